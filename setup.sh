@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Installs what a fresh Debian 12 or Ubuntu 24.04 lacks to build and run this repository.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: ./setup.sh [--dev]
+
+Installs the compiler and libraries that are missing, through apt, and nothing that is there
+already; run it as often as you like. It asks nothing (sudo may, unless you are root).
+--dev also installs clang-format 14, the version that `make check` and `make format` go by.
+Never installs a GPU driver or the CUDA Toolkit.
+TEXT
+}
+
+developer=no
+for argument in "$@"; do
+  case $argument in
+    --help | -h)
+      usage
+      exit 0
+      ;;
+    --dev) developer=yes ;;
+    *)
+      echo "setup.sh: unknown option $argument (--help shows the options)" >&2
+      exit 2
+      ;;
+  esac
+done
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# has_header HEADER: asks the compiler, so that a copy installed by hand counts as well.
+has_header() {
+  have g++ && printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
+    g++ -std=c++17 -fsyntax-only -x c++ - 2>/dev/null
+}
+
+has_catch2() { has_header catch2/catch_all.hpp || has_header catch2/catch.hpp; }
+
+# is_there PACKAGE
+is_there() {
+  case $1 in
+    g++ | make | git | python3 | clang-format-14) have "$1" ;;
+    libboost-context-dev) has_header boost/context/fiber.hpp ;;
+    catch2) has_catch2 ;;
+  esac
+}
+
+what_for() {
+  case $1 in
+    g++) echo "compiles the host code" ;;
+    make) echo "runs every command of this repository" ;;
+    git) echo "stamps results with the commit" ;;
+    python3) echo "runs simt and the scripts in tools/" ;;
+    libboost-context-dev) echo "switches between CUDA threads when kernels run on the CPU" ;;
+    catch2) echo "runs the tests" ;;
+    clang-format-14) echo "formats the sources" ;;
+  esac
+}
+
+wanted=(g++ make git python3 libboost-context-dev catch2)
+[[ $developer == yes ]] && wanted+=(clang-format-14)
+
+lacking() {
+  local package
+  for package in "${wanted[@]}"; do
+    is_there "$package" || echo "$package"
+  done
+}
+
+mapfile -t missing < <(lacking)
+for package in "${wanted[@]}"; do
+  state="found"
+  [[ " ${missing[*]} " == *" $package "* ]] && state="missing"
+  printf '%-22s %-8s (%s)\n' "$package" "$state" "$(what_for "$package")"
+done
+
+if ((${#missing[@]})); then
+  if ! have apt-get; then
+    echo "setup.sh: this is no Debian or Ubuntu; please install: ${missing[*]} (names as in Debian)" >&2
+    exit 1
+  fi
+  as_root=()
+  if ((EUID != 0)); then
+    if ! have sudo; then
+      echo "setup.sh: run as root, there is no sudo: apt-get install ${missing[*]}" >&2
+      exit 1
+    fi
+    # Without a terminal nobody could type a password; with one, sudo asks before its output is kept.
+    if ! sudo -n true 2>/dev/null && ! { [[ -t 0 ]] && sudo -v; }; then
+      echo "setup.sh: sudo wants a password; run as root: apt-get install ${missing[*]}" >&2
+      exit 1
+    fi
+    as_root=(sudo -n)
+  fi
+  echo "Installing: ${missing[*]}"
+  # A package may ask questions and read from stdin; both are cut off.
+  install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  if ! { "${install[@]}" update && "${install[@]}" install -y --no-install-recommends "${missing[@]}"; } \
+    </dev/null >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "setup.sh: apt-get could not install ${missing[*]}; its own words are above" >&2
+    exit 1
+  fi
+  mapfile -t still < <(lacking)
+  if ((${#still[@]})); then
+    echo "setup.sh: apt-get succeeded, yet these are not found: ${still[*]}" >&2
+    exit 1
+  fi
+  echo "Installed: ${missing[*]}"
+else
+  echo "Everything is there already; nothing was installed."
+fi
+
+echo
+if have nvcc; then
+  echo "nvcc found ($(command -v nvcc)): with a GPU, kernels run on it; without one, on the CPU."
+else
+  echo "nvcc not found: kernels run on the CPU, through simt, with the same results. To use a GPU,"
+  echo "install the CUDA Toolkit 12.0 or newer yourself: https://developer.nvidia.com/cuda-downloads"
+fi
+echo "Next: make run"

@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# Says what this machine has and, in plain words, what can be done with it.
+set -uo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: tools/doctor.sh [DEVICE_QUERY]
+
+Lists what this machine has, with versions, and what can be done with it. Changes nothing.
+DEVICE_QUERY, if given, is the built program that prints the facts of the GPU; it is run at the end.
+Exit 1 only if a tool that everything needs is missing or too old.
+TEXT
+}
+
+case ${1:-} in
+  --help | -h)
+    usage
+    exit 0
+    ;;
+  -*)
+    echo "doctor.sh: unknown option $1 (--help shows the options)" >&2
+    exit 2
+    ;;
+esac
+if (($# > 1)) || [[ -n ${1:-} && ! -x $1 ]]; then
+  echo "doctor.sh: expected one built program, got: $*" >&2
+  exit 2
+fi
+
+missing=()
+
+row() { printf '  %-18s %s\n' "$1" "$2"; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# first_version COMMAND...: the first dotted number in what the command prints.
+first_version() { "$@" 2>&1 | grep -oE '[0-9]+(\.[0-9]+)+' | head -1; }
+
+# required NAME COMMAND LEAST WHY: LEAST is the oldest version that works, or empty.
+required() {
+  local name=$1 command=$2 least=$3 why=$4 version
+  if ! have "$command"; then
+    row "$name" "MISSING (needed for $why); ./setup.sh installs it"
+    missing+=("$name")
+    return
+  fi
+  version=$(first_version "$command" --version)
+  if [[ -n $least && $(printf '%s\n' "$least" "$version" | sort -V | head -1) != "$least" ]]; then
+    row "$name" "$version is TOO OLD: $least or newer is needed for $why"
+    missing+=("$name")
+  else
+    row "$name" "${version:-found, version unknown}"
+  fi
+}
+
+# optional NAME COMMAND WHY
+optional() {
+  if have "$2"; then
+    row "$1" "$(first_version "$2" --version)"
+  else
+    row "$1" "not installed (optional: $3)"
+  fi
+}
+
+# preprocessed: stdin through the preprocessor, comments and line marks gone.
+preprocessed() { g++ -std=c++17 -E -P -x c++ - 2>/dev/null; }
+
+catch2_version() {
+  preprocessed <<'CODE' | sed -n 's/^catch2_version //p' | tr -d ' '
+#if __has_include(<catch2/catch_version_macros.hpp>)
+#include <catch2/catch_version_macros.hpp>
+#elif __has_include(<catch2/catch.hpp>)
+#define CATCH_CONFIG_PREFIX_ALL
+#include <catch2/catch.hpp>
+#endif
+#ifdef CATCH_VERSION_MAJOR
+catch2_version CATCH_VERSION_MAJOR . CATCH_VERSION_MINOR . CATCH_VERSION_PATCH
+#endif
+CODE
+}
+
+boost_context_version() {
+  preprocessed <<'CODE' | sed -n 's/^boost_version "\(.*\)"/\1/p' | tr _ .
+#if __has_include(<boost/context/fiber.hpp>)
+#include <boost/version.hpp>
+boost_version BOOST_LIB_VERSION
+#endif
+CODE
+}
+
+echo "This machine"
+system=$(sed -n 's/^PRETTY_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' /etc/os-release 2>/dev/null)
+row "system" "${system:-$(uname -sr)}"
+cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -1)
+row "processor" "${cpu:-$(uname -m)}, $(nproc) cores usable"
+row "memory" "$(awk '/^MemTotal/ {printf "%.1f GiB", $2 / 1048576}' /proc/meminfo 2>/dev/null)"
+
+echo
+echo "Needed by everything"
+required "g++" g++ 11 "compiling the host code"
+required "make" make "" "every command of this repository"
+required "python3" python3 3.11 "simt and the scripts behind make check and make bench"
+
+echo
+echo "Needed by a part"
+catch2=$(catch2_version)
+if [[ -n $catch2 ]]; then
+  row "Catch2" "$catch2 (major version ${catch2%%.*})"
+else
+  row "Catch2" "not installed (optional: needed for make test; ./setup.sh installs it)"
+fi
+boost=$(boost_context_version)
+if [[ -n $boost ]]; then
+  row "Boost.Context" "$boost"
+else
+  row "Boost.Context" "not installed (optional: needed to run kernels without a GPU; ./setup.sh installs it)"
+fi
+optional "clang-format" clang-format "needed for make format; ./setup.sh --dev installs it"
+
+echo
+echo "GPU"
+gpu=""
+facts=$(nvidia-smi --query-gpu=name,compute_cap,memory.total --format=csv,noheader 2>/dev/null) || facts=""
+driver_cuda=""
+if [[ -n $facts ]]; then
+  while IFS=, read -r name capability memory; do
+    [[ -z $gpu ]] && gpu=$name
+    row "GPU" "$name, compute capability${capability},${memory}"
+  done <<<"$facts"
+  driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1)
+  driver_cuda=$(nvidia-smi 2>/dev/null | grep -oE 'CUDA Version: *[0-9.]+' | grep -oE '[0-9.]+$')
+  row "driver" "$driver, runs programs of CUDA up to ${driver_cuda:-unknown}"
+elif have nvidia-smi; then
+  row "GPU" "none usable: nvidia-smi is there but says: $(nvidia-smi 2>&1 | grep -m1 .)"
+else
+  row "GPU" "none found (optional: kernels run on the CPU instead)"
+fi
+nvcc_version=""
+if have nvcc; then
+  nvcc_version=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+  row "nvcc" "$nvcc_version ($(command -v nvcc))"
+else
+  row "nvcc" "not installed (optional: needed to run kernels on a GPU)"
+fi
+optional "compute-sanitizer" compute-sanitizer "needed for make sanitize on a GPU"
+optional "ncu" ncu "needed for make profile-... on a GPU"
+
+echo
+echo "What you can do now"
+say() { printf '  %s\n' "$1"; }
+if ((${#missing[@]})); then
+  say "Nothing builds yet: ${missing[*]} must be installed first. Run ./setup.sh"
+  exit 1
+fi
+runs_on_gpu=no
+if [[ -n $gpu && -n $nvcc_version ]]; then
+  if [[ ${nvcc_version%%.*} -lt 12 ]]; then
+    say "nvcc is $nvcc_version, but CUDA 12.0 or newer is needed: update the CUDA Toolkit."
+    say "Until then kernels run on the CPU with CPU=1 (make run CPU=1)."
+  elif [[ -n $driver_cuda && ${nvcc_version%%.*} -gt ${driver_cuda%%.*} ]]; then
+    say "nvcc is $nvcc_version, but the driver runs programs up to CUDA $driver_cuda only: update the driver,"
+    say "or install a CUDA Toolkit of $driver_cuda or older. Until then: make run CPU=1"
+  else
+    runs_on_gpu=yes
+    say "Kernels are compiled by nvcc $nvcc_version and run on the $gpu."
+  fi
+elif [[ -n $gpu ]]; then
+  say "There is a GPU ($gpu) but no nvcc, so kernels run on the CPU, through simt/nvcc."
+  say "To use the GPU, install the CUDA Toolkit 12.0 or newer: https://developer.nvidia.com/cuda-downloads"
+elif [[ -n $nvcc_version ]]; then
+  say "There is nvcc but no GPU, so kernels run on the CPU, through simt/nvcc."
+else
+  say "There is no GPU, so kernels run on the CPU, through simt/nvcc."
+fi
+if [[ $runs_on_gpu == no ]]; then
+  say "Their results are right and their memory accesses are counted; their times say nothing about a GPU."
+  [[ -z $boost ]] && say "That needs Boost.Context, which is not installed: run ./setup.sh"
+fi
+echo
+# command COMMAND WHAT
+command_row() { printf '  %-16s %s\n' "$1" "$2"; }
+command_row "make run" "build and run every chapter"
+command_row "make run-01" "build and run chapter 1"
+if [[ -n $catch2 ]]; then
+  command_row "make test" "check every variant at awkward sizes"
+else
+  command_row "make test" "needs Catch2 first: run ./setup.sh"
+fi
+if [[ $runs_on_gpu == yes ]]; then
+  command_row "make bench" "measure, and write results/"
+  have ncu && command_row "make profile-01" "hardware counters of chapter 1"
+  have compute-sanitizer && command_row "make sanitize" "look for memory errors and races on the GPU"
+else
+  command_row "make profile-01" "count memory accesses of chapter 1, on the CPU"
+  command_row "make sanitize" "look for memory errors and races, on the CPU"
+fi
+
+if [[ -n ${1:-} ]]; then
+  echo
+  "$1"
+fi
+exit 0
