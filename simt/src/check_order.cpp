@@ -1,0 +1,141 @@
+#include "check_order.h"
+
+#include <algorithm>
+
+namespace simt {
+
+void ReleaseBoard::clear() {
+  newest_.clear();
+  all_.clear();
+  count_ = 0;
+}
+
+const Release* ReleaseBoard::find(uint64_t address) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = newest_.find(address);
+  return found == newest_.end() ? nullptr : found->second;
+}
+
+const Release* ReleaseBoard::publish(uint64_t address, Release release) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Release*& newest = newest_[address];
+  release.through = newest;
+  all_.push_back(std::move(release));
+  newest = &all_.back();
+  __atomic_fetch_add(&count_, 1, __ATOMIC_RELEASE);
+  return newest;
+}
+
+void BlockOrder::begin(uint64_t block, unsigned threads) {
+  block_ = block;
+  threads_ = threads;
+  base_ = newest_ = 1;
+  fenced_before_barrier_ = newest_fence_ = 0;
+  std::fill_n(clock_, threads, 1);
+  std::fill_n(fence_, threads, 0);
+  std::fill_n(warp_base_, 32, 1);
+  std::fill_n(partial_, 32, false);
+  received_.clear();
+  unread_.clear();
+  visited_.clear();
+  known_.clear();
+}
+
+void BlockOrder::barrier() {
+  base_ = ++newest_;
+  fenced_before_barrier_ = newest_fence_;
+  std::fill_n(clock_, threads_, base_);
+  std::fill_n(warp_base_, 32, base_);
+  std::fill_n(partial_, 32, false);
+}
+
+void BlockOrder::warp_sync(unsigned warp, uint32_t lanes) {
+  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
+  const uint32_t all = count == 32 ? ~0u : (1u << count) - 1;
+  uint32_t latest = 0;
+  for (uint32_t todo = lanes; todo != 0; todo &= todo - 1) {
+    latest = std::max(latest, clock_[first + __builtin_ctz(todo)]);
+  }
+  if (lanes == all) {
+    warp_base_[warp] = latest + 1;
+    partial_[warp] = false;
+  } else {
+    // Everyone taking part now knows what any of them knew.
+    if (!partial_[warp]) {
+      for (unsigned i = 0; i < count; ++i) std::fill_n(seen_[first + i], 32, 0);
+      partial_[warp] = true;
+    }
+    uint32_t joined[32] = {};
+    for (uint32_t todo = lanes; todo != 0; todo &= todo - 1) {
+      const unsigned lane = static_cast<unsigned>(__builtin_ctz(todo));
+      for (unsigned i = 0; i < 32; ++i) joined[i] = std::max(joined[i], seen_[first + lane][i]);
+    }
+    for (uint32_t todo = lanes; todo != 0; todo &= todo - 1) {
+      const unsigned lane = static_cast<unsigned>(__builtin_ctz(todo));
+      joined[lane] = clock_[first + lane] + 1;
+    }
+    for (uint32_t todo = lanes; todo != 0; todo &= todo - 1) {
+      std::copy_n(joined, 32, seen_[first + __builtin_ctz(todo)]);
+    }
+  }
+  for (uint32_t todo = lanes; todo != 0; todo &= todo - 1) {
+    advance(first + static_cast<unsigned>(__builtin_ctz(todo)), latest + 1);
+  }
+}
+
+void BlockOrder::fence(unsigned thread) {
+  fence_[thread] = clock_[thread];
+  newest_fence_ = std::max(newest_fence_, clock_[thread]);
+  advance(thread, clock_[thread] + 1);
+}
+
+void BlockOrder::receive(uint64_t address, ReleaseBoard& board) {
+  if (board.empty()) return;
+  const Release* found = board.find(address);
+  if (found == nullptr) return;
+  if (!received_.empty() && received_.back() == found) return;
+  received_.push_back(found);
+  unread_.push_back(found);
+}
+
+void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board) {
+  // Without a fence by the thread itself, what others fenced before the last barrier still counts.
+  const bool fenced_now = fence_[thread] >= base_;
+  if (!fenced_now && fenced_before_barrier_ == 0) return;
+  Release release;
+  release.block = block_;
+  release.thread = thread;
+  release.own = fence_[thread];
+  release.all_before = fenced_now ? base_ : std::min(base_, fenced_before_barrier_ + 1);
+  release.received = received_;
+  const Release* published = board.publish(address, std::move(release));
+  // The release carries all that was received so far: one entry stands for the whole list.
+  received_.assign(1, published);
+}
+
+bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
+  while (!unread_.empty()) {
+    const Release* next = unread_.back();
+    unread_.pop_back();
+    if (next == nullptr || !visited_.insert(next).second) continue;
+    Known& known = known_[next->block];
+    known.all_before = std::max(known.all_before, next->all_before);
+    uint32_t& own = known.own[next->thread];
+    own = std::max(own, next->own);
+    unread_.push_back(next->through);
+    unread_.insert(unread_.end(), next->received.begin(), next->received.end());
+  }
+  const auto found = known_.find(block);
+  if (found == known_.end()) return false;
+  if (clock < found->second.all_before) return true;
+  const auto own = found->second.own.find(thread);
+  return own != found->second.own.end() && clock <= own->second;
+}
+
+bool BlockOrder::ordered_in_warp(unsigned thread, unsigned other, uint32_t clock) const {
+  if (thread / 32 != other / 32) return false;
+  if (clock < warp_base_[thread / 32]) return true;
+  return partial_[thread / 32] && clock < seen_[thread][other % 32];
+}
+
+}  // namespace simt

@@ -1,0 +1,107 @@
+// What happened before what: the clocks behind the race check.
+//
+// Every thread of a block has a clock. It advances when the thread synchronises, so an access is
+// placed by (block, thread, clock). An earlier access is ordered before the present one if
+//  - the same thread made it, or
+//  - a barrier of the block came between: its clock is below the block's `base`, or
+//  - it was made in the same warp, and a __syncwarp or warp collective both took part in (directly
+//    or through others) came between, or
+//  - its thread published it (fence, then atomic or volatile store) and this block has received
+//    it (atomic or volatile load of the same address, directly or through a third block).
+// All other pairs that touch the same bytes, one of them writing, are races.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace simt {
+
+constexpr unsigned kBlockThreads = 1024;
+
+// One publication: at this point thread `thread` of `block` has made visible its own accesses up to
+// clock `own` and those of its whole block before clock `all_before`, and everything that the
+// publications `through` and `received` carry.
+struct Release {
+  uint64_t block = 0;
+  uint32_t thread = 0;
+  uint32_t own = 0;
+  uint32_t all_before = 0;
+  const Release* through = nullptr;      // the release found at the same address
+  std::vector<const Release*> received;  // what the block had received from others by then
+};
+
+// All publications of one launch, by address. Shared by the workers.
+class ReleaseBoard {
+ public:
+  void clear();
+  bool empty() const { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) == 0; }
+  const Release* find(uint64_t address);
+  // Adds a release at `address` on top of what is published there.
+  const Release* publish(uint64_t address, Release release);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, const Release*> newest_;
+  std::deque<Release> all_;
+  uint64_t count_ = 0;
+};
+
+// The clocks of one running block.
+class BlockOrder {
+ public:
+  void begin(uint64_t block, unsigned threads);
+
+  uint64_t block() const { return block_; }
+  uint32_t clock(unsigned thread) const { return clock_[thread]; }
+  uint32_t base() const { return base_; }
+  uint32_t newest_clock() const { return newest_; }
+
+  void barrier();
+  void warp_sync(unsigned warp, uint32_t lanes);
+  void fence(unsigned thread);
+  // An atomic or volatile access at `address`: receives what is published there and publishes what
+  // the thread has fenced. `address` must differ between the shared memories of two blocks.
+  void receive(uint64_t address, ReleaseBoard& board);
+  void publish(unsigned thread, uint64_t address, ReleaseBoard& board);
+
+  // Is an access of this block, by `other` at `clock`, ordered before `thread`'s present one?
+  // The quick test is inline; most accesses end there.
+  bool ordered(unsigned thread, unsigned other, uint32_t clock) {
+    return clock < base_ || other == thread || ordered_in_warp(thread, other, clock) ||
+           received(block_, other, clock);
+  }
+  // Has this block received the access that `thread` of `block` made at `clock`?
+  bool received(uint64_t block, unsigned thread, uint32_t clock);
+
+ private:
+  bool ordered_in_warp(unsigned thread, unsigned other, uint32_t clock) const;
+  uint32_t advance(unsigned thread, uint32_t clock) {
+    newest_ = clock > newest_ ? clock : newest_;
+    return clock_[thread] = clock;
+  }
+
+  struct Known {
+    uint32_t all_before = 0;
+    std::unordered_map<uint32_t, uint32_t> own;  // per thread
+  };
+
+  uint64_t block_ = 0;
+  unsigned threads_ = 0;
+  uint32_t base_ = 1, newest_ = 1;
+  uint32_t fenced_before_barrier_ = 0;  // newest fence of any thread that a barrier has followed
+  uint32_t newest_fence_ = 0;
+  uint32_t clock_[kBlockThreads];
+  uint32_t fence_[kBlockThreads];     // the clock each thread had when it last fenced; 0 = never
+  uint32_t warp_base_[32];            // ordered by a collective of all the warp's lanes
+  bool partial_[32];                  // some collective since then had fewer: look at seen_
+  uint32_t seen_[kBlockThreads][32];  // per thread: what it knows of the lanes of its warp
+  std::vector<const Release*> received_, unread_;
+  std::unordered_set<const Release*> visited_;
+  std::unordered_map<uint64_t, Known> known_;
+};
+
+}  // namespace simt

@@ -1,0 +1,149 @@
+#include "check_races.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace simt {
+namespace {
+
+// Which of the 4 bytes of granule `granule` an access covers.
+unsigned bytes_in_granule(uint64_t offset, unsigned size, uint64_t granule) {
+  const uint64_t begin = std::max(offset, granule * 4),
+                 end = std::min(offset + size, granule * 4 + 4);
+  return ((1u << (end - begin)) - 1) << (begin - granule * 4);
+}
+
+template <class Cell>
+Rival rival(const Cell& cell, bool wrote, uint32_t pc, uint64_t block) {
+  Rival result;
+  result.found = true;
+  result.wrote = wrote;
+  result.atomic = cell.atomic;
+  result.pc = pc;
+  result.block = block;
+  result.thread = cell.thread;
+  return result;
+}
+
+}  // namespace
+
+void SharedRaces::begin_block(uint32_t newest_clock) {
+  clock_offset_ += newest_clock;
+  if (clock_offset_ > kClockLimit / 2) {
+    std::fill(granules_.begin(), granules_.end(), Granule{});
+    clock_offset_ = 0;
+  }
+}
+
+Rival SharedRaces::access(uint64_t offset, unsigned size, const Accessor& now) {
+  BlockOrder& order = *now.order;
+  const uint32_t base = order.base() + clock_offset_;
+  Rival result;
+  Cell self;
+  self.clock = std::min(order.clock(now.thread) + clock_offset_, kClockLimit);
+  self.pc = now.pc;
+  self.thread = now.thread;
+  self.atomic = now.atomic;
+  // The first test throws out nearly everything: older than the last barrier.
+  const auto unordered = [&](const Cell& cell) {
+    return cell.clock >= base && cell.thread != now.thread && !(cell.atomic && now.atomic) &&
+           !order.ordered(now.thread, cell.thread, cell.clock - clock_offset_);
+  };
+  for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
+    Granule& memory = granules_[granule];
+    self.bytes = bytes_in_granule(offset, size, granule);
+    const auto clashes = [&](const Cell& cell) {
+      return (cell.bytes & self.bytes) != 0 && unordered(cell);
+    };
+    if (clashes(memory.write)) result = rival(memory.write, true, memory.write.pc, order.block());
+    if (!now.writes) {
+      (unordered(memory.read) ? memory.other_read : memory.read) = self;
+      continue;
+    }
+    for (const Cell& read : {memory.read, memory.other_read}) {
+      if (!result.found && clashes(read)) result = rival(read, false, read.pc, order.block());
+    }
+    memory.write = self;
+  }
+  return result;
+}
+
+GlobalRaces::GlobalRaces(uint64_t bytes) : mapped_((bytes / 4 + 2) * sizeof(Granule)) {
+  // Pages that are never touched cost nothing.
+  void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  granules_ = static_cast<Granule*>(memory);
+}
+
+GlobalRaces::~GlobalRaces() {
+  munmap(granules_, mapped_);
+}
+
+void GlobalRaces::clear() {
+  madvise(granules_, mapped_, MADV_DONTNEED);
+}
+
+bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now) {
+  if (cell.stamp != stamp || (cell.bytes & bytes) == 0) return false;
+  if (cell.atomic && now.atomic) return false;
+  BlockOrder& order = *now.order;
+  // Blocks and clocks beyond the cell's range count as ordered: a race may be missed, none
+  // invented.
+  if (order.block() >= 1u << 24 || cell.clock == kClockLimit) return false;
+  if (cell.block != order.block()) return !order.received(cell.block, cell.thread, cell.clock);
+  return !order.ordered(now.thread, cell.thread, cell.clock);
+}
+
+Rival GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now) {
+  BlockOrder& order = *now.order;
+  Rival result;
+  Cell self;
+  self.stamp = stamp;
+  self.block = order.block();
+  self.thread = now.thread;
+  self.clock = std::min(order.clock(now.thread), kClockLimit);
+  self.atomic = now.atomic;
+  const auto load = [](const uint64_t& word) {
+    const uint64_t bits = __atomic_load_n(&word, __ATOMIC_RELAXED);
+    Cell cell;
+    std::memcpy(&cell, &bits, sizeof cell);
+    return cell;
+  };
+  const auto store = [&](uint64_t& word, uint32_t& pc) {
+    uint64_t bits;
+    std::memcpy(&bits, &self, sizeof bits);
+    __atomic_store_n(&word, bits, __ATOMIC_RELAXED);
+    __atomic_store_n(&pc, now.pc, __ATOMIC_RELAXED);
+  };
+  const auto note = [&](const Cell& cell, bool wrote, const uint32_t& pc) {
+    result = rival(cell, wrote, __atomic_load_n(&pc, __ATOMIC_RELAXED), cell.block);
+  };
+  for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
+    Granule& memory = granules_[granule];
+    const unsigned bytes = bytes_in_granule(offset, size, granule);
+    self.bytes = bytes;
+    const Cell write = load(memory.write), read = load(memory.read);
+    if (unordered(write, bytes, stamp, now)) note(write, true, memory.write_pc);
+    if (!now.writes) {
+      if (unordered(read, 15, stamp, now)) {
+        store(memory.other_read, memory.other_read_pc);
+      } else {
+        store(memory.read, memory.read_pc);
+      }
+      continue;
+    }
+    if (!result.found && unordered(read, bytes, stamp, now)) note(read, false, memory.read_pc);
+    const Cell other = load(memory.other_read);
+    if (!result.found && unordered(other, bytes, stamp, now)) {
+      note(other, false, memory.other_read_pc);
+    }
+    store(memory.write, memory.write_pc);
+  }
+  return result;
+}
+
+}  // namespace simt

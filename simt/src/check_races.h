@@ -1,0 +1,100 @@
+// The race check: for every 4 bytes of memory the last write and two of the reads since, each with
+// who made it and when. A new access is compared with them; check_order.h says what is ordered.
+//
+// Two reads are enough in practice: the first one that is still unordered and the latest one of
+// another thread. A writer that raced with any reader then still meets one of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "check_order.h"
+
+namespace simt {
+
+// The present access: who makes it, where in the code, and how. Two atomic accesses never race.
+struct Accessor {
+  BlockOrder* order;
+  uint32_t thread;
+  uint32_t pc;
+  bool writes;
+  bool atomic;
+};
+
+// An access that the present one was found to race with.
+struct Rival {
+  bool found = false;
+  bool wrote = false;
+  bool atomic = false;
+  uint32_t pc = 0;
+  uint64_t block = 0;
+  uint32_t thread = 0;
+};
+
+// Shared memory of the blocks that one worker runs after one another.
+class SharedRaces {
+ public:
+  explicit SharedRaces(uint64_t bytes) : granules_((bytes + 3) / 4) {}
+
+  // The next block starts; the one before had reached `newest_clock`. Its records count as old from
+  // here on because the clocks in the cells go on growing; only when they run out, all is cleared.
+  void begin_block(uint32_t newest_clock);
+
+  Rival access(uint64_t offset, unsigned size, const Accessor& now);
+
+ private:
+  struct Cell {
+    uint64_t clock : 23;
+    uint64_t pc : 26;
+    uint64_t thread : 10;
+    uint64_t bytes : 4;  // which of the 4 bytes
+    uint64_t atomic : 1;
+  };
+  static_assert(sizeof(Cell) == 8, "a cell is one word");
+  static constexpr uint32_t kClockLimit = (1u << 23) - 1;
+  struct Granule {
+    Cell write{}, read{}, other_read{};
+  };
+  std::vector<Granule> granules_;
+  uint32_t clock_offset_ = 0;  // added to the clocks of the running block
+};
+
+// One allocation of global memory. All workers use it at once: a cell is one 64-bit word, read and
+// written whole. The stamp names the launch (and the stretch between grid-wide barriers in it), so
+// that cells of the past need no clearing until the stamps run out.
+class GlobalRaces {
+ public:
+  static constexpr uint32_t kStamps = 1u << 12;  // usable: 1 .. kStamps - 1
+  // Larger allocations are not checked for races.
+  static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
+
+  explicit GlobalRaces(uint64_t bytes);
+  GlobalRaces(const GlobalRaces&) = delete;
+  GlobalRaces& operator=(const GlobalRaces&) = delete;
+  ~GlobalRaces();
+  void clear();
+
+  Rival access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now);
+
+ private:
+  struct Cell {
+    uint64_t stamp : 12;
+    uint64_t block : 24;
+    uint64_t thread : 10;
+    uint64_t clock : 13;
+    uint64_t bytes : 4;
+    uint64_t atomic : 1;
+  };
+  static_assert(sizeof(Cell) == 8, "a cell is one word");
+  static constexpr uint32_t kClockLimit = (1u << 13) - 1;
+  struct Granule {
+    uint64_t write, read, other_read;
+    uint32_t write_pc, read_pc, other_read_pc, unused;
+  };
+  static bool unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now);
+
+  Granule* granules_ = nullptr;
+  uint64_t mapped_ = 0;
+};
+
+}  // namespace simt

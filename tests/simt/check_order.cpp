@@ -1,0 +1,218 @@
+// Which accesses race, told by the clocks and the shadow of memory alone, without an engine.
+#include "simt/src/check_order.h"
+
+#include <memory>
+
+#include "simt/src/check_races.h"
+#include "tests/catch.hpp"
+
+namespace {
+
+using simt::BlockOrder;
+using simt::GlobalRaces;
+using simt::ReleaseBoard;
+using simt::SharedRaces;
+
+std::unique_ptr<BlockOrder> block(uint64_t number, unsigned threads = 64) {
+  auto order = std::make_unique<BlockOrder>();
+  order->begin(number, threads);
+  return order;
+}
+
+struct Shared {
+  std::unique_ptr<BlockOrder> order = block(0);
+  SharedRaces races{4096};
+  bool read(unsigned thread, uint64_t at = 0, unsigned size = 4) {
+    return races.access(at, size, {order.get(), thread, 1, false, false}).found;
+  }
+  bool write(unsigned thread, uint64_t at = 0, unsigned size = 4) {
+    return races.access(at, size, {order.get(), thread, 2, true, false}).found;
+  }
+  bool atomic(unsigned thread, uint64_t at = 0) {
+    return races.access(at, 4, {order.get(), thread, 3, true, true}).found;
+  }
+};
+
+struct Global {
+  ReleaseBoard board;
+  GlobalRaces races{1 << 16};
+  uint32_t stamp = 1;
+  bool read(BlockOrder& order, unsigned thread, uint64_t at = 0) {
+    return races.access(at, 4, stamp, {&order, thread, 1, false, false}).found;
+  }
+  bool write(BlockOrder& order, unsigned thread, uint64_t at = 0) {
+    return races.access(at, 4, stamp, {&order, thread, 2, true, false}).found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("shared memory: a barrier orders, its absence is a race") {
+  Shared memory;
+  CHECK_FALSE(memory.write(0));
+  CHECK_FALSE(memory.write(0));  // the same thread may
+  SECTION("write, read") {
+    CHECK(memory.read(40));
+  }
+  SECTION("write, write") {
+    CHECK(memory.write(40));
+  }
+  SECTION("write, barrier, read, barrier, write") {
+    memory.order->barrier();
+    CHECK_FALSE(memory.read(40));
+    CHECK_FALSE(memory.read(41));
+    memory.order->barrier();
+    CHECK_FALSE(memory.write(7));
+  }
+  SECTION("write, barrier, read, write by another") {
+    memory.order->barrier();
+    CHECK_FALSE(memory.read(40));
+    CHECK_FALSE(memory.read(7));
+    CHECK(memory.write(7));
+  }
+  SECTION("other bytes are other memory") {
+    CHECK_FALSE(memory.write(40, 4));
+    CHECK_FALSE(memory.write(1, 9, 1));
+    CHECK_FALSE(memory.write(2, 10, 1));
+    CHECK(memory.read(3, 8, 4));
+  }
+  SECTION("the next block starts clean") {
+    memory.races.begin_block(memory.order->newest_clock());
+    memory.order->begin(1, 64);
+    CHECK_FALSE(memory.read(40));
+  }
+}
+
+TEST_CASE("shared memory: atomics among themselves do not race, with others they do") {
+  Shared memory;
+  CHECK_FALSE(memory.atomic(0));
+  CHECK_FALSE(memory.atomic(40));
+  CHECK(memory.read(41));
+}
+
+TEST_CASE("shared memory: a warp orders its lanes only by __syncwarp and collectives") {
+  Shared memory;
+  CHECK_FALSE(memory.write(0));
+  SECTION("nothing between") {
+    CHECK(memory.read(1));
+  }
+  SECTION("the whole warp") {
+    memory.order->warp_sync(0, ~0u);
+    CHECK_FALSE(memory.read(1));
+    CHECK(memory.read(33));  // another warp did not take part
+  }
+  SECTION("a part of the warp") {
+    memory.order->warp_sync(0, 0xffff);
+    CHECK_FALSE(memory.read(1));
+    CHECK(memory.read(20));
+  }
+  SECTION("a chain of parts") {
+    memory.order->warp_sync(0, 0x3);
+    CHECK(memory.order->ordered(1, 0, 1));
+    CHECK_FALSE(memory.order->ordered(2, 0, 1));
+    memory.order->warp_sync(0, 0x6);
+    CHECK_FALSE(memory.read(2));
+    CHECK(memory.read(3));
+  }
+  SECTION("a part that the writer is not in") {
+    memory.order->warp_sync(0, 0xfffffffe);
+    CHECK(memory.read(1));
+  }
+}
+
+TEST_CASE("shared memory survives clocks running out") {
+  Shared memory;
+  for (int i = 0; i < 10; ++i) {
+    memory.races.begin_block(1u << 21);
+    memory.order->begin(1, 64);
+    CHECK_FALSE(memory.write(0));
+    CHECK(memory.read(5));
+    memory.order->barrier();
+    CHECK_FALSE(memory.read(6));
+  }
+}
+
+TEST_CASE("global memory: blocks are unordered unless one publishes and the other receives") {
+  Global memory;
+  auto first = block(0), second = block(1), third = block(2);
+  const uint64_t flag = 0x9999;
+  CHECK_FALSE(memory.write(*first, 5));
+  SECTION("nothing") {
+    CHECK(memory.read(*second, 0));
+  }
+  SECTION("another launch") {
+    memory.stamp = 2;
+    CHECK_FALSE(memory.read(*second, 0));
+  }
+  SECTION("fence, atomic, atomic") {
+    first->fence(5);
+    first->publish(5, flag, memory.board);
+    second->receive(flag, memory.board);
+    CHECK_FALSE(memory.read(*second, 0));
+    SECTION("what is written after the fence is not published") {
+      CHECK_FALSE(memory.write(*first, 5, 64));
+      CHECK(memory.read(*second, 0, 64));
+    }
+    SECTION("nor is another flag") {
+      third->receive(flag + 4, memory.board);
+      CHECK(memory.read(*third, 0));
+    }
+  }
+  SECTION("no fence") {
+    first->publish(5, flag, memory.board);
+    second->receive(flag, memory.board);
+    CHECK(memory.read(*second, 0));
+  }
+  SECTION("the fence before the write") {
+    auto early = block(7);
+    early->fence(5);
+    CHECK_FALSE(memory.write(*early, 5, 128));
+    early->publish(5, flag, memory.board);
+    second->receive(flag, memory.board);
+    CHECK(memory.read(*second, 0, 128));
+  }
+  SECTION("another thread of the block publishes after a barrier") {
+    first->barrier();
+    first->fence(0);
+    first->publish(0, flag, memory.board);
+    second->receive(flag, memory.board);
+    CHECK_FALSE(memory.read(*second, 0));
+  }
+  SECTION("another thread of the block publishes without a barrier") {
+    first->fence(0);
+    first->publish(0, flag, memory.board);
+    second->receive(flag, memory.board);
+    CHECK(memory.read(*second, 0));
+  }
+  SECTION("every thread fences, a barrier, one thread publishes") {
+    first->fence(5);
+    first->barrier();
+    first->publish(0, flag, memory.board);
+    second->receive(flag, memory.board);
+    CHECK_FALSE(memory.read(*second, 0));
+  }
+  SECTION("handed on by a third block") {
+    first->fence(5);
+    first->publish(5, flag, memory.board);
+    third->receive(flag, memory.board);
+    third->fence(1);
+    third->publish(1, flag + 8, memory.board);
+    second->receive(flag + 8, memory.board);
+    CHECK_FALSE(memory.read(*second, 0));
+  }
+}
+
+TEST_CASE("global memory: one ticket counter, many blocks, the last one reads all") {
+  Global memory;
+  const uint64_t counter = 0x1000;
+  for (unsigned i = 0; i < 100; ++i) {
+    auto worker = block(i);
+    CHECK_FALSE(memory.write(*worker, 0, i * 4));
+    worker->fence(0);
+    worker->receive(counter, memory.board);
+    worker->publish(0, counter, memory.board);
+    if (i < 99) continue;
+    worker->barrier();
+    for (unsigned k = 0; k < 100; ++k) CHECK_FALSE(memory.read(*worker, k % 64, k * 4));
+  }
+}
