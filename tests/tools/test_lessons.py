@@ -1,0 +1,245 @@
+"""Filling and checking the lessons."""
+
+import json
+import textwrap
+import unittest
+
+from tool_case import ToolCase
+
+RUN = {
+    "schema": 1,
+    "program": "01_vector_add",
+    "arguments": "--n 268435456",
+    "device": {"name": "NVIDIA H200"},
+    "toolkit": "13.0",
+    "date": "2026-11-21T08:00:00Z",
+    "rows": [
+        {
+            "problem": "vector_add",
+            "name": "grid-stride",
+            "sizes": {"n": 268435456},
+            "median_ms": 0.7334,
+            "gbps": 4392.1,
+            "percent_of_roof": 89.31,
+            "ratio_to_peer": 1.004,
+            "max_error": 1.2e-7,
+            "status": "right",
+            "reason": "",
+            "phases": [{"name": "copy in", "median_ms": 12.345}],
+        },
+        {
+            "problem": "vector_add",
+            "name": "tma",
+            "sizes": {"n": 268435456},
+            "median_ms": None,
+            "gbps": None,
+            "percent_of_roof": None,
+            "ratio_to_peer": None,
+            "max_error": None,
+            "status": "skipped",
+            "reason": "needs sm_90a",
+        },
+    ],
+    "sweeps": [
+        {
+            "problem": "vector_add",
+            "sweep": "block",
+            "points": [
+                {"block": 32, "gbps": 2100.0, "median_ms": 1.5, "occupancy": 0.5},
+                {"block": 256, "gbps": 4390.0, "median_ms": 0.73, "occupancy": 1.0},
+            ],
+        }
+    ],
+}
+COUNTERS = {
+    "schema": 1,
+    "kernels": [{"kernel": "vector_add_grid_stride_kernel", "load_sectors_per_request": 4.0}],
+}
+
+
+class LessonCase(ToolCase):
+    def setUp(self):
+        super().setUp()
+        results = {"schema": 1, "runs": {"01_vector_add/large": RUN}, "counters": {"01_vector_add": COUNTERS}}
+        self.write("results/h200.json", json.dumps(results))
+        self.write("01_vector_add/03_naive.cuh", "// naive\n\n// Adds.\nvoid add() {\n  go();\n}\n")
+
+    def lesson(self, text):
+        return self.write("01_vector_add/README.md", text)
+
+    def fill(self, status=0):
+        return self.run_tool("lessons.py", "--root", self.root, status=status).stdout
+
+    def check(self, status=0):
+        return self.run_tool("lessons.py", "--check", "--root", self.root, status=status).stdout
+
+    def table(self, words, status=0):
+        """The lines a table mark with `words` is filled with."""
+        self.lesson(f"<!-- table run=01_vector_add/large results=results/h200.json {words} -->\n<!-- end table -->\n")
+        out = self.fill(status)
+        return out if status else self.read("01_vector_add/README.md").split("\n")[1:-2]
+
+
+class Fences(LessonCase):
+    STALE = """
+        # Lesson
+
+        ```cpp file=03_naive.cuh symbol=add
+        old
+        ```
+        ```cpp file=/01_vector_add/03_naive.cuh
+        ```
+        ```cpp
+        typed by hand
+        ```
+        """
+
+    def test_filled_once_and_then_left_alone(self):
+        self.lesson(self.STALE)
+        self.assertIn("2 blocks filled", self.fill())
+        text = self.read("01_vector_add/README.md")
+        self.assertIn("symbol=add\n// Adds.\nvoid add() {\n  go();\n}\n```\n", text)
+        self.assertIn("03_naive.cuh\n// naive\n\n// Adds.", text)
+        self.assertIn("typed by hand", text)
+        self.assertEqual(self.fill(), "")
+        self.assertEqual(self.read("01_vector_add/README.md"), text)
+        self.assertEqual(self.check(), "")
+
+    def test_check_names_stale_fences_and_changes_nothing(self):
+        path = self.lesson(self.STALE)
+        before = path.read_text()
+        out = self.check(status=1)
+        self.assertIn("01_vector_add/README.md:3: stale", out)
+        self.assertIn("symbol=add", out)
+        self.assertEqual(path.read_text(), before)
+
+    def test_missing_sources_are_findings(self):
+        self.lesson("```cpp file=04_gone.cuh\nkept\n```\n```cpp file=03_naive.cuh symbol=gone\n```\n")
+        out = self.fill(status=1)
+        self.assertIn(":1: no file 04_gone.cuh", out)
+        self.assertIn(":4: 03_naive.cuh: no definition of 'gone'", out)
+        self.assertIn("kept", self.read("01_vector_add/README.md"))
+
+    def test_unclosed_fence(self):
+        self.lesson("```cpp file=03_naive.cuh\n")
+        self.assertIn("never closed", self.check(status=1))
+
+    def test_a_fence_shown_inside_a_longer_fence_is_text(self):
+        text = "````\n```cpp file=03_naive.cuh\n```\n````\n"
+        self.lesson(text)
+        self.fill()
+        self.assertEqual(self.read("01_vector_add/README.md"), text)
+
+    def test_indented_fence_keeps_its_indent(self):
+        self.lesson("- item\n\n  ```cpp file=03_naive.cuh symbol=add\n  ```\n")
+        self.fill()
+        self.assertIn("\n  void add() {\n    go();\n  }\n  ```", self.read("01_vector_add/README.md"))
+
+
+class Tables(LessonCase):
+    def test_rows(self):
+        lines = self.table("problem=vector_add columns=name,median_ms,gbps,percent_of_roof,ratio_to_peer,max_error")
+        self.assertEqual(
+            lines,
+            textwrap.dedent(
+                """\
+                | Variant     | Time, ms | GB/s | % of roof | Of the peer | Largest error |
+                | ----------- | -------: | ---: | --------: | ----------: | ------------: |
+                | grid-stride |    0.733 | 4392 |      89.3 |        1.00 |       1.2e-07 |
+                | tma         |        – |    – |         – |           – |             – |
+
+                *NVIDIA H200, CUDA 13.0, 2026-11-21: `01_vector_add --n 268435456`*
+
+                `tma`: skipped, needs sm_90a."""
+            ).split("\n"),
+        )
+        self.assertEqual(self.check(), "")
+
+    def test_counters_phases_and_sizes(self):
+        lines = self.table("columns=name,sizes.n,phase:copy_in,counter:load_sectors_per_request only=grid-stride")
+        self.assertEqual(lines[0], "| Variant     |    Elements | Copy in, ms | Sectors per load |")
+        self.assertEqual(lines[2], "| grid-stride | 268,435,456 |        12.3 |             4.00 |")
+
+    def test_sweep(self):
+        lines = self.table("sweep=block")
+        self.assertEqual(lines[0], "| Threads per block | Time, ms | GB/s | Occupancy |")
+        self.assertEqual(lines[3], "|               256 |    0.730 | 4390 |      1.00 |")
+
+    def test_stale_table(self):
+        self.lesson("<!-- table run=01_vector_add/large results=results/h200.json -->\n| old |\n<!-- end table -->\n")
+        self.assertIn(":1: stale", self.check(status=1))
+
+    def test_what_the_results_lack_is_named(self):
+        for words, message in [
+            ("columns=name,nosuch", "no column 'nosuch'"),
+            ("columns=counter:nosuch", "unknown counter 'nosuch'"),
+            ("columns=counter:barriers only=tma", "no kernel of '01_vector_add/large'"),
+            ("problem=other", "no rows of problem 'other'"),
+            ("sweep=stride", "holds 0 sweeps 'stride'"),
+        ]:
+            self.assertIn(message, self.table(words, status=1))
+
+    def test_missing_run_or_results_file(self):
+        self.lesson("<!-- table run=01_vector_add/small results=results/h200.json -->\n<!-- end table -->\n")
+        self.assertIn("no run '01_vector_add/small' in these results (there: 01_vector_add/large)", self.check(1))
+        self.lesson("<!-- table run=a results=results/gone.json -->\n<!-- end table -->\n")
+        self.assertIn("no results file results/gone.json", self.check(1))
+        self.lesson("<!-- table run=a -->\n<!-- end table -->\n")
+        self.assertIn("nothing is said about 'results'", self.check(1))
+
+
+class Links(LessonCase):
+    def test_living_links(self):
+        self.write("docs/other.md", "# Two words, one `code`\n\n# Again\n\n# Again\n\n<a id=\"by-hand\"></a>\n")
+        self.lesson(
+            """
+            # Vector add
+            [file](03_naive.cuh), [root](/docs/other.md#again-1), [up](../docs/other.md#two-words-one-code)
+            [here](#vector-add) [id](../docs/other.md#by-hand) [web](https://example.org/x#y) [line](03_naive.cuh#L4)
+            `[code](nowhere)` ![picture](/docs/other.md "title") [folder](../docs)
+            ```
+            [fenced](nowhere)
+            ```
+            [named]: ../docs/other.md
+            """
+        )
+        self.assertEqual(self.check(), "")
+
+    def test_dead_links(self):
+        self.write("docs/other.md", "# Other\n[gone](gone.md)\n")
+        self.lesson(
+            """
+            # Vector add
+            [a](nowhere.cuh) [b](#nothing) [c](../docs/other.md#none) [d](03_naive.cuh#L99)
+            <img src="figure.svg"> [named]
+            [named]: missing.md
+            """
+        )
+        out = self.check(status=1)
+        for message in [
+            "01_vector_add/README.md:2: dead link nowhere.cuh: no such file",
+            "README.md:2: dead link #nothing: no such heading",
+            "dead link ../docs/other.md#none: no such heading",
+            "dead link 03_naive.cuh#L99: the file has fewer lines",
+            "README.md:3: dead link figure.svg",
+            "README.md:4: dead link missing.md",
+            "docs/other.md:2: dead link gone.md",
+        ]:
+            self.assertIn(message, out)
+        self.assertEqual(len(out.splitlines()), 7, out)
+
+
+class Arguments(LessonCase):
+    def test_bad_arguments(self):
+        for arguments in (["--nosuch"], ["nosuch.md"], ["--root", self.root, "/etc/hostname"]):
+            self.assert_one_line(self.run_tool("lessons.py", *arguments, status=2).stderr, "lessons.py:")
+
+    def test_named_files_only(self):
+        path = self.lesson("```cpp file=gone\n```\n")
+        other = self.write("README.md", "# Fine\n")
+        self.run_tool("lessons.py", "--check", "--root", self.root, other)
+        self.run_tool("lessons.py", "--check", "--root", self.root, path, status=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

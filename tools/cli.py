@@ -1,0 +1,24 @@
+"""What the Python tools share: one-line argument errors and the repository they work on."""
+
+import argparse
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CHAPTERS = "[0-9][0-9]_*"
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors are one line, without the usage text."""
+
+    def __init__(self, description):
+        super().__init__(
+            description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message} (--help shows the options)\n")
+
+    def add_root(self):
+        self.add_argument(
+            "--root", type=Path, default=REPOSITORY, help="repository to work on (default: this one)"
+        )

@@ -1,0 +1,193 @@
+"""Turns the measured numbers of results/<gpu>.json into Markdown tables."""
+
+import math
+import re
+
+
+class TableError(Exception):
+    """The results do not hold what the table asks for; the message is ready to print."""
+
+
+DEFAULT_COLUMNS = ["name", "median_ms", "gbps", "percent_of_roof", "ratio_to_peer"]
+NOTHING = "–"
+
+
+def slug(name):
+    """'Warp-tile 4x4' -> 'warp_tile_4x4': the form used in file and kernel names."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def significant(value, digits=3):
+    """`value` with `digits` significant digits and never an exponent."""
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}"
+
+
+def _fixed(decimals):
+    return lambda value: f"{value:.{decimals}f}"
+
+
+def _error(value):
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+# Column key -> (title, how a number is printed). Keys are those of a program's JSON.
+TITLES = {
+    "name": ("Variant", str),
+    "median_ms": ("Time, ms", significant),
+    "min_ms": ("Fastest, ms", significant),
+    "max_ms": ("Slowest, ms", significant),
+    "samples": ("Samples", str),
+    "gbps": ("GB/s", significant),
+    "gflops": ("GFLOP/s", significant),
+    "percent_of_roof": ("% of roof", _fixed(1)),
+    "speedup": ("Speed-up", lambda value: significant(value) + "×"),
+    "ratio_to_peer": ("Of the peer", _fixed(2)),
+    "max_error": ("Largest error", _error),
+    "status": ("Result", str),
+    "reason": ("Reason", str),
+    "block": ("Threads per block", str),
+    "n": ("Elements", lambda value: f"{value:,}"),
+    "stride": ("Stride", str),
+    "occupancy": ("Occupancy", significant),
+}
+# Keys of tools/profile.py.
+COUNTER_TITLES = {
+    "launches": ("Launches", str),
+    "load_sectors_per_request": ("Sectors per load", significant),
+    "store_sectors_per_request": ("Sectors per store", significant),
+    "shared_load_conflict": ("Shared load conflict", significant),
+    "shared_store_conflict": ("Shared store conflict", significant),
+    "active_lanes": ("Active lanes", significant),
+    "divergent_branches": ("Divergent branches", str),
+    "barriers": ("Barriers", str),
+    "atomics": ("Atomics", str),
+}
+
+
+def _title_and_format(column):
+    kind, _, rest = column.partition(":")
+    if kind == "counter":
+        if rest not in COUNTER_TITLES:
+            raise TableError(f"unknown counter '{rest}' (known: {', '.join(COUNTER_TITLES)})")
+        return COUNTER_TITLES[rest]
+    if kind == "phase":
+        return f"{rest.replace('_', ' ').capitalize()}, ms", significant
+    return TITLES.get(column.removeprefix("sizes."), (column.replace("_", " ").capitalize(), str))
+
+
+def _number_or_text(value, form):
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, float) and form is str:
+        return significant(value)
+    return str(form(value)).replace("|", "\\|")
+
+
+def _value(row, column, counters):
+    kind, _, rest = column.partition(":")
+    if kind == "counter":
+        kernel = f"{slug(row['problem'])}_{slug(row['name'])}_kernel"
+        return counters.get(kernel, {}).get(rest)
+    if kind == "phase":
+        phases = {slug(phase["name"]): phase for phase in row.get("phases") or []}
+        return phases.get(slug(rest), {}).get("median_ms")
+    if column.startswith("sizes."):
+        return row.get("sizes", {}).get(column[len("sizes."):])
+    if column not in row:
+        raise TableError(f"no column '{column}' in these results")
+    return row[column]
+
+
+def _aligned(titles, rows, numeric):
+    """A Markdown table whose source lines up too: it is read as plain text as often as rendered."""
+    widths = [max(len(line[i]) for line in [titles, *rows]) for i in range(len(titles))]
+
+    def line(cells):
+        padded = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric)]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = [("-" * (w - 1) + ":") if n else "-" * w for w, n in zip(widths, numeric)]
+    return [line(titles), line(rule), *(line(row) for row in rows)]
+
+
+def _caption(run):
+    device, cpu = run.get("device"), run.get("cpu") or {}
+    where = device["name"] if device else f"{cpu.get('model', 'CPU')}, {cpu.get('threads')} threads"
+    toolkit = f"CUDA {run['toolkit']}, " if run.get("toolkit") else ""
+    # The program name may carry its chapter; the command a reader types does not.
+    command = f"{run['program'].rpartition('/')[2]} {run.get('arguments', '')}".strip()
+    return f"*{where}, {toolkit}{run['date'][:10]}: `{command}`*"
+
+
+def _counters_of(results, run_name, columns):
+    if not any(column.startswith("counter:") for column in columns):
+        return {}
+    chapter = run_name.partition("/")[0]
+    if chapter not in results.get("counters", {}):
+        raise TableError(f"no counters of '{chapter}' in these results")
+    return {kernel["kernel"]: kernel for kernel in results["counters"][chapter]["kernels"]}
+
+
+def _row_table(results, run_name, run, options):
+    rows = run["rows"]
+    if "problem" in options:
+        rows = [row for row in rows if row["problem"] == options["problem"]]
+    if "only" in options:
+        wanted = options["only"].split(",")
+        rows = [row for row in rows if row["name"] in wanted]
+    if not rows:
+        raise TableError(f"no rows of problem '{options.get('problem', 'any')}' in '{run_name}'")
+    columns = options["columns"].split(",") if "columns" in options else DEFAULT_COLUMNS
+    counters = _counters_of(results, run_name, columns)
+    forms = [_title_and_format(column) for column in columns]
+    cells = []
+    for row in rows:
+        values = [_value(row, column, counters) for column in columns]
+        cells.append([_number_or_text(v, form) for v, (_, form) in zip(values, forms)])
+    counted = [i for i, column in enumerate(columns) if column.startswith("counter:")]
+    if counted and all(line[i] == NOTHING for line in cells for i in counted):
+        raise TableError(f"no kernel of '{run_name}' has the counters asked for")
+    numeric = [column not in ("name", "status", "reason") for column in columns]
+    lines = _aligned([title for title, _ in forms], cells, numeric)
+    notes = [f"`{r['name']}`: skipped, {r['reason']}." for r in rows if r["status"] == "skipped"]
+    return lines, notes
+
+
+def _sweep_table(run_name, run, options):
+    sweeps = [s for s in run.get("sweeps") or [] if s["sweep"] == options["sweep"]]
+    for key in ("problem", "name"):
+        if key in options:
+            sweeps = [s for s in sweeps if s.get(key) == options[key]]
+    if len(sweeps) != 1:
+        raise TableError(f"'{run_name}' holds {len(sweeps)} sweeps '{options['sweep']}' that fit")
+    points = sweeps[0]["points"]
+    if "columns" in options:
+        columns = options["columns"].split(",")
+    else:
+        columns = [options["sweep"], *(key for key in TITLES if key != options["sweep"])]
+        columns = [column for column in columns if column in points[0]]
+    forms = [_title_and_format(column) for column in columns]
+    cells = [
+        [_number_or_text(_value(point, c, {}), form) for c, (_, form) in zip(columns, forms)]
+        for point in points
+    ]
+    return _aligned([title for title, _ in forms], cells, [True] * len(columns)), []
+
+
+def table(results, options):
+    """Lines of the table that `options` (the words of the mark) ask for."""
+    run_name = options.get("run")
+    if run_name is None:
+        raise TableError("the mark names no run=")
+    run = results.get("runs", {}).get(run_name)
+    if run is None:
+        known = ", ".join(sorted(results.get("runs", {}))) or "none"
+        raise TableError(f"no run '{run_name}' in these results (there: {known})")
+    if "sweep" in options:
+        lines, notes = _sweep_table(run_name, run, options)
+    else:
+        lines, notes = _row_table(results, run_name, run, options)
+    return [*lines, "", _caption(run), *(part for note in notes for part in ("", note))]
