@@ -1,0 +1,170 @@
+"""Counters from Nsight Compute and from simt, in the same columns."""
+
+import json
+import unittest
+
+from tool_case import ToolCase
+
+HEADER = (
+    '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",'
+    '"Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"'
+)
+# What ncu 2025.3 counted on an H200 for a kernel that reads shared memory down a column (32-way
+# conflicts) and one that copies float4 through shared memory; the second was launched twice.
+COUNTED = {
+    ("0", "strided_kernel"): {
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": "4,736",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": "768",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": "512",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": "128",
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "4,096",
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": "3,968",
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "128",
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": "0",
+        "smsp__thread_inst_executed.sum": "194,560",
+        "smsp__inst_executed.sum": "8,448",
+        "smsp__sass_branch_targets_threads_divergent.sum": "128",
+        "sass__inst_executed_per_opcode": "8,448 (LDG: 768; BAR: 1,256; ATOMS: 256; REDG: 8)",
+    },
+    ("1", "vec_kernel"): {
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": "2,048",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": "128",
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "512",
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": "0",
+        "smsp__thread_inst_executed.sum": "81,920",
+        "smsp__inst_executed.sum": "2,560",
+        "sass__inst_executed_per_opcode": "2,560",
+    },
+}
+COUNTED["2", "vec_kernel"] = COUNTED["1", "vec_kernel"]
+
+
+def ncu_log():
+    lines = ["==PROF== Connected to process 1", HEADER]
+    for (launch, kernel), metrics in COUNTED.items():
+        for metric, value in metrics.items():
+            before = f'"{launch}","1","p","127.0.0.1","{kernel}","1","7","(1024, 1, 1)","(4, 1, 1)"'
+            lines.append(f'{before},"0","9.0","Command line profiler metrics","{metric}","","{value}"')
+    return "\n".join([*lines, "==PROF== Disconnected"])
+
+
+SIMT_PROFILE = {
+    "schema": 1,
+    "kernels": [
+        {
+            "kernel": "transpose_tiled_kernel",
+            "launches": 1,
+            "threads": 1024,
+            "active_lanes_per_instruction": 31.5,
+            "divergent_branches": 4,
+            "barriers": 8,
+            "global": {
+                "load_requests": 32,
+                "load_sectors_per_request": 4.0,
+                "store_requests": 32,
+                "store_sectors_per_request": 32.0,
+            },
+            "shared": {"load_requests": 0, "load_conflict_degree": 0.0, "store_requests": 32, "store_conflict_degree": 1.0},
+            "atomics": {"global_requests": 3, "shared_requests": 4, "conflicts": 9},
+            "sites": [],
+        }
+    ],
+}
+
+
+class Profile(ToolCase):
+    def setUp(self):
+        super().setUp()
+        self.program = self.executable(self.root / "program", "exit 0\n")
+        self.output = self.root / "out.json"
+
+    def profile(self, backend, *arguments, status=0, **options):
+        command = ["profile.py", "--backend", backend, "--json", self.output, self.program, *arguments]
+        return self.run_tool(*command, status=status, **options)
+
+    def fake_ncu(self, log, status=0):
+        self.write("log", log)
+        self.fake(
+            "ncu",
+            f"""
+            [[ $1 == --help ]] && {{ echo "--print-metric-instances arg: none, values or details"; exit; }}
+            echo "$@" >{self.root}/ncu_command
+            while [[ $1 != --log-file ]]; do shift; done
+            cp {self.root}/log "$2"
+            exit {status}
+            """,
+        )
+
+    def test_ncu_counts(self):
+        self.fake_ncu(ncu_log())
+        result = self.profile("ncu", "--n", "64")
+        written = json.loads(self.output.read_text())
+        self.assertEqual((written["schema"], written["backend"]), (1, "ncu"))
+        strided, vec = written["kernels"]
+        self.assertEqual(strided["kernel"], "strided_kernel")
+        self.assertAlmostEqual(strided["load_sectors_per_request"], 4736 / 768)
+        self.assertEqual(strided["store_sectors_per_request"], 4)
+        self.assertEqual(strided["shared_load_conflict"], 32)
+        self.assertEqual(strided["shared_store_conflict"], 1)
+        self.assertAlmostEqual(strided["active_lanes"], 23.03, places=2)
+        self.assertEqual(strided["divergent_branches"], 128)
+        self.assertEqual(strided["barriers"], 1256)
+        self.assertEqual(strided["atomics"], 264)
+        self.assertEqual(vec["launches"], 2)
+        self.assertEqual(vec["load_sectors_per_request"], 16)
+        self.assertEqual(vec["shared_load_conflict"], 1)
+        self.assertEqual(vec["active_lanes"], 32)
+        self.assertIsNone(vec["store_sectors_per_request"])
+        self.assertIsNone(vec["barriers"])
+        self.assertRegex(result.stdout, r"strided_kernel +1 +6.17 +4.00 +32.00 +1.00 +23.03 +128 +1256 +264")
+
+    def test_ncu_is_asked_for_counts_and_leaves_the_clocks_alone(self):
+        self.fake_ncu(ncu_log())
+        self.profile("ncu", "--n", "64")
+        command = self.read("ncu_command")
+        for words in (
+            "--clock-control none --csv",
+            "--print-metric-instances details",
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,",
+            f"{self.program} --verify --n 64",
+        ):
+            self.assertIn(words, command)
+
+    def test_both_backends_print_the_same_columns(self):
+        self.fake_ncu(ncu_log())
+        from_ncu = self.profile("ncu").stdout.splitlines()
+        self.program.write_text('#!/bin/bash\n[[ $SIMT_PROFILE == 1 ]] || exit 7\ncp "$PROFILE" "$SIMT_PROFILE_JSON"\n')
+        profile = self.write("simt.json", json.dumps(SIMT_PROFILE))
+        from_simt = self.profile("simt", PROFILE=str(profile)).stdout.splitlines()
+        titles = next(line for line in from_ncu if line.startswith("kernel "))
+        self.assertEqual(titles.split(), from_simt[0].split())
+        self.assertRegex(from_simt[1], r"transpose_tiled_kernel +1 +4.00 +32.00 +- +1.00 +31.50 +4 +8 +7$")
+        self.assertEqual(json.loads(self.output.read_text())["backend"], "simt")
+
+    def test_missing_permission_has_a_remedy(self):
+        self.fake_ncu("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", status=1)
+        error = self.profile("ncu", status=1).stderr
+        self.assert_one_line(error, "sudo", "NVreg_RestrictProfilingToAdminUsers=0")
+        self.assertFalse(self.output.exists())
+
+    def test_failures_of_ncu(self):
+        self.fake_ncu("==ERROR== Failed to find metric x\n", status=1)
+        self.assert_one_line(self.profile("ncu", status=1).stderr, "Failed to find metric x")
+        self.fake_ncu("==PROF== nothing\n")
+        self.assert_one_line(self.profile("ncu", status=1).stderr, "no kernel launch")
+        (self.bin / "ncu").unlink()
+        self.borrow("bash")
+        self.assert_one_line(self.profile("ncu", status=1, only_fakes=True).stderr, "not installed")
+
+    def test_failures_of_simt(self):
+        self.assert_one_line(self.profile("simt", status=1).stderr, "not an instrumented simt build")
+        self.program.write_text("#!/bin/bash\nexit 4\n")
+        self.assert_one_line(self.profile("simt", status=1).stderr, "exit code 4")
+
+    def test_bad_arguments(self):
+        for arguments in ([self.program], ["--backend", "gdb", self.program], ["--backend", "simt", "nosuch"]):
+            self.assert_one_line(self.run_tool("profile.py", *arguments, status=2).stderr, "profile.py:")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Counts what each kernel of a program does to memory and to its warps.
+
+Runs PROGRAM once with --verify (every variant once, untimed), either under Nsight Compute on a GPU
+or, without one, as a program built by simt/nvcc, and prints the same columns for both.
+
+  sectors/request   32-byte pieces of global memory one warp instruction touches: 4 is ideal for
+                    4-byte elements, 16 for float4
+  conflict          passes through shared memory per pass needed: 1 is free of bank conflicts
+  active lanes      threads of a warp that take part in an instruction, of 32
+  divergent         branches at which the threads of a warp part
+  barriers, atomics warp instructions of that kind (ncu), as counted by simt otherwise
+"""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import cli
+
+# JSON key -> column title; both backends fill all of them, None where nothing was counted.
+COLUMNS = {
+    "kernel": "kernel",
+    "launches": "launches",
+    "load_sectors_per_request": "load sectors/request",
+    "store_sectors_per_request": "store sectors/request",
+    "shared_load_conflict": "shared load conflict",
+    "shared_store_conflict": "shared store conflict",
+    "active_lanes": "active lanes",
+    "divergent_branches": "divergent",
+    "barriers": "barriers",
+    "atomics": "atomics",
+}
+
+# Sums, not ratios: the launches of one kernel can then be added up before dividing.
+_GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
+_WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+_CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
+_THREADS, _WARPS = "smsp__thread_inst_executed.sum", "smsp__inst_executed.sum"
+_DIVERGENT = "smsp__sass_branch_targets_threads_divergent.sum"
+_OPCODES = "sass__inst_executed_per_opcode"
+METRICS = [
+    *(_GLOBAL.format(what, op) for op in ("ld", "st") for what in ("sectors", "requests")),
+    *(form.format(op) for op in ("ld", "st") for form in (_WAVEFRONTS, _CONFLICTS)),
+    _THREADS,
+    _WARPS,
+    _DIVERGENT,
+    _OPCODES,
+]
+ATOMIC_OPCODES = ("ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDAS")
+
+NO_PERMISSION = (
+    "the driver lets only administrators read GPU counters; run with sudo, or put "
+    "`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d/ and reboot"
+)
+
+
+class ProfileError(Exception):
+    """No counters; the message is ready to print."""
+
+
+def _ratio(part, whole):
+    return part / whole if whole else None
+
+
+def _parse_value(name, text):
+    """A number, or for the opcode metric `8,448 (LDG: 768; BAR: 256)` a {opcode: count}."""
+    if name == _OPCODES:
+        pairs = re.findall(r"([A-Z0-9_.]+): ([\d,]+)", text)
+        return {opcode: int(count.replace(",", "")) for opcode, count in pairs}
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return 0.0  # ncu prints n/a for a metric this chip does not have
+
+
+def ncu_kernels(log):
+    """One entry per kernel from ncu's CSV (one line per launch and metric), launches summed up."""
+    lines = log.splitlines()
+    header = next((i for i, line in enumerate(lines) if line.startswith('"ID",')), None)
+    if header is None:
+        raise ProfileError("ncu saw no kernel launch")
+    sums, launches = {}, {}
+    for row in csv.DictReader(line for line in lines[header:] if line.startswith('"')):
+        kernel, name = row["Kernel Name"], row["Metric Name"]
+        launches.setdefault(kernel, set()).add(row["ID"])
+        total = sums.setdefault(kernel, {})
+        value = _parse_value(name, row["Metric Value"])
+        if name == _OPCODES:
+            total.setdefault(name, {})
+            for opcode, count in value.items():
+                total[name][opcode] = total[name].get(opcode, 0) + count
+        else:
+            total[name] = total.get(name, 0.0) + value
+    return [_ncu_entry(kernel, len(launches[kernel]), sums[kernel]) for kernel in sums]
+
+
+def _ncu_entry(kernel, launches, total):
+    def sectors(op):
+        requests = total.get(_GLOBAL.format("requests", op))
+        return _ratio(total.get(_GLOBAL.format("sectors", op), 0), requests)
+
+    def conflict(op):
+        wavefronts = total.get(_WAVEFRONTS.format(op), 0)
+        return _ratio(wavefronts, wavefronts - total.get(_CONFLICTS.format(op), 0))
+
+    opcodes = total.get(_OPCODES)
+    count = lambda names: None if not opcodes else sum(opcodes.get(name, 0) for name in names)
+    return {
+        "kernel": kernel,
+        "launches": launches,
+        "load_sectors_per_request": sectors("ld"),
+        "store_sectors_per_request": sectors("st"),
+        "shared_load_conflict": conflict("ld"),
+        "shared_store_conflict": conflict("st"),
+        "active_lanes": _ratio(total.get(_THREADS, 0), total.get(_WARPS)),
+        "divergent_branches": int(total.get(_DIVERGENT, 0)),
+        "barriers": count(["BAR"]),
+        "atomics": count(ATOMIC_OPCODES),
+    }
+
+
+def _instance_options(ncu):
+    """What makes ncu list the opcodes one by one; an old ncu cannot, and barriers stay unknown."""
+    text = subprocess.run([ncu, "--help"], stdout=subprocess.PIPE, text=True).stdout
+    if re.search(r"--print-metric-instances.{0,400}\bdetails\b", text, re.DOTALL):
+        return ["--print-metric-instances", "details"]
+    return []
+
+
+def run_ncu(command):
+    """Kernels of `command` as Nsight Compute counts them."""
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        raise ProfileError("ncu (Nsight Compute) is not installed; --backend simt needs no GPU")
+    with tempfile.TemporaryDirectory() as folder:
+        log_file = Path(folder) / "ncu.csv"
+        # The clocks stay as they are: counts do not depend on them, and other users of the GPU do.
+        options = ["--clock-control", "none", "--csv", "--log-file", str(log_file)]
+        options += ["--print-kernel-base", "function", *_instance_options(ncu)]
+        status = subprocess.run([ncu, *options, "--metrics", ",".join(METRICS), *command]).returncode
+        log = log_file.read_text(encoding="utf-8", errors="replace") if log_file.exists() else ""
+    if "ERR_NVGPUCTRPERM" in log:
+        raise ProfileError(NO_PERMISSION)
+    errors = [line for line in log.splitlines() if line.startswith("==ERROR==")]
+    if status != 0 or errors:
+        reason = errors[0].removeprefix("==ERROR==").strip() if errors else f"exit code {status}"
+        raise ProfileError(f"{command[0]} under ncu: {reason}")
+    return ncu_kernels(log)
+
+
+def simt_kernels(data):
+    """One entry per kernel from simt's own profile."""
+    entries = []
+    for kernel in data["kernels"]:
+        in_global, in_shared = kernel.get("global", {}), kernel.get("shared", {})
+        atomics = kernel.get("atomics")
+        entries.append(
+            {
+                "kernel": kernel["kernel"],
+                "launches": kernel["launches"],
+                # A ratio over no request at all says nothing, whatever figure stands there.
+                "load_sectors_per_request": in_global.get("load_sectors_per_request")
+                if in_global.get("load_requests")
+                else None,
+                "store_sectors_per_request": in_global.get("store_sectors_per_request")
+                if in_global.get("store_requests")
+                else None,
+                "shared_load_conflict": in_shared.get("load_conflict_degree")
+                if in_shared.get("load_requests")
+                else None,
+                "shared_store_conflict": in_shared.get("store_conflict_degree")
+                if in_shared.get("store_requests")
+                else None,
+                "active_lanes": kernel.get("active_lanes_per_instruction"),
+                "divergent_branches": kernel.get("divergent_branches"),
+                "barriers": kernel.get("barriers"),
+                "atomics": sum(v for k, v in atomics.items() if k.endswith("requests"))
+                if isinstance(atomics, dict)
+                else atomics,
+            }
+        )
+    return entries
+
+
+def run_simt(command):
+    """Kernels of `command` as simt counts them."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "profile.json"
+        environment = {**os.environ, "SIMT_PROFILE": "1", "SIMT_PROFILE_JSON": str(output)}
+        status = subprocess.run(command, env=environment).returncode
+        if status != 0:
+            raise ProfileError(f"{command[0]} failed with exit code {status}")
+        if not output.exists():
+            raise ProfileError(f"{command[0]} counted nothing: it is not an instrumented simt build")
+        return simt_kernels(json.loads(output.read_text(encoding="utf-8")))
+
+
+def format_cell(value):
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def print_table(kernels):
+    cells = [list(COLUMNS.values())]
+    cells += [[format_cell(kernel[key]) for key in COLUMNS] for kernel in kernels]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(COLUMNS))]
+    for row in cells:
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))
+        print("  ".join([row[0].ljust(widths[0]), *rest]))
+
+
+def main():
+    parser = cli.Parser(__doc__)
+    parser.add_argument("--backend", choices=("ncu", "simt"), required=True)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counters there too")
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("arguments", nargs="...", metavar="ARGS", help="passed on to the program")
+    args = parser.parse_args()
+    if not os.access(args.program, os.X_OK):
+        parser.error(f"no program {args.program}")
+    command = [args.program, "--verify", *args.arguments]
+    try:
+        kernels = run_ncu(command) if args.backend == "ncu" else run_simt(command)
+    except ProfileError as error:
+        print(f"profile.py: {error}", file=sys.stderr)
+        return 1
+    print_table(kernels)
+    if args.json:
+        profile = {
+            "schema": 1,
+            "backend": args.backend,
+            "program": Path(args.program).name,
+            "arguments": " ".join(args.arguments),
+            "kernels": kernels,
+        }
+        args.json.write_text(json.dumps(profile, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
