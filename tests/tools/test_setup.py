@@ -1,0 +1,100 @@
+"""setup.sh on machines that lack different things; nothing is really installed."""
+
+import unittest
+
+from tool_case import ToolCase
+
+PACKAGES = "g++ make git python3 libboost-context-dev catch2"
+
+
+class Setup(ToolCase):
+    """`self.root/installed` lists the packages the fake machine has; the fake apt-get adds to it."""
+
+    def setUp(self):
+        super().setUp()
+        self.borrow("bash", "cat", "env", "mktemp", "rm")
+        self.fake(
+            "apt-get",
+            f"""
+            echo "$@" >>{self.root}/apt_calls
+            read -r -t 1 line && echo "stdin was open" >>{self.root}/apt_calls
+            [[ -e {self.root}/broken ]] && {{ echo "E: no network" >&2; exit 100; }}
+            [[ $* == *" install "* ]] || exit 0
+            for word in "$@"; do
+              case $word in
+                g++) printf '%s\\n' '#!/bin/bash' 'code=$(cat)' \\
+                  '[[ $code != *boost* ]] || [[ -e {self.root}/libboost-context-dev ]] || exit 1' \\
+                  '[[ $code != *catch2* ]] || [[ -e {self.root}/catch2 ]] || exit 1' >{self.bin}/g++
+                  chmod +x {self.bin}/g++ ;;
+                make | git | python3 | clang-format-14)
+                  echo '#!/bin/bash' >{self.bin}/$word; chmod +x {self.bin}/$word ;;
+                *) >{self.root}/$word ;;
+              esac
+            done
+            """,
+        )
+        self.borrow("chmod")
+        self.fake("sudo", '[[ $1 == -n ]] && shift\n[[ $1 == true ]] || "$@"\n')
+
+    def setup(self, *arguments, status=0):
+        return self.run_tool("setup.sh", *arguments, status=status, only_fakes=True)
+
+    def install_all(self):
+        self.setup()
+        (self.root / "apt_calls").unlink()
+
+    def test_fresh_machine(self):
+        out = self.setup().stdout
+        self.assertIn(f"Installed: {PACKAGES}", out)
+        self.assertTrue(out.endswith("Next: make run\n"))
+        calls = self.read("apt_calls")
+        self.assertIn(f"install -y --no-install-recommends {PACKAGES}", calls)
+        self.assertNotIn("stdin was open", calls)
+        self.assertNotIn("clang-format", out)
+
+    def test_second_run_installs_nothing(self):
+        self.install_all()
+        out = self.setup().stdout
+        self.assertIn("Everything is there already; nothing was installed.", out)
+        self.assertFalse((self.root / "apt_calls").exists())
+
+    def test_only_what_is_missing(self):
+        self.install_all()
+        (self.root / "catch2").unlink()
+        self.assertIn("Installed: catch2\n", self.setup().stdout)
+
+    def test_developers_get_clang_format(self):
+        self.install_all()
+        self.assertIn("Installed: clang-format-14\n", self.setup("--dev").stdout)
+
+    def test_nvcc_is_mentioned_and_never_installed(self):
+        self.assertIn("nvcc not found: kernels run on the CPU", self.setup().stdout)
+        self.fake("nvcc", "")
+        self.assertIn("nvcc found (", self.setup().stdout)
+
+    def test_other_distributions(self):
+        (self.bin / "apt-get").rename(self.bin / "kept")
+        self.assert_one_line(self.setup(status=1).stderr, "no Debian or Ubuntu", PACKAGES)
+        (self.bin / "kept").rename(self.bin / "apt-get")
+        self.install_all()
+        (self.bin / "apt-get").unlink()
+        self.assertIn("Everything is there", self.setup().stdout)
+
+    def test_failing_apt(self):
+        self.write("broken", "")
+        error = self.setup(status=1).stderr
+        self.assertIn("E: no network", error)
+        self.assertIn("apt-get could not install", error)
+
+    def test_package_that_does_not_bring_its_header(self):
+        self.install_all()
+        (self.root / "catch2").unlink()
+        self.fake("apt-get", "exit 0\n")
+        self.assert_one_line(self.setup(status=1).stderr, "not found: catch2")
+
+    def test_bad_arguments(self):
+        self.assert_one_line(self.setup("--nosuch", status=2).stderr, "unknown option --nosuch")
+
+
+if __name__ == "__main__":
+    unittest.main()
