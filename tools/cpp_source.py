@@ -104,11 +104,10 @@ def _statements(code, begin, end):
                 start, has_body = close + 1, False
             else:
                 following = code[close + 1 : end].lstrip()[:1]
-                initialises = re.search(r"(?<![=!<>])=(?!=)", _flat(plain))
+                # What goes on after a closing brace is a list: `int a{1}, b{2};` or the member
+                # initialisers of a constructor. The semicolon after a type is on the same line.
                 has_body = True
-                # A type or an initialised variable goes on to its semicolon, a member initialiser
-                # list to the next brace; any other closing brace ends a function.
-                if not (initialises or _TYPE.match(plain) or following in (";", ",", "{")):
+                if following not in (",", "{"):
                     yield start, close + 1, head, True
                     start, has_body = close + 1, False
             i = close
@@ -126,7 +125,7 @@ def _defines(head, has_body, symbol):
         if re.search(rf"\b{name}\b(?:\s+final)?\s*$", before_brace):
             return 2 if has_body else 1
     declared = re.split(r"(?<![=!<>])=(?!=)|\{", _flat(plain), maxsplit=1)[0]
-    if re.search(rf"\b{name}\s*(?:<[^;]*>)?\s*\(", declared):
+    if re.search(rf"(?<!::)\b{name}\s*(?:<[^;]*>)?\s*\(", declared):
         return 2 if has_body else 1
     if re.search(rf"(?:^using\s+{name}|[\w>&*\]]\s*[\s&*]{name})\s*(?:\[.*\])?\s*$", declared):
         return 1 if plain.startswith("extern") else 2

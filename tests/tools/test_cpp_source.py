@@ -22,6 +22,8 @@ SOURCE = textwrap.dedent(
 
     enum class Order { forward, backward };
 
+    struct Point;
+
     /* Two lines
        of a block comment. */
     struct Point {
@@ -64,6 +66,16 @@ SOURCE = textwrap.dedent(
     void twice(float) {}
 
     using Tile = Point;
+
+    struct Buffer final : Point {
+      Buffer(int n, int m);
+      int n_, m_;
+    };
+
+    Buffer::Buffer(int n, int m)
+        : n_{n}, m_{m} {
+      use(n_);
+    }
     }  // namespace lesson
     """
 )
@@ -118,9 +130,9 @@ class Symbol(unittest.TestCase):
     def test_opening_comment_of_the_file_is_not_taken_along(self):
         self.assertEqual(symbol_text("// the rung\n\nint f() { return 1; }\n", "f"), "int f() { return 1; }")
 
-    def test_constructor_with_initialiser_list(self):
-        text = "struct A {\n  A(int n) : a_{n} {}\n  int a_;\n};\nA make(int n) { return A{n}; }\n"
-        self.assertEqual(symbol_text(text, "make"), "A make(int n) { return A{n}; }")
+    def test_derived_type_and_constructor_with_initialiser_list(self):
+        self.assertTrue(symbol_text(SOURCE, "Buffer::Buffer").endswith("{m} {\n  use(n_);\n}"))
+        self.assertTrue(symbol_text(SOURCE, "Buffer").startswith("struct Buffer final"))
 
 
 class Region(unittest.TestCase):

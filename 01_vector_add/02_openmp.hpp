@@ -1,0 +1,14 @@
+// Rung 2, openmp: the same loop, shared out over all cores.
+//
+// One line is new. The iterations do not depend on each other, so each thread takes one contiguous
+// piece of the range. It is faster until the memory of the machine is busy, which takes far
+// fewer cores than there are. What is still wrong: a GPU has ten times this memory bandwidth.
+#pragma once
+
+#include <cstdint>
+
+// y[i] = x[i] + y[i] for all i < n. Host pointers. Uses omp_get_max_threads() threads.
+inline void vector_add_openmp(const float* x, float* y, std::int64_t n) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] + y[i];
+}

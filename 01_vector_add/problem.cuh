@@ -1,0 +1,55 @@
+// The problem of this chapter: y = x + y for n floats, with what it takes to check a solution.
+#pragma once
+
+#include <cstdint>
+
+#include "common/compare.hpp"
+#include "common/guarded_array.cuh"
+#include "common/host_buffer.hpp"
+#include "common/random.cuh"
+#include "common/report.hpp"
+
+struct VectorAdd {
+  static constexpr const char* name = "vector_add";
+
+  std::int64_t n;
+  std::uint64_t x_seed, y_seed;
+  common::GuardedArray<float> x, y;
+  common::HostBuffer<float> expected;
+
+  VectorAdd(std::int64_t n, std::uint64_t seed)
+      : n(n),
+        x_seed(2 * seed),
+        y_seed(2 * seed + 1),
+        x("x", common::Role::input, n),
+        y("y", common::Role::in_out, n),
+        expected(n) {
+    common::fill_random(x.pristine(), n, x_seed);
+    common::fill_random(y.pristine(), n, y_seed);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < n; ++i) expected[i] = x.pristine()[i] + y.pristine()[i];
+  }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(x);
+    visit(y);
+  }
+
+  // IEEE 754 rounds one addition in one way only: every variant must hit the same bits.
+  common::Comparison check() const {
+    return common::compare(y.fetched(), expected.data(), n, 0.0);
+  }
+
+  common::Sizes sizes() const { return {{"n", n}}; }
+  double bytes() const { return 3.0 * sizeof(float) * static_cast<double>(n); }
+  double flops() const { return static_cast<double>(n); }
+
+  // What a run takes, for the check before anything is allocated. On the device a round trip has
+  // its own x and y beside those of the problem; on the host there are pristine and working copies,
+  // the reference, and the pinned or managed copies.
+  static double host_bytes(std::int64_t n) { return 7.0 * sizeof(float) * static_cast<double>(n); }
+  static double device_bytes(std::int64_t n) {
+    return 4.0 * sizeof(float) * static_cast<double>(n);
+  }
+};

@@ -1,0 +1,126 @@
+# The only build system here. `make help` lists the verbs, `make doctor` says what this machine has.
+#
+# Three variables steer it; each can be given on the command line:
+#   CPU=1        run the kernels on the CPU, through simt/nvcc, even where there is a GPU
+#   ARCH=86      compile for this compute capability ("80 90a" for several, "all" for every one);
+#                default: that of the GPU
+#   BUILD=build  where everything that is built goes
+
+BUILD ?= build
+.DEFAULT_GOAL := programs
+
+CHAPTERS := $(sort $(wildcard [0-9][0-9]_*))
+# Each chapter has one program, named after its only .cu file.
+PROGRAMS := $(patsubst %.cu,$(BUILD)/%,$(sort $(wildcard [0-9][0-9]_*/*.cu)))
+program_of = $(filter $(BUILD)/$(1)%,$(PROGRAMS))
+
+# ---------------------------------------------------------------- compiler: nvcc or simt/nvcc
+TOOLKIT_NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+GPU_ARCH := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
+                    | head -n 1 | tr -d . | grep -E '^[0-9]+$$')
+
+ifdef CPU
+  NVCC := simt/nvcc
+  WHY_SIMT := CPU=1 was given
+else ifndef NVCC
+  ifeq ($(TOOLKIT_NVCC),)
+    NVCC := simt/nvcc
+    WHY_SIMT := nvcc was not found
+  else ifeq ($(GPU_ARCH),)
+    NVCC := simt/nvcc
+    WHY_SIMT := there is no GPU
+  else
+    NVCC := $(TOOLKIT_NVCC)
+  endif
+endif
+ifeq ($(NVCC),simt/nvcc)
+  SIMT := 1
+  $(if $(WHY_SIMT),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
+endif
+
+FLAGS := -std=c++17 -O3 -I. -Xcompiler=-Wall,-Wextra,-fopenmp,-march=native
+ifndef SIMT
+  # Chips this tutorial is compiled for, as far as the toolkit at hand knows them. 90a is Hopper
+  # with wgmma, which plain 90 does not have.
+  KNOWN_ARCHS := 75 80 86 89 90 100 120
+  TOOLKIT_ARCHS := $(patsubst compute_%,%,$(shell $(NVCC) --list-gpu-arch 2>/dev/null))
+  ARCH ?= $(or $(GPU_ARCH),all)
+  ARCHS := $(patsubst 90,90a,$(if $(filter all,$(ARCH)),$(filter $(KNOWN_ARCHS),$(TOOLKIT_ARCHS)),$(ARCH)))
+  FLAGS += -lineinfo $(foreach a,$(ARCHS),-gencode=arch=compute_$(a),code=sm_$(a))
+  ifneq ($(words $(ARCHS)),1)
+    FLAGS += --threads=2
+  endif
+endif
+FLAGS_SHOWN := $(NVCC) $(FLAGS)
+FLAGS += -DBUILD_FLAGS='"$(FLAGS_SHOWN)"'
+
+# Libraries that a chapter's peers need, where the toolkit has them.
+LIBS_01_vector_add :=
+
+# ---------------------------------------------------------------- build
+.PHONY: programs $(CHAPTERS) help FORCE
+programs: $(PROGRAMS)  ## build every chapter's program
+
+# `make 01_vector_add` and `make 01` build one chapter.
+define chapter_verbs
+$(1): $(call program_of,$(1))
+.PHONY: $(firstword $(subst _, ,$(1)))
+$(firstword $(subst _, ,$(1))): $(1)
+endef
+$(foreach chapter,$(CHAPTERS),$(eval $(call chapter_verbs,$(chapter))))
+
+# Everything depends on the compiler and its flags: this file changes when they do.
+CONFIG := $(BUILD)/config
+$(CONFIG): FORCE
+	@mkdir -p $(@D)
+	@echo '$(FLAGS_SHOWN)' | cmp -s - $@ || echo '$(FLAGS_SHOWN)' > $@
+
+$(BUILD)/%: %.cu $(CONFIG)
+	@mkdir -p $(@D)
+	$(NVCC) $(FLAGS) -MD -MF $@.d -MT $@ $< -o $@ $(LIBS_$(patsubst %/,%,$(dir $*)))
+
+# ---------------------------------------------------------------- run
+# `make run` and `make run-01`: exit status 0 only if every variant that ran was right.
+.PHONY: run $(CHAPTERS:%=run-%)
+run: $(CHAPTERS:%=run-%)  ## build and run every chapter (run-01: one chapter)
+$(CHAPTERS:%=run-%): run-%: %
+	@$(call program_of,$*)
+run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
+
+# The chapter whose number was given: 01 -> 01_vector_add.
+chapter_named = $(or $(filter $(1)_%,$(CHAPTERS)),$(error there is no chapter $(1)))
+
+# ---------------------------------------------------------------- test
+# One Catch2 program per file in tests/. On the CPU they are built with simt's checks, which name
+# races, stray accesses and the like; simt's own tests run there only.
+TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu)
+TEST_SOURCES += $(if $(SIMT),$(wildcard tests/simt/*.cu))
+TESTS := $(patsubst %.cu,$(BUILD)/%,$(sort $(TEST_SOURCES)))
+TEST_ENV := $(if $(SIMT),SIMT_CHECK=1)
+# Catch2 3 is a library, version 2 a header.
+CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_test_macros.hpp \
+                             /usr/local/include/catch2/catch_test_macros.hpp),-lCatch2)
+
+$(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O1 -Wall -Wextra -I. -c $< -o $@
+
+$(BUILD)/tests/%: tests/%.cu $(BUILD)/tests/main.o $(CONFIG)
+	@mkdir -p $(@D)
+	$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' -MD -MF $@.d -MT $@ $< \
+	  $(BUILD)/tests/main.o -o $@ $(CATCH_LIB) $(LIBS_$*)
+
+.PHONY: test tests
+tests: $(TESTS) $(PROGRAMS)
+test: tests  ## build and run every test (test-01: those of one chapter)
+	@tools/run_tests.sh $(TESTS) $(wildcard tests/tools/test_*.py)
+test-%: $(BUILD)/tests/%
+	@tools/run_tests.sh $<
+
+-include $(PROGRAMS:%=%.d) $(TESTS:%=%.d)
+
+clean:  ## remove everything that was built
+	rm -rf $(BUILD)
+
+help:  ## print this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14

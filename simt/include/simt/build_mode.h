@@ -1,0 +1,30 @@
+// The one difference between a plain and an instrumented build, as our own headers see it.
+//
+// In an instrumented build the compiler reports every memory access of the user's code to the observer.
+// Our inline helpers must not show up among them: they are kept out of the instrumentation and out of
+// line, and they report the access that the user meant, under the user's return address.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define SIMT_INSTRUMENTED 1
+#define SIMT_INLINE inline __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
+#else
+#define SIMT_INSTRUMENTED 0
+#define SIMT_INLINE inline
+#endif
+
+namespace simt {
+
+// To the observer, if there is one.
+void note_read(const void* address, unsigned bytes, const void* pc);
+void note_write(const void* address, unsigned bytes, const void* pc);
+void note_atomic(const void* address, unsigned bytes, const void* pc);
+
+}  // namespace simt
+
+#if SIMT_INSTRUMENTED
+#define SIMT_NOTE(what, address, bytes) \
+  ::simt::note_##what((const void*)(address), unsigned(bytes), __builtin_return_address(0))
+#else
+#define SIMT_NOTE(what, address, bytes) ((void)0)
+#endif

@@ -1,0 +1,148 @@
+// From `kernel<<<grid, block, shared, stream>>>(a, b)` to the engine.
+//
+// The front end turns the launch into `(simt::configure(grid, block, shared, stream), kernel(a, b))` and the
+// kernel's definition `void kernel(A a, B b) { body }` into
+//
+//   void kernel(A a, B b) { simt::enter_kernel(<name>, {}, [](A a, B b) { body }, a, b); }
+//
+// so a kernel is an ordinary function: overloads, templates, conversions of the arguments and function
+// pointers work by the language's own rules. Calling it packs the arguments and hands body and
+// arguments to the engine, which calls the body once for every thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "simt/build_mode.h"
+#include "simt/location.h"
+#include "simt/vector_types.h"
+
+typedef struct CUstream_st* cudaStream_t;
+
+namespace simt {
+
+// __launch_bounds__(max_threads, min_blocks); 0: not given.
+struct LaunchBounds {
+  int max_threads = 0;
+  int min_blocks = 0;
+  int max_cluster = 0;
+};
+
+// One kernel, that is one function or one instance of a function template.
+struct Kernel {
+  using Run = void (*)(const void* call);
+  using Clone = void* (*)(const void* call);
+  using Destroy = void (*)(void* call);
+
+  Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run, Clone clone,
+         Destroy destroy);
+
+  std::string name;       // "matmul<16>"
+  const char* type_name;  // mangled name of the body's type: tells which __shared__ variables it holds
+  LaunchBounds bounds;
+  Run run;          // runs the body for one thread
+  Clone clone;      // copies body and arguments
+  Destroy destroy;  // ends a copy
+
+  // Set through cudaFuncSetAttribute.
+  int max_dynamic_shared = 48 * 1024;
+  int preferred_carveout = -1;
+  bool has_clusters = false;  // __cluster_dims__, which the model GPU does not have
+
+  // Where each __shared__ variable of the program lies in this kernel's static shared memory, by its
+  // number; -1: the kernel has not used it. Filled in before the first launch for the variables in
+  // the kernel's own body, and at first use for those of device functions.
+  std::vector<int> shared_offsets;
+  size_t static_shared = 0;  // bytes in use
+};
+
+// A body and its arguments, as they wait in a stream. Every thread gets its own copy of the arguments.
+template <class Body, class... A>
+struct Call {
+  Body body;
+  std::tuple<A...> arguments;
+
+  SIMT_INLINE static void run(const void* call) {
+    static_cast<const Call*>(call)->run_thread(std::index_sequence_for<A...>{});
+  }
+  template <size_t... I>
+  SIMT_INLINE void run_thread(std::index_sequence<I...>) const {
+    body(A(std::get<I>(arguments))...);
+  }
+  static void* clone(const void* call) { return new Call(*static_cast<const Call*>(call)); }
+  static void destroy(void* call) { delete static_cast<Call*>(call); }
+};
+
+// Keeps the launch configuration for the kernel call that follows.
+void configure(dim3 grid, dim3 block, size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
+               Location at = Location::here());
+
+// Launches the kernel with the configuration kept by configure().
+void launch_configured(Kernel& kernel, const void* call);
+
+template <class Body, class... A>
+void enter_kernel(const char* signature, LaunchBounds bounds, Body body, A... arguments) {
+  using ThisCall = Call<Body, A...>;
+  static Kernel kernel(signature, typeid(Body).name(), bounds, &ThisCall::run, &ThisCall::clone,
+                       &ThisCall::destroy);
+  ThisCall call{body, std::tuple<A...>(arguments...)};
+  launch_configured(kernel, &call);
+}
+
+// ---- kernels by pointer -------------------------------------------------------------------------
+// The runtime API names kernels by `const void*`. The front end wraps each conversion of a kernel to
+// `void*` in kernel_handle(), which remembers how to call what the pointer points to.
+
+struct KernelHandle {
+  void (*call)(const void* function, void** arguments);  // calls the kernel with its arguments
+};
+
+void register_kernel(const void* function, KernelHandle handle);
+
+// While it lives, a kernel called on this host thread is not launched but only named.
+class KernelQuery {
+ public:
+  KernelQuery();
+  ~KernelQuery();
+  Kernel* result() const { return result_; }
+
+ private:
+  friend void launch_configured(Kernel&, const void*);
+  Kernel* result_ = nullptr;
+  KernelQuery* outer_;
+};
+
+template <class... P, size_t... I>
+void call_kernel(void (*function)(P...), void** arguments, std::index_sequence<I...>) {
+  (void)arguments;
+  function(*static_cast<std::remove_reference_t<P>*>(arguments[I])...);
+}
+
+template <class... P>
+void* kernel_handle(void (*function)(P...)) {
+  void* pointer = reinterpret_cast<void*>(function);
+  register_kernel(pointer, {[](const void* f, void** arguments) {
+    call_kernel(reinterpret_cast<void (*)(P...)>(const_cast<void*>(f)), arguments,
+                std::index_sequence_for<P...>{});
+  }});
+  return pointer;
+}
+inline const void* kernel_handle(const void* other) { return other; }
+inline void* kernel_handle(void* other) { return other; }
+
+// The kernel behind a function pointer.
+template <class... P>
+Kernel* find_kernel(void (*function)(P...)) {
+  std::tuple<std::aligned_storage_t<sizeof(P), alignof(P)>...> blanks{};
+  void* arguments[sizeof...(P) + 1] = {};
+  std::apply([&](auto&... blank) { int i = 0; ((arguments[i++] = &blank), ...); (void)i; }, blanks);
+  KernelQuery query;
+  call_kernel(function, arguments, std::index_sequence_for<P...>{});
+  return query.result();
+}
+
+}  // namespace simt

@@ -1,0 +1,120 @@
+// The counters and the reports of the checks, from inside a program: for tests that launch a kernel
+// and then assert what it did.
+//
+//   #if SIMT_INSTRUMENTED
+//   simt::profile_reset();
+//   copy<<<grid, block>>>(in, out, n);
+//   cudaDeviceSynchronize();
+//   const simt::KernelProfile p = simt::profile("copy");
+//   CHECK(p.global.load_sectors_per_request() == 4);
+//   #endif
+//
+// The functions exist in programs built with SIMT_CHECK=1 or SIMT_PROFILE=1 only. Wait for the kernels
+// (cudaDeviceSynchronize) before asking.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#if defined(__SANITIZE_THREAD__) && !defined(SIMT_INSTRUMENTED)
+#define SIMT_INSTRUMENTED 1
+#endif
+
+namespace simt {
+
+// A quotient of counts; 0 if there was nothing to count.
+inline double ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Loads and stores that reach global memory. A request is one memory instruction of a warp.
+struct GlobalCounts {
+  uint64_t load_requests = 0, load_sectors = 0, load_bytes_used = 0, load_lanes = 0, load_bytes = 0;
+  uint64_t store_requests = 0, store_sectors = 0, store_bytes_used = 0, store_lanes = 0;
+  uint64_t store_bytes = 0;
+
+  double load_sectors_per_request() const { return ratio(load_sectors, load_requests); }
+  double store_sectors_per_request() const { return ratio(store_sectors, store_requests); }
+  uint64_t load_bytes_moved() const { return load_sectors * 32; }
+  uint64_t store_bytes_moved() const { return store_sectors * 32; }
+};
+
+// Loads and stores of shared memory. `groups` are the wavefronts that would have been enough.
+struct SharedCounts {
+  uint64_t load_requests = 0, load_wavefronts = 0, load_groups = 0, load_max_degree = 0;
+  uint64_t store_requests = 0, store_wavefronts = 0, store_groups = 0, store_max_degree = 0;
+
+  // How many wavefronts take the place of one, on average: 1 is free of conflicts.
+  double load_conflict_degree() const { return ratio(load_wavefronts, load_groups); }
+  double store_conflict_degree() const { return ratio(store_wavefronts, store_groups); }
+};
+
+struct AtomicCounts {
+  uint64_t global_requests = 0, global_lanes = 0;
+  uint64_t shared_requests = 0, shared_lanes = 0;
+  uint64_t serialization = 0;      // per request the most lanes on one address, added up
+  uint64_t max_serialization = 0;  // the most lanes on one address in any request
+
+  double average_serialization() const {
+    return ratio(serialization, global_requests + shared_requests);
+  }
+};
+
+// One place in the source that accesses memory.
+struct SiteProfile {
+  std::string file;
+  unsigned line = 0, column = 0;
+  std::string kind;  // "global load", "shared store", "global atomic", ...
+  unsigned size = 0;  // bytes per lane
+  uint64_t requests = 0, lanes = 0;
+  uint64_t sectors = 0, bytes_used = 0;                   // global
+  uint64_t wavefronts = 0, groups = 0, max_degree = 0;    // shared
+  uint64_t serialization = 0, max_serialization = 0;      // atomic
+
+  double active_lanes() const { return ratio(lanes, requests); }
+  double sectors_per_request() const { return ratio(sectors, requests); }
+  double conflict_degree() const { return ratio(wavefronts, groups); }
+};
+
+// All launches of one kernel since the last profile_reset().
+struct KernelProfile {
+  std::string kernel;
+  uint64_t launches = 0, threads = 0, warps = 0;
+  uint64_t instructions = 0;  // of warps: basic blocks entered and memory accesses
+  uint64_t instruction_lanes = 0;
+  uint64_t divergent_branches = 0;
+  uint64_t barriers = 0;  // passed by a block
+  GlobalCounts global;
+  SharedCounts shared;
+  AtomicCounts atomics;
+  std::vector<SiteProfile> sites;  // by file, line, column
+
+  double active_lanes_per_instruction() const { return ratio(instruction_lanes, instructions); }
+  double reads_per_thread() const { return ratio(global.load_lanes, threads); }
+  double writes_per_thread() const { return ratio(global.store_lanes, threads); }
+};
+
+// Forgets all counts and counts from now on, with or without SIMT_PROFILE=1.
+void profile_reset();
+// Stops counting (it makes kernels slower); the counts stay.
+void profile_stop();
+// All kernels whose name contains `name`, added up. `launches` is 0 if there was none.
+KernelProfile profile(const std::string& name);
+// One entry per kernel, in the order of their first launch.
+std::vector<KernelProfile> profiles();
+
+// One violation; the same violation at the same place is reported once and counted.
+struct CheckReport {
+  std::string check;   // "out-of-bounds", "race", ...
+  std::string kernel;  // empty: host code
+  std::string file;
+  unsigned line = 0;
+  std::string message;  // as printed, several lines
+  uint64_t count = 0;
+};
+
+// Hands over the reports so far and forgets them, so that they no longer make the program fail.
+std::vector<CheckReport> check_reports();
+
+}  // namespace simt

@@ -1,0 +1,62 @@
+// Shared memory. The front end turns
+//
+//   __shared__ float tile[16][17];
+//
+// into a reference to the variable's place in the shared memory of the running block:
+//
+//   float (&tile)[16][17] = simt::shared_variable<tag, float[16][17]>();
+//
+// `tag` is a type of its own for every variable (and every instance of a kernel template); it carries
+// the variable's name and its __align__.
+#pragma once
+
+#include <cstddef>
+#include <typeinfo>
+
+#include "simt/build_mode.h"
+#include "simt/state.h"
+
+namespace simt {
+
+// One __shared__ variable of the program, registered before main().
+struct SharedVariable {
+  SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment);
+
+  const char* owner;  // mangled name of the tag: says in which kernel it was declared
+  const char* name;
+  size_t bytes;
+  size_t alignment;
+  int number;  // 0, 1, 2, ... in the whole program
+};
+
+// Gives the variable its place in the running kernel; returns its offset.
+int place_shared_variable(const SharedVariable& variable);
+
+template <class Tag, class T>
+struct SharedVariableOf {
+  static inline const SharedVariable variable{
+      typeid(Tag).name(), Tag::name(), sizeof(T),
+      alignof(Tag) > alignof(T) ? alignof(Tag) : alignof(T)};
+};
+
+template <class Tag, class T>
+SIMT_INLINE T& shared_variable() {
+  const SharedVariable& variable = SharedVariableOf<Tag, T>::variable;
+  int offset = state.shared_offsets[variable.number];
+  if (offset < 0) offset = place_shared_variable(variable);
+  return *reinterpret_cast<T*>(state.shared + offset);
+}
+
+// `extern __shared__ T x[]`: behind the 48 KiB of the static variables.
+constexpr size_t kStaticSharedBytes = 48 * 1024;
+SIMT_INLINE void* dynamic_shared() { return state.shared + kStaticSharedBytes; }
+
+// A __device__, __constant__ or __managed__ variable, registered by the front end so that addresses can
+// be recognised and named. They live among the program's own variables.
+struct Symbol {
+  template <class T>
+  Symbol(const T& variable, const char* name) : Symbol(&variable, sizeof(T), name) {}
+  Symbol(const void* address, size_t bytes, const char* name);
+};
+
+}  // namespace simt

@@ -1,0 +1,55 @@
+// Barriers, fences and the other places where a thread waits for others.
+#pragma once
+
+#include "simt/build_mode.h"
+#include "simt/location.h"
+#include "simt/state.h"
+#include "simt/warp_operation.h"
+
+namespace simt {
+
+enum class Barrier : unsigned char { kSync, kCount, kAnd, kOr };
+enum class Scope : unsigned char { kBlock, kDevice, kSystem };
+
+// All threads of the block meet; the result is the vote for kCount, kAnd, kOr.
+int block_barrier(Barrier kind, int predicate, Location at);
+// All threads of the grid meet.
+void grid_barrier(Location at);
+void memory_fence(Scope scope);
+// Lets other threads run for a while.
+void give_way();
+
+// Called by whatever a thread may do in a loop that waits for another thread. A CPU core runs one thread
+// of the block at a time, so a thread that polls must give way now and then or it waits for ever.
+SIMT_INLINE void poll() {
+  constexpr unsigned kPatience = 256;
+  if (++state.polls >= kPatience && state.block) give_way();
+}
+
+// A feature that the model GPU does not have: ends the launch with cudaErrorNotSupported.
+[[noreturn]] void unsupported(const char* feature, const char* file, int line);
+// __trap(): ends the launch with cudaErrorLaunchFailure.
+[[noreturn]] void trap(Location at);
+
+}  // namespace simt
+
+SIMT_INLINE void __syncthreads(simt::Location at = simt::Location::here()) {
+  simt::block_barrier(simt::Barrier::kSync, 0, at);
+}
+SIMT_INLINE int __syncthreads_count(int predicate, simt::Location at = simt::Location::here()) {
+  return simt::block_barrier(simt::Barrier::kCount, predicate, at);
+}
+SIMT_INLINE int __syncthreads_and(int predicate, simt::Location at = simt::Location::here()) {
+  return simt::block_barrier(simt::Barrier::kAnd, predicate, at);
+}
+SIMT_INLINE int __syncthreads_or(int predicate, simt::Location at = simt::Location::here()) {
+  return simt::block_barrier(simt::Barrier::kOr, predicate, at);
+}
+
+SIMT_INLINE void __threadfence() { simt::memory_fence(simt::Scope::kDevice); }
+SIMT_INLINE void __threadfence_block() { simt::memory_fence(simt::Scope::kBlock); }
+SIMT_INLINE void __threadfence_system() { simt::memory_fence(simt::Scope::kSystem); }
+
+SIMT_INLINE void __nanosleep(unsigned) { simt::give_way(); }
+[[noreturn]] inline void __trap(simt::Location at = simt::Location::here()) { simt::trap(at); }
+inline void __brkpt() {}

@@ -1,0 +1,43 @@
+// Where violations end up: printed once per place, counted, and told at the end of the program.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simt/profile.h"
+
+namespace simt {
+
+class CheckReports {
+ public:
+  // Adds a report and prints its message, unless one with the same check, kernel and place `where`
+  // is there already; then it is only counted.
+  void add(CheckReport report, const std::string& where);
+
+  void count_launch() { __atomic_fetch_add(&launches_, 1, __ATOMIC_RELAXED); }
+  uint64_t launches() const { return __atomic_load_n(&launches_, __ATOMIC_RELAXED); }
+
+  std::vector<CheckReport> take();
+  bool any();
+
+  // "simt: N kernels checked, no errors found" or "simt: N errors", on stderr.
+  void print_summary();
+  void write_json(const std::string& path);
+
+ private:
+  struct Entry {
+    std::string key;
+    CheckReport report;
+  };
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+  uint64_t launches_ = 0;
+};
+
+// A string as JSON writes it, with the quotation marks.
+std::string json_string(const std::string& text);
+
+}  // namespace simt

@@ -1,0 +1,283 @@
+// Operations, their order, and the pool of workers.
+
+#include "device.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "options.h"
+
+namespace simt {
+namespace {
+
+// Waking an OS thread costs several microseconds; a wait that ends sooner had better spin.
+template <class Condition>
+bool spin_until(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(30);
+  do {
+    for (int i = 0; i < 50; ++i)
+      if (condition()) return true;
+    sched_yield();
+  } while (std::chrono::steady_clock::now() < end);
+  return condition();
+}
+
+}  // namespace
+
+Device& Device::get() {
+  // Never destroyed: the workers use it until the process ends.
+  static Device* device = [] {
+    Device* made = new Device;
+    made->start_workers();
+    atexit([] { Device::get().shut_down(); });
+    return made;
+  }();
+  return *device;
+}
+
+Device::Device() = default;
+
+void Device::start_workers() {
+  install_fault_handlers();
+  if (make_observer) observer = make_observer().release();
+  for (int i = 0; i < options().threads; ++i)
+    threads_.emplace_back([this, i] {
+      { std::lock_guard<std::mutex> wait_for_the_list(mutex_); }
+      Worker worker(i);
+      worker.work();
+    });
+}
+
+void Device::shut_down() {
+  for (auto& thread : threads_)
+    if (thread.get_id() == std::this_thread::get_id()) return;  // exit() in a host function
+  wait_for_all();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    quitting_ = true;
+  }
+  work_available_.notify_all();
+  for (auto& thread : threads_) thread.join();
+  if (observer) observer->program_end();
+}
+
+// ---- operations -------------------------------------------------------------------------------------
+
+// Puts the operation behind those in `before`. The lock is held.
+void Device::add(const OperationPtr& operation, const std::vector<OperationPtr>& before) {
+  ++outstanding_;
+  for (const OperationPtr& earlier : before) {
+    if (!earlier || earlier->done) continue;
+    earlier->followers.push_back(operation);
+    ++operation->waits_for;
+    if (options().deferred) operation->before.push_back(earlier);
+  }
+  if (operation->waits_for == 0) make_ready(operation);
+}
+
+OperationPtr Device::enqueue_after(const std::vector<OperationPtr>& before, Task task) {
+  auto operation = std::make_shared<Operation>();
+  operation->task = std::move(task);
+  std::lock_guard<std::mutex> lock(mutex_);
+  add(operation, before);
+  return operation;
+}
+
+// Everything before the operation is done. The lock is held.
+void Device::make_ready(const OperationPtr& operation) {
+  if (options().deferred && !operation->wanted) return;
+  Task& task = operation->task;
+  if (task.kind == Task::kMarker || (fault() && task.kind == Task::kKernel)) {
+    complete(operation);
+    return;
+  }
+  if (task.kind != Task::kKernel) {
+    ready_.push_back(operation);
+    ++pending_work_;
+    work_available_.notify_one();
+    return;
+  }
+  auto launch = std::make_unique<Launch>();
+  launch->number = ++launches_;
+  launch->kernel = task.kernel;
+  launch->call = task.call;
+  launch->at = task.at;
+  launch->grid = task.grid;
+  launch->block = task.block;
+  launch->dynamic_shared = task.dynamic_shared;
+  launch->cooperative = task.cooperative;
+  launch->block_count = uint64_t(task.grid.x) * task.grid.y * task.grid.z;
+  launch->threads_per_block = task.block.x * task.block.y * task.block.z;
+  if (observer) observer->launch_begin(*launch);
+  operation->launch = std::move(launch);
+  running_.push_back(operation);
+  ++pending_work_;
+  work_available_.notify_all();
+}
+
+// The operation is done: those that waited only for it are ready. The lock is held. A list instead of a
+// recursion, as thousands of markers may follow one another.
+void Device::complete(const OperationPtr& operation) {
+  std::vector<OperationPtr> finished{operation};
+  while (!finished.empty()) {
+    OperationPtr one = std::move(finished.back());
+    finished.pop_back();
+    one->done_at = std::chrono::steady_clock::now();
+    one->task.call.reset();
+    one->task.work = nullptr;
+    one->before.clear();
+    one->done = true;
+    --outstanding_;
+    auto followers = std::move(one->followers);
+    one->followers.clear();
+    for (OperationPtr& next : followers) {
+      if (--next->waits_for != 0) continue;
+      bool wanted = !options().deferred || next->wanted;
+      if (next->task.kind == Task::kMarker && wanted)
+        finished.push_back(next);
+      else
+        make_ready(next);
+    }
+  }
+  ++progress;
+  work_done_.notify_all();
+}
+
+// SIMT_STREAMS=deferred: work starts only once somebody waits for it or for something behind it.
+void Device::want(const OperationPtr& operation) {
+  if (!options().deferred) return;
+  std::vector<OperationPtr> wanted{operation};
+  while (!wanted.empty()) {
+    OperationPtr one = std::move(wanted.back());
+    wanted.pop_back();
+    if (one->wanted || one->done) continue;
+    one->wanted = true;
+    for (const OperationPtr& earlier : one->before) wanted.push_back(earlier);
+    if (one->waits_for == 0) make_ready(one);
+  }
+}
+
+void Device::wait(const OperationPtr& operation) {
+  if (!operation) return;
+  if (!options().deferred && spin_until([&] { return operation->done.load(); })) return;
+  std::unique_lock<std::mutex> lock(mutex_);
+  want(operation);
+  work_done_.wait(lock, [&] { return operation->done.load(); });
+}
+
+bool Device::poll_done(const OperationPtr& operation) {
+  if (!operation || operation->done) return true;
+  if (options().deferred) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    want(operation);
+  }
+  return false;
+}
+
+void Device::wait_for_all() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  want(legacy_.last ? legacy_.last : std::make_shared<Operation>());
+  for (auto& stream : streams_)
+    if (stream->last) want(stream->last);
+  for (auto& [thread, stream] : per_thread_)
+    if (stream->last) want(stream->last);
+  work_done_.wait(lock, [&] { return outstanding_ == 0; });
+}
+
+// ---- workers ----------------------------------------------------------------------------------------
+
+OperationPtr Device::running_kernel() {
+  if (pending_work_ == 0) return nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  while (!running_.empty()) {
+    Launch& launch = *running_.front()->launch;
+    if (launch.next_block < launch.block_count) return running_.front();
+    // All its blocks are taken; whoever finishes the last one finds it in started_.
+    started_.push_back(running_.front());
+    running_.pop_front();
+    --pending_work_;
+  }
+  return nullptr;
+}
+
+bool Device::take_task(OperationPtr* operation) {
+  if (pending_work_ == 0) return false;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (ready_.empty()) return false;
+  *operation = std::move(ready_.front());
+  ready_.pop_front();
+  --pending_work_;
+  return true;
+}
+
+void Device::task_done(const OperationPtr& operation) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  complete(operation);
+}
+
+void Device::block_finished(Launch& launch, uint64_t count) {
+  const uint64_t finished = launch.finished_blocks += count;
+  if (finished < launch.block_count) {
+    if (launch.waiting_at_grid) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      meet_at_grid(launch);
+    }
+    return;
+  }
+  if (observer) observer->launch_end(launch);
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto* list : {&running_, &started_}) {
+    auto mine = std::find_if(list->begin(), list->end(),
+                             [&](const OperationPtr& o) { return o->launch.get() == &launch; });
+    if (mine == list->end()) continue;
+    OperationPtr operation = *mine;
+    if (list == &running_) --pending_work_;
+    list->erase(mine);
+    complete(operation);
+    return;
+  }
+}
+
+void Device::block_at_grid(Launch& launch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++launch.waiting_at_grid;
+  meet_at_grid(launch);
+}
+
+// When every block stands at grid.sync() or has ended, all go on. The lock is held.
+void Device::meet_at_grid(Launch& launch) {
+  if (launch.waiting_at_grid == 0) return;
+  if (launch.waiting_at_grid + launch.finished_blocks != launch.block_count) return;
+  launch.waiting_at_grid = 0;
+  ++launch.grid_phase;
+  ++progress;
+}
+
+void Device::sleep_until_work() {
+  auto something = [&] { return pending_work_ > 0 || quitting_; };
+  if (spin_until(something)) return;
+  std::unique_lock<std::mutex> lock(mutex_);
+  ++idle_or_polling;
+  work_available_.wait(lock, something);
+  --idle_or_polling;
+}
+
+// ---- faults -----------------------------------------------------------------------------------------
+
+void Device::set_fault(cudaError_t error) {
+  int none = 0;
+  fault_.compare_exchange_strong(none, error);
+}
+
+void abort_launch(Launch& launch, int error) {
+  Device& device = Device::get();
+  device.set_fault(static_cast<cudaError_t>(error));
+  launch.aborted = true;
+  // Blocks that nobody has taken will never run.
+  const uint64_t next = launch.next_block.exchange(launch.block_count);
+  if (next < launch.block_count) device.block_finished(launch, launch.block_count - next);
+}
+
+}  // namespace simt

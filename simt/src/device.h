@@ -1,0 +1,169 @@
+// The model GPU at work: operations (kernels, copies, host functions, events), the order between them,
+// and the workers that carry them out.
+//
+// Every asynchronous call becomes an Operation. An operation waits for those before it: the last one of its
+// stream, the events its stream was told to wait for, and what the legacy default stream asks for. When
+// the last of these is done, the workers take it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine.h"
+#include "simt/runtime_types.h"
+#include "worker.h"
+
+namespace simt {
+
+// What is to be done, without an order: operations are made of tasks, and so are graph nodes.
+struct Task {
+  enum Kind { kMarker, kKernel, kCopy, kFill, kHost };
+  Kind kind = kMarker;
+  std::function<void()> work;  // kCopy, kFill, kHost
+
+  // kKernel
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const void> call;
+  dim3 grid, block;
+  size_t dynamic_shared = 0;
+  bool cooperative = false;
+  Location at;
+};
+
+struct Operation {
+  Task task;
+  std::unique_ptr<Launch> launch;  // while a kernel runs
+  int waits_for = 0;               // operations that must be done before
+  bool wanted = false;             // SIMT_STREAMS=deferred: somebody waits for it
+  std::vector<std::shared_ptr<Operation>> before;  // SIMT_STREAMS=deferred: what it waits for
+  std::vector<std::shared_ptr<Operation>> followers;
+  std::atomic<bool> done{false};
+  std::chrono::steady_clock::time_point done_at;
+};
+using OperationPtr = std::shared_ptr<Operation>;
+
+}  // namespace simt
+
+struct CUstream_st {
+  bool blocking = true;  // waits for the legacy default stream, and it for this one
+  int priority = 0;
+  simt::OperationPtr last;
+  std::vector<simt::OperationPtr> awaited;  // events that the next operation waits for
+  // Capture (graph.cpp): the graph that records this stream, and the nodes the next one depends on.
+  CUgraph_st* capture = nullptr;
+  bool capture_origin = false;
+  bool capture_invalid = false;
+  int capture_mode = 0;
+  std::vector<CUgraphNode_st*> capture_tail;
+};
+
+struct CUevent_st {
+  bool timed = true;
+  simt::OperationPtr record;  // null: never recorded
+  CUgraph_st* capture = nullptr;
+  std::vector<CUgraphNode_st*> capture_tail;
+};
+
+namespace simt {
+
+class Device {
+ public:
+  static Device& get();
+
+  // ---- streams (stream.cpp)
+  CUstream_st* stream(cudaStream_t handle);  // resolves null, legacy and per-thread; null: not a stream
+  OperationPtr enqueue(CUstream_st* stream, Task task);
+  // An operation after exactly these (a graph's node).
+  OperationPtr enqueue_after(const std::vector<OperationPtr>& before, Task task);
+  // All operations of a graph launch, between a first and a last one of the stream.
+  OperationPtr enqueue_graph(
+      CUstream_st* stream,
+      const std::function<std::vector<OperationPtr>(const OperationPtr& start)>& launch_nodes);
+  void make_stream_wait(CUstream_st* stream, const OperationPtr& operation);
+  void wait(const OperationPtr& operation);
+  bool poll_done(const OperationPtr& operation);
+  void wait_for_all();
+  CUstream_st* create_stream(bool blocking, int priority);
+  void destroy_stream(CUstream_st* stream);
+  bool any_capture() const { return captures_ > 0; }
+  void count_capture(int change) { captures_ += change; }
+
+  // ---- errors
+  // The sticky error: set by the first fault in a kernel, ends all later work. 0: none.
+  cudaError_t fault() const { return static_cast<cudaError_t>(fault_.load()); }
+  void set_fault(cudaError_t error);
+  void clear_fault() { fault_ = 0; }
+
+  // ---- for the workers (device.cpp)
+  OperationPtr running_kernel();  // one with blocks that nobody has taken, or null
+  void block_finished(Launch& launch, uint64_t count = 1);
+  void block_at_grid(Launch& launch);
+  bool take_task(OperationPtr* operation);
+  void task_done(const OperationPtr& operation);
+  void sleep_until_work();
+  bool quitting() const { return quitting_; }
+  // Grows whenever any thread of any block makes progress other than polling.
+  std::atomic<uint64_t> progress{0};
+  std::atomic<int> idle_or_polling{0};
+  int worker_count() const { return static_cast<int>(threads_.size()); }
+
+  void shut_down();
+
+ private:
+  Device();
+  void start_workers();
+  void add(const OperationPtr& operation, const std::vector<OperationPtr>& before);
+  void make_ready(const OperationPtr& operation);
+  void complete(const OperationPtr& operation);
+  void want(const OperationPtr& operation);
+  std::vector<OperationPtr> predecessors(CUstream_st* stream);
+  void meet_at_grid(Launch& launch);
+
+  std::mutex mutex_;
+  std::condition_variable work_available_;
+  std::condition_variable work_done_;
+  std::deque<OperationPtr> ready_;             // tasks that any worker may take
+  std::deque<OperationPtr> running_;           // kernels with blocks left to take
+  std::deque<OperationPtr> started_;           // kernels whose blocks are all taken
+  std::vector<std::unique_ptr<CUstream_st>> streams_;
+  std::map<std::thread::id, std::unique_ptr<CUstream_st>> per_thread_;
+  CUstream_st legacy_;
+  std::vector<OperationPtr> orphans_;          // last work of destroyed streams
+  std::atomic<int> fault_{0};
+  std::atomic<int> captures_{0};
+  uint64_t outstanding_ = 0;                   // operations not done
+  std::atomic<int> pending_work_{0};           // entries of ready_ and running_ (a hint for spinning)
+  uint64_t launches_ = 0;
+  std::atomic<bool> quitting_{false};
+  std::vector<std::thread> threads_;
+};
+
+// --default-stream per-thread: stream 0 is the calling thread's own.
+void use_per_thread_default_stream();
+
+// Ends a launch with a sticky error.
+void abort_launch(Launch& launch, int error);
+
+// Sets the calling thread's last error and returns it; with a fault, the fault.
+cudaError_t record_error(cudaError_t error);
+
+// Checks a launch as the driver does; cudaSuccess or the error.
+cudaError_t check_launch(const Task& task);
+
+// Static shared memory of the kernel so far as it is known before its first launch.
+void place_known_variables(Kernel& kernel);
+
+// The signal handlers that turn a segmentation fault in a kernel into cudaErrorIllegalAddress.
+void install_fault_handlers();
+void use_alternate_stack();
+
+}  // namespace simt

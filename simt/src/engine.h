@@ -1,0 +1,258 @@
+// The engine's picture of a running kernel, and the interface through which an observer (the checks,
+// the counters) watches it.
+//
+//   Launch   one kernel<<<grid, block>>>(...)
+//   Block    one thread block; runs from start to end on one worker (an OS thread)
+//   Thread   one CUDA thread; a plain call until it first waits, then a fibre
+//   Worker   an OS thread that runs one block at a time
+//
+// A plain build has no observer. An instrumented build links a function `make_observer()`; the engine
+// calls it once, before the first launch, and then calls the observer's members where marked below.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+#include "simt/kernel.h"
+#include "simt/location.h"
+#include "simt/shared.h"
+#include "simt/state.h"
+#include "simt/sync.h"
+#include "simt/vector_types.h"
+#include "simt/warp_operation.h"
+
+namespace simt {
+
+constexpr unsigned kWarpSize = 32;
+constexpr unsigned kMaxThreads = 1024;  // of a block
+constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;
+
+// Shared memory of the block that a worker runs: 48 KiB for `__shared__ T x`, behind it the dynamic
+// part. The addresses stay the same for every block of a worker; bank = (address / 4) % 32, and both
+// parts start at a multiple of 1024 bytes.
+constexpr size_t kDynamicSharedBytes = 164 * 1024;
+
+enum class State : uint8_t {
+  kNew,         // not started
+  kRunning,     // the worker executes it now
+  kReady,       // suspended, may go on
+  kBarrier,     // waits in __syncthreads or one of its kin
+  kGrid,        // waits in grid.sync()
+  kWarp,        // waits in a warp operation for the lanes named in `mask`
+  kActiveMask,  // waits in __activemask until no other lane of the warp can arrive
+  kYield,       // polled something; goes on after everybody else had a turn
+  kPaused,      // the observer paused it (pause_thread); goes on after Observer::warp_idle
+  kExited,
+};
+
+struct Thread {
+  Context context = nullptr;  // where it goes on, while suspended
+  Fiber* fiber = nullptr;     // the stack it lives on, once started
+  uint3 index{};              // threadIdx
+  State state = State::kNew;
+  Barrier barrier = Barrier::kSync;  // kBarrier: which one
+
+  // What it waits for: valid while state is kBarrier, kGrid, kWarp or kActiveMask.
+  uint32_t mask = 0;                         // kWarp: the lanes named; kActiveMask: the result
+  Location at;                               // the source line of the waiting call
+  const WarpOperation* operation = nullptr;  // kWarp: what happens once all are there
+  void* payload = nullptr;                   // kWarp: this lane's operands and result
+};
+
+struct Launch {
+  uint64_t number = 0;  // 1, 2, 3, ... in the order the program asked for them
+  const Kernel* kernel = nullptr;
+  Location at;                      // of the <<<>>>
+  dim3 grid, block;
+  size_t dynamic_shared = 0;  // bytes
+  bool cooperative = false;
+  uint64_t block_count = 0;
+  unsigned threads_per_block = 0;
+
+  std::atomic<uint64_t> next_block{0};       // first that no worker has taken yet
+  std::atomic<uint64_t> finished_blocks{0};  // run to their end, or dropped after a fault
+  std::atomic<bool> aborted{false};          // a fault happened: drop the rest
+  std::atomic<uint64_t> waiting_at_grid{0};  // blocks that stand at grid.sync()
+  std::atomic<uint64_t> grid_phase{0};       // how many times the whole grid has met there
+  std::shared_ptr<const void> call;          // the kernel's body and arguments
+
+  void* observer_data = nullptr;  // the observer's own; the engine never touches it
+
+  const char* name() const { return kernel->name.c_str(); }
+};
+
+struct Block {
+  Launch* launch = nullptr;
+  uint64_t number = 0;  // x + y * gridDim.x + z * gridDim.x * gridDim.y
+  uint3 index{};        // blockIdx
+  unsigned thread_count = 0;
+  unsigned warp_count = 0;
+
+  // Counts of threads by what they do; a thread is in at most one of them.
+  unsigned exited = 0;
+  unsigned at_barrier = 0;
+  unsigned at_grid = 0;
+  unsigned yielded = 0;
+  uint8_t waiting_in_warp[kMaxWarps] = {};  // lanes of each warp in kWarp, kActiveMask, kPaused
+
+  unsigned barriers_passed = 0;  // how many times the whole block has met at a barrier
+
+  // __syncthreads_count/and/or: how many threads came to the present barrier, how many of them with
+  // a true predicate; and the same of the barrier passed last, which its threads read as they go on.
+  unsigned voters = 0;
+  unsigned votes = 0;
+  unsigned last_voters = 0;
+  unsigned last_votes = 0;
+
+  uint64_t grid_phase = 0;   // of the grid.sync() it waits at
+  std::vector<char> parked;  // its shared memory, while another block uses the worker
+  size_t parked_static = 0;  // how much of it is static
+
+  Thread threads[kMaxThreads];  // by linear index: x + y * blockDim.x + z * blockDim.x * blockDim.y
+
+  void* observer_data = nullptr;  // the observer's own; the engine never touches it
+};
+
+// ---- who runs now -----------------------------------------------------------------------------
+
+// The block and thread that run on this OS thread; null and 0 outside of kernels (`state.block` and
+// `state.thread` of simt/state.h are the same values, readable without a call).
+inline Block* current_block() { return state.block; }
+inline unsigned current_thread() { return state.thread; }
+
+// Shared memory of the worker that calls: [base, base + kStaticSharedBytes + kDynamicSharedBytes).
+inline char* shared_base() { return state.shared; }
+
+// The `__shared__` variable at a byte offset from shared_base() in the running kernel, or an empty
+// name. Dynamic shared memory is called "dynamic shared memory".
+struct SharedName {
+  std::string name;
+  size_t offset = 0;  // of its first byte
+  size_t bytes = 0;
+};
+SharedName shared_variable_at(size_t offset);
+
+// ---- device memory ----------------------------------------------------------------------------
+
+enum class MemoryKind : uint8_t { kDevice, kManaged, kPinned, kSymbol };
+
+struct Allocation {
+  const char* base = nullptr;
+  size_t bytes = 0;
+  MemoryKind kind = MemoryKind::kDevice;
+  Location at;         // where it was allocated
+  std::string name;    // of a __device__ or __constant__ variable
+  bool freed = false;  // found again after cudaFree, until its addresses are reused
+};
+
+// Is the address inside the range reserved for cudaMalloc and cudaMallocManaged, allocated or not?
+bool in_device_range(const void* address);
+
+// The allocation that holds the address: live or freed device memory, pinned host memory, or a
+// __device__, __constant__ or __managed__ variable. False: none. Safe from any thread.
+bool find_allocation(const void* address, Allocation* found);
+
+// Like find_allocation, for an address just outside: the allocation that ends or starts nearest
+// within 4 KiB.
+bool nearest_allocation(const void* address, Allocation* found);
+
+// ---- observer ---------------------------------------------------------------------------------
+
+// What the engine notices by itself, with or without an observer.
+struct Finding {
+  const char* check;    // "deadlock", "barrier-divergence", "warp-mask", "assert", "trap", ...
+  std::string message;  // one or more lines, without a trailing newline
+  int cuda_error = 0;   // the error that the launch ends with, 0 if it goes on
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  // A launch starts and ends on some worker, before its first and after its last block. Launches of
+  // different streams may overlap.
+  virtual void launch_begin(Launch&) {}
+  virtual void launch_end(Launch&) {}
+
+  // The rest of this group is called on the worker that runs the block; several workers call at
+  // the same time, each for its own block.
+  virtual void block_begin(Block&) {}
+  virtual void block_end(Block&) {}
+  virtual void thread_exit(Block&, unsigned /*thread*/) {}
+
+  // Every live thread of the block stands at a barrier (state kBarrier, `at`, `barrier`); the
+  // others have exited. Called before they go on.
+  virtual void barrier(Block&) {}
+  // All blocks of the grid stand at grid.sync(); called once for each block before it goes on.
+  virtual void grid_barrier(Block&) {}
+  // The lanes in `lanes` of the warp meet in a warp operation (shuffle, vote, __syncwarp, ...) that
+  // named the lanes in `named`; those in `named` but not in `lanes` have exited. Called before the
+  // operation is carried out; lane l is block.threads[warp * 32 + l], with `at` and `operation`.
+  virtual void warp_operation(Block&, unsigned /*warp*/, uint32_t /*lanes*/, uint32_t /*named*/) {}
+
+  // No lane of the warp can run on before something is resolved: called after every run of its
+  // lanes, before its warp operations are carried out and before paused lanes go on.
+  virtual void warp_idle(Block&, unsigned /*warp*/) {}
+
+  // By the running thread, when it starts to wait, and when it ends.
+  virtual void barrier_wait(Barrier, Location) {}
+  virtual void grid_wait(Location) {}
+  virtual void warp_wait(uint32_t /*named*/, const WarpOperation&, Location) {}
+  virtual void thread_exit() {}
+
+  // By the running thread, from the device functions in our headers (whose own accesses are not
+  // instrumented). pc: the return address into the user's code.
+  virtual void read(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  virtual void write(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  virtual void atomic(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  virtual void fence(Scope) {}
+
+  // A kernel thread (or, with no current block, host code) touched memory that it may not touch.
+  // Called in the signal handler; true: the observer has reported it.
+  virtual bool fault(const void* /*address*/, const void* /*pc*/, bool /*is_write*/) { return false; }
+
+  // Something the engine itself found (see Finding). True: the observer has reported it.
+  virtual bool finding(const Finding&) { return false; }
+
+  // Host side, by the calling host thread or, for stream-ordered work, when the work is done.
+  virtual void allocated(const Allocation&) {}
+  virtual void freed(const Allocation&) {}
+  virtual void copied(void* /*to*/, const void* /*from*/, size_t /*bytes*/, Location) {}
+  virtual void filled(void* /*to*/, size_t /*bytes*/, Location) {}
+
+  // Called once at the end of the program, after the device has come to rest.
+  virtual void program_end() {}
+};
+
+// Defined by the observer in an instrumented build; absent (weak) in a plain one.
+std::unique_ptr<Observer> make_observer() __attribute__((weak));
+
+// The one observer, or null.
+extern Observer* observer;
+
+// The observer's tool: suspends the running thread; the worker goes on with the warp's other lanes,
+// then calls warp_idle() and lets the paused lanes go on. Other blocks get a turn in between when the
+// whole block does nothing but pause.
+void pause_thread();
+
+// ---- faults -----------------------------------------------------------------------------------
+
+// "kernel vadd, block (0,0,0), thread (3,0,0)" of the running thread.
+std::string describe_current_thread();
+
+// One line on stderr, "simt: ...", printed in one piece.
+void report(const std::string& text);
+
+// Passes a finding to the observer; without one, or if it declines, prints it. The same text is
+// printed once.
+void report(const Finding& finding);
+
+// Ends the launch of the running thread with a sticky error, as a fault on a GPU does; does not return.
+[[noreturn]] void fail_kernel(int cuda_error);
+
+}  // namespace simt

@@ -1,0 +1,47 @@
+// Fibres: several call stacks that one OS thread switches between. A CUDA thread that waits keeps its
+// stack; the OS thread goes on with another.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace simt {
+
+// A suspended stack: the value of its stack pointer, below which its registers are saved.
+using Context = void*;
+
+// A new stack that will start with a call of entry(), which must not return.
+Context make_context(char* stack_high, void (*entry)());
+
+// Suspends the running stack, stores it in *save, and goes on with `to`.
+void switch_context(Context* save, Context to);
+
+struct Fiber {
+  char* low = nullptr;  // the stack's addresses: [low, high)
+  char* high = nullptr;
+  Context context = nullptr;  // while nobody runs on it
+};
+
+// The fibres of one worker. They are made on demand and kept.
+class FiberPool {
+ public:
+  explicit FiberPool(void (*entry)()) : entry_(entry) {}
+  ~FiberPool();
+  FiberPool(const FiberPool&) = delete;
+  FiberPool& operator=(const FiberPool&) = delete;
+
+  Fiber* take();
+  // The fibre is at its entry's top again and may be taken by another thread.
+  void give_back(Fiber* fiber) { free_.push_back(fiber); }
+  // Forgets what the fibre was doing, after a fault.
+  void reset(Fiber* fiber);
+
+ private:
+  void grow();
+
+  void (*entry_)();
+  std::vector<Fiber*> free_;
+  std::vector<Fiber*> all_;
+};
+
+}  // namespace simt

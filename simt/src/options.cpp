@@ -1,0 +1,97 @@
+#include "options.h"
+
+#include <sched.h>
+#include <sys/sysinfo.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace simt {
+namespace {
+
+[[noreturn]] void reject(const char* name, const std::string& value, const char* expected) {
+  fprintf(stderr, "simt: %s=%s: expected %s\n", name, value.c_str(), expected);
+  exit(2);
+}
+
+std::string variable(const char* name) {
+  const char* value = getenv(name);
+  return value ? value : "";
+}
+
+// A whole number, with K, M or G behind it if `units`.
+uint64_t number(const char* name, uint64_t otherwise, uint64_t least, bool units = false) {
+  std::string text = variable(name);
+  if (text.empty()) return otherwise;
+  char* end = nullptr;
+  unsigned long long value = strtoull(text.c_str(), &end, 10);
+  if (units && *end && !end[1]) {
+    const char* unit = strchr("KMG", *end);
+    if (unit) {
+      value <<= *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+      ++end;
+    }
+  }
+  if (end == text.c_str() || *end || text[0] == '-' || value < least)
+    reject(name, text, units ? "a size such as 512M" : "a whole number");
+  return value;
+}
+
+int cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return get_nprocs();
+}
+
+// Memory that programs may still take, in bytes.
+uint64_t free_memory() {
+  uint64_t kilobytes = 0;
+  if (FILE* file = fopen("/proc/meminfo", "r")) {
+    char line[128];
+    while (fgets(line, sizeof line, file)) {
+      unsigned long long value;
+      if (sscanf(line, "MemAvailable: %llu kB", &value) == 1) kilobytes = value;
+    }
+    fclose(file);
+  }
+  return kilobytes ? kilobytes << 10 : uint64_t(1) << 31;
+}
+
+Options read_options() {
+  Options o{};
+  o.threads = static_cast<int>(number("SIMT_THREADS", cores(), 1));
+  o.stack_bytes = number("SIMT_STACK_KB", 128, 16) << 10;
+  o.memory_bytes = number("SIMT_MEMORY", free_memory() / 2 >> 20 << 20, 1, true);
+  o.patience = static_cast<double>(number("SIMT_TIMEOUT", 20, 1));
+  o.seed = 1;
+  std::string order = variable("SIMT_ORDER");
+  if (order.empty() || order == "forward") {
+    o.order = Order::kForward;
+  } else if (order == "reverse") {
+    o.order = Order::kReverse;
+  } else if (order == "random") {
+    o.order = Order::kRandom;
+  } else if (order.rfind("random:", 0) == 0 &&
+             order.find_first_not_of("0123456789", 7) == std::string::npos && order.size() > 7) {
+    o.order = Order::kRandom;
+    o.seed = strtoull(order.c_str() + 7, nullptr, 10);
+  } else {
+    reject("SIMT_ORDER", order, "forward, reverse, random or random:SEED");
+  }
+  std::string streams = variable("SIMT_STREAMS");
+  if (!streams.empty() && streams != "deferred" && streams != "eager")
+    reject("SIMT_STREAMS", streams, "eager or deferred");
+  o.deferred = streams == "deferred";
+  return o;
+}
+
+}  // namespace
+
+const Options& options() {
+  static const Options read = read_options();
+  return read;
+}
+
+}  // namespace simt

@@ -1,0 +1,214 @@
+#include "profile_counters.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "observe_lines.h"
+#include "profile_requests.h"
+
+namespace simt {
+namespace {
+
+const char* name_of(TraceKind kind) {
+  switch (kind) {
+    case TraceKind::kGlobalLoad: return "global load";
+    case TraceKind::kGlobalStore: return "global store";
+    case TraceKind::kGlobalAtomic: return "global atomic";
+    case TraceKind::kSharedLoad: return "shared load";
+    case TraceKind::kSharedStore: return "shared store";
+    case TraceKind::kSharedAtomic: return "shared atomic";
+    default: return "";
+  }
+}
+
+bool is_atomic(TraceKind kind) {
+  return kind == TraceKind::kGlobalAtomic || kind == TraceKind::kSharedAtomic;
+}
+bool is_shared(TraceKind kind) {
+  return kind == TraceKind::kSharedLoad || kind == TraceKind::kSharedStore ||
+         kind == TraceKind::kSharedAtomic;
+}
+
+void sum_up(const SiteCounts& site, KernelProfile& kernel) {
+  GlobalCounts& global = kernel.global;
+  SharedCounts& shared = kernel.shared;
+  switch (site.kind) {
+    case TraceKind::kGlobalLoad:
+      global.load_requests += site.requests;
+      global.load_sectors += site.sectors;
+      global.load_bytes_used += site.bytes_used;
+      global.load_lanes += site.lanes;
+      global.load_bytes += site.lanes * site.size;
+      break;
+    case TraceKind::kGlobalStore:
+      global.store_requests += site.requests;
+      global.store_sectors += site.sectors;
+      global.store_bytes_used += site.bytes_used;
+      global.store_lanes += site.lanes;
+      global.store_bytes += site.lanes * site.size;
+      break;
+    case TraceKind::kSharedLoad:
+      shared.load_requests += site.requests;
+      shared.load_wavefronts += site.wavefronts;
+      shared.load_groups += site.groups;
+      shared.load_max_degree = std::max(shared.load_max_degree, site.max_degree);
+      break;
+    case TraceKind::kSharedStore:
+      shared.store_requests += site.requests;
+      shared.store_wavefronts += site.wavefronts;
+      shared.store_groups += site.groups;
+      shared.store_max_degree = std::max(shared.store_max_degree, site.max_degree);
+      break;
+    case TraceKind::kGlobalAtomic:
+    case TraceKind::kSharedAtomic: {
+      AtomicCounts& atomics = kernel.atomics;
+      const bool in_shared = is_shared(site.kind);
+      (in_shared ? atomics.shared_requests : atomics.global_requests) += site.requests;
+      (in_shared ? atomics.shared_lanes : atomics.global_lanes) += site.lanes;
+      atomics.serialization += site.serialization;
+      atomics.max_serialization = std::max(atomics.max_serialization, site.max_serialization);
+      break;
+    }
+    default: break;
+  }
+}
+
+}  // namespace
+
+void SiteCounts::add(const SiteCounts& other) {
+  kind = other.kind;
+  size = other.size;
+  requests += other.requests;
+  lanes += other.lanes;
+  sectors += other.sectors;
+  bytes_used += other.bytes_used;
+  wavefronts += other.wavefronts;
+  groups += other.groups;
+  max_degree = std::max(max_degree, other.max_degree);
+  serialization += other.serialization;
+  max_serialization = std::max(max_serialization, other.max_serialization);
+}
+
+SiteCounts& Counters::site(const TraceEvent& event) {
+  const uint64_t key = uint64_t{event.pc} << 8 | static_cast<uint64_t>(event.kind);
+  if (recent_.empty()) recent_.resize(kRecent);
+  Recent& recent = recent_[(event.pc ^ event.pc >> 8) % kRecent];
+  if (recent.key != key) {
+    recent.key = key;
+    recent.site = &sites_[key];
+    recent.site->kind = event.kind;
+    recent.site->size = event.size;
+  }
+  return *recent.site;
+}
+
+void Counters::execute(const TraceEvent& event, uint32_t lanes, const uint64_t* address) {
+  const auto active = static_cast<uint64_t>(__builtin_popcount(lanes));
+  ++instructions_;
+  instruction_lanes_ += active;
+  if (event.kind == TraceKind::kBasicBlock) return;
+  SiteCounts& counts = site(event);
+  const WarpAccess access{lanes, event.size, address};
+  ++counts.requests;
+  counts.lanes += active;
+  if (is_shared(event.kind)) {
+    const SharedCost cost = shared_cost(access);
+    counts.wavefronts += cost.wavefronts;
+    counts.groups += cost.ideal_wavefronts;
+    counts.max_degree = std::max<uint64_t>(counts.max_degree, cost.degree);
+  } else {
+    const GlobalCost cost = global_cost(access);
+    counts.sectors += cost.sectors;
+    counts.bytes_used += cost.bytes_used;
+  }
+  if (is_atomic(event.kind)) {
+    const AtomicCost cost = atomic_cost(access);
+    counts.serialization += cost.serialization;
+    counts.max_serialization = std::max<uint64_t>(counts.max_serialization, cost.serialization);
+  }
+}
+
+void Counters::add(const Counters& other) {
+  launches += other.launches;
+  threads += other.threads;
+  warps += other.warps;
+  instructions_ += other.instructions_;
+  instruction_lanes_ += other.instruction_lanes_;
+  divergent_branches_ += other.divergent_branches_;
+  barriers_ += other.barriers_;
+  for (const auto& entry : other.sites_) sites_[entry.first].add(entry.second);
+}
+
+KernelProfile Counters::profile(const std::string& kernel) const {
+  KernelProfile result;
+  result.kernel = kernel;
+  result.launches = launches;
+  result.threads = threads;
+  result.warps = warps;
+  result.instructions = instructions_;
+  result.instruction_lanes = instruction_lanes_;
+  result.divergent_branches = divergent_branches_;
+  result.barriers = barriers_;
+  // The compiler may have copied one access of the source (unrolled loops): its copies are one site.
+  using Place = std::tuple<std::string, unsigned, unsigned, TraceKind, unsigned>;
+  std::map<Place, SiteCounts> places;
+  for (const auto& entry : sites_) {
+    const SiteCounts& counts = entry.second;
+    const SourceLine at = line_of_return_address(static_cast<uint32_t>(entry.first >> 8));
+    places[Place{at.file, at.line, at.column, counts.kind, counts.size}].add(counts);
+    sum_up(counts, result);
+  }
+  for (const auto& place : places) {
+    const SiteCounts& counts = place.second;
+    SiteProfile site;
+    site.file = std::get<0>(place.first);
+    site.line = std::get<1>(place.first);
+    site.column = std::get<2>(place.first);
+    site.kind = name_of(counts.kind);
+    site.size = counts.size;
+    site.requests = counts.requests;
+    site.lanes = counts.lanes;
+    site.sectors = counts.sectors;
+    site.bytes_used = counts.bytes_used;
+    site.wavefronts = counts.wavefronts;
+    site.groups = counts.groups;
+    site.max_degree = counts.max_degree;
+    site.serialization = counts.serialization;
+    site.max_serialization = counts.max_serialization;
+    result.sites.push_back(site);
+  }
+  return result;
+}
+
+void ProfileBook::add(const std::string& kernel, const Counters& counters) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (Entry& entry : entries_) {
+    if (entry.kernel == kernel) return entry.counters.add(counters);
+  }
+  entries_.push_back({kernel, Counters()});
+  entries_.back().counters.add(counters);
+}
+
+void ProfileBook::clear() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  entries_.clear();
+}
+
+std::vector<KernelProfile> ProfileBook::profiles() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<KernelProfile> result;
+  for (const Entry& entry : entries_) result.push_back(entry.counters.profile(entry.kernel));
+  return result;
+}
+
+KernelProfile ProfileBook::profile(const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Counters sum;
+  for (const Entry& entry : entries_) {
+    if (entry.kernel.find(name) != std::string::npos) sum.add(entry.counters);
+  }
+  return sum.profile(name);
+}
+
+}  // namespace simt

@@ -1,0 +1,232 @@
+#include "profile_report.h"
+
+#include <cinttypes>
+
+#include "check_reports.h"
+
+namespace simt {
+namespace {
+
+bool is_shared(const SiteProfile& site) { return site.kind.compare(0, 6, "shared") == 0; }
+bool is_atomic(const SiteProfile& site) { return site.kind.find("atomic") != std::string::npos; }
+
+// "global loads     32 requests, 4.00 sectors each (1.00 per thread), 100 % of 4096 moved bytes used"
+void print_global(FILE* out, const char* what, uint64_t requests, uint64_t sectors, uint64_t used,
+                  double per_thread) {
+  if (requests == 0) return;
+  fprintf(out,
+          "  %-13s %" PRIu64 " requests, %.2f sectors each, %.0f %% of %" PRIu64
+          " moved bytes used, %.2f per thread\n",
+          what, requests, ratio(sectors, requests), 100 * ratio(used, sectors * 32), sectors * 32,
+          per_thread);
+}
+
+void print_shared(FILE* out, const char* what, uint64_t requests, uint64_t wavefronts,
+                  double degree, uint64_t max_degree) {
+  if (requests == 0) return;
+  fprintf(out,
+          "  %-13s %" PRIu64 " requests, %" PRIu64
+          " wavefronts, conflict degree %.2f (at most %" PRIu64 ")\n",
+          what, requests, wavefronts, degree, max_degree);
+}
+
+void print_site(FILE* out, const SiteProfile& site) {
+  const std::string place = site.file + ":" + std::to_string(site.line);
+  fprintf(out, "  %-36s %-13s %4u %10" PRIu64 " %6.1f", place.c_str(), site.kind.c_str(), site.size,
+          site.requests, site.active_lanes());
+  if (is_shared(site)) {
+    fprintf(out, " %8s %6s %8.2f", "", "", site.conflict_degree());
+  } else {
+    fprintf(out, " %8.2f %4.0f %% %8s", site.sectors_per_request(),
+            100 * ratio(site.bytes_used, site.sectors * 32), "");
+  }
+  if (is_atomic(site)) fprintf(out, " %8.2f", ratio(site.serialization, site.requests));
+  fputc('\n', out);
+}
+
+void print_kernel(FILE* out, const KernelProfile& kernel) {
+  fprintf(out,
+          "%s: %" PRIu64 " launch%s, %" PRIu64 " threads in %" PRIu64
+          " warps, %.2f active lanes per instruction, %" PRIu64 " divergent branch%s, %" PRIu64
+          " barrier%s\n",
+          kernel.kernel.c_str(), kernel.launches, kernel.launches == 1 ? "" : "es", kernel.threads,
+          kernel.warps, kernel.active_lanes_per_instruction(), kernel.divergent_branches,
+          kernel.divergent_branches == 1 ? "" : "es", kernel.barriers,
+          kernel.barriers == 1 ? "" : "s");
+  const GlobalCounts& global = kernel.global;
+  print_global(out, "global loads", global.load_requests, global.load_sectors,
+               global.load_bytes_used, kernel.reads_per_thread());
+  print_global(out, "global stores", global.store_requests, global.store_sectors,
+               global.store_bytes_used, kernel.writes_per_thread());
+  const SharedCounts& shared = kernel.shared;
+  print_shared(out, "shared loads", shared.load_requests, shared.load_wavefronts,
+               shared.load_conflict_degree(), shared.load_max_degree);
+  print_shared(out, "shared stores", shared.store_requests, shared.store_wavefronts,
+               shared.store_conflict_degree(), shared.store_max_degree);
+  const AtomicCounts& atomics = kernel.atomics;
+  if (atomics.global_requests + atomics.shared_requests > 0) {
+    fprintf(out,
+            "  atomics       %" PRIu64 " requests in global, %" PRIu64
+            " in shared memory, %.2f lanes in turn on one address (at most %" PRIu64 ")\n",
+            atomics.global_requests, atomics.shared_requests, atomics.average_serialization(),
+            atomics.max_serialization);
+  }
+  if (kernel.sites.empty()) return;
+  fprintf(out, "  %-36s %-13s %4s %10s %6s %8s %6s %8s %8s\n", "place", "access", "size", "requests",
+          "lanes", "sectors", "used", "conflict", "in turn");
+  for (const SiteProfile& site : kernel.sites) print_site(out, site);
+}
+
+// Writes JSON members one after another: name, value, comma where needed.
+class Json {
+ public:
+  explicit Json(FILE* out) : out_(out) {}
+  void open(const char* bracket) {
+    fputs(bracket, out_);
+    first_ = true;
+  }
+  void close(const char* bracket) {
+    fputs(bracket, out_);
+    first_ = false;
+  }
+  void name(const char* text) {
+    element();
+    fprintf(out_, "\"%s\":", text);
+    first_ = true;  // what follows is the value
+  }
+  void element() {
+    if (!first_) fputc(',', out_);
+    first_ = false;
+  }
+  void member(const char* key, const std::string& value) {
+    name(key);
+    fputs(json_string(value).c_str(), out_);
+    first_ = false;
+  }
+  void member(const char* key, uint64_t value) {
+    name(key);
+    fprintf(out_, "%" PRIu64, value);
+    first_ = false;
+  }
+  void member(const char* key, double value) {
+    name(key);
+    fprintf(out_, "%.6g", value);
+    first_ = false;
+  }
+
+ private:
+  FILE* out_;
+  bool first_ = true;
+};
+
+void write_site(Json& json, const SiteProfile& site) {
+  json.element();
+  json.open("\n {");
+  json.member("file", site.file);
+  json.member("line", uint64_t{site.line});
+  json.member("column", uint64_t{site.column});
+  json.member("kind", site.kind);
+  json.member("size", uint64_t{site.size});
+  json.member("executions", site.lanes);
+  json.member("requests", site.requests);
+  json.member("active_lanes", site.active_lanes());
+  if (is_shared(site)) {
+    json.member("wavefronts", site.wavefronts);
+    json.member("conflict_degree", site.conflict_degree());
+    json.member("max_conflict_degree", site.max_degree);
+  } else {
+    json.member("sectors", site.sectors);
+    json.member("sectors_per_request", site.sectors_per_request());
+    json.member("bytes_used", site.bytes_used);
+    json.member("bytes_moved", site.sectors * 32);
+  }
+  if (is_atomic(site)) {
+    json.member("serialization", ratio(site.serialization, site.requests));
+    json.member("max_serialization", site.max_serialization);
+  }
+  json.close("}");
+}
+
+void write_kernel(Json& json, const KernelProfile& kernel) {
+  json.element();
+  json.open("\n{");
+  json.member("kernel", kernel.kernel);
+  json.member("launches", kernel.launches);
+  json.member("threads", kernel.threads);
+  json.member("warps", kernel.warps);
+  json.member("instructions", kernel.instructions);
+  json.member("active_lanes_per_instruction", kernel.active_lanes_per_instruction());
+  json.member("divergent_branches", kernel.divergent_branches);
+  json.member("barriers", kernel.barriers);
+  const GlobalCounts& global = kernel.global;
+  json.name("global");
+  json.open("{");
+  json.member("load_requests", global.load_requests);
+  json.member("load_sectors", global.load_sectors);
+  json.member("load_sectors_per_request", global.load_sectors_per_request());
+  json.member("load_bytes", global.load_bytes);
+  json.member("load_bytes_used", global.load_bytes_used);
+  json.member("load_bytes_moved", global.load_bytes_moved());
+  json.member("store_requests", global.store_requests);
+  json.member("store_sectors", global.store_sectors);
+  json.member("store_sectors_per_request", global.store_sectors_per_request());
+  json.member("store_bytes", global.store_bytes);
+  json.member("store_bytes_used", global.store_bytes_used);
+  json.member("store_bytes_moved", global.store_bytes_moved());
+  json.close("}");
+  const SharedCounts& shared = kernel.shared;
+  json.name("shared");
+  json.open("{");
+  json.member("load_requests", shared.load_requests);
+  json.member("load_wavefronts", shared.load_wavefronts);
+  json.member("load_conflict_degree", shared.load_conflict_degree());
+  json.member("load_max_conflict_degree", shared.load_max_degree);
+  json.member("store_requests", shared.store_requests);
+  json.member("store_wavefronts", shared.store_wavefronts);
+  json.member("store_conflict_degree", shared.store_conflict_degree());
+  json.member("store_max_conflict_degree", shared.store_max_degree);
+  json.close("}");
+  const AtomicCounts& atomics = kernel.atomics;
+  json.name("atomics");
+  json.open("{");
+  json.member("global_requests", atomics.global_requests);
+  json.member("global_executions", atomics.global_lanes);
+  json.member("shared_requests", atomics.shared_requests);
+  json.member("shared_executions", atomics.shared_lanes);
+  json.member("serialization", atomics.average_serialization());
+  json.member("max_serialization", atomics.max_serialization);
+  json.close("}");
+  json.member("reads_per_thread", kernel.reads_per_thread());
+  json.member("writes_per_thread", kernel.writes_per_thread());
+  json.name("sites");
+  json.open("[");
+  for (const SiteProfile& site : kernel.sites) write_site(json, site);
+  json.close("]");
+  json.close("}");
+}
+
+}  // namespace
+
+void print_profiles(FILE* out, const std::vector<KernelProfile>& kernels) {
+  fprintf(out, "simt: counters (no caches, no time: see simt/checks-and-counters.md)\n");
+  for (const KernelProfile& kernel : kernels) print_kernel(out, kernel);
+}
+
+void write_profiles_json(const std::string& path, const std::vector<KernelProfile>& kernels) {
+  FILE* file = fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    perror(("simt: SIMT_PROFILE_JSON=" + path).c_str());
+    return;
+  }
+  Json json(file);
+  json.open("{");
+  json.member("schema", uint64_t{1});
+  json.name("kernels");
+  json.open("[");
+  for (const KernelProfile& kernel : kernels) write_kernel(json, kernel);
+  json.close("]");
+  json.close("}\n");
+  fclose(file);
+}
+
+}  // namespace simt

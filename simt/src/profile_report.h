@@ -1,0 +1,15 @@
+// The counters as a table for people and as JSON for programs.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "simt/profile.h"
+
+namespace simt {
+
+void print_profiles(FILE* out, const std::vector<KernelProfile>& kernels);
+void write_profiles_json(const std::string& path, const std::vector<KernelProfile>& kernels);
+
+}  // namespace simt

@@ -1,0 +1,278 @@
+// Runs one block: lets its threads run, one after the other, until each has exited or waits; resolves
+// what they wait for; repeats.
+//
+// A thread starts as a plain call in run_new_threads(). If it ends without waiting, the next thread is
+// called on the same stack, so a kernel without barriers is a loop. If it waits, the stack stays with it
+// and the loop goes on on another fibre.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "device.h"
+#include "options.h"
+#include "worker.h"
+
+namespace simt {
+
+// ---- which thread is next -------------------------------------------------------------------------
+
+inline void Worker::make_current(unsigned thread) {
+  Thread& t = block->threads[thread];
+  t.state = State::kRunning;
+  state.thread = thread;
+  state.lane = thread % kWarpSize;
+  state.polls = 0;
+  ::threadIdx = t.index;
+  ++position_;
+}
+
+// The next lane of the warp that can run, in this launch's order; make_current() steps over it. False:
+// none.
+inline bool Worker::next_lane(unsigned* thread) {
+  for (; position_ < kWarpSize; ++position_) {
+    unsigned candidate = warp_first_ + lane_order_[position_];
+    if (candidate >= block->thread_count) continue;
+    State s = block->threads[candidate].state;
+    if (s == State::kNew || s == State::kReady) {
+      *thread = candidate;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Where the worker goes on when the running thread cannot: with a lane that was suspended, on a fresh
+// fibre for lanes not yet started, or with the scheduler.
+inline Context Worker::next_context() {
+  unsigned thread;
+  if (!next_lane(&thread)) {
+    running_ = nullptr;
+    return scheduler_;
+  }
+  Thread& t = block->threads[thread];
+  if (t.state == State::kReady) {
+    running_ = t.fiber;
+    make_current(thread);
+  } else {
+    running_ = fibers_.take();  // finds the lane itself
+  }
+  state.stack_low = running_->low;
+  state.stack_high = running_->high;
+  return t.state == State::kNew ? running_->context : t.context;
+}
+
+void fiber_entry() { state.worker->run_new_threads(); }
+
+void Worker::run_new_threads() {
+  for (;;) {
+    unsigned thread;
+    while (next_lane(&thread) && block->threads[thread].state == State::kNew) {
+      Thread& t = block->threads[thread];
+      t.fiber = running_;
+      make_current(thread);
+      const Launch& launch = *block->launch;
+      launch.kernel->run(launch.call.get());
+      if (observer) observer->thread_exit();
+      t.state = State::kExited;
+      t.fiber = nullptr;
+      ++block->exited;
+    }
+    Fiber* self = running_;
+    fibers_.give_back(self);
+    switch_context(&self->context, next_context());
+  }
+}
+
+void Worker::suspend(State waiting) {
+  Thread& t = block->threads[state.thread];
+  t.state = waiting;
+  switch_context(&t.context, next_context());
+}
+
+// Gives each lane of the warp a turn.
+void Worker::run_lanes(unsigned warp) {
+  warp_first_ = warp * kWarpSize;
+  position_ = 0;
+  Context next = next_context();
+  if (next != scheduler_) switch_context(&scheduler_, next);
+  position_ = kWarpSize;
+}
+
+// ---- one block --------------------------------------------------------------------------------------
+
+void Worker::set_order(const Launch& launch, uint64_t block_number) {
+  const unsigned warps = (launch.threads_per_block + kWarpSize - 1) / kWarpSize;
+  std::iota(lane_order_, lane_order_ + kWarpSize, 0);
+  std::iota(warp_order_, warp_order_ + warps, 0);
+  if (options().order == Order::kReverse) {
+    std::reverse(lane_order_, lane_order_ + kWarpSize);
+    std::reverse(warp_order_, warp_order_ + warps);
+  } else if (options().order == Order::kRandom) {
+    uint64_t random = options().seed * 0x9E3779B97F4A7C15u + block_number + launch.number * 1000003;
+    auto below = [&](unsigned n) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      return static_cast<unsigned>((random >> 33) % n);
+    };
+    for (unsigned i = kWarpSize; i > 1; --i) std::swap(lane_order_[i - 1], lane_order_[below(i)]);
+    for (unsigned i = warps; i > 1; --i) std::swap(warp_order_[i - 1], warp_order_[below(i)]);
+  }
+}
+
+void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
+  const dim3 grid = launch.grid, shape = launch.block;
+  bool same_shape = b.thread_count == launch.threads_per_block &&
+                    b.threads[b.thread_count - 1].index.x == shape.x - 1 &&
+                    b.threads[b.thread_count - 1].index.y == shape.y - 1;
+  b.launch = &launch;
+  b.number = block_number;
+  b.index = {static_cast<unsigned>(block_number % grid.x),
+             static_cast<unsigned>(block_number / grid.x % grid.y),
+             static_cast<unsigned>(block_number / grid.x / grid.y)};
+  b.thread_count = launch.threads_per_block;
+  b.warp_count = (b.thread_count + kWarpSize - 1) / kWarpSize;
+  b.exited = b.at_barrier = b.at_grid = b.yielded = b.barriers_passed = 0;
+  b.voters = b.votes = 0;
+  b.grid_phase = 0;
+  b.parked.clear();
+  memset(b.waiting_in_warp, 0, sizeof b.waiting_in_warp);
+  for (unsigned i = 0; i < b.thread_count; ++i) b.threads[i].state = State::kNew;
+  if (same_shape) return;
+  unsigned i = 0;
+  for (unsigned z = 0; z < shape.z; ++z)
+    for (unsigned y = 0; y < shape.y; ++y)
+      for (unsigned x = 0; x < shape.x; ++x) b.threads[i++].index = {x, y, z};
+}
+
+// All live threads stand at a barrier: let them go on.
+bool Worker::release_block_barrier(Block& b) {
+  if (b.at_barrier == 0 || b.at_barrier + b.exited != b.thread_count) return false;
+  if (observer) observer->barrier(b);
+  b.last_voters = b.voters;
+  b.last_votes = b.votes;
+  b.voters = b.votes = b.at_barrier = 0;
+  ++b.barriers_passed;
+  for (unsigned i = 0; i < b.thread_count; ++i)
+    if (b.threads[i].state == State::kBarrier) b.threads[i].state = State::kReady;
+  return true;
+}
+
+Turn Worker::run_block(Block& b) {
+  if (options().order != Order::kForward) set_order(*b.launch, b.number);
+  for (;;) {
+    for (unsigned w = 0; w < b.warp_count; ++w) {
+      unsigned warp = warp_order_[w];
+      do {
+        run_lanes(warp);
+        if (b.launch->aborted) return Turn::kAborted;
+        if (observer) observer->warp_idle(b, warp);
+      } while (b.waiting_in_warp[warp] && resolve_warp(b, warp));
+    }
+    if (b.exited == b.thread_count) return Turn::kFinished;
+    if (b.yielded) {
+      b.yielded = 0;
+      for (unsigned i = 0; i < b.thread_count; ++i)
+        if (b.threads[i].state == State::kYield) b.threads[i].state = State::kReady;
+      return Turn::kPolling;
+    }
+    if (release_block_barrier(b)) continue;
+    if (b.at_grid && b.at_grid + b.exited == b.thread_count) return Turn::kAtGrid;
+    report({"deadlock", describe_waiting(b), cudaErrorLaunchTimeout});
+    abort_launch(*b.launch, cudaErrorLaunchTimeout);
+    return Turn::kAborted;
+  }
+}
+
+// After a fault: the fibres of threads that have not exited start afresh.
+void Worker::abandon_threads(Block& b) {
+  for (unsigned i = 0; i < b.thread_count; ++i) {
+    Thread& t = b.threads[i];
+    if (t.state != State::kNew && t.state != State::kExited && t.fiber) {
+      fibers_.reset(t.fiber);
+      fibers_.give_back(t.fiber);
+    }
+    t.fiber = nullptr;
+    t.state = State::kExited;
+  }
+}
+
+void Worker::leave_after_fault() {
+  running_ = nullptr;
+  Context never;
+  switch_context(&never, scheduler_);
+  __builtin_unreachable();
+}
+
+// ---- what the running thread calls -------------------------------------------------------------------
+
+int block_barrier(Barrier kind, int predicate, Location at) {
+  Block& b = *state.block;
+  Thread& t = b.threads[state.thread];
+  t.barrier = kind;
+  t.at = at;
+  if (observer) observer->barrier_wait(kind, at);
+  ++b.voters;
+  b.votes += predicate != 0;
+  ++b.at_barrier;
+  state.worker->suspend(State::kBarrier);
+  switch (kind) {
+    case Barrier::kCount: return static_cast<int>(b.last_votes);
+    case Barrier::kAnd: return b.last_votes == b.last_voters;
+    case Barrier::kOr: return b.last_votes != 0;
+    default: return 0;
+  }
+}
+
+void grid_barrier(Location at) {
+  Block& b = *state.block;
+  if (!b.launch->cooperative) {
+    report({"grid-sync", describe_current_thread() + ": grid.sync() in a kernel that was not launched with " +
+                             "cudaLaunchCooperativeKernel", cudaErrorLaunchFailure});
+    fail_kernel(cudaErrorLaunchFailure);
+  }
+  b.threads[state.thread].at = at;
+  if (observer) observer->grid_wait(at);
+  ++b.at_grid;
+  state.worker->suspend(State::kGrid);
+}
+
+void warp_operation(unsigned mask, const WarpOperation& operation, void* payload, Location at) {
+  Block& b = *state.block;
+  Thread& t = b.threads[state.thread];
+  t.mask = mask;
+  t.operation = &operation;
+  t.payload = payload;
+  t.at = at;
+  if (observer) observer->warp_wait(mask, operation, at);
+  ++b.waiting_in_warp[state.thread / kWarpSize];
+  state.worker->suspend(State::kWarp);
+}
+
+unsigned active_mask(Location at) {
+  Block& b = *state.block;
+  Thread& t = b.threads[state.thread];
+  t.at = at;
+  ++b.waiting_in_warp[state.thread / kWarpSize];
+  state.worker->suspend(State::kActiveMask);
+  return t.mask;
+}
+
+void give_way() {
+  if (!state.block) return;
+  ++state.block->yielded;
+  state.worker->suspend(State::kYield);
+}
+
+void pause_thread() {
+  ++state.block->waiting_in_warp[state.thread / kWarpSize];
+  state.worker->suspend(State::kPaused);
+}
+
+void memory_fence(Scope scope) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (observer && state.block) observer->fence(scope);
+  poll();
+}
+
+}  // namespace simt

@@ -1,0 +1,95 @@
+// Streams: which operation waits for which.
+
+#include <algorithm>
+
+#include "device.h"
+#include "graph.h"
+
+namespace simt {
+namespace {
+
+bool per_thread_default = false;
+
+}  // namespace
+
+void use_per_thread_default_stream() { per_thread_default = true; }
+
+CUstream_st* Device::stream(cudaStream_t handle) {
+  if (handle == cudaStreamLegacy || (!handle && !per_thread_default)) return &legacy_;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (handle == cudaStreamPerThread || !handle) {
+    auto& mine = per_thread_[std::this_thread::get_id()];
+    if (!mine) mine = std::make_unique<CUstream_st>();
+    return mine.get();
+  }
+  auto found = std::find_if(streams_.begin(), streams_.end(),
+                            [&](const auto& s) { return s.get() == handle; });
+  return found == streams_.end() ? nullptr : found->get();
+}
+
+CUstream_st* Device::create_stream(bool blocking, int priority) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_.push_back(std::make_unique<CUstream_st>());
+  streams_.back()->blocking = blocking;
+  streams_.back()->priority = priority;
+  return streams_.back().get();
+}
+
+// Its pending work goes on.
+void Device::destroy_stream(CUstream_st* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stream->last && !stream->last->done) orphans_.push_back(stream->last);
+  orphans_.erase(std::remove_if(orphans_.begin(), orphans_.end(),
+                                [](const OperationPtr& o) { return o->done.load(); }),
+                 orphans_.end());
+  streams_.erase(std::find_if(streams_.begin(), streams_.end(),
+                              [&](const auto& s) { return s.get() == stream; }));
+}
+
+// What new work of the stream has to wait for.
+std::vector<OperationPtr> Device::predecessors(CUstream_st* stream) {
+  std::vector<OperationPtr> before;
+  if (stream->last) before.push_back(stream->last);
+  before.insert(before.end(), stream->awaited.begin(), stream->awaited.end());
+  stream->awaited.clear();
+  if (stream == &legacy_) {
+    // The legacy default stream waits for all blocking streams, ...
+    for (auto& other : streams_)
+      if (other->blocking && other->last) before.push_back(other->last);
+    for (auto& [thread, other] : per_thread_)
+      if (other->last) before.push_back(other->last);
+    for (auto& orphan : orphans_) before.push_back(orphan);
+  } else if (stream->blocking && legacy_.last) {
+    before.push_back(legacy_.last);  // ... and they wait for it.
+  }
+  return before;
+}
+
+OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
+  auto operation = std::make_shared<Operation>();
+  operation->task = std::move(task);
+  std::lock_guard<std::mutex> lock(mutex_);
+  add(operation, predecessors(stream));
+  stream->last = operation;
+  return operation;
+}
+
+OperationPtr Device::enqueue_graph(
+    CUstream_st* stream,
+    const std::function<std::vector<OperationPtr>(const OperationPtr&)>& launch_nodes) {
+  OperationPtr start = enqueue(stream, Task{});
+  std::vector<OperationPtr> nodes = launch_nodes(start);
+  auto end = std::make_shared<Operation>();
+  std::lock_guard<std::mutex> lock(mutex_);
+  nodes.push_back(start);
+  add(end, nodes);
+  stream->last = end;
+  return end;
+}
+
+void Device::make_stream_wait(CUstream_st* stream, const OperationPtr& operation) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (operation && !operation->done) stream->awaited.push_back(operation);
+}
+
+}  // namespace simt

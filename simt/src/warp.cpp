@@ -1,0 +1,95 @@
+// The warp's meeting point: finds the lanes that wait for one another and lets them meet.
+
+#include <algorithm>
+
+#include "device.h"
+#include "worker.h"
+
+namespace simt {
+namespace {
+
+// Lanes of the warp in a given state, as a mask.
+uint32_t lanes_in(const Thread* lanes, unsigned count, State wanted) {
+  uint32_t mask = 0;
+  for (unsigned l = 0; l < count; ++l)
+    if (lanes[l].state == wanted) mask |= 1u << l;
+  return mask;
+}
+
+// A meeting: lanes that named the same mask for the same operation.
+uint32_t same_meeting(const Thread* lanes, unsigned count, uint32_t waiting, const Thread& one) {
+  uint32_t meeting = 0;
+  for (unsigned l = 0; l < count; ++l)
+    if ((waiting >> l & 1) && lanes[l].mask == one.mask &&
+        lanes[l].operation->combine == one.operation->combine)
+      meeting |= 1u << l;
+  return meeting;
+}
+
+void report_bad_mask(const Block& block, unsigned thread, const char* what) {
+  const Thread& t = block.threads[thread];
+  char text[400];
+  snprintf(text, sizeof text, "kernel %s: %s at %s:%d: mask 0x%08x %s (block (%u,%u,%u), thread (%u,%u,%u))",
+           block.launch->name(), t.operation->name, t.at.file, t.at.line, t.mask, what, block.index.x,
+           block.index.y, block.index.z, t.index.x, t.index.y, t.index.z);
+  report({"warp-mask", text, 0});
+}
+
+}  // namespace
+
+bool resolve_warp(Block& block, unsigned warp) {
+  const unsigned first = warp * kWarpSize;
+  const unsigned count = std::min(kWarpSize, block.thread_count - first);
+  const uint32_t present = count == kWarpSize ? ~0u : (1u << count) - 1;
+  Thread* lanes = &block.threads[first];
+  const uint32_t exited = lanes_in(lanes, count, State::kExited);
+  bool progress = false;
+
+  uint32_t waiting = lanes_in(lanes, count, State::kWarp);
+  for (uint32_t left = waiting; left != 0;) {
+    const unsigned one = __builtin_ctz(left);
+    const uint32_t meeting = same_meeting(lanes, count, waiting, lanes[one]);
+    left &= ~meeting;
+    const uint32_t named = lanes[one].mask & present;
+    if (named & ~meeting & ~exited) continue;  // somebody is still to come
+    if (meeting & ~named)
+      report_bad_mask(block, first + __builtin_ctz(meeting & ~named), "does not name the calling lane");
+    else if (named & exited)
+      report_bad_mask(block, first + one, "names lanes that have exited");
+
+    if (observer) observer->warp_operation(block, warp, meeting, named);
+    void* payload[kWarpSize] = {};
+    for (unsigned l = 0; l < count; ++l)
+      if (meeting >> l & 1) payload[l] = lanes[l].payload;
+    lanes[one].operation->combine(payload, meeting);
+    for (unsigned l = 0; l < count; ++l)
+      if (meeting >> l & 1) lanes[l].state = State::kReady;
+    block.waiting_in_warp[warp] -= __builtin_popcount(meeting);
+    progress = true;
+  }
+  if (progress) return true;
+
+  uint32_t paused = lanes_in(lanes, count, State::kPaused);
+  for (unsigned l = 0; l < count; ++l)
+    if (paused >> l & 1) lanes[l].state = State::kReady;
+  block.waiting_in_warp[warp] -= __builtin_popcount(paused);
+  if (paused) return true;
+
+  // Nobody else of this warp can come: the lanes that wait in __activemask at one place are its result.
+  uint32_t asking = lanes_in(lanes, count, State::kActiveMask);
+  if (!asking) return false;
+  const Thread& one = lanes[__builtin_ctz(asking)];
+  uint32_t together = 0;
+  for (unsigned l = 0; l < count; ++l)
+    if ((asking >> l & 1) && lanes[l].at.line == one.at.line && lanes[l].at.file == one.at.file)
+      together |= 1u << l;
+  for (unsigned l = 0; l < count; ++l) {
+    if (!(together >> l & 1)) continue;
+    lanes[l].mask = together;
+    lanes[l].state = State::kReady;
+  }
+  block.waiting_in_warp[warp] -= __builtin_popcount(together);
+  return true;
+}
+
+}  // namespace simt

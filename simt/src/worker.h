@@ -1,0 +1,90 @@
+// A worker: an OS thread that runs blocks, one at a time.
+//
+// scheduler.cpp moves between the threads of the block; worker.cpp between blocks.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "engine.h"
+#include "fiber.h"
+
+namespace simt {
+
+struct Operation;
+
+// How a turn of a block ended.
+enum class Turn {
+  kFinished,  // all threads have exited
+  kAtGrid,    // all live threads stand at grid.sync()
+  kPolling,   // threads wait for something that only another block can do
+  kAborted,   // a fault, or the launch was given up
+};
+
+struct Worker {
+  explicit Worker(int number);
+  ~Worker();
+
+  // ---- threads of the running block (scheduler.cpp)
+  Turn run_block(Block& block);
+  void begin_block(Block& block, Launch& launch, uint64_t number);
+  void abandon_threads(Block& block);
+  // The running thread stops in this state, until the scheduler makes it kReady.
+  void suspend(State state);
+  // The running thread ends the launch.
+  [[noreturn]] void leave_after_fault();
+
+  // ---- blocks (worker.cpp)
+  void work();
+  // A fibre, not the scheduler, is on the processor.
+  bool in_thread() const { return running_ != nullptr; }
+
+  const int number;
+  Block* block = nullptr;
+
+ private:
+  friend void fiber_entry();
+  void set_order(const Launch& launch, uint64_t block_number);
+  void run_lanes(unsigned warp);
+  bool next_lane(unsigned* thread);
+  void make_current(unsigned thread);
+  Context next_context();
+  [[noreturn]] void run_new_threads();
+  bool release_block_barrier(Block& block);
+
+  bool start_blocks();
+  bool resume_parked();
+  bool may_go_on(const Block& block) const;
+  void run_turn(Block* block);
+  void enter(Block& block);
+  void leave(Block& block);
+  void finish(Block* block);
+  void give_up_if_stuck();
+
+  Context scheduler_ = nullptr;  // the worker's own stack, while a fibre runs
+  Fiber* running_ = nullptr;     // the fibre that runs now, null: the scheduler
+  FiberPool fibers_;
+  unsigned warp_first_ = 0;  // first thread of the warp that has its turn
+  unsigned position_ = 0;    // next lane to look at, in the order of lane_order_
+  uint8_t lane_order_[kWarpSize];
+  uint8_t warp_order_[kMaxWarps];
+
+  std::shared_ptr<Operation> source_;  // the kernel whose blocks it takes at the moment
+  std::deque<Block*> parked_;          // blocks that wait for other blocks
+  Block* owner_ = nullptr;             // the block whose shared memory is in place
+  std::vector<std::unique_ptr<Block>> all_blocks_;
+  std::vector<Block*> free_blocks_;
+  uint64_t seen_progress_ = 0;
+  std::chrono::steady_clock::time_point progress_at_;
+};
+
+// Carries out the warp operations whose lanes have all arrived, then lets their lanes go on. False: none
+// of the warp's lanes can go on.
+bool resolve_warp(Block& block, unsigned warp);
+
+// Text for the deadlock report: which threads wait where.
+std::string describe_waiting(const Block& block);
+
+}  // namespace simt

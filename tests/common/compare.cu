@@ -1,0 +1,79 @@
+// common/compare.hpp: a NaN cannot pass, and the first wrong element is named.
+#include "common/compare.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using common::compare;
+
+TEST_CASE("equal arrays are right") {
+  const std::vector<float> a = {1.0f, -2.5f, 0.0f};
+  const auto result = compare(a.data(), a.data(), 3, 0.0);
+  CHECK(result.right());
+  CHECK(result.max_error == 0.0);
+  CHECK(result.describe() == "right");
+}
+
+TEST_CASE("no elements are right") {
+  const std::vector<float> none;
+  CHECK(compare(none.data(), none.data(), 0, 0.0).right());
+}
+
+TEST_CASE("the first wrong element is named, and the errors are counted") {
+  const std::vector<float> expected = {1, 2, 3, 4};
+  const std::vector<float> actual = {1, 2.5f, 3, 5};
+  const auto result = compare(actual.data(), expected.data(), 4, 0.25);
+  CHECK(result.wrong == 2);
+  CHECK(result.first_wrong == 1);
+  CHECK(result.max_error == 1.0);
+  CHECK(result.describe() == "2 of 4 wrong, the first at 1: expected 2, got 2.5");
+}
+
+TEST_CASE("an error on the bound is right, one above it is wrong") {
+  const std::vector<double> expected = {1.0};
+  const std::vector<double> on_bound = {1.25};
+  const std::vector<double> above = {std::nextafter(1.25, 2.0)};
+  CHECK(compare(on_bound.data(), expected.data(), 1, 0.25).right());
+  CHECK_FALSE(compare(above.data(), expected.data(), 1, 0.25).right());
+}
+
+TEST_CASE("NaN is wrong whatever the bound") {
+  const std::vector<float> expected = {1, 2};
+  const std::vector<float> actual = {1, std::numeric_limits<float>::quiet_NaN()};
+  const auto result =
+      compare(actual.data(), expected.data(), 2, std::numeric_limits<double>::infinity());
+  CHECK(result.wrong == 1);
+  CHECK(result.first_wrong == 1);
+  CHECK(std::isnan(result.max_error));
+}
+
+TEST_CASE("infinity equals infinity, and nothing else") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> expected = {inf, -inf, 1};
+  const std::vector<float> actual = {inf, inf, inf};
+  const auto result = compare(actual.data(), expected.data(), 3, 1.0);
+  CHECK(result.wrong == 2);
+  CHECK(result.first_wrong == 1);
+}
+
+TEST_CASE("poison is recognised as never written") {
+  const std::vector<float> expected = {1, 2};
+  std::vector<float> actual = {1, 2};
+  std::memset(&actual[1], common::kPoisonByte, sizeof(float));
+  const auto result = compare(actual.data(), expected.data(), 2, 0.5);
+  CHECK(result.unwritten == 1);
+  CHECK(result.describe() == "1 of 2 wrong, the first at 1: expected 2, got -nan (1 never written)");
+}
+
+TEST_CASE("a bound per element") {
+  const std::vector<float> expected = {10, 10};
+  const std::vector<float> actual = {11, 11};
+  const auto result =
+      compare(actual.data(), expected.data(), 2, [](std::int64_t i) { return i == 0 ? 2.0 : 0.5; });
+  CHECK(result.wrong == 1);
+  CHECK(result.first_wrong == 1);
+}

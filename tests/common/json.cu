@@ -1,0 +1,41 @@
+// common/json.hpp: what is written is JSON, whatever the values.
+#include "common/json.hpp"
+
+#include <limits>
+
+#include "tests/catch.hpp"
+
+TEST_CASE("objects, arrays and values nest with commas in the right places") {
+  common::JsonWriter json;
+  json.begin_object();
+  json.field("name", "x");
+  json.field("count", 3);
+  json.field("yes", true);
+  json.key("list");
+  json.begin_array();
+  json.value(1.5);
+  json.begin_object();
+  json.end_object();
+  json.begin_array();
+  json.end_array();
+  json.end_array();
+  json.field("last", std::int64_t{1} << 40);
+  json.end_object();
+  CHECK(json.text() ==
+        R"({"name":"x","count":3,"yes":true,"list":[1.5,{},[]],"last":1099511627776})");
+}
+
+TEST_CASE("text is escaped") {
+  common::JsonWriter json;
+  json.value("a\"b\\c\nd\x01");
+  CHECK(json.text() == R"("a\"b\\c\u000ad\u0001")");
+}
+
+TEST_CASE("what JSON cannot say becomes null") {
+  common::JsonWriter json;
+  json.begin_array();
+  json.value(std::numeric_limits<double>::quiet_NaN());
+  json.value(std::numeric_limits<double>::infinity());
+  json.end_array();
+  CHECK(json.text() == "[null,null]");
+}

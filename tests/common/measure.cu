@@ -1,0 +1,89 @@
+// common/measure.hpp: medians, spread, when the loop stops, and that candidates take turns.
+#include "common/measure.hpp"
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using common::measure_interleaved;
+using common::MeasurePlan;
+using common::summarize;
+
+TEST_CASE("summary of samples") {
+  SECTION("odd count: the middle one") {
+    const auto timing = summarize({3.0, 1.0, 2.0});
+    CHECK(timing.median_ms == 2.0);
+    CHECK(timing.min_ms == 1.0);
+    CHECK(timing.max_ms == 3.0);
+    CHECK(timing.samples == 3);
+    // Standard deviation 1, so the standard error of the mean is 1 / sqrt(3); the mean is 2.
+    CHECK(std::fabs(timing.relative_error - 1 / std::sqrt(3.0) / 2) < 1e-12);
+  }
+  SECTION("even count: between the two in the middle") {
+    CHECK(summarize({4.0, 1.0, 2.0, 100.0}).median_ms == 3.0);
+  }
+  SECTION("one sample has no spread") {
+    CHECK(summarize({5.0}).median_ms == 5.0);
+    CHECK(summarize({5.0}).relative_error == 0.0);
+  }
+  SECTION("none") { CHECK(summarize({}).samples == 0); }
+}
+
+TEST_CASE("a fixed number of repeats is kept to") {
+  MeasurePlan plan;
+  plan.repeats = 7;
+  int calls = 0;
+  const auto timings = measure_interleaved({[&calls] { return 1.0 + ++calls; }}, plan);
+  CHECK(calls == 7);
+  CHECK(timings[0].samples == 7);
+}
+
+TEST_CASE("steady samples end the loop at the minimum") {
+  MeasurePlan plan;
+  plan.min_samples = 12;
+  const auto timings = measure_interleaved({[] { return 2.0; }}, plan);
+  CHECK(timings[0].samples == 12);
+  CHECK(timings[0].median_ms == 2.0);
+}
+
+TEST_CASE("unsteady samples go on until the time or the count is up") {
+  int calls = 0;
+  const std::function<double()> unsteady = [&calls] { return ++calls % 2 == 0 ? 1.0 : 100.0; };
+  SECTION("count") {
+    MeasurePlan plan;
+    plan.max_samples = 50;
+    CHECK(measure_interleaved({unsteady}, plan)[0].samples == 50);
+  }
+  SECTION("time") {
+    MeasurePlan plan;
+    plan.seconds_each = 0;
+    CHECK(measure_interleaved({unsteady}, plan)[0].samples == 1);
+  }
+}
+
+TEST_CASE("candidates take turns, and one unsteady candidate keeps all of them going") {
+  std::string order;
+  MeasurePlan plan;
+  plan.min_samples = 2;
+  plan.max_samples = 4;
+  int calls = 0;
+  const auto timings = measure_interleaved(
+      {[&] { order += 'a'; return 1.0; },
+       [&] { order += 'b'; return ++calls % 2 == 0 ? 1.0 : 9.0; }},
+      plan);
+  CHECK(order == "abababab");
+  CHECK(timings[0].samples == 4);
+}
+
+TEST_CASE("warm-up runs are not counted") {
+  int calls = 0;
+  MeasurePlan plan;
+  plan.repeats = 1;
+  plan.warm_up_seconds = 1e-9;
+  const auto timings = measure_interleaved({[&calls] { return 1.0 * ++calls; }}, plan);
+  CHECK(timings[0].samples == 1);
+  CHECK(timings[0].median_ms >= 2.0);
+}

@@ -1,0 +1,83 @@
+// common/options.hpp: everything that is not understood is refused, with one clear line.
+#include "common/options.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+namespace {
+
+struct Parsed {
+  std::int64_t n = 7;
+  std::string sweep;
+  std::string file;
+  bool list = false;
+};
+
+Parsed parse(std::vector<std::string> arguments) {
+  Parsed parsed;
+  common::OptionParser parser;
+  parser.add_integer("n", "elements", &parsed.n, 1, 1000);
+  parser.add_choice("sweep", {"size", "block"}, "what to sweep", &parsed.sweep);
+  parser.add_value("json", "FILE", "output", [&](const std::string& text) { parsed.file = text; });
+  parser.add_flag("list", "list", [&] { parsed.list = true; });
+  arguments.insert(arguments.begin(), "program");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  parser.parse(static_cast<int>(arguments.size()), argv.data());
+  return parsed;
+}
+
+// The message of the UsageError that parsing must throw; empty if it threw nothing.
+std::string refusal(const std::vector<std::string>& arguments) {
+  try {
+    parse(arguments);
+  } catch (const common::UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("options are understood in both spellings and in any order") {
+  CHECK(parse({}).n == 7);
+  CHECK(parse({"--n", "12"}).n == 12);
+  CHECK(parse({"--n=12"}).n == 12);
+  CHECK(parse({"--n", "1000"}).n == 1000);
+  const Parsed parsed = parse({"--list", "--sweep", "block", "--json", "out.json"});
+  CHECK(parsed.list);
+  CHECK(parsed.sweep == "block");
+  CHECK(parsed.file == "out.json");
+}
+
+TEST_CASE("numbers out of range and words that are no numbers are refused") {
+  CHECK(refusal({"--n", "0"}) == "--n: 0 is not between 1 and 1000");
+  CHECK(refusal({"--n", "-1"}) == "--n: -1 is not between 1 and 1000");
+  CHECK(refusal({"--n", "1001"}) == "--n: 1001 is not between 1 and 1000");
+  CHECK(refusal({"--n", "99999999999999999999"}) ==
+        "--n: 99999999999999999999 is not between 1 and 1000");
+  for (const char* text : {"abc", "", "-", "12x", "1.5", "1e3", " 12", "+12", "0x10"}) {
+    INFO("--n " << text);
+    CHECK(refusal({"--n", text}) == "--n: '" + std::string(text) + "' is not a whole number");
+  }
+}
+
+TEST_CASE("unknown options, missing values and stray arguments are refused") {
+  CHECK(refusal({"--nosuch"}) == "unknown option --nosuch (--help lists them)");
+  CHECK(refusal({"-x"}) == "unknown option -x (--help lists them)");
+  CHECK(refusal({"--n"}) == "--n needs a value");
+  CHECK(refusal({"12"}) == "unexpected argument '12'");
+  CHECK(refusal({"--sweep", "stride"}) == "--sweep: 'stride' is not one of size|block");
+  CHECK_FALSE(refusal({"--list=yes"}).empty());
+}
+
+TEST_CASE("lists are split at commas, empty parts kept") {
+  using List = std::vector<std::string>;
+  CHECK(common::split_commas("a,b") == List{"a", "b"});
+  CHECK(common::split_commas("a") == List{"a"});
+  CHECK(common::split_commas("a,,b") == List{"a", "", "b"});
+}

@@ -1,0 +1,88 @@
+// common/program.cuh: selection, refusals and exit statuses, within one process.
+#include "common/program.cuh"
+
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+namespace {
+
+struct Empty {};  // selection does not look at the problem
+
+int run(std::vector<std::string> arguments, const std::function<void(common::Program&)>& body) {
+  common::Program program("test", "a program for tests");
+  arguments.insert(arguments.begin(), "program");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  return program.main(static_cast<int>(arguments.size()), argv.data(), body);
+}
+
+std::vector<common::Variant<Empty>> named(const std::vector<std::string>& names) {
+  std::vector<common::Variant<Empty>> variants;
+  for (const std::string& name : names) {
+    variants.push_back(common::on_cpu<Empty>(name, "", [](Empty&) {}));
+  }
+  return variants;
+}
+
+// Names that `--only` leaves of two problems: p with a and b, q with b and c.
+std::string selection(const std::string& only) {
+  std::string text;
+  const auto body = [&text](common::Program& program) {
+    for (const auto& v : program.select("p", named({"a", "b"}))) text += "p/" + v.name + " ";
+    for (const auto& v : program.select("q", named({"b", "c"}))) text += "q/" + v.name + " ";
+    program.selection_done();
+  };
+  const int status = only.empty() ? run({}, body) : run({"--only", only}, body);
+  return status == 0 ? text : "status " + std::to_string(status);
+}
+
+}  // namespace
+
+TEST_CASE("--only selects by variant, by problem, or by both") {
+  CHECK(selection("") == "p/a p/b q/b q/c ");
+  CHECK(selection("a") == "p/a ");
+  CHECK(selection("b") == "p/b q/b ");
+  CHECK(selection("q/b,a") == "p/a q/b ");
+  CHECK(selection("q") == "q/b q/c ");
+}
+
+TEST_CASE("--only with an unknown name is a usage error") {
+  CHECK(selection("nosuch") == "status 2");
+  CHECK(selection("a,nosuch") == "status 2");
+  CHECK(selection("a,") == "status 2");
+}
+
+TEST_CASE("exit statuses") {
+  CHECK(run({}, [](common::Program&) {}) == 0);
+  CHECK(run({"--help"}, [](common::Program&) { FAIL("--help must not run the program"); }) == 0);
+  CHECK(run({}, [](common::Program&) { throw common::UsageError("no"); }) == 2);
+  CHECK(run({}, [](common::Program&) { throw std::bad_alloc(); }) == 2);
+  CHECK(run({}, [](common::Program&) { CUDA_CHECK(cudaErrorInvalidValue); }) == 1);
+  CHECK(run({"--json", "/nonexistent/file.json"}, [](common::Program&) {}) == 2);
+}
+
+TEST_CASE("a wrong row makes the status 1, a skipped one does not") {
+  const auto status_with = [](common::Status status) {
+    return run({}, [status](common::Program& program) {
+      common::ProblemReport report;
+      report.rows.resize(1);
+      report.rows[0].verdict.status = status;
+      program.add(report);
+    });
+  };
+  CHECK(status_with(common::Status::right) == 0);
+  CHECK(status_with(common::Status::skipped) == 0);
+  CHECK(status_with(common::Status::wrong) == 1);
+}
+
+TEST_CASE("sizes that cannot fit are refused") {
+  const auto needs = [](double host_bytes, double device_bytes) {
+    return run({}, [=](common::Program& p) { p.require_memory(host_bytes, device_bytes); });
+  };
+  CHECK(needs(1e3, 1e3) == 0);
+  CHECK(needs(1e18, 1e3) == 2);
+  if (common::query_device().available) CHECK(needs(1e3, 1e18) == 2);
+}
