@@ -28,6 +28,9 @@ for argument in "$@"; do
   esac
 done
 
+# The CUDA Toolkit installs itself there and leaves PATH to the reader.
+PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # has_header HEADER: asks the compiler, so that a copy installed by hand counts as well.

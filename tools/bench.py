@@ -13,7 +13,6 @@ not asked for stay as they are.
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,9 +76,12 @@ def run_with_json(command, what):
         if status != 0:
             raise BenchError(f"{what}: {command[0]} failed with exit code {status}")
         try:
-            return json.loads(output.read_text(encoding="utf-8"))
+            run = json.loads(output.read_text(encoding="utf-8"))
         except (OSError, json.JSONDecodeError) as error:
             raise BenchError(f"{what}: {command[0]} wrote no valid JSON ({error})") from error
+    # Without the --json of this script: a reader types the command without it.
+    run["arguments"] = shlex.join(command[1:])
+    return run
 
 
 def device_name(run):
@@ -118,7 +120,7 @@ def merge(path, chapter, labels, runs, counters):
 
 def profile(program, arguments, what):
     """The counters of one chapter, or None with a line that says why there are none."""
-    if shutil.which("ncu") is None:
+    if cli.cuda_tool("ncu") is None:
         print(f"{what}: not measured, ncu (Nsight Compute) is not installed")
         return None
     tool = Path(__file__).resolve().parent / "profile.py"

@@ -1,10 +1,18 @@
 """What the Python tools share: one-line argument errors and the repository they work on."""
 
 import argparse
+import os
+import shutil
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CHAPTERS = "[0-9][0-9]_*"
+
+
+def cuda_tool(name):
+    """Path of a tool of the CUDA Toolkit or None; its folder is often missing from PATH."""
+    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin")
+    return shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}{toolkit}")
 
 
 class Parser(argparse.ArgumentParser):

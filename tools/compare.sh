@@ -113,12 +113,30 @@ colour=no
     if (colour != "yes" || mark == " ") return text
     return (mark == "<" ? "\033[31m" : mark == ">" ? "\033[32m" : "\033[33m") text "\033[0m"
   }
-  function pair(left, mark, right) {
+  # How much of a text fits into one column: up to its last gap, or cut where it has none.
+  function fitting(text,    end, indent) {
+    if (length(text) <= half) return length(text)
+    match(text, /^ */)
+    indent = RLENGTH
+    for (end = half; end > indent + 12; --end)
+      if (substr(text, end, 1) == " ") return end
+    return half
+  }
+  # What is left of a text, set in a little further than its first line.
+  function remainder(text, taken, indent) {
+    text = substr(text, taken + 1)
+    return text == "" ? "" : sprintf("%" indent "s%s", "", text)
+  }
+  function pair(left, mark, right,    take_left, take_right, indent_left, indent_right) {
+    match(left, /^ */); indent_left = RLENGTH + 4
+    match(right, /^ */); indent_right = RLENGTH + 4
     do {
-      print paint(mark, sprintf("%-" half "s %s %s", substr(left, 1, half), mark,
-                                substr(right, 1, half)))
-      left = substr(left, half + 1)
-      right = substr(right, half + 1)
+      take_left = fitting(left)
+      take_right = fitting(right)
+      print paint(mark, sprintf("%-" half "s %s %s", substr(left, 1, take_left), mark,
+                                substr(right, 1, take_right)))
+      left = remainder(left, take_left, indent_left)
+      right = remainder(right, take_right, indent_right)
     } while (left != "" || right != "")
   }
   function flush_hunk(    i) {

@@ -27,6 +27,9 @@ if (($# > 1)) || [[ -n ${1:-} && ! -x $1 ]]; then
   exit 2
 fi
 
+# The CUDA Toolkit installs itself there and leaves PATH to the reader.
+PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+
 missing=()
 
 row() { printf '  %-18s %s\n' "$1" "$2"; }

@@ -16,7 +16,6 @@ import csv
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -136,7 +135,7 @@ def _instance_options(ncu):
 
 def run_ncu(command):
     """Kernels of `command` as Nsight Compute counts them."""
-    ncu = shutil.which("ncu")
+    ncu = cli.cuda_tool("ncu")
     if ncu is None:
         raise ProfileError("ncu (Nsight Compute) is not installed; --backend simt needs no GPU")
     with tempfile.TemporaryDirectory() as folder:
@@ -155,35 +154,28 @@ def run_ncu(command):
     return ncu_kernels(log)
 
 
+def _if_any(counts, operation, figure):
+    """A figure of `counts`; one that is an average over no request at all says nothing."""
+    return counts[f"{operation}_{figure}"] if counts[f"{operation}_requests"] else None
+
+
 def simt_kernels(data):
     """One entry per kernel from simt's own profile."""
     entries = []
     for kernel in data["kernels"]:
-        in_global, in_shared = kernel.get("global", {}), kernel.get("shared", {})
-        atomics = kernel.get("atomics")
+        in_global, in_shared, atomics = kernel["global"], kernel["shared"], kernel["atomics"]
         entries.append(
             {
                 "kernel": kernel["kernel"],
                 "launches": kernel["launches"],
-                # A ratio over no request at all says nothing, whatever figure stands there.
-                "load_sectors_per_request": in_global.get("load_sectors_per_request")
-                if in_global.get("load_requests")
-                else None,
-                "store_sectors_per_request": in_global.get("store_sectors_per_request")
-                if in_global.get("store_requests")
-                else None,
-                "shared_load_conflict": in_shared.get("load_conflict_degree")
-                if in_shared.get("load_requests")
-                else None,
-                "shared_store_conflict": in_shared.get("store_conflict_degree")
-                if in_shared.get("store_requests")
-                else None,
-                "active_lanes": kernel.get("active_lanes_per_instruction"),
-                "divergent_branches": kernel.get("divergent_branches"),
-                "barriers": kernel.get("barriers"),
-                "atomics": sum(v for k, v in atomics.items() if k.endswith("requests"))
-                if isinstance(atomics, dict)
-                else atomics,
+                "load_sectors_per_request": _if_any(in_global, "load", "sectors_per_request"),
+                "store_sectors_per_request": _if_any(in_global, "store", "sectors_per_request"),
+                "shared_load_conflict": _if_any(in_shared, "load", "conflict_degree"),
+                "shared_store_conflict": _if_any(in_shared, "store", "conflict_degree"),
+                "active_lanes": kernel["active_lanes_per_instruction"],
+                "divergent_branches": kernel["divergent_branches"],
+                "barriers": kernel["barriers"],
+                "atomics": atomics["global_requests"] + atomics["shared_requests"],
             }
         )
     return entries

@@ -51,7 +51,7 @@ TITLES = {
     "block": ("Threads per block", str),
     "n": ("Elements", lambda value: f"{value:,}"),
     "stride": ("Stride", str),
-    "occupancy": ("Occupancy", significant),
+    "occupancy": ("Occupancy, %", significant),
 }
 # Keys of tools/profile.py.
 COUNTER_TITLES = {
@@ -74,15 +74,21 @@ def _title_and_format(column):
             raise TableError(f"unknown counter '{rest}' (known: {', '.join(COUNTER_TITLES)})")
         return COUNTER_TITLES[rest]
     if kind == "phase":
-        return f"{rest.replace('_', ' ').capitalize()}, ms", significant
+        phase, _, key = rest.partition(":")
+        title, form = TITLES.get(key or "median_ms", (key, significant))
+        unit = "ms" if title == "Time, ms" else title
+        return f"{phase.replace('_', ' ').capitalize()}, {unit}", form
     return TITLES.get(column.removeprefix("sizes."), (column.replace("_", " ").capitalize(), str))
 
 
 def _number_or_text(value, form):
     if value is None or value == "":
         return NOTHING
-    if isinstance(value, float) and form is str:
-        return significant(value)
+    if isinstance(value, float):
+        if value.is_integer():  # a program may write 32.0 for a block size
+            value = int(value)
+        elif form is str:
+            return significant(value)
     return str(form(value)).replace("|", "\\|")
 
 
@@ -92,8 +98,9 @@ def _value(row, column, counters):
         kernel = f"{slug(row['problem'])}_{slug(row['name'])}_kernel"
         return counters.get(kernel, {}).get(rest)
     if kind == "phase":
+        phase_name, _, key = rest.partition(":")
         phases = {slug(phase["name"]): phase for phase in row.get("phases") or []}
-        return phases.get(slug(rest), {}).get("median_ms")
+        return phases.get(slug(phase_name), {}).get(key or "median_ms")
     if column.startswith("sizes."):
         return row.get("sizes", {}).get(column[len("sizes."):])
     if column not in row:
@@ -163,7 +170,8 @@ def _sweep_table(run_name, run, options):
             sweeps = [s for s in sweeps if s.get(key) == options[key]]
     if len(sweeps) != 1:
         raise TableError(f"'{run_name}' holds {len(sweeps)} sweeps '{options['sweep']}' that fit")
-    points = sweeps[0]["points"]
+    # A program may name a column "occupancy %"; a mark cannot hold a space.
+    points = [{slug(key): value for key, value in p.items()} for p in sweeps[0]["points"]]
     if "columns" in options:
         columns = options["columns"].split(",")
     else:

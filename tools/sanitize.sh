@@ -43,6 +43,9 @@ while (($#)); do
 done
 ((${#programs[@]})) || fail "no program named (--help shows the options)"
 
+# The CUDA Toolkit installs itself there and leaves PATH to the reader.
+PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+
 # nvidia-smi without a working driver prints its complaint and no GPU line.
 if [[ $use_simt == no && $(nvidia-smi -L 2>/dev/null) != GPU* ]]; then
   use_simt=yes

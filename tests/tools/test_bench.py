@@ -12,7 +12,7 @@ device=null
 [[ $* == *--fail* ]] && exit 3
 [[ $* == *--garbage* ]] && { echo "not JSON" >"$2"; exit 0; }
 cat >"$2" <<JSON
-{"schema": 1, "program": "vector_add", "arguments": "${*:3}", "device": $device, "rows": []}
+{"schema": 1, "program": "vector_add", "arguments": "$*", "device": $device, "rows": []}
 JSON
 """
 
@@ -89,6 +89,10 @@ class Bench(ToolCase):
         self.assertEqual([kernel["kernel"] for kernel in counters["kernels"]], ["k"])
         self.assertEqual(counters["arguments"], "--n 64")
         self.assertEqual(list(self.results()["runs"]), ["01_vector_add/default"])
+        (self.bin / "ncu").unlink()
+        self.borrow("bash", "cat")
+        self.assertIn("not measured, ncu", self.bench("01", only_fakes=True).stdout)
+        self.assertIn("01_vector_add", self.results()["counters"])
         self.fake("ncu", "exit 1\n")
         self.assertIn("no counters", self.bench("01", status=1).stderr)
         self.bench("01", "--no-counters")

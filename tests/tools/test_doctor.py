@@ -82,6 +82,14 @@ class Doctor(ToolCase):
         self.nvcc("11.8")
         self.assertIn("nvcc is 11.8, but CUDA 12.0 or newer is needed", self.doctor())
 
+    def test_toolkit_that_is_not_on_path(self):
+        self.gpu()
+        self.nvcc()
+        nvcc = self.root / "cuda/bin/nvcc"
+        nvcc.parent.mkdir(parents=True)
+        (self.bin / "nvcc").rename(nvcc)
+        self.assertIn(f"13.0 ({nvcc})", self.row(self.doctor(), "nvcc"))
+
     def test_driver_that_does_not_answer(self):
         self.fake("nvidia-smi", 'echo "NVIDIA-SMI has failed because"; exit 9\n')
         self.assertIn("none usable: nvidia-smi is there but says: NVIDIA-SMI has failed", self.doctor())

@@ -25,7 +25,7 @@ RUN = {
             "max_error": 1.2e-7,
             "status": "right",
             "reason": "",
-            "phases": [{"name": "copy in", "median_ms": 12.345}],
+            "phases": [{"name": "copy in", "median_ms": 12.345, "gbps": 21.5}],
         },
         {
             "problem": "vector_add",
@@ -45,8 +45,8 @@ RUN = {
             "problem": "vector_add",
             "sweep": "block",
             "points": [
-                {"block": 32, "gbps": 2100.0, "median_ms": 1.5, "occupancy": 0.5},
-                {"block": 256, "gbps": 4390.0, "median_ms": 0.73, "occupancy": 1.0},
+                {"block": 32, "gbps": 2100.0, "median_ms": 1.5, "occupancy %": 50},
+                {"block": 256.0, "gbps": 4390.0, "median_ms": 0.73, "occupancy %": 93.75},
             ],
         }
     ],
@@ -156,14 +156,14 @@ class Tables(LessonCase):
         self.assertEqual(self.check(), "")
 
     def test_counters_phases_and_sizes(self):
-        lines = self.table("columns=name,sizes.n,phase:copy_in,counter:load_sectors_per_request only=grid-stride")
-        self.assertEqual(lines[0], "| Variant     |    Elements | Copy in, ms | Sectors per load |")
-        self.assertEqual(lines[2], "| grid-stride | 268,435,456 |        12.3 |             4.00 |")
+        lines = self.table("columns=name,sizes.n,phase:copy_in,phase:copy_in:gbps,counter:load_sectors_per_request only=grid-stride")
+        self.assertEqual(lines[0], "| Variant     |    Elements | Copy in, ms | Copy in, GB/s | Sectors per load |")
+        self.assertEqual(lines[2], "| grid-stride | 268,435,456 |        12.3 |          21.5 |             4.00 |")
 
     def test_sweep(self):
         lines = self.table("sweep=block")
-        self.assertEqual(lines[0], "| Threads per block | Time, ms | GB/s | Occupancy |")
-        self.assertEqual(lines[3], "|               256 |    0.730 | 4390 |      1.00 |")
+        self.assertEqual(lines[0], "| Threads per block | Time, ms | GB/s | Occupancy, % |")
+        self.assertEqual(lines[3], "|               256 |    0.730 | 4390 |         93.8 |")
 
     def test_stale_table(self):
         self.lesson("<!-- table run=01_vector_add/large results=results/h200.json -->\n| old |\n<!-- end table -->\n")

@@ -65,7 +65,7 @@ SIMT_PROFILE = {
                 "store_sectors_per_request": 32.0,
             },
             "shared": {"load_requests": 0, "load_conflict_degree": 0.0, "store_requests": 32, "store_conflict_degree": 1.0},
-            "atomics": {"global_requests": 3, "shared_requests": 4, "conflicts": 9},
+            "atomics": {"global_requests": 3, "shared_requests": 4, "serialization": 9.0},
             "sites": [],
         }
     ],

@@ -61,7 +61,7 @@ class ToolCase(unittest.TestCase):
             capture_output=True,
             text=True,
             stdin=stdin,
-            env={**os.environ, "PATH": path, **env},
+            env={**os.environ, "PATH": path, "CUDA_HOME": str(self.root / "cuda"), **env},
         )
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         return result
