@@ -170,7 +170,7 @@ def main():
         "--results", type=Path, help="folder of the results files (default: results)"
     )
     parser.add_argument(
-        "--allow-no-gpu", action="store_true", help="keep results of a run without a GPU (in cpu.json)"
+        "--allow-no-gpu", action="store_true", help="keep results without a GPU too (in cpu.json)"
     )
     parser.add_argument(
         "--no-counters", dest="counters", action="store_false", help="leave hardware counters out"

@@ -64,7 +64,7 @@ def source_files(root):
 
 
 def find_clang_format():
-    """(command, major version): the version the sources go by if it is there, else any, else None."""
+    """(command, major version) of the version the sources go by, else of any, else None."""
     for name in (f"clang-format-{CLANG_FORMAT_MAJOR}", "clang-format"):
         command = shutil.which(name)
         if command:
@@ -111,12 +111,12 @@ def opening_comment(lines):
 
 
 def changed_lines(before, after):
-    """Lines of `after` that are new or altered, and lines of `before` that went without a successor.
+    """Lines of `after` that are new or altered, and lines of `before` that have no successor.
 
     The opening comments tell different stories by design and are left out.
     """
-    before, after = ([line.strip() for line in text[opening_comment(text):]] for text in (before, after))
-    blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    old, new = ([line.strip() for line in t[opening_comment(t) :]] for t in (before, after))
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in blocks if tag != "equal")
 
 

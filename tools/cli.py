@@ -28,5 +28,5 @@ class Parser(argparse.ArgumentParser):
 
     def add_root(self):
         self.add_argument(
-            "--root", type=Path, default=REPOSITORY, help="repository to work on (default: this one)"
+            "--root", type=Path, default=REPOSITORY, help="repository (default: this one)"
         )

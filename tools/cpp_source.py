@@ -155,7 +155,8 @@ def symbol_text(text, symbol):
     line_of = lambda position: text.count("\n", 0, position)
     if len(matches) > 1:
         where = ", ".join(str(line_of(start) + 1) for start, _ in matches)
-        raise SourceError(f"'{symbol}' is defined {len(matches)} times (lines {where}); use region=")
+        times = f"{len(matches)} times (lines {where})"
+        raise SourceError(f"'{symbol}' is defined {times}; use region=")
     lines, visible_lines = text.split("\n"), visible.split("\n")
     first, last = (line_of(position) for position in matches[0])
     while first and lines[first - 1].strip() and not visible_lines[first - 1].strip():
@@ -180,7 +181,9 @@ def region_text(text, name):
             raise SourceError(f"line {number + 1}: endregion without region")
         opened, begin = open_regions.pop()
         if mark.group(2) not in ("", opened):
-            raise SourceError(f"line {number + 1}: endregion {mark.group(2)} closes region {opened}")
+            raise SourceError(
+                f"line {number + 1}: endregion {mark.group(2)} closes region {opened}"
+            )
         if opened == name:
             found.append(lines[begin + 1 : number])
     if open_regions:

@@ -4,7 +4,7 @@
 In a lesson, the body of a fence such as
     ```cpp file=05_tiled.cuh symbol=matmul_tiled_kernel
 is replaced by that definition (or by region=NAME, or by the whole file), and the lines between
-    <!-- table run=04_matmul/default problem=matmul columns=name,gflops results=results/nvidia_h200.json -->
+    <!-- table run=04_matmul/default problem=matmul columns=name,gflops results=results/h200.json -->
     <!-- end table -->
 by a table of the measured numbers. Nobody types code or numbers into a lesson by hand.
 """

@@ -90,7 +90,7 @@ def _why_dead(root, file, target):
 
 
 def dead_links(root, file):
-    """(line, target, reason) of each link in `file` that leads nowhere. Web addresses are left alone."""
+    """(line, target, reason) of each dead link in `file`; web addresses are not looked at."""
     dead = []
     for number, target in _targets(file.read_text(encoding="utf-8")):
         if not _SCHEME.match(target):

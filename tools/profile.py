@@ -143,7 +143,8 @@ def run_ncu(command):
         # The clocks stay as they are: counts do not depend on them, and other users of the GPU do.
         options = ["--clock-control", "none", "--csv", "--log-file", str(log_file)]
         options += ["--print-kernel-base", "function", *_instance_options(ncu)]
-        status = subprocess.run([ncu, *options, "--metrics", ",".join(METRICS), *command]).returncode
+        options += ["--metrics", ",".join(METRICS)]
+        status = subprocess.run([ncu, *options, *command]).returncode
         log = log_file.read_text(encoding="utf-8", errors="replace") if log_file.exists() else ""
     if "ERR_NVGPUCTRPERM" in log:
         raise ProfileError(NO_PERMISSION)
@@ -190,7 +191,7 @@ def run_simt(command):
         if status != 0:
             raise ProfileError(f"{command[0]} failed with exit code {status}")
         if not output.exists():
-            raise ProfileError(f"{command[0]} counted nothing: it is not an instrumented simt build")
+            raise ProfileError(f"{command[0]} counted nothing: no instrumented simt build")
         return simt_kernels(json.loads(output.read_text(encoding="utf-8")))
 
 

@@ -51,7 +51,7 @@ TITLES = {
     "block": ("Threads per block", str),
     "n": ("Elements", lambda value: f"{value:,}"),
     "stride": ("Stride", str),
-    "occupancy": ("Occupancy, %", significant),
+    "occupancy": ("Occupancy, %", _fixed(1)),
 }
 # Keys of tools/profile.py.
 COUNTER_TITLES = {
@@ -121,12 +121,12 @@ def _aligned(titles, rows, numeric):
 
 
 def _caption(run):
-    device, cpu = run.get("device"), run.get("cpu") or {}
-    where = device["name"] if device else f"{cpu.get('model', 'CPU')}, {cpu.get('threads')} threads"
-    toolkit = f"CUDA {run['toolkit']}, " if run.get("toolkit") else ""
-    # The program name may carry its chapter; the command a reader types does not.
-    command = f"{run['program'].rpartition('/')[2]} {run.get('arguments', '')}".strip()
-    return f"*{where}, {toolkit}{run['date'][:10]}: `{command}`*"
+    if run["device"]:
+        where = f"{run['device']['name']}, CUDA {run['toolkit']}"
+    else:
+        where = f"{run['cpu']['model']}, {run['cpu']['threads']} threads"
+    command = f"{run['program']} {run['arguments']}".strip()
+    return f"*{where}, {run['date'][:10]}: `{command}`*"
 
 
 def _counters_of(results, run_name, columns):

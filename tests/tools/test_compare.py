@@ -35,9 +35,9 @@ class Compare(ToolCase):
 
     def test_lines_are_wrapped_at_a_gap_and_set_in(self):
         self.write("04_matmul/06_wide.cuh", "{\n  int number = first + second;\n}\n")
-        lines = self.compare("04/wide", "04/wide", width=49).stdout.splitlines()
-        self.assertEqual(lines[3][:23], "  int number = first + ")
-        self.assertEqual(lines[4][:23].rstrip(), "      second;")
+        lines = self.compare("04/wide", "04/wide", width=57).stdout.splitlines()
+        self.assertEqual(lines[3][:27].rstrip(), "  int number = first +")
+        self.assertEqual(lines[4][:27].rstrip(), "      second;")
 
     def test_ways_to_name_a_rung(self):
         wanted = self.compare("04/naive", "04/tiled").stdout

@@ -17,8 +17,12 @@ class Doctor(ToolCase):
 
     def gxx(self, version="12.2.0", headers=(CATCH2, BOOST)):
         """A compiler that finds only these headers."""
-        says = "; ".join(f"[[ $code == *{h.split('_')[0]}_* ]] && echo '{h}'" for h in headers) or ":"
-        self.fake("g++", f'[[ $1 == --version ]] && {{ echo "g++ (Debian {version}) {version}"; exit; }}\ncode=$(cat); {says}; true\n')
+        answers = (f"[[ $code == *{h.split('_')[0]}_* ]] && echo '{h}'" for h in headers)
+        self.fake(
+            "g++",
+            f'[[ $1 == --version ]] && {{ echo "g++ (Debian {version}) {version}"; exit; }}\n'
+            + "\n".join(["code=$(cat)", *answers, "true\n"]),
+        )
 
     def gpu(self, driver_cuda="13.0"):
         self.fake(

@@ -45,8 +45,8 @@ RUN = {
             "problem": "vector_add",
             "sweep": "block",
             "points": [
-                {"block": 32, "gbps": 2100.0, "median_ms": 1.5, "occupancy %": 50},
-                {"block": 256.0, "gbps": 4390.0, "median_ms": 0.73, "occupancy %": 93.75},
+                {"block": 32.0, "gbps": 2100.0, "median_ms": 1.5, "occupancy %": 50},
+                {"block": 256, "gbps": 4390.0, "median_ms": 0.73, "occupancy %": 93.75},
             ],
         }
     ],
@@ -75,7 +75,8 @@ class LessonCase(ToolCase):
 
     def table(self, words, status=0):
         """The lines a table mark with `words` is filled with."""
-        self.lesson(f"<!-- table run=01_vector_add/large results=results/h200.json {words} -->\n<!-- end table -->\n")
+        mark = f"table run=01_vector_add/large results=results/h200.json {words}"
+        self.lesson(f"<!-- {mark} -->\n<!-- end table -->\n")
         out = self.fill(status)
         return out if status else self.read("01_vector_add/README.md").split("\n")[1:-2]
 
@@ -138,7 +139,10 @@ class Fences(LessonCase):
 
 class Tables(LessonCase):
     def test_rows(self):
-        lines = self.table("problem=vector_add columns=name,median_ms,gbps,percent_of_roof,ratio_to_peer,max_error")
+        lines = self.table(
+            "problem=vector_add "
+            "columns=name,median_ms,gbps,percent_of_roof,ratio_to_peer,max_error"
+        )
         self.assertEqual(
             lines,
             textwrap.dedent(
@@ -156,14 +160,23 @@ class Tables(LessonCase):
         self.assertEqual(self.check(), "")
 
     def test_counters_phases_and_sizes(self):
-        lines = self.table("columns=name,sizes.n,phase:copy_in,phase:copy_in:gbps,counter:load_sectors_per_request only=grid-stride")
+        lines = self.table(
+            "columns=name,sizes.n,phase:copy_in,phase:copy_in:gbps,"
+            "counter:load_sectors_per_request only=grid-stride"
+        )
         self.assertEqual(lines[0], "| Variant     |    Elements | Copy in, ms | Copy in, GB/s | Sectors per load |")
         self.assertEqual(lines[2], "| grid-stride | 268,435,456 |        12.3 |          21.5 |             4.00 |")
 
     def test_sweep(self):
         lines = self.table("sweep=block")
         self.assertEqual(lines[0], "| Threads per block | Time, ms | GB/s | Occupancy, % |")
+        self.assertEqual(lines[2], "|                32 |     1.50 | 2100 |         50.0 |")
         self.assertEqual(lines[3], "|               256 |    0.730 | 4390 |         93.8 |")
+
+    def test_a_run_without_a_gpu_names_the_processor(self):
+        run = {**RUN, "device": None, "cpu": {"model": "AMD EPYC", "threads": 2}}
+        self.write("results/h200.json", json.dumps({"runs": {"01_vector_add/large": run}}))
+        self.assertIn("*AMD EPYC, 2 threads, 2026-11-21: ", self.table("only=grid-stride")[-1])
 
     def test_stale_table(self):
         self.lesson("<!-- table run=01_vector_add/large results=results/h200.json -->\n| old |\n<!-- end table -->\n")

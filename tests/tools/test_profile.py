@@ -64,7 +64,12 @@ SIMT_PROFILE = {
                 "store_requests": 32,
                 "store_sectors_per_request": 32.0,
             },
-            "shared": {"load_requests": 0, "load_conflict_degree": 0.0, "store_requests": 32, "store_conflict_degree": 1.0},
+            "shared": {
+                "load_requests": 0,
+                "load_conflict_degree": 0.0,
+                "store_requests": 32,
+                "store_conflict_degree": 1.0,
+            },
             "atomics": {"global_requests": 3, "shared_requests": 4, "serialization": 9.0},
             "sites": [],
         }
@@ -133,7 +138,8 @@ class Profile(ToolCase):
     def test_both_backends_print_the_same_columns(self):
         self.fake_ncu(ncu_log())
         from_ncu = self.profile("ncu").stdout.splitlines()
-        self.program.write_text('#!/bin/bash\n[[ $SIMT_PROFILE == 1 ]] || exit 7\ncp "$PROFILE" "$SIMT_PROFILE_JSON"\n')
+        copy = '[[ $SIMT_PROFILE == 1 ]] || exit 7\ncp "$PROFILE" "$SIMT_PROFILE_JSON"\n'
+        self.executable(self.program, copy)
         profile = self.write("simt.json", json.dumps(SIMT_PROFILE))
         from_simt = self.profile("simt", PROFILE=str(profile)).stdout.splitlines()
         titles = next(line for line in from_ncu if line.startswith("kernel "))
@@ -157,7 +163,7 @@ class Profile(ToolCase):
         self.assert_one_line(self.profile("ncu", status=1, only_fakes=True).stderr, "not installed")
 
     def test_failures_of_simt(self):
-        self.assert_one_line(self.profile("simt", status=1).stderr, "not an instrumented simt build")
+        self.assert_one_line(self.profile("simt", status=1).stderr, "no instrumented simt build")
         self.program.write_text("#!/bin/bash\nexit 4\n")
         self.assert_one_line(self.profile("simt", status=1).stderr, "exit code 4")
 

@@ -8,7 +8,7 @@ PACKAGES = "g++ make git python3 libboost-context-dev catch2"
 
 
 class Setup(ToolCase):
-    """`self.root/installed` lists the packages the fake machine has; the fake apt-get adds to it."""
+    """The fake apt-get makes commands in `self.bin`; a library is a file in `self.root`."""
 
     def setUp(self):
         super().setUp()
