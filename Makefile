@@ -77,7 +77,7 @@ $(CONFIG): FORCE
 
 $(BUILD)/%: %.cu $(CONFIG)
 	@mkdir -p $(@D)
-	$(NVCC) $(FLAGS) -MD -MF $@.d -MT $@ $< -o $@ $(LIBS_$(patsubst %/,%,$(dir $*)))
+	$(NVCC) $(FLAGS) -MD -MP -MF $@.d -MT $@ $< -o $@ $(LIBS_$(patsubst %/,%,$(dir $*)))
 
 # ---------------------------------------------------------------- run
 # `make run` and `make run-01`: exit status 0 only if every variant that ran was right.
@@ -107,7 +107,7 @@ $(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp
 
 $(BUILD)/tests/%: tests/%.cu $(BUILD)/tests/main.o $(CONFIG)
 	@mkdir -p $(@D)
-	$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' -MD -MF $@.d -MT $@ $< \
+	$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' -MD -MP -MF $@.d -MT $@ $< \
 	  $(BUILD)/tests/main.o -o $@ $(CATCH_LIB) $(LIBS_$*)
 
 .PHONY: test tests

@@ -14,7 +14,7 @@
 #include "01_vector_add/05_grid_stride.cuh"
 #include "common/cuda_check.cuh"
 
-__device__ inline float4 add4(float4 a, float4 b) {
+__device__ inline float4 add(float4 a, float4 b) {
   return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
@@ -24,7 +24,7 @@ __global__ void vector_add_vectorized_kernel(const float* x, float* y, std::int6
   const std::int64_t vectors = n / 4;
   const float4* x4 = reinterpret_cast<const float4*>(x);
   float4* y4 = reinterpret_cast<float4*>(y);
-  for (std::int64_t i = first; i < vectors; i += stride) y4[i] = add4(x4[i], y4[i]);
+  for (std::int64_t i = first; i < vectors; i += stride) y4[i] = add(x4[i], y4[i]);
 
   const std::int64_t tail = 4 * vectors + first;
   if (tail < n) y[tail] = x[tail] + y[tail];

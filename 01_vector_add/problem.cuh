@@ -47,8 +47,8 @@ struct VectorAdd {
 
   // What a run takes, for the check before anything is allocated. On the device a round trip has
   // its own x and y beside those of the problem; on the host there are pristine and working copies,
-  // the reference, and the pinned or managed copies.
-  static double host_bytes(std::int64_t n) { return 7.0 * sizeof(float) * static_cast<double>(n); }
+  // the reference, STREAM's third array, and the pinned or managed copies.
+  static double host_bytes(std::int64_t n) { return 8.0 * sizeof(float) * static_cast<double>(n); }
   static double device_bytes(std::int64_t n) {
     return 4.0 * sizeof(float) * static_cast<double>(n);
   }

@@ -10,9 +10,10 @@
 #include "01_vector_add/05_grid_stride.cuh"
 #include "01_vector_add/06_vectorized.cuh"
 #include "01_vector_add/07_coarsened.cuh"
-#include "01_vector_add/08_pinned.cuh"
-#include "01_vector_add/09_unified.cuh"
-#include "01_vector_add/10_unified_prefetch.cuh"
+#include "01_vector_add/08_bulk_copy.cuh"
+#include "01_vector_add/09_pinned.cuh"
+#include "01_vector_add/10_unified.cuh"
+#include "01_vector_add/11_unified_prefetch.cuh"
 #include "01_vector_add/peers.cuh"
 #include "01_vector_add/problem.cuh"
 #include "common/variant.cuh"
@@ -50,6 +51,11 @@ inline std::vector<common::Variant<VectorAdd>> vector_add_variants() {
                            [](VectorAdd& p, cudaStream_t stream) {
                              vector_add_coarsened(p.x.on_device(), p.y.on_device(), p.n, stream);
                            }),
+      on_device<VectorAdd>("bulk_copy", "the copy engine fills shared memory (sm_90)",
+                           [](VectorAdd& p, cudaStream_t stream) {
+                             vector_add_bulk_copy(p.x.on_device(), p.y.on_device(), p.n, stream);
+                           },
+                           {90}),
       round_trip<VectorAdd>("pinned", "page-locked host memory: faster copies",
                             [](VectorAdd& p) {
                               return vector_add_pinned(p.x.on_host(), p.y.on_host(), p.n);

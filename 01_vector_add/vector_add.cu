@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "01_vector_add/block_sweep.cuh"
 #include "01_vector_add/memset_demo.cuh"
 #include "01_vector_add/problem.cuh"
+#include "01_vector_add/sweeps.cuh"
 #include "01_vector_add/variants.cuh"
 #include "common/harness.cuh"
 #include "common/program.cuh"
@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   std::string sweep, demo;
   common::Program program("01_vector_add", "y = x + y, from the plain loop to the limit of the chip");
   program.options().add_integer("n", "number of floats (default 10000000)", &n, 1, INT64_MAX);
-  program.options().add_choice("sweep", {"block"}, "time rung 3's kernel by block size", &sweep);
+  program.options().add_choice("sweep", {"block", "pieces"},
+                               "time rung 3 by block size, rung 7 by elements a thread", &sweep);
   program.options().add_choice("demo", {"memset"}, "show what cudaMemset sets", &demo);
 
   return program.main(argc, argv, [&](common::Program& frame) {
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
     frame.print_machine();
     if (sweep == "block") {
       sweep_block(frame, problem);
+    } else if (sweep == "pieces") {
+      sweep_pieces(frame, problem);
     } else {
       run_problem(frame, problem, variants);
     }

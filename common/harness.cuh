@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -52,7 +54,7 @@ template <class Problem>
 std::string why_skipped(const Variant<Problem>& variant, const DeviceFacts& device) {
   if (!variant.needs.missing.empty()) return variant.needs.missing;
   if (variant.place == Place::cpu) return "";
-  if (!device.available) return "needs a GPU: " + device.reason;
+  if (!device.available) return "needs a GPU";
   const int need = variant.needs.compute_capability;
   const int have = device.compute_capability();
   const bool exact = variant.needs.exactly_this_capability;
@@ -152,49 +154,50 @@ inline std::vector<PhaseRow> summarize_phases(const std::vector<Phases>& samples
   return rows;
 }
 
-// Times every row that is right. Variants on the CPU and round trips go one after the other;
-// kernels take turns with each other and with their peers.
+// Times every row that is right. Variants of one place take turns with each other, so that a rung
+// and its peer or yardstick meet the same weather; round trips go one after the other.
 template <class Problem>
 void time_variants(Program& program, Problem& problem,
                    const std::vector<Variant<Problem>>& variants, cudaStream_t stream,
                    std::vector<Row>& rows) {
   const DeviceFacts& device = program.device();
-  std::vector<std::size_t> on_device;
+  const auto time_together = [&](const std::vector<std::size_t>& group, double warm_up_seconds) {
+    if (group.empty()) return;
+    const Place place = variants[group[0]].place;
+    std::optional<L2Flush> flush;
+    std::optional<GpuTimer> gpu_timer;
+    if (place == Place::device) gpu_timer.emplace();
+    if (place == Place::device && program.cold()) flush.emplace(device);
+    std::vector<Phases> phases;
+    std::vector<std::function<double()>> samplers;
+    std::string names;
+    for (const std::size_t i : group) {
+      samplers.push_back(make_sampler(problem, variants[i], stream, flush ? &*flush : nullptr,
+                                      gpu_timer ? &*gpu_timer : nullptr, &phases));
+      names += (names.empty() ? "" : ", ") + variants[i].name;
+    }
+    MeasurePlan plan;
+    plan.repeats = program.repeats();
+    plan.warm_up_seconds = warm_up_seconds;
+    const auto timings = measure_interleaved(samplers, plan, [&](int done, int most) {
+      program.progress("timing " + names + ": round " + std::to_string(done) + " of at most " +
+                       std::to_string(most));
+    });
+    for (std::size_t k = 0; k < group.size(); ++k) rows[group[k]].timing = timings[k];
+    if (place == Place::round_trip) {
+      rows[group[0]].phases = summarize_phases(phases, device.peak_bandwidth_gbps);
+    }
+  };
+
+  std::vector<std::size_t> on_cpu, on_device;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (rows[i].verdict.status != Status::right) continue;
-    if (variants[i].place == Place::device) {
-      on_device.push_back(i);
-      continue;
-    }
-    MeasurePlan plan;
-    plan.repeats = program.repeats();
-    std::vector<Phases> phases;
-    const auto sampler =
-        make_sampler(problem, variants[i], stream, nullptr, nullptr, &phases);
-    rows[i].timing = measure_interleaved({sampler}, plan, [&](int done, int most) {
-      program.progress("timing " + variants[i].name + " " + std::to_string(done) + " of at most " +
-                       std::to_string(most));
-    })[0];
-    rows[i].phases = summarize_phases(phases, device.peak_bandwidth_gbps);
+    if (variants[i].place == Place::cpu) on_cpu.push_back(i);
+    if (variants[i].place == Place::device) on_device.push_back(i);
+    if (variants[i].place == Place::round_trip) time_together({i}, 0);
   }
-
-  if (!on_device.empty()) {
-    L2Flush flush(device);
-    GpuTimer gpu_timer;
-    std::vector<std::function<double()>> samplers;
-    for (const std::size_t i : on_device) {
-      samplers.push_back(make_sampler(problem, variants[i], stream,
-                                      program.cold() ? &flush : nullptr, &gpu_timer, nullptr));
-    }
-    MeasurePlan plan;
-    plan.repeats = program.repeats();
-    plan.warm_up_seconds = 0.5;  // clocks need that long to rise
-    const auto timings = measure_interleaved(samplers, plan, [&](int done, int most) {
-      program.progress("timing " + std::to_string(on_device.size()) + " kernels, round " +
-                       std::to_string(done) + " of at most " + std::to_string(most));
-    });
-    for (std::size_t k = 0; k < on_device.size(); ++k) rows[on_device[k]].timing = timings[k];
-  }
+  time_together(on_cpu, 0);
+  time_together(on_device, 0.5);  // clocks need that long to rise
 
   // What ran a thousand times must still be right.
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -246,6 +249,22 @@ void derive_figures(const Problem& problem, const std::vector<Variant<Problem>>&
   }
 }
 
+// One row per variant, checked, not yet timed.
+template <class Problem>
+std::vector<Row> verify_variants(Program& program, Problem& problem,
+                                 const std::vector<Variant<Problem>>& variants,
+                                 cudaStream_t stream) {
+  std::vector<Row> rows;
+  for (const auto& variant : variants) {
+    program.progress("checking " + variant.name);
+    Row row;
+    row.name = variant.name;
+    row.verdict = verify(problem, variant, program.device(), stream);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 // Runs the selected variants of one problem and adds the report to the program.
 template <class Problem>
 void run_problem(Program& program, Problem& problem, const std::vector<Variant<Problem>>& variants,
@@ -257,19 +276,35 @@ void run_problem(Program& program, Problem& problem, const std::vector<Variant<P
   report.problem = Problem::name;
   report.sizes = problem.sizes();
   report.show_gflops = show_gflops;
-  for (const auto& variant : variants) {
-    program.progress("checking " + variant.name);
-    Row row;
-    row.name = variant.name;
-    row.verdict = verify(problem, variant, device, stream.get());
-    report.rows.push_back(row);
-  }
+  report.rows = verify_variants(program, problem, variants, stream.get());
   if (!program.verify_only()) {
     time_variants(program, problem, variants, stream.get(), report.rows);
     derive_figures(problem, variants, device, report.rows);
   }
   program.progress("");
   program.add(report);
+}
+
+// Median milliseconds of kernels that differ in one parameter; each is checked like any variant.
+// Throws UsageError without a GPU, and std::runtime_error if one of them is wrong.
+template <class Problem>
+std::vector<double> time_sweep(Program& program, Problem& problem,
+                               const std::vector<Variant<Problem>>& variants) {
+  if (!program.device().available) {
+    throw UsageError("a sweep needs a GPU: " + program.device().reason);
+  }
+  const WorkStream stream(program.device());
+  std::vector<Row> rows = verify_variants(program, problem, variants, stream.get());
+  time_variants(program, problem, variants, stream.get(), rows);
+  std::vector<double> medians;
+  for (const Row& row : rows) {
+    if (row.verdict.status != Status::right) {
+      throw std::runtime_error(row.name + ": " + row.verdict.reason);
+    }
+    medians.push_back(row.timing.median_ms);
+  }
+  program.progress("");
+  return medians;
 }
 
 }  // namespace common

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "01_vector_add/block_sweep.cuh"
 #include "01_vector_add/memset_demo.cuh"
+#include "01_vector_add/sweeps.cuh"
 #include "01_vector_add/variants.cuh"
 #include "common/harness.cuh"
 #include "tests/catch.hpp"
@@ -58,11 +58,13 @@ TEST_CASE("n = 0 is an addition of nothing") {
   CHECK(none == 0);
 }
 
-TEST_CASE("the float4 rungs take pointers that are not aligned to 16 bytes") {
+TEST_CASE("the rungs take pointers that are not aligned to 16 bytes") {
   if (!common::query_device().available) SKIP_TEST("needs a GPU");
   constexpr int n = 1000;
   using Add = void (*)(const float*, float*, std::int64_t, cudaStream_t);
-  for (const Add add : {Add{vector_add_vectorized}, Add{vector_add_coarsened}}) {
+  const bool has_bulk_copy = common::query_device().compute_capability() >= 90;
+  for (const Add add : {Add{vector_add_vectorized}, Add{vector_add_coarsened},
+                        has_bulk_copy ? Add{vector_add_bulk_copy} : Add{vector_add_coarsened}}) {
     for (const int offset : {0, 1, 2, 3}) {
       VectorAdd problem(n, 3);
       problem.each_array([](auto& array) { array.reset(common::Side::device); });

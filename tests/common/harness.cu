@@ -146,10 +146,9 @@ TEST_CASE("what cannot run here is skipped with its reason") {
   Doubling problem(10);
   auto variant = variant_with(Fault::none, common::Place::device);
   common::DeviceFacts device;
-  device.reason = "no driver";
   const auto reason = [&] { return common::why_skipped(variant, device); };
 
-  CHECK(reason() == "needs a GPU: no driver");
+  CHECK(reason() == "needs a GPU");
   device.available = true;
   device.major = 8;
   device.minor = 0;

@@ -1,4 +1,4 @@
-// Rung 8, pinned: host memory that stays where it is, so that the copies get faster.
+// Rung 9, pinned: host memory that stays where it is, so that the copies get faster.
 //
 // The operating system may move or swap ordinary ("pageable") memory at any time, so the driver
 // first copies it into a buffer that it has pinned, and sends that. Memory allocated with

@@ -1,4 +1,4 @@
-// Rung 10, unified_prefetch: managed memory, with the driver told in advance.
+// Rung 11, unified_prefetch: managed memory, with the driver told in advance.
 //
 // Two calls are new. Advice: x and y prefer to live on the device. Prefetch: move these pages now,
 // in one go, instead of page by page when the kernel trips over them. The kernel then runs as if
@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "01_vector_add/09_unified.cuh"
+#include "01_vector_add/10_unified.cuh"
 #include "common/cpu_timer.hpp"
 #include "common/cuda_check.cuh"
 #include "common/host_buffer.hpp"

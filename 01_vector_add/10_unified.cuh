@@ -1,4 +1,4 @@
-// Rung 9, unified: one pointer that both sides may follow.
+// Rung 10, unified: one pointer that both sides may follow.
 //
 // cudaMallocManaged returns memory whose pages move to whoever touches them. No copies are written
 // down, but they happen: the kernel stops at each page that is still on the host (a page fault)
