@@ -54,8 +54,13 @@ endif
 FLAGS_SHOWN := $(NVCC) $(FLAGS)
 FLAGS += -DBUILD_FLAGS='"$(FLAGS_SHOWN)"'
 
-# Libraries that a chapter's peers need, where the toolkit has them.
-LIBS_01_vector_add :=
+# Libraries of the toolkit that a chapter needs, mostly for its peers. simt has none of them, and
+# the programs find that out by __has_include.
+ifndef SIMT
+  LIBS_03_coalescing := -lcublas
+  LIBS_04_matmul := -lcublas
+  LIBS_06_atomics_streams := -lcurand
+endif
 
 # ---------------------------------------------------------------- build
 .PHONY: programs $(CHAPTERS) help FORCE

@@ -55,7 +55,7 @@ inline std::vector<common::Variant<VectorAdd>> vector_add_variants() {
                            [](VectorAdd& p, cudaStream_t stream) {
                              vector_add_bulk_copy(p.x.on_device(), p.y.on_device(), p.n, stream);
                            },
-                           {90}),
+                           common::needs_sm(90)),
       round_trip<VectorAdd>("pinned", "page-locked host memory: faster copies",
                             [](VectorAdd& p) {
                               return vector_add_pinned(p.x.on_host(), p.y.on_host(), p.n);

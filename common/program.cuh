@@ -123,7 +123,8 @@ class Program {
       }
       if (!wanted) continue;
       selected.push_back(variant);
-      if (list_) std::printf("%-24s %s\n", variant.name.c_str(), variant.idea.c_str());
+      const std::string full_name = problem + "/" + variant.name;
+      if (list_) std::printf("%-32s %s\n", full_name.c_str(), variant.idea.c_str());
     }
     return selected;
   }

@@ -34,6 +34,11 @@ struct Needs {
   std::string missing;                  // set at build time if, say, a library was not there
 };
 
+inline Needs needs_sm(int compute_capability) { return {compute_capability, false, ""}; }
+
+// For code that only one generation understands, e.g. wgmma: 90 stands for sm_90a.
+inline Needs needs_exactly_sm(int compute_capability) { return {compute_capability, true, ""}; }
+
 // Thrown by a variant that finds out only when it runs that it cannot run here, at this size.
 class Skip : public std::runtime_error {
  public:

@@ -1,10 +1,7 @@
 #include "check_races.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace simt {
 namespace {
@@ -33,7 +30,7 @@ Rival rival(const Cell& cell, bool wrote, uint32_t pc, uint64_t block) {
 void SharedRaces::begin_block(uint32_t newest_clock) {
   clock_offset_ += newest_clock;
   if (clock_offset_ > kClockLimit / 2) {
-    std::fill(granules_.begin(), granules_.end(), Granule{});
+    granules_.clear();
     clock_offset_ = 0;
   }
 }
@@ -69,22 +66,6 @@ Rival SharedRaces::access(uint64_t offset, unsigned size, const Accessor& now) {
     memory.write = self;
   }
   return result;
-}
-
-GlobalRaces::GlobalRaces(uint64_t bytes) : mapped_((bytes / 4 + 2) * sizeof(Granule)) {
-  // Pages that are never touched cost nothing.
-  void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  granules_ = static_cast<Granule*>(memory);
-}
-
-GlobalRaces::~GlobalRaces() {
-  munmap(granules_, mapped_);
-}
-
-void GlobalRaces::clear() {
-  madvise(granules_, mapped_, MADV_DONTNEED);
 }
 
 bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now) {

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "check_order.h"
+#include "check_shadow.h"
 
 namespace simt {
 
@@ -53,9 +53,9 @@ class SharedRaces {
   static_assert(sizeof(Cell) == 8, "a cell is one word");
   static constexpr uint32_t kClockLimit = (1u << 23) - 1;
   struct Granule {
-    Cell write{}, read{}, other_read{};
+    Cell write, read, other_read;
   };
-  std::vector<Granule> granules_;
+  ShadowArray<Granule> granules_;
   uint32_t clock_offset_ = 0;  // added to the clocks of the running block
 };
 
@@ -68,11 +68,8 @@ class GlobalRaces {
   // Larger allocations are not checked for races.
   static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
-  explicit GlobalRaces(uint64_t bytes);
-  GlobalRaces(const GlobalRaces&) = delete;
-  GlobalRaces& operator=(const GlobalRaces&) = delete;
-  ~GlobalRaces();
-  void clear();
+  explicit GlobalRaces(uint64_t bytes) : granules_(bytes / 4 + 1) {}
+  void clear() { granules_.clear(); }
 
   Rival access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now);
 
@@ -93,8 +90,7 @@ class GlobalRaces {
   };
   static bool unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now);
 
-  Granule* granules_ = nullptr;
-  uint64_t mapped_ = 0;
+  ShadowArray<Granule> granules_;
 };
 
 }  // namespace simt

@@ -44,7 +44,6 @@ void Device::start_workers() {
   if (make_observer) observer = make_observer().release();
   for (int i = 0; i < options().threads; ++i)
     threads_.emplace_back([this, i] {
-      { std::lock_guard<std::mutex> wait_for_the_list(mutex_); }
       Worker worker(i);
       worker.work();
     });
@@ -178,11 +177,13 @@ bool Device::poll_done(const OperationPtr& operation) {
 
 void Device::wait_for_all() {
   std::unique_lock<std::mutex> lock(mutex_);
-  want(legacy_.last ? legacy_.last : std::make_shared<Operation>());
-  for (auto& stream : streams_)
-    if (stream->last) want(stream->last);
-  for (auto& [thread, stream] : per_thread_)
-    if (stream->last) want(stream->last);
+  auto want_last = [&](const CUstream_st& stream) {
+    if (stream.last) want(stream.last);
+  };
+  want_last(legacy_);
+  for (auto& stream : streams_) want_last(*stream);
+  for (auto& [thread, stream] : per_thread_) want_last(*stream);
+  for (auto& orphan : orphans_) want(orphan);
   work_done_.wait(lock, [&] { return outstanding_ == 0; });
 }
 
@@ -271,9 +272,18 @@ void Device::set_fault(cudaError_t error) {
   fault_.compare_exchange_strong(none, error);
 }
 
+void Device::set_async_error(cudaError_t error) {
+  int none = 0;
+  async_error_.compare_exchange_strong(none, error);
+}
+
 void abort_launch(Launch& launch, int error) {
   Device& device = Device::get();
-  device.set_fault(static_cast<cudaError_t>(error));
+  // What the model GPU lacks is no fault: the program may go on with other kernels.
+  if (error == cudaErrorNotSupported)
+    device.set_async_error(cudaErrorNotSupported);
+  else
+    device.set_fault(static_cast<cudaError_t>(error));
   launch.aborted = true;
   // Blocks that nobody has taken will never run.
   const uint64_t next = launch.next_block.exchange(launch.block_count);

@@ -62,7 +62,7 @@ struct CUstream_st {
   CUgraph_st* capture = nullptr;
   bool capture_origin = false;
   bool capture_invalid = false;
-  int capture_mode = 0;
+  cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   std::vector<CUgraphNode_st*> capture_tail;
 };
 
@@ -89,19 +89,27 @@ class Device {
       CUstream_st* stream,
       const std::function<std::vector<OperationPtr>(const OperationPtr& start)>& launch_nodes);
   void make_stream_wait(CUstream_st* stream, const OperationPtr& operation);
+  OperationPtr last_of(CUstream_st* stream);
   void wait(const OperationPtr& operation);
   bool poll_done(const OperationPtr& operation);
   void wait_for_all();
   CUstream_st* create_stream(bool blocking, int priority);
   void destroy_stream(CUstream_st* stream);
-  bool any_capture() const { return captures_ > 0; }
-  void count_capture(int change) { captures_ += change; }
+  // ---- capture (stream.cpp)
+  bool any_blocking_capture();
+  // Marks all captures as failed; false: there was none.
+  bool invalidate_captures();
+  // Takes the graph's streams out of the capture; false: one of them was not joined to the origin.
+  bool end_capture(CUgraph_st* graph, const std::vector<CUgraphNode_st*>& tail);
 
   // ---- errors
   // The sticky error: set by the first fault in a kernel, ends all later work. 0: none.
   cudaError_t fault() const { return static_cast<cudaError_t>(fault_.load()); }
   void set_fault(cudaError_t error);
   void clear_fault() { fault_ = 0; }
+  // An error that asynchronous work met and that the next call returns, once.
+  void set_async_error(cudaError_t error);
+  cudaError_t take_async_error() { return static_cast<cudaError_t>(async_error_.exchange(0)); }
 
   // ---- for the workers (device.cpp)
   OperationPtr running_kernel();  // one with blocks that nobody has taken, or null
@@ -139,7 +147,7 @@ class Device {
   CUstream_st legacy_;
   std::vector<OperationPtr> orphans_;          // last work of destroyed streams
   std::atomic<int> fault_{0};
-  std::atomic<int> captures_{0};
+  std::atomic<int> async_error_{0};
   uint64_t outstanding_ = 0;                   // operations not done
   std::atomic<int> pending_work_{0};           // entries of ready_ and running_ (a hint for spinning)
   uint64_t launches_ = 0;
@@ -150,7 +158,7 @@ class Device {
 // --default-stream per-thread: stream 0 is the calling thread's own.
 void use_per_thread_default_stream();
 
-// Ends a launch with a sticky error.
+// Ends a launch with an error: sticky, except for cudaErrorNotSupported.
 void abort_launch(Launch& launch, int error);
 
 // Sets the calling thread's last error and returns it; with a fault, the fault.

@@ -66,7 +66,7 @@ struct Thread {
 
 struct Launch {
   uint64_t number = 0;  // 1, 2, 3, ... in the order the program asked for them
-  const Kernel* kernel = nullptr;
+  Kernel* kernel = nullptr;
   Location at;                      // of the <<<>>>
   dim3 grid, block;
   size_t dynamic_shared = 0;  // bytes
@@ -252,7 +252,8 @@ void report(const std::string& text);
 // printed once.
 void report(const Finding& finding);
 
-// Ends the launch of the running thread with a sticky error, as a fault on a GPU does; does not return.
+// Ends the launch of the running thread with a sticky error, as a fault on a GPU does
+// (cudaErrorNotSupported alone is not sticky); does not return.
 [[noreturn]] void fail_kernel(int cuda_error);
 
 }  // namespace simt

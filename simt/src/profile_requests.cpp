@@ -36,8 +36,8 @@ class SectorSet {
 
  private:
   // An access of at most 16 bytes touches at most two sectors.
-  uint64_t sector_[2 * kLanes];
-  uint32_t bytes_[2 * kLanes];
+  uint64_t sector_[2 * kRequestLanes];
+  uint32_t bytes_[2 * kRequestLanes];
   unsigned count_ = 0;
 };
 
@@ -56,7 +56,7 @@ class BankSet {
 
  private:
   // An access that crosses words can add two per lane to a bank only if it is misaligned.
-  uint64_t word_[kBanks][2 * kLanes];
+  uint64_t word_[kBanks][2 * kRequestLanes];
   uint8_t count_[kBanks] = {};
   unsigned degree_ = 0;
 };
@@ -65,7 +65,7 @@ class BankSet {
 bool is_contiguous(const WarpAccess& access) {
   if (access.lanes != ~0u) return false;
   bool same = true;
-  for (unsigned lane = 1; lane < kLanes; ++lane) {
+  for (unsigned lane = 1; lane < kRequestLanes; ++lane) {
     same &= access.address[lane] == access.address[0] + uint64_t{lane} * access.size;
   }
   return same;
@@ -84,7 +84,7 @@ bool is_broadcast(const WarpAccess& access) {
 GlobalCost global_cost(const WarpAccess& access) {
   if (access.lanes == 0) return {0, 0};
   if (is_contiguous(access)) {
-    const uint64_t begin = access.address[0], bytes = uint64_t{kLanes} * access.size;
+    const uint64_t begin = access.address[0], bytes = uint64_t{kRequestLanes} * access.size;
     const uint64_t sectors = (begin + bytes - 1) / kSectorBytes - begin / kSectorBytes + 1;
     return {static_cast<unsigned>(sectors), static_cast<unsigned>(bytes)};
   }
@@ -107,10 +107,10 @@ SharedCost shared_cost(const WarpAccess& access) {
   // A pass delivers 32 words at most: 8-byte accesses are served by half warps, 16-byte by
   // quarters.
   const unsigned words = std::max(1u, access.size / kBankBytes);
-  const unsigned group = std::max(1u, kLanes / words);
+  const unsigned group = std::max(1u, kRequestLanes / words);
   if (access.size <= kBankBytes && (is_contiguous(access) || is_broadcast(access)))
     return {1, 1, 1};
-  for (unsigned first = 0; first < kLanes; first += group) {
+  for (unsigned first = 0; first < kRequestLanes; first += group) {
     const uint32_t in_group = static_cast<uint32_t>((uint64_t{1} << group) - 1) << first;
     uint32_t lanes = access.lanes & in_group;
     if (lanes == 0) continue;
@@ -128,8 +128,8 @@ SharedCost shared_cost(const WarpAccess& access) {
 }
 
 AtomicCost atomic_cost(const WarpAccess& access) {
-  uint64_t address[kLanes];
-  unsigned hits[kLanes];
+  uint64_t address[kRequestLanes];
+  unsigned hits[kRequestLanes];
   AtomicCost cost{0, 0};
   for (uint32_t lanes = access.lanes; lanes != 0;) {
     const uint64_t wanted = access.address[take_lane(lanes)];

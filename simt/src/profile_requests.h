@@ -9,7 +9,7 @@
 
 namespace simt {
 
-constexpr unsigned kLanes = 32;
+constexpr unsigned kRequestLanes = 32;
 constexpr unsigned kSectorBytes = 32;
 constexpr unsigned kBanks = 32;
 constexpr unsigned kBankBytes = 4;

@@ -65,6 +65,15 @@ std::vector<OperationPtr> Device::predecessors(CUstream_st* stream) {
   return before;
 }
 
+// What a wait for the stream waits for: its last operation, or those it would wait for next.
+OperationPtr Device::last_of(CUstream_st* stream) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (stream != &legacy_ && stream->awaited.empty()) return stream->last;
+  }
+  return enqueue(stream, Task{});
+}
+
 OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
   auto operation = std::make_shared<Operation>();
   operation->task = std::move(task);
@@ -85,6 +94,42 @@ OperationPtr Device::enqueue_graph(
   add(end, nodes);
   stream->last = end;
   return end;
+}
+
+bool Device::any_blocking_capture() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& s) { return s->capture && s->blocking; });
+}
+
+bool Device::invalidate_captures() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  bool any = false;
+  for (auto& stream : streams_) {
+    if (!stream->capture || stream->capture_mode == cudaStreamCaptureModeRelaxed) continue;
+    stream->capture_invalid = any = true;
+  }
+  return any;
+}
+
+bool Device::end_capture(CUgraph_st* graph, const std::vector<CUgraphNode_st*>& tail) {
+  // Joined: everything that another stream recorded last comes before the origin's end.
+  std::vector<CUgraphNode_st*> reached = tail;
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (CUgraphNode_st* earlier : reached[i]->before)
+      if (std::find(reached.begin(), reached.end(), earlier) == reached.end())
+        reached.push_back(earlier);
+  bool joined = true;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& stream : streams_) {
+    if (stream->capture != graph) continue;
+    for (CUgraphNode_st* last : stream->capture_tail)
+      joined &= std::find(reached.begin(), reached.end(), last) != reached.end();
+    stream->capture = nullptr;
+    stream->capture_origin = stream->capture_invalid = false;
+    stream->capture_tail.clear();
+  }
+  return joined;
 }
 
 void Device::make_stream_wait(CUstream_st* stream, const OperationPtr& operation) {

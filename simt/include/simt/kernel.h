@@ -99,6 +99,7 @@ void enter_kernel(const char* signature, LaunchBounds bounds, Body body, A... ar
 
 struct KernelHandle {
   void (*call)(const void* function, void** arguments);  // calls the kernel with its arguments
+  Kernel* (*identify)(const void* function);
 };
 
 void register_kernel(const void* function, KernelHandle handle);
@@ -122,27 +123,37 @@ void call_kernel(void (*function)(P...), void** arguments, std::index_sequence<I
   function(*static_cast<std::remove_reference_t<P>*>(arguments[I])...);
 }
 
-template <class... P>
-void* kernel_handle(void (*function)(P...)) {
-  void* pointer = reinterpret_cast<void*>(function);
-  register_kernel(pointer, {[](const void* f, void** arguments) {
-    call_kernel(reinterpret_cast<void (*)(P...)>(const_cast<void*>(f)), arguments,
-                std::index_sequence_for<P...>{});
-  }});
-  return pointer;
-}
-inline const void* kernel_handle(const void* other) { return other; }
-inline void* kernel_handle(void* other) { return other; }
-
 // The kernel behind a function pointer.
 template <class... P>
 Kernel* find_kernel(void (*function)(P...)) {
   std::tuple<std::aligned_storage_t<sizeof(P), alignof(P)>...> blanks{};
   void* arguments[sizeof...(P) + 1] = {};
-  std::apply([&](auto&... blank) { int i = 0; ((arguments[i++] = &blank), ...); (void)i; }, blanks);
+  std::apply([&](auto&... blank) {
+    int i = 0;
+    ((arguments[i++] = &blank), ...);
+    (void)i;
+  }, blanks);
   KernelQuery query;
   call_kernel(function, arguments, std::index_sequence_for<P...>{});
   return query.result();
 }
+
+template <class... P>
+void* kernel_handle(void (*function)(P...)) {
+  using Function = void (*)(P...);
+  KernelHandle handle;
+  handle.call = [](const void* f, void** arguments) {
+    call_kernel(reinterpret_cast<Function>(const_cast<void*>(f)), arguments,
+                std::index_sequence_for<P...>{});
+  };
+  handle.identify = [](const void* f) {
+    return find_kernel(reinterpret_cast<Function>(const_cast<void*>(f)));
+  };
+  void* pointer = reinterpret_cast<void*>(function);
+  register_kernel(pointer, handle);
+  return pointer;
+}
+inline const void* kernel_handle(const void* other) { return other; }
+inline void* kernel_handle(void* other) { return other; }
 
 }  // namespace simt

@@ -15,7 +15,7 @@ __attribute__((noinline)) simt::SourceLine line_of_caller() {
 TEST_CASE("a return address leads to file, line and column of the call") {
   const simt::SourceLine here = line_of_caller();
   CHECK(here.line == __LINE__ - 1);
-  CHECK(here.file.find("profile_lines.cpp") != std::string::npos);
+  CHECK(here.file.find("profile_lines.cu") != std::string::npos);
   CHECK(here.column > 0);
   const simt::SourceLine left = line_of_caller(), right = line_of_caller();
   CHECK(left.line == right.line);
