@@ -51,7 +51,8 @@ ifndef SIMT
     FLAGS += --threads=2
   endif
 endif
-FLAGS_SHOWN := $(NVCC) $(FLAGS)
+# SIMT_CHECK=1 in the environment makes simt/nvcc build its checks and counters in.
+FLAGS_SHOWN := $(if $(SIMT),$(if $(SIMT_CHECK),SIMT_CHECK=1 ))$(NVCC) $(FLAGS)
 FLAGS += -DBUILD_FLAGS='"$(FLAGS_SHOWN)"'
 
 # Libraries of the toolkit that a chapter needs, mostly for its peers. simt has none of them, and
@@ -122,10 +123,54 @@ test: tests  ## build and run every test (test-01: those of one chapter)
 test-%: $(BUILD)/tests/%
 	@tools/run_tests.sh $<
 
--include $(PROGRAMS:%=%.d) $(TESTS:%=%.d)
+# ---------------------------------------------------------------- measure and inspect
+# Arguments at which a chapter is small enough for a profiler or a sanitizer, from its bench.args.
+small_args = $(shell sed -n 's/^counters: *//p' $(1)/bench.args 2>/dev/null)
+# Without a GPU, counters and checks come from simt, built into a folder of their own.
+CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
+checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
+build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
+
+.PHONY: bench sanitize compare doctor lessons check format clean
+bench: programs  ## measure on this GPU, write results/<gpu>.json, fill the lessons' tables
+	@tools/bench.py --build $(BUILD)
+	@tools/lessons.py
+
+profile-%:  ## profile-01: counters of every kernel (Nsight Compute, or simt without a GPU)
+	$(call build_checked,$(call chapter_named,$*))
+	@$(if $(SIMT),,$(MAKE) --no-print-directory $(call chapter_named,$*))
+	@tools/profile.py --backend $(if $(SIMT),simt,ncu) \
+	  $(call checked_program_of,$(call chapter_named,$*)) \
+	  $(call small_args,$(call chapter_named,$*))
+
+sanitize: $(CHAPTERS:%=sanitize-%)  ## compute-sanitizer's four tools, or simt's checks without a GPU
+$(CHAPTERS:%=sanitize-%): sanitize-%: $(if $(SIMT),,%)
+	$(call build_checked,$*)
+	@tools/sanitize.sh $(if $(SIMT),--simt) $(call checked_program_of,$*) -- \
+	  --verify $(call small_args,$*)
+sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
+
+compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side
+	@tools/compare.sh "$(A)" "$(B)"
+
+doctor:  ## what this machine has, and what you can do with it now
+	@$(MAKE) --no-print-directory $(BUILD)/tools/device_query >/dev/null 2>&1 || true
+	@tools/doctor.sh $(BUILD)/tools/device_query
+
+lessons:  ## fill the code and the tables that the lessons quote
+	@tools/lessons.py
+
+check:  ## format, stale lessons, dead links, step sizes
+	@tools/check.py
+
+CLANG_FORMAT := $(firstword $(shell command -v clang-format-14 clang-format 2>/dev/null))
+format:  ## format every source file
+	@git ls-files '*.cu' '*.cuh' '*.hpp' '*.h' '*.cpp' | xargs $(or $(CLANG_FORMAT),clang-format) -i
 
 clean:  ## remove everything that was built
 	rm -rf $(BUILD)
 
 help:  ## print this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+-include $(PROGRAMS:%=%.d) $(TESTS:%=%.d)
