@@ -77,11 +77,12 @@ void CheckReports::write_json(const std::string& path) {
   const char* comma = "";
   for (const Entry& entry : entries_) {
     const CheckReport& r = entry.report;
-    fprintf(file,
-            "%s\n{\"check\":%s,\"kernel\":%s,\"file\":%s,\"line\":%u,\"count\":%llu,\"message\":%s}",
-            comma, json_string(r.check).c_str(), json_string(r.kernel).c_str(),
-            json_string(r.file).c_str(), r.line, static_cast<unsigned long long>(r.count),
-            json_string(r.message).c_str());
+    fprintf(
+        file,
+        "%s\n{\"check\":%s,\"kernel\":%s,\"file\":%s,\"line\":%u,\"count\":%llu,\"message\":%s}",
+        comma, json_string(r.check).c_str(), json_string(r.kernel).c_str(),
+        json_string(r.file).c_str(), r.line, static_cast<unsigned long long>(r.count),
+        json_string(r.message).c_str());
     comma = ",";
   }
   fprintf(file, "]}\n");

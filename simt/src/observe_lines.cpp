@@ -344,8 +344,9 @@ class LineTable {
 };
 
 const LineTable& line_table() {
-  static const LineTable table;
-  return table;
+  // Never destroyed: it is asked until the very end of the program.
+  static const auto* table = new LineTable;
+  return *table;
 }
 
 }  // namespace

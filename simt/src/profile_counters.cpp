@@ -12,13 +12,20 @@ namespace {
 
 const char* name_of(TraceKind kind) {
   switch (kind) {
-    case TraceKind::kGlobalLoad: return "global load";
-    case TraceKind::kGlobalStore: return "global store";
-    case TraceKind::kGlobalAtomic: return "global atomic";
-    case TraceKind::kSharedLoad: return "shared load";
-    case TraceKind::kSharedStore: return "shared store";
-    case TraceKind::kSharedAtomic: return "shared atomic";
-    default: return "";
+    case TraceKind::kGlobalLoad:
+      return "global load";
+    case TraceKind::kGlobalStore:
+      return "global store";
+    case TraceKind::kGlobalAtomic:
+      return "global atomic";
+    case TraceKind::kSharedLoad:
+      return "shared load";
+    case TraceKind::kSharedStore:
+      return "shared store";
+    case TraceKind::kSharedAtomic:
+      return "shared atomic";
+    default:
+      return "";
   }
 }
 
@@ -70,7 +77,8 @@ void sum_up(const SiteCounts& site, KernelProfile& kernel) {
       atomics.max_serialization = std::max(atomics.max_serialization, site.max_serialization);
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -150,7 +158,8 @@ KernelProfile Counters::profile(const std::string& kernel) const {
   result.instruction_lanes = instruction_lanes_;
   result.divergent_branches = divergent_branches_;
   result.barriers = barriers_;
-  // The compiler may have copied one access of the source (unrolled loops): its copies are one site.
+  // The compiler may have copied one access of the source (unrolled loops): its copies are one
+  // site.
   using Place = std::tuple<std::string, unsigned, unsigned, TraceKind, unsigned>;
   std::map<Place, SiteCounts> places;
   for (const auto& entry : sites_) {

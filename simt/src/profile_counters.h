@@ -24,8 +24,8 @@ struct SiteCounts {
   void add(const SiteCounts& other);
 };
 
-// What one block after another adds up while it is replayed (the Sink of WarpTrace::replay), and what
-// a kernel has in total. Only sums and maxima: the order of the blocks leaves no trace.
+// What one block after another adds up while it is replayed (the Sink of WarpTrace::replay), and
+// what a kernel has in total. Only sums and maxima: the order of the blocks leaves no trace.
 class Counters {
  public:
   Counters() = default;

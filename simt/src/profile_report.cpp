@@ -7,10 +7,15 @@
 namespace simt {
 namespace {
 
-bool is_shared(const SiteProfile& site) { return site.kind.compare(0, 6, "shared") == 0; }
-bool is_atomic(const SiteProfile& site) { return site.kind.find("atomic") != std::string::npos; }
+bool is_shared(const SiteProfile& site) {
+  return site.kind.compare(0, 6, "shared") == 0;
+}
+bool is_atomic(const SiteProfile& site) {
+  return site.kind.find("atomic") != std::string::npos;
+}
 
-// "global loads     32 requests, 4.00 sectors each (1.00 per thread), 100 % of 4096 moved bytes used"
+// "global loads     32 requests, 4.00 sectors each (1.00 per thread), 100 % of 4096 moved bytes
+// used"
 void print_global(FILE* out, const char* what, uint64_t requests, uint64_t sectors, uint64_t used,
                   double per_thread) {
   if (requests == 0) return;
@@ -72,8 +77,8 @@ void print_kernel(FILE* out, const KernelProfile& kernel) {
             atomics.max_serialization);
   }
   if (kernel.sites.empty()) return;
-  fprintf(out, "  %-36s %-13s %4s %10s %6s %8s %6s %8s %8s\n", "place", "access", "size", "requests",
-          "lanes", "sectors", "used", "conflict", "in turn");
+  fprintf(out, "  %-36s %-13s %4s %10s %6s %8s %6s %8s %8s\n", "place", "access", "size",
+          "requests", "lanes", "sectors", "used", "conflict", "in turn");
   for (const SiteProfile& site : kernel.sites) print_site(out, site);
 }
 

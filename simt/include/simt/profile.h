@@ -9,8 +9,8 @@
 //   CHECK(p.global.load_sectors_per_request() == 4);
 //   #endif
 //
-// The functions exist in programs built with SIMT_CHECK=1 or SIMT_PROFILE=1 only. Wait for the kernels
-// (cudaDeviceSynchronize) before asking.
+// The functions exist in programs built with SIMT_CHECK=1 or SIMT_PROFILE=1 only. Wait for the
+// kernels (cudaDeviceSynchronize) before asking.
 #pragma once
 
 #include <cstdint>
@@ -65,12 +65,12 @@ struct AtomicCounts {
 struct SiteProfile {
   std::string file;
   unsigned line = 0, column = 0;
-  std::string kind;  // "global load", "shared store", "global atomic", ...
+  std::string kind;   // "global load", "shared store", "global atomic", ...
   unsigned size = 0;  // bytes per lane
   uint64_t requests = 0, lanes = 0;
-  uint64_t sectors = 0, bytes_used = 0;                   // global
-  uint64_t wavefronts = 0, groups = 0, max_degree = 0;    // shared
-  uint64_t serialization = 0, max_serialization = 0;      // atomic
+  uint64_t sectors = 0, bytes_used = 0;                 // global
+  uint64_t wavefronts = 0, groups = 0, max_degree = 0;  // shared
+  uint64_t serialization = 0, max_serialization = 0;    // atomic
 
   double active_lanes() const { return ratio(lanes, requests); }
   double sectors_per_request() const { return ratio(sectors, requests); }

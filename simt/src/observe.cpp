@@ -1,0 +1,331 @@
+#include "observe.h"
+
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "observe_lines.h"
+#include "profile_report.h"
+#include "simt/runtime_types.h"
+
+namespace simt {
+namespace {
+
+// "0" means no, anything else yes.
+bool environment_says(const char* name, bool otherwise) {
+  const char* value = getenv(name);
+  return value == nullptr || *value == 0 ? otherwise : std::strcmp(value, "0") != 0;
+}
+
+// A program with an error does not exit 0, whatever it thinks of the error itself.
+void correct_exit_status(int status, void*) {
+  if (!watcher->reports.any() || status != 0) return;
+  std::cout.flush();
+  fflush(nullptr);
+  _exit(1);
+}
+
+// The program's own data segment and what it holds thread by thread.
+struct ProgramImage {
+  uint64_t begin = ~uint64_t{0}, end = 0, thread_bytes = 0;
+};
+
+const ProgramImage& program_image() {
+  static const ProgramImage image = [] {
+    ProgramImage found;
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, size_t, void* result) {
+          auto& image = *static_cast<ProgramImage*>(result);
+          for (int i = 0; i < object->dlpi_phnum; ++i) {
+            const auto& segment = object->dlpi_phdr[i];
+            const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
+            if (segment.p_type == PT_LOAD) {
+              image.begin = std::min(image.begin, begin);
+              image.end = std::max(image.end, begin + segment.p_memsz);
+            }
+            if (segment.p_type == PT_TLS) image.thread_bytes = segment.p_memsz;
+          }
+          return 1;  // the first object is the program
+        },
+        &found);
+    return found;
+  }();
+  return image;
+}
+
+}  // namespace
+
+Watcher* watcher = nullptr;
+
+namespace {
+std::atomic<bool> counting{environment_says("SIMT_PROFILE", false)};
+}  // namespace
+
+std::unique_ptr<Observer> make_observer() {
+  auto made = std::make_unique<Watcher>();
+  watcher = made.get();
+  on_exit(correct_exit_status, nullptr);
+  return made;
+}
+
+Watcher::Watcher()
+    : checking(environment_says("SIMT_CHECK", true)), program_base(simt::program_base()) {}
+
+// ---- launches
+// -------------------------------------------------------------------------------------
+
+uint32_t Watcher::new_stamp() {
+  std::lock_guard<std::mutex> lock(stamp_mutex_);
+  if (next_stamp_ == GlobalRaces::kStamps) {
+    memory.clear_races();
+    next_stamp_ = 1;
+  }
+  return next_stamp_++;
+}
+
+uint32_t LaunchWatch::stamp(unsigned phase) {
+  std::lock_guard<std::mutex> lock(stamp_mutex_);
+  while (stamps_.size() <= phase) stamps_.push_back(watcher->new_stamp());
+  return stamps_[phase];
+}
+
+void Watcher::launch_begin(Launch& launch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (launches_running_++ == 0) memory.sweep();
+  launch.observer_data = new LaunchWatch(launch, counting);
+  reports.count_launch();
+}
+
+void Watcher::launch_end(Launch& launch) {
+  std::unique_ptr<LaunchWatch> watch(static_cast<LaunchWatch*>(launch.observer_data));
+  launch.observer_data = nullptr;
+  if (watch->counting) {
+    Counters sum;
+    sum.launches = 1;
+    sum.threads = launch.block_count * launch.threads_per_block;
+    sum.warps = launch.block_count * ((launch.threads_per_block + kWarpSize - 1) / kWarpSize);
+    for (auto& block : watch->idle) {
+      sum.add(block->counters());
+      block->counters().clear();
+    }
+    book.add(watch->name, sum);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& block : watch->idle) idle_.push_back(std::move(block));
+  --launches_running_;
+}
+
+void Watcher::block_begin(Block& block) {
+  auto& launch = *static_cast<LaunchWatch*>(block.launch->observer_data);
+  std::unique_ptr<BlockWatch> watch;
+  const auto take = [&](std::vector<std::unique_ptr<BlockWatch>>& from) {
+    if (watch || from.empty()) return;
+    watch = std::move(from.back());
+    from.pop_back();
+  };
+  {
+    std::lock_guard<std::mutex> lock(launch.mutex);
+    take(launch.idle);
+  }
+  if (!watch) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    take(idle_);
+  }
+  if (!watch) watch = std::make_unique<BlockWatch>();
+  watch->begin(block, launch);
+  block.observer_data = watch.release();
+}
+
+void Watcher::block_end(Block& block) {
+  auto& launch = *static_cast<LaunchWatch*>(block.launch->observer_data);
+  std::unique_ptr<BlockWatch> watch(watch_of(&block));
+  block.observer_data = nullptr;
+  watch->end();
+  std::lock_guard<std::mutex> lock(launch.mutex);
+  launch.idle.push_back(std::move(watch));
+}
+
+// ---- passed on to the block
+// -------------------------------------------------------------------------
+
+void Watcher::barrier(Block& block) {
+  watch_of(&block)->barrier();
+}
+void Watcher::grid_barrier(Block& block) {
+  watch_of(&block)->grid_barrier();
+}
+void Watcher::warp_operation(Block& block, unsigned warp, uint32_t lanes, uint32_t) {
+  watch_of(&block)->warp_operation(warp, lanes);
+}
+void Watcher::warp_idle(Block& block, unsigned warp) {
+  watch_of(&block)->warp_idle(warp);
+}
+void Watcher::barrier_wait(Barrier, Location at) {
+  watch_of(state.block)->barrier_wait(at);
+}
+void Watcher::grid_wait(Location) {
+  watch_of(state.block)->grid_wait();
+}
+void Watcher::warp_wait(uint32_t named, const WarpOperation&, Location) {
+  watch_of(state.block)->warp_wait(named);
+}
+void Watcher::thread_exit() {
+  watch_of(state.block)->thread_exit();
+}
+void Watcher::fence(Scope) {
+  watch_of(state.block)->fence();
+}
+
+namespace {
+
+// An access that a device function of our headers announces. Its depth in calls is not known here,
+// and not needed: these functions are called from the kernel's own level.
+void announce(const void* address, unsigned bytes, const void* pc, Use use) {
+  const auto at = reinterpret_cast<uint64_t>(address);
+  const auto depth = (reinterpret_cast<uint64_t>(state.stack_high) -
+                      reinterpret_cast<uint64_t>(__builtin_frame_address(0))) /
+                     16;
+  watch_of(state.block)
+      ->access({at, relative_pc(pc, watcher->program_base), static_cast<uint16_t>(bytes),
+                static_cast<uint16_t>(depth), use, true});
+}
+
+}  // namespace
+
+void Watcher::read(const void* address, unsigned bytes, const void* pc) {
+  announce(address, bytes, pc, Use::kRead);
+}
+void Watcher::write(const void* address, unsigned bytes, const void* pc) {
+  announce(address, bytes, pc, Use::kWrite);
+}
+void Watcher::atomic(const void* address, unsigned bytes, const void* pc) {
+  announce(address, bytes, pc, Use::kAtomic);
+}
+
+// ---- memory
+// -------------------------------------------------------------------------------------------
+
+void Watcher::allocated(const Allocation& allocation) {
+  memory.allocated(allocation);
+}
+void Watcher::freed(const Allocation& allocation) {
+  memory.freed(allocation);
+}
+void Watcher::copied(void* to, const void* from, size_t bytes, Location) {
+  memory.copied(to, from, bytes);
+}
+void Watcher::filled(void* to, size_t bytes, Location) {
+  memory.filled(to, bytes);
+}
+
+bool Watcher::is_program_data(uint64_t address) const {
+  const ProgramImage& image = program_image();
+  if (address - image.begin < image.end - image.begin) return true;
+  // Built-in variables such as threadIdx: thread-local, and near `state`, which is one of them.
+  const auto near = reinterpret_cast<uint64_t>(&state);
+  return address - (near - image.thread_bytes) < 2 * image.thread_bytes;
+}
+
+// ---- reports
+// ------------------------------------------------------------------------------------------
+
+void Watcher::report(const char* check, const std::string& what, uint32_t pc,
+                     const std::string& more) {
+  const SourceLine at = line_of_return_address(pc);
+  CheckReport report;
+  report.check = check;
+  report.file = at.file;
+  report.line = at.line;
+  report.message =
+      std::string("error [") + check + "]: " + what + "\n  at " + to_string(at) + "\n  ";
+  if (state.block != nullptr) {
+    report.kernel = state.block->launch->name();
+    report.message += describe_current_thread();
+  } else {
+    report.message += "host code";
+  }
+  report.message += "\n  " + more;
+  reports.add(std::move(report), to_string(at));
+}
+
+void Watcher::host_access(uint64_t address, uint32_t pc, bool is_write) {
+  if (!checking) return;
+  const WatchedMemory* found = memory.find(address);
+  if (found == nullptr || found->allocation.kind != MemoryKind::kDevice) return;
+  report("device-pointer",
+         std::string("host code ") + (is_write ? "writes" : "reads") +
+             " device memory: copy it with cudaMemcpy",
+         pc, describe_address(reinterpret_cast<const void*>(address)));
+  // On a machine with a GPU this is a segmentation fault: the program ends here.
+  program_end();
+  std::cout.flush();
+  fflush(nullptr);
+  _exit(1);
+}
+
+bool Watcher::fault(const void* address, const void* pc, bool is_write) {
+  if (!checking) return false;
+  // A faulting instruction, not a call: its own address is the one to look up.
+  const uint32_t at = relative_pc(pc, program_base) + 1;
+  if (state.block == nullptr) {
+    if (!in_device_range(address)) return false;
+    report("device-pointer",
+           std::string("host code ") + (is_write ? "writes" : "reads") +
+               " device memory: copy it with cudaMemcpy",
+           at, describe_address(address));
+    program_end();
+    return true;
+  }
+  report("invalid-access", is_write ? "invalid write" : "invalid read", at,
+         describe_address(address));
+  return true;
+}
+
+bool Watcher::finding(const Finding& finding) {
+  if (!checking) return false;
+  CheckReport report;
+  report.check = finding.check;
+  report.message = std::string("error [") + finding.check + "]: " + finding.message;
+  if (state.block != nullptr) {
+    report.kernel = state.block->launch->name();
+    if (std::strcmp(finding.check, "deadlock") == 0 && watch_of(state.block) != nullptr) {
+      report.message += watch_of(state.block)->describe_loops();
+    }
+  }
+  reports.add(std::move(report), finding.message);
+  return true;
+}
+
+void Watcher::program_end() {
+  if (const char* path = getenv("SIMT_CHECK_JSON")) reports.write_json(path);
+  if (checking) reports.print_summary();
+  const std::vector<KernelProfile> kernels = book.profiles();
+  if (const char* path = getenv("SIMT_PROFILE_JSON")) write_profiles_json(path, kernels);
+  if (environment_says("SIMT_PROFILE", false)) print_profiles(stderr, kernels);
+}
+
+// ---- for tests (simt/profile.h)
+// -------------------------------------------------------------------
+
+void profile_reset() {
+  counting = true;
+  if (watcher != nullptr) watcher->book.clear();
+}
+void profile_stop() {
+  counting = false;
+}
+KernelProfile profile(const std::string& name) {
+  return watcher == nullptr ? KernelProfile() : watcher->book.profile(name);
+}
+std::vector<KernelProfile> profiles() {
+  return watcher == nullptr ? std::vector<KernelProfile>() : watcher->book.profiles();
+}
+std::vector<CheckReport> check_reports() {
+  return watcher == nullptr ? std::vector<CheckReport>() : watcher->reports.take();
+}
+
+}  // namespace simt

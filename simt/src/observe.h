@@ -1,0 +1,218 @@
+// The observer of an instrumented program: what stands behind the checks and the counters.
+//
+//   observe_hooks.cpp   the compiler calls these before every memory access and in every basic
+//   block observe.cpp         the engine calls these when blocks start, threads wait, memory is
+//   allocated check_*             what is a violation, and how it is told profile_*           what
+//   is counted, and how it is told
+//
+// Each running block has a BlockWatch. Only the worker that runs the block uses it, so it needs no
+// locks; what the blocks of a launch share (publications, see check_order.h) is in its LaunchWatch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "check_memory.h"
+#include "check_order.h"
+#include "check_races.h"
+#include "check_reports.h"
+#include "engine.h"
+#include "profile_counters.h"
+#include "profile_trace.h"
+
+namespace simt {
+
+// How memory is used by one access.
+enum class Use : uint8_t { kRead, kWrite, kVolatileRead, kVolatileWrite, kAtomic };
+constexpr bool writes(Use use) {
+  return use == Use::kWrite || use == Use::kVolatileWrite || use == Use::kAtomic;
+}
+
+// One access as the hooks see it.
+struct Access {
+  uint64_t address;
+  uint32_t pc;     // return address into the user's code, relative to the program
+  uint16_t size;   // 1, 2, 4, 8 or 16
+  uint16_t depth;  // of calls; only for the counters
+  Use use;
+  bool aligned;  // the code demands an address that is a multiple of the size
+};
+
+// What the blocks of one launch share.
+class LaunchWatch {
+ public:
+  LaunchWatch(const Launch& launch, bool counting) : name(launch.name()), counting(counting) {}
+
+  // The stamp of the stretch after `phase` grid-wide barriers.
+  uint32_t stamp(unsigned phase);
+
+  const std::string name;
+  const bool counting;
+  ReleaseBoard board;
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<class BlockWatch>>
+      idle;  // finished blocks' watches, to be used again
+
+ private:
+  std::mutex stamp_mutex_;
+  std::vector<uint32_t> stamps_;
+};
+
+class BlockWatch {
+ public:
+  BlockWatch();
+
+  void begin(Block& block, LaunchWatch& launch);
+  void end();
+  Counters& counters() { return counters_; }
+
+  // By the running thread.
+  void access(const Access& access);
+  void basic_block(uint32_t pc, uint16_t depth) {
+    if (counting_) record({0, pc, depth, TraceKind::kBasicBlock, 0});
+    if (--steps_until_turn_ == 0) take_turns(pc);
+  }
+  void fence() { order_.fence(state.thread); }
+  void barrier_wait(Location at);
+  void grid_wait() { wait(TraceKind::kBarrier, 0); }
+  void warp_wait(uint32_t lanes) { wait(TraceKind::kWarpSync, lanes); }
+  void thread_exit();
+
+  // By the scheduler.
+  void barrier();
+  void grid_barrier();
+  void warp_operation(unsigned warp, uint32_t lanes) { order_.warp_sync(warp, lanes); }
+  void warp_idle(unsigned warp);
+
+  // Where the threads that loop without an end were seen last; "" if there are none.
+  std::string describe_loops() const;
+
+ private:
+  void wait(TraceKind kind, uint32_t lanes);
+  void record(const TraceEvent& event);
+  void take_turns(uint32_t pc);
+
+  void access_shared(const Access& access, uint64_t offset);
+  void access_global(const Access& access, WatchedMemory& memory);
+  WatchedMemory* find_memory(const Access& access);
+  WatchedMemory* look_up(const Access& access);
+
+  bool shared_in_bounds(uint64_t offset, unsigned size) const;
+  void report_race(const Access& access, unsigned thread, const Rival& rival, bool shared);
+  void found_race(const Access& access, const Rival& rival, bool shared);
+  void settle();
+  std::string thread_name(unsigned thread) const;
+
+  Block* block_ = nullptr;
+  LaunchWatch* launch_ = nullptr;
+  bool counting_ = false;
+  uint64_t shared_base_ = 0;
+
+  // ---- checks
+  BlockOrder order_;
+  SharedRaces shared_races_;
+  // Per byte of shared memory the number of the block that wrote it last, modulo 255.
+  ShadowArray<uint8_t> shared_written_;
+  uint8_t run_ = 0;
+  uint32_t stamp_ = 0;
+  unsigned grid_phase_ = 0;
+
+  // The memory that an access at some code address met last: mostly it meets the same again.
+  struct Recent {
+    uint64_t base = 0, bytes = 0;
+    WatchedMemory* memory = nullptr;
+  };
+  static constexpr unsigned kRecent = 64;
+  Recent recent_[kRecent];
+  uint64_t generation_ = 0;
+
+  // Two writes of the same value are no race; whether they are shows only after the store, so a
+  // suspected write waits here until the next event of the block.
+  struct Suspect {
+    bool active = false, shared = false;
+    Access access{};
+    unsigned thread = 0;
+    Rival rival;
+    unsigned char before[16];
+  };
+  Suspect suspect_;
+  std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
+
+  // Do the threads of the block wait at one and the same barrier?
+  Location barrier_at_{nullptr, 0};
+  bool barrier_mixed_ = false;
+
+  // A thread that loops without ever waiting lets the others run after this many basic blocks.
+  static constexpr uint32_t kStepsPerTurn = 1u << 20;
+  uint32_t steps_until_turn_ = kStepsPerTurn;
+  std::vector<uint32_t> loop_pc_;  // per thread: where it was when it last took a turn, 0: never
+
+  // ---- counters
+  std::unique_ptr<WarpTrace[]> traces_;
+  Counters counters_;
+};
+
+// What the whole program shares.
+class Watcher final : public Observer {
+ public:
+  Watcher();
+
+  void launch_begin(Launch& launch) override;
+  void launch_end(Launch& launch) override;
+  void block_begin(Block& block) override;
+  void block_end(Block& block) override;
+  void barrier(Block& block) override;
+  void grid_barrier(Block& block) override;
+  void warp_operation(Block& block, unsigned warp, uint32_t lanes, uint32_t named) override;
+  void warp_idle(Block& block, unsigned warp) override;
+  void barrier_wait(Barrier barrier, Location at) override;
+  void grid_wait(Location at) override;
+  void warp_wait(uint32_t named, const WarpOperation& operation, Location at) override;
+  void thread_exit() override;
+  void read(const void* address, unsigned bytes, const void* pc) override;
+  void write(const void* address, unsigned bytes, const void* pc) override;
+  void atomic(const void* address, unsigned bytes, const void* pc) override;
+  void fence(Scope scope) override;
+  bool fault(const void* address, const void* pc, bool is_write) override;
+  bool finding(const Finding& finding) override;
+  void allocated(const Allocation& allocation) override;
+  void freed(const Allocation& allocation) override;
+  void copied(void* to, const void* from, size_t bytes, Location at) override;
+  void filled(void* to, size_t bytes, Location at) override;
+  void program_end() override;
+
+  // By host code that touches an address between memory.low and memory.high.
+  void host_access(uint64_t address, uint32_t pc, bool is_write);
+  // A report about the running thread at the code address.
+  void report(const char* check, const std::string& what, uint32_t pc, const std::string& more);
+  uint32_t new_stamp();
+  // In the program's own image or in the thread's built-in variables?
+  bool is_program_data(uint64_t address) const;
+
+  const bool checking;
+  MemoryMap memory;
+  CheckReports reports;
+  ProfileBook book;
+  const uint64_t program_base;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<BlockWatch>> idle_;
+  int launches_running_ = 0;
+  uint32_t next_stamp_ = 1;
+  std::mutex stamp_mutex_;
+};
+
+// Null before the first use of the device.
+extern Watcher* watcher;
+
+inline BlockWatch* watch_of(const Block* block) {
+  return static_cast<BlockWatch*>(block->observer_data);
+}
+
+}  // namespace simt

@@ -1,0 +1,424 @@
+// What happens to one running block: its accesses are checked and written down for the counters.
+
+#include <algorithm>
+#include <cstring>
+
+#include "observe.h"
+#include "observe_lines.h"
+#include "simt/runtime_types.h"
+#include "simt/sync.h"
+
+namespace simt {
+namespace {
+
+constexpr uint64_t kSharedBytes = kStaticSharedBytes + kDynamicSharedBytes;
+
+const char* verb(Use use) {
+  switch (use) {
+    case Use::kAtomic:
+      return "atomic operation";
+    case Use::kWrite:
+    case Use::kVolatileWrite:
+      return "write";
+    default:
+      return "read";
+  }
+}
+
+std::string bytes_text(const Access& access) {
+  return std::string(verb(access.use)) + " of " + std::to_string(access.size) +
+         (access.size == 1 ? " byte" : " bytes");
+}
+
+const void* pointer(uint64_t address) {
+  return reinterpret_cast<const void*>(address);
+}
+
+bool all_zero(const uint8_t* bytes, unsigned count) {
+  return std::all_of(bytes, bytes + count, [](uint8_t byte) { return byte == 0; });
+}
+
+TraceKind trace_kind(Use use, bool shared) {
+  if (use == Use::kAtomic) return shared ? TraceKind::kSharedAtomic : TraceKind::kGlobalAtomic;
+  if (writes(use)) return shared ? TraceKind::kSharedStore : TraceKind::kGlobalStore;
+  return shared ? TraceKind::kSharedLoad : TraceKind::kGlobalLoad;
+}
+
+// Publications at an address of shared memory belong to one block.
+uint64_t board_key(uint64_t block, uint64_t offset) {
+  return ~(block << 20 | offset);
+}
+
+}  // namespace
+
+BlockWatch::BlockWatch()
+    : shared_races_(kSharedBytes), shared_written_(kSharedBytes), loop_pc_(kMaxThreads, 0) {}
+
+void BlockWatch::begin(Block& block, LaunchWatch& launch) {
+  block_ = &block;
+  launch_ = &launch;
+  counting_ = launch.counting;
+  shared_base_ = reinterpret_cast<uint64_t>(shared_base());
+  shared_races_.begin_block(order_.newest_clock());
+  order_.begin(block.number, block.thread_count);
+  if (++run_ == 0) {
+    shared_written_.clear();
+    run_ = 1;
+  }
+  grid_phase_ = 0;
+  stamp_ = launch.stamp(0);
+  if (generation_ != watcher->memory.generation()) {
+    generation_ = watcher->memory.generation();
+    std::fill(recent_, recent_ + kRecent, Recent());
+  }
+  suspect_.active = false;
+  barrier_at_ = {nullptr, 0};
+  barrier_mixed_ = false;
+  steps_until_turn_ = kStepsPerTurn;
+  std::fill_n(loop_pc_.begin(), block.thread_count, 0);
+  if (!counting_) return;
+  if (!traces_) traces_ = std::make_unique<WarpTrace[]>(kMaxWarps);
+  for (unsigned warp = 0; warp < block.warp_count; ++warp) {
+    const unsigned lanes = std::min(kWarpSize, block.thread_count - warp * kWarpSize);
+    traces_[warp].begin(lanes == kWarpSize ? ~0u : (1u << lanes) - 1);
+  }
+}
+
+void BlockWatch::end() {
+  block_ = nullptr;
+  launch_ = nullptr;
+}
+
+// ---- accesses
+// ---------------------------------------------------------------------------------------
+
+void BlockWatch::access(const Access& access) {
+  const uint64_t offset = access.address - shared_base_;
+  if (offset < kSharedBytes) {
+    if (counting_) {
+      record({access.address, access.pc, access.depth, trace_kind(access.use, true),
+              static_cast<uint8_t>(access.size)});
+    }
+    // From here to the end nothing may suspend the thread: the access must follow its check.
+    if (watcher->checking) access_shared(access, offset);
+    return;
+  }
+  WatchedMemory* memory = find_memory(access);
+  if (memory == nullptr) return;
+  if (counting_) {
+    record({access.address, access.pc, access.depth, trace_kind(access.use, false),
+            static_cast<uint8_t>(access.size)});
+  }
+  if (watcher->checking) access_global(access, *memory);
+}
+
+WatchedMemory* BlockWatch::find_memory(const Access& access) {
+  Recent& recent = recent_[(access.pc ^ access.pc >> 6) % kRecent];
+  const uint64_t offset = access.address - recent.base;
+  if (offset < recent.bytes && access.size <= recent.bytes - offset) return recent.memory;
+  WatchedMemory* memory = look_up(access);
+  if (memory != nullptr) recent = {memory->base, memory->bytes, memory};
+  return memory;
+}
+
+// The memory of an access that may be made; null for what is not the business of the checks. Does
+// not return if the access would be a fault.
+__attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& access) {
+  WatchedMemory* memory = watcher->memory.find(access.address);
+  const bool good =
+      memory != nullptr && !memory->allocation.freed && memory->holds(access.address, access.size);
+  if (good) return memory;
+  if (memory == nullptr && watcher->is_program_data(access.address)) return nullptr;
+  if (!watcher->checking) return nullptr;
+  {
+    const bool freed = memory != nullptr && memory->allocation.freed;
+    Allocation near;
+    const bool device = in_device_range(pointer(access.address)) ||
+                        nearest_allocation(pointer(access.address), &near);
+    const bool before_shared = shared_base_ - access.address <= 4096;
+    const char* check = freed                     ? "use-after-free"
+                        : device || before_shared ? "out-of-bounds"
+                                                  : "host-pointer";
+    std::string what = bytes_text(access);
+    if (freed) {
+      what += " after cudaFree";
+    } else if (device || before_shared) {
+      what = "out-of-bounds " + what;
+    } else {
+      what += access.address < 4096 ? " through a null pointer" : " of host memory in a kernel";
+    }
+    watcher->report(check, what, access.pc, describe_address(pointer(access.address)));
+  }
+  fail_kernel(cudaErrorIllegalAddress);
+}
+
+bool BlockWatch::shared_in_bounds(uint64_t offset, unsigned size) const {
+  if (offset < kStaticSharedBytes) return offset + size <= block_->launch->kernel->static_shared;
+  return offset - kStaticSharedBytes + size <= block_->launch->dynamic_shared;
+}
+
+void BlockWatch::access_shared(const Access& access, uint64_t offset) {
+  if (suspect_.active) settle();
+  if (access.aligned && access.address % access.size != 0) {
+    watcher->report("misaligned", "misaligned " + bytes_text(access) + " of shared memory",
+                    access.pc,
+                    "offset " + std::to_string(offset) + " is not a multiple of " +
+                        std::to_string(access.size));
+    fail_kernel(cudaErrorMisalignedAddress);
+  }
+  if (!shared_in_bounds(offset, access.size)) {
+    {
+      const bool dynamic = offset >= kStaticSharedBytes;
+      const uint64_t at = dynamic ? offset - kStaticSharedBytes : offset;
+      const uint64_t size =
+          dynamic ? block_->launch->dynamic_shared : block_->launch->kernel->static_shared;
+      watcher->report("out-of-bounds", "out-of-bounds " + bytes_text(access) + " of shared memory",
+                      access.pc,
+                      "byte " + std::to_string(at) + " of " + std::to_string(size) + " bytes of " +
+                          (dynamic ? "dynamic" : "static") + " shared memory");
+    }
+    fail_kernel(cudaErrorIllegalAddress);
+  }
+  uint8_t* written = shared_written_.data() + offset;
+  if (!writes(access.use) || access.use == Use::kAtomic) {
+    unsigned known = 0;
+    for (unsigned i = 0; i < access.size; ++i) known += written[i] == run_;
+    if (known == 0 || (known < access.size && access.size <= 4)) {
+      const SharedName name = shared_variable_at(offset);
+      watcher->report(
+          "uninitialized", bytes_text(access) + " of shared memory that was not written", access.pc,
+          name.name.empty() ? "offset " + std::to_string(offset)
+                            : "byte " + std::to_string(offset - name.offset) + " of " + name.name);
+    }
+  }
+  if (writes(access.use)) std::memset(written, run_, access.size);
+
+  // `volatile` is no excuse here: it does not order the lanes of a warp.
+  const unsigned thread = state.thread;
+  const bool atomic = access.use == Use::kAtomic;
+  const Rival rival = shared_races_.access(
+      offset, access.size, {&order_, thread, access.pc, writes(access.use), atomic});
+  if (rival.found) found_race(access, rival, true);
+  if (access.use == Use::kRead || access.use == Use::kWrite) return;
+  const uint64_t key = board_key(order_.block(), offset);
+  order_.receive(key, launch_->board);
+  if (writes(access.use)) order_.publish(thread, key, launch_->board);
+}
+
+void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
+  if (suspect_.active) settle();
+  if (access.aligned && access.address % access.size != 0) {
+    watcher->report("misaligned", "misaligned " + bytes_text(access), access.pc,
+                    describe_address(pointer(access.address)) + ", and not a multiple of " +
+                        std::to_string(access.size));
+    fail_kernel(cudaErrorMisalignedAddress);
+  }
+  const uint64_t offset = access.address - memory.base;
+  if (memory.written) {
+    uint8_t* written = memory.written->data() + offset;
+    if (!writes(access.use) || access.use == Use::kAtomic) {
+      // Structures have gaps that nobody writes: a wide read is wrong only if none of it was
+      // written.
+      const bool any_missing = std::memchr(written, 0, access.size) != nullptr;
+      if (any_missing && (access.size <= 4 || all_zero(written, access.size))) {
+        watcher->report("uninitialized", bytes_text(access) + " of memory that was not written",
+                        access.pc, describe_address(pointer(access.address)));
+      }
+    }
+    if (writes(access.use)) std::memset(written, 1, access.size);
+  }
+  const unsigned thread = state.thread;
+  const bool strong = access.use != Use::kRead && access.use != Use::kWrite;
+  if (memory.races) {
+    // What an atomic finds published at its address is received before the access is judged.
+    if (strong) order_.receive(access.address, launch_->board);
+    const Rival rival = memory.races->access(
+        offset, access.size, stamp_, {&order_, thread, access.pc, writes(access.use), strong});
+    if (rival.found) found_race(access, rival, false);
+    if (strong && writes(access.use)) order_.publish(thread, access.address, launch_->board);
+  }
+}
+
+// ---- races
+// --------------------------------------------------------------------------------------------
+
+void BlockWatch::found_race(const Access& access, const Rival& rival, bool shared) {
+  const uint64_t pair =
+      uint64_t{std::min(access.pc, rival.pc)} << 32 | std::max(access.pc, rival.pc);
+  if (reported_races_.count(pair) != 0) return;
+  if (rival.wrote && access.use == Use::kWrite && !rival.atomic) {
+    suspect_.active = true;
+    suspect_.shared = shared;
+    suspect_.access = access;
+    suspect_.thread = state.thread;
+    suspect_.rival = rival;
+    std::memcpy(suspect_.before, pointer(access.address), access.size);
+    return;
+  }
+  reported_races_.insert(pair);
+  report_race(access, state.thread, rival, shared);
+}
+
+// The suspected write has been carried out: did it change anything?
+void BlockWatch::settle() {
+  suspect_.active = false;
+  const Access& access = suspect_.access;
+  if (std::memcmp(suspect_.before, pointer(access.address), access.size) == 0) return;
+  const uint32_t pc = suspect_.rival.pc;
+  reported_races_.insert(uint64_t{std::min(access.pc, pc)} << 32 | std::max(access.pc, pc));
+  report_race(access, suspect_.thread, suspect_.rival, suspect_.shared);
+}
+
+std::string BlockWatch::thread_name(unsigned thread) const {
+  const uint3 index = block_->threads[thread].index;
+  return "thread (" + std::to_string(index.x) + "," + std::to_string(index.y) + "," +
+         std::to_string(index.z) + ")";
+}
+
+void BlockWatch::report_race(const Access& access, unsigned thread, const Rival& rival,
+                             bool shared) {
+  const dim3 grid = block_->launch->grid;
+  const auto block_name = [&](uint64_t number) {
+    return "block (" + std::to_string(number % grid.x) + "," +
+           std::to_string(number / grid.x % grid.y) + "," +
+           std::to_string(number / grid.x / grid.y) + ")";
+  };
+  const auto does = [](bool wrote, bool atomic) {
+    return atomic ? " accesses atomically" : wrote ? " writes" : " reads";
+  };
+  const bool atomic = access.use == Use::kAtomic;
+  const SourceLine here = line_of_return_address(access.pc),
+                   there = line_of_return_address(rival.pc);
+  CheckReport report;
+  report.check = "race";
+  report.kernel = launch_->name;
+  report.file = here.file;
+  report.line = here.line;
+  const char* kind = rival.wrote && writes(access.use) ? "two writes"
+                     : rival.wrote                     ? "read after write"
+                                                       : "write after read";
+  report.message = std::string("error [race]: ") + kind + " in " + (shared ? "shared" : "global") +
+                   " memory without synchronisation between\n  kernel " + launch_->name;
+  report.message += "\n  at " + to_string(here) + ": " + block_name(block_->number) + ", " +
+                    thread_name(thread) + does(writes(access.use), atomic);
+  // The thread index of another block follows from the same block shape.
+  report.message += "\n  at " + to_string(there) + ": " + block_name(rival.block) + ", " +
+                    thread_name(rival.thread) + does(rival.wrote, rival.atomic);
+  if (shared) {
+    const uint64_t offset = access.address - shared_base_;
+    const SharedName name = shared_variable_at(offset);
+    if (!name.name.empty()) {
+      report.message += "\n  byte " + std::to_string(offset - name.offset) + " of " + name.name;
+    }
+  } else {
+    report.message += "\n  " + describe_address(pointer(access.address));
+  }
+  const std::string where = to_string(here) + to_string(there);
+  watcher->reports.add(std::move(report), where);
+}
+
+// ---- waiting
+// ------------------------------------------------------------------------------------------
+
+void BlockWatch::record(const TraceEvent& event) {
+  WarpTrace& trace = traces_[state.thread / kWarpSize];
+  if (trace.record(state.lane, event)) pause_thread();
+}
+
+void BlockWatch::wait(TraceKind kind, uint32_t lanes) {
+  if (suspect_.active) settle();
+  steps_until_turn_ = kStepsPerTurn;
+  loop_pc_[state.thread] = 0;
+  if (counting_) traces_[state.thread / kWarpSize].record(state.lane, {lanes, 0, 0, kind, 0});
+}
+
+void BlockWatch::barrier_wait(Location at) {
+  if (barrier_at_.file == nullptr) {
+    barrier_at_ = at;
+  } else {
+    barrier_mixed_ |= barrier_at_.line != at.line || std::strcmp(barrier_at_.file, at.file) != 0;
+  }
+  wait(TraceKind::kBarrier, 0);
+}
+
+void BlockWatch::thread_exit() {
+  if (suspect_.active) settle();
+  steps_until_turn_ = kStepsPerTurn;
+  loop_pc_[state.thread] = 0;
+  if (counting_) traces_[state.thread / kWarpSize].lane_exited(state.lane);
+}
+
+void BlockWatch::take_turns(uint32_t pc) {
+  steps_until_turn_ = kStepsPerTurn;
+  loop_pc_[state.thread] = pc;
+  give_way();
+}
+
+std::string BlockWatch::describe_loops() const {
+  for (unsigned thread = 0; thread < block_->thread_count; ++thread) {
+    if (loop_pc_[thread] == 0) continue;
+    return "\n  " + thread_name(thread) + " loops at " +
+           to_string(line_of_return_address(loop_pc_[thread]));
+  }
+  return "";
+}
+
+void BlockWatch::barrier() {
+  order_.barrier();
+  if (counting_) counters_.count_barrier();
+  const Location at = barrier_at_;
+  const bool mixed = barrier_mixed_;
+  barrier_at_ = {nullptr, 0};
+  barrier_mixed_ = false;
+  if (!watcher->checking || (!mixed && block_->exited == 0)) return;
+
+  CheckReport report;
+  report.check = "barrier-divergence";
+  report.kernel = launch_->name;
+  report.file = at.file == nullptr ? "" : at.file;
+  report.line = static_cast<unsigned>(at.line);
+  report.message = std::string("error [barrier-divergence]: ") +
+                   (mixed ? "threads of one block wait at different barriers"
+                          : "some threads have exited without reaching the barrier of the others");
+  report.message += "\n  kernel " + launch_->name + ", block (" + std::to_string(block_->index.x) +
+                    "," + std::to_string(block_->index.y) + "," + std::to_string(block_->index.z) +
+                    ")";
+  // One line for each place where threads are, with the first of them.
+  struct Group {
+    std::string place;
+    unsigned first, count;
+  };
+  std::vector<Group> groups;
+  for (unsigned i = 0; i < block_->thread_count; ++i) {
+    const Thread& thread = block_->threads[i];
+    const std::string place =
+        thread.state == State::kBarrier
+            ? "at " + std::string(thread.at.file) + ":" + std::to_string(thread.at.line)
+            : "exited";
+    const auto same = std::find_if(groups.begin(), groups.end(),
+                                   [&](const Group& group) { return group.place == place; });
+    if (same == groups.end()) {
+      groups.push_back({place, i, 1});
+    } else {
+      ++same->count;
+    }
+  }
+  for (const Group& group : groups) {
+    report.message += "\n  " + group.place + ": " + std::to_string(group.count) +
+                      (group.count == 1 ? " thread, " : " threads, first ") +
+                      thread_name(group.first);
+  }
+  const std::string where = report.file + std::to_string(report.line);
+  watcher->reports.add(std::move(report), where);
+}
+
+void BlockWatch::grid_barrier() {
+  order_.barrier();
+  stamp_ = launch_->stamp(++grid_phase_);
+}
+
+void BlockWatch::warp_idle(unsigned warp) {
+  if (counting_) traces_[warp].replay(counters_);
+}
+
+}  // namespace simt

@@ -1,0 +1,179 @@
+// What the compiler calls. With -fsanitize=thread it puts a call in front of every memory access,
+// with -fsanitize-coverage=trace-pc one into every basic block; both expect a library that we do
+// not link but replace. Code of the host comes by here too and is let through at once.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "observe.h"
+#include "observe_lines.h"
+#include "simt/sync.h"
+
+namespace simt {
+namespace {
+
+__attribute__((noinline)) void access_of_host(uint64_t address, const void* pc, bool is_write) {
+  watcher->host_access(address, relative_pc(pc, watcher->program_base), is_write);
+}
+
+// `top` is the stack pointer of the calling code: how far it has come down the stack says how deep
+// in calls it is.
+inline __attribute__((always_inline)) void on_access(const void* pointer, unsigned size, Use use,
+                                                     bool aligned, const void* pc, void* top) {
+  if (watcher == nullptr) return;
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const Block* block = state.block;
+  if (block == nullptr) {
+    const uint64_t low = watcher->memory.low.load(std::memory_order_relaxed);
+    if (address >= low && address < watcher->memory.high.load(std::memory_order_relaxed)) {
+      access_of_host(address, pc, writes(use));
+    }
+    return;
+  }
+  // The thread's own variables are registers or local memory, which the checks do not look at.
+  const auto stack = reinterpret_cast<uint64_t>(state.stack_low);
+  const auto stack_end = reinterpret_cast<uint64_t>(state.stack_high);
+  if (address - stack < stack_end - stack) return;
+  BlockWatch* watch = watch_of(block);
+  if (watch == nullptr) return;
+  const auto depth = (stack_end - reinterpret_cast<uint64_t>(top)) / 16;
+  watch->access({address, relative_pc(pc, watcher->program_base), static_cast<uint16_t>(size),
+                 static_cast<uint16_t>(depth), use, aligned});
+}
+
+// A copy of a structure: on a GPU several loads or stores, each as wide as the alignment allows.
+inline __attribute__((always_inline)) void on_range(const void* pointer, size_t size, Use use,
+                                                    const void* pc, void* top) {
+  auto at = reinterpret_cast<uint64_t>(pointer);
+  while (size > 0) {
+    uint64_t piece = 16;
+    while (piece > size || at % piece != 0) piece /= 2;
+    on_access(reinterpret_cast<const void*>(at), static_cast<unsigned>(piece), use, false, pc, top);
+    at += piece;
+    size -= piece;
+  }
+}
+
+}  // namespace
+}  // namespace simt
+
+using simt::Use;
+
+#define CALLER __builtin_return_address(0), __builtin_dwarf_cfa()
+
+extern "C" {
+
+#define ACCESS_HOOKS(size)                                        \
+  void __tsan_read##size(void* p) {                               \
+    simt::on_access(p, size, Use::kRead, true, CALLER);           \
+  }                                                               \
+  void __tsan_write##size(void* p) {                              \
+    simt::on_access(p, size, Use::kWrite, true, CALLER);          \
+  }                                                               \
+  void __tsan_unaligned_read##size(void* p) {                     \
+    simt::on_access(p, size, Use::kRead, false, CALLER);          \
+  }                                                               \
+  void __tsan_unaligned_write##size(void* p) {                    \
+    simt::on_access(p, size, Use::kWrite, false, CALLER);         \
+  }                                                               \
+  void __tsan_volatile_read##size(void* p) {                      \
+    simt::poll();                                                 \
+    simt::on_access(p, size, Use::kVolatileRead, true, CALLER);   \
+  }                                                               \
+  void __tsan_volatile_write##size(void* p) {                     \
+    simt::on_access(p, size, Use::kVolatileWrite, true, CALLER);  \
+  }                                                               \
+  void __tsan_unaligned_volatile_read##size(void* p) {            \
+    simt::on_access(p, size, Use::kVolatileRead, false, CALLER);  \
+  }                                                               \
+  void __tsan_unaligned_volatile_write##size(void* p) {           \
+    simt::on_access(p, size, Use::kVolatileWrite, false, CALLER); \
+  }
+ACCESS_HOOKS(1)
+ACCESS_HOOKS(2)
+ACCESS_HOOKS(4)
+ACCESS_HOOKS(8)
+ACCESS_HOOKS(16)
+
+void __tsan_read_range(void* p, size_t size) {
+  simt::on_range(p, size, Use::kRead, CALLER);
+}
+void __tsan_write_range(void* p, size_t size) {
+  simt::on_range(p, size, Use::kWrite, CALLER);
+}
+
+// The C++ atomics (std::atomic, __atomic_*). Orders are ignored: all are carried out as the
+// strictest.
+#define ATOMIC_HOOKS(bits, T)                                                                      \
+  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
+    simt::poll();                                                                                  \
+    simt::on_access(const_cast<const T*>(p), sizeof(T), Use::kVolatileRead, true, CALLER);         \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##bits##_store(volatile T* p, T value, int) {                                  \
+    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kVolatileWrite, true, CALLER);              \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                \
+  T __tsan_atomic##bits##_exchange(volatile T* p, T value, int) {                                  \
+    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kAtomic, true, CALLER);                     \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T value, int,      \
+                                                    int) {                                         \
+    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kAtomic, true, CALLER);                     \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST,                \
+                                       __ATOMIC_SEQ_CST);                                          \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T value, int, int) { \
+    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kAtomic, true, CALLER);                     \
+    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST,                 \
+                                       __ATOMIC_SEQ_CST);                                          \
+  }                                                                                                \
+  T __tsan_atomic##bits##_compare_exchange_val(volatile T* p, T expected, T value, int, int) {     \
+    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kAtomic, true, CALLER);                     \
+    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+    return expected;                                                                               \
+  }                                                                                                \
+  ATOMIC_UPDATE_HOOK(bits, T, add)                                                                 \
+  ATOMIC_UPDATE_HOOK(bits, T, sub)                                                                 \
+  ATOMIC_UPDATE_HOOK(bits, T, and)                                                                 \
+  ATOMIC_UPDATE_HOOK(bits, T, or)                                                                  \
+  ATOMIC_UPDATE_HOOK(bits, T, xor)                                                                 \
+  ATOMIC_UPDATE_HOOK(bits, T, nand)
+#define ATOMIC_UPDATE_HOOK(bits, T, what)                                      \
+  T __tsan_atomic##bits##_fetch_##what(volatile T* p, T value, int) {          \
+    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kAtomic, true, CALLER); \
+    return __atomic_fetch_##what(p, value, __ATOMIC_SEQ_CST);                  \
+  }
+ATOMIC_HOOKS(8, unsigned char)
+ATOMIC_HOOKS(16, unsigned short)
+ATOMIC_HOOKS(32, unsigned int)
+ATOMIC_HOOKS(64, unsigned long)
+
+void __tsan_atomic_thread_fence(int) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (simt::state.block != nullptr && simt::watch_of(simt::state.block) != nullptr) {
+    simt::watch_of(simt::state.block)->fence();
+  }
+}
+void __tsan_atomic_signal_fence(int) {}
+
+void __sanitizer_cov_trace_pc() {
+  const simt::Block* block = simt::state.block;
+  if (block == nullptr) return;
+  simt::BlockWatch* watch = simt::watch_of(block);
+  if (watch == nullptr) return;
+  const auto top = reinterpret_cast<uint64_t>(__builtin_dwarf_cfa());
+  const auto depth = (reinterpret_cast<uint64_t>(simt::state.stack_high) - top) / 16;
+  watch->basic_block(simt::relative_pc(__builtin_return_address(0), simt::watcher->program_base),
+                     static_cast<uint16_t>(depth));
+}
+
+// Asked for by the compiler, of no use here.
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+}
