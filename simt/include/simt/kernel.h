@@ -29,8 +29,13 @@ namespace simt {
 struct LaunchBounds {
   int max_threads = 0;
   int min_blocks = 0;
-  int max_cluster = 0;
+  int max_cluster_blocks = 0;
+  bool clusters = false;  // __cluster_dims__, which the model GPU does not have
 };
+constexpr LaunchBounds with_clusters(LaunchBounds bounds) {
+  bounds.clusters = true;
+  return bounds;
+}
 
 // One kernel, that is one function or one instance of a function template.
 struct Kernel {
@@ -51,7 +56,6 @@ struct Kernel {
   // Set through cudaFuncSetAttribute.
   int max_dynamic_shared = 48 * 1024;
   int preferred_carveout = -1;
-  bool has_clusters = false;  // __cluster_dims__, which the model GPU does not have
 
   // Where each __shared__ variable of the program lies in this kernel's static shared memory, by its
   // number; -1: the kernel has not used it. Filled in before the first launch for the variables in

@@ -1,0 +1,116 @@
+"""Kernel definitions: `__global__ void k(float* a, int n) { body }` becomes a function that hands its body
+and its arguments to the engine (see simt/include/simt/kernel.h)."""
+
+from .source import Refused
+
+# Words that can end a parameter's type; any other last word is the parameter's name.
+TYPE_WORDS = {
+    'void', 'bool', 'char', 'short', 'int', 'long', 'float', 'double', 'signed', 'unsigned', 'auto',
+    'const', 'volatile', 'wchar_t', 'char16_t', 'char32_t', '__restrict__', '__restrict',
+}
+# Things in front of a kernel's name whose parentheses are not its parameters.
+WITH_PARENTHESES = {
+    '__simt_launch_bounds__', '__simt_cluster_dims__', '__attribute__', 'alignas', 'decltype', 'noexcept',
+}
+
+
+def rewrite_kernels(source):
+    """Returns the names of all kernels declared in the source."""
+    names = set()
+    for i, token in enumerate(source.tokens):
+        if token.text == '__simt_global__' and token.kind == 'name':
+            names.add(_rewrite(source, i))
+            source.replace(i, i + 1, '')
+        elif token.text in ('__simt_launch_bounds__', '__simt_cluster_dims__'):
+            source.replace(i, source.tokens[i + 1].partner + 1, '')
+    return names
+
+
+def _rewrite(source, i):
+    tokens = source.tokens
+    header = source.statement_start(i)
+    opening = _parameters(source, i)
+    closing = tokens[opening].partner
+    name = opening - 1
+    if tokens[name].text == '>':
+        name = source.before_angle(name) - 1
+    body = closing + 1
+    while body < len(tokens) and tokens[body].text not in ('{', ';'):
+        body += 1
+    if body == len(tokens) or tokens[body].text == ';':
+        return tokens[name].text  # a declaration
+    if tokens[body].partner is None:
+        raise Refused(source.place(i) + ': a kernel without an end')
+
+    parameters, arguments = [], []
+    for number, (first, last) in enumerate(source.split(opening + 1, closing)):
+        if source.words(first, last) == 'void':
+            continue
+        parameter, pack = _parameter_name(source, first, last)
+        if parameter is None:
+            parameter = 'simt_unnamed_%d' % number
+            source.insert_behind(last - 1, ' ' + parameter)
+        parameters.append(source.words(first, last))
+        arguments.append(parameter + ('...' if pack else ''))
+    bounds = _bounds(source, header, body)
+    source.insert_behind(body, ' ::simt::enter_kernel(__PRETTY_FUNCTION__, %s, [](%s) {' %
+                         (bounds, ', '.join(parameters)))
+    source.insert_before(tokens[body].partner, '}%s);' % ''.join(', ' + a for a in arguments))
+    return tokens[name].text
+
+
+def _parameters(source, i):
+    """Index of the parenthesis that opens the kernel's parameters."""
+    tokens, j = source.tokens, i + 1
+    while j < len(tokens):
+        text = tokens[j].text
+        if text in WITH_PARENTHESES and tokens[j + 1].text == '(':
+            j = tokens[j + 1].partner
+        elif text == '<' and tokens[j - 1].kind == 'name':
+            j = source.behind_angle(j) - 1
+        elif text == '(':
+            return j
+        elif text in (';', '{'):
+            break
+        j += 1
+    raise Refused(source.place(i) + ': __global__ without a function')
+
+
+def _parameter_name(source, first, last):
+    """(name or None, is it a pack)"""
+    tokens = source.tokens
+    end = first
+    while end < last and tokens[end].text != '=':  # leave a default argument out
+        if tokens[end].text == '<' and end > first and tokens[end - 1].kind == 'name':
+            end = source.behind_angle(end)
+        else:
+            end += 1
+    pack = any(tokens[j].text == '.' for j in range(first, end))
+    # A pointer to a function or array: void (*f)(int)
+    for j in range(first, end - 1):
+        if tokens[j].text == '(' and tokens[j + 1].text in '*&' and tokens[j].partner < end:
+            inner = tokens[tokens[j].partner - 1]
+            return (inner.text if inner.kind == 'name' else None), pack
+    while end > first and tokens[end - 1].text == ']':
+        end = tokens[end - 1].partner
+    last_word = tokens[end - 1]
+    if last_word.kind != 'name' or last_word.text in TYPE_WORDS:
+        return None, pack
+    type_tokens = [t for t in tokens[first:end - 1]
+                   if t.text not in ('const', 'volatile', 'struct', 'class', 'enum', 'union', 'typename')]
+    if not type_tokens or type_tokens[-1].text == '::':
+        return None, pack
+    return last_word.text, pack
+
+
+def _bounds(source, first, last):
+    bounds, clusters = '', ''
+    for i in range(first, last):
+        text = source.tokens[i].text
+        if text == '__simt_launch_bounds__':
+            bounds = source.words(i + 2, source.tokens[i + 1].partner)
+        elif text == '__simt_cluster_dims__':
+            clusters = 'true'
+    if clusters:
+        return '::simt::with_clusters({%s})' % bounds
+    return '::simt::LaunchBounds{%s}' % bounds

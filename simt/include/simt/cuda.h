@@ -1,0 +1,28 @@
+// Everything a .cu file sees without including anything, as with nvcc. simt/nvcc includes this file in
+// front of every .cu file.
+#pragma once
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "simt/atomics.h"
+#include "simt/build_mode.h"
+#include "simt/kernel.h"
+#include "simt/loads.h"
+#include "simt/location.h"
+#include "simt/math.h"
+#include "simt/runtime_api.h"
+#include "simt/shared.h"
+#include "simt/state.h"
+#include "simt/sync.h"
+#include "simt/unit.h"
+#include "simt/vector_types.h"
+#include "simt/warp.h"

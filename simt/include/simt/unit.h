@@ -1,0 +1,17 @@
+// Every translation unit says how it was compiled, so that a program that was built without
+// instrumentation is never run as if it were checked.
+#pragma once
+
+#include "simt/build_mode.h"
+
+namespace simt {
+
+struct TranslationUnit {
+  explicit TranslationUnit(bool instrumented);
+};
+
+namespace {
+const TranslationUnit this_unit{SIMT_INSTRUMENTED != 0};
+}
+
+}  // namespace simt

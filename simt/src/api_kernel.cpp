@@ -1,0 +1,147 @@
+// Functions about kernels: attributes, launches by pointer, occupancy.
+
+#include <algorithm>
+
+#include "graph.h"
+#include "limits.h"
+#include "simt/runtime_api.h"
+
+using namespace simt;
+
+namespace {
+
+int max_threads(const Kernel& kernel) {
+  return kernel.bounds.max_threads > 0 ? std::min<int>(kernel.bounds.max_threads, kMaxThreads)
+                                       : int(kMaxThreads);
+}
+
+int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
+
+}  // namespace
+
+// ---- occupancy: a block stays resident until its last thread ends, so the multiprocessor must have room for
+// all of its warps, registers and shared memory at once. Each resource allows some number of blocks;
+// the scarcest decides.
+int simt::resident_blocks(const Kernel& kernel, int threads, size_t dynamic_shared) {
+  const int warps = (threads + int(kWarpSize) - 1) / int(kWarpSize);
+  const int by_warps = kThreadsPerMultiprocessor / int(kWarpSize) / warps;
+
+  // Registers are handed out per warp, and each of the four schedulers has its own quarter of them.
+  const int registers_per_warp = round_up(kAssumedRegisters * int(kWarpSize), kRegisterUnit);
+  const int warps_by_registers = kRegistersPerMultiprocessor / 4 / registers_per_warp * 4;
+  const int by_registers = warps_by_registers / warps;
+
+  const size_t wanted = kernel.static_shared + dynamic_shared + kSharedReserved;
+  const size_t shared = (wanted + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+  const int by_shared = int(kSharedPerMultiprocessor / shared);
+
+  return std::min(std::min(by_warps, by_registers), std::min(by_shared, kBlocksPerMultiprocessor));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
+                                                          int block_size, size_t dynamic_shared) {
+  const Kernel* kernel = find_kernel(function);
+  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!blocks || block_size <= 0) return record_error(cudaErrorInvalidValue);
+  if (block_size > max_threads(*kernel) ||
+      kernel->static_shared + dynamic_shared > kSharedPerBlockOptIn) {
+    *blocks = 0;
+    return record_error(cudaSuccess);
+  }
+  *blocks = resident_blocks(*kernel, block_size, dynamic_shared);
+  return record_error(cudaSuccess);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
+                                                                   int block_size,
+                                                                   size_t dynamic_shared, unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, dynamic_shared);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
+                                                      int block_size) {
+  const Kernel* kernel = find_kernel(function);
+  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!bytes || blocks <= 0 || block_size <= 0) return record_error(cudaErrorInvalidValue);
+  const size_t share = kSharedPerMultiprocessor / size_t(blocks) / kSharedUnit * kSharedUnit;
+  const size_t taken = kernel->static_shared + kSharedReserved;
+  *bytes = share > taken ? std::min(share - taken, kSharedPerBlockOptIn - kernel->static_shared) : 0;
+  return record_error(cudaSuccess);
+}
+
+// The model GPU has no clusters.
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cudaLaunchConfig_t*) {
+  if (clusters) *clusters = 0;
+  return record_error(cudaErrorNotSupported);
+}
+
+// ---- attributes -----------------------------------------------------------------------------------------------
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  const Kernel* kernel = find_kernel(function);
+  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!attributes) return record_error(cudaErrorInvalidValue);
+  *attributes = cudaFuncAttributes{};
+  attributes->sharedSizeBytes = kernel->static_shared;
+  attributes->maxThreadsPerBlock = max_threads(*kernel);
+  attributes->numRegs = kAssumedRegisters;
+  attributes->ptxVersion = attributes->binaryVersion = 80;
+  attributes->maxDynamicSharedSizeBytes = kernel->max_dynamic_shared;
+  attributes->preferredShmemCarveout = kernel->preferred_carveout;
+  return record_error(cudaSuccess);
+}
+
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  Kernel* kernel = find_kernel(function);
+  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  switch (attribute) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize:
+      if (value < 0 || size_t(value) + kernel->static_shared > kSharedPerBlockOptIn)
+        return record_error(cudaErrorInvalidValue);
+      kernel->max_dynamic_shared = value;
+      return record_error(cudaSuccess);
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+      if (value < -1 || value > 100) return record_error(cudaErrorInvalidValue);
+      kernel->preferred_carveout = value;
+      return record_error(cudaSuccess);
+    case cudaFuncAttributeNonPortableClusterSizeAllowed:
+      return record_error(cudaErrorNotSupported);
+    default:
+      return record_error(cudaErrorInvalidValue);
+  }
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
+  return record_error(find_kernel(function) ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+}
+
+// ---- launches by pointer ----------------------------------------------------------------------------------------
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                             size_t dynamic_shared, cudaStream_t stream, Location at) {
+  return launch_by_pointer(function, {grid, block, dynamic_shared, stream, false, cudaSuccess, at},
+                           arguments);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t dynamic_shared, cudaStream_t stream, Location at) {
+  return launch_by_pointer(function, {grid, block, dynamic_shared, stream, true, cudaSuccess, at},
+                           arguments);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
+                                void** arguments, Location at) {
+  if (!config) return record_error(cudaErrorInvalidValue);
+  LaunchRequest request{config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream,
+                        false, cudaSuccess, at};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative)
+      request.cooperative = attribute.val.cooperative != 0;
+    if (attribute.id == cudaLaunchAttributeClusterDimension) {
+      const auto& c = attribute.val.clusterDim;
+      if (c.x * c.y * c.z > 1) request.error = cudaErrorNotSupported;
+    }
+  }
+  return launch_by_pointer(function, request, arguments);
+}

@@ -1,0 +1,218 @@
+// What can go wrong in a kernel, and how the program hears of it: a line on stderr, and a sticky error
+// that ends the launch.
+
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "device.h"
+
+namespace simt {
+
+Observer* observer = nullptr;
+
+void note_read(const void* address, unsigned bytes, const void* pc) {
+  if (observer && state.block) observer->read(address, bytes, pc);
+}
+void note_write(const void* address, unsigned bytes, const void* pc) {
+  if (observer && state.block) observer->write(address, bytes, pc);
+}
+void note_atomic(const void* address, unsigned bytes, const void* pc) {
+  if (observer && state.block) observer->atomic(address, bytes, pc);
+}
+
+// ---- messages -----------------------------------------------------------------------------------------
+
+void report(const std::string& text) {
+  fflush(stdout);
+  fprintf(stderr, "simt: %s\n", text.c_str());
+}
+
+void report(const Finding& finding) {
+  if (observer && observer->finding(finding)) return;
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (seen.insert(finding.message).second) report(finding.message);
+}
+
+std::string describe_current_thread() {
+  const Block& b = *state.block;
+  const uint3 t = b.threads[state.thread].index;
+  char text[160];
+  snprintf(text, sizeof text, ", block (%u,%u,%u), thread (%u,%u,%u)", b.index.x, b.index.y, b.index.z,
+           t.x, t.y, t.z);
+  return std::string("kernel ") + b.launch->name() + text;
+}
+
+std::string describe_waiting(const Block& b) {
+  // Threads that wait for the same thing at the same place share a line.
+  std::map<std::string, std::vector<unsigned>> groups;
+  for (unsigned i = 0; i < b.thread_count; ++i) {
+    const Thread& t = b.threads[i];
+    char place[300];
+    snprintf(place, sizeof place, " at %s:%d", t.at.file, t.at.line);
+    std::string what;
+    switch (t.state) {
+      case State::kExited: what = "have exited"; break;
+      case State::kBarrier: what = std::string("wait in __syncthreads") + place; break;
+      case State::kGrid: what = std::string("wait in grid.sync()") + place; break;
+      case State::kWarp: {
+        char mask[40];
+        snprintf(mask, sizeof mask, ", mask 0x%08x", t.mask);
+        what = std::string("wait in ") + t.operation->name + place + mask;
+        break;
+      }
+      default: what = "poll memory or an atomic"; break;
+    }
+    groups[what].push_back(i);
+  }
+  char head[160];
+  snprintf(head, sizeof head, ", block (%u,%u,%u): no thread can go on", b.index.x, b.index.y,
+           b.index.z);
+  std::string text = std::string("deadlock in kernel ") + b.launch->name() + head;
+  for (const auto& [what, threads] : groups) {
+    const uint3 first = b.threads[threads.front()].index;
+    char line[120];
+    snprintf(line, sizeof line, "\n  %zu thread%s, first (%u,%u,%u): ", threads.size(),
+             threads.size() == 1 ? "" : "s", first.x, first.y, first.z);
+    text += line + what;
+  }
+  return text;
+}
+
+// ---- ends of a launch ---------------------------------------------------------------------------------
+
+void fail_kernel(int cuda_error) {
+  abort_launch(*state.block->launch, cuda_error);
+  state.worker->leave_after_fault();
+}
+
+void trap(Location at) {
+  if (!state.block) abort();
+  report({"trap", describe_current_thread() + ": __trap() at " + at.file + ":" +
+                      std::to_string(at.line), cudaErrorLaunchFailure});
+  fail_kernel(cudaErrorLaunchFailure);
+}
+
+void unsupported(const char* feature, const char* file, int line) {
+  std::string where = *file ? std::string(file) + ":" + std::to_string(line) + ": " : "";
+  std::string text = where + feature + " is not supported without a GPU";
+  if (!state.block) {
+    report(text + ", and host code cannot use it either");
+    exit(1);
+  }
+  report({"unsupported", text + " (kernel " + state.block->launch->name() + ")", cudaErrorNotSupported});
+  fail_kernel(cudaErrorNotSupported);
+}
+
+// ---- signals --------------------------------------------------------------------------------------------
+
+namespace {
+
+const void* program_counter(const ucontext_t& context) {
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(context.uc_mcontext.gregs[REG_RIP]);
+#else
+  return reinterpret_cast<const void*>(context.uc_mcontext.pc);
+#endif
+}
+
+bool was_write([[maybe_unused]] const ucontext_t& context) {
+#if defined(__x86_64__)
+  return context.uc_mcontext.gregs[REG_ERR] & 2;
+#else
+  return false;
+#endif
+}
+
+std::string describe_address(const void* address) {
+  char text[400];
+  Allocation a;
+  if (!nearest_allocation(address, &a)) {
+    snprintf(text, sizeof text, "address %p, which is not device memory", address);
+    return text;
+  }
+  const long offset = static_cast<const char*>(address) - a.base;
+  const char* relation = a.freed ? "already freed" : offset < 0 ? "before its start" : "past its end";
+  snprintf(text, sizeof text, "byte %ld of the %zu bytes allocated at %s:%d (%s)", offset, a.bytes,
+           a.at.file, a.at.line, relation);
+  return text;
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const auto& machine = *static_cast<const ucontext_t*>(context);
+  const bool in_kernel = state.worker && state.block && state.worker->in_thread();
+  const bool is_write = was_write(machine);
+  const bool told = observer && signal != SIGFPE &&
+                    observer->fault(info->si_addr, program_counter(machine), is_write);
+  if (!in_kernel) {
+    if (!told && in_device_range(info->si_addr))
+      report("host code touched device memory: " + describe_address(info->si_addr));
+    ::signal(signal, SIG_DFL);  // and die of it as usual
+    return;
+  }
+  if (signal == SIGFPE) {
+    report({"division", describe_current_thread() + ": integer division by zero", cudaErrorLaunchFailure});
+    fail_kernel(cudaErrorLaunchFailure);
+  }
+  char* address = static_cast<char*>(info->si_addr);
+  const size_t guard = 4096;
+  if (address < state.stack_low && address >= state.stack_low - guard) {
+    report({"stack", describe_current_thread() +
+                         ": local variables or recursion overflow the thread's stack (SIMT_STACK_KB)",
+            cudaErrorLaunchFailure});
+    fail_kernel(cudaErrorLaunchFailure);
+  }
+  if (!told)
+    report({"memory", describe_current_thread() + ": illegal " + (is_write ? "write to " : "read of ") +
+                          describe_address(address), cudaErrorIllegalAddress});
+  fail_kernel(cudaErrorIllegalAddress);
+}
+
+}  // namespace
+
+void install_fault_handlers() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE}) sigaction(signal, &action, nullptr);
+}
+
+void use_alternate_stack() {
+  constexpr size_t bytes = 64 * 1024;
+  stack_t stack = {};
+  stack.ss_sp = malloc(bytes);  // as long as the OS thread, so never freed
+  stack.ss_size = bytes;
+  sigaltstack(&stack, nullptr);
+}
+
+}  // namespace simt
+
+// assert() in a kernel ends the launch; on the host it ends the program as ever.
+extern "C" void __assert_fail(const char* expression, const char* file, unsigned line,
+                              const char* function) noexcept {
+  std::string name = function ? function : "";
+  // A kernel's body is a lambda inside it (see simt/kernel.h); the name of the kernel is enough.
+  if (size_t lambda = name.find("::<lambda"); lambda != std::string::npos) name.resize(lambda);
+  fflush(stdout);
+  if (!simt::state.block) {
+    fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, name.c_str(), expression);
+    abort();
+  }
+  const simt::Block& b = *simt::state.block;
+  const uint3 t = b.threads[simt::state.thread].index;
+  char where[120];
+  snprintf(where, sizeof where, "block: [%u,%u,%u], thread: [%u,%u,%u]", b.index.x, b.index.y,
+           b.index.z, t.x, t.y, t.z);
+  simt::report({"assert", std::string(file) + ":" + std::to_string(line) + ": " + name + ": " + where +
+                              " Assertion `" + expression + "` failed.", cudaErrorAssert});
+  simt::fail_kernel(cudaErrorAssert);
+}

@@ -1,0 +1,59 @@
+// Graphs: tasks and the order between them, recorded once and launched many times. A stream that is
+// captured records its operations here instead of running them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "device.h"
+
+struct CUgraphNode_st {
+  CUgraph_st* graph = nullptr;
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  simt::Task task;
+  CUgraph_st* child = nullptr;  // cudaGraphNodeTypeGraph
+  std::vector<CUgraphNode_st*> before;
+};
+
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in the order of creation: a valid order
+  std::vector<std::unique_ptr<CUgraph_st>> children;   // clones, owned by this graph
+  bool owned_by_capture = false;
+};
+
+struct CUgraphExec_st {
+  std::unique_ptr<CUgraph_st> graph;       // the executable's own copy
+  std::vector<CUgraphNode_st*> originals;  // the nodes it was made from, in the same order
+};
+
+namespace simt {
+
+// Puts the task into the stream, or records it if the stream is being captured.
+cudaError_t submit(CUstream_st* stream, Task task, OperationPtr* operation = nullptr);
+
+// An error for calls that would wait for a stream while it is being captured; cudaSuccess: go on.
+cudaError_t check_no_capture(CUstream_st* stream);
+cudaError_t check_no_capture_anywhere();
+
+// A stream that waits for an event of a captured stream is captured with it.
+cudaError_t join_capture(CUstream_st* stream, const CUevent_st& event);
+
+struct LaunchRequest {
+  dim3 grid, block;
+  size_t dynamic_shared = 0;
+  cudaStream_t stream = nullptr;
+  bool cooperative = false;
+  cudaError_t error = cudaSuccess;
+  Location at;
+};
+
+// Launches a kernel that was registered by kernel_handle().
+cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request, void** arguments);
+
+// The kernel behind a registered pointer, or null.
+Kernel* find_kernel(const void* function);
+
+// Replaces the calling thread's last error; returns the old one.
+cudaError_t exchange_last_error(cudaError_t error);
+
+}  // namespace simt

@@ -1,0 +1,302 @@
+#include "memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "options.h"
+#include "simt/shared.h"
+
+namespace simt {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kAlignment = 256;
+// Fresh device memory holds whatever was there before. This byte stands for it, so that a program that
+// reads memory it never wrote gets nonsense (as float: -431602080) instead of convenient zeros.
+constexpr int kGarbage = 0xcd;
+constexpr size_t kGarbageBytes = size_t(16) << 20;  // only so much of it, to keep large buffers cheap
+
+size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+struct Pages {
+  Allocation allocation;
+  char* pages;  // what is mapped for it
+  size_t page_bytes;
+};
+
+class DeviceMemory {
+ public:
+  DeviceMemory() {
+    for (range_bytes_ = size_t(1) << 42; range_bytes_ >= size_t(1) << 32; range_bytes_ >>= 1) {
+      void* range = mmap(nullptr, range_bytes_, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (range == MAP_FAILED) continue;
+      range_ = static_cast<char*>(range);
+      next_ = range_ + kPage;
+      return;
+    }
+    fprintf(stderr, "simt: cannot reserve addresses for device memory\n");
+    exit(1);
+  }
+
+  bool contains(const void* address) const {
+    const char* a = static_cast<const char*>(address);
+    return a >= range_ && a < range_ + range_bytes_;
+  }
+
+  cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, Location at) {
+    const size_t pages = round_up(bytes, kPage);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (bytes > options().memory_bytes || used_ + bytes > options().memory_bytes)
+      return cudaErrorMemoryAllocation;
+    if (next_ + pages + kPage > range_ + range_bytes_ && !start_over(pages))
+      return cudaErrorMemoryAllocation;
+    char* first = next_;
+    if (mprotect(first, pages, PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
+    // The end of the allocation lies at the end of the last page, as near as the alignment allows, so
+    // that running past it hits the unmapped page behind.
+    char* start = first + pages - round_up(bytes, kAlignment);
+    memset(start, kGarbage, bytes < kGarbageBytes ? bytes : kGarbageBytes);
+    Pages& block = blocks_[start];
+    block.allocation = {start, bytes, kind, at, "", false};
+    block.pages = first;
+    block.page_bytes = pages;
+    next_ = first + pages + kPage;
+    used_ += bytes;
+    *pointer = start;
+    if (observer) observer->allocated(block.allocation);
+    return cudaSuccess;
+  }
+
+  cudaError_t free(void* pointer) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = blocks_.find(static_cast<char*>(pointer));
+    if (found == blocks_.end() || found->second.allocation.freed) return cudaErrorInvalidValue;
+    Pages& block = found->second;
+    block.allocation.freed = true;
+    used_ -= block.allocation.bytes;
+    // A fresh mapping gives the pages back and makes every later access a fault.
+    mmap(block.pages, block.page_bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (observer) observer->freed(block.allocation);
+    return cudaSuccess;
+  }
+
+  bool find(const void* address, Allocation* result, size_t slack) {
+    const char* a = static_cast<const char*>(address);
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto after = blocks_.upper_bound(const_cast<char*>(a));
+    size_t best = slack + 1;
+    auto consider = [&](const Allocation& candidate) {
+      const char* end = candidate.base + candidate.bytes;
+      size_t distance = a < candidate.base ? candidate.base - a : a >= end ? a - end + 1 : 0;
+      if (distance >= best) return;
+      best = distance;
+      *result = candidate;
+    };
+    if (after != blocks_.end()) consider(after->second.allocation);
+    if (after != blocks_.begin()) consider(std::prev(after)->second.allocation);
+    return best <= slack;
+  }
+
+  void info(size_t* free_bytes, size_t* total_bytes) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    *total_bytes = options().memory_bytes;
+    *free_bytes = options().memory_bytes - used_;
+  }
+
+ private:
+  // The range is used up: forgets the freed blocks, and looks for a gap that is large enough.
+  bool start_over(size_t pages) {
+    for (auto i = blocks_.begin(); i != blocks_.end();)
+      i = i->second.allocation.freed ? blocks_.erase(i) : std::next(i);
+    char* gap = range_ + kPage;
+    for (auto& [start, block] : blocks_) {
+      if (block.pages >= gap + pages + kPage) break;
+      gap = block.pages + block.page_bytes + kPage;
+    }
+    next_ = gap;
+    return gap + pages + kPage <= range_ + range_bytes_;
+  }
+
+  std::mutex mutex_;
+  char* range_ = nullptr;
+  size_t range_bytes_ = 0;
+  char* next_ = nullptr;
+  size_t used_ = 0;
+  std::map<char*, Pages> blocks_;
+};
+
+DeviceMemory& device_memory() {
+  static DeviceMemory* memory = new DeviceMemory;  // the workers may outlive static objects
+  return *memory;
+}
+
+// Page-locked host memory and the program's __device__ and __constant__ variables.
+class NamedRanges {
+ public:
+  void add(const Allocation& range) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ranges_[range.base] = range;
+  }
+  bool remove(const void* base, Allocation* removed) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = ranges_.find(static_cast<const char*>(base));
+    if (found == ranges_.end()) return false;
+    *removed = found->second;
+    ranges_.erase(found);
+    return true;
+  }
+  bool find(const void* address, Allocation* result) {
+    const char* a = static_cast<const char*>(address);
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto after = ranges_.upper_bound(a);
+    if (after == ranges_.begin()) return false;
+    const Allocation& candidate = std::prev(after)->second;
+    if (a >= candidate.base + candidate.bytes) return false;
+    *result = candidate;
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const char*, Allocation> ranges_;
+};
+
+NamedRanges& pinned() {
+  static NamedRanges* ranges = new NamedRanges;
+  return *ranges;
+}
+NamedRanges& symbols() {
+  static NamedRanges* ranges = new NamedRanges;
+  return *ranges;
+}
+
+}  // namespace
+
+// ---- looking up ---------------------------------------------------------------------------------------
+
+bool in_device_range(const void* address) { return device_memory().contains(address); }
+
+bool find_allocation(const void* address, Allocation* found) {
+  if (in_device_range(address)) return device_memory().find(address, found, 0);
+  return symbols().find(address, found) || pinned().find(address, found);
+}
+
+bool nearest_allocation(const void* address, Allocation* found) {
+  if (in_device_range(address)) return device_memory().find(address, found, kPage);
+  return find_allocation(address, found);
+}
+
+Symbol::Symbol(const void* address, size_t bytes, const char* name) {
+  symbols().add({static_cast<const char*>(address), bytes, MemoryKind::kSymbol, {}, name, false});
+}
+
+bool is_symbol(const void* address, size_t bytes) {
+  Allocation a;
+  return symbols().find(address, &a) &&
+         static_cast<const char*>(address) + bytes <= a.base + a.bytes;
+}
+
+bool is_pageable(const void* address) {
+  Allocation a;
+  return !in_device_range(address) && !find_allocation(address, &a);
+}
+
+// ---- allocating ---------------------------------------------------------------------------------------
+
+cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, Location at) {
+  return device_memory().allocate(pointer, bytes, kind, at);
+}
+cudaError_t free_device(void* pointer) { return device_memory().free(pointer); }
+void memory_info(size_t* free_bytes, size_t* total_bytes) {
+  device_memory().info(free_bytes, total_bytes);
+}
+
+cudaError_t allocate_host(void** pointer, size_t bytes, Location at) {
+  void* memory = aligned_alloc(kPage, round_up(bytes, kPage));
+  if (!memory) return cudaErrorMemoryAllocation;
+  const Allocation a{static_cast<char*>(memory), bytes, MemoryKind::kPinned, at, "", false};
+  pinned().add(a);
+  *pointer = memory;
+  if (observer) observer->allocated(a);
+  return cudaSuccess;
+}
+
+cudaError_t free_host(void* pointer) {
+  Allocation a;
+  if (!pinned().remove(pointer, &a)) return cudaErrorInvalidValue;
+  if (observer) observer->freed(a);
+  free(pointer);
+  return cudaSuccess;
+}
+
+cudaError_t register_host(void* pointer, size_t bytes, Location at) {
+  Allocation a;
+  if (pinned().find(pointer, &a)) return cudaErrorHostMemoryAlreadyRegistered;
+  a = {static_cast<char*>(pointer), bytes, MemoryKind::kPinned, at, "", false};
+  pinned().add(a);
+  if (observer) observer->allocated(a);
+  return cudaSuccess;
+}
+
+cudaError_t unregister_host(void* pointer) {
+  Allocation a;
+  if (!pinned().remove(pointer, &a)) return cudaErrorHostMemoryNotRegistered;
+  if (observer) observer->freed(a);
+  return cudaSuccess;
+}
+
+// ---- checking copies ------------------------------------------------------------------------------------
+
+namespace {
+
+enum class Side { kHost, kDevice, kEither, kWrong };
+
+// Where the bytes lie; kWrong: partly outside of an allocation.
+Side side_of(const void* address, size_t bytes) {
+  Allocation a;
+  if (!find_allocation(address, &a)) return in_device_range(address) ? Side::kWrong : Side::kHost;
+  if (a.freed || static_cast<const char*>(address) + bytes > a.base + a.bytes) return Side::kWrong;
+  switch (a.kind) {
+    case MemoryKind::kDevice:
+    case MemoryKind::kSymbol:
+      return Side::kDevice;
+    default:
+      return Side::kEither;  // managed and page-locked memory belong to both
+  }
+}
+
+}  // namespace
+
+cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcpyKind* kind) {
+  if (static_cast<unsigned>(*kind) > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+  if (bytes == 0) return cudaSuccess;
+  if (!to || !from) return cudaErrorInvalidValue;
+  const Side target = side_of(to, bytes), source = side_of(from, bytes);
+  if (target == Side::kWrong || source == Side::kWrong) return cudaErrorInvalidValue;
+  const bool to_device = *kind == cudaMemcpyHostToDevice || *kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = *kind == cudaMemcpyDeviceToHost || *kind == cudaMemcpyDeviceToDevice;
+  if (*kind == cudaMemcpyDefault) {
+    const bool d = target == Side::kDevice, s = source == Side::kDevice;
+    *kind = d ? (s ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice)
+              : (s ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
+    return cudaSuccess;
+  }
+  if (target != Side::kEither && (target == Side::kDevice) != to_device) return cudaErrorInvalidValue;
+  if (source != Side::kEither && (source == Side::kDevice) != from_device) return cudaErrorInvalidValue;
+  return cudaSuccess;
+}
+
+cudaError_t check_device_range(const void* address, size_t bytes) {
+  if (bytes == 0) return cudaSuccess;
+  const Side side = side_of(address, bytes);
+  return side == Side::kDevice || side == Side::kEither ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+}  // namespace simt
