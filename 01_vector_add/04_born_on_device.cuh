@@ -26,9 +26,9 @@ __global__ void vector_add_born_on_device_kernel(float* x, float* y, std::int64_
   }
 }
 
-// h_y[i] = x[i] + y[i] for all i < n, n > 0, where x and y are the random arrays of the two seeds and
-// exist on the device only. The copy to the host pointer h_y serves the check and is not a phase:
-// whoever makes data on the device usually goes on using it there.
+// h_y[i] = x[i] + y[i] for all i < n, n > 0, where x and y are the random arrays of the two seeds
+// and exist on the device only. The copy to the host pointer h_y serves the check and is not a
+// phase: whoever makes data on the device usually goes on using it there.
 inline common::Phases vector_add_born_on_device(float* h_y, std::int64_t n, std::uint64_t x_seed,
                                                 std::uint64_t y_seed) {
   const common::DeviceBuffer<float> d_x(n), d_y(n);

@@ -19,8 +19,8 @@
 #include "common/host_buffer.hpp"
 #include "common/variant.cuh"
 
-// y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers. The data is put into pinned memory first and
-// taken out afterwards, which is not a phase: a program that pins has its data there all along.
+// y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers. The data is put into pinned memory first
+// and taken out afterwards, which is not a phase: a program that pins has its data there all along.
 inline common::Phases vector_add_pinned(const float* h_x, float* h_y, std::int64_t n) {
   const std::size_t bytes = n * sizeof(float);
   common::CpuTimer cpu_timer;

@@ -26,8 +26,8 @@ inline void require_managed(std::size_t bytes) {
   }
 }
 
-// y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers, copied into and out of managed memory by the
-// host: those two phases stand for the host producing and using the data.
+// y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers, copied into and out of managed memory by
+// the host: those two phases stand for the host producing and using the data.
 inline common::Phases vector_add_unified(const float* h_x, float* h_y, std::int64_t n) {
   const std::size_t bytes = n * sizeof(float);
   require_managed(bytes);

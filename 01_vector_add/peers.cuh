@@ -71,8 +71,8 @@ inline common::Variant<VectorAdd> vector_add_device_copy() {
   return copy;
 }
 
-// Yardstick of the CPU, after the STREAM benchmark (McCalpin, 1995): its "add" loop, z = x + y, with
-// all threads. z is written without having been read, so most processors fetch each line of it
+// Yardstick of the CPU, after the STREAM benchmark (McCalpin, 1995): its "add" loop, z = x + y,
+// with all threads. z is written without having been read, so most processors fetch each line of it
 // first. STREAM does not count those bytes; they move, so here they do: 16 an element.
 inline common::Variant<VectorAdd> vector_add_cpu_stream() {
   const auto z = std::make_shared<common::HostBuffer<float>>();

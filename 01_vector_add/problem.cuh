@@ -37,9 +37,7 @@ struct VectorAdd {
   }
 
   // IEEE 754 rounds one addition in one way only: every variant must hit the same bits.
-  common::Comparison check() const {
-    return common::compare(y.fetched(), expected.data(), n, 0.0);
-  }
+  common::Comparison check() const { return common::compare(y.fetched(), expected.data(), n, 0.0); }
 
   common::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return 3.0 * sizeof(float) * static_cast<double>(n); }

@@ -16,7 +16,8 @@ __device__ inline std::uint32_t shared_address(const void* pointer) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // A barrier in shared memory for `count` arrivals. By one thread, before anybody else uses it.
 __device__ inline void mbarrier_init(std::uint64_t* barrier, int count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count));
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(count));
 }
 
 // Makes mbarrier_init visible to the copy engine (the "async proxy").
@@ -26,10 +27,10 @@ __device__ inline void fence_mbarrier_init() {
 
 // Arrives once, and promises that `bytes` will be delivered by copies that name this barrier.
 __device__ inline void mbarrier_arrive_expect_tx(std::uint64_t* barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
 }
 
 // True once the phase with this parity has completed: all arrived, all bytes delivered.
@@ -52,8 +53,8 @@ __device__ inline bool mbarrier_try_wait_parity(std::uint64_t* barrier, std::uin
 __device__ inline void cp_async_bulk(void* shared, const void* global, std::uint32_t bytes,
                                      std::uint64_t* barrier) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          shared_address(shared)),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(shared)),
       "l"(global), "r"(bytes), "r"(shared_address(barrier))
       : "memory");
 }

@@ -76,12 +76,12 @@ inline void sweep_pieces(common::Program& program, VectorAdd& problem) {
       floats_per_thread<1>(),  floats_per_thread<2>(),  floats_per_thread<3>(),
       floats_per_thread<4>(),  floats_per_thread<6>(),  floats_per_thread<8>(),
       vectors_per_thread<1>(), vectors_per_thread<2>(), vectors_per_thread<4>()};
-  const std::vector<std::pair<double, double>> shapes = {  // pieces, bytes of a piece
+  const std::vector<std::pair<double, double>> shapes = {
+      // pieces, bytes of a piece
       {1, 4}, {2, 4}, {3, 4}, {4, 4}, {6, 4}, {8, 4}, {1, 16}, {2, 16}, {4, 16}};
   const std::vector<double> ms = common::time_sweep(program, problem, variants);
 
-  common::Sweep sweep{
-      VectorAdd::name, "pieces", {"pieces", "bytes_each", "median_ms", "gbps"}, {}};
+  common::Sweep sweep{VectorAdd::name, "pieces", {"pieces", "bytes_each", "median_ms", "gbps"}, {}};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     sweep.points.push_back(
         {shapes[i].first, shapes[i].second, ms[i], problem.bytes() / (1e6 * ms[i])});

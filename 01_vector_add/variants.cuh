@@ -18,56 +18,46 @@
 #include "01_vector_add/problem.cuh"
 #include "common/variant.cuh"
 
+// Most rungs are functions of (x, y, n), or (x, y, n, stream): these hand them their arguments.
+template <class Add>
+auto with_host_arrays(Add add) {
+  return [add](VectorAdd& p) { return add(p.x.on_host(), p.y.on_host(), p.n); };
+}
+template <class Add>
+auto with_device_arrays(Add add) {
+  return [add](VectorAdd& p, cudaStream_t stream) {
+    add(p.x.on_device(), p.y.on_device(), p.n, stream);
+  };
+}
+
 inline std::vector<common::Variant<VectorAdd>> vector_add_variants() {
   using common::on_cpu, common::on_device, common::round_trip;
+  const auto born_on_device = [](VectorAdd& p) {
+    return vector_add_born_on_device(p.y.on_host(), p.n, p.x_seed, p.y_seed);
+  };
   return {
-      on_cpu<VectorAdd>("sequential", "the loop",
-                        [](VectorAdd& p) {
-                          vector_add_sequential(p.x.on_host(), p.y.on_host(), p.n);
-                        }),
+      on_cpu<VectorAdd>("sequential", "the loop", with_host_arrays(vector_add_sequential)),
       on_cpu<VectorAdd>("openmp", "the loop, shared out over all cores",
-                        [](VectorAdd& p) {
-                          vector_add_openmp(p.x.on_host(), p.y.on_host(), p.n);
-                        }),
+                        with_host_arrays(vector_add_openmp)),
       vector_add_cpu_stream(),
-      round_trip<VectorAdd>("cuda", "the whole life cycle: allocate, copy in, launch, copy out, free",
-                            [](VectorAdd& p) {
-                              return vector_add_cuda(p.x.on_host(), p.y.on_host(), p.n);
-                            }),
+      round_trip<VectorAdd>("cuda", "the whole life cycle: allocate, copy, launch, copy back, free",
+                            with_host_arrays(vector_add_cuda)),
       round_trip<VectorAdd>("born_on_device", "the input is made on the device: no copy in",
-                            [](VectorAdd& p) {
-                              return vector_add_born_on_device(p.y.on_host(), p.n, p.x_seed,
-                                                               p.y_seed);
-                            }),
+                            born_on_device),
       on_device<VectorAdd>("grid_stride", "any grid covers any n; blocks from the SM count",
-                           [](VectorAdd& p, cudaStream_t stream) {
-                             vector_add_grid_stride(p.x.on_device(), p.y.on_device(), p.n, stream);
-                           }),
+                           with_device_arrays(vector_add_grid_stride)),
       on_device<VectorAdd>("vectorized", "float4: 16 bytes per load and store",
-                           [](VectorAdd& p, cudaStream_t stream) {
-                             vector_add_vectorized(p.x.on_device(), p.y.on_device(), p.n, stream);
-                           }),
+                           with_device_arrays(vector_add_vectorized)),
       on_device<VectorAdd>("coarsened", "several independent loads in flight per thread",
-                           [](VectorAdd& p, cudaStream_t stream) {
-                             vector_add_coarsened(p.x.on_device(), p.y.on_device(), p.n, stream);
-                           }),
+                           with_device_arrays(vector_add_coarsened)),
       on_device<VectorAdd>("bulk_copy", "the copy engine fills shared memory (sm_90)",
-                           [](VectorAdd& p, cudaStream_t stream) {
-                             vector_add_bulk_copy(p.x.on_device(), p.y.on_device(), p.n, stream);
-                           },
-                           common::needs_sm(90)),
+                           with_device_arrays(vector_add_bulk_copy), common::needs_sm(90)),
       round_trip<VectorAdd>("pinned", "page-locked host memory: faster copies",
-                            [](VectorAdd& p) {
-                              return vector_add_pinned(p.x.on_host(), p.y.on_host(), p.n);
-                            }),
+                            with_host_arrays(vector_add_pinned)),
       round_trip<VectorAdd>("unified", "managed memory: pages move when touched",
-                            [](VectorAdd& p) {
-                              return vector_add_unified(p.x.on_host(), p.y.on_host(), p.n);
-                            }),
+                            with_host_arrays(vector_add_unified)),
       round_trip<VectorAdd>("unified_prefetch", "managed memory, moved in advance",
-                            [](VectorAdd& p) {
-                              return vector_add_unified_prefetch(p.x.on_host(), p.y.on_host(), p.n);
-                            }),
+                            with_host_arrays(vector_add_unified_prefetch)),
       vector_add_peer(),
       vector_add_device_copy(),
   };

@@ -15,7 +15,8 @@
 int main(int argc, char** argv) {
   std::int64_t n = 10'000'000;
   std::string sweep, demo;
-  common::Program program("01_vector_add", "y = x + y, from the plain loop to the limit of the chip");
+  common::Program program("01_vector_add",
+                          "y = x + y, from the plain loop to the limit of the chip");
   program.options().add_integer("n", "number of floats (default 10000000)", &n, 1, INT64_MAX);
   program.options().add_choice("sweep", {"block", "pieces"},
                                "time rung 3 by block size, rung 7 by elements a thread", &sweep);

@@ -13,7 +13,7 @@ namespace common {
 
 struct CpuFacts {
   std::string model = "unknown CPU";
-  int threads = 1;            // that an OpenMP parallel region gets
+  int threads = 1;             // that an OpenMP parallel region gets
   double available_bytes = 0;  // memory that can be had without swapping; 0 if unknown
 };
 

@@ -23,10 +23,10 @@ struct DeviceFacts {
   int shared_bytes_per_block_optin = 0;
   int l2_bytes = 0;
   double memory_bytes = 0;
-  double clock_ghz = 0;             // of the multiprocessors, boost; 0 if unknown
-  double peak_bandwidth_gbps = 0;   // device memory, 1e9 bytes a second; 0 if unknown
-  double peak_fp32_gflops = 0;      // multiply-add counts two; 0 if unknown
-  int runtime_version = 0;          // 13000 means 13.0
+  double clock_ghz = 0;            // of the multiprocessors, boost; 0 if unknown
+  double peak_bandwidth_gbps = 0;  // device memory, 1e9 bytes a second; 0 if unknown
+  double peak_fp32_gflops = 0;     // multiply-add counts two; 0 if unknown
+  int runtime_version = 0;         // 13000 means 13.0
   int driver_version = 0;
   bool concurrent_managed = false;  // CPU and GPU may touch managed memory at the same time
 
@@ -37,8 +37,18 @@ struct DeviceFacts {
 // native arithmetic instructions"). 0 for a chip newer than this table.
 inline int fp32_units(int compute_capability) {
   switch (compute_capability) {
-    case 70: case 72: case 75: case 80: return 64;
-    case 86: case 87: case 89: case 90: case 100: case 103: case 120: case 121: return 128;
+    case 70:
+    case 72:
+    case 75:
+    case 80: return 64;
+    case 86:
+    case 87:
+    case 89:
+    case 90:
+    case 100:
+    case 103:
+    case 120:
+    case 121: return 128;
     default: return 0;
   }
 }

@@ -3,7 +3,8 @@
 // The array exists up to three times: the pristine content every variant must find, a working copy
 // on the host and one on the device. Before a variant runs, its copy is reset: inputs get the
 // pristine content, outputs are filled with NaN. Guard words lie before and after each copy.
-// Afterwards fetch() brings the result to the host and damage() tells whether the variant wrote outside the array or changed an input.
+// Afterwards fetch() brings the result to the host and damage() tells whether the variant wrote
+// outside the array or changed an input.
 #pragma once
 
 #include <algorithm>

@@ -148,7 +148,8 @@ inline std::vector<PhaseRow> summarize_phases(const std::vector<Phases>& samples
     row.name = phase.name;
     row.median_ms = summarize(ms).median_ms;
     if (phase.bytes > 0) row.gbps = phase.bytes / (1e6 * row.median_ms);
-    if (phase.at_device_memory && device_gbps > 0) row.percent_of_roof = 100 * row.gbps / device_gbps;
+    if (phase.at_device_memory && device_gbps > 0)
+      row.percent_of_roof = 100 * row.gbps / device_gbps;
     rows.push_back(row);
   }
   return rows;

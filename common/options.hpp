@@ -28,8 +28,9 @@ inline std::int64_t parse_integer(const std::string& option, const std::string& 
   errno = 0;
   char* end = nullptr;
   const long long value = std::strtoll(text.c_str(), &end, 10);
-  const bool is_number = !text.empty() && text.find_first_not_of("0123456789", text[0] == '-') ==
-                                              std::string::npos && end != text.c_str();
+  const bool is_number =
+      !text.empty() && text.find_first_not_of("0123456789", text[0] == '-') == std::string::npos &&
+      end != text.c_str();
   if (!is_number) throw UsageError("--" + option + ": '" + text + "' is not a whole number");
   if (errno == ERANGE || value < min || value > max) {
     throw UsageError("--" + option + ": " + text + " is not between " + std::to_string(min) +
@@ -66,9 +67,8 @@ class OptionParser {
   // A whole number within [min, max].
   void add_integer(const std::string& name, const std::string& help, std::int64_t* target,
                    std::int64_t min, std::int64_t max) {
-    add_value(name, "N", help, [=](const std::string& text) {
-      *target = parse_integer(name, text, min, max);
-    });
+    add_value(name, "N", help,
+              [=](const std::string& text) { *target = parse_integer(name, text, min, max); });
   }
 
   // One word out of `choices`.

@@ -14,7 +14,8 @@
 
 namespace common {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // "-" in tables, null in JSON
+constexpr double kUnknown =
+    std::numeric_limits<double>::quiet_NaN();  // "-" in tables, null in JSON
 
 enum class Status { right, wrong, skipped };
 
@@ -46,7 +47,7 @@ struct PhaseRow {
 struct Row {
   std::string name;
   Verdict verdict;
-  Timing timing;  // samples == 0: not timed
+  Timing timing;                      // samples == 0: not timed
   double gbps = kUnknown;             // bytes the problem must move / median, 1e9 bytes a second
   double gflops = kUnknown;           // operations of the problem / median
   double percent_of_roof = kUnknown;  // least time this machine could need / median

@@ -29,9 +29,9 @@ enum class Kind {
 
 // What a device must have for a variant to run.
 struct Needs {
-  int compute_capability = 0;           // at least, e.g. 80
+  int compute_capability = 0;            // at least, e.g. 80
   bool exactly_this_capability = false;  // sm_90a code runs on 9.0 and nowhere else
-  std::string missing;                  // set at build time if, say, a library was not there
+  std::string missing;                   // set at build time if, say, a library was not there
 };
 
 inline Needs needs_sm(int compute_capability) { return {compute_capability, false, ""}; }
@@ -88,12 +88,15 @@ Variant<Problem> round_trip(const std::string& name, const std::string& idea, Ru
 template <class Problem, class Run>
 Variant<Problem> on_device(const std::string& name, const std::string& idea, Run run,
                            Needs needs = {}) {
-  return {name, idea, Place::device,
+  return {name,
+          idea,
+          Place::device,
           [run](Problem& problem, cudaStream_t stream) -> Phases {
             run(problem, stream);
             return {};
           },
-          Kind::rung, needs};
+          Kind::rung,
+          needs};
 }
 
 }  // namespace common

@@ -16,9 +16,9 @@ const std::string kProgram = TEST_BUILD "/01_vector_add/vector_add";
 
 // Sizes around a warp, a float4, a block, a block of float4, a tile of the coarsened rung, primes,
 // and one that needs many blocks.
-const std::vector<std::int64_t> kSizes = {1,    2,    3,    4,    5,    31,   32,   33,   255,
-                                          256,  257,  1021, 1023, 1024, 1025, 4095, 4096, 4097,
-                                          8191, 100'003, 1'000'000};
+const std::vector<std::int64_t> kSizes = {1,    2,    3,    4,    5,    31,      32,
+                                          33,   255,  256,  257,  1021, 1023,    1024,
+                                          1025, 4095, 4096, 4097, 8191, 100'003, 1'000'000};
 
 }  // namespace
 
@@ -154,10 +154,12 @@ TEST_CASE("--json writes valid JSON with the facts of the run and a row per vari
       "keys = \"name median_ms min_ms max_ms gbps percent_of_roof max_error status reason\"\n"
       "for row in r[\"rows\"]:\n"
       "  for key in keys.split(): row[key]\n"
-      "  assert row[\"status\"] == \"right\" or (row[\"status\"] == \"skipped\" and row[\"reason\"])\n"
+      "  assert row[\"status\"] == \"right\" or (row[\"status\"] == \"skipped\" and "
+      "row[\"reason\"])\n"
       "  if row[\"status\"] == \"right\":\n"
       "    assert row[\"min_ms\"] <= row[\"median_ms\"] <= row[\"max_ms\"]\n"
-      "print(len(r[\"rows\"]))' " + file + " 2>&1");
+      "print(len(r[\"rows\"]))' " +
+      file + " 2>&1");
   INFO(check.output);
   CHECK(check.status == 0);
   CHECK(check.output == std::to_string(vector_add_variants().size()) + "\n");

@@ -112,8 +112,8 @@ TEST_CASE("the harness catches each fault, on the CPU and on the device") {
       DYNAMIC_SECTION((place == common::Place::cpu ? "cpu: " : "device: ") << expected.name) {
         if (place == common::Place::device && !device.available) SKIP_TEST("needs a GPU");
         Doubling problem(1000);
-        const auto verdict = common::verify(problem, variant_with(expected.fault, place), device,
-                                            stream.get());
+        const auto verdict =
+            common::verify(problem, variant_with(expected.fault, place), device, stream.get());
         INFO(verdict.reason);
         CHECK(verdict.status == expected.status);
         CHECK(verdict.reason.find(expected.reason) != std::string::npos);
@@ -174,8 +174,8 @@ TEST_CASE("a variant may skip itself; a device may lack what a kernel is made of
   CHECK(verdict.status == common::Status::skipped);
   CHECK(verdict.reason == "too large for this lesson");
 
-  const auto unsupported = common::on_cpu<Doubling>(
-      "b", "", [](Doubling&) { CUDA_CHECK(cudaErrorNotSupported); });
+  const auto unsupported =
+      common::on_cpu<Doubling>("b", "", [](Doubling&) { CUDA_CHECK(cudaErrorNotSupported); });
   verdict = common::verify(problem, unsupported, no_device, nullptr);
   CHECK(verdict.status == common::Status::skipped);
   CHECK(verdict.reason.find("cudaErrorNotSupported") != std::string::npos);
@@ -183,8 +183,8 @@ TEST_CASE("a variant may skip itself; a device may lack what a kernel is made of
 
 TEST_CASE("any other CUDA error ends the run") {
   Doubling problem(10);
-  const auto failing = common::on_cpu<Doubling>(
-      "a", "", [](Doubling&) { CUDA_CHECK(cudaErrorInvalidValue); });
+  const auto failing =
+      common::on_cpu<Doubling>("a", "", [](Doubling&) { CUDA_CHECK(cudaErrorInvalidValue); });
   CHECK_THROWS_AS(common::verify(problem, failing, common::DeviceFacts{}, nullptr),
                   common::CudaError);
 }

@@ -70,10 +70,15 @@ TEST_CASE("candidates take turns, and one unsteady candidate keeps all of them g
   plan.min_samples = 2;
   plan.max_samples = 4;
   int calls = 0;
-  const auto timings = measure_interleaved(
-      {[&] { order += 'a'; return 1.0; },
-       [&] { order += 'b'; return ++calls % 2 == 0 ? 1.0 : 9.0; }},
-      plan);
+  const auto steady = [&order] {
+    order += 'a';
+    return 1.0;
+  };
+  const auto unsteady = [&order, &calls] {
+    order += 'b';
+    return ++calls % 2 == 0 ? 1.0 : 9.0;
+  };
+  const auto timings = measure_interleaved({steady, unsteady}, plan);
   CHECK(order == "abababab");
   CHECK(timings[0].samples == 4);
 }
