@@ -132,10 +132,4 @@ bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
   return own != found->second.own.end() && clock <= own->second;
 }
 
-bool BlockOrder::ordered_in_warp(unsigned thread, unsigned other, uint32_t clock) const {
-  if (thread / 32 != other / 32) return false;
-  if (clock < warp_base_[thread / 32]) return true;
-  return partial_[thread / 32] && clock < seen_[thread][other % 32];
-}
-
 }  // namespace simt

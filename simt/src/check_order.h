@@ -69,16 +69,19 @@ class BlockOrder {
   void publish(unsigned thread, uint64_t address, ReleaseBoard& board);
 
   // Is an access of this block, by `other` at `clock`, ordered before `thread`'s present one?
-  // The quick test is inline; most accesses end there.
   bool ordered(unsigned thread, unsigned other, uint32_t clock) {
-    return clock < base_ || other == thread || ordered_in_warp(thread, other, clock) ||
-           received(block_, other, clock);
+    if (clock < base_ || other == thread) return true;
+    if (thread / 32 == other / 32 &&
+        (clock < warp_base_[thread / 32] ||
+         (partial_[thread / 32] && clock < seen_[thread][other % 32]))) {
+      return true;
+    }
+    return !received_.empty() && received(block_, other, clock);
   }
   // Has this block received the access that `thread` of `block` made at `clock`?
   bool received(uint64_t block, unsigned thread, uint32_t clock);
 
  private:
-  bool ordered_in_warp(unsigned thread, unsigned other, uint32_t clock) const;
   uint32_t advance(unsigned thread, uint32_t clock) {
     newest_ = clock > newest_ ? clock : newest_;
     return clock_[thread] = clock;

@@ -13,59 +13,28 @@ unsigned bytes_in_granule(uint64_t offset, unsigned size, uint64_t granule) {
   return ((1u << (end - begin)) - 1) << (begin - granule * 4);
 }
 
-template <class Cell>
-Rival rival(const Cell& cell, bool wrote, uint32_t pc, uint64_t block) {
-  Rival result;
-  result.found = true;
-  result.wrote = wrote;
-  result.atomic = cell.atomic;
-  result.pc = pc;
-  result.block = block;
-  result.thread = cell.thread;
-  return result;
-}
-
 }  // namespace
 
 void SharedRaces::begin_block(uint32_t newest_clock) {
   clock_offset_ += newest_clock;
+  // The block that starts may use as many clocks again as there are left.
   if (clock_offset_ > kClockLimit / 2) {
     granules_.clear();
     clock_offset_ = 0;
   }
 }
 
-Rival SharedRaces::access(uint64_t offset, unsigned size, const Accessor& now) {
-  BlockOrder& order = *now.order;
-  const uint32_t base = order.base() + clock_offset_;
-  Rival result;
-  Cell self;
-  self.clock = std::min(order.clock(now.thread) + clock_offset_, kClockLimit);
-  self.pc = now.pc;
-  self.thread = now.thread;
-  self.atomic = now.atomic;
-  // The first test throws out nearly everything: older than the last barrier.
-  const auto unordered = [&](const Cell& cell) {
-    return cell.clock >= base && cell.thread != now.thread && !(cell.atomic && now.atomic) &&
-           !order.ordered(now.thread, cell.thread, cell.clock - clock_offset_);
-  };
+void SharedRaces::describe(const Cell& cell, bool wrote, const Accessor& now, Rival* rival) {
+  *rival = {wrote, cell.atomic != 0, static_cast<uint32_t>(cell.pc), now.order->block(),
+            static_cast<uint32_t>(cell.thread)};
+}
+
+bool SharedRaces::access_words(uint64_t offset, unsigned size, const Accessor& now, Rival* rival) {
+  bool found = false;
   for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
-    Granule& memory = granules_[granule];
-    self.bytes = bytes_in_granule(offset, size, granule);
-    const auto clashes = [&](const Cell& cell) {
-      return (cell.bytes & self.bytes) != 0 && unordered(cell);
-    };
-    if (clashes(memory.write)) result = rival(memory.write, true, memory.write.pc, order.block());
-    if (!now.writes) {
-      (unordered(memory.read) ? memory.other_read : memory.read) = self;
-      continue;
-    }
-    for (const Cell& read : {memory.read, memory.other_read}) {
-      if (!result.found && clashes(read)) result = rival(read, false, read.pc, order.block());
-    }
-    memory.write = self;
+    found |= access_word(granules_[granule], bytes_in_granule(offset, size, granule), now, rival);
   }
-  return result;
+  return found;
 }
 
 bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now) {
@@ -79,9 +48,10 @@ bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, co
   return !order.ordered(now.thread, cell.thread, cell.clock);
 }
 
-Rival GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now) {
+bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now,
+                         Rival* rival) {
   BlockOrder& order = *now.order;
-  Rival result;
+  bool found = false;
   Cell self;
   self.stamp = stamp;
   self.block = order.block();
@@ -101,7 +71,9 @@ Rival GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const 
     __atomic_store_n(&pc, now.pc, __ATOMIC_RELAXED);
   };
   const auto note = [&](const Cell& cell, bool wrote, const uint32_t& pc) {
-    result = rival(cell, wrote, __atomic_load_n(&pc, __ATOMIC_RELAXED), cell.block);
+    *rival = {wrote, cell.atomic != 0, __atomic_load_n(&pc, __ATOMIC_RELAXED), cell.block,
+              static_cast<uint32_t>(cell.thread)};
+    found = true;
   };
   for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
     Granule& memory = granules_[granule];
@@ -117,14 +89,14 @@ Rival GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const 
       }
       continue;
     }
-    if (!result.found && unordered(read, bytes, stamp, now)) note(read, false, memory.read_pc);
+    if (!found && unordered(read, bytes, stamp, now)) note(read, false, memory.read_pc);
     const Cell other = load(memory.other_read);
-    if (!result.found && unordered(other, bytes, stamp, now)) {
+    if (!found && unordered(other, bytes, stamp, now)) {
       note(other, false, memory.other_read_pc);
     }
     store(memory.write, memory.write_pc);
   }
-  return result;
+  return found;
 }
 
 }  // namespace simt

@@ -23,7 +23,6 @@ struct Accessor {
 
 // An access that the present one was found to race with.
 struct Rival {
-  bool found = false;
   bool wrote = false;
   bool atomic = false;
   uint32_t pc = 0;
@@ -40,7 +39,14 @@ class SharedRaces {
   // here on because the clocks in the cells go on growing; only when they run out, all is cleared.
   void begin_block(uint32_t newest_clock);
 
-  Rival access(uint64_t offset, unsigned size, const Accessor& now);
+  // Enters the access. True: it races with an earlier one, described in `rival`.
+  bool access(uint64_t offset, unsigned size, const Accessor& now, Rival* rival) {
+    // Nearly all accesses stay within one word.
+    if (offset % 4 + size <= 4) {
+      return access_word(granules_[offset / 4], ((1u << size) - 1) << offset % 4, now, rival);
+    }
+    return access_words(offset, size, now, rival);
+  }
 
  private:
   struct Cell {
@@ -51,10 +57,43 @@ class SharedRaces {
     uint64_t atomic : 1;
   };
   static_assert(sizeof(Cell) == 8, "a cell is one word");
-  static constexpr uint32_t kClockLimit = (1u << 23) - 1;
+  static constexpr uint32_t kClockLimit = 1u << 23;
   struct Granule {
     Cell write, read, other_read;
   };
+  bool unordered(const Cell& cell, const Accessor& now) const {
+    // The first test throws out nearly everything: older than the last barrier.
+    return cell.clock >= now.order->base() + clock_offset_ && cell.thread != now.thread &&
+           !(cell.atomic && now.atomic) &&
+           !now.order->ordered(now.thread, cell.thread, cell.clock - clock_offset_);
+  }
+  static void describe(const Cell& cell, bool wrote, const Accessor& now, Rival* rival);
+  bool access_words(uint64_t offset, unsigned size, const Accessor& now, Rival* rival);
+  bool access_word(Granule& memory, unsigned bytes, const Accessor& now, Rival* rival) {
+    Cell self;
+    self.clock = now.order->clock(now.thread) + clock_offset_;
+    self.pc = now.pc;
+    self.thread = now.thread;
+    self.bytes = bytes;
+    self.atomic = now.atomic;
+    bool found = false;
+    if ((memory.write.bytes & bytes) != 0 && unordered(memory.write, now)) {
+      describe(memory.write, true, now, rival);
+      found = true;
+    }
+    if (!now.writes) {
+      (unordered(memory.read, now) ? memory.other_read : memory.read) = self;
+      return found;
+    }
+    for (const Cell& read : {memory.read, memory.other_read}) {
+      if (found || (read.bytes & bytes) == 0 || !unordered(read, now)) continue;
+      describe(read, false, now, rival);
+      found = true;
+    }
+    memory.write = self;
+    return found;
+  }
+
   ShadowArray<Granule> granules_;
   uint32_t clock_offset_ = 0;  // added to the clocks of the running block
 };
@@ -71,7 +110,8 @@ class GlobalRaces {
   explicit GlobalRaces(uint64_t bytes) : granules_(bytes / 4 + 1) {}
   void clear() { granules_.clear(); }
 
-  Rival access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now);
+  // As above.
+  bool access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now, Rival* rival);
 
  private:
   struct Cell {

@@ -73,7 +73,9 @@ std::unique_ptr<Observer> make_observer() {
 }
 
 Watcher::Watcher()
-    : checking(environment_says("SIMT_CHECK", true)), program_base(simt::program_base()) {}
+    : checking(environment_says("SIMT_CHECK", true)),
+      program_base(simt::program_base()),
+      thread_data_bytes(program_image().thread_bytes) {}
 
 // ---- launches
 // -------------------------------------------------------------------------------------
@@ -152,33 +154,19 @@ void Watcher::block_end(Block& block) {
 // ---- passed on to the block
 // -------------------------------------------------------------------------
 
-void Watcher::barrier(Block& block) {
-  watch_of(&block)->barrier();
-}
-void Watcher::grid_barrier(Block& block) {
-  watch_of(&block)->grid_barrier();
-}
+void Watcher::barrier(Block& block) { watch_of(&block)->barrier(); }
+void Watcher::grid_barrier(Block& block) { watch_of(&block)->grid_barrier(); }
 void Watcher::warp_operation(Block& block, unsigned warp, uint32_t lanes, uint32_t) {
   watch_of(&block)->warp_operation(warp, lanes);
 }
-void Watcher::warp_idle(Block& block, unsigned warp) {
-  watch_of(&block)->warp_idle(warp);
-}
-void Watcher::barrier_wait(Barrier, Location at) {
-  watch_of(state.block)->barrier_wait(at);
-}
-void Watcher::grid_wait(Location) {
-  watch_of(state.block)->grid_wait();
-}
+void Watcher::warp_idle(Block& block, unsigned warp) { watch_of(&block)->warp_idle(warp); }
+void Watcher::barrier_wait(Barrier, Location at) { watch_of(state.block)->barrier_wait(at); }
+void Watcher::grid_wait(Location) { watch_of(state.block)->grid_wait(); }
 void Watcher::warp_wait(uint32_t named, const WarpOperation&, Location) {
   watch_of(state.block)->warp_wait(named);
 }
-void Watcher::thread_exit() {
-  watch_of(state.block)->thread_exit();
-}
-void Watcher::fence(Scope) {
-  watch_of(state.block)->fence();
-}
+void Watcher::thread_exit() { watch_of(state.block)->thread_exit(); }
+void Watcher::fence(Scope) { watch_of(state.block)->fence(); }
 
 namespace {
 
@@ -209,25 +197,16 @@ void Watcher::atomic(const void* address, unsigned bytes, const void* pc) {
 // ---- memory
 // -------------------------------------------------------------------------------------------
 
-void Watcher::allocated(const Allocation& allocation) {
-  memory.allocated(allocation);
-}
-void Watcher::freed(const Allocation& allocation) {
-  memory.freed(allocation);
-}
+void Watcher::allocated(const Allocation& allocation) { memory.allocated(allocation); }
+void Watcher::freed(const Allocation& allocation) { memory.freed(allocation); }
 void Watcher::copied(void* to, const void* from, size_t bytes, Location) {
   memory.copied(to, from, bytes);
 }
-void Watcher::filled(void* to, size_t bytes, Location) {
-  memory.filled(to, bytes);
-}
+void Watcher::filled(void* to, size_t bytes, Location) { memory.filled(to, bytes); }
 
 bool Watcher::is_program_data(uint64_t address) const {
   const ProgramImage& image = program_image();
-  if (address - image.begin < image.end - image.begin) return true;
-  // Built-in variables such as threadIdx: thread-local, and near `state`, which is one of them.
-  const auto near = reinterpret_cast<uint64_t>(&state);
-  return address - (near - image.thread_bytes) < 2 * image.thread_bytes;
+  return address - image.begin < image.end - image.begin;
 }
 
 // ---- reports
@@ -315,9 +294,7 @@ void profile_reset() {
   counting = true;
   if (watcher != nullptr) watcher->book.clear();
 }
-void profile_stop() {
-  counting = false;
-}
+void profile_stop() { counting = false; }
 KernelProfile profile(const std::string& name) {
   return watcher == nullptr ? KernelProfile() : watcher->book.profile(name);
 }

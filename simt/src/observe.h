@@ -98,6 +98,7 @@ class BlockWatch {
   void take_turns(uint32_t pc);
 
   void access_shared(const Access& access, uint64_t offset);
+  void read_of_unwritten_shared(const Access& access, uint64_t offset);
   void access_global(const Access& access, WatchedMemory& memory);
   WatchedMemory* find_memory(const Access& access);
   WatchedMemory* look_up(const Access& access);
@@ -112,6 +113,8 @@ class BlockWatch {
   LaunchWatch* launch_ = nullptr;
   bool counting_ = false;
   uint64_t shared_base_ = 0;
+  // The worker's thread-local data, with threadIdx and the like in it.
+  uint64_t thread_data_ = 0, thread_data_bytes_ = 0;
 
   // ---- checks
   BlockOrder order_;
@@ -119,6 +122,7 @@ class BlockWatch {
   // Per byte of shared memory the number of the block that wrote it last, modulo 255.
   ShadowArray<uint8_t> shared_written_;
   uint8_t run_ = 0;
+  uint8_t run_bytes_[16];
   uint32_t stamp_ = 0;
   unsigned grid_phase_ = 0;
 
@@ -191,7 +195,7 @@ class Watcher final : public Observer {
   // A report about the running thread at the code address.
   void report(const char* check, const std::string& what, uint32_t pc, const std::string& more);
   uint32_t new_stamp();
-  // In the program's own image or in the thread's built-in variables?
+  // In the program's own image?
   bool is_program_data(uint64_t address) const;
 
   const bool checking;
@@ -199,6 +203,7 @@ class Watcher final : public Observer {
   CheckReports reports;
   ProfileBook book;
   const uint64_t program_base;
+  const uint64_t thread_data_bytes;  // of the program's thread-local variables, in each OS thread
 
  private:
   std::mutex mutex_;

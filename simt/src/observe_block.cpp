@@ -15,13 +15,10 @@ constexpr uint64_t kSharedBytes = kStaticSharedBytes + kDynamicSharedBytes;
 
 const char* verb(Use use) {
   switch (use) {
-    case Use::kAtomic:
-      return "atomic operation";
+    case Use::kAtomic: return "atomic operation";
     case Use::kWrite:
-    case Use::kVolatileWrite:
-      return "write";
-    default:
-      return "read";
+    case Use::kVolatileWrite: return "write";
+    default: return "read";
   }
 }
 
@@ -30,12 +27,24 @@ std::string bytes_text(const Access& access) {
          (access.size == 1 ? " byte" : " bytes");
 }
 
-const void* pointer(uint64_t address) {
-  return reinterpret_cast<const void*>(address);
-}
+const void* pointer(uint64_t address) { return reinterpret_cast<const void*>(address); }
+
+constexpr uint8_t kAllWritten[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 bool all_zero(const uint8_t* bytes, unsigned count) {
   return std::all_of(bytes, bytes + count, [](uint8_t byte) { return byte == 0; });
+}
+
+// memcmp() == 0 and memcpy() for the few bytes of one access, mostly 4.
+bool equal(const uint8_t* a, const uint8_t* b, unsigned size) {
+  return size == 4 ? std::memcmp(a, b, 4) == 0 : std::memcmp(a, b, size) == 0;
+}
+void assign(uint8_t* to, const uint8_t* from, unsigned size) {
+  if (size == 4) {
+    std::memcpy(to, from, 4);
+  } else {
+    std::memcpy(to, from, size);
+  }
 }
 
 TraceKind trace_kind(Use use, bool shared) {
@@ -45,9 +54,7 @@ TraceKind trace_kind(Use use, bool shared) {
 }
 
 // Publications at an address of shared memory belong to one block.
-uint64_t board_key(uint64_t block, uint64_t offset) {
-  return ~(block << 20 | offset);
-}
+uint64_t board_key(uint64_t block, uint64_t offset) { return ~(block << 20 | offset); }
 
 }  // namespace
 
@@ -59,12 +66,16 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   launch_ = &launch;
   counting_ = launch.counting;
   shared_base_ = reinterpret_cast<uint64_t>(shared_base());
+  // Of the worker that runs the block: `state` is one of these variables, the others are near it.
+  thread_data_bytes_ = 2 * watcher->thread_data_bytes;
+  thread_data_ = reinterpret_cast<uint64_t>(&state) - watcher->thread_data_bytes;
   shared_races_.begin_block(order_.newest_clock());
   order_.begin(block.number, block.thread_count);
   if (++run_ == 0) {
     shared_written_.clear();
     run_ = 1;
   }
+  std::memset(run_bytes_, run_, sizeof run_bytes_);
   grid_phase_ = 0;
   stamp_ = launch.stamp(0);
   if (generation_ != watcher->memory.generation()) {
@@ -103,6 +114,7 @@ void BlockWatch::access(const Access& access) {
     if (watcher->checking) access_shared(access, offset);
     return;
   }
+  if (access.address - thread_data_ < thread_data_bytes_) return;
   WatchedMemory* memory = find_memory(access);
   if (memory == nullptr) return;
   if (counting_) {
@@ -181,28 +193,31 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   }
   uint8_t* written = shared_written_.data() + offset;
   if (!writes(access.use) || access.use == Use::kAtomic) {
-    unsigned known = 0;
-    for (unsigned i = 0; i < access.size; ++i) known += written[i] == run_;
-    if (known == 0 || (known < access.size && access.size <= 4)) {
-      const SharedName name = shared_variable_at(offset);
-      watcher->report(
-          "uninitialized", bytes_text(access) + " of shared memory that was not written", access.pc,
-          name.name.empty() ? "offset " + std::to_string(offset)
-                            : "byte " + std::to_string(offset - name.offset) + " of " + name.name);
-    }
+    if (!equal(written, run_bytes_, access.size)) read_of_unwritten_shared(access, offset);
   }
-  if (writes(access.use)) std::memset(written, run_, access.size);
+  if (writes(access.use)) assign(written, run_bytes_, access.size);
 
   // `volatile` is no excuse here: it does not order the lanes of a warp.
   const unsigned thread = state.thread;
   const bool atomic = access.use == Use::kAtomic;
-  const Rival rival = shared_races_.access(
-      offset, access.size, {&order_, thread, access.pc, writes(access.use), atomic});
-  if (rival.found) found_race(access, rival, true);
+  const Accessor now{&order_, thread, access.pc, writes(access.use), atomic};
+  Rival rival;
+  if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
   if (access.use == Use::kRead || access.use == Use::kWrite) return;
   const uint64_t key = board_key(order_.block(), offset);
   order_.receive(key, launch_->board);
   if (writes(access.use)) order_.publish(thread, key, launch_->board);
+}
+
+void BlockWatch::read_of_unwritten_shared(const Access& access, uint64_t offset) {
+  const uint8_t* written = shared_written_.data() + offset;
+  // Structures have gaps that nobody writes: a wide read is wrong only if none of it was written.
+  if (access.size > 4 && std::count(written, written + access.size, run_) > 0) return;
+  const SharedName name = shared_variable_at(offset);
+  watcher->report(
+      "uninitialized", bytes_text(access) + " of shared memory that was not written", access.pc,
+      name.name.empty() ? "offset " + std::to_string(offset)
+                        : "byte " + std::to_string(offset - name.offset) + " of " + name.name);
 }
 
 void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
@@ -216,25 +231,27 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
   const uint64_t offset = access.address - memory.base;
   if (memory.written) {
     uint8_t* written = memory.written->data() + offset;
-    if (!writes(access.use) || access.use == Use::kAtomic) {
+    if ((!writes(access.use) || access.use == Use::kAtomic) &&
+        !equal(written, kAllWritten, access.size)) {
       // Structures have gaps that nobody writes: a wide read is wrong only if none of it was
       // written.
-      const bool any_missing = std::memchr(written, 0, access.size) != nullptr;
-      if (any_missing && (access.size <= 4 || all_zero(written, access.size))) {
+      if (access.size <= 4 || all_zero(written, access.size)) {
         watcher->report("uninitialized", bytes_text(access) + " of memory that was not written",
                         access.pc, describe_address(pointer(access.address)));
       }
     }
-    if (writes(access.use)) std::memset(written, 1, access.size);
+    if (writes(access.use)) assign(written, kAllWritten, access.size);
   }
   const unsigned thread = state.thread;
   const bool strong = access.use != Use::kRead && access.use != Use::kWrite;
   if (memory.races) {
     // What an atomic finds published at its address is received before the access is judged.
     if (strong) order_.receive(access.address, launch_->board);
-    const Rival rival = memory.races->access(
-        offset, access.size, stamp_, {&order_, thread, access.pc, writes(access.use), strong});
-    if (rival.found) found_race(access, rival, false);
+    const Accessor now{&order_, thread, access.pc, writes(access.use), strong};
+    Rival rival;
+    if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
+      found_race(access, rival, false);
+    }
     if (strong && writes(access.use)) order_.publish(thread, access.address, launch_->board);
   }
 }

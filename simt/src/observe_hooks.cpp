@@ -64,31 +64,27 @@ using simt::Use;
 
 extern "C" {
 
-#define ACCESS_HOOKS(size)                                        \
-  void __tsan_read##size(void* p) {                               \
-    simt::on_access(p, size, Use::kRead, true, CALLER);           \
-  }                                                               \
-  void __tsan_write##size(void* p) {                              \
-    simt::on_access(p, size, Use::kWrite, true, CALLER);          \
-  }                                                               \
-  void __tsan_unaligned_read##size(void* p) {                     \
-    simt::on_access(p, size, Use::kRead, false, CALLER);          \
-  }                                                               \
-  void __tsan_unaligned_write##size(void* p) {                    \
-    simt::on_access(p, size, Use::kWrite, false, CALLER);         \
-  }                                                               \
-  void __tsan_volatile_read##size(void* p) {                      \
-    simt::poll();                                                 \
-    simt::on_access(p, size, Use::kVolatileRead, true, CALLER);   \
-  }                                                               \
-  void __tsan_volatile_write##size(void* p) {                     \
-    simt::on_access(p, size, Use::kVolatileWrite, true, CALLER);  \
-  }                                                               \
-  void __tsan_unaligned_volatile_read##size(void* p) {            \
-    simt::on_access(p, size, Use::kVolatileRead, false, CALLER);  \
-  }                                                               \
-  void __tsan_unaligned_volatile_write##size(void* p) {           \
-    simt::on_access(p, size, Use::kVolatileWrite, false, CALLER); \
+#define ACCESS_HOOKS(size)                                                                  \
+  void __tsan_read##size(void* p) { simt::on_access(p, size, Use::kRead, true, CALLER); }   \
+  void __tsan_write##size(void* p) { simt::on_access(p, size, Use::kWrite, true, CALLER); } \
+  void __tsan_unaligned_read##size(void* p) {                                               \
+    simt::on_access(p, size, Use::kRead, false, CALLER);                                    \
+  }                                                                                         \
+  void __tsan_unaligned_write##size(void* p) {                                              \
+    simt::on_access(p, size, Use::kWrite, false, CALLER);                                   \
+  }                                                                                         \
+  void __tsan_volatile_read##size(void* p) {                                                \
+    simt::poll();                                                                           \
+    simt::on_access(p, size, Use::kVolatileRead, true, CALLER);                             \
+  }                                                                                         \
+  void __tsan_volatile_write##size(void* p) {                                               \
+    simt::on_access(p, size, Use::kVolatileWrite, true, CALLER);                            \
+  }                                                                                         \
+  void __tsan_unaligned_volatile_read##size(void* p) {                                      \
+    simt::on_access(p, size, Use::kVolatileRead, false, CALLER);                            \
+  }                                                                                         \
+  void __tsan_unaligned_volatile_write##size(void* p) {                                     \
+    simt::on_access(p, size, Use::kVolatileWrite, false, CALLER);                           \
   }
 ACCESS_HOOKS(1)
 ACCESS_HOOKS(2)
@@ -96,12 +92,8 @@ ACCESS_HOOKS(4)
 ACCESS_HOOKS(8)
 ACCESS_HOOKS(16)
 
-void __tsan_read_range(void* p, size_t size) {
-  simt::on_range(p, size, Use::kRead, CALLER);
-}
-void __tsan_write_range(void* p, size_t size) {
-  simt::on_range(p, size, Use::kWrite, CALLER);
-}
+void __tsan_read_range(void* p, size_t size) { simt::on_range(p, size, Use::kRead, CALLER); }
+void __tsan_write_range(void* p, size_t size) { simt::on_range(p, size, Use::kWrite, CALLER); }
 
 // The C++ atomics (std::atomic, __atomic_*). Orders are ignored: all are carried out as the
 // strictest.

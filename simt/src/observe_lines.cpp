@@ -166,47 +166,20 @@ class LineTable {
         std::string text;
         uint64_t number = 0;
         switch (field.form) {
-          case kFormString:
-            text = reader.string();
-            break;
-          case kFormLineStrp:
-            text = string_at(line_strings_, reader.fixed(offset_size));
-            break;
-          case kFormStrp:
-            text = string_at(strings_, reader.fixed(offset_size));
-            break;
-          case kFormData1:
-            number = reader.fixed(1);
-            break;
-          case kFormData2:
-            number = reader.fixed(2);
-            break;
-          case kFormData4:
-            number = reader.fixed(4);
-            break;
-          case kFormData8:
-            number = reader.fixed(8);
-            break;
-          case kFormData16:
-            reader.skip(16);
-            break;
-          case kFormUdata:
-            number = reader.uleb();
-            break;
-          case kFormBlock:
-            reader.skip(reader.uleb());
-            break;
-          case kFormBlock1:
-            reader.skip(reader.fixed(1));
-            break;
-          case kFormBlock2:
-            reader.skip(reader.fixed(2));
-            break;
-          case kFormBlock4:
-            reader.skip(reader.fixed(4));
-            break;
-          default:
-            return entries;
+          case kFormString: text = reader.string(); break;
+          case kFormLineStrp: text = string_at(line_strings_, reader.fixed(offset_size)); break;
+          case kFormStrp: text = string_at(strings_, reader.fixed(offset_size)); break;
+          case kFormData1: number = reader.fixed(1); break;
+          case kFormData2: number = reader.fixed(2); break;
+          case kFormData4: number = reader.fixed(4); break;
+          case kFormData8: number = reader.fixed(8); break;
+          case kFormData16: reader.skip(16); break;
+          case kFormUdata: number = reader.uleb(); break;
+          case kFormBlock: reader.skip(reader.uleb()); break;
+          case kFormBlock1: reader.skip(reader.fixed(1)); break;
+          case kFormBlock2: reader.skip(reader.fixed(2)); break;
+          case kFormBlock4: reader.skip(reader.fixed(4)); break;
+          default: return entries;
         }
         if (field.content == kContentPath) entry.path = text;
         if (field.content == kContentDirectory) entry.directory = number;
@@ -279,27 +252,13 @@ class LineTable {
           if (next > code.at()) code.skip(static_cast<uint64_t>(next - code.at()));
           break;
         }
-        case 1:
-          append(false);
-          break;  // copy
-        case 2:
-          row.address += code.uleb() * min_instruction;
-          break;  // advance pc
-        case 3:
-          row.line += static_cast<uint32_t>(code.sleb());
-          break;  // advance line
-        case 4:
-          file = code.uleb();
-          break;  // set file
-        case 5:
-          row.column = static_cast<uint32_t>(code.uleb());
-          break;  // set column
-        case 8:
-          row.address += (255 - opcode_base) / line_range * min_instruction;
-          break;
-        case 9:
-          row.address += code.fixed(2);
-          break;  // fixed advance pc
+        case 1: append(false); break;                                    // copy
+        case 2: row.address += code.uleb() * min_instruction; break;     // advance pc
+        case 3: row.line += static_cast<uint32_t>(code.sleb()); break;   // advance line
+        case 4: file = code.uleb(); break;                               // set file
+        case 5: row.column = static_cast<uint32_t>(code.uleb()); break;  // set column
+        case 8: row.address += (255 - opcode_base) / line_range * min_instruction; break;
+        case 9: row.address += code.fixed(2); break;  // fixed advance pc
         default:
           for (uint64_t i = 0; i < operands[opcode]; ++i) code.uleb();
       }
@@ -365,12 +324,8 @@ uint64_t program_base() {
   return base;
 }
 
-SourceLine line_of_return_address(uint32_t pc) {
-  return line_table().find(uint64_t{pc} - 1);
-}
-SourceLine line_of_instruction(uint32_t pc) {
-  return line_table().find(pc);
-}
+SourceLine line_of_return_address(uint32_t pc) { return line_table().find(uint64_t{pc} - 1); }
+SourceLine line_of_instruction(uint32_t pc) { return line_table().find(pc); }
 
 std::string to_string(const SourceLine& line) {
   return line.file.empty() ? "unknown line" : line.file + ":" + std::to_string(line.line);

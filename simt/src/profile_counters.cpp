@@ -12,20 +12,13 @@ namespace {
 
 const char* name_of(TraceKind kind) {
   switch (kind) {
-    case TraceKind::kGlobalLoad:
-      return "global load";
-    case TraceKind::kGlobalStore:
-      return "global store";
-    case TraceKind::kGlobalAtomic:
-      return "global atomic";
-    case TraceKind::kSharedLoad:
-      return "shared load";
-    case TraceKind::kSharedStore:
-      return "shared store";
-    case TraceKind::kSharedAtomic:
-      return "shared atomic";
-    default:
-      return "";
+    case TraceKind::kGlobalLoad: return "global load";
+    case TraceKind::kGlobalStore: return "global store";
+    case TraceKind::kGlobalAtomic: return "global atomic";
+    case TraceKind::kSharedLoad: return "shared load";
+    case TraceKind::kSharedStore: return "shared store";
+    case TraceKind::kSharedAtomic: return "shared atomic";
+    default: return "";
   }
 }
 
@@ -77,8 +70,7 @@ void sum_up(const SiteCounts& site, KernelProfile& kernel) {
       atomics.max_serialization = std::max(atomics.max_serialization, site.max_serialization);
       break;
     }
-    default:
-      break;
+    default: break;
   }
 }
 

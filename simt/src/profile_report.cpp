@@ -7,12 +7,8 @@
 namespace simt {
 namespace {
 
-bool is_shared(const SiteProfile& site) {
-  return site.kind.compare(0, 6, "shared") == 0;
-}
-bool is_atomic(const SiteProfile& site) {
-  return site.kind.find("atomic") != std::string::npos;
-}
+bool is_shared(const SiteProfile& site) { return site.kind.compare(0, 6, "shared") == 0; }
+bool is_atomic(const SiteProfile& site) { return site.kind.find("atomic") != std::string::npos; }
 
 // "global loads     32 requests, 4.00 sectors each (1.00 per thread), 100 % of 4096 moved bytes
 // used"

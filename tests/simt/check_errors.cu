@@ -32,9 +32,7 @@ __global__ void read_past_the_end(const float* in, float* out) {
   out[threadIdx.x] = in[threadIdx.x + 1];
 }
 constexpr int kOutOfBoundsWrite = __LINE__ + 2;
-__global__ void write_before_the_start(int* out) {
-  out[static_cast<int>(threadIdx.x) - 1] = 1;
-}
+__global__ void write_before_the_start(int* out) { out[static_cast<int>(threadIdx.x) - 1] = 1; }
 constexpr int kSharedOutOfBounds = __LINE__ + 3;
 __global__ void write_past_shared(int* out) {
   __shared__ int tile[32];
@@ -49,9 +47,7 @@ __global__ void write_past_dynamic_shared(int* out) {
   out[threadIdx.x] = tile[threadIdx.x];
 }
 constexpr int kRead = __LINE__ + 2;
-__global__ void copy(const float* in, float* out) {
-  out[threadIdx.x] = in[threadIdx.x];
-}
+__global__ void copy(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
 constexpr int kMisaligned = __LINE__ + 2;
 __global__ void read_float4(const float* in, float4* out) {
   out[threadIdx.x] = *reinterpret_cast<const float4*>(in + 1);
@@ -63,9 +59,7 @@ __global__ void sum_unwritten_shared(float* out) {
   atomicAdd(&sum, 1.0f);
 }
 constexpr int kHostRead = __LINE__ + 2;
-void read_on_the_host(const int* device) {
-  printf("%d\n", device[3]);
-}
+void read_on_the_host(const int* device) { printf("%d\n", device[3]); }
 
 // ---- synchronisation
 
@@ -113,9 +107,7 @@ __global__ void mask_names_the_exited(int* out) {
 // ---- races
 
 constexpr int kRacySum = __LINE__ + 2;
-__global__ void sum_without_atomics(int* sum) {
-  *sum += 1;
-}
+__global__ void sum_without_atomics(int* sum) { *sum += 1; }
 constexpr int kBlockRace = __LINE__ + 2;
 __global__ void all_blocks_write(int* out) {
   if (threadIdx.x == 0) out[0] = static_cast<int>(blockIdx.x) + 1;

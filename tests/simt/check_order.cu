@@ -22,26 +22,28 @@ std::unique_ptr<BlockOrder> block(uint64_t number, unsigned threads = 64) {
 struct Shared {
   std::unique_ptr<BlockOrder> order = block(0);
   SharedRaces races{4096};
+  simt::Rival rival;
   bool read(unsigned thread, uint64_t at = 0, unsigned size = 4) {
-    return races.access(at, size, {order.get(), thread, 1, false, false}).found;
+    return races.access(at, size, {order.get(), thread, 1, false, false}, &rival);
   }
   bool write(unsigned thread, uint64_t at = 0, unsigned size = 4) {
-    return races.access(at, size, {order.get(), thread, 2, true, false}).found;
+    return races.access(at, size, {order.get(), thread, 2, true, false}, &rival);
   }
   bool atomic(unsigned thread, uint64_t at = 0) {
-    return races.access(at, 4, {order.get(), thread, 3, true, true}).found;
+    return races.access(at, 4, {order.get(), thread, 3, true, true}, &rival);
   }
 };
 
 struct Global {
   ReleaseBoard board;
   GlobalRaces races{1 << 16};
+  simt::Rival rival;
   uint32_t stamp = 1;
   bool read(BlockOrder& order, unsigned thread, uint64_t at = 0) {
-    return races.access(at, 4, stamp, {&order, thread, 1, false, false}).found;
+    return races.access(at, 4, stamp, {&order, thread, 1, false, false}, &rival);
   }
   bool write(BlockOrder& order, unsigned thread, uint64_t at = 0) {
-    return races.access(at, 4, stamp, {&order, thread, 2, true, false}).found;
+    return races.access(at, 4, stamp, {&order, thread, 2, true, false}, &rival);
   }
 };
 
@@ -51,12 +53,8 @@ TEST_CASE("shared memory: a barrier orders, its absence is a race") {
   Shared memory;
   CHECK_FALSE(memory.write(0));
   CHECK_FALSE(memory.write(0));  // the same thread may
-  SECTION("write, read") {
-    CHECK(memory.read(40));
-  }
-  SECTION("write, write") {
-    CHECK(memory.write(40));
-  }
+  SECTION("write, read") { CHECK(memory.read(40)); }
+  SECTION("write, write") { CHECK(memory.write(40)); }
   SECTION("write, barrier, read, barrier, write") {
     memory.order->barrier();
     CHECK_FALSE(memory.read(40));
@@ -93,9 +91,7 @@ TEST_CASE("shared memory: atomics among themselves do not race, with others they
 TEST_CASE("shared memory: a warp orders its lanes only by __syncwarp and collectives") {
   Shared memory;
   CHECK_FALSE(memory.write(0));
-  SECTION("nothing between") {
-    CHECK(memory.read(1));
-  }
+  SECTION("nothing between") { CHECK(memory.read(1)); }
   SECTION("the whole warp") {
     memory.order->warp_sync(0, ~0u);
     CHECK_FALSE(memory.read(1));
@@ -137,9 +133,7 @@ TEST_CASE("global memory: blocks are unordered unless one publishes and the othe
   auto first = block(0), second = block(1), third = block(2);
   const uint64_t flag = 0x9999;
   CHECK_FALSE(memory.write(*first, 5));
-  SECTION("nothing") {
-    CHECK(memory.read(*second, 0));
-  }
+  SECTION("nothing") { CHECK(memory.read(*second, 0)); }
   SECTION("another launch") {
     memory.stamp = 2;
     CHECK_FALSE(memory.read(*second, 0));

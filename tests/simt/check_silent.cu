@@ -264,9 +264,7 @@ __global__ void write_members(Padded* items) {
   items[threadIdx.x].value = threadIdx.x;
   items[threadIdx.x].key = static_cast<int>(threadIdx.x);
 }
-__global__ void copy_structs(const Padded* in, Padded* out) {
-  out[threadIdx.x] = in[threadIdx.x];
-}
+__global__ void copy_structs(const Padded* in, Padded* out) { out[threadIdx.x] = in[threadIdx.x]; }
 
 __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int device_table[4] = {1, 2, 3, 4};
@@ -275,9 +273,7 @@ __global__ void use_variables(int* out) {
   out[threadIdx.x] = device_table[threadIdx.x];
 }
 
-__global__ void increment(int* data) {
-  data[threadIdx.x] += 1;
-}
+__global__ void increment(int* data) { data[threadIdx.x] += 1; }
 
 __global__ void swap_bytes(unsigned char* out) {
   __shared__ unsigned char s[64];
@@ -303,9 +299,7 @@ __global__ void producer_consumer(int* out) {
   }
 }
 
-std::vector<int> ones(size_t n) {
-  return std::vector<int>(n, 1);
-}
+std::vector<int> ones(size_t n) { return std::vector<int>(n, 1); }
 
 }  // namespace
 

@@ -127,9 +127,7 @@ __global__ void skip_some(const float* in, float* out) {
   }
   out[threadIdx.x] = sum;
 }
-__device__ __noinline__ float twice(const float* in, int i) {
-  return in[i] * 2;
-}
+__device__ __noinline__ float twice(const float* in, int i) { return in[i] * 2; }
 __global__ void call_in_a_branch(const float* in, float* out) {
   float value = 0;
   if (threadIdx.x % 2 == 0) value = twice(in, threadIdx.x);
@@ -138,12 +136,8 @@ __global__ void call_in_a_branch(const float* in, float* out) {
 
 // ---- atomics
 
-__global__ void count_all(unsigned* counter) {
-  atomicAdd(counter, 1u);
-}
-__global__ void count_own(unsigned* counters) {
-  atomicAdd(&counters[threadIdx.x], 1u);
-}
+__global__ void count_all(unsigned* counter) { atomicAdd(counter, 1u); }
+__global__ void count_own(unsigned* counters) { atomicAdd(&counters[threadIdx.x], 1u); }
 __global__ void count_shared(unsigned* out) {
   __shared__ unsigned count[4];
   if (threadIdx.x < 4) count[threadIdx.x] = 0;

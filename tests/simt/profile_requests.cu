@@ -16,15 +16,9 @@ struct Lanes {
   }
 };
 
-unsigned sectors(const Lanes& lanes) {
-  return simt::global_cost(lanes.access).sectors;
-}
-unsigned used(const Lanes& lanes) {
-  return simt::global_cost(lanes.access).bytes_used;
-}
-simt::SharedCost shared(const Lanes& lanes) {
-  return simt::shared_cost(lanes.access);
-}
+unsigned sectors(const Lanes& lanes) { return simt::global_cost(lanes.access).sectors; }
+unsigned used(const Lanes& lanes) { return simt::global_cost(lanes.access).bytes_used; }
+simt::SharedCost shared(const Lanes& lanes) { return simt::shared_cost(lanes.access); }
 
 // A float every `stride` floats, from byte `start` on.
 Lanes floats(unsigned stride, uint64_t start = 0x10000) {
