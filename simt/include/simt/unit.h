@@ -10,8 +10,10 @@ struct TranslationUnit {
   explicit TranslationUnit(bool instrumented);
 };
 
+#ifdef __SIMT__  // a .cu file; the engine's own files are never instrumented
 namespace {
 const TranslationUnit this_unit{SIMT_INSTRUMENTED != 0};
 }
+#endif
 
 }  // namespace simt
