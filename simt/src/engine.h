@@ -3,7 +3,7 @@
 //
 //   Launch   one kernel<<<grid, block>>>(...)
 //   Block    one thread block; runs from start to end on one worker (an OS thread)
-//   Thread   one CUDA thread; a plain call until it first waits, then a fibre
+//   thread   one CUDA thread; a plain call until it first waits, then a fibre
 //   Worker   an OS thread that runs one block at a time
 //
 // A plain build has no observer. An instrumented build links a function `make_observer()`; the engine
@@ -50,16 +50,11 @@ enum class State : uint8_t {
   kExited,
 };
 
-struct Thread {
-  Context context = nullptr;  // where it goes on, while suspended
-  Fiber* fiber = nullptr;     // the stack it lives on, once started
-  uint3 index{};              // threadIdx
-  State state = State::kNew;
-  Barrier barrier = Barrier::kSync;  // kBarrier: which one
-
-  // What it waits for: valid while state is kBarrier, kGrid, kWarp or kActiveMask.
-  uint32_t mask = 0;                         // kWarp: the lanes named; kActiveMask: the result
+// What a waiting thread waits for. `at` is valid while it is kBarrier, kGrid, kWarp or kActiveMask.
+struct Waiting {
   Location at;                               // the source line of the waiting call
+  Barrier barrier = Barrier::kSync;          // kBarrier: which one
+  uint32_t mask = 0;                         // kWarp: the lanes named; kActiveMask: the result
   const WarpOperation* operation = nullptr;  // kWarp: what happens once all are there
   void* payload = nullptr;                   // kWarp: this lane's operands and result
 };
@@ -113,7 +108,13 @@ struct Block {
   std::vector<char> parked;  // its shared memory, while another block uses the worker
   size_t parked_static = 0;  // how much of it is static
 
-  Thread threads[kMaxThreads];  // by linear index: x + y * blockDim.x + z * blockDim.x * blockDim.y
+  // The threads, by linear index: x + y * blockDim.x + z * blockDim.x * blockDim.y. One array for each
+  // thing, because the scheduler looks at one thing of many threads.
+  State state[kMaxThreads];
+  Context context[kMaxThreads];     // where a suspended thread goes on
+  Fiber* fiber[kMaxThreads] = {};   // the stack it lives on, once started
+  uint3 thread_index[kMaxThreads];  // threadIdx
+  Waiting waiting[kMaxThreads];
 
   void* observer_data = nullptr;  // the observer's own; the engine never touches it
 };
@@ -192,7 +193,7 @@ class Observer {
   virtual void grid_barrier(Block&) {}
   // The lanes in `lanes` of the warp meet in a warp operation (shuffle, vote, __syncwarp, ...) that
   // named the lanes in `named`; those in `named` but not in `lanes` have exited. Called before the
-  // operation is carried out; lane l is block.threads[warp * 32 + l], with `at` and `operation`.
+  // operation is carried out; lane l is thread warp * 32 + l; waiting[] says where.
   virtual void warp_operation(Block&, unsigned /*warp*/, uint32_t /*lanes*/, uint32_t /*named*/) {}
 
   // No lane of the warp can run on before something is resolved: called after every run of its

@@ -45,7 +45,7 @@ void report(const Finding& finding) {
 
 std::string describe_current_thread() {
   const Block& b = *state.block;
-  const uint3 t = b.threads[state.thread].index;
+  const uint3 t = b.thread_index[state.thread];
   char text[160];
   snprintf(text, sizeof text, ", block (%u,%u,%u), thread (%u,%u,%u)", b.index.x, b.index.y, b.index.z,
            t.x, t.y, t.z);
@@ -56,18 +56,18 @@ std::string describe_waiting(const Block& b) {
   // Threads that wait for the same thing at the same place share a line.
   std::map<std::string, std::vector<unsigned>> groups;
   for (unsigned i = 0; i < b.thread_count; ++i) {
-    const Thread& t = b.threads[i];
+    const Waiting& w = b.waiting[i];
     char place[300];
-    snprintf(place, sizeof place, " at %s:%d", t.at.file, t.at.line);
+    snprintf(place, sizeof place, " at %s:%d", w.at.file, w.at.line);
     std::string what;
-    switch (t.state) {
+    switch (b.state[i]) {
       case State::kExited: what = "have exited"; break;
       case State::kBarrier: what = std::string("wait in __syncthreads") + place; break;
       case State::kGrid: what = std::string("wait in grid.sync()") + place; break;
       case State::kWarp: {
         char mask[40];
-        snprintf(mask, sizeof mask, ", mask 0x%08x", t.mask);
-        what = std::string("wait in ") + t.operation->name + place + mask;
+        snprintf(mask, sizeof mask, ", mask 0x%08x", w.mask);
+        what = std::string("wait in ") + w.operation->name + place + mask;
         break;
       }
       default: what = "poll memory or an atomic"; break;
@@ -79,7 +79,7 @@ std::string describe_waiting(const Block& b) {
            b.index.z);
   std::string text = std::string("deadlock in kernel ") + b.launch->name() + head;
   for (const auto& [what, threads] : groups) {
-    const uint3 first = b.threads[threads.front()].index;
+    const uint3 first = b.thread_index[threads.front()];
     char line[120];
     snprintf(line, sizeof line, "\n  %zu thread%s, first (%u,%u,%u): ", threads.size(),
              threads.size() == 1 ? "" : "s", first.x, first.y, first.z);
@@ -149,7 +149,7 @@ std::string describe_address(const void* address) {
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const auto& machine = *static_cast<const ucontext_t*>(context);
-  const bool in_kernel = state.worker && state.block && state.worker->in_thread();
+  const bool in_kernel = state.worker && state.block && state.worker->running_fiber();
   const bool is_write = was_write(machine);
   const bool told = observer && signal != SIGFPE &&
                     observer->fault(info->si_addr, program_counter(machine), is_write);
@@ -165,7 +165,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   char* address = static_cast<char*>(info->si_addr);
   const size_t guard = 4096;
-  if (address < state.stack_low && address >= state.stack_low - guard) {
+  const char* stack_low = state.worker->running_fiber()->low;
+  if (address < stack_low && address >= stack_low - guard) {
     report({"stack", describe_current_thread() +
                          ": local variables or recursion overflow the thread's stack (SIMT_STACK_KB)",
             cudaErrorLaunchFailure});
@@ -208,7 +209,7 @@ extern "C" void __assert_fail(const char* expression, const char* file, unsigned
     abort();
   }
   const simt::Block& b = *simt::state.block;
-  const uint3 t = b.threads[simt::state.thread].index;
+  const uint3 t = b.thread_index[simt::state.thread];
   char where[120];
   snprintf(where, sizeof where, "block: [%u,%u,%u], thread: [%u,%u,%u]", b.index.x, b.index.y,
            b.index.z, t.x, t.y, t.z);

@@ -87,11 +87,7 @@ constexpr size_t kReturnAddress = 11;  // x30
 #error "simt runs on x86-64 and aarch64: add the switch of this processor here"
 #endif
 
-extern "C" void simt_switch_context(void** save, void* to);
-
 namespace simt {
-
-void switch_context(Context* save, Context to) { simt_switch_context(save, to); }
 
 Context make_context(char* stack_high, void (*entry)()) {
   auto top = reinterpret_cast<uintptr_t>(stack_high) & ~uintptr_t(15);

@@ -13,8 +13,10 @@ using Context = void*;
 // A new stack that will start with a call of entry(), which must not return.
 Context make_context(char* stack_high, void (*entry)());
 
-// Suspends the running stack, stores it in *save, and goes on with `to`.
-void switch_context(Context* save, Context to);
+// Suspends the running stack, stores it in *save, and goes on with `to`. As the last call of a function it
+// is a jump, and the way back leads straight into that function's caller. That matters: the processor
+// predicts where a `ret` goes from the calls it saw, and after a switch it is wrong every time.
+extern "C" void simt_switch_context(Context* save, Context to);
 
 struct Fiber {
   char* low = nullptr;  // the stack's addresses: [low, high)

@@ -19,12 +19,11 @@ namespace simt {
 // ---- which thread is next -------------------------------------------------------------------------
 
 inline void Worker::make_current(unsigned thread) {
-  Thread& t = block->threads[thread];
-  t.state = State::kRunning;
+  block->state[thread] = State::kRunning;
   state.thread = thread;
   state.lane = thread % kWarpSize;
   state.polls = 0;
-  ::threadIdx = t.index;
+  ::threadIdx = block->thread_index[thread];
   ++position_;
 }
 
@@ -32,9 +31,9 @@ inline void Worker::make_current(unsigned thread) {
 // none.
 inline bool Worker::next_lane(unsigned* thread) {
   for (; position_ < kWarpSize; ++position_) {
-    unsigned candidate = warp_first_ + lane_order_[position_];
+    const unsigned candidate = warp_first_ + lane_order_[position_];
     if (candidate >= block->thread_count) continue;
-    State s = block->threads[candidate].state;
+    const State s = block->state[candidate];
     if (s == State::kNew || s == State::kReady) {
       *thread = candidate;
       return true;
@@ -51,16 +50,20 @@ inline Context Worker::next_context() {
     running_ = nullptr;
     return scheduler_;
   }
-  Thread& t = block->threads[thread];
-  if (t.state == State::kReady) {
-    running_ = t.fiber;
+  Context next;
+  if (block->state[thread] == State::kReady) {
+    running_ = block->fiber[thread];
+    next = block->context[thread];
     make_current(thread);
   } else {
     running_ = fibers_.take();  // finds the lane itself
+    next = running_->context;
   }
-  state.stack_low = running_->low;
-  state.stack_high = running_->high;
-  return t.state == State::kNew ? running_->context : t.context;
+  if (observer) {
+    state.stack_low = running_->low;
+    state.stack_high = running_->high;
+  }
+  return next;
 }
 
 void fiber_entry() { state.worker->run_new_threads(); }
@@ -68,27 +71,28 @@ void fiber_entry() { state.worker->run_new_threads(); }
 void Worker::run_new_threads() {
   for (;;) {
     unsigned thread;
-    while (next_lane(&thread) && block->threads[thread].state == State::kNew) {
-      Thread& t = block->threads[thread];
-      t.fiber = running_;
+    while (next_lane(&thread) && block->state[thread] == State::kNew) {
+      block->fiber[thread] = running_;
       make_current(thread);
       const Launch& launch = *block->launch;
       launch.kernel->run(launch.call.get());
       if (observer) observer->thread_exit();
-      t.state = State::kExited;
-      t.fiber = nullptr;
+      block->state[thread] = State::kExited;
+      block->fiber[thread] = nullptr;
       ++block->exited;
     }
     Fiber* self = running_;
     fibers_.give_back(self);
-    switch_context(&self->context, next_context());
+    simt_switch_context(&self->context, next_context());
   }
 }
 
-void Worker::suspend(State waiting) {
-  Thread& t = block->threads[state.thread];
-  t.state = waiting;
-  switch_context(&t.context, next_context());
+// Stops the running thread; returns when the scheduler lets it go on.
+inline void Worker::suspend(State waiting) {
+  const unsigned thread = state.thread;
+  block->state[thread] = waiting;
+  Context* save = &block->context[thread];
+  simt_switch_context(save, next_context());
 }
 
 // Gives each lane of the warp a turn.
@@ -96,7 +100,7 @@ void Worker::run_lanes(unsigned warp) {
   warp_first_ = warp * kWarpSize;
   position_ = 0;
   Context next = next_context();
-  if (next != scheduler_) switch_context(&scheduler_, next);
+  if (next != scheduler_) simt_switch_context(&scheduler_, next);
   position_ = kWarpSize;
 }
 
@@ -122,9 +126,9 @@ void Worker::set_order(const Launch& launch, uint64_t block_number) {
 
 void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
   const dim3 grid = launch.grid, shape = launch.block;
-  bool same_shape = b.thread_count == launch.threads_per_block &&
-                    b.threads[b.thread_count - 1].index.x == shape.x - 1 &&
-                    b.threads[b.thread_count - 1].index.y == shape.y - 1;
+  const uint3 last = b.thread_index[launch.threads_per_block - 1];
+  const bool same_shape = b.thread_count == launch.threads_per_block && last.x == shape.x - 1 &&
+                          last.y == shape.y - 1;
   b.launch = &launch;
   b.number = block_number;
   b.index = {static_cast<unsigned>(block_number % grid.x),
@@ -137,12 +141,12 @@ void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
   b.grid_phase = 0;
   b.parked.clear();
   memset(b.waiting_in_warp, 0, sizeof b.waiting_in_warp);
-  for (unsigned i = 0; i < b.thread_count; ++i) b.threads[i].state = State::kNew;
+  memset(b.state, static_cast<int>(State::kNew), b.thread_count);
   if (same_shape) return;
   unsigned i = 0;
   for (unsigned z = 0; z < shape.z; ++z)
     for (unsigned y = 0; y < shape.y; ++y)
-      for (unsigned x = 0; x < shape.x; ++x) b.threads[i++].index = {x, y, z};
+      for (unsigned x = 0; x < shape.x; ++x) b.thread_index[i++] = {x, y, z};
 }
 
 // All live threads stand at a barrier: let them go on.
@@ -154,7 +158,7 @@ bool Worker::release_block_barrier(Block& b) {
   b.voters = b.votes = b.at_barrier = 0;
   ++b.barriers_passed;
   for (unsigned i = 0; i < b.thread_count; ++i)
-    if (b.threads[i].state == State::kBarrier) b.threads[i].state = State::kReady;
+    if (b.state[i] == State::kBarrier) b.state[i] = State::kReady;
   return true;
 }
 
@@ -173,7 +177,7 @@ Turn Worker::run_block(Block& b) {
     if (b.yielded) {
       b.yielded = 0;
       for (unsigned i = 0; i < b.thread_count; ++i)
-        if (b.threads[i].state == State::kYield) b.threads[i].state = State::kReady;
+        if (b.state[i] == State::kYield) b.state[i] = State::kReady;
       return Turn::kPolling;
     }
     if (release_block_barrier(b)) continue;
@@ -187,51 +191,58 @@ Turn Worker::run_block(Block& b) {
 // After a fault: the fibres of threads that have not exited start afresh.
 void Worker::abandon_threads(Block& b) {
   for (unsigned i = 0; i < b.thread_count; ++i) {
-    Thread& t = b.threads[i];
-    if (t.state != State::kNew && t.state != State::kExited && t.fiber) {
-      fibers_.reset(t.fiber);
-      fibers_.give_back(t.fiber);
+    if (b.fiber[i]) {
+      fibers_.reset(b.fiber[i]);
+      fibers_.give_back(b.fiber[i]);
     }
-    t.fiber = nullptr;
-    t.state = State::kExited;
+    b.fiber[i] = nullptr;
+    b.state[i] = State::kExited;
   }
 }
 
 void Worker::leave_after_fault() {
   running_ = nullptr;
   Context never;
-  switch_context(&never, scheduler_);
+  simt_switch_context(&never, scheduler_);
   __builtin_unreachable();
 }
 
 // ---- what the running thread calls -------------------------------------------------------------------
 
-int block_barrier(Barrier kind, int predicate, Location at) {
+// Each of these ends with the switch to another thread, see fiber.h.
+
+static inline Block& arrive_at_barrier(Barrier kind, int predicate, Location at) {
   Block& b = *state.block;
-  Thread& t = b.threads[state.thread];
-  t.barrier = kind;
-  t.at = at;
+  Waiting& w = b.waiting[state.thread];
+  w.barrier = kind;
+  w.at = at;
   if (observer) observer->barrier_wait(kind, at);
   ++b.voters;
   b.votes += predicate != 0;
   ++b.at_barrier;
+  return b;
+}
+
+void block_barrier(Location at) {
+  arrive_at_barrier(Barrier::kSync, 0, at);
   state.worker->suspend(State::kBarrier);
-  switch (kind) {
-    case Barrier::kCount: return static_cast<int>(b.last_votes);
-    case Barrier::kAnd: return b.last_votes == b.last_voters;
-    case Barrier::kOr: return b.last_votes != 0;
-    default: return 0;
-  }
+}
+
+int block_vote(Barrier kind, int predicate, Location at) {
+  Block& b = arrive_at_barrier(kind, predicate, at);
+  state.worker->suspend(State::kBarrier);
+  if (kind == Barrier::kCount) return static_cast<int>(b.last_votes);
+  return kind == Barrier::kAnd ? b.last_votes == b.last_voters : b.last_votes != 0;
 }
 
 void grid_barrier(Location at) {
   Block& b = *state.block;
   if (!b.launch->cooperative) {
-    report({"grid-sync", describe_current_thread() + ": grid.sync() in a kernel that was not launched with " +
-                             "cudaLaunchCooperativeKernel", cudaErrorLaunchFailure});
+    report({"grid-sync", describe_current_thread() + ": grid.sync() in a kernel that was not launched " +
+                             "with cudaLaunchCooperativeKernel", cudaErrorLaunchFailure});
     fail_kernel(cudaErrorLaunchFailure);
   }
-  b.threads[state.thread].at = at;
+  b.waiting[state.thread].at = at;
   if (observer) observer->grid_wait(at);
   ++b.at_grid;
   state.worker->suspend(State::kGrid);
@@ -239,11 +250,11 @@ void grid_barrier(Location at) {
 
 void warp_operation(unsigned mask, const WarpOperation& operation, void* payload, Location at) {
   Block& b = *state.block;
-  Thread& t = b.threads[state.thread];
-  t.mask = mask;
-  t.operation = &operation;
-  t.payload = payload;
-  t.at = at;
+  Waiting& w = b.waiting[state.thread];
+  w.mask = mask;
+  w.operation = &operation;
+  w.payload = payload;
+  w.at = at;
   if (observer) observer->warp_wait(mask, operation, at);
   ++b.waiting_in_warp[state.thread / kWarpSize];
   state.worker->suspend(State::kWarp);
@@ -251,11 +262,11 @@ void warp_operation(unsigned mask, const WarpOperation& operation, void* payload
 
 unsigned active_mask(Location at) {
   Block& b = *state.block;
-  Thread& t = b.threads[state.thread];
-  t.at = at;
+  Waiting& w = b.waiting[state.thread];
+  w.at = at;
   ++b.waiting_in_warp[state.thread / kWarpSize];
   state.worker->suspend(State::kActiveMask);
-  return t.mask;
+  return w.mask;
 }
 
 void give_way() {

@@ -9,17 +9,20 @@ namespace simt {
 namespace {
 
 // Lanes of the warp in a given state, as a mask.
-uint32_t lanes_in(const Thread* lanes, unsigned count, State wanted) {
+uint32_t lanes_in(const State* states, unsigned count, State wanted) {
   uint32_t mask = 0;
-  for (unsigned l = 0; l < count; ++l)
-    if (lanes[l].state == wanted) mask |= 1u << l;
+  for (unsigned l = 0; l < count; ++l) mask |= static_cast<uint32_t>(states[l] == wanted) << l;
   return mask;
 }
 
+void make_ready(State* states, uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) states[__builtin_ctz(lanes)] = State::kReady;
+}
+
 // A meeting: lanes that named the same mask for the same operation.
-uint32_t same_meeting(const Thread* lanes, unsigned count, uint32_t waiting, const Thread& one) {
+uint32_t same_meeting(const Waiting* lanes, uint32_t waiting, const Waiting& one) {
   uint32_t meeting = 0;
-  for (unsigned l = 0; l < count; ++l)
+  for (unsigned l = 0; l < kWarpSize; ++l)
     if ((waiting >> l & 1) && lanes[l].mask == one.mask &&
         lanes[l].operation->combine == one.operation->combine)
       meeting |= 1u << l;
@@ -27,11 +30,12 @@ uint32_t same_meeting(const Thread* lanes, unsigned count, uint32_t waiting, con
 }
 
 void report_bad_mask(const Block& block, unsigned thread, const char* what) {
-  const Thread& t = block.threads[thread];
+  const Waiting& w = block.waiting[thread];
+  const uint3 index = block.thread_index[thread];
   char text[400];
   snprintf(text, sizeof text, "kernel %s: %s at %s:%d: mask 0x%08x %s (block (%u,%u,%u), thread (%u,%u,%u))",
-           block.launch->name(), t.operation->name, t.at.file, t.at.line, t.mask, what, block.index.x,
-           block.index.y, block.index.z, t.index.x, t.index.y, t.index.z);
+           block.launch->name(), w.operation->name, w.at.file, w.at.line, w.mask, what, block.index.x,
+           block.index.y, block.index.z, index.x, index.y, index.z);
   report({"warp-mask", text, 0});
 }
 
@@ -41,14 +45,15 @@ bool resolve_warp(Block& block, unsigned warp) {
   const unsigned first = warp * kWarpSize;
   const unsigned count = std::min(kWarpSize, block.thread_count - first);
   const uint32_t present = count == kWarpSize ? ~0u : (1u << count) - 1;
-  Thread* lanes = &block.threads[first];
-  const uint32_t exited = lanes_in(lanes, count, State::kExited);
+  State* states = &block.state[first];
+  Waiting* lanes = &block.waiting[first];
+  const uint32_t exited = lanes_in(states, count, State::kExited);
   bool progress = false;
 
-  uint32_t waiting = lanes_in(lanes, count, State::kWarp);
+  uint32_t waiting = lanes_in(states, count, State::kWarp);
   for (uint32_t left = waiting; left != 0;) {
     const unsigned one = __builtin_ctz(left);
-    const uint32_t meeting = same_meeting(lanes, count, waiting, lanes[one]);
+    const uint32_t meeting = same_meeting(lanes, waiting, lanes[one]);
     left &= ~meeting;
     const uint32_t named = lanes[one].mask & present;
     if (named & ~meeting & ~exited) continue;  // somebody is still to come
@@ -58,36 +63,32 @@ bool resolve_warp(Block& block, unsigned warp) {
       report_bad_mask(block, first + one, "names lanes that have exited");
 
     if (observer) observer->warp_operation(block, warp, meeting, named);
-    void* payload[kWarpSize] = {};
-    for (unsigned l = 0; l < count; ++l)
-      if (meeting >> l & 1) payload[l] = lanes[l].payload;
+    void* payload[kWarpSize];
+    for (uint32_t rest = meeting; rest != 0; rest &= rest - 1)
+      payload[__builtin_ctz(rest)] = lanes[__builtin_ctz(rest)].payload;
     lanes[one].operation->combine(payload, meeting);
-    for (unsigned l = 0; l < count; ++l)
-      if (meeting >> l & 1) lanes[l].state = State::kReady;
+    make_ready(states, meeting);
     block.waiting_in_warp[warp] -= __builtin_popcount(meeting);
     progress = true;
   }
   if (progress) return true;
 
-  uint32_t paused = lanes_in(lanes, count, State::kPaused);
-  for (unsigned l = 0; l < count; ++l)
-    if (paused >> l & 1) lanes[l].state = State::kReady;
+  const uint32_t paused = lanes_in(states, count, State::kPaused);
+  make_ready(states, paused);
   block.waiting_in_warp[warp] -= __builtin_popcount(paused);
   if (paused) return true;
 
   // Nobody else of this warp can come: the lanes that wait in __activemask at one place are its result.
-  uint32_t asking = lanes_in(lanes, count, State::kActiveMask);
+  const uint32_t asking = lanes_in(states, count, State::kActiveMask);
   if (!asking) return false;
-  const Thread& one = lanes[__builtin_ctz(asking)];
+  const Waiting& one = lanes[__builtin_ctz(asking)];
   uint32_t together = 0;
   for (unsigned l = 0; l < count; ++l)
     if ((asking >> l & 1) && lanes[l].at.line == one.at.line && lanes[l].at.file == one.at.file)
       together |= 1u << l;
-  for (unsigned l = 0; l < count; ++l) {
-    if (!(together >> l & 1)) continue;
-    lanes[l].mask = together;
-    lanes[l].state = State::kReady;
-  }
+  for (unsigned l = 0; l < count; ++l)
+    if (together >> l & 1) lanes[l].mask = together;
+  make_ready(states, together);
   block.waiting_in_warp[warp] -= __builtin_popcount(together);
   return true;
 }

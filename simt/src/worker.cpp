@@ -126,7 +126,7 @@ bool Worker::resume_parked() {
       if (observer) observer->grid_barrier(*next);
       next->at_grid = 0;
       for (unsigned i = 0; i < next->thread_count; ++i)
-        if (next->threads[i].state == State::kGrid) next->threads[i].state = State::kReady;
+        if (next->state[i] == State::kGrid) next->state[i] = State::kReady;
     }
     const unsigned exited = next->exited, barriers = next->barriers_passed;
     run_turn(next);

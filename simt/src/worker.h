@@ -38,8 +38,8 @@ struct Worker {
 
   // ---- blocks (worker.cpp)
   void work();
-  // A fibre, not the scheduler, is on the processor.
-  bool in_thread() const { return running_ != nullptr; }
+  // The fibre that is on the processor; null: the scheduler is.
+  const Fiber* running_fiber() const { return running_; }
 
   const int number;
   Block* block = nullptr;

@@ -11,8 +11,10 @@ namespace simt {
 enum class Barrier : unsigned char { kSync, kCount, kAnd, kOr };
 enum class Scope : unsigned char { kBlock, kDevice, kSystem };
 
-// All threads of the block meet; the result is the vote for kCount, kAnd, kOr.
-int block_barrier(Barrier kind, int predicate, Location at);
+// All threads of the block meet.
+void block_barrier(Location at);
+// The same, and every thread gets the vote: how many predicates hold, whether all do, whether any does.
+int block_vote(Barrier kind, int predicate, Location at);
 // All threads of the grid meet.
 void grid_barrier(Location at);
 void memory_fence(Scope scope);
@@ -34,16 +36,16 @@ SIMT_INLINE void poll() {
 }  // namespace simt
 
 SIMT_INLINE void __syncthreads(simt::Location at = simt::Location::here()) {
-  simt::block_barrier(simt::Barrier::kSync, 0, at);
+  simt::block_barrier(at);
 }
 SIMT_INLINE int __syncthreads_count(int predicate, simt::Location at = simt::Location::here()) {
-  return simt::block_barrier(simt::Barrier::kCount, predicate, at);
+  return simt::block_vote(simt::Barrier::kCount, predicate, at);
 }
 SIMT_INLINE int __syncthreads_and(int predicate, simt::Location at = simt::Location::here()) {
-  return simt::block_barrier(simt::Barrier::kAnd, predicate, at);
+  return simt::block_vote(simt::Barrier::kAnd, predicate, at);
 }
 SIMT_INLINE int __syncthreads_or(int predicate, simt::Location at = simt::Location::here()) {
-  return simt::block_barrier(simt::Barrier::kOr, predicate, at);
+  return simt::block_vote(simt::Barrier::kOr, predicate, at);
 }
 
 SIMT_INLINE void __threadfence() { simt::memory_fence(simt::Scope::kDevice); }
