@@ -35,7 +35,7 @@ else ifndef NVCC
 endif
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
-  $(if $(WHY_SIMT),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
+  $(if $(and $(WHY_SIMT),$(filter 0,$(MAKELEVEL))),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
 endif
 
 FLAGS := -std=c++17 -O3 -I. -Xcompiler=-Wall,-Wextra,-fopenmp,-march=native
@@ -100,8 +100,8 @@ chapter_named = $(or $(filter $(1)_%,$(CHAPTERS)),$(error there is no chapter $(
 # One Catch2 program per file in tests/. On the CPU they are built with simt's checks, which name
 # races, stray accesses and the like; simt's own tests run there only.
 TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu)
-TEST_SOURCES += $(if $(SIMT),$(wildcard tests/simt/*.cu))
-TESTS := $(patsubst %.cu,$(BUILD)/%,$(sort $(TEST_SOURCES)))
+TEST_SOURCES += $(if $(SIMT),$(wildcard tests/simt/*.cu tests/simt/*.cpp))
+TESTS := $(addprefix $(BUILD)/,$(basename $(sort $(TEST_SOURCES))))
 TEST_ENV := $(if $(SIMT),SIMT_CHECK=1)
 # Catch2 3 is a library, version 2 a header.
 CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_test_macros.hpp \
@@ -111,17 +111,24 @@ $(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O1 -Wall -Wextra -I. -c $< -o $@
 
+build_test = $(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' -MD -MP -MF $@.d -MT $@ $< \
+	  $(BUILD)/tests/main.o -o $@ $(CATCH_LIB) $(foreach c,$(CHAPTERS),$(if $(filter $(c)%,$*),$(LIBS_$(c))))
 $(BUILD)/tests/%: tests/%.cu $(BUILD)/tests/main.o $(CONFIG)
 	@mkdir -p $(@D)
-	$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' -MD -MP -MF $@.d -MT $@ $< \
-	  $(BUILD)/tests/main.o -o $@ $(CATCH_LIB) $(LIBS_$*)
+	$(build_test)
+$(BUILD)/tests/%: tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
+	@mkdir -p $(@D)
+	$(build_test)
 
-.PHONY: test tests
+.PHONY: test tests $(CHAPTERS:%=test-%)
 tests: $(TESTS) $(PROGRAMS)
 test: tests  ## build and run every test (test-01: those of one chapter)
 	@tools/run_tests.sh $(TESTS) $(wildcard tests/tools/test_*.py)
-test-%: $(BUILD)/tests/%
-	@tools/run_tests.sh $<
+tests_of = $(filter $(BUILD)/tests/$(1)%,$(TESTS))
+$(CHAPTERS:%=test-%): test-%: %
+	@$(MAKE) --no-print-directory $(call tests_of,$*)
+	@tools/run_tests.sh $(call tests_of,$*)
+test-%: ; @$(MAKE) --no-print-directory test-$(call chapter_named,$*)
 
 # ---------------------------------------------------------------- measure and inspect
 # Arguments at which a chapter is small enough for a profiler or a sanitizer, from its bench.args.

@@ -8,12 +8,12 @@
 
 namespace ptx {
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Address of a shared variable as the instructions want it: 32 bits, within shared memory.
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // A barrier in shared memory for `count` arrivals. By one thread, before anybody else uses it.
 __device__ inline void mbarrier_init(std::uint64_t* barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),

@@ -166,6 +166,9 @@ class Program {
                   known(device_.peak_fp32_gflops / 1e3).c_str(), gpu_state().c_str(),
                   version_text(device_.runtime_version).c_str(),
                   version_text(device_.driver_version).c_str());
+      if (device_.clock_ghz == 0) {
+        std::printf("       kernels run on the CPU here: their times say nothing about a GPU\n");
+      }
     } else {
       std::printf("GPU    none: %s\n", device_.reason.c_str());
     }
