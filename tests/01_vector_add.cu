@@ -10,6 +10,10 @@
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
 
+#if __has_include("simt/profile.h")
+#include "simt/profile.h"
+#endif
+
 namespace {
 
 const std::string kProgram = TEST_BUILD "/01_vector_add/vector_add";
@@ -97,6 +101,40 @@ TEST_CASE("cudaMemset sets bytes") {
   CHECK(int_after_memset(0) == 0);
   CHECK(int_after_memset(0x12) == 0x12121212);
   CHECK(int_after_memset(0xFF) == -1);
+}
+
+TEST_CASE("what the lesson claims of each kernel's memory requests, counted") {
+#ifndef SIMT_INSTRUMENTED
+  SKIP_TEST("counters need simt");
+#else
+  struct Claim {
+    const char* variant;
+    double sectors;            // of 32 bytes, per warp request
+    double requests_per_warp;  // loads of one warp, n being large enough to keep it busy once
+  };
+  constexpr std::int64_t n = 3 * 256 * 32;  // a multiple of every tile
+  for (const Claim claim : {Claim{"cuda", 4, 2}, Claim{"grid_stride", 4, 2},
+                            Claim{"vectorized", 16, 2}, Claim{"coarsened", 4, 6}}) {
+    DYNAMIC_SECTION(claim.variant) {
+      for (const auto& variant : vector_add_variants()) {
+        if (variant.name != claim.variant) continue;
+        VectorAdd problem(n, 1);
+        simt::profile_reset();
+        const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
+        REQUIRE(verdict.status == common::Status::right);
+        const auto counts = simt::profile("vector_add_" + variant.name + "_kernel");
+        CHECK(counts.launches == 1);
+        CHECK(counts.global.load_sectors_per_request() == claim.sectors);
+        CHECK(counts.global.store_sectors_per_request() == claim.sectors);
+        CHECK(counts.global.load_bytes_moved() == 8 * n);  // x and y, each once
+        CHECK(counts.global.store_bytes_moved() == 4 * n);
+        CHECK(static_cast<double>(counts.global.load_requests) / counts.warps ==
+              claim.requests_per_warp);
+        CHECK(counts.active_lanes_per_instruction() == 32);
+      }
+    }
+  }
+#endif
 }
 
 TEST_CASE("occupancy counts whole blocks") {
