@@ -50,7 +50,8 @@ def _rewrite(source, i):
         if parameter is None:
             parameter = 'simt_unnamed_%d' % number
             source.insert_behind(last - 1, ' ' + parameter)
-        parameters.append(source.words(first, last))
+        # A kernel whose body is for another GPU uses none of its parameters; nvcc does not mind either.
+        parameters.append('[[maybe_unused]] ' + source.words(first, last))
         arguments.append(parameter + ('...' if pack else ''))
     bounds = _bounds(source, header, body)
     source.insert_behind(body, ' ::simt::enter_kernel(__PRETTY_FUNCTION__, %s, [](%s) {' %

@@ -248,6 +248,8 @@ void grid_barrier(Location at) {
   state.worker->suspend(State::kGrid);
 }
 
+bool launched_cooperatively() { return state.block->launch->cooperative; }
+
 void warp_operation(unsigned mask, const WarpOperation& operation, void* payload, Location at) {
   Block& b = *state.block;
   Waiting& w = b.waiting[state.thread];

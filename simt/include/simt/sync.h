@@ -17,6 +17,7 @@ void block_barrier(Location at);
 int block_vote(Barrier kind, int predicate, Location at);
 // All threads of the grid meet.
 void grid_barrier(Location at);
+bool launched_cooperatively();
 void memory_fence(Scope scope);
 // Lets other threads run for a while.
 void give_way();
