@@ -23,7 +23,31 @@ def rewrite_kernels(source):
             source.replace(i, i + 1, '')
         elif token.text in ('__simt_launch_bounds__', '__simt_cluster_dims__'):
             source.replace(i, source.tokens[i + 1].partner + 1, '')
+        elif token.text == '__simt_device__':
+            _allow_unused(source, i)
     return names
+
+
+def _allow_unused(source, i):
+    """A device function may be empty on this GPU, or never called: neither is worth a warning."""
+    tokens = source.tokens
+    if tokens[i - 1].text == ']':
+        return  # a lambda
+    try:
+        opening = _parameters(source, i)
+    except Refused:
+        return  # a variable
+    closing = tokens[opening].partner
+    if any(t.text in '=[' for t in tokens[i:opening] if t.kind == 'mark') or tokens[opening - 1].kind != 'name':
+        return  # a variable, an operator
+    body = closing + 1
+    while body < len(tokens) and tokens[body].text in ('const', 'noexcept', 'override'):
+        body += 1
+    if body == len(tokens) or tokens[body].text not in ('{', '->'):
+        return
+    for first, last in source.split(opening + 1, closing):
+        if first < last and source.words(first, last) != 'void':
+            source.insert_before(first, '[[maybe_unused]] ')
 
 
 def _rewrite(source, i):

@@ -7,118 +7,118 @@ namespace cooperative_groups {
 
 namespace detail {
 
-inline unsigned rank_in_block() { return simt::state.thread; }
-inline unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
-inline unsigned long long block_rank_in_grid() {
+SIMT_INLINE unsigned rank_in_block() { return simt::state.thread; }
+SIMT_INLINE unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
+SIMT_INLINE unsigned long long block_rank_in_grid() {
   return (static_cast<unsigned long long>(blockIdx.z) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
 }
-inline unsigned long long grid_blocks() {
+SIMT_INLINE unsigned long long grid_blocks() {
   return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
 }
 // The lanes of the running warp that exist: the last warp of a block may be short.
-inline unsigned warp_lanes() {
+SIMT_INLINE unsigned warp_lanes() {
   const unsigned left = block_size() - simt::state.thread / 32 * 32;
   return left >= 32 ? 0xffffffffu : (1u << left) - 1;
 }
-inline unsigned lanes_below() { return (1u << simt::state.lane) - 1; }
+SIMT_INLINE unsigned lanes_below() { return (1u << simt::state.lane) - 1; }
 
 }  // namespace detail
 
 class thread_block {
  public:
-  static void sync(simt::Location at = simt::Location::here()) { __syncthreads(at); }
+  SIMT_UNWATCHED static void sync(simt::Location at = simt::Location::here()) { __syncthreads(at); }
   struct arrival_token {};
   // There is no time between arriving and waiting here: all of the waiting is done in wait().
   static arrival_token barrier_arrive() { return {}; }
-  static void barrier_wait(arrival_token&&, simt::Location at = simt::Location::here()) { sync(at); }
-  static unsigned thread_rank() { return detail::rank_in_block(); }
-  static unsigned size() { return detail::block_size(); }
-  static unsigned num_threads() { return detail::block_size(); }
-  static dim3 group_index() { return blockIdx; }
-  static dim3 thread_index() { return threadIdx; }
-  static dim3 group_dim() { return blockDim; }
-  static dim3 dim_threads() { return blockDim; }
+  SIMT_UNWATCHED static void barrier_wait(arrival_token&&, simt::Location at = simt::Location::here()) { sync(at); }
+  SIMT_UNWATCHED static unsigned thread_rank() { return detail::rank_in_block(); }
+  SIMT_UNWATCHED static unsigned size() { return detail::block_size(); }
+  SIMT_UNWATCHED static unsigned num_threads() { return detail::block_size(); }
+  SIMT_UNWATCHED static dim3 group_index() { return blockIdx; }
+  SIMT_UNWATCHED static dim3 thread_index() { return threadIdx; }
+  SIMT_UNWATCHED static dim3 group_dim() { return blockDim; }
+  SIMT_UNWATCHED static dim3 dim_threads() { return blockDim; }
 };
-inline thread_block this_thread_block() { return {}; }
+SIMT_INLINE thread_block this_thread_block() { return {}; }
 
 class grid_group {
  public:
-  static bool is_valid() { return simt::launched_cooperatively(); }
-  static void sync(simt::Location at = simt::Location::here()) { simt::grid_barrier(at); }
-  static unsigned long long block_rank() { return detail::block_rank_in_grid(); }
-  static unsigned long long num_blocks() { return detail::grid_blocks(); }
-  static unsigned long long thread_rank() {
+  SIMT_UNWATCHED static bool is_valid() { return simt::launched_cooperatively(); }
+  SIMT_UNWATCHED static void sync(simt::Location at = simt::Location::here()) { simt::grid_barrier(at); }
+  SIMT_UNWATCHED static unsigned long long block_rank() { return detail::block_rank_in_grid(); }
+  SIMT_UNWATCHED static unsigned long long num_blocks() { return detail::grid_blocks(); }
+  SIMT_UNWATCHED static unsigned long long thread_rank() {
     return block_rank() * detail::block_size() + detail::rank_in_block();
   }
-  static unsigned long long size() { return num_blocks() * detail::block_size(); }
-  static unsigned long long num_threads() { return size(); }
-  static dim3 group_dim() { return gridDim; }
-  static dim3 dim_blocks() { return gridDim; }
-  static dim3 block_index() { return blockIdx; }
+  SIMT_UNWATCHED static unsigned long long size() { return num_blocks() * detail::block_size(); }
+  SIMT_UNWATCHED static unsigned long long num_threads() { return size(); }
+  SIMT_UNWATCHED static dim3 group_dim() { return gridDim; }
+  SIMT_UNWATCHED static dim3 dim_blocks() { return gridDim; }
+  SIMT_UNWATCHED static dim3 block_index() { return blockIdx; }
 };
-inline grid_group this_grid() { return {}; }
+SIMT_INLINE grid_group this_grid() { return {}; }
 
 // Any set of lanes of one warp; the base of tiles and coalesced groups.
 class lane_group {
  public:
   explicit lane_group(unsigned lanes) : lanes_(lanes) {}
 
-  void sync(simt::Location at = simt::Location::here()) const { __syncwarp(lanes_, at); }
-  unsigned thread_rank() const { return static_cast<unsigned>(__popc(lanes_ & detail::lanes_below())); }
-  unsigned size() const { return static_cast<unsigned>(__popc(lanes_)); }
-  unsigned num_threads() const { return size(); }
+  SIMT_UNWATCHED void sync(simt::Location at = simt::Location::here()) const { __syncwarp(lanes_, at); }
+  SIMT_UNWATCHED unsigned thread_rank() const { return static_cast<unsigned>(__popc(lanes_ & detail::lanes_below())); }
+  SIMT_UNWATCHED unsigned size() const { return static_cast<unsigned>(__popc(lanes_)); }
+  SIMT_UNWATCHED unsigned num_threads() const { return size(); }
 
   template <class T>
-  T shfl(T value, int source, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED T shfl(T value, int source, simt::Location at = simt::Location::here()) const {
     return simt::shuffle("group.shfl", lanes_, value, lane_of(static_cast<unsigned>(source) % size()), at);
   }
   template <class T>
-  T shfl_up(T value, unsigned delta, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED T shfl_up(T value, unsigned delta, simt::Location at = simt::Location::here()) const {
     const unsigned rank = thread_rank();
     return simt::shuffle("group.shfl_up", lanes_, value, lane_of(rank >= delta ? rank - delta : rank), at);
   }
   template <class T>
-  T shfl_down(T value, unsigned delta, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED T shfl_down(T value, unsigned delta, simt::Location at = simt::Location::here()) const {
     const unsigned rank = thread_rank();
     return simt::shuffle("group.shfl_down", lanes_, value,
                          lane_of(rank + delta < size() ? rank + delta : rank), at);
   }
   template <class T>
-  T shfl_xor(T value, unsigned mask, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED T shfl_xor(T value, unsigned mask, simt::Location at = simt::Location::here()) const {
     const unsigned rank = thread_rank(), source = rank ^ mask;
     return simt::shuffle("group.shfl_xor", lanes_, value, lane_of(source < size() ? source : rank), at);
   }
-  int any(int predicate, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED int any(int predicate, simt::Location at = simt::Location::here()) const {
     return simt::ballot("group.any", lanes_, predicate != 0, at) != 0;
   }
-  int all(int predicate, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED int all(int predicate, simt::Location at = simt::Location::here()) const {
     return simt::ballot("group.all", lanes_, predicate == 0, at) == 0;
   }
   // Bit r belongs to the thread of rank r.
-  unsigned ballot(int predicate, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED unsigned ballot(int predicate, simt::Location at = simt::Location::here()) const {
     return ranks_of(simt::ballot("group.ballot", lanes_, predicate != 0, at));
   }
   template <class T>
-  unsigned match_any(T value, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED unsigned match_any(T value, simt::Location at = simt::Location::here()) const {
     return ranks_of(simt::match("group.match_any", lanes_, value, at));
   }
   template <class T>
-  unsigned match_all(T value, int& all_same, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED unsigned match_all(T value, int& all_same, simt::Location at = simt::Location::here()) const {
     const unsigned same = simt::match("group.match_all", lanes_, value, at);
     all_same = same == lanes_;
     return all_same ? ranks_of(lanes_) : 0;
   }
 
-  unsigned lanes() const { return lanes_; }
+  SIMT_UNWATCHED unsigned lanes() const { return lanes_; }
 
  protected:
   // The lane of the thread with this rank.
-  unsigned lane_of(unsigned rank) const {
+  SIMT_UNWATCHED unsigned lane_of(unsigned rank) const {
     unsigned rest = lanes_;
     while (rank-- > 0) rest &= rest - 1;
     return rest ? static_cast<unsigned>(__builtin_ctz(rest)) : simt::state.lane;
   }
-  unsigned ranks_of(unsigned lane_set) const {
+  SIMT_UNWATCHED unsigned ranks_of(unsigned lane_set) const {
     unsigned ranks = 0;
     for (unsigned rank = 0; rank < size(); ++rank)
       ranks |= (lane_set >> lane_of(rank) & 1) << rank;
@@ -134,18 +134,18 @@ class thread_group {
   thread_group(const thread_block&) : whole_block_(true), lanes_(0) {}
   thread_group(const lane_group& group) : whole_block_(false), lanes_(group.lanes()) {}
 
-  void sync(simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED void sync(simt::Location at = simt::Location::here()) const {
     if (whole_block_)
       thread_block::sync(at);
     else
       lanes_.sync(at);
   }
-  unsigned thread_rank() const {
+  SIMT_UNWATCHED unsigned thread_rank() const {
     return whole_block_ ? thread_block::thread_rank() : lanes_.thread_rank();
   }
-  unsigned size() const { return whole_block_ ? thread_block::size() : lanes_.size(); }
-  unsigned num_threads() const { return size(); }
-  bool whole_block() const { return whole_block_; }
+  SIMT_UNWATCHED unsigned size() const { return whole_block_ ? thread_block::size() : lanes_.size(); }
+  SIMT_UNWATCHED unsigned num_threads() const { return size(); }
+  SIMT_UNWATCHED bool whole_block() const { return whole_block_; }
   const lane_group& lanes() const { return lanes_; }
 
  private:
@@ -165,21 +165,21 @@ class thread_block_tile : public lane_group {
   template <class Other>
   thread_block_tile(const thread_block_tile<Size, Other>& other) : lane_group(other.lanes()) {}
 
-  static constexpr unsigned size() { return Size; }
-  static constexpr unsigned num_threads() { return Size; }
-  static unsigned thread_rank() { return simt::state.lane % Size; }
-  unsigned meta_group_rank() const { return detail::rank_in_block() / Size; }
-  unsigned meta_group_size() const { return (detail::block_size() + Size - 1) / Size; }
+  SIMT_UNWATCHED static constexpr unsigned size() { return Size; }
+  SIMT_UNWATCHED static constexpr unsigned num_threads() { return Size; }
+  SIMT_UNWATCHED static unsigned thread_rank() { return simt::state.lane % Size; }
+  SIMT_UNWATCHED unsigned meta_group_rank() const { return detail::rank_in_block() / Size; }
+  SIMT_UNWATCHED unsigned meta_group_size() const { return (detail::block_size() + Size - 1) / Size; }
 };
 
 template <unsigned Size, class Parent>
-thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
+SIMT_INLINE thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
   const unsigned tile = Size == 32 ? 0xffffffffu : ((1u << (Size % 32)) - 1) << simt::state.lane / Size * Size;
   return thread_block_tile<Size, Parent>(tile & detail::warp_lanes());
 }
 
 // Tiles of a size known at run time: consecutive threads by rank.
-inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
+SIMT_INLINE thread_group tiled_partition(const thread_group& parent, unsigned size) {
   if (parent.whole_block()) {
     const unsigned first = simt::state.lane / size * size;
     return lane_group((size >= 32 ? 0xffffffffu : ((1u << size) - 1) << first) & detail::warp_lanes());
@@ -196,52 +196,52 @@ class coalesced_group : public lane_group {
  public:
   explicit coalesced_group(unsigned lanes) : lane_group(lanes) {}
   coalesced_group(const lane_group& group) : lane_group(group) {}
-  unsigned meta_group_rank() const { return 0; }
-  unsigned meta_group_size() const { return 1; }
+  SIMT_UNWATCHED unsigned meta_group_rank() const { return 0; }
+  SIMT_UNWATCHED unsigned meta_group_size() const { return 1; }
 };
 
 // The threads of the warp that run together here.
-inline coalesced_group coalesced_threads(simt::Location at = simt::Location::here()) {
+SIMT_INLINE coalesced_group coalesced_threads(simt::Location at = simt::Location::here()) {
   return coalesced_group(simt::active_mask(at));
 }
 
 // Those of the group that bring the same label.
 template <class Label>
-coalesced_group labeled_partition(const lane_group& group, Label label,
+SIMT_INLINE coalesced_group labeled_partition(const lane_group& group, Label label,
                                   simt::Location at = simt::Location::here()) {
   return coalesced_group(simt::match("labeled_partition", group.lanes(), label, at));
 }
-inline coalesced_group binary_partition(const lane_group& group, bool predicate,
+SIMT_INLINE coalesced_group binary_partition(const lane_group& group, bool predicate,
                                         simt::Location at = simt::Location::here()) {
   return labeled_partition(group, static_cast<int>(predicate), at);
 }
 
 template <class Group>
-void sync(const Group& group, simt::Location at = simt::Location::here()) {
+SIMT_INLINE void sync(const Group& group, simt::Location at = simt::Location::here()) {
   group.sync(at);
 }
-inline void sync(const thread_block&, simt::Location at = simt::Location::here()) { __syncthreads(at); }
+SIMT_INLINE void sync(const thread_block&, simt::Location at = simt::Location::here()) { __syncthreads(at); }
 
 // Runs the function in one thread of the group.
 template <class Group, class Function>
-void invoke_one(const Group& group, Function&& function) {
+SIMT_INLINE void invoke_one(const Group& group, Function&& function) {
   if (group.thread_rank() == 0) function();
 }
 
 // memcpy by the whole group. There is nothing asynchronous here: the bytes are copied at once, and wait()
 // is the barrier that makes them visible.
 template <class Group, class T>
-void memcpy_async(const Group& group, T* to, const T* from, size_t bytes) {
+SIMT_INLINE void memcpy_async(const Group& group, T* to, const T* from, size_t bytes) {
   for (size_t i = group.thread_rank() * size_t(16); i < bytes; i += group.size() * size_t(16))
     simt::copy_bytes(reinterpret_cast<char*>(to) + i, reinterpret_cast<const char*>(from) + i,
                      bytes - i < 16 ? bytes - i : 16);
 }
 template <class Group>
-void wait(const Group& group, simt::Location at = simt::Location::here()) {
+SIMT_INLINE void wait(const Group& group, simt::Location at = simt::Location::here()) {
   group.sync(at);
 }
 template <unsigned Stages, class Group>
-void wait_prior(const Group& group, simt::Location at = simt::Location::here()) {
+SIMT_INLINE void wait_prior(const Group& group, simt::Location at = simt::Location::here()) {
   group.sync(at);
 }
 

@@ -11,5 +11,5 @@ SIMT_INLINE void __pipeline_memcpy_async(void* to_shared, const void* from_globa
   memcpy(to_shared, from_global, bytes - zero_fill);
   memset(static_cast<char*>(to_shared) + bytes - zero_fill, 0, zero_fill);
 }
-inline void __pipeline_commit() {}
-inline void __pipeline_wait_prior(size_t) {}
+SIMT_INLINE void __pipeline_commit() {}
+SIMT_INLINE void __pipeline_wait_prior(size_t) {}

@@ -71,7 +71,7 @@ struct fragment {
 };
 
 template <class Fragment>
-inline void fill_fragment(Fragment& f, typename Fragment::element_type value) {
+SIMT_INLINE void fill_fragment(Fragment& f, typename Fragment::element_type value) {
   for (auto& element : f.x) element = value;
 }
 
@@ -141,26 +141,26 @@ SIMT_INLINE void multiply(void** payload, unsigned lanes) {
 }  // namespace detail
 
 template <class Use, int M, int N, int K, class T, class Layout, class P>
-inline void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const P* from, unsigned leading,
+SIMT_INLINE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const P* from, unsigned leading,
                              simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::load(f, from, leading, std::is_same<Layout, col_major>::value);
 }
 template <int M, int N, int K, class T, class P>
-inline void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const P* from, unsigned leading,
+SIMT_INLINE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const P* from, unsigned leading,
                              layout_t layout, simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::load(f, from, leading, layout == mem_col_major);
 }
 template <int M, int N, int K, class T, class P>
-inline void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>& f, unsigned leading,
+SIMT_INLINE void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>& f, unsigned leading,
                               layout_t layout, simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::store(to, f, leading, layout == mem_col_major);
 }
 
 template <class D, class A, class B, class C>
-inline void mma_sync(D& d, const A& a, const B& b, const C& c, bool = false,
+SIMT_INLINE void mma_sync(D& d, const A& a, const B& b, const C& c, bool = false,
                      simt::Location at = simt::Location::here()) {
   detail::ProductLane<D, A, B, C> lane{&d, &a, &b, &c};
   simt::WarpOperation operation{"wmma::mma_sync", &detail::multiply<D, A, B, C>};
@@ -168,7 +168,7 @@ inline void mma_sync(D& d, const A& a, const B& b, const C& c, bool = false,
 }
 
 // Rounds to the 10 bits of mantissa that a tensor core keeps of a TF32 number.
-inline float __float_to_tf32(float value) {
+SIMT_INLINE float __float_to_tf32(float value) {
   const unsigned bits = __float_as_uint(value);
   return __uint_as_float((bits + 0x0fff + (bits >> 13 & 1)) & 0xffffe000u);
 }

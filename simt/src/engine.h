@@ -169,6 +169,7 @@ struct Finding {
   const char* check;    // "deadlock", "barrier-divergence", "warp-mask", "assert", "trap", ...
   std::string message;  // one or more lines, without a trailing newline
   int cuda_error = 0;   // the error that the launch ends with, 0 if it goes on
+  Location at = {};     // in the user's source, if known
 };
 
 class Observer {

@@ -98,7 +98,7 @@ void fail_kernel(int cuda_error) {
 void trap(Location at) {
   if (!state.block) abort();
   report({"trap", describe_current_thread() + ": __trap() at " + at.file + ":" +
-                      std::to_string(at.line), cudaErrorLaunchFailure});
+                      std::to_string(at.line), cudaErrorLaunchFailure, at});
   fail_kernel(cudaErrorLaunchFailure);
 }
 
@@ -109,7 +109,7 @@ void unsupported(const char* feature, const char* file, int line) {
     report(text + ", and host code cannot use it either");
     exit(1);
   }
-  report({"unsupported", text + " (kernel " + state.block->launch->name() + ")", cudaErrorNotSupported});
+  report({"unsupported", text + " (kernel " + state.block->launch->name() + ")", cudaErrorNotSupported, {file, line}});
   fail_kernel(cudaErrorNotSupported);
 }
 
@@ -214,6 +214,6 @@ extern "C" void __assert_fail(const char* expression, const char* file, unsigned
   snprintf(where, sizeof where, "block: [%u,%u,%u], thread: [%u,%u,%u]", b.index.x, b.index.y,
            b.index.z, t.x, t.y, t.z);
   simt::report({"assert", std::string(file) + ":" + std::to_string(line) + ": " + name + ": " + where +
-                              " Assertion `" + expression + "` failed.", cudaErrorAssert});
+                              " Assertion `" + expression + "` failed.", cudaErrorAssert, {file, static_cast<int>(line)}});
   simt::fail_kernel(cudaErrorAssert);
 }

@@ -42,6 +42,8 @@ std::string kernel_name(const std::string& signature) {
     }
   }
   std::string name = signature.substr(start, parameters - start);
+  const std::string anonymous = "{anonymous}::";
+  for (size_t at; (at = name.find(anonymous)) != std::string::npos;) name.erase(at, anonymous.size());
   size_t with = signature.rfind(" [with ");
   if (with == std::string::npos || name.find('<') != std::string::npos) return name;
   std::string values;

@@ -36,7 +36,7 @@ void report_bad_mask(const Block& block, unsigned thread, const char* what) {
   snprintf(text, sizeof text, "kernel %s: %s at %s:%d: mask 0x%08x %s (block (%u,%u,%u), thread (%u,%u,%u))",
            block.launch->name(), w.operation->name, w.at.file, w.at.line, w.mask, what, block.index.x,
            block.index.y, block.index.z, index.x, index.y, index.z);
-  report({"warp-mask", text, 0});
+  report({"warp-mask", text, 0, w.at});
 }
 
 }  // namespace

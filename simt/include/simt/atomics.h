@@ -43,7 +43,7 @@ template <class T> struct Exactly { using type = T; };
   template <class T>                                                                     \
   SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type value) {                \
     SIMT_NOTE(atomic, address, sizeof(T));                                               \
-    return simt::atomic_update(address, [&](T old) -> T { (void)old; return expression; }); \
+    return simt::atomic_update(address, [&](T old) SIMT_UNWATCHED -> T { (void)old; return expression; }); \
   }
 #define SIMT_ATOMIC(name, expression)           \
   SIMT_ATOMIC_SCOPED(name, expression)          \
@@ -68,7 +68,7 @@ SIMT_ATOMIC(atomicDec, (old == 0 || old > value ? value : T(old - 1)))
   SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type compare,                          \
                      typename simt::Exactly<T>::type value) {                                      \
     SIMT_NOTE(atomic, address, sizeof(T));                                                         \
-    return simt::atomic_update(address, [&](T old) -> T { return old == compare ? value : old; }); \
+    return simt::atomic_update(address, [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; }); \
   }
 SIMT_ATOMIC_CAS(atomicCAS)
 SIMT_ATOMIC_CAS(atomicCAS_block)

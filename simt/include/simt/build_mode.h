@@ -7,11 +7,12 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define SIMT_INSTRUMENTED 1
-#define SIMT_INLINE inline __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
+#define SIMT_UNWATCHED __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
 #else
 #define SIMT_INSTRUMENTED 0
-#define SIMT_INLINE inline
+#define SIMT_UNWATCHED
 #endif
+#define SIMT_INLINE inline SIMT_UNWATCHED  // for lambdas, which inherit nothing: SIMT_UNWATCHED alone
 
 namespace simt {
 

@@ -24,6 +24,7 @@
 #include "simt/shared.h"
 #include "simt/state.h"
 #include "simt/sync.h"
+#include "simt/textures.h"
 #include "simt/unit.h"
 #include "simt/vector_types.h"
 #include "simt/warp.h"

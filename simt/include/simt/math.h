@@ -20,7 +20,7 @@
 namespace simt {
 
 template <class To, class From>
-inline To bits_as(From from) {
+SIMT_INLINE To bits_as(From from) {
   static_assert(sizeof(To) == sizeof(From), "same size");
   To to;
   memcpy(&to, &from, sizeof to);
@@ -29,7 +29,7 @@ inline To bits_as(From from) {
 
 // A float to an integer, as a GPU does it: NaN is 0, too large or too small is the nearest there is.
 template <class To, class From>
-inline To saturated(From value) {
+SIMT_INLINE To saturated(From value) {
   if (value != value) return 0;
   if (value <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
   if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
@@ -40,8 +40,8 @@ inline To saturated(From value) {
 
 // ---- min and max for every pair of arithmetic types that CUDA knows
 #define SIMT_MIN_MAX(T)                                  \
-  inline constexpr T min(T a, T b) { return b < a ? b : a; } \
-  inline constexpr T max(T a, T b) { return a < b ? b : a; }
+  SIMT_INLINE constexpr T min(T a, T b) { return b < a ? b : a; } \
+  SIMT_INLINE constexpr T max(T a, T b) { return a < b ? b : a; }
 SIMT_MIN_MAX(int)
 SIMT_MIN_MAX(unsigned int)
 SIMT_MIN_MAX(long)
@@ -50,105 +50,105 @@ SIMT_MIN_MAX(long long)
 SIMT_MIN_MAX(unsigned long long)
 #undef SIMT_MIN_MAX
 // Of a number and a NaN, the number.
-inline float min(float a, float b) { return fminf(a, b); }
-inline float max(float a, float b) { return fmaxf(a, b); }
-inline double min(double a, double b) { return fmin(a, b); }
-inline double max(double a, double b) { return fmax(a, b); }
+SIMT_INLINE float min(float a, float b) { return fminf(a, b); }
+SIMT_INLINE float max(float a, float b) { return fmaxf(a, b); }
+SIMT_INLINE double min(double a, double b) { return fmin(a, b); }
+SIMT_INLINE double max(double a, double b) { return fmax(a, b); }
 #define SIMT_MIXED(A, B, T)                                                                   \
-  inline T min(A a, B b) { return min(static_cast<T>(a), static_cast<T>(b)); }                \
-  inline T max(A a, B b) { return max(static_cast<T>(a), static_cast<T>(b)); }                \
-  inline T min(B a, A b) { return min(static_cast<T>(a), static_cast<T>(b)); }                \
-  inline T max(B a, A b) { return max(static_cast<T>(a), static_cast<T>(b)); }
+  SIMT_INLINE T min(A a, B b) { return min(static_cast<T>(a), static_cast<T>(b)); }                \
+  SIMT_INLINE T max(A a, B b) { return max(static_cast<T>(a), static_cast<T>(b)); }                \
+  SIMT_INLINE T min(B a, A b) { return min(static_cast<T>(a), static_cast<T>(b)); }                \
+  SIMT_INLINE T max(B a, A b) { return max(static_cast<T>(a), static_cast<T>(b)); }
 SIMT_MIXED(int, unsigned int, unsigned int)
 SIMT_MIXED(long, unsigned long, unsigned long)
 SIMT_MIXED(long long, unsigned long long, unsigned long long)
 SIMT_MIXED(float, double, double)
 #undef SIMT_MIXED
-inline int umin(unsigned a, unsigned b) { return static_cast<int>(min(a, b)); }
-inline int umax(unsigned a, unsigned b) { return static_cast<int>(max(a, b)); }
+SIMT_INLINE int umin(unsigned a, unsigned b) { return static_cast<int>(min(a, b)); }
+SIMT_INLINE int umax(unsigned a, unsigned b) { return static_cast<int>(max(a, b)); }
 
 // ---- functions that the host's library lacks
-inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
-inline double rcbrt(double x) { return 1.0 / cbrt(x); }
-inline float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
-inline float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
-inline double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
-inline float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
-inline float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
-inline double sinpi(double x) { return sin(fmod(x, 2.0) * M_PI); }
-inline double cospi(double x) { return cos(fmod(x, 2.0) * M_PI); }
-inline float sinpif(float x) { return static_cast<float>(sinpi(x)); }
-inline float cospif(float x) { return static_cast<float>(cospi(x)); }
-inline void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
-inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
-inline double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
-inline float normcdff(float x) { return static_cast<float>(normcdf(x)); }
-inline float fdividef(float a, float b) { return a / b; }
-inline float saturate(float x) { return x > 0.0f ? fminf(x, 1.0f) : 0.0f; }
-inline int mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
+SIMT_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+SIMT_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
+SIMT_INLINE float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+SIMT_INLINE double rcbrt(double x) { return 1.0 / cbrt(x); }
+SIMT_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
+SIMT_INLINE float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
+SIMT_INLINE double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
+SIMT_INLINE float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
+SIMT_INLINE float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
+SIMT_INLINE double sinpi(double x) { return sin(fmod(x, 2.0) * M_PI); }
+SIMT_INLINE double cospi(double x) { return cos(fmod(x, 2.0) * M_PI); }
+SIMT_INLINE float sinpif(float x) { return static_cast<float>(sinpi(x)); }
+SIMT_INLINE float cospif(float x) { return static_cast<float>(cospi(x)); }
+SIMT_INLINE void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
+SIMT_INLINE void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
+SIMT_INLINE double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
+SIMT_INLINE float normcdff(float x) { return static_cast<float>(normcdf(x)); }
+SIMT_INLINE float fdividef(float a, float b) { return a / b; }
+SIMT_INLINE float saturate(float x) { return x > 0.0f ? fminf(x, 1.0f) : 0.0f; }
+SIMT_INLINE int mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
 
 // ---- fast math
-inline float __sinf(float x) { return sinf(x); }
-inline float __cosf(float x) { return cosf(x); }
-inline float __tanf(float x) { return tanf(x); }
-inline void __sincosf(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
-inline float __expf(float x) { return expf(x); }
-inline float __exp10f(float x) { return powf(10.0f, x); }
-inline float __logf(float x) { return logf(x); }
-inline float __log2f(float x) { return log2f(x); }
-inline float __log10f(float x) { return log10f(x); }
-inline float __powf(float x, float y) { return powf(x, y); }
-inline float __tanhf(float x) { return tanhf(x); }
-inline float __fdividef(float a, float b) { return a / b; }
-inline float __saturatef(float x) { return saturate(x); }
+SIMT_INLINE float __sinf(float x) { return sinf(x); }
+SIMT_INLINE float __cosf(float x) { return cosf(x); }
+SIMT_INLINE float __tanf(float x) { return tanf(x); }
+SIMT_INLINE void __sincosf(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
+SIMT_INLINE float __expf(float x) { return expf(x); }
+SIMT_INLINE float __exp10f(float x) { return powf(10.0f, x); }
+SIMT_INLINE float __logf(float x) { return logf(x); }
+SIMT_INLINE float __log2f(float x) { return log2f(x); }
+SIMT_INLINE float __log10f(float x) { return log10f(x); }
+SIMT_INLINE float __powf(float x, float y) { return powf(x, y); }
+SIMT_INLINE float __tanhf(float x) { return tanhf(x); }
+SIMT_INLINE float __fdividef(float a, float b) { return a / b; }
+SIMT_INLINE float __saturatef(float x) { return saturate(x); }
 
 // ---- arithmetic with a rounding mode. _rn is what the host does anyway; _rz, _ru and _rd are computed in
 // a wider type and rounded once.
 #define SIMT_ROUNDED(suffix, direction)                                                              \
-  inline float __fadd_##suffix(float a, float b) { return simt::direction(double(a) + double(b)); }  \
-  inline float __fsub_##suffix(float a, float b) { return simt::direction(double(a) - double(b)); }  \
-  inline float __fmul_##suffix(float a, float b) { return simt::direction(double(a) * double(b)); }  \
-  inline float __fdiv_##suffix(float a, float b) { return simt::direction(double(a) / double(b)); }  \
-  inline float __fsqrt_##suffix(float a) { return simt::direction(sqrt(double(a))); }                \
-  inline float __frcp_##suffix(float a) { return simt::direction(1.0 / double(a)); }                 \
-  inline float __fmaf_##suffix(float a, float b, float c) { return simt::direction(fma(double(a), double(b), double(c))); } \
-  inline float __double2float_##suffix(double a) { return simt::direction(a); }                      \
-  inline float __int2float_##suffix(int a) { return simt::direction(double(a)); }                    \
-  inline float __uint2float_##suffix(unsigned a) { return simt::direction(double(a)); }
+  SIMT_INLINE float __fadd_##suffix(float a, float b) { return simt::direction(double(a) + double(b)); }  \
+  SIMT_INLINE float __fsub_##suffix(float a, float b) { return simt::direction(double(a) - double(b)); }  \
+  SIMT_INLINE float __fmul_##suffix(float a, float b) { return simt::direction(double(a) * double(b)); }  \
+  SIMT_INLINE float __fdiv_##suffix(float a, float b) { return simt::direction(double(a) / double(b)); }  \
+  SIMT_INLINE float __fsqrt_##suffix(float a) { return simt::direction(sqrt(double(a))); }                \
+  SIMT_INLINE float __frcp_##suffix(float a) { return simt::direction(1.0 / double(a)); }                 \
+  SIMT_INLINE float __fmaf_##suffix(float a, float b, float c) { return simt::direction(fma(double(a), double(b), double(c))); } \
+  SIMT_INLINE float __double2float_##suffix(double a) { return simt::direction(a); }                      \
+  SIMT_INLINE float __int2float_##suffix(int a) { return simt::direction(double(a)); }                    \
+  SIMT_INLINE float __uint2float_##suffix(unsigned a) { return simt::direction(double(a)); }
 namespace simt {
-inline float to_nearest(double x) { return static_cast<float>(x); }
-inline float upward(double x) {
+SIMT_INLINE float to_nearest(double x) { return static_cast<float>(x); }
+SIMT_INLINE float upward(double x) {
   float f = static_cast<float>(x);
   return f < x ? nextafterf(f, INFINITY) : f;
 }
-inline float downward(double x) {
+SIMT_INLINE float downward(double x) {
   float f = static_cast<float>(x);
   return f > x ? nextafterf(f, -INFINITY) : f;
 }
-inline float toward_zero(double x) { return x < 0 ? upward(x) : downward(x); }
+SIMT_INLINE float toward_zero(double x) { return x < 0 ? upward(x) : downward(x); }
 }  // namespace simt
 SIMT_ROUNDED(rn, to_nearest)
 SIMT_ROUNDED(rz, toward_zero)
 SIMT_ROUNDED(ru, upward)
 SIMT_ROUNDED(rd, downward)
 #undef SIMT_ROUNDED
-inline float __frsqrt_rn(float a) { return static_cast<float>(1.0 / sqrt(double(a))); }
-inline double __dadd_rn(double a, double b) { return a + b; }
-inline double __dsub_rn(double a, double b) { return a - b; }
-inline double __dmul_rn(double a, double b) { return a * b; }
-inline double __ddiv_rn(double a, double b) { return a / b; }
-inline double __dsqrt_rn(double a) { return sqrt(a); }
-inline double __drcp_rn(double a) { return 1.0 / a; }
-inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+SIMT_INLINE float __frsqrt_rn(float a) { return static_cast<float>(1.0 / sqrt(double(a))); }
+SIMT_INLINE double __dadd_rn(double a, double b) { return a + b; }
+SIMT_INLINE double __dsub_rn(double a, double b) { return a - b; }
+SIMT_INLINE double __dmul_rn(double a, double b) { return a * b; }
+SIMT_INLINE double __ddiv_rn(double a, double b) { return a / b; }
+SIMT_INLINE double __dsqrt_rn(double a) { return sqrt(a); }
+SIMT_INLINE double __drcp_rn(double a) { return 1.0 / a; }
+SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 
 // ---- floats to integers: _rn nearest (even), _rz toward zero, _ru up, _rd down
 #define SIMT_TO_INTEGER(name, To, From)                                                         \
-  inline To name##_rn(From x) { return simt::saturated<To>(std::nearbyint(x)); }                \
-  inline To name##_rz(From x) { return simt::saturated<To>(std::trunc(x)); }                    \
-  inline To name##_ru(From x) { return simt::saturated<To>(std::ceil(x)); }                     \
-  inline To name##_rd(From x) { return simt::saturated<To>(std::floor(x)); }
+  SIMT_INLINE To name##_rn(From x) { return simt::saturated<To>(std::nearbyint(x)); }                \
+  SIMT_INLINE To name##_rz(From x) { return simt::saturated<To>(std::trunc(x)); }                    \
+  SIMT_INLINE To name##_ru(From x) { return simt::saturated<To>(std::ceil(x)); }                     \
+  SIMT_INLINE To name##_rd(From x) { return simt::saturated<To>(std::floor(x)); }
 SIMT_TO_INTEGER(__float2int, int, float)
 SIMT_TO_INTEGER(__float2uint, unsigned int, float)
 SIMT_TO_INTEGER(__float2ll, long long, float)
@@ -158,40 +158,40 @@ SIMT_TO_INTEGER(__double2uint, unsigned int, double)
 SIMT_TO_INTEGER(__double2ll, long long, double)
 SIMT_TO_INTEGER(__double2ull, unsigned long long, double)
 #undef SIMT_TO_INTEGER
-inline double __int2double_rn(int a) { return a; }
-inline double __uint2double_rn(unsigned a) { return a; }
-inline float __ll2float_rn(long long a) { return static_cast<float>(a); }
-inline float __ull2float_rn(unsigned long long a) { return static_cast<float>(a); }
-inline double __ll2double_rn(long long a) { return static_cast<double>(a); }
-inline double __ull2double_rn(unsigned long long a) { return static_cast<double>(a); }
+SIMT_INLINE double __int2double_rn(int a) { return a; }
+SIMT_INLINE double __uint2double_rn(unsigned a) { return a; }
+SIMT_INLINE float __ll2float_rn(long long a) { return static_cast<float>(a); }
+SIMT_INLINE float __ull2float_rn(unsigned long long a) { return static_cast<float>(a); }
+SIMT_INLINE double __ll2double_rn(long long a) { return static_cast<double>(a); }
+SIMT_INLINE double __ull2double_rn(unsigned long long a) { return static_cast<double>(a); }
 
 // ---- the same bits as another type
-inline int __float_as_int(float x) { return simt::bits_as<int>(x); }
-inline unsigned __float_as_uint(float x) { return simt::bits_as<unsigned>(x); }
-inline float __int_as_float(int x) { return simt::bits_as<float>(x); }
-inline float __uint_as_float(unsigned x) { return simt::bits_as<float>(x); }
-inline long long __double_as_longlong(double x) { return simt::bits_as<long long>(x); }
-inline double __longlong_as_double(long long x) { return simt::bits_as<double>(x); }
-inline int __double2hiint(double x) { return static_cast<int>(__double_as_longlong(x) >> 32); }
-inline int __double2loint(double x) { return static_cast<int>(__double_as_longlong(x)); }
-inline double __hiloint2double(int high, int low) {
+SIMT_INLINE int __float_as_int(float x) { return simt::bits_as<int>(x); }
+SIMT_INLINE unsigned __float_as_uint(float x) { return simt::bits_as<unsigned>(x); }
+SIMT_INLINE float __int_as_float(int x) { return simt::bits_as<float>(x); }
+SIMT_INLINE float __uint_as_float(unsigned x) { return simt::bits_as<float>(x); }
+SIMT_INLINE long long __double_as_longlong(double x) { return simt::bits_as<long long>(x); }
+SIMT_INLINE double __longlong_as_double(long long x) { return simt::bits_as<double>(x); }
+SIMT_INLINE int __double2hiint(double x) { return static_cast<int>(__double_as_longlong(x) >> 32); }
+SIMT_INLINE int __double2loint(double x) { return static_cast<int>(__double_as_longlong(x)); }
+SIMT_INLINE double __hiloint2double(int high, int low) {
   return __longlong_as_double(static_cast<long long>(high) << 32 | static_cast<unsigned>(low));
 }
 
 // ---- bits
-inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
-inline int __clzll(long long x) { return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64; }
-inline int __ffs(int x) { return __builtin_ffs(x); }
-inline int __ffsll(long long x) { return __builtin_ffsll(x); }
-inline unsigned long long __brevll(unsigned long long x) {
+SIMT_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
+SIMT_INLINE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+SIMT_INLINE int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
+SIMT_INLINE int __clzll(long long x) { return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64; }
+SIMT_INLINE int __ffs(int x) { return __builtin_ffs(x); }
+SIMT_INLINE int __ffsll(long long x) { return __builtin_ffsll(x); }
+SIMT_INLINE unsigned long long __brevll(unsigned long long x) {
   unsigned long long reversed = 0;
   for (int i = 0; i < 64; ++i) reversed |= (x >> i & 1) << (63 - i);
   return reversed;
 }
-inline unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
-inline unsigned __fns(unsigned mask, unsigned base, int offset) {
+SIMT_INLINE unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
+SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int offset) {
   // The offset-th set bit, counted from `base` upward (or downward if negative).
   if (offset == 0) return mask >> base & 1 ? base : 0xffffffffu;
   int step = offset > 0 ? 1 : -1, left = offset > 0 ? offset : -offset;
@@ -199,7 +199,7 @@ inline unsigned __fns(unsigned mask, unsigned base, int offset) {
     if ((mask >> i & 1) && --left == 0) return static_cast<unsigned>(i);
   return 0xffffffffu;
 }
-inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+SIMT_INLINE unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(b) << 32 | a;
   unsigned result = 0;
   for (int i = 0; i < 4; ++i) {
@@ -210,67 +210,67 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   }
   return result;
 }
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31) >> 32);
 }
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
 }
-inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+SIMT_INLINE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
   return shift >= 32 ? low : __funnelshift_l(low, high, shift);
 }
-inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+SIMT_INLINE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
   return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
 
 // ---- integers
-inline int __mul24(int a, int b) {
+SIMT_INLINE int __mul24(int a, int b) {
   return static_cast<int>(static_cast<unsigned>(a << 8 >> 8) * static_cast<unsigned>(b << 8 >> 8));
 }
-inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
-inline int __mulhi(int a, int b) { return mulhi(a, b); }
-inline unsigned __umulhi(unsigned a, unsigned b) {
+SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
+SIMT_INLINE int __mulhi(int a, int b) { return mulhi(a, b); }
+SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
-inline long long __mul64hi(long long a, long long b) {
+SIMT_INLINE long long __mul64hi(long long a, long long b) {
   return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
 }
-inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+SIMT_INLINE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
-inline int __hadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
-inline int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
-inline unsigned __uhadd(unsigned a, unsigned b) {
+SIMT_INLINE int __hadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
+SIMT_INLINE int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
+SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) + b) >> 1);
 }
-inline unsigned __sad(int a, int b, unsigned c) {
+SIMT_INLINE unsigned __sad(int a, int b, unsigned c) {
   return c + (a > b ? static_cast<unsigned>(a) - static_cast<unsigned>(b)
                     : static_cast<unsigned>(b) - static_cast<unsigned>(a));
 }
-inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a > b ? a - b : b - a); }
+SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a > b ? a - b : b - a); }
 
 // Four bytes of a with four bytes of b, multiplied and added to c.
-inline int __dp4a(int a, int b, int c) {
+SIMT_INLINE int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 32; i += 8)
     c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
   return c;
 }
-inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   for (int i = 0; i < 32; i += 8) c += (a >> i & 0xff) * (b >> i & 0xff);
   return c;
 }
 // Four additions, or comparisons, of bytes at once.
-inline unsigned __vadd4(unsigned a, unsigned b) {
+SIMT_INLINE unsigned __vadd4(unsigned a, unsigned b) {
   unsigned sum = 0;
   for (int i = 0; i < 32; i += 8) sum |= ((a >> i) + (b >> i) & 0xff) << i;
   return sum;
 }
-inline unsigned __vsub4(unsigned a, unsigned b) {
+SIMT_INLINE unsigned __vsub4(unsigned a, unsigned b) {
   unsigned difference = 0;
   for (int i = 0; i < 32; i += 8) difference |= ((a >> i) - (b >> i) & 0xff) << i;
   return difference;
 }
-inline unsigned __vcmpeq4(unsigned a, unsigned b) {
+SIMT_INLINE unsigned __vcmpeq4(unsigned a, unsigned b) {
   unsigned equal = 0;
   for (int i = 0; i < 32; i += 8)
     if ((a >> i & 0xff) == (b >> i & 0xff)) equal |= 0xffu << i;
@@ -278,7 +278,7 @@ inline unsigned __vcmpeq4(unsigned a, unsigned b) {
 }
 
 // ---- clocks: the CPU's, so they tell nothing about a GPU
-inline long long clock64() {
+SIMT_INLINE long long clock64() {
 #if defined(__x86_64__)
   return static_cast<long long>(__rdtsc());
 #else
@@ -288,6 +288,5 @@ inline long long clock64() {
 #endif
 }
 
-inline unsigned __isGlobal(const void*) { return 1; }
-inline void __prof_trigger(int) {}
+SIMT_INLINE void __prof_trigger(int) {}
 #define __builtin_assume(condition) ((void)0)

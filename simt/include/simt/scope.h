@@ -19,7 +19,7 @@ namespace detail {
 
 // Waits for other threads: each look is followed by their turn.
 template <class Condition>
-inline void wait_until(Condition condition) {
+SIMT_INLINE void wait_until(Condition condition) {
   while (!condition()) simt::give_way();
 }
 

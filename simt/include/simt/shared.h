@@ -18,6 +18,8 @@
 
 namespace simt {
 
+bool in_device_range(const void* address);  // memory.cpp
+
 // One __shared__ variable of the program, registered before main().
 struct SharedVariable {
   SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment);
@@ -51,6 +53,11 @@ SIMT_INLINE T& shared_variable() {
 constexpr size_t kStaticSharedBytes = 48 * 1024;
 SIMT_INLINE void* dynamic_shared() { return state.shared + kStaticSharedBytes; }
 
+// A pointer to shared memory as the number that PTX instructions take: its offset in the block's shared memory.
+SIMT_INLINE size_t shared_offset(const void* pointer) {
+  return static_cast<size_t>(static_cast<const char*>(pointer) - state.shared);
+}
+
 // A __device__, __constant__ or __managed__ variable, registered by the front end so that addresses can
 // be recognised and named. They live among the program's own variables.
 struct Symbol {
@@ -60,3 +67,16 @@ struct Symbol {
 };
 
 }  // namespace simt
+
+SIMT_INLINE size_t __cvta_generic_to_shared(const void* pointer) { return simt::shared_offset(pointer); }
+SIMT_INLINE void* __cvta_shared_to_generic(size_t offset) { return simt::state.shared + offset; }
+SIMT_INLINE size_t __cvta_generic_to_global(const void* pointer) { return reinterpret_cast<size_t>(pointer); }
+SIMT_INLINE void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
+SIMT_INLINE size_t __cvta_generic_to_constant(const void* pointer) { return reinterpret_cast<size_t>(pointer); }
+SIMT_INLINE size_t __cvta_generic_to_local(const void* pointer) { return reinterpret_cast<size_t>(pointer); }
+
+// Which memory a pointer leads to.
+SIMT_INLINE unsigned __isShared(const void* pointer) {
+  return simt::state.shared && simt::shared_offset(pointer) < 212 * 1024;
+}
+SIMT_INLINE unsigned __isGlobal(const void* pointer) { return simt::in_device_range(pointer); }

@@ -10,7 +10,7 @@
 
 namespace simt {
 
-inline float float_from_half_bits(uint16_t half) {
+SIMT_INLINE float float_from_half_bits(uint16_t half) {
   // The exponent moves from 5 to 8 bits: shift everything into place and scale by 2^(127 - 15), which
   // is right for subnormal numbers, too. Infinity and NaN keep their all-ones exponent.
   float magnitude = bits_as<float>(static_cast<uint32_t>(half & 0x7fff) << 13) * 0x1p112f;
@@ -19,7 +19,7 @@ inline float float_from_half_bits(uint16_t half) {
   return bits_as<float>(bits | static_cast<uint32_t>(half & 0x8000) << 16);
 }
 
-inline uint16_t half_bits_from_float(float value) {
+SIMT_INLINE uint16_t half_bits_from_float(float value) {
   uint32_t bits = bits_as<uint32_t>(value);
   const uint16_t sign = bits >> 16 & 0x8000;
   bits &= 0x7fffffff;
@@ -33,11 +33,11 @@ inline uint16_t half_bits_from_float(float value) {
   return sign | static_cast<uint16_t>(bits >> 13);
 }
 
-inline float float_from_bfloat16_bits(uint16_t bfloat16) {
+SIMT_INLINE float float_from_bfloat16_bits(uint16_t bfloat16) {
   return bits_as<float>(static_cast<uint32_t>(bfloat16) << 16);
 }
 
-inline uint16_t bfloat16_bits_from_float(float value) {
+SIMT_INLINE uint16_t bfloat16_bits_from_float(float value) {
   const uint32_t bits = bits_as<uint32_t>(value);
   if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fff;  // NaN
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -45,7 +45,7 @@ inline uint16_t bfloat16_bits_from_float(float value) {
 
 // A double as the float below or above it whose last bit is 1 unless it is exact. Rounding this to an even
 // smaller format gives the same as rounding the double at once.
-inline float round_to_odd(double value) {
+SIMT_INLINE float round_to_odd(double value) {
   float f = toward_zero(value);
   if (static_cast<double>(f) != value && value == value) f = bits_as<float>(bits_as<uint32_t>(f) | 1u);
   return f;

@@ -11,7 +11,7 @@
 
 namespace simt {
 
-constexpr bool has_lane(unsigned lanes, unsigned lane) { return lanes >> lane & 1; }
+SIMT_INLINE constexpr bool has_lane(unsigned lanes, unsigned lane) { return lanes >> lane & 1; }
 
 // ---- shuffle: every lane reads the value of another lane --------------------------------------------
 
@@ -121,14 +121,14 @@ SIMT_INLINE T reduce(const char* name, unsigned mask, T value, Operator op, Loca
   return lane.value;
 }
 
-struct Sum { template <class T> T operator()(T a, T b) const { return a + b; } };
-struct Least { template <class T> T operator()(T a, T b) const { return b < a ? b : a; } };
-struct Greatest { template <class T> T operator()(T a, T b) const { return a < b ? b : a; } };
-struct BitAnd { template <class T> T operator()(T a, T b) const { return a & b; } };
-struct BitOr { template <class T> T operator()(T a, T b) const { return a | b; } };
-struct BitXor { template <class T> T operator()(T a, T b) const { return a ^ b; } };
+struct Sum { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a + b; } };
+struct Least { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return b < a ? b : a; } };
+struct Greatest { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a < b ? b : a; } };
+struct BitAnd { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a & b; } };
+struct BitOr { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a | b; } };
+struct BitXor { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a ^ b; } };
 
-inline void combine_nothing(void**, unsigned) {}
+SIMT_INLINE void combine_nothing(void**, unsigned) {}
 
 // Lanes of the warp that wait here too when no further lane can arrive.
 unsigned active_mask(Location at);
