@@ -35,6 +35,7 @@ void BlockOrder::begin(uint64_t block, unsigned threads) {
   std::fill_n(fence_, threads, 0);
   std::fill_n(warp_base_, 32, 1);
   std::fill_n(partial_, 32, false);
+  last_received_ = nullptr;
   received_.clear();
   unread_.clear();
   visited_.clear();
@@ -92,8 +93,8 @@ void BlockOrder::fence(unsigned thread) {
 void BlockOrder::receive(uint64_t address, ReleaseBoard& board) {
   if (board.empty()) return;
   const Release* found = board.find(address);
-  if (found == nullptr) return;
-  if (!received_.empty() && received_.back() == found) return;
+  if (found == nullptr || found == last_received_) return;
+  last_received_ = found;
   received_.push_back(found);
   unread_.push_back(found);
 }

@@ -102,6 +102,7 @@ class BlockOrder {
   uint32_t warp_base_[32];            // ordered by a collective of all the warp's lanes
   bool partial_[32];                  // some collective since then had fewer: look at seen_
   uint32_t seen_[kBlockThreads][32];  // per thread: what it knows of the lanes of its warp
+  const Release* last_received_ = nullptr;
   std::vector<const Release*> received_, unread_;
   std::unordered_set<const Release*> visited_;
   std::unordered_map<uint64_t, Known> known_;

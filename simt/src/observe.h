@@ -145,6 +145,10 @@ class BlockWatch {
     unsigned char before[16];
   };
   Suspect suspect_;
+  // An atomic or volatile access may meet what another block publishes between our hook and the
+  // access itself, so it receives at the next event of the block, too.
+  uint64_t receive_at_ = 0;
+  bool unsettled_ = false;                       // one of the two is waiting
   std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
 
   // Do the threads of the block wait at one and the same barrier?

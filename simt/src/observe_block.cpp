@@ -82,7 +82,8 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
     generation_ = watcher->memory.generation();
     std::fill(recent_, recent_ + kRecent, Recent());
   }
-  suspect_.active = false;
+  suspect_.active = unsettled_ = false;
+  receive_at_ = 0;
   barrier_at_ = {nullptr, 0};
   barrier_mixed_ = false;
   steps_until_turn_ = kStepsPerTurn;
@@ -170,7 +171,7 @@ bool BlockWatch::shared_in_bounds(uint64_t offset, unsigned size) const {
 }
 
 void BlockWatch::access_shared(const Access& access, uint64_t offset) {
-  if (suspect_.active) settle();
+  if (unsettled_) settle();
   if (access.aligned && access.address % access.size != 0) {
     watcher->report("misaligned", "misaligned " + bytes_text(access) + " of shared memory",
                     access.pc,
@@ -207,6 +208,8 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   const uint64_t key = board_key(order_.block(), offset);
   order_.receive(key, launch_->board);
   if (writes(access.use)) order_.publish(thread, key, launch_->board);
+  receive_at_ = key;
+  unsettled_ = true;
 }
 
 void BlockWatch::read_of_unwritten_shared(const Access& access, uint64_t offset) {
@@ -221,7 +224,7 @@ void BlockWatch::read_of_unwritten_shared(const Access& access, uint64_t offset)
 }
 
 void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
-  if (suspect_.active) settle();
+  if (unsettled_) settle();
   if (access.aligned && access.address % access.size != 0) {
     watcher->report("misaligned", "misaligned " + bytes_text(access), access.pc,
                     describe_address(pointer(access.address)) + ", and not a multiple of " +
@@ -252,7 +255,11 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
     if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
       found_race(access, rival, false);
     }
-    if (strong && writes(access.use)) order_.publish(thread, access.address, launch_->board);
+    if (strong) {
+      if (writes(access.use)) order_.publish(thread, access.address, launch_->board);
+      receive_at_ = access.address;
+      unsettled_ = true;
+    }
   }
 }
 
@@ -264,7 +271,7 @@ void BlockWatch::found_race(const Access& access, const Rival& rival, bool share
       uint64_t{std::min(access.pc, rival.pc)} << 32 | std::max(access.pc, rival.pc);
   if (reported_races_.count(pair) != 0) return;
   if (rival.wrote && access.use == Use::kWrite && !rival.atomic) {
-    suspect_.active = true;
+    suspect_.active = unsettled_ = true;
     suspect_.shared = shared;
     suspect_.access = access;
     suspect_.thread = state.thread;
@@ -276,8 +283,13 @@ void BlockWatch::found_race(const Access& access, const Rival& rival, bool share
   report_race(access, state.thread, rival, shared);
 }
 
-// The suspected write has been carried out: did it change anything?
+// The access before this event has been carried out.
 void BlockWatch::settle() {
+  unsettled_ = false;
+  if (receive_at_ != 0) order_.receive(receive_at_, launch_->board);
+  receive_at_ = 0;
+  if (!suspect_.active) return;
+  // Did the suspected write change anything?
   suspect_.active = false;
   const Access& access = suspect_.access;
   if (std::memcmp(suspect_.before, pointer(access.address), access.size) == 0) return;
@@ -287,7 +299,7 @@ void BlockWatch::settle() {
 }
 
 std::string BlockWatch::thread_name(unsigned thread) const {
-  const uint3 index = block_->threads[thread].index;
+  const uint3 index = block_->thread_index[thread];
   return "thread (" + std::to_string(index.x) + "," + std::to_string(index.y) + "," +
          std::to_string(index.z) + ")";
 }
@@ -343,7 +355,7 @@ void BlockWatch::record(const TraceEvent& event) {
 }
 
 void BlockWatch::wait(TraceKind kind, uint32_t lanes) {
-  if (suspect_.active) settle();
+  if (unsettled_) settle();
   steps_until_turn_ = kStepsPerTurn;
   loop_pc_[state.thread] = 0;
   if (counting_) traces_[state.thread / kWarpSize].record(state.lane, {lanes, 0, 0, kind, 0});
@@ -359,7 +371,7 @@ void BlockWatch::barrier_wait(Location at) {
 }
 
 void BlockWatch::thread_exit() {
-  if (suspect_.active) settle();
+  if (unsettled_) settle();
   steps_until_turn_ = kStepsPerTurn;
   loop_pc_[state.thread] = 0;
   if (counting_) traces_[state.thread / kWarpSize].lane_exited(state.lane);
@@ -407,10 +419,10 @@ void BlockWatch::barrier() {
   };
   std::vector<Group> groups;
   for (unsigned i = 0; i < block_->thread_count; ++i) {
-    const Thread& thread = block_->threads[i];
+    const Location waits_at = block_->waiting[i].at;
     const std::string place =
-        thread.state == State::kBarrier
-            ? "at " + std::string(thread.at.file) + ":" + std::to_string(thread.at.line)
+        block_->state[i] == State::kBarrier
+            ? "at " + std::string(waits_at.file) + ":" + std::to_string(waits_at.line)
             : "exited";
     const auto same = std::find_if(groups.begin(), groups.end(),
                                    [&](const Group& group) { return group.place == place; });
