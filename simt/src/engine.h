@@ -170,6 +170,7 @@ struct Finding {
   std::string message;  // one or more lines, without a trailing newline
   int cuda_error = 0;   // the error that the launch ends with, 0 if it goes on
   Location at = {};     // in the user's source, if known
+  const Block* block = nullptr;  // what it is about, if not the running block
 };
 
 class Observer {

@@ -269,10 +269,13 @@ bool Watcher::finding(const Finding& finding) {
   CheckReport report;
   report.check = finding.check;
   report.message = std::string("error [") + finding.check + "]: " + finding.message;
-  if (state.block != nullptr) {
-    report.kernel = state.block->launch->name();
-    if (std::strcmp(finding.check, "deadlock") == 0 && watch_of(state.block) != nullptr) {
-      report.message += watch_of(state.block)->describe_loops();
+  report.file = finding.at.file;
+  report.line = static_cast<unsigned>(finding.at.line);
+  const Block* block = finding.block != nullptr ? finding.block : state.block;
+  if (block != nullptr) {
+    report.kernel = block->launch->name();
+    if (std::strcmp(finding.check, "deadlock") == 0 && watch_of(block) != nullptr) {
+      report.message += watch_of(block)->describe_loops();
     }
   }
   reports.add(std::move(report), finding.message);

@@ -229,7 +229,7 @@ void Worker::give_up_if_stuck() {
   if (!everybody || std::chrono::duration<double>(now - progress_at_).count() < options().patience)
     return;
   Block& stuck = *parked_.front();
-  report({"deadlock", describe_waiting(stuck), cudaErrorLaunchTimeout});
+  report({"deadlock", describe_waiting(stuck), cudaErrorLaunchTimeout, {}, &stuck});
   abort_launch(*stuck.launch, cudaErrorLaunchTimeout);
 }
 
