@@ -99,4 +99,21 @@ Variant<Problem> on_device(const std::string& name, const std::string& idea, Run
           needs};
 }
 
+// What a library offers, on device arrays in a stream: void run(Problem&, cudaStream_t).
+template <class Problem, class Run>
+Variant<Problem> peer(const std::string& name, const std::string& idea, Run run) {
+  Variant<Problem> variant = on_device<Problem>(name, "peer: " + idea, run);
+  variant.kind = Kind::peer;
+  return variant;
+}
+
+// The row of a peer that this build lacks: "needs CUB", for instance.
+template <class Problem>
+Variant<Problem> missing_peer(const std::string& name, const std::string& idea,
+                              const std::string& needs) {
+  Variant<Problem> variant = peer<Problem>(name, idea, [](Problem&, cudaStream_t) {});
+  variant.needs.missing = needs;
+  return variant;
+}
+
 }  // namespace common
