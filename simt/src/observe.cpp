@@ -170,16 +170,10 @@ void Watcher::fence(Scope) { watch_of(state.block)->fence(); }
 
 namespace {
 
-// An access that a device function of our headers announces. Its depth in calls is not known here,
-// and not needed: these functions are called from the kernel's own level.
 void announce(const void* address, unsigned bytes, const void* pc, Use use) {
-  const auto at = reinterpret_cast<uint64_t>(address);
-  const auto depth = (reinterpret_cast<uint64_t>(state.stack_high) -
-                      reinterpret_cast<uint64_t>(__builtin_frame_address(0))) /
-                     16;
   watch_of(state.block)
-      ->access({at, relative_pc(pc, watcher->program_base), static_cast<uint16_t>(bytes),
-                static_cast<uint16_t>(depth), use, true});
+      ->announced(reinterpret_cast<uint64_t>(address), bytes,
+                  relative_pc(pc, watcher->program_base), use);
 }
 
 }  // namespace

@@ -74,8 +74,14 @@ class BlockWatch {
   // By the running thread.
   void access(const Access& access);
   void basic_block(uint32_t pc, uint16_t depth) {
+    depth_ = depth;
     if (counting_) record({0, pc, depth, TraceKind::kBasicBlock, 0});
     if (--steps_until_turn_ == 0) take_turns(pc);
+  }
+  // An access that a device function of our headers announces, on behalf of the code that called
+  // it.
+  void announced(uint64_t address, unsigned size, uint32_t pc, Use use) {
+    access({address, pc, static_cast<uint16_t>(size), depth_, use, true});
   }
   void fence() { order_.fence(state.thread); }
   void barrier_wait(Location at);
@@ -161,6 +167,7 @@ class BlockWatch {
   std::vector<uint32_t> loop_pc_;  // per thread: where it was when it last took a turn, 0: never
 
   // ---- counters
+  uint16_t depth_ = 0;  // of the basic block that was entered last
   std::unique_ptr<WarpTrace[]> traces_;
   Counters counters_;
 };

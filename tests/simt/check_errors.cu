@@ -85,9 +85,7 @@ __global__ void poll_for_ever(int* flag) {
   }
 }
 __global__ void loop_for_ever(int* out, int n) {
-  for (int i = 0; i<n; i = i> 100 ? 0 : i + 1) {
-    out[i] = i;  // here: endless
-  }
+  for (int i = 0; n > 0; i = (i + 1) % n) out[i] = i;  // here: endless
 }
 __global__ void not_in_its_own_mask(int* out) {
   out[threadIdx.x] =
