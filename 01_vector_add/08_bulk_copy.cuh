@@ -14,8 +14,8 @@
 
 #include "01_vector_add/06_vectorized.cuh"
 #include "01_vector_add/07_coarsened.cuh"
-#include "01_vector_add/ptx.cuh"
 #include "common/cuda_check.cuh"
+#include "common/ptx.cuh"
 
 template <int kBlock>
 __global__ void __launch_bounds__(kBlock)

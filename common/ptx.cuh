@@ -1,5 +1,6 @@
-// PTX instructions of this chapter, one function each, under their PTX names (PTX ISA 8.0, "Data
-// Movement and Conversion Instructions" and "Parallel Synchronization": mbarrier). sm_90 or newer.
+// PTX instructions that more than one chapter needs, one function each, under their PTX names (PTX
+// ISA 8.0, "Data Movement and Conversion Instructions" and "Parallel Synchronization": mbarrier).
+// They exist in code for sm_90 or newer only.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,6 +24,12 @@ __device__ inline void mbarrier_init(std::uint64_t* barrier, int count) {
 // Makes mbarrier_init visible to the copy engine (the "async proxy").
 __device__ inline void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// Arrives once. What this thread wrote before is visible to those who see the phase complete.
+__device__ inline void mbarrier_arrive(std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+               : "memory");
 }
 
 // Arrives once, and promises that `bytes` will be delivered by copies that name this barrier.
