@@ -133,7 +133,7 @@ def _dynamic(base, d, in_function):
 
 
 def _static(number, base, alignment, declarators):
-    out = ['typedef %s simt_type_%d;' % (base, number)]
+    out = ['using simt_type_%d [[maybe_unused]] = %s;' % (number, base)]
     for d in declarators:
         tag = 'simt_shared_%d_%s' % (number, d.name)
         out.append('struct %s %s { static const char* name() { return "%s"; } };' % (alignment, tag, d.name))
