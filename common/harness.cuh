@@ -260,6 +260,8 @@ std::vector<Row> verify_variants(Program& program, Problem& problem,
     program.progress("checking " + variant.name);
     Row row;
     row.name = variant.name;
+    row.kind = kind_name(variant.kind);
+    row.place = place_name(variant.place);
     row.verdict = verify(problem, variant, program.device(), stream);
     rows.push_back(row);
   }

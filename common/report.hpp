@@ -46,6 +46,8 @@ struct PhaseRow {
 // One variant of one problem.
 struct Row {
   std::string name;
+  std::string kind;   // "rung", "peer" or "yardstick"
+  std::string place;  // "cpu", "round_trip" or "device"
   Verdict verdict;
   Timing timing;                      // samples == 0: not timed
   double gbps = kUnknown;             // bytes the problem must move / median, 1e9 bytes a second
@@ -150,6 +152,8 @@ inline void write_json(JsonWriter& json, const ProblemReport& report) {
     json.begin_object();
     json.field("problem", report.problem);
     json.field("name", row.name);
+    json.field("kind", row.kind);
+    json.field("place", row.place);
     json.key("sizes");
     json.begin_object();
     for (const auto& [name, value] : report.sizes) json.field(name, value);

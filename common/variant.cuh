@@ -27,6 +27,24 @@ enum class Kind {
   yardstick,  // not a solution: the most this machine can do
 };
 
+inline const char* place_name(Place place) {
+  switch (place) {
+    case Place::cpu: return "cpu";
+    case Place::round_trip: return "round_trip";
+    case Place::device: return "device";
+  }
+  return "";
+}
+
+inline const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::rung: return "rung";
+    case Kind::peer: return "peer";
+    case Kind::yardstick: return "yardstick";
+  }
+  return "";
+}
+
 // What a device must have for a variant to run.
 struct Needs {
   int compute_capability = 0;            // at least, e.g. 80

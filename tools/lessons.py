@@ -6,7 +6,8 @@ In a lesson, the body of a fence such as
 is replaced by that definition (or by region=NAME, or by the whole file), and the lines between
     <!-- table run=04_matmul/default problem=matmul columns=name,gflops results=results/h200.json -->
     <!-- end table -->
-by a table of the measured numbers. Nobody types code or numbers into a lesson by hand.
+by a table of the measured numbers. With best=RUN,RUN in place of run=RUN the table has one line per
+problem of these runs: its fastest rung. Nobody types code or numbers into a lesson by hand.
 """
 
 import json

@@ -185,15 +185,67 @@ def _sweep_table(run_name, run, options):
     return _aligned([title for title, _ in forms], cells, [True] * len(columns)), []
 
 
-def table(results, options):
-    """Lines of the table that `options` (the words of the mark) ask for."""
-    run_name = options.get("run")
-    if run_name is None:
-        raise TableError("the mark names no run=")
+def _best_line(row_of):
+    """One problem at its best: its fastest kernel beside its fastest peer, or the yardstick."""
+    kernels = [r for r in row_of if r["place"] == "device" and r["median_ms"] is not None]
+    rungs = [r for r in kernels if r["kind"] == "rung"]
+    if not rungs:
+        return None
+    best = min(rungs, key=lambda r: r["median_ms"])
+    by_kind = {kind: [r for r in kernels if r["kind"] == kind] for kind in ("peer", "yardstick")}
+    against, ratio = None, None
+    if by_kind["peer"]:
+        peer = min(by_kind["peer"], key=lambda r: r["median_ms"])
+        against, ratio = peer["name"], peer["median_ms"] / best["median_ms"]
+    elif by_kind["yardstick"]:
+        yardstick = max(by_kind["yardstick"], key=lambda r: r["gbps"] or 0)
+        against, ratio = yardstick["name"], best["gbps"] / yardstick["gbps"]
+    size = ", ".join(f"{key} = {value:,}" for key, value in best["sizes"].items())
+    return {
+        "problem": best["problem"].replace("_", " "),
+        "size": size,
+        "name": best["name"],
+        "against": against,
+        "ratio": ratio,
+        **{key: best[key] for key in ("median_ms", "percent_of_roof", "speedup")},
+    }
+
+
+def _best_table(results, run_names):
+    """One line per problem of the runs: where its ladder ends."""
+    titles = ["Problem", "Size", "Best rung", "Time, ms", "% of roof", "Over one core", "Against", "Ratio"]
+    keys = ["problem", "size", "name", "median_ms", "percent_of_roof", "speedup", "against", "ratio"]
+    forms = [str, str, str, significant, _fixed(1), TITLES["speedup"][1], str, _fixed(2)]
+    cells = []
+    for run_name in run_names:
+        run = _run_named(results, run_name)
+        for problem in dict.fromkeys(row["problem"] for row in run["rows"]):
+            best = _best_line([row for row in run["rows"] if row["problem"] == problem])
+            if best is not None:
+                cells.append([_number_or_text(best[key], form) for key, form in zip(keys, forms)])
+    if not cells:
+        raise TableError("none of these runs has a kernel that was timed")
+    lines = _aligned(titles, cells, [key not in ("problem", "size", "name", "against") for key in keys])
+    caption = _caption(_run_named(results, run_names[0])).partition(":")[0] + "*"
+    return [*lines, "", caption]
+
+
+def _run_named(results, run_name):
     run = results.get("runs", {}).get(run_name)
     if run is None:
         known = ", ".join(sorted(results.get("runs", {}))) or "none"
         raise TableError(f"no run '{run_name}' in these results (there: {known})")
+    return run
+
+
+def table(results, options):
+    """Lines of the table that `options` (the words of the mark) ask for."""
+    if "best" in options:
+        return _best_table(results, options["best"].split(","))
+    run_name = options.get("run")
+    if run_name is None:
+        raise TableError("the mark names no run=")
+    run = _run_named(results, run_name)
     if "sweep" in options:
         lines, notes = _sweep_table(run_name, run, options)
     else:

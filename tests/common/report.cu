@@ -29,6 +29,8 @@ TEST_CASE("a row in JSON has every field; what was not measured is null") {
   report.sizes = {{"n", 5}};
   common::Row row;
   row.name = "a";
+  row.kind = "rung";
+  row.place = "cpu";
   row.verdict = {common::Status::skipped, common::kUnknown, "needs a GPU"};
   report.rows.push_back(row);
   common::JsonWriter json;
@@ -36,7 +38,7 @@ TEST_CASE("a row in JSON has every field; what was not measured is null") {
   common::write_json(json, report);
   json.end_array();
   CHECK(json.text() ==
-        R"([{"problem":"p","name":"a","sizes":{"n":5},"median_ms":null,"min_ms":null,)"
+        R"([{"problem":"p","name":"a","kind":"rung","place":"cpu","sizes":{"n":5},"median_ms":null,"min_ms":null,)"
         R"("max_ms":null,"samples":0,"gbps":null,"gflops":null,"percent_of_roof":null,)"
         R"("speedup":null,"ratio_to_peer":null,"max_error":null,"status":"skipped",)"
         R"("reason":"needs a GPU","phases":[]}])");

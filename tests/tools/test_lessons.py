@@ -178,6 +178,37 @@ class Tables(LessonCase):
         self.write("results/h200.json", json.dumps({"runs": {"01_vector_add/large": run}}))
         self.assertIn("*AMD EPYC, 2 threads, 2026-11-21: ", self.table("only=grid-stride")[-1])
 
+    def test_best_rung_per_problem(self):
+        def row(name, kind, place, ms, gbps):
+            return {
+                "problem": "vector_add", "name": name, "kind": kind, "place": place,
+                "sizes": {"n": 1000}, "median_ms": ms, "gbps": gbps, "percent_of_roof": 90.0,
+                "speedup": 12.0,
+            }  # fmt: skip
+
+        rows = [
+            row("openmp", "rung", "cpu", 0.1, 99.0),  # faster, but not a kernel
+            row("slow", "rung", "device", 3.0, 1.0),
+            row("fast", "rung", "device", 2.0, 6.0),
+            row("skipped", "rung", "device", None, None),
+            row("cub", "peer", "device", 2.5, 1.0),
+            row("copy", "yardstick", "device", 1.0, 8.0),
+        ]
+        other = [{**r, "problem": "other"} for r in rows if r["kind"] != "peer"]
+        results = {"schema": 1, "runs": {"a/x": {**RUN, "rows": rows}, "b/y": {**RUN, "rows": other}}}
+        self.write("results/h200.json", json.dumps(results))
+        lesson = self.lesson(
+            "<!-- table best=a/x,b/y results=results/h200.json -->\n<!-- end table -->\n"
+        )
+        self.fill()
+        lines = lesson.read_text().splitlines()
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[3:5]]
+        self.assertEqual(
+            cells[0], ["vector add", "n = 1,000", "fast", "2.00", "90.0", "12.0×", "cub", "1.25"]
+        )
+        self.assertEqual(cells[1][-2:], ["copy", "0.75"])  # no peer: by GB/s, of the yardstick
+        self.assertIn("*NVIDIA H200, CUDA 13.0, 2026-11-21*", lines)
+
     def test_stale_table(self):
         self.lesson("<!-- table run=01_vector_add/large results=results/h200.json -->\n| old |\n<!-- end table -->\n")
         self.assertIn(":1: stale", self.check(status=1))
