@@ -7,6 +7,12 @@
 //   bytes(), flops()       what any solution must move and compute; 0 if it does not matter
 //   each_array(visit)      calls visit(array) for every GuardedArray it has
 //   check()                Comparison of the fetched outputs with the reference
+// and, for work that is limited by arithmetic and not by memory, all or none of
+//   batch()                launches per sample: one alone would be too short to time well
+//   rotate(k)              makes input set k the current one (k counts the launches of a sample),
+//   so
+//                          that a batch does not find its inputs in the cache; 0 is checked
+//   peak_gflops(device)    the most operations per second of the units these variants use, in 1e9
 #pragma once
 
 #include <algorithm>
@@ -15,6 +21,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/cpu_timer.hpp"
@@ -65,6 +73,13 @@ std::string why_skipped(const Variant<Problem>& variant, const DeviceFacts& devi
   return "";
 }
 
+// Whether a problem has batch(), rotate() and peak_gflops().
+template <class Problem, class = void>
+struct IsBatched : std::false_type {};
+template <class Problem>
+struct IsBatched<Problem, std::void_t<decltype(std::declval<Problem>().batch())>> : std::true_type {
+};
+
 template <class Problem>
 Side side_of(const Variant<Problem>& variant) {
   return variant.place == Place::device ? Side::device : Side::host;
@@ -81,6 +96,7 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
     if (variant.place != Place::cpu) CUDA_CHECK(cudaDeviceSynchronize());
   };
   try {
+    if constexpr (IsBatched<Problem>::value) problem.rotate(0);
     problem.each_array([side](auto& array) { array.reset(side); });
     synchronize();  // a copy from pageable memory may still be on its way
     variant.run(problem, stream);
@@ -123,6 +139,18 @@ std::function<double()> make_sampler(Problem& problem, const Variant<Problem>& v
         return total;
       };
     case Place::device: break;
+  }
+  if constexpr (IsBatched<Problem>::value) {
+    return [&problem, &variant, stream, gpu_timer] {
+      const int batch = problem.batch();
+      gpu_timer->start(stream);
+      for (int k = 0; k < batch; ++k) {
+        problem.rotate(k);
+        variant.run(problem, stream);
+      }
+      gpu_timer->stop(stream);
+      return gpu_timer->elapsed_ms() / batch;
+    };
   }
   return [&problem, &variant, stream, flush, gpu_timer] {
     // The flush keeps the GPU busy while the launch is being queued behind it, so the two events
@@ -238,8 +266,9 @@ void derive_figures(const Problem& problem, const std::vector<Variant<Problem>>&
     if (variants[i].place == Place::device && device.peak_bandwidth_gbps > 0) {
       // The larger of two floors: the bytes over the bandwidth, the operations over the rate.
       const double for_bytes = row.gbps / device.peak_bandwidth_gbps;
-      const double for_flops =
-          device.peak_fp32_gflops > 0 ? row.gflops / device.peak_fp32_gflops : kUnknown;
+      double peak_gflops = device.peak_fp32_gflops;
+      if constexpr (IsBatched<Problem>::value) peak_gflops = problem.peak_gflops(device);
+      const double for_flops = peak_gflops > 0 ? row.gflops / peak_gflops : kUnknown;
       row.percent_of_roof = 100 * std::fmax(for_bytes, for_flops);
     } else if (variants[i].place == Place::cpu) {
       row.percent_of_roof = 100 * row.gbps / cpu_gbps;

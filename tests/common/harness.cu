@@ -208,6 +208,44 @@ TEST_CASE("a whole problem runs inside a program, and one wrong variant makes it
   CHECK(status_with(Fault::one_wrong_element) == 1);
 }
 
+// The same problem, timed in batches.
+struct BatchedDoubling : Doubling {
+  static constexpr const char* name = "batched_doubling";
+  std::vector<int> rotations;
+
+  using Doubling::Doubling;
+  int batch() const { return 5; }
+  void rotate(int k) { rotations.push_back(k); }
+  double peak_gflops(const common::DeviceFacts&) const { return 8; }
+};
+
+TEST_CASE("a batch rotates its inputs, is timed per launch, and has a roof of its own") {
+  int launches = 0;
+  const auto count_launches = common::on_device<BatchedDoubling>(
+      "counting", "", [&launches](BatchedDoubling&, cudaStream_t) { ++launches; });
+  BatchedDoubling problem(1'000'000);  // 1e6 operations
+
+  common::Row row;
+  row.timing.samples = 1;
+  row.timing.median_ms = 0.25;  // so 4 GFLOP/s
+  std::vector<common::Row> rows = {row};
+  common::DeviceFacts device;
+  device.peak_bandwidth_gbps = 1e9;
+  common::derive_figures(problem, {count_launches}, device, rows);
+  CHECK(rows[0].percent_of_roof == 50.0);
+
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  common::GpuTimer timer;
+  const auto sampler =
+      common::make_sampler(problem, count_launches, nullptr, nullptr, &timer, nullptr);
+  CHECK(sampler() >= 0);
+  CHECK(launches == 5);
+  CHECK(problem.rotations == std::vector<int>{0, 1, 2, 3, 4});
+  problem.rotations.clear();
+  common::verify(problem, count_launches, common::query_device(), nullptr);
+  CHECK(problem.rotations == std::vector<int>{0});
+}
+
 TEST_CASE("phases of a round trip are summarised one by one") {
   const std::vector<common::Phases> samples = {
       {{"in", 1.0, 8e6}, {"kernel", 2.0, 8e6, true}, {"free", 9.0}},
