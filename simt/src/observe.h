@@ -109,6 +109,7 @@ class BlockWatch {
   WatchedMemory* find_memory(const Access& access);
   WatchedMemory* look_up(const Access& access);
 
+  bool is_argument(const Access& access) const;
   bool shared_in_bounds(uint64_t offset, unsigned size) const;
   void report_race(const Access& access, unsigned thread, const Rival& rival, bool shared);
   void found_race(const Access& access, const Rival& rival, bool shared);

@@ -1,5 +1,7 @@
 // What happens to one running block: its accesses are checked and written down for the counters.
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -141,7 +143,9 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
   const bool good =
       memory != nullptr && !memory->allocation.freed && memory->holds(access.address, access.size);
   if (good) return memory;
-  if (memory == nullptr && watcher->is_program_data(access.address)) return nullptr;
+  if (memory == nullptr && (watcher->is_program_data(access.address) || is_argument(access))) {
+    return nullptr;
+  }
   if (!watcher->checking) return nullptr;
   {
     const bool freed = memory != nullptr && memory->allocation.freed;
@@ -163,6 +167,13 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
     watcher->report(check, what, access.pc, describe_address(pointer(access.address)));
   }
   fail_kernel(cudaErrorIllegalAddress);
+}
+
+// Arguments of class type are copied by their own constructors from where the launch keeps them.
+bool BlockWatch::is_argument(const Access& access) const {
+  const void* call = block_->launch->call.get();
+  const uint64_t offset = access.address - reinterpret_cast<uint64_t>(call);
+  return offset < malloc_usable_size(const_cast<void*>(call));
 }
 
 bool BlockWatch::shared_in_bounds(uint64_t offset, unsigned size) const {

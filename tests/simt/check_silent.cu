@@ -273,6 +273,15 @@ __global__ void use_variables(int* out) {
   out[threadIdx.x] = device_table[threadIdx.x];
 }
 
+// An argument that is copied by code of its own.
+struct View {
+  int* data;
+  int first;
+  View(int* data, int first) : data(data), first(first) {}
+  View(const View& other) : data(other.data), first(other.first) {}
+};
+__global__ void through_a_view(View view) { view.data[threadIdx.x] = view.first + 1; }
+
 __global__ void increment(int* data) { data[threadIdx.x] += 1; }
 
 __global__ void swap_bytes(unsigned char* out) {
@@ -414,6 +423,10 @@ TEST_CASE("memory of every kind") {
   SECTION("variables") {
     use_variables<<<1, 4>>>(out);
     CHECK(to_host(out, 4)[3] == 8);
+  }
+  SECTION("arguments of class type") {
+    through_a_view<<<1, 32>>>(View(out, 4));
+    CHECK(to_host(out, 1)[0] == 5);
   }
   SECTION("managed memory, on both sides") {
     int* managed = nullptr;
