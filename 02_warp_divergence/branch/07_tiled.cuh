@@ -1,0 +1,63 @@
+// Rung 7, tiled: eight elements a thread, so a block's queue fills whole warps.
+//
+// Of 2048 elements about 41 are dear: enough for one full warp and a part of a second. All eight
+// loads of a thread are under way before the first is looked at, and the two barriers are shared by
+// eight times the elements. What is still wrong: how well the last warp is filled depends on the
+// tile, and a tile full of dear elements keeps its block busy while others have finished.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "02_warp_divergence/branch/05_vote.cuh"
+#include "02_warp_divergence/branch/06_aligned.cuh"
+#include "02_warp_divergence/branch/paths.cuh"
+#include "common/cuda_check.cuh"
+
+constexpr int kTiledBlock = 256;
+constexpr int kTiledPieces = 8;
+constexpr int kTile = kTiledBlock * kTiledPieces;
+
+__global__ void __launch_bounds__(kTiledBlock)
+    branch_tiled_kernel(const float* x, float* y, std::int64_t n) {
+  static_assert(kTiledBlock % 32 == 0, "whole warps only");
+  __shared__ float queue[kTile];
+  __shared__ int owner[kTile];  // place in the tile that an entry of the queue came from
+  __shared__ int end;
+  if (threadIdx.x == 0) end = 0;
+  __syncthreads();
+
+  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kTile;
+  float value[kTiledPieces];
+#pragma unroll
+  for (int p = 0; p < kTiledPieces; ++p) {
+    const std::int64_t i = tile + p * kTiledBlock + threadIdx.x;
+    value[p] = i < n ? x[i] : 0.0f;  // cheap, past the end
+  }
+#pragma unroll
+  for (int p = 0; p < kTiledPieces; ++p) {
+    const int in_tile = p * kTiledBlock + threadIdx.x;
+    const bool dear = is_dear(value[p]);
+    if (tile + in_tile < n && !dear) y[tile + in_tile] = cheap_path(value[p]);
+
+    const unsigned dear_lanes = __ballot_sync(kWholeWarp, dear);
+    if (dear_lanes != 0) {  // the same for the whole warp
+      const int place = place_in_queue(dear_lanes, &end);
+      if (dear) {
+        queue[place] = value[p];
+        owner[place] = in_tile;
+      }
+    }
+  }
+  __syncthreads();
+
+  for (int t = threadIdx.x; t < end; t += kTiledBlock) y[tile + owner[t]] = dear_path(queue[t]);
+}
+
+// y[i] = x[i] < 0 ? dear_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers.
+inline void branch_tiled(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
+  const std::int64_t grid = (n + kTile - 1) / kTile;
+  branch_tiled_kernel<<<grid, kTiledBlock, 0, stream>>>(x, y, n);
+  CUDA_CHECK(cudaGetLastError());
+}

@@ -1,0 +1,82 @@
+// Rung 8, partitioned: the whole array is divided first, then every warp finds 32 dear elements.
+//
+// The kernel of before keeps its queue, but hands it on to a list in global memory instead of
+// working it off; a second kernel takes the list. A block gets its stretch of the list by one
+// atomic addition. Now no active lane is without work, and no block is left with more than its
+// share. The price: scratch memory, the list written and read, y written at scattered places, and a
+// second launch.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "02_warp_divergence/branch/05_vote.cuh"
+#include "02_warp_divergence/branch/06_aligned.cuh"
+#include "02_warp_divergence/branch/07_tiled.cuh"
+#include "02_warp_divergence/branch/paths.cuh"
+#include "common/cuda_check.cuh"
+
+// Does the cheap elements and lists the places of the dear ones, in any order. *count is 0 before
+// and their number after.
+__global__ void __launch_bounds__(kTiledBlock)
+    branch_split_kernel(const float* x, float* y, std::int64_t n, std::int64_t* places,
+                        unsigned long long* count) {
+  __shared__ int owner[kTile];
+  __shared__ int end;
+  __shared__ unsigned long long begin;  // of this block's stretch of the list
+  if (threadIdx.x == 0) end = 0;
+  __syncthreads();
+
+  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kTile;
+  float value[kTiledPieces];
+#pragma unroll
+  for (int p = 0; p < kTiledPieces; ++p) {
+    const std::int64_t i = tile + p * kTiledBlock + threadIdx.x;
+    value[p] = i < n ? x[i] : 0.0f;  // cheap, past the end
+  }
+#pragma unroll
+  for (int p = 0; p < kTiledPieces; ++p) {
+    const int in_tile = p * kTiledBlock + threadIdx.x;
+    const bool dear = is_dear(value[p]);
+    if (tile + in_tile < n && !dear) y[tile + in_tile] = cheap_path(value[p]);
+
+    const unsigned dear_lanes = __ballot_sync(kWholeWarp, dear);
+    if (dear_lanes != 0) {  // the same for the whole warp
+      const int place = place_in_queue(dear_lanes, &end);
+      if (dear) owner[place] = in_tile;
+    }
+  }
+  __syncthreads();
+
+  if (threadIdx.x == 0 && end > 0) begin = atomicAdd(count, static_cast<unsigned long long>(end));
+  __syncthreads();
+  for (int t = threadIdx.x; t < end; t += kTiledBlock) places[begin + t] = tile + owner[t];
+}
+
+// Any grid: how long the list is stands in device memory, so each thread walks on by the grid.
+__global__ void branch_partitioned_kernel(const float* x, float* y, const std::int64_t* places,
+                                          const unsigned long long* count) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t end = static_cast<std::int64_t>(*count);
+  for (std::int64_t k = first; k < end; k += stride) {
+    const std::int64_t i = places[k];
+    y[i] = dear_path(x[i]);
+  }
+}
+
+// y[i] = x[i] < 0 ? dear_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers;
+// places has room for n, count for one.
+inline void branch_partitioned(const float* x, float* y, std::int64_t n, std::int64_t* places,
+                               unsigned long long* count, cudaStream_t stream) {
+  const std::int64_t tiles = (n + kTile - 1) / kTile;
+  const std::int64_t most = 1024;  // blocks of the second kernel: enough for any chip of today
+  CUDA_CHECK(cudaMemsetAsync(count, 0, sizeof *count, stream));
+  branch_split_kernel<<<tiles, kTiledBlock, 0, stream>>>(x, y, n, places, count);
+  CUDA_CHECK(cudaGetLastError());
+  const std::int64_t grid = std::min(tiles * kTiledPieces, most);
+  branch_partitioned_kernel<<<grid, kTiledBlock, 0, stream>>>(x, y, places, count);
+  CUDA_CHECK(cudaGetLastError());
+}

@@ -1,0 +1,110 @@
+// Rows to compare with: what a library offers, and the most this machine can do.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+
+#include "02_warp_divergence/polar/07_coarsened.cuh"
+#include "02_warp_divergence/polar/problem.cuh"
+#include "common/cuda_check.cuh"
+#include "common/variant.cuh"
+
+#if __has_include(<cub/device/device_transform.cuh>)
+#include <cub/device/device_transform.cuh>
+#elif __has_include(<thrust/transform.h>)
+#include <thrust/execution_policy.h>
+#include <thrust/transform.h>
+#endif
+
+struct ToCartesian {
+  __device__ float2 operator()(float angle) const {
+    float2 point;
+    sincosf(angle, &point.y, &point.x);
+    return point;
+  }
+};
+
+// The peer: the same function of each element through cub::DeviceTransform, part of the toolkit
+// since CUDA 12.8, or thrust::transform before.
+inline common::Variant<Polar> polar_peer() {
+  common::Variant<Polar> peer;
+  peer.place = common::Place::device;
+  peer.kind = common::Kind::peer;
+#if __has_include(<cub/device/device_transform.cuh>)
+  peer.name = "cub_transform";
+  peer.idea = "peer: cub::DeviceTransform with sincosf";
+  peer.run = [](Polar& p, cudaStream_t stream) -> common::Phases {
+    CUDA_CHECK(cub::DeviceTransform::Transform(p.phi.on_device(), p.points_on_device(), p.n,
+                                               ToCartesian{}, stream));
+    return {};
+  };
+#elif __has_include(<thrust/transform.h>)
+  peer.name = "thrust_transform";
+  peer.idea = "peer: thrust::transform with sincosf";
+  peer.run = [](Polar& p, cudaStream_t stream) -> common::Phases {
+    const float* phi = p.phi.on_device();
+    thrust::transform(thrust::cuda::par_nosync.on(stream), phi, phi + p.n, p.points_on_device(),
+                      ToCartesian{});
+    return {};
+  };
+#else
+  peer.name = "cub_transform";
+  peer.idea = "peer: cub::DeviceTransform with sincosf";
+  peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit";
+#endif
+  return peer;
+}
+
+// z[i] = (phi[i], -phi[i]): reads 4 bytes and writes 8 an element, like the problem, and computes
+// nothing to speak of. Once as plainly as possible, and once with four elements a thread.
+__global__ void polar_stream_kernel(const float* phi, float2* z, std::int64_t n) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = make_float2(phi[i], -phi[i]);
+}
+struct Copied {
+  __device__ static float2 point(float angle) { return make_float2(angle, -angle); }
+};
+__global__ void __launch_bounds__(kCoarsenedBlock)
+    polar_stream_coarsened_kernel(const float* phi, float2* z, std::int64_t n) {
+  coarsened_points<Copied, kAnglesPerThread>(phi, z, n);
+}
+
+// A yardstick: how long the bytes alone take.
+template <class Run>
+common::Variant<Polar> polar_yardstick(const std::string& name, const std::string& idea, Run run) {
+  common::Variant<Polar> stream = common::on_device<Polar>(name, idea, run);
+  stream.kind = common::Kind::yardstick;
+  stream.check = [](const Polar& p) {
+    common::HostBuffer<float> copies(2 * p.n);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < p.n; ++i) {
+      copies[2 * i] = p.phi.pristine()[i];
+      copies[2 * i + 1] = -p.phi.pristine()[i];
+    }
+    return common::compare(p.z.fetched(), copies.data(), 2 * p.n, 0.0);
+  };
+  return stream;
+}
+
+inline common::Variant<Polar> polar_stream() {
+  return polar_yardstick("stream", "yardstick: the same bytes without the mathematics",
+                         [](Polar& p, cudaStream_t stream) {
+                           const int block = 256;
+                           const std::int64_t grid = (p.n + block - 1) / block;
+                           polar_stream_kernel<<<grid, block, 0, stream>>>(
+                               p.phi.on_device(), p.points_on_device(), p.n);
+                           CUDA_CHECK(cudaGetLastError());
+                         });
+}
+
+inline common::Variant<Polar> polar_stream_coarsened() {
+  return polar_yardstick("stream_coarsened", "yardstick: the same, several elements a thread",
+                         [](Polar& p, cudaStream_t stream) {
+                           const std::int64_t grid = coarsened_grid(p.n, kAnglesPerThread);
+                           polar_stream_coarsened_kernel<<<grid, kCoarsenedBlock, 0, stream>>>(
+                               p.phi.on_device(), p.points_on_device(), p.n);
+                           CUDA_CHECK(cudaGetLastError());
+                         });
+}

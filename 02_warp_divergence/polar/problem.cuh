@@ -1,0 +1,78 @@
+// Problem A: from polar to Cartesian coordinates. For n angles phi, the points z = (cos phi, sin
+// phi) on the unit circle, stored as x, y, x, y, ...
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/compare.hpp"
+#include "common/guarded_array.cuh"
+#include "common/host_buffer.hpp"
+#include "common/random.cuh"
+#include "common/report.hpp"
+
+// Largest |error| allowed.
+//
+// sinf, cosf and sincosf are at most 2 units in the last place off (CUDA C++ Programming Guide,
+// "Mathematical Functions", table of the standard functions). Of a value below 1 such a unit is at
+// most 2^-24. The C library of the host is better than that.
+constexpr double kAccurateBound = 0x1p-23;
+// __sinf and __cosf are off by at most that much for angles in [-pi, pi] (the same, table of the
+// intrinsic functions); __sincosf does what the two do.
+inline const double kFastSinBound = std::exp2(-21.41);
+inline const double kFastCosBound = std::exp2(-21.19);
+
+struct Polar {
+  static constexpr const char* name = "polar";
+  static constexpr float kLargestAngle = 3.1415925f;  // the last float that is not above pi
+
+  std::int64_t n;
+  common::GuardedArray<float> phi;      // n angles in radians, within [-pi, pi]
+  common::GuardedArray<float> z;        // n points, two floats each
+  common::HostBuffer<double> expected;  // the same, rounded to double only
+
+  Polar(std::int64_t n, std::uint64_t seed)
+      : n(n),
+        phi("phi", common::Role::input, n),
+        z("z", common::Role::output, 2 * n),
+        expected(2 * n) {
+    common::fill_random(phi.pristine(), n, seed);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < n; ++i) {
+      phi.pristine()[i] *= kLargestAngle;
+      expected[2 * i] = std::cos(static_cast<double>(phi.pristine()[i]));
+      expected[2 * i + 1] = std::sin(static_cast<double>(phi.pristine()[i]));
+    }
+  }
+
+  // The points on the device as what they are. The array is aligned to 8 bytes and more.
+  float2* points_on_device() { return reinterpret_cast<float2*>(z.on_device()); }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(phi);
+    visit(z);
+  }
+
+  common::Comparison check() const {
+    return common::compare(z.fetched(), expected.data(), 2 * n, kAccurateBound);
+  }
+  // The comparison for a variant that uses the fast intrinsics.
+  common::Comparison check_fast() const {
+    return common::compare(z.fetched(), expected.data(), 2 * n, [](std::int64_t i) {
+      return i % 2 == 0 ? kFastCosBound : kFastSinBound;
+    });
+  }
+
+  common::Sizes sizes() const { return {{"n", n}}; }
+  double bytes() const { return 3.0 * sizeof(float) * static_cast<double>(n); }
+  double flops() const { return 0; }  // how many a sine takes is the library's business
+
+  // What a run takes, for the check before anything is allocated.
+  static double host_bytes(std::int64_t n) {
+    return (4.0 * sizeof(float) + 2.0 * sizeof(double)) * static_cast<double>(n);
+  }
+  static double device_bytes(std::int64_t n) {
+    return 3.0 * sizeof(float) * static_cast<double>(n);
+  }
+};
