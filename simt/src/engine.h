@@ -213,6 +213,8 @@ class Observer {
   virtual void read(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void write(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void atomic(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void fence(Scope) {}
 
   // A kernel thread (or, with no current block, host code) touched memory that it may not touch.

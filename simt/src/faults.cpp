@@ -27,6 +27,15 @@ void note_write(const void* address, unsigned bytes, const void* pc) {
 void note_atomic(const void* address, unsigned bytes, const void* pc) {
   if (observer && state.block) observer->atomic(address, bytes, pc);
 }
+void note_atomic_load(const void* address, unsigned bytes, const void* pc) {
+  if (observer && state.block) observer->atomic_load(address, bytes, pc);
+}
+void note_atomic_store(const void* address, unsigned bytes, const void* pc) {
+  if (observer && state.block) observer->atomic_store(address, bytes, pc);
+}
+void note_release() {
+  if (observer && state.block) observer->fence(Scope::kDevice);
+}
 
 // ---- messages -----------------------------------------------------------------------------------------
 

@@ -20,12 +20,18 @@ namespace simt {
 void note_read(const void* address, unsigned bytes, const void* pc);
 void note_write(const void* address, unsigned bytes, const void* pc);
 void note_atomic(const void* address, unsigned bytes, const void* pc);
+void note_atomic_load(const void* address, unsigned bytes, const void* pc);
+void note_atomic_store(const void* address, unsigned bytes, const void* pc);
+// The atomic operation that follows publishes what the thread has written, as if after a fence.
+void note_release();
 
 }  // namespace simt
 
 #if SIMT_INSTRUMENTED
 #define SIMT_NOTE(what, address, bytes) \
   ::simt::note_##what((const void*)(address), unsigned(bytes), __builtin_return_address(0))
+#define SIMT_NOTE_RELEASE() ::simt::note_release()
 #else
 #define SIMT_NOTE(what, address, bytes) ((void)0)
+#define SIMT_NOTE_RELEASE() ((void)0)
 #endif
