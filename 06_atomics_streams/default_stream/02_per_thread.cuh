@@ -1,0 +1,17 @@
+// Rung 2, per_thread: a default stream that is a stream like any other.
+//
+// Each host thread has its own; it waits for nobody and nobody waits for it. Compile with
+// --default-stream per-thread and every launch without a stream goes there, or name it:
+// cudaStreamPerThread. The eight kernels overlap. What is still wrong: it is all or nothing. Code
+// that silently relied on the old waiting now has a race, and libraries must be compiled alike.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "06_atomics_streams/default_stream/01_legacy.cuh"
+#include "06_atomics_streams/default_stream/problem.cuh"
+
+inline void default_stream_per_thread(EightStreams& blocking, unsigned* y, int rounds,
+                                      cudaStream_t caller, Trace* trace) {
+  launch_eight(blocking, cudaStreamPerThread, y, rounds, caller, trace);
+}

@@ -1,0 +1,39 @@
+// Rung 3, ordered_bits: the integer maximum does it, if one knows how floats are laid out.
+//
+// Read as integers, the bits of positive floats rise with the floats; those of negative floats
+// fall. So a value without sign bit goes through the signed maximum and one with it through the
+// unsigned minimum: one request, no loop. The sign bit decides, not `value < 0`: -0.0 has one. What
+// is still wrong: one request per element, for one address, as in problem A.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "06_atomics_streams/float_max/problem.cuh"
+#include "common/cuda_check.cuh"
+
+// *cell = max(*cell, value), atomically, with 0.0 above -0.0. Neither may be NaN.
+__device__ inline void atomic_max_by_bits(float* cell, float value) {
+  const int bits = __float_as_int(value);
+  if (bits >= 0) {
+    atomicMax(reinterpret_cast<int*>(cell), bits);
+  } else {
+    atomicMin(reinterpret_cast<unsigned*>(cell), static_cast<unsigned>(bits));
+  }
+}
+
+__global__ void float_max_ordered_bits_kernel(const float* x, std::int64_t n, float* largest) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) atomic_max_by_bits(largest, x[i]);
+}
+
+// *largest = the largest of x[0 .. n), minus infinity if n = 0. Device pointers.
+inline void float_max_ordered_bits(const float* x, std::int64_t n, float* largest,
+                                   cudaStream_t stream) {
+  const int block = 256;
+  float_max_start(largest, stream);
+  if (n == 0) return;
+  float_max_ordered_bits_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, largest);
+  CUDA_CHECK(cudaGetLastError());
+}

@@ -1,0 +1,39 @@
+// Rung 4, aggregated: the ladder of problem A, climbed with another operator.
+//
+// Registers, shuffles, then the cell: a thread keeps the largest of its own elements, a warp finds
+// the largest of its lanes, and one request per warp is left. Nothing here depends on what is
+// asked for at the end: it may be a loop, a native atomic, or a lock. What is left to do:
+// wider loads, as chapter 05 shows.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "06_atomics_streams/float_max/03_ordered_bits.cuh"
+#include "06_atomics_streams/float_max/problem.cuh"
+#include "06_atomics_streams/one_cell/06_per_thread.cuh"
+#include "common/cuda_check.cuh"
+
+__global__ void float_max_aggregated_kernel(const float* x, std::int64_t n, float* largest) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  float most = FloatMax::kLowest;
+  for (std::int64_t i = first; i < n; i += stride) most = fmaxf(most, x[i]);
+  for (int step = 16; step > 0; step /= 2) {
+    most = fmaxf(most, __shfl_down_sync(0xffffffffu, most, step));
+  }
+  if (threadIdx.x % 32 == 0) atomic_max_by_bits(largest, most);
+}
+
+// *largest = the largest of x[0 .. n), minus infinity if n = 0. Device pointers.
+inline void float_max_aggregated(const float* x, std::int64_t n, float* largest,
+                                 cudaStream_t stream) {
+  const int block = 256;
+  static const int most = resident_blocks(float_max_aggregated_kernel, block);
+  const int grid = static_cast<int>(std::clamp<std::int64_t>((n + block - 1) / block, 1, most));
+  float_max_start(largest, stream);
+  float_max_aggregated_kernel<<<grid, block, 0, stream>>>(x, n, largest);
+  CUDA_CHECK(cudaGetLastError());
+}

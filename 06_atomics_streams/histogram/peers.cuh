@@ -1,0 +1,95 @@
+// Rows to compare with: CUB's histogram, and reading the bytes without counting them.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "06_atomics_streams/histogram/06_lane_columns.cuh"
+#include "06_atomics_streams/histogram/problem.cuh"
+#include "common/cuda_check.cuh"
+#include "common/device_buffer.cuh"
+#include "common/variant.cuh"
+
+#if __has_include(<cub/device/device_histogram.cuh>)
+#include <cub/device/device_histogram.cuh>
+#endif
+
+// The peer: cub::DeviceHistogram over 256 bins of width 1.
+inline common::Variant<Histogram> histogram_peer() {
+  common::Variant<Histogram> peer;
+  peer.name = "cub_histogram";
+  peer.idea = "peer: cub::DeviceHistogram";
+  peer.place = common::Place::device;
+  peer.kind = common::Kind::peer;
+#if __has_include(<cub/device/device_histogram.cuh>)
+  const auto scratch = std::make_shared<common::DeviceBuffer<char>>();
+  peer.run = [scratch](Histogram& p, cudaStream_t stream) -> common::Phases {
+    const auto histogram = [&](void* memory, std::size_t& bytes) {
+      CUDA_CHECK(cub::DeviceHistogram::HistogramEven(
+          memory, bytes, p.x.on_device(), p.counts.on_device(), kBins + 1, 0, kBins, p.n, stream));
+    };
+    std::size_t bytes = 0;
+    histogram(nullptr, bytes);  // asks how much memory it needs
+    if (scratch->bytes() < static_cast<std::int64_t>(bytes)) {
+      *scratch = common::DeviceBuffer<char>(static_cast<std::int64_t>(bytes));
+    }
+    histogram(scratch->data(), bytes);
+    return {};
+  };
+#else
+  peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit";
+#endif
+  return peer;
+}
+
+// Reads like rung 6 and counts nothing: the words are combined so that no load can be left out, and
+// stored in one place each so that the check can see that all were read.
+__global__ void __launch_bounds__(kColumnBlock)
+    histogram_read_only_kernel(const unsigned char* x, std::int64_t n, unsigned* counts) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kColumnBlock;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kColumnBlock + threadIdx.x;
+  const Pieces pieces = split_in_pieces(x, n);
+  unsigned mixed = 0;
+  const auto mix = [&mixed](uint4 v) { mixed ^= v.x ^ v.y ^ v.z ^ v.w; };
+  std::int64_t i = first;
+  for (; i + (kInFlight - 1) * stride < pieces.count; i += kInFlight * stride) {
+    uint4 piece[kInFlight];
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) piece[k] = pieces.first[i + k * stride];
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) mix(piece[k]);
+  }
+  for (; i < pieces.count; i += stride) mix(pieces.first[i]);
+  for (int step = 16; step > 0; step /= 2) mixed ^= __shfl_down_sync(0xffffffffu, mixed, step);
+  if (threadIdx.x % 32 == 0) atomicXor(&counts[0], mixed);
+}
+
+// Yardstick: the time it takes to read n bytes in pieces of 16.
+inline common::Variant<Histogram> histogram_read_only() {
+  common::Variant<Histogram> read;
+  read.name = "read_only";
+  read.idea = "yardstick: reads the bytes, counts nothing";
+  read.place = common::Place::device;
+  read.kind = common::Kind::yardstick;
+  read.run = [](Histogram& p, cudaStream_t stream) -> common::Phases {
+    int device = 0, multiprocessors = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    CUDA_CHECK(cudaMemsetAsync(p.counts.on_device(), 0, kBins * sizeof(unsigned), stream));
+    histogram_read_only_kernel<<<multiprocessors, kColumnBlock, 0, stream>>>(p.x.on_device(), p.n,
+                                                                             p.counts.on_device());
+    CUDA_CHECK(cudaGetLastError());
+    return {};
+  };
+  // The same exclusive-or of all whole pieces, from the host.
+  read.check = [](const Histogram& p) {
+    unsigned char bytes[4] = {};
+    for (std::int64_t i = 0; i < p.n / 16 * 16; ++i) bytes[i % 4] ^= p.x.pristine()[i];
+    unsigned expected[kBins] = {};
+    std::memcpy(expected, bytes, sizeof bytes);
+    return common::compare(p.counts.fetched(), expected, kBins, 0.0);
+  };
+  return read;
+}

@@ -1,0 +1,60 @@
+// Rung 6, per_thread: each thread adds up many samples in a register before anybody else hears of
+// it.
+//
+// Aggregation at every level: thread (register), warp (shuffles), block (shared memory), then one
+// request per block, and only as many blocks as the chip holds at once. The cell sees about a
+// thousand requests, whatever n is. What is still wrong: 2 bytes per load; chapter 05 goes on from
+// here to the bandwidth of the memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
+#include "common/cuda_check.cuh"
+
+// Adds `value` of every thread of the block to *cell with one atomic. All threads must call it; the
+// block's size is a multiple of 32.
+__device__ inline void add_block_to_cell(unsigned long long value, unsigned long long* cell) {
+  __shared__ unsigned long long of_warp[32];
+  const unsigned long long sum = warp_sum(value);
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    const unsigned long long all =
+        warp_sum(threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : 0);
+    if (threadIdx.x == 0) atomicAdd(cell, all);
+  }
+}
+
+__global__ void one_cell_per_thread_kernel(const std::uint16_t* x, std::int64_t n,
+                                           unsigned long long* total) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  unsigned long long sum = 0;
+  for (std::int64_t i = first; i < n; i += stride) sum += x[i];
+  add_block_to_cell(sum, total);
+}
+
+// Blocks of `block` threads that the whole device holds at once.
+template <class Kernel>
+int resident_blocks(Kernel kernel, int block) {
+  int device = 0, multiprocessors = 0, per_multiprocessor = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, block, 0));
+  return multiprocessors * per_multiprocessor;
+}
+
+// *total = the sum of x[0 .. n). Device pointers.
+inline void one_cell_per_thread(const std::uint16_t* x, std::int64_t n, unsigned long long* total,
+                                cudaStream_t stream) {
+  const int block = 256;
+  static const int most = resident_blocks(one_cell_per_thread_kernel, block);
+  const int grid = static_cast<int>(std::clamp<std::int64_t>((n + block - 1) / block, 1, most));
+  CUDA_CHECK(cudaMemsetAsync(total, 0, sizeof *total, stream));
+  one_cell_per_thread_kernel<<<grid, block, 0, stream>>>(x, n, total);
+  CUDA_CHECK(cudaGetLastError());
+}

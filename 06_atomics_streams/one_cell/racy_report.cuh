@@ -1,0 +1,51 @@
+// How wrong the racy rung is. Its result is never judged: it is announced as wrong, so its being
+// wrong is no failure, and its being right by chance would prove nothing.
+#pragma once
+
+#include <cstdio>
+#include <vector>
+
+#include "06_atomics_streams/one_cell/variants.cuh"
+#include "common/harness.cuh"
+#include "common/program.cuh"
+
+// What is missing from `expected`, in percent of it.
+inline double percent_lost(OneCell::Total expected, OneCell::Total got) {
+  const double whole = static_cast<double>(expected);
+  return whole > 0 ? 100 * (whole - static_cast<double>(got)) / whole : 0;
+}
+
+// One run of a variant on fresh arrays: the total it leaves, right or not.
+inline OneCell::Total total_of(OneCell& problem, const common::Variant<OneCell>& variant,
+                               cudaStream_t stream) {
+  problem.each_array([](auto& array) { array.reset(common::Side::device); });
+  CUDA_CHECK(cudaDeviceSynchronize());
+  variant.run(problem, stream);
+  CUDA_CHECK(cudaDeviceSynchronize());
+  problem.total.fetch(common::Side::device);
+  return *problem.total.fetched();
+}
+
+// Runs each of `variants` a few times and adds a table of what got lost.
+inline void report_racy(common::Program& program, OneCell& problem,
+                        const std::vector<common::Variant<OneCell>>& variants) {
+  constexpr int kRuns = 5;
+  const common::WorkStream stream(program.device());
+  for (const auto& variant : variants) {
+    const std::string reason = common::why_skipped(variant, program.device());
+    if (!reason.empty()) {
+      std::printf("\n%s (wrong on purpose): skipped, %s\n", variant.name.c_str(), reason.c_str());
+      continue;
+    }
+    common::Sweep sweep{variant.name, "run", {"run", "expected", "got", "lost_percent"}, {}};
+    OneCell::Total got = 0;
+    for (int run = 1; run <= kRuns; ++run) {
+      got = total_of(problem, variant, stream.get());
+      sweep.points.push_back({static_cast<double>(run), static_cast<double>(problem.expected),
+                              static_cast<double>(got), percent_lost(problem.expected, got)});
+    }
+    program.add(sweep);
+    std::printf("%s is wrong on purpose and is not judged: expected %llu, got %llu, lost %.3f %%\n",
+                variant.name.c_str(), problem.expected, got, percent_lost(problem.expected, got));
+  }
+}

@@ -1,0 +1,24 @@
+// Rung 2, pageable_streams: chunks take turns over four streams. It does not help.
+//
+// Work in different streams has no order, so it may overlap. But here the host memory is ordinary
+// (pageable): the driver must first move each piece through a pinned buffer of its own, with the
+// CPU, and cudaMemcpyAsync does not return until that is done. The copy out even waits for its
+// kernel. So the calls that should fill the queues come one after the other, and slower than in
+// rung 1. What is still wrong: the memory.
+#pragma once
+
+#include "06_atomics_streams/pipeline/batch.cuh"
+
+constexpr int kStreams = 4;
+
+// Chunk c goes through stream c % streams.
+inline void pipeline_streams(Batch& batch, int streams) {
+  for (int c = 0; c < batch.chunks(); ++c) {
+    const cudaStream_t stream = batch.stream(c % streams);
+    batch.copy_in(c, c, stream);
+    batch.compute(c, c, stream);
+    batch.copy_out(c, c, stream);
+  }
+}
+
+inline void pipeline_pageable_streams(Batch& batch) { pipeline_streams(batch, kStreams); }

@@ -1,0 +1,209 @@
+// Chapter 06, the half about streams: results do not depend on what overlaps, a graph does what its
+// launches do, and the timeline draws what it is given.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "06_atomics_streams/default_stream/variants.cuh"
+#include "06_atomics_streams/pipeline/overlap.cuh"
+#include "06_atomics_streams/pipeline/variants.cuh"
+#include "06_atomics_streams/small_kernels/variants.cuh"
+#include "06_atomics_streams/timeline.hpp"
+#include "common/harness.cuh"
+#include "tests/catch.hpp"
+#include "tests/run_command.hpp"
+
+namespace {
+
+const std::string kProgram = TEST_BUILD "/06_atomics_streams/atomics_streams";
+
+const std::vector<Timeline> kDrawn = {
+    {"first",
+     {"copy in", "kernel"},
+     {{"copy in", 0, 0, 4}, {"kernel", 0, 4, 8}, {"kernel", 11, 8, 10}}},
+    {"second", {"kernel"}, {{"kernel", 1, 1, 5}}}};
+
+}  // namespace
+
+TEST_CASE("pipeline: every variant is right for every number of elements and chunks") {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : pipeline_variants()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      for (const std::int64_t n : {1, 2, 3, 31, 33, 255, 257, 1021, 10'007}) {
+        for (const int chunks : {1, 2, 3, 4, 5, 9, 32}) {
+          INFO("n = " << n << ", chunks = " << chunks);
+          Pipeline problem(n, chunks, 3, 7);
+          const auto verdict = common::verify(problem, variant, device, stream.get());
+          INFO(verdict.reason);
+          CHECK(verdict.status == common::Status::right);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("pipeline: a batch is cut into chunks that cover it") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  CHECK(Batch(10, 3, 1).chunks() == 3);
+  CHECK(Batch(10, 10, 1).chunks() == 10);
+  CHECK(Batch(10, 32, 1).chunks() == 10);
+  CHECK(Batch(9, 4, 1).chunks() == 3);  // 3 + 3 + 3: a fourth would be empty
+  CHECK(Batch(1, 4, 1).chunks() == 1);
+}
+
+TEST_CASE("pipeline: the events alone hold the order, however late each stream runs") {
+#if SIMT_INSTRUMENTED || defined(__SIMT__)
+  // simt can put every stream off until somebody waits for it: what no event asks for comes too
+  // late.
+  for (const char* settings : {"SIMT_STREAMS=deferred", "SIMT_STREAMS=eager SIMT_ORDER=reverse"}) {
+    const auto result = tests::run_command(
+        std::string(settings) + " " + kProgram +
+        " --verify --n 5000 --chunks 9 --rounds 2 --only pipeline,default_stream,small_kernels");
+    INFO(result.output);
+    CHECK(result.status == 0);
+  }
+#else
+  SKIP_TEST("needs simt");
+#endif
+}
+
+TEST_CASE("default stream: the results are the same whichever it is") {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : default_stream_variants()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      DefaultStream problem(100);
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        CHECK(verdict.status == common::Status::right);
+      }
+    }
+  }
+}
+
+TEST_CASE("default stream: only the legacy one holds the eight up") {
+  const common::DeviceFacts device = common::query_device();
+  if (!keeps_time(device)) SKIP_TEST("overlap needs a GPU");
+  DefaultStream problem(200'000);
+  problem.y.reset(common::Side::device);
+  const auto at_once = [&problem](const EightVariant& eight) {
+    trace_eight(problem, eight);  // the first run loads the kernel
+    const Timeline timeline = trace_eight(problem, eight);
+    int most = 0;
+    for (const Bar& a : timeline.bars) {
+      int running = 0;
+      const double middle = (a.begin_ms + a.end_ms) / 2;
+      for (const Bar& b : timeline.bars) running += b.begin_ms <= middle && middle < b.end_ms;
+      most = std::max(most, running);
+    }
+    return most;
+  };
+  const auto variants = eight_variants();
+  CHECK(at_once(variants[0]) == 1);
+  CHECK(at_once(variants[1]) >= 6);
+  CHECK(at_once(variants[2]) >= 6);
+}
+
+TEST_CASE("small kernels: launches and graph take the same number of steps") {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : small_kernels_variants()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      for (const int kernels : {1, 2, 3, 33}) {
+        // One list for several problems: the graph must notice that its pointer has changed.
+        SmallKernels first(kernels, 7), second(kernels, 8);
+        for (SmallKernels* problem : {&first, &second, &first}) {
+          const auto verdict = common::verify(*problem, variant, device, stream.get());
+          INFO(verdict.reason);
+          CHECK(verdict.status == common::Status::right);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("small kernels: recording runs nothing, and each replay takes all steps") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const common::DeviceBuffer<unsigned> x(1);
+  const unsigned start = 12345;
+  const auto value = [&x] {
+    unsigned got = 0;
+    CUDA_CHECK(cudaDeviceSynchronize());
+    CUDA_CHECK(cudaMemcpy(&got, x.data(), sizeof got, cudaMemcpyDeviceToHost));
+    return got;
+  };
+  CUDA_CHECK(cudaMemcpy(x.data(), &start, sizeof start, cudaMemcpyHostToDevice));
+  const SmallKernelsGraph graph(x.data(), 1, 5);
+  CHECK(value() == start);
+  unsigned expected = start;
+  for (int replay = 0; replay < 3; ++replay) {
+    graph.launch(nullptr);
+    for (int k = 0; k < 5; ++k) expected = xorshift(expected);
+    CHECK(value() == expected);
+  }
+  CHECK(graph.is_for(x.data(), 5));
+  CHECK(!graph.is_for(x.data(), 6));
+}
+
+TEST_CASE("timeline: text shows in each column what runs in its middle") {
+  CHECK(lane_text(kDrawn[0], "copy in", 10) == "0000......");
+  CHECK(lane_text(kDrawn[0], "kernel", 10) == "....0000bb");
+  CHECK(lane_text(kDrawn[1], "kernel", 5) == ".1111");
+  CHECK(label_character(36) == '0');
+}
+
+TEST_CASE("timeline: the SVG is well-formed and holds one rectangle per bar") {
+  const std::string file = TEST_BUILD "/tests/06_timeline.svg";
+  write_timelines(file, {{kDrawn[0]}, {kDrawn[1]}});
+  const auto result = tests::run_command(
+      "python3 -c 'import sys, xml.etree.ElementTree as x; r = x.parse(sys.argv[1]).getroot();"
+      "print(sum(e.tag.endswith(\"rect\") for e in r))' " +
+      file + " 2>&1");
+  INFO(result.output);
+  CHECK(result.output == "4\n");
+  CHECK_THROWS_AS(write_timelines("/nonexistent/t.svg", {}), common::UsageError);
+}
+
+TEST_CASE("timeline: an engine makes one copy at a time") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  Pipeline problem(10'000, 6, 2, 7);
+  problem.each_array([](auto& array) { array.reset(common::Side::host); });
+  for (const auto& rung : pipeline_variants()) {
+    if (rung.name == "ideal") continue;
+    const Timeline timeline = trace_rung(problem, rung);
+    REQUIRE(timeline.bars.size() == 18);
+    for (const Bar& a : timeline.bars) {
+      CHECK(a.begin_ms <= a.end_ms);
+      for (const Bar& b : timeline.bars) {
+        if (&a == &b || a.lane != b.lane || a.lane == "kernel") continue;
+        CHECK((a.end_ms <= b.begin_ms || b.end_ms <= a.begin_ms));
+      }
+    }
+  }
+}
+
+TEST_CASE("overlap is drawn on a GPU only") {
+  const bool real_gpu = keeps_time(common::query_device());
+  const std::string file = TEST_BUILD "/tests/06_program_timeline.svg";
+  const auto drawn = tests::run_command("rm -f " + file + "; " + kProgram +
+                                        " --only pipeline,default_stream --n 100000 --repeats 2" +
+                                        " --timeline " + file + " 2>&1");
+  INFO(drawn.output);
+  CHECK(drawn.status == (real_gpu ? 0 : 2));
+  CHECK(tests::run_command("test -s " + file).status == (real_gpu ? 0 : 1));
+  if (common::query_device().available) {
+    const auto plain =
+        tests::run_command(kProgram + " --only pipeline --n 100000 --rounds 2 --repeats 2");
+    INFO(plain.output);
+    CHECK(plain.status == 0);
+    CHECK((plain.output.find("above the ideal") != std::string::npos) == real_gpu);
+  }
+}
