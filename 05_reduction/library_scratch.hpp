@@ -1,0 +1,35 @@
+// Device memory that a library asks for: allocated once per size, outside of what is timed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/device_buffer.cuh"
+
+// Call as scratch(n, query), where query() returns the bytes that n elements need. Copies share
+// their memory.
+class LibraryScratch {
+ public:
+  struct Memory {
+    void* data;
+    std::size_t bytes;
+  };
+
+  template <class Query>
+  Memory operator()(std::int64_t n, Query query) const {
+    if (held_->n != n) {
+      held_->bytes = query();
+      held_->buffer = common::DeviceBuffer<char>(static_cast<std::int64_t>(held_->bytes) + 1);
+      held_->n = n;
+    }
+    return {held_->buffer.data(), held_->bytes};
+  }
+
+ private:
+  struct Held {
+    std::int64_t n = -1;
+    std::size_t bytes = 0;
+    common::DeviceBuffer<char> buffer;
+  };
+  std::shared_ptr<Held> held_ = std::make_shared<Held>();
+};

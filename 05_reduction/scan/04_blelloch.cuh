@@ -1,0 +1,67 @@
+// Rung 4, blelloch: the same block with two additions an element instead of ten.
+//
+// On the way up a tree of sums is built in place, as in a reduction. On the way down each node
+// hands to its left child what lies before it, and to its right child that plus the left child's
+// sum (Blelloch, "Prefix sums and their applications", 1990). Half as many threads as elements. It
+// takes twice the steps, and its strides of 2, 4, 8 ... run into bank conflicts: less work, not
+// always less time. What is still wrong: a single block.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "05_reduction/scan/03_hillis_steele.cuh"
+#include "common/cuda_check.cuh"
+
+// Replaces each of the kScanTile elements by the sum of those before it, and returns the sum of
+// all. kScanTile / 2 threads must call it, after a barrier; another one follows before it returns.
+__device__ inline float blelloch_scan(float* tile) {
+  const int t = threadIdx.x;
+  for (int s = 1; s < kScanTile; s *= 2) {  // up: right child += left child
+    const int right = (t + 1) * 2 * s - 1;
+    if (right < kScanTile) tile[right] += tile[right - s];
+    __syncthreads();
+  }
+  const float total = tile[kScanTile - 1];
+  __syncthreads();
+  if (t == 0) tile[kScanTile - 1] = 0;  // nothing lies before the whole
+  __syncthreads();
+
+  for (int s = kScanTile / 2; s > 0; s /= 2) {  // down
+    const int right = (t + 1) * 2 * s - 1;
+    if (right < kScanTile) {
+      const float of_left = tile[right - s];
+      tile[right - s] = tile[right];
+      tile[right] += of_left;
+    }
+    __syncthreads();
+  }
+  return total;
+}
+
+__global__ void __launch_bounds__(kScanTile / 2)
+    scan_blelloch_kernel(const float* x, float* y, std::int64_t n) {
+  __shared__ float tile[kScanTile];
+  float before = 0;  // the sum of all earlier tiles
+
+  for (std::int64_t base = 0; base < n; base += kScanTile) {
+    for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
+      tile[k] = base + k < n ? x[base + k] : 0;
+    }
+    __syncthreads();
+    const float total = blelloch_scan(tile);
+    for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
+      // The sum of those before, and the element itself. x may be y: each reads before it writes.
+      if (base + k < n) y[base + k] = before + tile[k] + x[base + k];
+    }
+    before += total;
+    __syncthreads();  // all have read the tile before the next one overwrites it
+  }
+}
+
+// y[i] = x[0] + ... + x[i] for all i < n; x may be y. Device pointers.
+inline void scan_blelloch(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
+  scan_blelloch_kernel<<<1, kScanTile / 2, 0, stream>>>(x, y, n);
+  CUDA_CHECK(cudaGetLastError());
+}

@@ -1,0 +1,52 @@
+// Rung 5, three_kernels: all blocks scan; the meeting in between is the end of a kernel.
+//
+// The first kernel scans every tile for itself and keeps the totals. The second, rung 4, scans the
+// totals. The third adds to each tile what lies before it. Now all SMs work. What is still wrong:
+// every element is read twice and written twice, where one of each is needed, and the tiles
+// are still scanned through shared memory with twenty barriers.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "05_reduction/scan/04_blelloch.cuh"
+#include "common/cuda_check.cuh"
+
+__global__ void __launch_bounds__(kScanTile / 2)
+    scan_three_kernels_kernel(const float* x, float* y, std::int64_t n, float* totals) {
+  __shared__ float tile[kScanTile];
+  const std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * kScanTile;
+  for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
+    tile[k] = base + k < n ? x[base + k] : 0;
+  }
+  __syncthreads();
+  const float total = blelloch_scan(tile);
+  for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
+    if (base + k < n) y[base + k] = tile[k] + x[base + k];
+  }
+  if (threadIdx.x == 0) totals[blockIdx.x] = total;
+}
+
+// sums[b] is the sum of the tiles 0 .. b. The grid leaves out the first tile, which is finished.
+__global__ void __launch_bounds__(kScanTile / 2)
+    scan_three_kernels_add_kernel(float* y, std::int64_t n, const float* sums) {
+  const std::int64_t base = static_cast<std::int64_t>(blockIdx.x + 1) * kScanTile;
+  const float before = sums[blockIdx.x];
+  for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
+    if (base + k < n) y[base + k] += before;
+  }
+}
+
+// y[i] = x[0] + ... + x[i] for all i < n. Device pointers; totals: a value per kScanTile elements.
+inline void scan_three_kernels(const float* x, float* y, std::int64_t n, float* totals,
+                               cudaStream_t stream) {
+  const std::int64_t tiles = (n + kScanTile - 1) / kScanTile;
+  if (tiles == 0) return;
+  scan_three_kernels_kernel<<<tiles, kScanTile / 2, 0, stream>>>(x, y, n, totals);
+  CUDA_CHECK(cudaGetLastError());
+  if (tiles == 1) return;
+  scan_blelloch(totals, totals, tiles, stream);
+  scan_three_kernels_add_kernel<<<tiles - 1, kScanTile / 2, 0, stream>>>(y, n, totals);
+  CUDA_CHECK(cudaGetLastError());
+}

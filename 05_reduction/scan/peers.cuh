@@ -1,0 +1,61 @@
+// Rows to compare with: what the library offers, and the most this machine can do.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "05_reduction/library_scratch.hpp"
+#include "05_reduction/scan/problem.cuh"
+#include "common/cuda_check.cuh"
+#include "common/variant.cuh"
+
+#if __has_include(<cub/device/device_scan.cuh>)
+#include <cub/device/device_scan.cuh>
+#endif
+
+// The peer: cub::DeviceScan, part of the toolkit.
+inline common::Variant<Scan> scan_peer() {
+  common::Variant<Scan> peer;
+  peer.name = "cub_scan";
+  peer.idea = "peer: cub::DeviceScan";
+  peer.place = common::Place::device;
+  peer.kind = common::Kind::peer;
+#if __has_include(<cub/device/device_scan.cuh>)
+  peer.run = [scratch = LibraryScratch()](Scan& p, cudaStream_t stream) -> common::Phases {
+    const auto scan = [&](void* memory, std::size_t& bytes) {
+      CUDA_CHECK(cub::DeviceScan::InclusiveSum(memory, bytes, p.x.on_device(), p.y.on_device(), p.n,
+                                               stream));
+    };
+    auto memory = scratch(p.n, [&] {
+      std::size_t bytes = 0;
+      scan(nullptr, bytes);
+      return bytes;
+    });
+    scan(memory.data, memory.bytes);
+    return {};
+  };
+#else
+  peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit";
+#endif
+  return peer;
+}
+
+// Yardstick: the device's own copy, which reads and writes the same bytes.
+inline common::Variant<Scan> scan_device_copy() {
+  common::Variant<Scan> copy;
+  copy.name = "device_copy";
+  copy.idea = "yardstick: cudaMemcpyDeviceToDevice from x to y";
+  copy.place = common::Place::device;
+  copy.kind = common::Kind::yardstick;
+  copy.run = [](Scan& p, cudaStream_t stream) -> common::Phases {
+    CUDA_CHECK(cudaMemcpyAsync(p.y.on_device(), p.x.on_device(), p.n * sizeof(float),
+                               cudaMemcpyDeviceToDevice, stream));
+    return {};
+  };
+  copy.bytes = [](const Scan& p) { return p.bytes(); };
+  copy.check = [](const Scan& p) {
+    return common::compare(p.y.fetched(), p.x.pristine(), p.n, 0.0);
+  };
+  return copy;
+}

@@ -1,0 +1,67 @@
+// The problem: y[i] = x[0] + ... + x[i] for n floats, the inclusive prefix sum or scan.
+#pragma once
+
+#include <cstdint>
+
+#include "05_reduction/operators.cuh"
+#include "common/compare.hpp"
+#include "common/guarded_array.cuh"
+#include "common/host_buffer.hpp"
+#include "common/report.hpp"
+
+struct Scan {
+  static constexpr const char* name = "scan";
+
+  std::int64_t n;
+  common::GuardedArray<float> x, y;
+  // What rungs work in, so that they need not allocate. The totals may hold anything when a rung
+  // starts. The states of the tiles and the counters are 0, and whoever uses them leaves them so.
+  common::GuardedArray<float> totals;
+  common::GuardedArray<std::uint64_t> states;
+  common::GuardedArray<unsigned> counters;
+  common::HostBuffer<float> expected;
+
+  Scan(std::int64_t n, std::uint64_t seed)
+      : n(n),
+        x("x", common::Role::input, n),
+        y("y", common::Role::output, n),
+        totals("totals", common::Role::output, tiles_for(n)),
+        states("states", common::Role::input, tiles_for(n)),
+        counters("counters", common::Role::input, 2),
+        expected(n) {
+    std::fill_n(states.pristine(), states.size(), 0);
+    std::fill_n(counters.pristine(), counters.size(), 0);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < n; ++i) x.pristine()[i] = random_eighth(seed, i);
+    std::int64_t eighths = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      eighths += static_cast<std::int64_t>(8 * x.pristine()[i]);
+      expected[i] = static_cast<float>(eighths) / 8;
+    }
+  }
+
+  // One per 1024 elements, the smallest tile of any rung, and one to spare.
+  static std::int64_t tiles_for(std::int64_t n) { return n / 1024 + 1; }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(x);
+    visit(y);
+    visit(totals);
+    visit(states);
+    visit(counters);
+  }
+
+  // Equality at every element: all sums are exact, in whatever order (see random_eighth).
+  common::Comparison check() const { return common::compare(y.fetched(), expected.data(), n, 0.0); }
+
+  common::Sizes sizes() const { return {{"n", n}}; }
+  double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(n); }  // read and write
+  double flops() const { return static_cast<double>(n); }
+
+  // What a run takes, for the check before anything is allocated.
+  static double host_bytes(std::int64_t n) { return 4.1 * sizeof(float) * static_cast<double>(n); }
+  static double device_bytes(std::int64_t n) {
+    return 2.1 * sizeof(float) * static_cast<double>(n);
+  }
+};

@@ -1,0 +1,78 @@
+// Rung 15, tuned: rung 12 with the shape that the H200 likes best.
+//
+// What decides is how many bytes each SM has asked for and not yet got. A thread asks for four
+// float4 before it adds the first; a block of 512 threads reads tiles of 32 KB, a few tiles in a
+// row. Blocks are not made to stay: a new one starts while others still wait, and its loads fill
+// the gap that the tree of a finished block leaves. Four tiles a block for a large array; for a
+// small one fewer, so that every SM gets two blocks. `--sweep tiles` shows both ends.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "05_reduction/sum/12_single_pass.cuh"
+#include "common/cuda_check.cuh"
+
+constexpr int kTunedBlock = 512;
+constexpr int kTunedLoads = 4;                             // float4 a thread and tile
+constexpr int kTunedTile = 4 * kTunedBlock * kTunedLoads;  // floats
+
+// x must be aligned to 16 bytes.
+template <class Op>
+__global__ void __launch_bounds__(kTunedBlock)
+    sum_tuned_kernel(const float* x, typename Op::Value* result, std::int64_t n,
+                     int tiles_per_block, typename Op::Value* partials, unsigned* counter) {
+  const float4* x4 = reinterpret_cast<const float4*>(x);
+  typename Op::Value value = Op::identity();
+  for (int k = 0; k < tiles_per_block; ++k) {
+    const std::int64_t tile =
+        (static_cast<std::int64_t>(blockIdx.x) * tiles_per_block + k) * kTunedTile;
+    const std::int64_t first = tile / 4 + threadIdx.x;  // float4
+    if (tile + kTunedTile <= n) {
+      float4 v[kTunedLoads];  // in registers: after unrolling every index is a constant
+#pragma unroll
+      for (int p = 0; p < kTunedLoads; ++p) v[p] = x4[first + p * kTunedBlock];
+#pragma unroll
+      for (int p = 0; p < kTunedLoads; ++p) {
+        value = combine4<Op>(value, v[p], 4 * (first + p * kTunedBlock));
+      }
+    } else {
+      for (std::int64_t i = tile + threadIdx.x; i < n; i += kTunedBlock) {
+        value = Op::combine(value, Op::lift(x[i], i));
+      }
+      break;  // there is no tile behind the last one
+    }
+  }
+  value = block_reduce<Op, kTunedBlock>(value);
+  finish_in_last_block<Op, kTunedBlock>(value, partials, counter, result);
+}
+
+// The same with a given number of tiles per block; x aligned to 16 bytes.
+template <class Op>
+void launch_tuned(const float* x, typename Op::Value* result, std::int64_t n, int tiles_per_block,
+                  typename Op::Value* partials, unsigned* counter, cudaStream_t stream) {
+  const std::int64_t per_block = static_cast<std::int64_t>(kTunedTile) * tiles_per_block;
+  const std::int64_t blocks = std::max<std::int64_t>(1, (n + per_block - 1) / per_block);
+  sum_tuned_kernel<Op>
+      <<<blocks, kTunedBlock, 0, stream>>>(x, result, n, tiles_per_block, partials, counter);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// *result = x[0] combined with ... x[n - 1], the identity for n = 0. Device pointers, x fast if
+// aligned to 16 bytes; partials: n / kTunedTile + 1 values; counter: 0 before and after.
+template <class Op>
+void sum_tuned(const float* x, typename Op::Value* result, std::int64_t n,
+               typename Op::Value* partials, unsigned* counter, cudaStream_t stream) {
+  if (reinterpret_cast<std::uintptr_t>(x) % 16 != 0) {
+    sum_single_pass<Op>(x, result, n, partials, counter, stream);
+    return;
+  }
+  int device = 0, multiprocessors = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const std::int64_t for_two_each = n / kTunedTile / (2 * multiprocessors);
+  const int tiles_per_block = static_cast<int>(std::clamp<std::int64_t>(for_two_each, 1, 4));
+  launch_tuned<Op>(x, result, n, tiles_per_block, partials, counter, stream);
+}

@@ -1,0 +1,84 @@
+// The problem: one value out of n floats, for an operator of operators.cuh. The sum, and with the
+// same code the maximum and where it is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "05_reduction/operators.cuh"
+#include "common/compare.hpp"
+#include "common/guarded_array.cuh"
+#include "common/report.hpp"
+
+// Numbers to compare a Value by.
+inline std::vector<double> numbers_of(float value) { return {value}; }
+inline std::vector<double> numbers_of(Indexed value) {
+  return {value.value, static_cast<double>(value.index)};
+}
+
+template <class Op>
+struct Reduction {
+  using Value = typename Op::Value;
+  static constexpr const char* name = Op::name;
+
+  std::int64_t n;
+  common::GuardedArray<float> x;
+  common::GuardedArray<Value> result;
+  // What rungs work in, so that they need not allocate. The partial results may hold anything when
+  // a rung starts (here: NaN). The counter is 0, and whoever uses it must leave it so.
+  common::GuardedArray<Value> partials;
+  common::GuardedArray<unsigned> counter;
+  Value expected = Op::identity();
+
+  Reduction(std::int64_t n, std::uint64_t seed)
+      : n(n),
+        x("x", common::Role::input, n),
+        result("result", common::Role::output, 1),
+        partials("partials", common::Role::output, partials_for(n)),
+        counter("counter", common::Role::input, 1) {
+    *counter.pristine() = 0;
+    float* to = x.pristine();
+#pragma omp parallel
+    {
+      Value mine = Op::identity();
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < n; ++i) {
+        to[i] = Op::input(seed, i);
+        mine = Op::combine(mine, Op::lift(to[i], i));
+      }
+#pragma omp critical
+      expected = Op::combine(expected, mine);
+    }
+  }
+
+  // Room for one value per 256 elements, one per 256 of those, and so on down to a single one; and
+  // for one value per block of a grid that fills a large GPU, however small n is.
+  static std::int64_t partials_for(std::int64_t n) { return n / 255 + 8192; }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(x);
+    visit(result);
+    visit(partials);
+    visit(counter);
+  }
+
+  // Equality. For the sum that is no accident of rounding: see random_eighth.
+  common::Comparison check() const {
+    const std::vector<double> actual = numbers_of(*result.fetched());
+    const std::vector<double> wanted = numbers_of(expected);
+    return common::compare(actual.data(), wanted.data(), wanted.size(), 0.0);
+  }
+
+  common::Sizes sizes() const { return {{"n", n}}; }
+  double bytes() const { return sizeof(float) * static_cast<double>(n); }  // each element once
+  double flops() const { return static_cast<double>(n); }                  // n - 1, to be exact
+
+  // What a run takes, for the check before anything is allocated.
+  static double host_bytes(std::int64_t n) { return 2.1 * sizeof(float) * static_cast<double>(n); }
+  static double device_bytes(std::int64_t n) {
+    return 1.1 * sizeof(float) * static_cast<double>(n);
+  }
+};
+
+using Sum = Reduction<Plus>;
