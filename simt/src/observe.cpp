@@ -187,6 +187,12 @@ void Watcher::write(const void* address, unsigned bytes, const void* pc) {
 void Watcher::atomic(const void* address, unsigned bytes, const void* pc) {
   announce(address, bytes, pc, Use::kAtomic);
 }
+void Watcher::atomic_load(const void* address, unsigned bytes, const void* pc) {
+  announce(address, bytes, pc, Use::kAtomicLoad);
+}
+void Watcher::atomic_store(const void* address, unsigned bytes, const void* pc) {
+  announce(address, bytes, pc, Use::kAtomicStore);
+}
 
 // ---- memory
 // -------------------------------------------------------------------------------------------

@@ -26,10 +26,24 @@
 
 namespace simt {
 
-// How memory is used by one access.
-enum class Use : uint8_t { kRead, kWrite, kVolatileRead, kVolatileWrite, kAtomic };
+// How memory is used by one access. kAtomic reads and writes.
+enum class Use : uint8_t {
+  kRead,
+  kWrite,
+  kVolatileRead,
+  kVolatileWrite,
+  kAtomicLoad,
+  kAtomicStore,
+  kAtomic,
+};
 constexpr bool writes(Use use) {
-  return use == Use::kWrite || use == Use::kVolatileWrite || use == Use::kAtomic;
+  return use == Use::kWrite || use == Use::kVolatileWrite || use == Use::kAtomicStore ||
+         use == Use::kAtomic;
+}
+constexpr bool reads(Use use) { return !writes(use) || use == Use::kAtomic; }
+constexpr bool is_atomic(Use use) { return use >= Use::kAtomicLoad; }
+constexpr bool is_volatile(Use use) {
+  return use == Use::kVolatileRead || use == Use::kVolatileWrite;
 }
 
 // One access as the hooks see it.
@@ -193,6 +207,8 @@ class Watcher final : public Observer {
   void read(const void* address, unsigned bytes, const void* pc) override;
   void write(const void* address, unsigned bytes, const void* pc) override;
   void atomic(const void* address, unsigned bytes, const void* pc) override;
+  void atomic_load(const void* address, unsigned bytes, const void* pc) override;
+  void atomic_store(const void* address, unsigned bytes, const void* pc) override;
   void fence(Scope scope) override;
   bool fault(const void* address, const void* pc, bool is_write) override;
   bool finding(const Finding& finding) override;

@@ -19,7 +19,8 @@ const char* verb(Use use) {
   switch (use) {
     case Use::kAtomic: return "atomic operation";
     case Use::kWrite:
-    case Use::kVolatileWrite: return "write";
+    case Use::kVolatileWrite:
+    case Use::kAtomicStore: return "write";
     default: return "read";
   }
 }
@@ -204,18 +205,17 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
     fail_kernel(cudaErrorIllegalAddress);
   }
   uint8_t* written = shared_written_.data() + offset;
-  if (!writes(access.use) || access.use == Use::kAtomic) {
+  if (reads(access.use)) {
     if (!equal(written, run_bytes_, access.size)) read_of_unwritten_shared(access, offset);
   }
   if (writes(access.use)) assign(written, run_bytes_, access.size);
 
   // `volatile` is no excuse here: it does not order the lanes of a warp.
   const unsigned thread = state.thread;
-  const bool atomic = access.use == Use::kAtomic;
-  const Accessor now{&order_, thread, access.pc, writes(access.use), atomic};
+  const Accessor now{&order_, thread, access.pc, writes(access.use), is_atomic(access.use)};
   Rival rival;
   if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
-  if (access.use == Use::kRead || access.use == Use::kWrite) return;
+  if (!is_atomic(access.use) && !is_volatile(access.use)) return;
   const uint64_t key = board_key(order_.block(), offset);
   order_.receive(key, launch_->board);
   if (writes(access.use)) order_.publish(thread, key, launch_->board);
@@ -245,8 +245,7 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
   const uint64_t offset = access.address - memory.base;
   if (memory.written) {
     uint8_t* written = memory.written->data() + offset;
-    if ((!writes(access.use) || access.use == Use::kAtomic) &&
-        !equal(written, kAllWritten, access.size)) {
+    if (reads(access.use) && !equal(written, kAllWritten, access.size)) {
       // Structures have gaps that nobody writes: a wide read is wrong only if none of it was
       // written.
       if (access.size <= 4 || all_zero(written, access.size)) {
@@ -257,7 +256,7 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
     if (writes(access.use)) assign(written, kAllWritten, access.size);
   }
   const unsigned thread = state.thread;
-  const bool strong = access.use != Use::kRead && access.use != Use::kWrite;
+  const bool strong = is_atomic(access.use) || is_volatile(access.use);
   if (memory.races) {
     // What an atomic finds published at its address is received before the access is judged.
     if (strong) order_.receive(access.address, launch_->board);
@@ -326,7 +325,7 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
   const auto does = [](bool wrote, bool atomic) {
     return atomic ? " accesses atomically" : wrote ? " writes" : " reads";
   };
-  const bool atomic = access.use == Use::kAtomic;
+  const bool atomic = is_atomic(access.use);
   const SourceLine here = line_of_return_address(access.pc),
                    there = line_of_return_address(rival.pc);
   CheckReport report;

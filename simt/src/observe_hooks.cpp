@@ -100,11 +100,11 @@ void __tsan_write_range(void* p, size_t size) { simt::on_range(p, size, Use::kWr
 #define ATOMIC_HOOKS(bits, T)                                                                      \
   T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
     simt::poll();                                                                                  \
-    simt::on_access(const_cast<const T*>(p), sizeof(T), Use::kVolatileRead, true, CALLER);         \
+    simt::on_access(const_cast<const T*>(p), sizeof(T), Use::kAtomicLoad, true, CALLER);           \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
   }                                                                                                \
   void __tsan_atomic##bits##_store(volatile T* p, T value, int) {                                  \
-    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kVolatileWrite, true, CALLER);              \
+    simt::on_access(const_cast<T*>(p), sizeof(T), Use::kAtomicStore, true, CALLER);                \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                  \
   }                                                                                                \
   T __tsan_atomic##bits##_exchange(volatile T* p, T value, int) {                                  \

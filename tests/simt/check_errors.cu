@@ -1,6 +1,8 @@
 // A kernel that commits the error, for every check: the program says so, with the place, and does
 // not exit 0. Each runs in a process of its own: this program starts itself with BAD_KERNEL=name.
 // What must stay silent is in check_silent.cu.
+#include <cuda/atomic>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -160,6 +162,19 @@ __global__ void neighbours_without_grid_sync(int* data, int* out) {
   out[i] = data[(i + blockDim.x) % n];  // here: grid race
 }
 
+__global__ void relaxed_where_release_is_needed(int* data, int* flag) {
+  if (threadIdx.x != 0) return;
+  cuda::atomic_ref<int, cuda::thread_scope_device> ready(*flag);
+  if (blockIdx.x == 0) {
+    *data = 42;
+    ready.store(1, cuda::std::memory_order_relaxed);
+  } else {
+    while (ready.load(cuda::std::memory_order_relaxed) == 0) {
+    }
+    data[1] = *data;  // here: relaxed flag
+  }
+}
+
 struct Bad {
   const char* check;
   const char* place;  // the line that is marked so; null: the report has no line
@@ -248,6 +263,11 @@ const std::map<std::string, Bad>& bad_kernels() {
         [] { last_block_without_fence<<<8, 32>>>(device_array<int>(8), device_array<int>(1)); }}},
       {"atomic write, plain read",
        {"race", "plain flag", [] { atomic_and_plain<<<2, 32>>>(device_array<int>(64)); }}},
+      {"flag without release",
+       {"race", "relaxed flag",
+        [] {
+          relaxed_where_release_is_needed<<<2, 32>>>(device_array<int>(2), device_array<int>(1));
+        }}},
       {"blocks read each other without grid sync",
        {"race", "grid race",
         [] {

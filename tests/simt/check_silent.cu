@@ -1,5 +1,9 @@
 // Correct programs, the tricky ones above all: the checks must have nothing to say about them.
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/pipeline>
 
 #include <string>
 #include <vector>
@@ -290,6 +294,71 @@ __global__ void swap_bytes(unsigned char* out) {
   out[threadIdx.x] = s[threadIdx.x];
 }
 
+// ---- libcu++
+
+__global__ void meet_at_a_barrier_object(int* out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ int s[64];
+  if (threadIdx.x == 0) init(&barrier, 64);
+  __syncthreads();
+  for (int turn = 0; turn < 3; ++turn) {
+    s[threadIdx.x] = static_cast<int>(threadIdx.x) + turn;
+    barrier.arrive_and_wait();
+    out[threadIdx.x] = s[63 - threadIdx.x];
+    auto token = barrier.arrive();
+    barrier.wait(std::move(token));
+  }
+}
+
+__global__ void release_and_acquire(int* data, int* flag, int* out) {
+  if (threadIdx.x != 0) return;
+  cuda::atomic_ref<int, cuda::thread_scope_device> ready(*flag);
+  if (blockIdx.x == 0) {
+    *data = 42;
+    ready.store(1, cuda::std::memory_order_release);
+  } else {
+    while (ready.load(cuda::std::memory_order_acquire) == 0) {
+    }
+    *out = *data;
+  }
+}
+
+__global__ void ticket_with_an_order(int* data, int* count, int* out) {
+  if (threadIdx.x != 0) return;
+  cuda::atomic_ref<int, cuda::thread_scope_device> counter(*count);
+  data[blockIdx.x] = 1;
+  const int last = static_cast<int>(gridDim.x) - 1;
+  if (counter.fetch_add(1, cuda::std::memory_order_acq_rel) != last) return;
+  int sum = 0;
+  for (int i = 0; i <= last; ++i) sum += data[i];
+  *out = sum;
+}
+
+__global__ void copies_in_flight(const int* in, int* out) {
+  __shared__ int s[2][32];
+  auto pipe = cuda::make_pipeline();
+  int sum = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    pipe.producer_acquire();
+    cuda::memcpy_async(&s[turn % 2][threadIdx.x], &in[turn * 32 + threadIdx.x], sizeof(int), pipe);
+    pipe.producer_commit();
+    cuda::pipeline_consumer_wait_prior<0>(pipe);
+    __syncthreads();
+    sum += s[turn % 2][31 - threadIdx.x];
+    pipe.consumer_release();
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
+
+__global__ void copy_by_the_group(const int* in, int* out) {
+  __shared__ int s[64];
+  auto block = cg::this_thread_block();
+  cg::memcpy_async(block, s, in, sizeof(int) * 64);
+  cg::wait(block);
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}
+
 // One warp produces, the other consumes; the flag is in shared memory.
 __global__ void producer_consumer(int* out) {
   __shared__ int data;
@@ -408,6 +477,31 @@ TEST_CASE("shared memory") {
   SECTION("producer and consumer") {
     producer_consumer<<<1, 64>>>(out);
     CHECK(to_host(out, 1)[0] == 42);
+  }
+  check_silent();
+}
+
+TEST_CASE("libcu++") {
+  int *out = zeros<int>(64), *data = zeros<int>(64), *flag = zeros<int>(1);
+  SECTION("barrier") {
+    meet_at_a_barrier_object<<<1, 64>>>(out);
+    CHECK(to_host(out, 1)[0] == 65);
+  }
+  SECTION("release and acquire") {
+    release_and_acquire<<<2, 32>>>(data, flag, out);
+    CHECK(to_host(out, 1)[0] == 42);
+  }
+  SECTION("ticket") {
+    ticket_with_an_order<<<8, 32>>>(data, flag, out);
+    CHECK(to_host(out, 1)[0] == 8);
+  }
+  SECTION("pipeline") {
+    copies_in_flight<<<1, 32>>>(device_array(ones(128)), out);
+    CHECK(to_host(out, 1)[0] == 4);
+  }
+  SECTION("memcpy_async of a group") {
+    copy_by_the_group<<<1, 64>>>(device_array(ones(64)), out);
+    CHECK(to_host(out, 1)[0] == 1);
   }
   check_silent();
 }
