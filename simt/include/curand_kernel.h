@@ -175,10 +175,19 @@ template <class State>
 inline float curand_uniform(State* state) {
   return simt::uniform_from(curand(state));
 }
+namespace simt {
+// 53 random bits from two numbers.
 template <class State>
-inline double curand_uniform_double(State* state) {
+inline double fine_uniform(State* state) {
   const unsigned x = curand(state);
-  return simt::uniform_double_from(x, curand(state));
+  return uniform_double_from(x, curand(state));
+}
+}  // namespace simt
+
+inline double curand_uniform_double(curandStateXORWOW* state) { return simt::fine_uniform(state); }
+// Philox spends a single number on it: 32 random bits.
+inline double curand_uniform_double(curandStatePhilox4_32_10* state) {
+  return curand(state) * 0x1p-32 + 0x1p-33;
 }
 template <class State>
 inline float curand_normal(State* state) {
@@ -203,8 +212,8 @@ inline double curand_normal_double(State* state) {
     state->spare.there_double = false;
     return state->spare.value_double;
   }
-  const double u = curand_uniform_double(state);
-  const double v = curand_uniform_double(state);
+  const double u = simt::fine_uniform(state);
+  const double v = simt::fine_uniform(state);
   const double radius = sqrt(-2.0 * log(u));
   state->spare.there_double = true;
   state->spare.value_double = radius * cospi(2.0 * v);

@@ -23,13 +23,14 @@ cudaError_t exchange_last_error(cudaError_t error) { return std::exchange(last_e
 
 }  // namespace simt
 
+// A fault stays with the device, but is the last error only until it is fetched.
 cudaError_t cudaGetLastError() {
-  simt::record_error(cudaSuccess);
-  return simt::exchange_last_error(simt::Device::get().fault());
+  const cudaError_t error = simt::exchange_last_error(cudaSuccess);
+  return error ? error : simt::Device::get().take_async_error();
 }
 
 cudaError_t cudaPeekAtLastError() {
-  simt::record_error(cudaSuccess);
+  if (cudaError_t error = simt::Device::get().take_async_error()) simt::last_error = error;
   return simt::last_error;
 }
 

@@ -41,9 +41,9 @@ int simt::resident_blocks(const Kernel& kernel, int threads, size_t dynamic_shar
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
                                                           int block_size, size_t dynamic_shared) {
   const Kernel* kernel = find_kernel(function);
-  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!kernel) return record_error(cudaErrorInvalidResourceHandle);
   if (!blocks || block_size <= 0) return record_error(cudaErrorInvalidValue);
-  if (block_size > max_threads(*kernel) ||
+  if (block_size > int(kMaxThreads) ||
       kernel->static_shared + dynamic_shared > kSharedPerBlockOptIn) {
     *blocks = 0;
     return record_error(cudaSuccess);
@@ -61,11 +61,12 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
                                                       int block_size) {
   const Kernel* kernel = find_kernel(function);
-  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!kernel) return record_error(cudaErrorInvalidResourceHandle);
   if (!bytes || blocks <= 0 || block_size <= 0) return record_error(cudaErrorInvalidValue);
   const size_t share = kSharedPerMultiprocessor / size_t(blocks) / kSharedUnit * kSharedUnit;
   const size_t taken = kernel->static_shared + kSharedReserved;
-  *bytes = share > taken ? std::min(share - taken, kSharedPerBlockOptIn - kernel->static_shared) : 0;
+  const size_t most = size_t(kernel->max_dynamic_shared) - kernel->static_shared;
+  *bytes = share > taken ? std::min(share - taken, most) : 0;
   return record_error(cudaSuccess);
 }
 
@@ -79,7 +80,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cud
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   const Kernel* kernel = find_kernel(function);
-  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!kernel) return record_error(cudaErrorInvalidResourceHandle);
   if (!attributes) return record_error(cudaErrorInvalidValue);
   *attributes = cudaFuncAttributes{};
   attributes->sharedSizeBytes = kernel->static_shared;
@@ -93,7 +94,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
 
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   Kernel* kernel = find_kernel(function);
-  if (!kernel) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!kernel) return record_error(cudaErrorInvalidResourceHandle);
   switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize:
       if (value < 0 || size_t(value) + kernel->static_shared > kSharedPerBlockOptIn)
@@ -112,7 +113,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
-  return record_error(find_kernel(function) ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+  return record_error(find_kernel(function) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 // ---- launches by pointer ----------------------------------------------------------------------------------------

@@ -94,6 +94,7 @@ cudaError_t fill(void* to, size_t pitch, int value, size_t width, size_t height,
 cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, Location at) {
   if (!pointer) return cudaErrorInvalidValue;
   if (cudaError_t fault = Device::get().fault()) return fault;
+  if (cudaError_t e = check_no_capture_anywhere()) return e;
   *pointer = nullptr;
   return bytes == 0 ? cudaSuccess : allocate_device(pointer, bytes, kind, at);
 }
@@ -107,7 +108,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes, Location at) {
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags, Location at) {
-  if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
     return record_error(cudaErrorInvalidValue);
   return record_error(allocate(pointer, bytes, MemoryKind::kManaged, at));
 }
@@ -128,6 +129,7 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent, Location at
 
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned, Location at) {
   if (!pointer) return record_error(cudaErrorInvalidValue);
+  if (cudaError_t e = check_no_capture_anywhere()) return record_error(e);
   *pointer = nullptr;
   return record_error(bytes == 0 ? cudaSuccess : allocate_host(pointer, bytes, at));
 }
@@ -152,7 +154,9 @@ cudaError_t cudaFreeHost(void* pointer) {
 
 // The memory is there at once; only its end is in stream order.
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream, Location at) {
-  if (!Device::get().stream(stream)) return record_error(cudaErrorInvalidResourceHandle);
+  CUstream_st* s = Device::get().stream(stream);
+  if (!s) return record_error(cudaErrorInvalidResourceHandle);
+  if (s->capture) return record_error(cudaErrorNotSupported);  // allocation nodes
   return cudaMalloc(pointer, bytes, at);
 }
 

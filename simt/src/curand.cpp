@@ -164,7 +164,7 @@ curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* out, si
   return generate(generator, out, count, 1, [](PhiloxState* s) { return curand_uniform(s); });
 }
 curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* out, size_t count) {
-  return generate(generator, out, count, 2, [](PhiloxState* s) { return curand_uniform_double(s); });
+  return generate(generator, out, count, 2, [](PhiloxState* s) { return simt::fine_uniform(s); });
 }
 // Normal numbers come in pairs, as on a GPU.
 curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, size_t count, float mean,

@@ -211,7 +211,8 @@ extern "C" void __assert_fail(const char* expression, const char* file, unsigned
                               const char* function) noexcept {
   std::string name = function ? function : "";
   // A kernel's body is a lambda inside it (see simt/kernel.h); the name of the kernel is enough.
-  if (size_t lambda = name.find("::<lambda"); lambda != std::string::npos) name.resize(lambda);
+  if (size_t lambda = name.find("::<lambda"); lambda != std::string::npos)
+    name = "void " + name.substr(0, lambda);
   fflush(stdout);
   if (!simt::state.block) {
     fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, name.c_str(), expression);

@@ -87,16 +87,17 @@ void configure(dim3 grid, dim3 block, size_t dynamic_shared, cudaStream_t stream
 cudaError_t check_launch(const Task& task) {
   const Kernel& kernel = *task.kernel;
   const dim3 g = task.grid, b = task.block;
-  if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0)
-    return cudaErrorInvalidConfiguration;
-  if (g.x > kMaxGridX || g.y > kMaxGridYZ || g.z > kMaxGridYZ) return cudaErrorInvalidConfiguration;
-  if (b.x > kMaxThreads || b.y > kMaxThreads || b.z > kMaxBlockZ)
-    return cudaErrorInvalidConfiguration;
+  // CUDA 13 calls all of these an invalid value (CUDA 12: an invalid configuration).
+  if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0) return cudaErrorInvalidValue;
+  if (g.x > kMaxGridX || g.y > kMaxGridYZ || g.z > kMaxGridYZ) return cudaErrorInvalidValue;
+  if (b.x > kMaxThreads || b.y > kMaxThreads || b.z > kMaxBlockZ) return cudaErrorInvalidValue;
   const uint64_t threads = uint64_t(b.x) * b.y * b.z;
-  if (threads > kMaxThreads) return cudaErrorInvalidConfiguration;
+  if (threads > kMaxThreads) return cudaErrorInvalidValue;
   if (kernel.bounds.max_threads > 0 && threads > uint64_t(kernel.bounds.max_threads))
     return cudaErrorInvalidValue;
-  if (task.dynamic_shared > size_t(kernel.max_dynamic_shared) ||
+  // Without the attribute, static and dynamic shared memory have 48 KiB together.
+  const size_t allowed = std::max(size_t(kernel.max_dynamic_shared), kSharedPerBlock - std::min(kSharedPerBlock, kernel.static_shared));
+  if (task.dynamic_shared > allowed ||
       kernel.static_shared + task.dynamic_shared > kSharedPerBlockOptIn)
     return cudaErrorInvalidValue;
   if (kernel.bounds.clusters) return cudaErrorNotSupported;
@@ -174,7 +175,7 @@ Kernel* find_kernel(const void* function) {
 
 cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request, void** arguments) {
   KernelHandle handle;
-  if (!find_handle(function, &handle)) return record_error(cudaErrorInvalidDeviceFunction);
+  if (!find_handle(function, &handle)) return record_error(cudaErrorInvalidResourceHandle);
   configurations.push_back({request.grid, request.block, request.dynamic_shared, request.stream,
                             request.cooperative, request.error, request.at});
   cudaError_t before = exchange_last_error(cudaSuccess);

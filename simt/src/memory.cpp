@@ -288,8 +288,9 @@ cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcp
               : (s ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
     return cudaSuccess;
   }
-  if (target != Side::kEither && (target == Side::kDevice) != to_device) return cudaErrorInvalidValue;
-  if (source != Side::kEither && (source == Side::kDevice) != from_device) return cudaErrorInvalidValue;
+  // Host memory where device memory should be is an error. The other way round CUDA goes by the address.
+  if (to_device && target == Side::kHost) return cudaErrorInvalidValue;
+  if (from_device && source == Side::kHost) return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 

@@ -91,6 +91,18 @@ TEST_CASE("waiting for a captured stream breaks the capture") {
   CHECK(cudaGetLastError() == cudaErrorStreamCaptureInvalidated);
 }
 
+TEST_CASE("allocating memory breaks a capture") {
+  Stream stream;
+  cudaGraph_t graph;
+  int* data = nullptr;
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(cudaMalloc(&data, 4) == cudaErrorStreamCaptureUnsupported);
+  CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
+  CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorIllegalState);
+  CHECK(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) == cudaErrorStreamCaptureUnsupported);
+  cudaGetLastError();
+}
+
 TEST_CASE("a graph built node by node, then changed") {
   DeviceArray<int> data(4, 1);
   int* pointer = data.get();

@@ -47,7 +47,7 @@ TEST_CASE("allocations are aligned, apart, and counted") {
   CHECK(reinterpret_cast<size_t>(b) % 256 == 0);
   CHECK(a != b);
   REQUIRE(cudaMemGetInfo(&free_after, &total) == cudaSuccess);
-  CHECK(free_after == free_before - 1001);
+  CHECK(free_after <= free_before - 1001);
   CHECK(cudaFree(a) == cudaSuccess);
   CHECK(cudaFree(b) == cudaSuccess);
   void* nothing = &a;
@@ -179,7 +179,9 @@ TEST_CASE("cudaPointerGetAttributes tells where memory is") {
   CHECK(type(managed) == cudaMemoryTypeManaged);
   CHECK(type(pinned) == cudaMemoryTypeHost);
   CHECK(type(&on_stack) == cudaMemoryTypeUnregistered);
-  CHECK(type(&device_variable[1]) == cudaMemoryTypeDevice);
+  void* symbol = nullptr;
+  REQUIRE(cudaGetSymbolAddress(&symbol, device_variable) == cudaSuccess);
+  CHECK(type(symbol) == cudaMemoryTypeDevice);
   cudaFree(device);
   CHECK(type(device) == cudaMemoryTypeUnregistered);
   cudaFree(managed);

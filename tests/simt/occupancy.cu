@@ -40,7 +40,8 @@ TEST_CASE("the scarcest resource decides how many blocks are resident") {
   CHECK(blocks_of(plain, 128, 40 * 1024) == 4);  // shared memory: (40 + 1) KiB each
   CHECK(blocks_of(plain, 128, 100 * 1024) == 1);
   CHECK(blocks_of(with_shared, 128) == 4);       // (32 + 1) KiB each
-  CHECK(blocks_of(bounded, 257) == 0);
+  CHECK(blocks_of(bounded, 257) == 7);           // launch bounds do not count here
+  CHECK(blocks_of(plain, 1025) == 0);
 }
 
 TEST_CASE("the block size that fills a multiprocessor") {
@@ -57,7 +58,9 @@ TEST_CASE("the block size that fills a multiprocessor") {
   CHECK(block * (grid / 108) >= 1536);
   size_t bytes = 0;
   REQUIRE(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, plain, 2, 256) == cudaSuccess);
-  CHECK(bytes == 81 * 1024);
+  CHECK(bytes == 48 * 1024);  // what is allowed without asking for more
+  REQUIRE(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, plain, 8, 256) == cudaSuccess);
+  CHECK(bytes == 164 * 1024 / 8 - 1024);
 }
 
 TEST_CASE("kernels know their static shared memory before they run") {
@@ -78,7 +81,7 @@ TEST_CASE("kernels know their static shared memory before they run") {
   CHECK(attributes.maxDynamicSharedSizeBytes == 64 * 1024);
   int not_a_kernel;
   CHECK(cudaFuncGetAttributes(&attributes, static_cast<const void*>(&not_a_kernel)) ==
-        cudaErrorInvalidDeviceFunction);
+        cudaErrorInvalidResourceHandle);
   cudaGetLastError();
 }
 

@@ -19,6 +19,32 @@ TEST_CASE("Philox gives the published numbers") {
   CHECK(first.w == 0x9b00dbd8u);
 }
 
+// The same program on an H200 with CUDA 13.
+TEST_CASE("both generators give the numbers of a GPU") {
+  curandStateXORWOW_t x;
+  curand_init(1234ull, 5, 7, &x);
+  CHECK(curand(&x) == 0xc7c04273u);
+  CHECK(curand(&x) == 0xd8577152u);
+  curand_init(99ull << 33, 1ull << 40, 123456789ull, &x);
+  for (unsigned expected : {0x412b148au, 0xff531cadu, 0x2eaab7e4u, 0xf905420eu}) CHECK(curand(&x) == expected);
+  for (float expected : {-0.2883869f, -0.1150414f, 0.5486126f})
+    CHECK(std::fabs(curand_normal(&x) - expected) < 1e-6f);
+  CHECK(std::fabs(curand_uniform(&x) - 0.8116021f) < 1e-6f);
+  CHECK(std::fabs(curand_uniform_double(&x) - 0.1656954) < 1e-6);
+  curandStatePhilox4_32_10_t p;
+  curand_init(1234ull, 5, 7, &p);
+  for (unsigned expected : {0x72c26332u, 0x26a9bd1bu, 0xd88ecb0du, 0x088f2111u}) CHECK(curand(&p) == expected);
+  CHECK(curand4(&p).x == 0xd1e85602u);
+  for (float expected : {-0.04600885f, 1.359262f, 0.7477182f})
+    CHECK(std::fabs(curand_normal(&p) - expected) < 1e-6f);
+  const float4 normals = curand_normal4(&p);
+  CHECK(std::fabs(normals.x - 1.352493f) < 1e-6f);
+  CHECK(std::fabs(normals.w + 0.7051871f) < 1e-6f);
+  CHECK(std::fabs(curand_uniform_double(&p) - 0.7955003) < 1e-6);
+  CHECK(std::fabs(curand_normal_double(&x) - 0.6251311) < 1e-6);
+  CHECK(std::fabs(curand_normal_double(&p) + 0.22256) < 1e-5);
+}
+
 template <class State>
 static void check_offsets() {
   State from_start, from_offset;
