@@ -53,7 +53,7 @@ std::string contents(const std::string& path) {
 
 TEST_CASE("textbook programs build and run unchanged") {
   for (const std::string name : {"vector_add", "tiled_product", "reductions", "scans", "transposes",
-                                 "histogram", "streams", "cooperative", "device_query"}) {
+                                 "histogram", "streams", "cooperative", "device_query", "early_exit"}) {
     DYNAMIC_SECTION(name) {
       const std::string program = scratch(name);
       const auto built = nvcc("-O2 tests/simt/programs/" + name + ".cu -o " + program);

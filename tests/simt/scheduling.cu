@@ -19,8 +19,8 @@ __global__ void chain(int* flags, int* sums) {
 // Every block waits for its successor: only possible if all blocks are resident.
 __global__ void chain_backwards(int* flags, int* sums) {
   __shared__ int mine;
-  mine = blockIdx.x;
   if (threadIdx.x == 0) {
+    mine = blockIdx.x;
     const unsigned b = blockIdx.x;
     if (b + 1 < gridDim.x)
       while (atomicAdd(&flags[b + 1], 0) == 0) __nanosleep(10);
