@@ -90,7 +90,7 @@ inline void sweep_pieces(common::Program& program, Polar& problem) {
       with_fast_bounds(angles_per_thread<6, Fast>("__sincosf")),
       with_fast_bounds(angles_per_thread<8, Fast>("__sincosf"))};
   const std::vector<double> ms = common::time_sweep(program, problem, variants);
-  common::Sweep sweep{Polar::name, "pieces", {"pieces", "sincosf ms", "__sincosf ms"}, {}};
+  common::Sweep sweep{Polar::name, "pieces", {"pieces", "accurate_ms", "fast_ms"}, {}};
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     sweep.points.push_back({static_cast<double>(pieces[i]), ms[i], ms[pieces.size() + i]});
   }
@@ -102,7 +102,7 @@ inline void sweep_steps(common::Program& program) {
   if (!program.device().available) {
     throw common::UsageError("a sweep needs a GPU: " + program.device().reason);
   }
-  common::Sweep sweep{Branch::name, "steps", {"steps", "if 0", "if 1", "if 32", "select"}, {}};
+  common::Sweep sweep{Branch::name, "steps", {"steps", "if_0", "if_1", "if_32", "select"}, {}};
   add_predication_point<1>(sweep);
   add_predication_point<2>(sweep);
   add_predication_point<4>(sweep);

@@ -14,9 +14,9 @@
 
 constexpr int kBarrierBlock = 64;
 
-// Wrong, and undefined by the programming model. On today's GPUs each warp without a live thread is
-// counted out of the barrier, so it may seem to work; on others it hangs or reads too early. Never
-// launched on a GPU here. simt and compute-sanitizer's synccheck report it.
+// Wrong: what happens is undefined. On one GPU it may seem to work, on another it hangs or lets
+// threads read too early, so it is never launched on one here. On the CPU the tests launch it, and
+// see it reported.
 __global__ void reverse_with_barrier_in_branch_kernel(const int* in, int* out, int n) {
   __shared__ int tile[kBarrierBlock];
   const int begin = blockIdx.x * kBarrierBlock;
