@@ -250,9 +250,11 @@ void derive_figures(const Problem& problem, const std::vector<Variant<Problem>>&
     const double ms = row.timing.median_ms;
     const double bytes = variants[i].bytes ? variants[i].bytes(problem) : problem.bytes();
     if (bytes > 0) row.gbps = bytes / (1e6 * ms);
-    if (problem.flops() > 0 && variants[i].kind != Kind::yardstick) {
-      row.gflops = problem.flops() / (1e6 * ms);
-    }
+    // A yardstick that does not say what it computes shows no rate.
+    const double flops = variants[i].flops                     ? variants[i].flops(problem)
+                         : variants[i].kind != Kind::yardstick ? problem.flops()
+                                                               : 0;
+    if (flops > 0) row.gflops = flops / (1e6 * ms);
     if (variants[i].name == "sequential") sequential_ms = ms;
     if (variants[i].kind == Kind::peer) peer_ms = std::fmin(peer_ms, ms);
     if (variants[i].kind == Kind::yardstick && variants[i].place == Place::cpu) {

@@ -81,8 +81,9 @@ struct Variant {
   Kind kind = Kind::rung;
   Needs needs = {};
   // Only for a yardstick, which moves other bytes and computes something else than the problem
-  // says: its bytes, and the comparison of its result. Empty otherwise.
+  // says: its bytes, its operations, and the comparison of its result. Empty otherwise.
   std::function<double(const Problem&)> bytes = {};
+  std::function<double(const Problem&)> flops = {};
   std::function<Comparison(const Problem&)> check = {};
 };
 

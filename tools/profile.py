@@ -155,31 +155,59 @@ def run_ncu(command):
     return ncu_kernels(log)
 
 
-def _if_any(counts, operation, figure):
-    """A figure of `counts`; one that is an average over no request at all says nothing."""
-    return counts[f"{operation}_{figure}"] if counts[f"{operation}_requests"] else None
+def _mean(figures):
+    """Mean of (figure, weight) pairs; None if nothing was counted."""
+    weight = sum(w for _, w in figures)
+    return sum(figure * w for figure, w in figures) / weight if weight else None
+
+
+def _wavefronts_needed(shared, operation):
+    """Wavefronts that would have been enough without conflicts: the weight of a conflict degree."""
+    degree = shared[f"{operation}_conflict_degree"]
+    return shared[f"{operation}_wavefronts"] / degree if degree else 0
 
 
 def simt_kernels(data):
-    """One entry per kernel from simt's own profile."""
-    entries = []
+    """One entry per kernel from simt's own profile. Instances of a template are one kernel, under
+    its bare name, as Nsight Compute shows it."""
+    instances = {}
     for kernel in data["kernels"]:
-        in_global, in_shared, atomics = kernel["global"], kernel["shared"], kernel["atomics"]
-        entries.append(
-            {
-                "kernel": kernel["kernel"],
-                "launches": kernel["launches"],
-                "load_sectors_per_request": _if_any(in_global, "load", "sectors_per_request"),
-                "store_sectors_per_request": _if_any(in_global, "store", "sectors_per_request"),
-                "shared_load_conflict": _if_any(in_shared, "load", "conflict_degree"),
-                "shared_store_conflict": _if_any(in_shared, "store", "conflict_degree"),
-                "active_lanes": kernel["active_lanes_per_instruction"],
-                "divergent_branches": kernel["divergent_branches"],
-                "barriers": kernel["barriers"],
-                "atomics": atomics["global_requests"] + atomics["shared_requests"],
-            }
+        instances.setdefault(kernel["kernel"].partition("<")[0], []).append(kernel)
+
+    def sectors(of_kernel, operation):
+        in_global = [kernel["global"] for kernel in of_kernel]
+        return _mean(
+            [(g[f"{operation}_sectors_per_request"], g[f"{operation}_requests"]) for g in in_global]
         )
-    return entries
+
+    def conflict(of_kernel, operation):
+        in_shared = [kernel["shared"] for kernel in of_kernel]
+        return _mean(
+            [(s[f"{operation}_conflict_degree"], _wavefronts_needed(s, operation)) for s in in_shared]
+        )
+
+    def total(of_kernel, key):
+        return sum(kernel[key] for kernel in of_kernel)
+
+    return [
+        {
+            "kernel": name,
+            "launches": total(of_kernel, "launches"),
+            "load_sectors_per_request": sectors(of_kernel, "load"),
+            "store_sectors_per_request": sectors(of_kernel, "store"),
+            "shared_load_conflict": conflict(of_kernel, "load"),
+            "shared_store_conflict": conflict(of_kernel, "store"),
+            "active_lanes": _mean(
+                [(k["active_lanes_per_instruction"], k["instructions"]) for k in of_kernel]
+            ),
+            "divergent_branches": total(of_kernel, "divergent_branches"),
+            "barriers": total(of_kernel, "barriers"),
+            "atomics": sum(
+                k["atomics"]["global_requests"] + k["atomics"]["shared_requests"] for k in of_kernel
+            ),
+        }
+        for name, of_kernel in instances.items()
+    ]
 
 
 def run_simt(command):

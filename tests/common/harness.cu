@@ -286,6 +286,7 @@ TEST_CASE("rates and ratios follow from the times") {
   variants[5].place = common::Place::device;
   variants[5].kind = common::Kind::yardstick;
   variants[5].bytes = [](const Doubling&) { return 4e6; };
+  variants[1].flops = [](const Doubling&) { return 8e6; };
   std::vector<common::Row> rows = {row_of(8),   row_of(4),   row_of(0.5),
                                    row_of(2.0), row_of(1.0), row_of(0.25)};
   common::DeviceFacts device;
@@ -300,6 +301,8 @@ TEST_CASE("rates and ratios follow from the times") {
   CHECK(rows[2].speedup == 16.0);
   CHECK(rows[2].ratio_to_peer == 2.0);  // to the better peer
   CHECK(rows[5].gbps == 16.0);          // counted by its own bytes
+  CHECK(std::isnan(rows[5].gflops));    // a yardstick that says nothing of operations
+  CHECK(rows[1].gflops == 2.0);         // and one that does
   CHECK(std::isnan(rows[5].speedup));
   CHECK(std::isnan(rows[5].ratio_to_peer));
 }

@@ -55,6 +55,7 @@ SIMT_PROFILE = {
             "kernel": "transpose_tiled_kernel",
             "launches": 1,
             "threads": 1024,
+            "instructions": 100,
             "active_lanes_per_instruction": 31.5,
             "divergent_branches": 4,
             "barriers": 8,
@@ -67,7 +68,9 @@ SIMT_PROFILE = {
             "shared": {
                 "load_requests": 0,
                 "load_conflict_degree": 0.0,
+                "load_wavefronts": 0,
                 "store_requests": 32,
+                "store_wavefronts": 32,
                 "store_conflict_degree": 1.0,
             },
             "atomics": {"global_requests": 3, "shared_requests": 4, "serialization": 9.0},
@@ -146,6 +149,24 @@ class Profile(ToolCase):
         self.assertEqual(titles.split(), from_simt[0].split())
         self.assertRegex(from_simt[1], r"transpose_tiled_kernel +1 +4.00 +32.00 +- +1.00 +31.50 +4 +8 +7$")
         self.assertEqual(json.loads(self.output.read_text())["backend"], "simt")
+
+    def test_instances_of_a_template_are_one_kernel(self):
+        one, two = (json.loads(json.dumps(SIMT_PROFILE["kernels"][0])) for _ in range(2))
+        one.update(kernel="tiled_kernel<32>", instructions=100, active_lanes_per_instruction=32.0)
+        two.update(kernel="tiled_kernel<16>", instructions=300, active_lanes_per_instruction=16.0)
+        two["global"].update(load_requests=96, load_sectors_per_request=8.0)
+        # 64 wavefronts where 4 would do weigh as much as 4 wavefronts without a conflict.
+        one["shared"].update(load_wavefronts=4, load_conflict_degree=1.0)
+        two["shared"].update(load_wavefronts=64, load_conflict_degree=16.0)
+        profile = self.write("simt.json", json.dumps({"schema": 1, "kernels": [one, two]}))
+        self.executable(self.program, 'cp "$PROFILE" "$SIMT_PROFILE_JSON"\n')
+        self.profile("simt", PROFILE=str(profile))
+        (kernel,) = json.loads(self.output.read_text())["kernels"]
+        self.assertEqual((kernel["kernel"], kernel["launches"]), ("tiled_kernel", 2))
+        self.assertEqual(kernel["active_lanes"], 20)
+        self.assertEqual(kernel["load_sectors_per_request"], 7)
+        self.assertEqual(kernel["shared_load_conflict"], 8.5)
+        self.assertEqual(kernel["atomics"], 14)
 
     def test_missing_permission_has_a_remedy(self):
         self.fake_ncu("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", status=1)
