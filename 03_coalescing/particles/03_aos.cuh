@@ -1,0 +1,34 @@
+// Rung 3, aos: the array of structures on the GPU, one thread per particle.
+//
+// The lanes of a warp read p.x of 32 particles at the same time, and those floats lie 32 bytes
+// apart: every one of the nine requests touches 32 sectors and uses 4 bytes of each. The same
+// sectors come up again for the next field, so the L1 cache saves the device's memory from the
+// worst, but the traffic between L1 and the SM is eight times what is used. What is wrong: the
+// layout.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "03_coalescing/particles/problem.cuh"
+#include "common/cuda_check.cuh"
+
+__global__ void particles_aos_kernel(Particle* particles, std::int64_t n, float dt) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) {
+    Particle& p = particles[i];
+    p.x = fmaf(dt, p.vx, p.x);
+    p.y = fmaf(dt, p.vy, p.y);
+    p.z = fmaf(dt, p.vz, p.z);
+  }
+}
+
+// Moves n particles by one step of length dt. Device pointer.
+inline void particles_aos(Particle* particles, std::int64_t n, float dt, cudaStream_t stream) {
+  const int block = 256;
+  const std::int64_t grid = std::max<std::int64_t>(1, (n + block - 1) / block);
+  particles_aos_kernel<<<grid, block, 0, stream>>>(particles, n, dt);
+  CUDA_CHECK(cudaGetLastError());
+}

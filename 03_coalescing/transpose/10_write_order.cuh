@@ -1,0 +1,37 @@
+// Rung 10, write_order: the same tiles, taken in another order.
+//
+// Blocks that run at the same time have neighbouring numbers. So far they were neighbours along a
+// row of the input: reads ran through long stretches of memory, writes were 256-byte pieces far
+// apart. Now they follow a row of the output. Reads that come in pieces can wait in many queues at
+// once; writes meet in the L2 cache and go to memory in longer runs if their neighbours arrive
+// soon. What is left: sizes that are not multiples of 4.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "03_coalescing/transpose/08_coarsened.cuh"
+#include "03_coalescing/transpose/09_vectorized.cuh"
+#include "03_coalescing/transpose/tiles.cuh"
+#include "common/cuda_check.cuh"
+
+template <int kTile>
+__global__ void __launch_bounds__(kTile* kTile / 16)
+    transpose_write_order_kernel(const float* in, float* out, std::int64_t rows,
+                                 std::int64_t cols) {
+  transpose_tile_of_vectors<kTile>(in, out, rows, cols, tile_down_column(rows, kTile, kTile));
+}
+
+// out[c][r] = in[r][c], in: rows x cols. Device pointers, row-major, dense.
+inline void transpose_write_order(const float* in, float* out, std::int64_t rows, std::int64_t cols,
+                                  cudaStream_t stream) {
+  if (!takes_vectors(in, out, rows, cols)) {
+    transpose_coarsened(in, out, rows, cols, stream);
+    return;
+  }
+  constexpr int kTile = 64;
+  const std::int64_t grid = tile_count(rows, cols, kTile, kTile);
+  transpose_write_order_kernel<kTile><<<grid, kTile * kTile / 16, 0, stream>>>(in, out, rows, cols);
+  CUDA_CHECK(cudaGetLastError());
+}

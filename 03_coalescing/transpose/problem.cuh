@@ -1,0 +1,71 @@
+// Problem C: the transpose of a matrix of any shape. Every element is read once and written once,
+// as in a copy, but a matrix can lie in memory by rows only: one of the two sides must go across
+// them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/compare.hpp"
+#include "common/guarded_array.cuh"
+#include "common/host_buffer.hpp"
+#include "common/random.cuh"
+#include "common/report.hpp"
+
+struct Transpose {
+  static constexpr const char* name = "transpose";
+
+  std::int64_t rows, cols;              // of the input; the output is cols x rows
+  common::GuardedArray<float> in, out;  // both row-major and dense
+  common::HostBuffer<float> expected;
+
+  Transpose(std::int64_t rows, std::int64_t cols, std::uint64_t seed)
+      : rows(rows),
+        cols(cols),
+        in("in", common::Role::input, rows * cols),
+        out("out", common::Role::output, rows * cols),
+        expected(rows * cols) {
+    common::fill_random(in.pristine(), in.size(), seed);
+    // By the definition, but a strip of rows at a time, so that a cache line of the output is
+    // finished while it is at hand.
+    constexpr std::int64_t kStrip = 16;
+    const std::int64_t strips = (rows + kStrip - 1) / kStrip;
+#pragma omp parallel for schedule(static)
+    for (std::int64_t s = 0; s < strips; ++s) {
+      for (std::int64_t c = 0; c < cols; ++c) {
+        for (std::int64_t r = s * kStrip; r < std::min(rows, (s + 1) * kStrip); ++r) {
+          expected[c * rows + r] = in.pristine()[r * cols + c];
+        }
+      }
+    }
+  }
+
+  // For the yardsticks.
+  common::GuardedArray<float>& source() { return in; }
+  common::GuardedArray<float>& destination() { return out; }
+  const common::GuardedArray<float>& source() const { return in; }
+  const common::GuardedArray<float>& destination() const { return out; }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(in);
+    visit(out);
+  }
+
+  // Nothing is computed: every bit must arrive.
+  common::Comparison check() const {
+    return common::compare(out.fetched(), expected.data(), out.size(), 0.0);
+  }
+
+  common::Sizes sizes() const { return {{"rows", rows}, {"cols", cols}}; }
+  double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(in.size()); }
+  double flops() const { return 0; }
+
+  // For the check before anything is allocated: in twice, out, expected; in and out.
+  static double host_bytes(std::int64_t rows, std::int64_t cols) {
+    return 4.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(cols);
+  }
+  static double device_bytes(std::int64_t rows, std::int64_t cols) {
+    return 2.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(cols);
+  }
+};

@@ -1,0 +1,59 @@
+// Problem C in reading order: every way to transpose.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "03_coalescing/transpose/01_sequential.hpp"
+#include "03_coalescing/transpose/02_openmp.hpp"
+#include "03_coalescing/transpose/03_read_coalesced.cuh"
+#include "03_coalescing/transpose/04_write_coalesced.cuh"
+#include "03_coalescing/transpose/05_tiled.cuh"
+#include "03_coalescing/transpose/06_padded.cuh"
+#include "03_coalescing/transpose/07_swizzled.cuh"
+#include "03_coalescing/transpose/08_coarsened.cuh"
+#include "03_coalescing/transpose/09_vectorized.cuh"
+#include "03_coalescing/transpose/10_write_order.cuh"
+#include "03_coalescing/transpose/peers.cuh"
+#include "03_coalescing/transpose/problem.cuh"
+#include "03_coalescing/yardsticks.cuh"
+#include "common/variant.cuh"
+
+// A rung on the device: void run(in, out, rows, cols, stream).
+template <class Run>
+common::Variant<Transpose> transpose_rung(const std::string& name, const std::string& idea,
+                                          Run run) {
+  return common::on_device<Transpose>(name, idea, [run](Transpose& p, cudaStream_t stream) {
+    run(p.in.on_device(), p.out.on_device(), p.rows, p.cols, stream);
+  });
+}
+
+inline std::vector<common::Variant<Transpose>> transpose_variants() {
+  using common::on_cpu;
+  return {
+      on_cpu<Transpose>("sequential", "two loops",
+                        [](Transpose& p) {
+                          transpose_sequential(p.in.on_host(), p.out.on_host(), p.rows, p.cols);
+                        }),
+      on_cpu<Transpose>(
+          "openmp", "tile by tile, on all cores",
+          [](Transpose& p) { transpose_openmp(p.in.on_host(), p.out.on_host(), p.rows, p.cols); }),
+      cpu_copy_yardstick<Transpose>(),
+      transpose_rung("read_coalesced", "lanes along input rows: stores touch 32 sectors",
+                     transpose_read_coalesced),
+      transpose_rung("write_coalesced", "lanes along output rows: loads touch 32 sectors",
+                     transpose_write_coalesced),
+      transpose_rung("tiled", "corner turned in shared memory: 32-way bank conflict",
+                     transpose_tiled),
+      transpose_rung("padded", "rows of the tile one word longer: no conflict", transpose_padded),
+      transpose_rung("swizzled", "columns XOR rows: no conflict and no padding",
+                     transpose_swizzled),
+      transpose_rung("coarsened", "four floats a thread", transpose_coarsened),
+      transpose_rung("vectorized", "float4 on all four ways, 4 x 4 in registers",
+                     transpose_vectorized),
+      transpose_rung("write_order", "neighbouring blocks along output rows", transpose_write_order),
+      transpose_peer(),
+      copy_kernel_yardstick<Transpose>(),
+      device_copy_yardstick<Transpose>(),
+  };
+}

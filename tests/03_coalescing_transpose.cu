@@ -1,0 +1,163 @@
+// Chapter 03: the transpose, for any rows x cols, with its sectors and bank conflicts counted.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "03_coalescing/transpose/pitch_demo.cuh"
+#include "03_coalescing/transpose/variants.cuh"
+#include "common/device_buffer.cuh"
+#include "common/harness.cuh"
+#include "simt/include/simt/profile.h"
+#include "tests/catch.hpp"
+
+namespace {
+
+using Shape = std::pair<std::int64_t, std::int64_t>;  // rows, cols
+
+// One element, vectors, one less and one more than a tile of 32 and of 64, primes, multiples of 4
+// that are none of a tile, and of a sector, tall and wide.
+const std::vector<Shape> kShapes = {
+    {1, 1},   {1, 2},    {3, 1},    {2, 3},    {1, 31},    {32, 1},    {33, 1},   {31, 33},
+    {32, 32}, {33, 31},  {63, 65},  {64, 64},  {65, 63},   {64, 128},  {4, 4},    {4, 100},
+    {36, 68}, {60, 124}, {8, 72},   {97, 61},  {127, 131}, {1, 1021},  {1021, 1}, {2, 509},
+    {509, 3}, {129, 64}, {64, 129}, {130, 66}, {121, 119}, {120, 120}, {112, 57}, {248, 33}};
+
+#if SIMT_INSTRUMENTED
+simt::KernelProfile counts(Transpose& problem, const std::string& name) {
+  simt::profile_reset();
+  for (const auto& variant : transpose_variants()) {
+    if (variant.name != name) continue;
+    const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
+    REQUIRE(verdict.status == common::Status::right);
+  }
+  const auto profile = simt::profile("transpose_" + name + "_kernel");
+  simt::profile_stop();
+  REQUIRE(profile.launches == 1);
+  return profile;
+}
+#endif
+
+}  // namespace
+
+TEST_CASE("transpose: every variant is right for every shape") {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : transpose_variants()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      for (const auto& [rows, cols] : kShapes) {
+        INFO(rows << " x " << cols);
+        Transpose problem(rows, cols, 7);
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        REQUIRE(verdict.status == common::Status::right);
+      }
+    }
+  }
+}
+
+TEST_CASE("transpose: more rows than gridDim.y allows blocks") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const common::WorkStream stream(device);
+  Transpose problem(2'100'000, 1, 3);
+  for (const auto& variant : transpose_variants()) {
+    if (device.clock_ghz == 0 && variant.name != "vectorized") continue;  // slow there
+    INFO(variant.name);
+    if (!common::why_skipped(variant, device).empty()) continue;
+    CHECK(common::verify(problem, variant, device, stream.get()).status == common::Status::right);
+  }
+}
+
+TEST_CASE("transpose: matrices that are not aligned to 16 bytes") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr std::int64_t rows = 72, cols = 68;
+  using Kernel = void (*)(const float*, float*, std::int64_t, std::int64_t, cudaStream_t);
+  const std::vector<float> zeros(rows * cols + 8);
+  for (const Kernel transpose :
+       {transpose_coarsened, transpose_vectorized, transpose_write_order}) {
+    for (const int offset : {1, 2, 3, 5}) {
+      INFO("offset " << offset);
+      std::vector<float> in(rows * cols + 8), out(rows * cols + 8);
+      common::fill_random(in.data(), rows * cols + 8, 3);
+      const common::DeviceBuffer<float> d_in(rows * cols + 8), d_out(rows * cols + 8);
+      CUDA_CHECK(cudaMemcpy(d_in.data(), in.data(), d_in.bytes(), cudaMemcpyHostToDevice));
+      CUDA_CHECK(cudaMemcpy(d_out.data(), zeros.data(), d_out.bytes(), cudaMemcpyHostToDevice));
+      transpose(d_in.data() + offset, d_out.data() + offset, rows, cols, nullptr);
+      CUDA_CHECK(cudaMemcpy(out.data(), d_out.data(), d_out.bytes(), cudaMemcpyDeviceToHost));
+      int wrong = 0;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t c = 0; c < cols; ++c) {
+          wrong += out[offset + c * rows + r] != in[offset + r * cols + c];
+        }
+      }
+      CHECK(wrong == 0);
+      for (int i = 0; i < offset; ++i) CHECK(out[i] == 0);
+      for (std::int64_t i = offset + rows * cols; i < rows * cols + 8; ++i) CHECK(out[i] == 0);
+    }
+  }
+}
+
+TEST_CASE("transpose: sectors per request") {
+#if SIMT_INSTRUMENTED
+  Transpose problem(64, 128, 5);
+  const auto check = [&](const std::string& name, double load, double store) {
+    INFO(name);
+    const auto global = counts(problem, name).global;
+    CHECK(global.load_sectors_per_request() == load);
+    CHECK(global.store_sectors_per_request() == store);
+  };
+  check("read_coalesced", 4, 32);
+  check("write_coalesced", 32, 4);
+  for (const char* name : {"tiled", "padded", "swizzled", "coarsened"}) check(name, 4, 4);
+  for (const char* name : {"vectorized", "write_order"}) check(name, 16, 16);
+#else
+  SKIP_TEST("counters need simt");
+#endif
+}
+
+TEST_CASE("transpose: a tile column is a 32-way bank conflict; padding and swizzling end it") {
+#if SIMT_INSTRUMENTED
+  Transpose problem(64, 128, 5);
+  const auto tiled = counts(problem, "tiled").shared;
+  CHECK(tiled.load_conflict_degree() == 32.0);
+  CHECK(tiled.load_max_degree == 32);
+  CHECK(tiled.store_conflict_degree() == 1.0);
+  for (const char* name : {"padded", "swizzled", "coarsened", "vectorized", "write_order"}) {
+    INFO(name);
+    const auto shared = counts(problem, name).shared;
+    CHECK(shared.load_conflict_degree() == 1.0);
+    CHECK(shared.load_max_degree == 1);
+    CHECK(shared.store_conflict_degree() == 1.0);
+  }
+#else
+  SKIP_TEST("counters need simt");
+#endif
+}
+
+TEST_CASE("pitch: the address of element (r, c)") {
+  alignas(float) char bytes[64] = {};
+  float* base = reinterpret_cast<float*>(bytes);
+  CHECK(pitched_element(base, 32, 0, 0) == base);
+  CHECK(pitched_element(base, 32, 1, 0) == base + 8);
+  CHECK(pitched_element(base, 32, 1, 3) == base + 11);
+}
+
+TEST_CASE("pitch: a pitched matrix keeps its rows apart and its elements in place") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr std::int64_t rows = 5, cols = 37;
+  const PitchedMatrix matrix(rows, cols);
+  CHECK(matrix.pitch() >= cols * sizeof(float));
+  CHECK(matrix.pitch() % 32 == 0);  // every row begins with a sector
+  std::vector<float> in(rows * cols), out(rows * cols);
+  common::fill_random(in.data(), rows * cols, 3);
+  const std::size_t row_bytes = cols * sizeof(float);
+  CUDA_CHECK(cudaMemcpy2D(matrix.base(), matrix.pitch(), in.data(), row_bytes, row_bytes, rows,
+                          cudaMemcpyHostToDevice));
+  const common::DeviceBuffer<float> dense(rows * cols);
+  pitch_read_kernel<<<dim3(2, rows), 32>>>(matrix.base(), matrix.pitch(), dense.data(), rows, cols);
+  CUDA_CHECK(cudaGetLastError());
+  CUDA_CHECK(cudaMemcpy(out.data(), dense.data(), dense.bytes(), cudaMemcpyDeviceToHost));
+  CHECK(out == in);
+}

@@ -1,0 +1,150 @@
+// Chapter 03: the window sum, for any length and radius, with its requests counted.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "03_coalescing/window/variants.cuh"
+#include "common/harness.cuh"
+#include "simt/include/simt/profile.h"
+#include "tests/catch.hpp"
+
+namespace {
+
+// Lengths around a warp, a block and a tile; radii of none, of all kinds of remainder modulo 4, of
+// the most there may be; windows longer than the signal.
+const std::vector<std::pair<std::int64_t, int>> kShapes = {
+    {1, 0},    {1, 8},     {2, 1},    {3, 64},    {31, 2},   {32, 3},
+    {33, 8},   {255, 4},   {256, 8},  {257, 5},   {1021, 7}, {1023, 1},
+    {1024, 8}, {1025, 16}, {2047, 0}, {2049, 63}, {4096, 64}};
+
+std::vector<common::Variant<Window>> named(const std::string& name) {
+  std::vector<common::Variant<Window>> found;
+  for (const auto& variant : window_variants()) {
+    if (variant.name == name) found.push_back(variant);
+  }
+  REQUIRE(found.size() == 1);
+  return found;
+}
+
+#if SIMT_INSTRUMENTED
+simt::KernelProfile counts(Window& problem, const std::string& name) {
+  const auto variant = named(name)[0];
+  simt::profile_reset();
+  const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
+  REQUIRE(verdict.status == common::Status::right);
+  const auto profile = simt::profile("window_" + name + "_kernel");
+  simt::profile_stop();
+  REQUIRE(profile.launches == 1);
+  return profile;
+}
+
+// Most sectors per request of any place in `file` that loads global or constant memory.
+double widest_load(const simt::KernelProfile& profile, const std::string& file) {
+  double widest = 0;
+  for (const auto& site : profile.sites) {
+    if (site.kind != "global load" || site.file.find(file) == std::string::npos) continue;
+    widest = std::max(widest, site.sectors_per_request());
+  }
+  return widest;
+}
+#endif
+
+}  // namespace
+
+TEST_CASE("window: every variant is right for every length and radius") {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : window_variants()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      for (const auto& [n, radius] : kShapes) {
+        INFO("n = " << n << ", radius = " << radius);
+        Window problem(n, radius, 7);
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        REQUIRE(verdict.status == common::Status::right);
+      }
+    }
+  }
+}
+
+TEST_CASE("window: two problems do not use each other's constants") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const auto constant = named("constant")[0], four = named("four_outputs")[0];
+  Window first(100, 3, 1), second(100, 3, 2);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (Window* problem : {&first, &second}) {
+      CHECK(common::verify(*problem, constant, device, nullptr).status == common::Status::right);
+    }
+    CHECK(common::verify(first, four, device, nullptr).status == common::Status::right);
+  }
+}
+
+TEST_CASE("window: the bound lets rounding pass and a missing tap not") {
+  Window problem(1000, 8, 3);
+  problem.each_array([](auto& array) { array.reset(common::Side::host); });
+  window_sequential(problem.x.on_host(), problem.weights.on_host(), problem.y.on_host(), 1000, 8);
+  problem.each_array([](auto& array) { array.fetch(common::Side::host); });
+  CHECK(problem.check().right());
+  float* weights = problem.weights.on_host();
+  weights[16] = 0;
+  window_sequential(problem.x.on_host(), weights, problem.y.on_host(), 1000, 8);
+  CHECK_FALSE(problem.check().right());
+}
+
+TEST_CASE("window: a y that is not aligned to 16 bytes") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr std::int64_t n = 500;
+  Window problem(n, 5, 3);
+  problem.each_array([](auto& array) { array.reset(common::Side::device); });
+  use_weights_of(problem, nullptr);
+  const common::DeviceBuffer<float> d_y(n + 1);
+  window_four_outputs(problem.x.on_device(), d_y.data() + 1, n, 5, nullptr);
+  CUDA_CHECK(cudaMemcpy(problem.y.on_device(), d_y.data() + 1, n * sizeof(float),
+                        cudaMemcpyDeviceToDevice));
+  problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+  CHECK(problem.check().right());
+}
+
+TEST_CASE("window: loads from global memory, one rung after the other") {
+#if SIMT_INSTRUMENTED
+  constexpr int kRadius = 8, kTaps = 2 * kRadius + 1;
+  constexpr std::int64_t n = 4096;
+  Window problem(n, kRadius, 5);
+  // From global memory every thread loads a weight and an input per tap, but for the taps beyond
+  // the ends.
+  const double beyond = kRadius * (kRadius + 1.0) / n;
+  for (const char* name : {"global", "read_only"}) {
+    INFO(name);
+    CHECK(std::abs(counts(problem, name).reads_per_thread() - 2 * (kTaps - beyond)) < 1e-9);
+  }
+  // With the tile in shared memory a block of 256 threads loads 256 + 2 radius inputs; the ends of
+  // the signal have no halo.
+  const double tile = (n + (n / 256 - 1) * 2.0 * kRadius) / n;
+  CHECK(std::abs(counts(problem, "shared").reads_per_thread() - (kTaps + tile)) < 1e-9);
+  // Four outputs a thread: a quarter of the shared loads for 16 times the products each.
+  const auto one = counts(problem, "constant").shared,
+             four = counts(problem, "four_outputs").shared;
+  CHECK(one.load_requests == kTaps * n / 32);
+  CHECK(four.load_requests == (1 + (kTaps + 3) / 4) * n / 4 / 32);
+  for (const char* name : {"shared", "constant", "constant_by_lane", "four_outputs"}) {
+    INFO(name);
+    CHECK(counts(problem, name).shared.load_max_degree == 1);
+  }
+#else
+  SKIP_TEST("counters need simt");
+#endif
+}
+
+TEST_CASE("window: lanes agree on a constant, or they do not") {
+#if SIMT_INSTRUMENTED
+  Window problem(1024, 8, 5);
+  const auto same = counts(problem, "constant"), different = counts(problem, "constant_by_lane");
+  CHECK(widest_load(same, "06_constant.cuh") == 1.0);               // one address, one sector
+  CHECK(widest_load(different, "07_constant_by_lane.cuh") == 3.0);  // 17 floats in 3 sectors
+#else
+  SKIP_TEST("counters need simt");
+#endif
+}
