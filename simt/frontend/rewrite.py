@@ -3,6 +3,7 @@
 from .handles import rewrite_handles
 from .kernels import rewrite_kernels
 from .launches import rewrite_launches
+from .polling import rewrite_loops
 from .refusals import refuse_unreadable, rewrite_inline_ptx
 from .source import Source
 from .variables import rewrite_variables
@@ -14,6 +15,7 @@ def rewrite(text, name):
     kernels = rewrite_kernels(source)
     rewrite_launches(source)
     rewrite_variables(source)
+    rewrite_loops(source)
     rewrite_inline_ptx(source)
     rewrite_handles(source, kernels)
     _rewrite_noinline(source)

@@ -73,6 +73,27 @@ TEST_CASE("a warp may wait for another warp") {
   CHECK(out.values()[31] == 9);
 }
 
+__global__ void blocks_wait_by_loads(volatile int* flags, int* out) {
+  const int b = blockIdx.x;
+  if (b % 2 == 0) {
+    while (flags[b + 1] == 0);
+  } else {
+    int seen;
+    do {
+      seen = flags[b / 2 * 2 + 2 < int(gridDim.x) ? b + 2 : 0];
+    } while (b + 2 < int(gridDim.x) && seen == 0);
+  }
+  flags[b] = 1;
+  out[b] = b;
+}
+
+TEST_CASE("plain loads of a volatile variable see what other blocks write") {
+  DeviceArray<int> flags(20, 0), out(20, -1);
+  blocks_wait_by_loads<<<20, 1>>>(flags.get(), out.get());
+  auto values = out.values();
+  for (int b = 0; b < 20; ++b) REQUIRE(values[b] == b);
+}
+
 __global__ void increment(int* data) { atomicAdd(data, 1); }
 
 TEST_CASE("thousands of small launches") {

@@ -29,6 +29,12 @@ SIMT_INLINE void poll() {
   if (++state.polls >= kPatience && state.block) give_way();
 }
 
+// In the condition of every `while` loop of device code, put there by the front end.
+SIMT_INLINE bool polling() {
+  poll();
+  return true;
+}
+
 // A feature that the model GPU does not have: ends the launch with cudaErrorNotSupported.
 [[noreturn]] void unsupported(const char* feature, const char* file, int line);
 // __trap(): ends the launch with cudaErrorLaunchFailure.
