@@ -180,7 +180,9 @@ def _is_variable(source, i):
 def _register(source, i):
     first, end = source.statement_start(i), source.statement_end(i)
     _, _, declarators = _declaration(source, first, end)
+    words = {token.text for token in source.tokens[first:end]}
+    constant = ', true' if '__simt_constant__' in words else ''
     source.insert_behind(end, ''.join(
-        ' static const ::simt::Symbol simt_symbol_%d_%s(%s, "%s");' % (i, d.name, d.name, d.name)
-        for d in declarators))
+        ' static const ::simt::Symbol simt_symbol_%d_%s(%s, "%s"%s);'
+        % (i, d.name, d.name, d.name, constant) for d in declarators))
     return i

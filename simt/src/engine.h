@@ -1,13 +1,14 @@
-// The engine's picture of a running kernel, and the interface through which an observer (the checks,
-// the counters) watches it.
+// The engine's picture of a running kernel, and the interface through which an observer (the
+// checks, the counters) watches it.
 //
 //   Launch   one kernel<<<grid, block>>>(...)
 //   Block    one thread block; runs from start to end on one worker (an OS thread)
 //   thread   one CUDA thread; a plain call until it first waits, then a fibre
 //   Worker   an OS thread that runs one block at a time
 //
-// A plain build has no observer. An instrumented build links a function `make_observer()`; the engine
-// calls it once, before the first launch, and then calls the observer's members where marked below.
+// A plain build has no observer. An instrumented build links a function `make_observer()`; the
+// engine calls it once, before the first launch, and then calls the observer's members where marked
+// below.
 #pragma once
 
 #include <atomic>
@@ -33,8 +34,8 @@ constexpr unsigned kMaxThreads = 1024;  // of a block
 constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;
 
 // Shared memory of the block that a worker runs: 48 KiB for `__shared__ T x`, behind it the dynamic
-// part. The addresses stay the same for every block of a worker; bank = (address / 4) % 32, and both
-// parts start at a multiple of 1024 bytes.
+// part. The addresses stay the same for every block of a worker; bank = (address / 4) % 32, and
+// both parts start at a multiple of 1024 bytes.
 constexpr size_t kDynamicSharedBytes = 164 * 1024;
 
 enum class State : uint8_t {
@@ -62,7 +63,7 @@ struct Waiting {
 struct Launch {
   uint64_t number = 0;  // 1, 2, 3, ... in the order the program asked for them
   Kernel* kernel = nullptr;
-  Location at;                      // of the <<<>>>
+  Location at;  // of the <<<>>>
   dim3 grid, block;
   size_t dynamic_shared = 0;  // bytes
   bool cooperative = false;
@@ -98,7 +99,8 @@ struct Block {
   unsigned barriers_passed = 0;  // how many times the whole block has met at a barrier
 
   // __syncthreads_count/and/or: how many threads came to the present barrier, how many of them with
-  // a true predicate; and the same of the barrier passed last, which its threads read as they go on.
+  // a true predicate; and the same of the barrier passed last, which its threads read as they go
+  // on.
   unsigned voters = 0;
   unsigned votes = 0;
   unsigned last_voters = 0;
@@ -108,8 +110,8 @@ struct Block {
   std::vector<char> parked;  // its shared memory, while another block uses the worker
   size_t parked_static = 0;  // how much of it is static
 
-  // The threads, by linear index: x + y * blockDim.x + z * blockDim.x * blockDim.y. One array for each
-  // thing, because the scheduler looks at one thing of many threads.
+  // The threads, by linear index: x + y * blockDim.x + z * blockDim.x * blockDim.y. One array for
+  // each thing, because the scheduler looks at one thing of many threads.
   State state[kMaxThreads];
   Context context[kMaxThreads];     // where a suspended thread goes on
   Fiber* fiber[kMaxThreads] = {};   // the stack it lives on, once started
@@ -146,9 +148,10 @@ struct Allocation {
   const char* base = nullptr;
   size_t bytes = 0;
   MemoryKind kind = MemoryKind::kDevice;
-  Location at;         // where it was allocated
-  std::string name;    // of a __device__ or __constant__ variable
-  bool freed = false;  // found again after cudaFree, until its addresses are reused
+  Location at;            // where it was allocated
+  std::string name;       // of a __device__ or __constant__ variable
+  bool freed = false;     // found again after cudaFree, until its addresses are reused
+  bool constant = false;  // a __constant__ variable
 };
 
 // Is the address inside the range reserved for cudaMalloc and cudaMallocManaged, allocated or not?
@@ -219,7 +222,9 @@ class Observer {
 
   // A kernel thread (or, with no current block, host code) touched memory that it may not touch.
   // Called in the signal handler; true: the observer has reported it.
-  virtual bool fault(const void* /*address*/, const void* /*pc*/, bool /*is_write*/) { return false; }
+  virtual bool fault(const void* /*address*/, const void* /*pc*/, bool /*is_write*/) {
+    return false;
+  }
 
   // Something the engine itself found (see Finding). True: the observer has reported it.
   virtual bool finding(const Finding&) { return false; }
@@ -241,8 +246,8 @@ std::unique_ptr<Observer> make_observer() __attribute__((weak));
 extern Observer* observer;
 
 // The observer's tool: suspends the running thread; the worker goes on with the warp's other lanes,
-// then calls warp_idle() and lets the paused lanes go on. Other blocks get a turn in between when the
-// whole block does nothing but pause.
+// then calls warp_idle() and lets the paused lanes go on. Other blocks get a turn in between when
+// the whole block does nothing but pause.
 void pause_thread();
 
 // ---- faults -----------------------------------------------------------------------------------

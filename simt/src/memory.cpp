@@ -16,10 +16,12 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 256;
-// Fresh device memory holds whatever was there before. This byte stands for it, so that a program that
-// reads memory it never wrote gets nonsense (as float: -431602080) instead of convenient zeros.
+// Fresh device memory holds whatever was there before. This byte stands for it, so that a program
+// that reads memory it never wrote gets nonsense (as float: -431602080) instead of convenient
+// zeros.
 constexpr int kGarbage = 0xcd;
-constexpr size_t kGarbageBytes = size_t(16) << 20;  // only so much of it, to keep large buffers cheap
+constexpr size_t kGarbageBytes = size_t(16)
+                                 << 20;  // only so much of it, to keep large buffers cheap
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -58,8 +60,8 @@ class DeviceMemory {
       return cudaErrorMemoryAllocation;
     char* first = next_;
     if (mprotect(first, pages, PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
-    // The end of the allocation lies at the end of the last page, as near as the alignment allows, so
-    // that running past it hits the unmapped page behind.
+    // The end of the allocation lies at the end of the last page, as near as the alignment allows,
+    // so that running past it hits the unmapped page behind.
     char* start = first + pages - round_up(bytes, kAlignment);
     memset(start, kGarbage, bytes < kGarbageBytes ? bytes : kGarbageBytes);
     Pages& block = blocks_[start];
@@ -179,7 +181,8 @@ NamedRanges& symbols() {
 
 }  // namespace
 
-// ---- looking up ---------------------------------------------------------------------------------------
+// ---- looking up
+// ---------------------------------------------------------------------------------------
 
 bool in_device_range(const void* address) { return device_memory().contains(address); }
 
@@ -193,8 +196,9 @@ bool nearest_allocation(const void* address, Allocation* found) {
   return find_allocation(address, found);
 }
 
-Symbol::Symbol(const void* address, size_t bytes, const char* name) {
-  symbols().add({static_cast<const char*>(address), bytes, MemoryKind::kSymbol, {}, name, false});
+Symbol::Symbol(const void* address, size_t bytes, const char* name, bool constant) {
+  symbols().add(
+      {static_cast<const char*>(address), bytes, MemoryKind::kSymbol, {}, name, false, constant});
 }
 
 bool is_symbol(const void* address, size_t bytes) {
@@ -208,7 +212,8 @@ bool is_pageable(const void* address) {
   return !in_device_range(address) && !find_allocation(address, &a);
 }
 
-// ---- allocating ---------------------------------------------------------------------------------------
+// ---- allocating
+// ---------------------------------------------------------------------------------------
 
 cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, Location at) {
   return device_memory().allocate(pointer, bytes, kind, at);
@@ -252,7 +257,8 @@ cudaError_t unregister_host(void* pointer) {
   return cudaSuccess;
 }
 
-// ---- checking copies ------------------------------------------------------------------------------------
+// ---- checking copies
+// ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -265,10 +271,8 @@ Side side_of(const void* address, size_t bytes) {
   if (a.freed || static_cast<const char*>(address) + bytes > a.base + a.bytes) return Side::kWrong;
   switch (a.kind) {
     case MemoryKind::kDevice:
-    case MemoryKind::kSymbol:
-      return Side::kDevice;
-    default:
-      return Side::kEither;  // managed and page-locked memory belong to both
+    case MemoryKind::kSymbol: return Side::kDevice;
+    default: return Side::kEither;  // managed and page-locked memory belong to both
   }
 }
 
@@ -288,7 +292,8 @@ cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcp
               : (s ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
     return cudaSuccess;
   }
-  // Host memory where device memory should be is an error. The other way round CUDA goes by the address.
+  // Host memory where device memory should be is an error. The other way round CUDA goes by the
+  // address.
   if (to_device && target == Side::kHost) return cudaErrorInvalidValue;
   if (from_device && source == Side::kHost) return cudaErrorInvalidValue;
   return cudaSuccess;

@@ -62,7 +62,8 @@ const ProgramImage& program_image() {
 Watcher* watcher = nullptr;
 
 namespace {
-std::atomic<bool> counting{environment_says("SIMT_PROFILE", false)};
+std::atomic<bool> counting{environment_says("SIMT_PROFILE", false) ||
+                           environment_says("SIMT_PROFILE_JSON", false)};
 }  // namespace
 
 std::unique_ptr<Observer> make_observer() {

@@ -121,7 +121,8 @@ void BlockWatch::access(const Access& access) {
   if (access.address - thread_data_ < thread_data_bytes_) return;
   WatchedMemory* memory = find_memory(access);
   if (memory == nullptr) return;
-  if (counting_) {
+  // Constant memory has a path and a cache of its own.
+  if (counting_ && !memory->allocation.constant) {
     record({access.address, access.pc, access.depth, trace_kind(access.use, false),
             static_cast<uint8_t>(access.size)});
   }

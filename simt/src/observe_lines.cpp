@@ -270,8 +270,10 @@ class LineTable {
     std::vector<uint32_t> indices;
     const auto add = [&](const std::string& directory, const std::string& name) {
       const bool bare = directory.empty() || (!name.empty() && name[0] == '/');
+      std::string path = bare ? name : directory + "/" + name;
+      if (path.compare(0, 2, "./") == 0) path.erase(0, 2);  // found through -I.
       indices.push_back(static_cast<uint32_t>(files_.size()));
-      files_.push_back(bare ? name : directory + "/" + name);
+      files_.push_back(path);
     };
     if (version == 5) {
       const std::vector<Entry> directories = read_entries(unit, offset_size);

@@ -155,9 +155,8 @@ __global__ void scan_by_atomics(const int* in, int* sum, int* prefix, int* flag,
   atomicExch(&flag[tile], 1);
   int before = 0;
   for (int i = tile - 1; i >= 0; --i) {
-    int state;
-    while ((state = atomicAdd(&flag[i], 0)) == 0) {
-    }
+    int state = 0;
+    while (state == 0) state = atomicAdd(&flag[i], 0);
     __threadfence();
     before += state == 2 ? prefix[i] : sum[i];
     if (state == 2) break;

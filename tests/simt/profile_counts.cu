@@ -138,6 +138,14 @@ __global__ void call_in_a_branch(const float* in, float* out) {
   out[threadIdx.x] = value;
 }
 
+// ---- variables
+
+__constant__ float factors[4] = {1, 2, 3, 4};
+__device__ float offsets[32];
+__global__ void scale_by_constant(float* out) {
+  out[threadIdx.x] = factors[threadIdx.x % 4] + offsets[threadIdx.x];
+}
+
 // ---- atomics
 
 __global__ void count_all(unsigned* counter) { atomicAdd(counter, 1u); }
@@ -303,6 +311,13 @@ TEST_CASE("active lanes") {
     CHECK(site(p, "global load").active_lanes() == 16);
     CHECK(p.global.store_requests == 1);
   }
+}
+
+TEST_CASE("constant memory is no global memory, a __device__ variable is") {
+  float* out = zeros<float>(32);
+  const auto p = counted("scale_by_constant", [&] { scale_by_constant<<<1, 32>>>(out); });
+  CHECK(p.global.load_requests == 1);
+  CHECK(p.global.load_sectors_per_request() == 4);
 }
 
 TEST_CASE("atomics") {

@@ -6,8 +6,8 @@
 //
 //   float (&tile)[16][17] = simt::shared_variable<tag, float[16][17]>();
 //
-// `tag` is a type of its own for every variable (and every instance of a kernel template); it carries
-// the variable's name and its __align__.
+// `tag` is a type of its own for every variable (and every instance of a kernel template); it
+// carries the variable's name and its __align__.
 #pragma once
 
 #include <cstddef>
@@ -53,27 +53,39 @@ SIMT_INLINE T& shared_variable() {
 constexpr size_t kStaticSharedBytes = 48 * 1024;
 SIMT_INLINE void* dynamic_shared() { return state.shared + kStaticSharedBytes; }
 
-// A pointer to shared memory as the number that PTX instructions take: its offset in the block's shared memory.
+// A pointer to shared memory as the number that PTX instructions take: its offset in the block's
+// shared memory.
 SIMT_INLINE size_t shared_offset(const void* pointer) {
   return static_cast<size_t>(static_cast<const char*>(pointer) - state.shared);
 }
 
-// A __device__, __constant__ or __managed__ variable, registered by the front end so that addresses can
-// be recognised and named. They live among the program's own variables.
+// A __device__, __constant__ or __managed__ variable, registered by the front end so that addresses
+// can be recognised and named. They live among the program's own variables.
 struct Symbol {
   template <class T>
-  Symbol(const T& variable, const char* name) : Symbol(&variable, sizeof(T), name) {}
-  Symbol(const void* address, size_t bytes, const char* name);
+  Symbol(const T& variable, const char* name, bool constant = false)
+      : Symbol(&variable, sizeof(T), name, constant) {}
+  Symbol(const void* address, size_t bytes, const char* name, bool constant = false);
 };
 
 }  // namespace simt
 
-SIMT_INLINE size_t __cvta_generic_to_shared(const void* pointer) { return simt::shared_offset(pointer); }
+SIMT_INLINE size_t __cvta_generic_to_shared(const void* pointer) {
+  return simt::shared_offset(pointer);
+}
 SIMT_INLINE void* __cvta_shared_to_generic(size_t offset) { return simt::state.shared + offset; }
-SIMT_INLINE size_t __cvta_generic_to_global(const void* pointer) { return reinterpret_cast<size_t>(pointer); }
-SIMT_INLINE void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
-SIMT_INLINE size_t __cvta_generic_to_constant(const void* pointer) { return reinterpret_cast<size_t>(pointer); }
-SIMT_INLINE size_t __cvta_generic_to_local(const void* pointer) { return reinterpret_cast<size_t>(pointer); }
+SIMT_INLINE size_t __cvta_generic_to_global(const void* pointer) {
+  return reinterpret_cast<size_t>(pointer);
+}
+SIMT_INLINE void* __cvta_global_to_generic(size_t address) {
+  return reinterpret_cast<void*>(address);
+}
+SIMT_INLINE size_t __cvta_generic_to_constant(const void* pointer) {
+  return reinterpret_cast<size_t>(pointer);
+}
+SIMT_INLINE size_t __cvta_generic_to_local(const void* pointer) {
+  return reinterpret_cast<size_t>(pointer);
+}
 
 // Which memory a pointer leads to.
 SIMT_INLINE unsigned __isShared(const void* pointer) {
