@@ -1,4 +1,5 @@
-// CUDA's keywords, defined in front of every .cu file. g++ takes host and device code as one, so most of them vanish. Those that begin with
+// CUDA's keywords, defined in front of every .cu file. g++ takes host and device code as one, so
+// most of them vanish. Those that begin with
 // __simt_ are left for the front end, which sees the text after the preprocessor.
 #pragma once
 

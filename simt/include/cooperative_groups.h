@@ -10,7 +10,8 @@ namespace detail {
 SIMT_INLINE unsigned rank_in_block() { return simt::state.thread; }
 SIMT_INLINE unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
 SIMT_INLINE unsigned long long block_rank_in_grid() {
-  return (static_cast<unsigned long long>(blockIdx.z) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  return (static_cast<unsigned long long>(blockIdx.z) * gridDim.y + blockIdx.y) * gridDim.x +
+         blockIdx.x;
 }
 SIMT_INLINE unsigned long long grid_blocks() {
   return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
@@ -30,7 +31,10 @@ class thread_block {
   struct arrival_token {};
   // There is no time between arriving and waiting here: all of the waiting is done in wait().
   static arrival_token barrier_arrive() { return {}; }
-  SIMT_UNWATCHED static void barrier_wait(arrival_token&&, simt::Location at = simt::Location::here()) { sync(at); }
+  SIMT_UNWATCHED static void barrier_wait(arrival_token&&,
+                                          simt::Location at = simt::Location::here()) {
+    sync(at);
+  }
   SIMT_UNWATCHED static unsigned thread_rank() { return detail::rank_in_block(); }
   SIMT_UNWATCHED static unsigned size() { return detail::block_size(); }
   SIMT_UNWATCHED static unsigned num_threads() { return detail::block_size(); }
@@ -44,7 +48,9 @@ SIMT_INLINE thread_block this_thread_block() { return {}; }
 class grid_group {
  public:
   SIMT_UNWATCHED static bool is_valid() { return simt::launched_cooperatively(); }
-  SIMT_UNWATCHED static void sync(simt::Location at = simt::Location::here()) { simt::grid_barrier(at); }
+  SIMT_UNWATCHED static void sync(simt::Location at = simt::Location::here()) {
+    simt::grid_barrier(at);
+  }
   SIMT_UNWATCHED static unsigned long long block_rank() { return detail::block_rank_in_grid(); }
   SIMT_UNWATCHED static unsigned long long num_blocks() { return detail::grid_blocks(); }
   SIMT_UNWATCHED static unsigned long long thread_rank() {
@@ -63,30 +69,40 @@ class lane_group {
  public:
   explicit lane_group(unsigned lanes) : lanes_(lanes) {}
 
-  SIMT_UNWATCHED void sync(simt::Location at = simt::Location::here()) const { __syncwarp(lanes_, at); }
-  SIMT_UNWATCHED unsigned thread_rank() const { return static_cast<unsigned>(__popc(lanes_ & detail::lanes_below())); }
+  SIMT_UNWATCHED void sync(simt::Location at = simt::Location::here()) const {
+    __syncwarp(lanes_, at);
+  }
+  SIMT_UNWATCHED unsigned thread_rank() const {
+    return static_cast<unsigned>(__popc(lanes_ & detail::lanes_below()));
+  }
   SIMT_UNWATCHED unsigned size() const { return static_cast<unsigned>(__popc(lanes_)); }
   SIMT_UNWATCHED unsigned num_threads() const { return size(); }
 
   template <class T>
   SIMT_UNWATCHED T shfl(T value, int source, simt::Location at = simt::Location::here()) const {
-    return simt::shuffle("group.shfl", lanes_, value, lane_of(static_cast<unsigned>(source) % size()), at);
+    return simt::shuffle("group.shfl", lanes_, value,
+                         lane_of(static_cast<unsigned>(source) % size()), at);
   }
   template <class T>
-  SIMT_UNWATCHED T shfl_up(T value, unsigned delta, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED T shfl_up(T value, unsigned delta,
+                           simt::Location at = simt::Location::here()) const {
     const unsigned rank = thread_rank();
-    return simt::shuffle("group.shfl_up", lanes_, value, lane_of(rank >= delta ? rank - delta : rank), at);
+    return simt::shuffle("group.shfl_up", lanes_, value,
+                         lane_of(rank >= delta ? rank - delta : rank), at);
   }
   template <class T>
-  SIMT_UNWATCHED T shfl_down(T value, unsigned delta, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED T shfl_down(T value, unsigned delta,
+                             simt::Location at = simt::Location::here()) const {
     const unsigned rank = thread_rank();
     return simt::shuffle("group.shfl_down", lanes_, value,
                          lane_of(rank + delta < size() ? rank + delta : rank), at);
   }
   template <class T>
-  SIMT_UNWATCHED T shfl_xor(T value, unsigned mask, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED T shfl_xor(T value, unsigned mask,
+                            simt::Location at = simt::Location::here()) const {
     const unsigned rank = thread_rank(), source = rank ^ mask;
-    return simt::shuffle("group.shfl_xor", lanes_, value, lane_of(source < size() ? source : rank), at);
+    return simt::shuffle("group.shfl_xor", lanes_, value, lane_of(source < size() ? source : rank),
+                         at);
   }
   SIMT_UNWATCHED int any(int predicate, simt::Location at = simt::Location::here()) const {
     return simt::ballot("group.any", lanes_, predicate != 0, at) != 0;
@@ -103,7 +119,8 @@ class lane_group {
     return ranks_of(simt::match("group.match_any", lanes_, value, at));
   }
   template <class T>
-  SIMT_UNWATCHED unsigned match_all(T value, int& all_same, simt::Location at = simt::Location::here()) const {
+  SIMT_UNWATCHED unsigned match_all(T value, int& all_same,
+                                    simt::Location at = simt::Location::here()) const {
     const unsigned same = simt::match("group.match_all", lanes_, value, at);
     all_same = same == lanes_;
     return all_same ? ranks_of(lanes_) : 0;
@@ -120,8 +137,7 @@ class lane_group {
   }
   SIMT_UNWATCHED unsigned ranks_of(unsigned lane_set) const {
     unsigned ranks = 0;
-    for (unsigned rank = 0; rank < size(); ++rank)
-      ranks |= (lane_set >> lane_of(rank) & 1) << rank;
+    for (unsigned rank = 0; rank < size(); ++rank) ranks |= (lane_set >> lane_of(rank) & 1) << rank;
     return ranks;
   }
 
@@ -143,7 +159,9 @@ class thread_group {
   SIMT_UNWATCHED unsigned thread_rank() const {
     return whole_block_ ? thread_block::thread_rank() : lanes_.thread_rank();
   }
-  SIMT_UNWATCHED unsigned size() const { return whole_block_ ? thread_block::size() : lanes_.size(); }
+  SIMT_UNWATCHED unsigned size() const {
+    return whole_block_ ? thread_block::size() : lanes_.size();
+  }
   SIMT_UNWATCHED unsigned num_threads() const { return size(); }
   SIMT_UNWATCHED bool whole_block() const { return whole_block_; }
   const lane_group& lanes() const { return lanes_; }
@@ -169,12 +187,15 @@ class thread_block_tile : public lane_group {
   SIMT_UNWATCHED static constexpr unsigned num_threads() { return Size; }
   SIMT_UNWATCHED static unsigned thread_rank() { return simt::state.lane % Size; }
   SIMT_UNWATCHED unsigned meta_group_rank() const { return detail::rank_in_block() / Size; }
-  SIMT_UNWATCHED unsigned meta_group_size() const { return (detail::block_size() + Size - 1) / Size; }
+  SIMT_UNWATCHED unsigned meta_group_size() const {
+    return (detail::block_size() + Size - 1) / Size;
+  }
 };
 
 template <unsigned Size, class Parent>
 SIMT_INLINE thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
-  const unsigned tile = Size == 32 ? 0xffffffffu : ((1u << (Size % 32)) - 1) << simt::state.lane / Size * Size;
+  const unsigned tile =
+      Size == 32 ? 0xffffffffu : ((1u << (Size % 32)) - 1) << simt::state.lane / Size * Size;
   return thread_block_tile<Size, Parent>(tile & detail::warp_lanes());
 }
 
@@ -182,7 +203,8 @@ SIMT_INLINE thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
 SIMT_INLINE thread_group tiled_partition(const thread_group& parent, unsigned size) {
   if (parent.whole_block()) {
     const unsigned first = simt::state.lane / size * size;
-    return lane_group((size >= 32 ? 0xffffffffu : ((1u << size) - 1) << first) & detail::warp_lanes());
+    return lane_group((size >= 32 ? 0xffffffffu : ((1u << size) - 1) << first) &
+                      detail::warp_lanes());
   }
   unsigned mine = 0, rank = 0;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -208,11 +230,11 @@ SIMT_INLINE coalesced_group coalesced_threads(simt::Location at = simt::Location
 // Those of the group that bring the same label.
 template <class Label>
 SIMT_INLINE coalesced_group labeled_partition(const lane_group& group, Label label,
-                                  simt::Location at = simt::Location::here()) {
+                                              simt::Location at = simt::Location::here()) {
   return coalesced_group(simt::match("labeled_partition", group.lanes(), label, at));
 }
 SIMT_INLINE coalesced_group binary_partition(const lane_group& group, bool predicate,
-                                        simt::Location at = simt::Location::here()) {
+                                             simt::Location at = simt::Location::here()) {
   return labeled_partition(group, static_cast<int>(predicate), at);
 }
 
@@ -220,7 +242,9 @@ template <class Group>
 SIMT_INLINE void sync(const Group& group, simt::Location at = simt::Location::here()) {
   group.sync(at);
 }
-SIMT_INLINE void sync(const thread_block&, simt::Location at = simt::Location::here()) { __syncthreads(at); }
+SIMT_INLINE void sync(const thread_block&, simt::Location at = simt::Location::here()) {
+  __syncthreads(at);
+}
 
 // Runs the function in one thread of the group.
 template <class Group, class Function>
@@ -228,8 +252,8 @@ SIMT_INLINE void invoke_one(const Group& group, Function&& function) {
   if (group.thread_rank() == 0) function();
 }
 
-// memcpy by the whole group. There is nothing asynchronous here: the bytes are copied at once, and wait()
-// is the barrier that makes them visible.
+// memcpy by the whole group. There is nothing asynchronous here: the bytes are copied at once, and
+// wait() is the barrier that makes them visible.
 template <class Group, class T>
 SIMT_INLINE void memcpy_async(const Group& group, T* to, const T* from, size_t bytes) {
   for (size_t i = group.thread_rank() * size_t(16); i < bytes; i += group.size() * size_t(16))

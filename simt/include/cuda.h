@@ -1,5 +1,5 @@
-// The driver API is not there; this header only lets code that mentions its types build. Functions are
-// looked up through cudaGetDriverEntryPoint, which reports cudaErrorNotSupported.
+// The driver API is not there; this header only lets code that mentions its types build. Functions
+// are looked up through cudaGetDriverEntryPoint, which reports cudaErrorNotSupported.
 #pragma once
 
 #include <cstdint>

@@ -58,12 +58,15 @@ SIMT_INLINE int __half2int_ru(__half a) { return __float2int_ru(float(a)); }
 SIMT_INLINE unsigned short __half_as_ushort(__half a) { return __half_raw(a).x; }
 SIMT_INLINE short __half_as_short(__half a) { return static_cast<short>(__half_raw(a).x); }
 SIMT_INLINE __half __ushort_as_half(unsigned short bits) { return __half_raw{bits}; }
-SIMT_INLINE __half __short_as_half(short bits) { return __half_raw{static_cast<unsigned short>(bits)}; }
+SIMT_INLINE __half __short_as_half(short bits) {
+  return __half_raw{static_cast<unsigned short>(bits)};
+}
 // Toward zero: the nearest, one step back if that is too far from zero.
 SIMT_INLINE __half __float2half_rz(float a) {
   __half h(a);
   if (std::isinf(float(h)) && !std::isinf(a)) return __ushort_as_half(a > 0 ? 0x7bff : 0xfbff);
-  if (fabsf(float(h)) > fabsf(a)) h = __ushort_as_half(static_cast<unsigned short>(__half_as_ushort(h) - 1));
+  if (fabsf(float(h)) > fabsf(a))
+    h = __ushort_as_half(static_cast<unsigned short>(__half_as_ushort(h) - 1));
   return h;
 }
 

@@ -1,5 +1,5 @@
-// cp.async through its C interface. A GPU copies in the background; here the copy is done at once, and
-// waiting finds it done.
+// cp.async through its C interface. A GPU copies in the background; here the copy is done at once,
+// and waiting finds it done.
 #pragma once
 
 #include "simt/cuda.h"

@@ -1,5 +1,5 @@
-// cuRAND's host API: fills device memory with random numbers. Every generator here is Philox, so the
-// numbers differ from those that a GPU makes with the same seed; their distribution does not.
+// cuRAND's host API: fills device memory with random numbers. Every generator here is Philox, so
+// the numbers differ from those that a GPU makes with the same seed; their distribution does not.
 #pragma once
 
 #include <cstddef>
@@ -37,14 +37,15 @@ typedef struct curandGenerator_st* curandGenerator_t;
 curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t type);
 curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t type);
 curandStatus_t curandDestroyGenerator(curandGenerator_t generator);
-curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed);
+curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator,
+                                                  unsigned long long seed);
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
 curandStatus_t curandGenerate(curandGenerator_t generator, unsigned int* out, size_t count);
 curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* out, size_t count);
 curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* out, size_t count);
-curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, size_t count, float mean,
-                                    float deviation);
+curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, size_t count,
+                                    float mean, float deviation);
 curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double* out, size_t count,
                                           double mean, double deviation);
 curandStatus_t curandGetVersion(int* version);

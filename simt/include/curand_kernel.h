@@ -1,4 +1,5 @@
-// cuRAND's device generators: XORWOW (the default) and Philox4_32_10, with the same sequences as on a GPU.
+// cuRAND's device generators: XORWOW (the default) and Philox4_32_10, with the same sequences as on
+// a GPU.
 #pragma once
 
 #include "simt/cuda.h"
@@ -21,7 +22,8 @@ struct simt_spare_normal {
   double value_double = 0;
 };
 
-// ---- XORWOW -------------------------------------------------------------------------------------------------
+// ---- XORWOW
+// -------------------------------------------------------------------------------------------------
 
 struct curandStateXORWOW {
   unsigned d, v[5];
@@ -65,7 +67,8 @@ inline unsigned curand(curandStateXORWOW* state) {
   return v[4] + state->d;
 }
 
-// ---- Philox: ten rounds of multiplication turn a counter and a key into four numbers -----------------------------
+// ---- Philox: ten rounds of multiplication turn a counter and a key into four numbers
+// -----------------------------
 
 struct curandStatePhilox4_32_10 {
   uint4 counter, output;
@@ -100,7 +103,9 @@ inline void advance_high(uint4* c, unsigned long long n) {
   c->z = static_cast<unsigned>(high);
   c->w = static_cast<unsigned>(high >> 32);
 }
-inline unsigned nth(uint4 v, unsigned n) { return n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w; }
+inline unsigned nth(uint4 v, unsigned n) {
+  return n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w;
+}
 
 }  // namespace simt
 
@@ -152,7 +157,8 @@ inline uint4 curand4(curandStatePhilox4_32_10* state) {
   }
 }
 
-// ---- distributions ----------------------------------------------------------------------------------------------
+// ---- distributions
+// ----------------------------------------------------------------------------------------------
 
 namespace simt {
 

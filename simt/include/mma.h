@@ -1,7 +1,7 @@
 // Tensor-core matrix products by a whole warp (WMMA).
 //
-// CUDA leaves open which lane holds which element of a fragment. Here lane l holds the elements l, l + 32,
-// l + 64, ... of the row-major matrix; programs must not rely on it.
+// CUDA leaves open which lane holds which element of a fragment. Here lane l holds the elements l,
+// l + 32, l + 64, ... of the row-major matrix; programs must not rely on it.
 #pragma once
 
 #include <type_traits>
@@ -116,8 +116,9 @@ template <class D, class A, class B, class C>
 SIMT_INLINE void multiply(void** payload, unsigned lanes) {
   using Lane = ProductLane<D, A, B, C>;
   using Input = typename A::element_type;
-  using Sum = std::conditional_t<std::is_integral<Input>::value, int,
-                                 std::conditional_t<std::is_same<Input, double>::value, double, float>>;
+  using Sum =
+      std::conditional_t<std::is_integral<Input>::value, int,
+                         std::conditional_t<std::is_same<Input, double>::value, double, float>>;
   constexpr int M = D::rows, N = D::columns, K = A::columns;
   Sum a[M * K] = {}, b[K * N] = {}, d[M * N] = {};
   for (int lane = 0; lane < 32; ++lane) {
@@ -141,27 +142,29 @@ SIMT_INLINE void multiply(void** payload, unsigned lanes) {
 }  // namespace detail
 
 template <class Use, int M, int N, int K, class T, class Layout, class P>
-SIMT_INLINE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const P* from, unsigned leading,
-                             simt::Location at = simt::Location::here()) {
+SIMT_INLINE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const P* from,
+                                  unsigned leading, simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::load(f, from, leading, std::is_same<Layout, col_major>::value);
 }
 template <int M, int N, int K, class T, class P>
-SIMT_INLINE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const P* from, unsigned leading,
-                             layout_t layout, simt::Location at = simt::Location::here()) {
+SIMT_INLINE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const P* from,
+                                  unsigned leading, layout_t layout,
+                                  simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::load(f, from, leading, layout == mem_col_major);
 }
 template <int M, int N, int K, class T, class P>
-SIMT_INLINE void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>& f, unsigned leading,
-                              layout_t layout, simt::Location at = simt::Location::here()) {
+SIMT_INLINE void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>& f,
+                                   unsigned leading, layout_t layout,
+                                   simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::store(to, f, leading, layout == mem_col_major);
 }
 
 template <class D, class A, class B, class C>
 SIMT_INLINE void mma_sync(D& d, const A& a, const B& b, const C& c, bool = false,
-                     simt::Location at = simt::Location::here()) {
+                          simt::Location at = simt::Location::here()) {
   detail::ProductLane<D, A, B, C> lane{&d, &a, &b, &c};
   simt::WarpOperation operation{"wmma::mma_sync", &detail::multiply<D, A, B, C>};
   simt::warp_operation(0xffffffffu, operation, &lane, at);

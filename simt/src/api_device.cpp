@@ -122,7 +122,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrStreamPrioritiesSupported: *value = p.streamPrioritiesSupported; break;
     case cudaDevAttrGlobalL1CacheSupported: *value = p.globalL1CacheSupported; break;
     case cudaDevAttrLocalL1CacheSupported: *value = p.localL1CacheSupported; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = int(p.sharedMemPerMultiprocessor); break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = int(p.sharedMemPerMultiprocessor);
+      break;
     case cudaDevAttrMaxRegistersPerMultiprocessor: *value = p.regsPerMultiprocessor; break;
     case cudaDevAttrManagedMemory: *value = p.managedMemory; break;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio: *value = 2; break;
@@ -164,12 +166,14 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  if (unsigned(limit) > cudaLimitPersistingL2CacheSize) return record_error(cudaErrorUnsupportedLimit);
+  if (unsigned(limit) > cudaLimitPersistingL2CacheSize)
+    return record_error(cudaErrorUnsupportedLimit);
   limit_values[limit] = value;
   return record_error(cudaSuccess);
 }
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-  if (unsigned(limit) > cudaLimitPersistingL2CacheSize) return record_error(cudaErrorUnsupportedLimit);
+  if (unsigned(limit) > cudaLimitPersistingL2CacheSize)
+    return record_error(cudaErrorUnsupportedLimit);
   *value = limit_values[limit];
   return record_error(cudaSuccess);
 }
@@ -191,7 +195,9 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = 0;
   return record_error(cudaSuccess);
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return record_error(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return record_error(cudaErrorInvalidDevice);
+}
 cudaError_t cudaDeviceDisablePeerAccess(int) { return record_error(cudaErrorInvalidDevice); }
 
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {

@@ -10,8 +10,8 @@ thread_local cudaError_t last_error = cudaSuccess;
 
 }  // namespace
 
-// After a fault every call returns the fault. An error that asynchronous work met is returned by the next
-// call that succeeds otherwise.
+// After a fault every call returns the fault. An error that asynchronous work met is returned by
+// the next call that succeeds otherwise.
 cudaError_t record_error(cudaError_t error) {
   if (cudaError_t fault = Device::get().fault()) error = fault;
   if (error == cudaSuccess) error = Device::get().take_async_error();
@@ -34,8 +34,10 @@ cudaError_t cudaPeekAtLastError() {
   return simt::last_error;
 }
 
+// clang-format off
 #define SIMT_NAME(value, name, text) case name: return #name;
 #define SIMT_TEXT(value, name, text) case name: return text;
+// clang-format on
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) { SIMT_ERRORS(SIMT_NAME) }

@@ -19,9 +19,9 @@ int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
 
-// ---- occupancy: a block stays resident until its last thread ends, so the multiprocessor must have room for
-// all of its warps, registers and shared memory at once. Each resource allows some number of blocks;
-// the scarcest decides.
+// ---- occupancy: a block stays resident until its last thread ends, so the multiprocessor must
+// have room for all of its warps, registers and shared memory at once. Each resource allows some
+// number of blocks; the scarcest decides.
 int simt::resident_blocks(const Kernel& kernel, int threads, size_t dynamic_shared) {
   const int warps = (threads + int(kWarpSize) - 1) / int(kWarpSize);
   const int by_warps = kThreadsPerMultiprocessor / int(kWarpSize) / warps;
@@ -52,14 +52,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   return record_error(cudaSuccess);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
-                                                                   int block_size,
-                                                                   size_t dynamic_shared, unsigned) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, dynamic_shared);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* function, int block_size, size_t dynamic_shared, unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size,
+                                                       dynamic_shared);
 }
 
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
-                                                      int block_size) {
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function,
+                                                      int blocks, int block_size) {
   const Kernel* kernel = find_kernel(function);
   if (!kernel) return record_error(cudaErrorInvalidResourceHandle);
   if (!bytes || blocks <= 0 || block_size <= 0) return record_error(cudaErrorInvalidValue);
@@ -76,7 +76,8 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cud
   return record_error(cudaErrorNotSupported);
 }
 
-// ---- attributes -----------------------------------------------------------------------------------------------
+// ---- attributes
+// -----------------------------------------------------------------------------------------------
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   const Kernel* kernel = find_kernel(function);
@@ -105,10 +106,8 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
       if (value < -1 || value > 100) return record_error(cudaErrorInvalidValue);
       kernel->preferred_carveout = value;
       return record_error(cudaSuccess);
-    case cudaFuncAttributeNonPortableClusterSizeAllowed:
-      return record_error(cudaErrorNotSupported);
-    default:
-      return record_error(cudaErrorInvalidValue);
+    case cudaFuncAttributeNonPortableClusterSizeAllowed: return record_error(cudaErrorNotSupported);
+    default: return record_error(cudaErrorInvalidValue);
   }
 }
 
@@ -116,7 +115,8 @@ cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
   return record_error(find_kernel(function) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
-// ---- launches by pointer ----------------------------------------------------------------------------------------
+// ---- launches by pointer
+// ----------------------------------------------------------------------------------------
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                              size_t dynamic_shared, cudaStream_t stream, Location at) {
@@ -124,8 +124,9 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
                            arguments);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
-                                        size_t dynamic_shared, cudaStream_t stream, Location at) {
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block,
+                                        void** arguments, size_t dynamic_shared,
+                                        cudaStream_t stream, Location at) {
   return launch_by_pointer(function, {grid, block, dynamic_shared, stream, true, cudaSuccess, at},
                            arguments);
 }
@@ -133,8 +134,13 @@ cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 bl
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
                                 void** arguments, Location at) {
   if (!config) return record_error(cudaErrorInvalidValue);
-  LaunchRequest request{config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream,
-                        false, cudaSuccess, at};
+  LaunchRequest request{config->gridDim,
+                        config->blockDim,
+                        config->dynamicSmemBytes,
+                        config->stream,
+                        false,
+                        cudaSuccess,
+                        at};
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = config->attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative)

@@ -10,8 +10,8 @@ using namespace simt;
 
 namespace {
 
-// Copies of unlocked host memory go through a buffer of the driver: the call returns only when they are
-// done. Copies inside the device, and of page-locked memory, return at once.
+// Copies of unlocked host memory go through a buffer of the driver: the call returns only when they
+// are done. Copies inside the device, and of page-locked memory, return at once.
 bool waits_for_copy(const void* to, const void* from, cudaMemcpyKind kind) {
   if (kind == cudaMemcpyDeviceToDevice) return false;
   return is_pageable(kind == cudaMemcpyHostToDevice ? from : to) ||
@@ -39,8 +39,7 @@ cudaError_t copy_rows(void* to, const void* from, Rows rows, cudaMemcpyKind kind
     if (to_bytes == from_bytes || check_copy(to, from, 1, &same)) return e;
     Allocation a;
     if (find_allocation(to, &a) && static_cast<char*>(to) + to_bytes > a.base + a.bytes) return e;
-    if (find_allocation(from, &a) &&
-        static_cast<const char*>(from) + from_bytes > a.base + a.bytes)
+    if (find_allocation(from, &a) && static_cast<const char*>(from) + from_bytes > a.base + a.bytes)
       return e;
   }
   if (synchronous)
@@ -70,8 +69,8 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
   return copy_rows(to, from, {bytes, bytes, bytes, 1}, kind, stream, synchronous, at);
 }
 
-cudaError_t fill(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t handle,
-                 Location at) {
+cudaError_t fill(void* to, size_t pitch, int value, size_t width, size_t height,
+                 cudaStream_t handle, Location at) {
   Device& device = Device::get();
   if (device.fault()) return device.fault();
   CUstream_st* stream = device.stream(handle);
@@ -101,7 +100,8 @@ cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, Location at)
 
 }  // namespace
 
-// ---- allocation -----------------------------------------------------------------------------------------
+// ---- allocation
+// -----------------------------------------------------------------------------------------
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes, Location at) {
   return record_error(allocate(pointer, bytes, MemoryKind::kDevice, at));
@@ -113,7 +113,8 @@ cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags, Loca
   return record_error(allocate(pointer, bytes, MemoryKind::kManaged, at));
 }
 
-cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height, Location at) {
+cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height,
+                            Location at) {
   if (!pointer || !pitch) return record_error(cudaErrorInvalidValue);
   constexpr size_t kRowAlignment = 512;
   *pitch = (width + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
@@ -124,7 +125,8 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent, Location at
   if (!pointer) return record_error(cudaErrorInvalidValue);
   pointer->xsize = extent.width;
   pointer->ysize = extent.height;
-  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth, at);
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth,
+                         at);
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned, Location at) {
@@ -232,7 +234,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return record_error(cudaSuccess);
 }
 
-// ---- copying and filling ----------------------------------------------------------------------------------
+// ---- copying and filling
+// ----------------------------------------------------------------------------------
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, Location at) {
   return record_error(copy(to, from, bytes, kind, nullptr, true, at));
@@ -243,8 +246,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   return record_error(copy(to, from, bytes, kind, stream, false, at));
 }
 
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind, Location at) {
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind, Location at) {
   return record_error(
       copy_rows(to, from, {to_pitch, from_pitch, width, height}, kind, nullptr, true, at));
 }
@@ -263,15 +266,16 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p, Location at) {
       return static_cast<char*>(base.ptr) +
              ((position.z + z) * base.ysize + position.y) * base.pitch + position.x;
     };
-    cudaError_t e = cudaMemcpy2D(row(p->dstPtr, p->dstPos), p->dstPtr.pitch,
-                                 row(p->srcPtr, p->srcPos), p->srcPtr.pitch, p->extent.width,
-                                 p->extent.height, p->kind, at);
+    cudaError_t e =
+        cudaMemcpy2D(row(p->dstPtr, p->dstPos), p->dstPtr.pitch, row(p->srcPtr, p->srcPos),
+                     p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind, at);
     if (e) return e;
   }
   return record_error(cudaSuccess);
 }
 
-cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
+                           size_t bytes) {
   if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
   return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
 }
@@ -288,7 +292,8 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes, Location at) {
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream, Location at) {
   return record_error(fill(to, bytes, value, bytes, 1, stream, at));
 }
-cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height, Location at) {
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height,
+                         Location at) {
   return record_error(fill(to, pitch, value, width, height, nullptr, at));
 }
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
@@ -296,7 +301,8 @@ cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, s
   return record_error(fill(to, pitch, value, width, height, stream, at));
 }
 
-// ---- __device__ and __constant__ variables ------------------------------------------------------------------
+// ---- __device__ and __constant__ variables
+// ------------------------------------------------------------------
 
 namespace simt {
 namespace {
@@ -311,7 +317,8 @@ void know_symbol(const void* symbol, size_t bytes) {
 cudaError_t copy_to_symbol(const void* symbol, size_t symbol_bytes, const void* from, size_t bytes,
                            size_t offset, cudaMemcpyKind kind, cudaStream_t stream, bool wait) {
   if (offset + bytes > symbol_bytes) return record_error(cudaErrorInvalidValue);
-  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);
   know_symbol(symbol, symbol_bytes);
   char* to = static_cast<char*>(const_cast<void*>(symbol)) + offset;
@@ -321,7 +328,8 @@ cudaError_t copy_to_symbol(const void* symbol, size_t symbol_bytes, const void* 
 cudaError_t copy_from_symbol(void* to, const void* symbol, size_t symbol_bytes, size_t bytes,
                              size_t offset, cudaMemcpyKind kind, cudaStream_t stream, bool wait) {
   if (offset + bytes > symbol_bytes) return record_error(cudaErrorInvalidValue);
-  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);
   know_symbol(symbol, symbol_bytes);
   const char* from = static_cast<const char*>(symbol) + offset;
@@ -337,7 +345,8 @@ cudaError_t symbol_address(void** pointer, const void* symbol, size_t symbol_byt
 
 }  // namespace simt
 
-// ---- advice: there is one memory, so all of it is already where it is wanted ---------------------------------
+// ---- advice: there is one memory, so all of it is already where it is wanted
+// ---------------------------------
 
 namespace {
 
@@ -385,7 +394,8 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* pointer, size_t,
   return record_error(submit(stream, Task{}));
 }
 
-// ---- memory pools: there is one, and it keeps nothing back ----------------------------------------------------
+// ---- memory pools: there is one, and it keeps nothing back
+// ----------------------------------------------------
 
 struct CUmemPoolHandle_st {
   unsigned long long release_threshold = 0;

@@ -77,10 +77,12 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t call
   return record_error(submit(stream, std::move(task)));
 }
 
-// ---- events -----------------------------------------------------------------------------------------------
+// ---- events
+// -----------------------------------------------------------------------------------------------
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+  constexpr unsigned kKnown =
+      cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
   if (!event || (flags & ~kKnown)) return record_error(cudaErrorInvalidValue);
   *event = new CUevent_st;
   (*event)->timed = !(flags & cudaEventDisableTiming);
@@ -118,7 +120,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
   CUstream_st* stream = Device::get().stream(handle);
   if (!event || !stream) return record_error(cudaErrorInvalidResourceHandle);
   if (event->capture) return record_error(join_capture(stream, *event));
-  if (stream->capture) return record_error(event->record ? cudaErrorStreamCaptureIsolation : cudaSuccess);
+  if (stream->capture)
+    return record_error(event->record ? cudaErrorStreamCaptureIsolation : cudaSuccess);
   Device::get().make_stream_wait(stream, event->record);
   return record_error(cudaSuccess);
 }

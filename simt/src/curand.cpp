@@ -10,9 +10,10 @@
 #include "graph.h"
 #include "memory.h"
 
-// ---- skipping ahead in XORWOW ---------------------------------------------------------------------------------
-// One step is a linear map of the state's 160 bits, a matrix over GF(2); n steps are its n-th power. The
-// powers with exponents 2^0, 2^1, ... are made by squaring, once; a jump multiplies those in n.
+// ---- skipping ahead in XORWOW
+// --------------------------------------------------------------------------------- One step is a
+// linear map of the state's 160 bits, a matrix over GF(2); n steps are its n-th power. The powers
+// with exponents 2^0, 2^1, ... are made by squaring, once; a jump multiplies those in n.
 
 namespace simt {
 namespace {
@@ -73,7 +74,8 @@ void xorwow_skip_subsequences(unsigned v[5], unsigned long long n) { skip(v, n, 
 
 }  // namespace simt
 
-// ---- host API ---------------------------------------------------------------------------------------------------
+// ---- host API
+// ---------------------------------------------------------------------------------------------------
 
 struct curandGenerator_st {
   unsigned long long seed = 0;
@@ -100,8 +102,8 @@ curandStatus_t create(curandGenerator_t* generator, curandRngType_t type, bool o
   return CURAND_STATUS_TYPE_ERROR;
 }
 
-// Fills `out` in the generator's stream; number i of a generator is the same whatever the calls that ask
-// for it. `draw` takes `words` random words each.
+// Fills `out` in the generator's stream; number i of a generator is the same whatever the calls
+// that ask for it. `draw` takes `words` random words each.
 template <class T, class Draw>
 curandStatus_t generate(curandGenerator_t g, T* out, size_t count, unsigned words, Draw draw) {
   using namespace simt;
@@ -141,7 +143,8 @@ curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
   delete generator;
   return CURAND_STATUS_SUCCESS;
 }
-curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed) {
+curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator,
+                                                  unsigned long long seed) {
   if (!generator) return CURAND_STATUS_NOT_INITIALIZED;
   generator->seed = seed;
   generator->offset = 0;
@@ -167,8 +170,8 @@ curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* 
   return generate(generator, out, count, 2, [](PhiloxState* s) { return simt::fine_uniform(s); });
 }
 // Normal numbers come in pairs, as on a GPU.
-curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, size_t count, float mean,
-                                    float deviation) {
+curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, size_t count,
+                                    float mean, float deviation) {
   if (count % 2 != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
   return generate(generator, out, count, 1,
                   [=](PhiloxState* s) { return mean + deviation * curand_normal(s); });

@@ -62,7 +62,8 @@ void Device::shut_down() {
   if (observer) observer->program_end();
 }
 
-// ---- operations -------------------------------------------------------------------------------------
+// ---- operations
+// -------------------------------------------------------------------------------------
 
 // Puts the operation behind those in `before`. The lock is held.
 void Device::add(const OperationPtr& operation, const std::vector<OperationPtr>& before) {
@@ -116,8 +117,8 @@ void Device::make_ready(const OperationPtr& operation) {
   work_available_.notify_all();
 }
 
-// The operation is done: those that waited only for it are ready. The lock is held. A list instead of a
-// recursion, as thousands of markers may follow one another.
+// The operation is done: those that waited only for it are ready. The lock is held. A list instead
+// of a recursion, as thousands of markers may follow one another.
 void Device::complete(const OperationPtr& operation) {
   std::vector<OperationPtr> finished{operation};
   while (!finished.empty()) {
@@ -187,7 +188,8 @@ void Device::wait_for_all() {
   work_done_.wait(lock, [&] { return outstanding_ == 0; });
 }
 
-// ---- workers ----------------------------------------------------------------------------------------
+// ---- workers
+// ----------------------------------------------------------------------------------------
 
 OperationPtr Device::running_kernel() {
   if (pending_work_ == 0) return nullptr;
@@ -265,7 +267,8 @@ void Device::sleep_until_work() {
   --idle_or_polling;
 }
 
-// ---- faults -----------------------------------------------------------------------------------------
+// ---- faults
+// -----------------------------------------------------------------------------------------
 
 void Device::set_fault(cudaError_t error) {
   int none = 0;

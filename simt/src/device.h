@@ -1,9 +1,9 @@
-// The model GPU at work: operations (kernels, copies, host functions, events), the order between them,
-// and the workers that carry them out.
+// The model GPU at work: operations (kernels, copies, host functions, events), the order between
+// them, and the workers that carry them out.
 //
-// Every asynchronous call becomes an Operation. An operation waits for those before it: the last one of its
-// stream, the events its stream was told to wait for, and what the legacy default stream asks for. When
-// the last of these is done, the workers take it.
+// Every asynchronous call becomes an Operation. An operation waits for those before it: the last
+// one of its stream, the events its stream was told to wait for, and what the legacy default stream
+// asks for. When the last of these is done, the workers take it.
 #pragma once
 
 #include <atomic>
@@ -41,9 +41,9 @@ struct Task {
 
 struct Operation {
   Task task;
-  std::unique_ptr<Launch> launch;  // while a kernel runs
-  int waits_for = 0;               // operations that must be done before
-  bool wanted = false;             // SIMT_STREAMS=deferred: somebody waits for it
+  std::unique_ptr<Launch> launch;                  // while a kernel runs
+  int waits_for = 0;                               // operations that must be done before
+  bool wanted = false;                             // SIMT_STREAMS=deferred: somebody waits for it
   std::vector<std::shared_ptr<Operation>> before;  // SIMT_STREAMS=deferred: what it waits for
   std::vector<std::shared_ptr<Operation>> followers;
   std::atomic<bool> done{false};
@@ -80,7 +80,8 @@ class Device {
   static Device& get();
 
   // ---- streams (stream.cpp)
-  CUstream_st* stream(cudaStream_t handle);  // resolves null, legacy and per-thread; null: not a stream
+  CUstream_st* stream(
+      cudaStream_t handle);  // resolves null, legacy and per-thread; null: not a stream
   OperationPtr enqueue(CUstream_st* stream, Task task);
   // An operation after exactly these (a graph's node).
   OperationPtr enqueue_after(const std::vector<OperationPtr>& before, Task task);
@@ -139,17 +140,17 @@ class Device {
   std::mutex mutex_;
   std::condition_variable work_available_;
   std::condition_variable work_done_;
-  std::deque<OperationPtr> ready_;             // tasks that any worker may take
-  std::deque<OperationPtr> running_;           // kernels with blocks left to take
-  std::deque<OperationPtr> started_;           // kernels whose blocks are all taken
+  std::deque<OperationPtr> ready_;    // tasks that any worker may take
+  std::deque<OperationPtr> running_;  // kernels with blocks left to take
+  std::deque<OperationPtr> started_;  // kernels whose blocks are all taken
   std::vector<std::unique_ptr<CUstream_st>> streams_;
   std::map<std::thread::id, std::unique_ptr<CUstream_st>> per_thread_;
   CUstream_st legacy_;
-  std::vector<OperationPtr> orphans_;          // last work of destroyed streams
+  std::vector<OperationPtr> orphans_;  // last work of destroyed streams
   std::atomic<int> fault_{0};
   std::atomic<int> async_error_{0};
-  uint64_t outstanding_ = 0;                   // operations not done
-  std::atomic<int> pending_work_{0};           // entries of ready_ and running_ (a hint for spinning)
+  uint64_t outstanding_ = 0;          // operations not done
+  std::atomic<int> pending_work_{0};  // entries of ready_ and running_ (a hint for spinning)
   uint64_t launches_ = 0;
   std::atomic<bool> quitting_{false};
   std::vector<std::thread> threads_;

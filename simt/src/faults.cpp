@@ -1,5 +1,5 @@
-// What can go wrong in a kernel, and how the program hears of it: a line on stderr, and a sticky error
-// that ends the launch.
+// What can go wrong in a kernel, and how the program hears of it: a line on stderr, and a sticky
+// error that ends the launch.
 
 #include <signal.h>
 #include <ucontext.h>
@@ -37,7 +37,8 @@ void note_release() {
   if (observer && state.block) observer->fence(Scope::kDevice);
 }
 
-// ---- messages -----------------------------------------------------------------------------------------
+// ---- messages
+// -----------------------------------------------------------------------------------------
 
 void report(const std::string& text) {
   fflush(stdout);
@@ -56,8 +57,8 @@ std::string describe_current_thread() {
   const Block& b = *state.block;
   const uint3 t = b.thread_index[state.thread];
   char text[160];
-  snprintf(text, sizeof text, ", block (%u,%u,%u), thread (%u,%u,%u)", b.index.x, b.index.y, b.index.z,
-           t.x, t.y, t.z);
+  snprintf(text, sizeof text, ", block (%u,%u,%u), thread (%u,%u,%u)", b.index.x, b.index.y,
+           b.index.z, t.x, t.y, t.z);
   return std::string("kernel ") + b.launch->name() + text;
 }
 
@@ -97,7 +98,8 @@ std::string describe_waiting(const Block& b) {
   return text;
 }
 
-// ---- ends of a launch ---------------------------------------------------------------------------------
+// ---- ends of a launch
+// ---------------------------------------------------------------------------------
 
 void fail_kernel(int cuda_error) {
   abort_launch(*state.block->launch, cuda_error);
@@ -106,8 +108,9 @@ void fail_kernel(int cuda_error) {
 
 void trap(Location at) {
   if (!state.block) abort();
-  report({"trap", describe_current_thread() + ": __trap() at " + at.file + ":" +
-                      std::to_string(at.line), cudaErrorLaunchFailure, at});
+  report({"trap",
+          describe_current_thread() + ": __trap() at " + at.file + ":" + std::to_string(at.line),
+          cudaErrorLaunchFailure, at});
   fail_kernel(cudaErrorLaunchFailure);
 }
 
@@ -118,11 +121,15 @@ void unsupported(const char* feature, const char* file, int line) {
     report(text + ", and host code cannot use it either");
     exit(1);
   }
-  report({"unsupported", text + " (kernel " + state.block->launch->name() + ")", cudaErrorNotSupported, {file, line}});
+  report({"unsupported",
+          text + " (kernel " + state.block->launch->name() + ")",
+          cudaErrorNotSupported,
+          {file, line}});
   fail_kernel(cudaErrorNotSupported);
 }
 
-// ---- signals --------------------------------------------------------------------------------------------
+// ---- signals
+// --------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -150,7 +157,9 @@ std::string describe_address(const void* address) {
     return text;
   }
   const long offset = static_cast<const char*>(address) - a.base;
-  const char* relation = a.freed ? "already freed" : offset < 0 ? "before its start" : "past its end";
+  const char* relation = a.freed      ? "already freed"
+                         : offset < 0 ? "before its start"
+                                      : "past its end";
   snprintf(text, sizeof text, "byte %ld of the %zu bytes allocated at %s:%d (%s)", offset, a.bytes,
            a.at.file, a.at.line, relation);
   return text;
@@ -169,21 +178,25 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     return;
   }
   if (signal == SIGFPE) {
-    report({"division", describe_current_thread() + ": integer division by zero", cudaErrorLaunchFailure});
+    report({"division", describe_current_thread() + ": integer division by zero",
+            cudaErrorLaunchFailure});
     fail_kernel(cudaErrorLaunchFailure);
   }
   char* address = static_cast<char*>(info->si_addr);
   const size_t guard = 4096;
   const char* stack_low = state.worker->running_fiber()->low;
   if (address < stack_low && address >= stack_low - guard) {
-    report({"stack", describe_current_thread() +
-                         ": local variables or recursion overflow the thread's stack (SIMT_STACK_KB)",
+    report({"stack",
+            describe_current_thread() +
+                ": local variables or recursion overflow the thread's stack (SIMT_STACK_KB)",
             cudaErrorLaunchFailure});
     fail_kernel(cudaErrorLaunchFailure);
   }
   if (!told)
-    report({"memory", describe_current_thread() + ": illegal " + (is_write ? "write to " : "read of ") +
-                          describe_address(address), cudaErrorIllegalAddress});
+    report({"memory",
+            describe_current_thread() + ": illegal " + (is_write ? "write to " : "read of ") +
+                describe_address(address),
+            cudaErrorIllegalAddress});
   fail_kernel(cudaErrorIllegalAddress);
 }
 
@@ -223,7 +236,10 @@ extern "C" void __assert_fail(const char* expression, const char* file, unsigned
   char where[120];
   snprintf(where, sizeof where, "block: [%u,%u,%u], thread: [%u,%u,%u]", b.index.x, b.index.y,
            b.index.z, t.x, t.y, t.z);
-  simt::report({"assert", std::string(file) + ":" + std::to_string(line) + ": " + name + ": " + where +
-                              " Assertion `" + expression + "` failed.", cudaErrorAssert, {file, static_cast<int>(line)}});
+  simt::report({"assert",
+                std::string(file) + ":" + std::to_string(line) + ": " + name + ": " + where +
+                    " Assertion `" + expression + "` failed.",
+                cudaErrorAssert,
+                {file, static_cast<int>(line)}});
   simt::fail_kernel(cudaErrorAssert);
 }

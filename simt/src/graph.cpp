@@ -45,7 +45,8 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph,
     }
   }
   for (const auto& node : graph.nodes)
-    for (CUgraphNode_st* earlier : node->before) (*copies)[node.get()]->before.push_back((*copies)[earlier]);
+    for (CUgraphNode_st* earlier : node->before)
+      (*copies)[node.get()]->before.push_back((*copies)[earlier]);
   return result;
 }
 
@@ -109,7 +110,8 @@ cudaError_t kernel_task(const cudaKernelNodeParams& p, Task* task) {
   CUstream_st* stream = Device::get().create_stream(false, 0);
   stream->capture = &scratch;
   cudaError_t error = launch_by_pointer(
-      p.func, {p.gridDim, p.blockDim, p.sharedMemBytes, stream, false, cudaSuccess, {}}, p.kernelParams);
+      p.func, {p.gridDim, p.blockDim, p.sharedMemBytes, stream, false, cudaSuccess, {}},
+      p.kernelParams);
   Device::get().destroy_stream(stream);
   if (error) return error;
   *task = scratch.nodes.front()->task;
@@ -118,7 +120,8 @@ cudaError_t kernel_task(const cudaKernelNodeParams& p, Task* task) {
 
 }  // namespace
 
-// ---- capture ------------------------------------------------------------------------------------------------
+// ---- capture
+// ------------------------------------------------------------------------------------------------
 
 cudaError_t submit(CUstream_st* stream, Task task, OperationPtr* operation) {
   Device& device = Device::get();
@@ -181,7 +184,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   const bool joined = Device::get().end_capture(captured, stream->capture_tail);
   if (invalid || !joined) {
     delete captured;
-    return record_error(invalid ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined);
+    return record_error(invalid ? cudaErrorStreamCaptureInvalidated
+                                : cudaErrorStreamCaptureUnjoined);
   }
   *graph = captured;
   return record_error(cudaSuccess);
@@ -193,8 +197,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
                                      unsigned long long* id, cudaGraph_t* graph,
-                                     const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
-                                     size_t* count) {
+                                     const cudaGraphNode_t** dependencies,
+                                     const cudaGraphEdgeData** edges, size_t* count) {
   CUstream_st* stream = Device::get().stream(handle);
   if (!stream || !status) return record_error(cudaErrorInvalidValue);
   *status = !stream->capture          ? cudaStreamCaptureStatusNone
@@ -214,7 +218,8 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return record_error(cudaSuccess);
 }
 
-// ---- graphs -------------------------------------------------------------------------------------------------
+// ---- graphs
+// -------------------------------------------------------------------------------------------------
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
   if (!graph || flags != 0) return record_error(cudaErrorInvalidValue);
@@ -238,7 +243,8 @@ cudaError_t cudaGraphClone(cudaGraph_t* result, cudaGraph_t original) {
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   if (!graph || !count) return record_error(cudaErrorInvalidValue);
   if (nodes)
-    for (size_t i = 0; i < *count; ++i) nodes[i] = i < graph->nodes.size() ? graph->nodes[i].get() : nullptr;
+    for (size_t i = 0; i < *count; ++i)
+      nodes[i] = i < graph->nodes.size() ? graph->nodes[i].get() : nullptr;
   if (!nodes || *count > graph->nodes.size()) *count = graph->nodes.size();
   return record_error(cudaSuccess);
 }
@@ -250,14 +256,15 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) 
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                     const cudaGraphNode_t* to, const cudaGraphEdgeData*, size_t count) {
+                                     const cudaGraphNode_t* to, const cudaGraphEdgeData*,
+                                     size_t count) {
   if (!graph) return record_error(cudaErrorInvalidValue);
   for (size_t i = 0; i < count; ++i) to[i]->before.push_back(from[i]);
   return record_error(cudaSuccess);
 }
 
-static cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                       size_t count, Task task) {
+static cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph,
+                       const cudaGraphNode_t* dependencies, size_t count, Task task) {
   if (!node || !graph || (count && !dependencies)) return record_error(cudaErrorInvalidValue);
   *node = add_node(graph, std::move(task), {dependencies, dependencies + count});
   return record_error(cudaSuccess);
@@ -299,7 +306,8 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
     return record_error(cudaErrorInvalidValue);
   const size_t row = p.width * p.elementSize;
   if (p.height == 0 || p.width == 0) return record_error(cudaErrorInvalidValue);
-  if (cudaError_t e = check_device_range(p.dst, (p.height > 1 ? p.pitch : row) * (p.height - 1) + row))
+  if (cudaError_t e =
+          check_device_range(p.dst, (p.height > 1 ? p.pitch : row) * (p.height - 1) + row))
     return record_error(e);
   Task task;
   task.kind = Task::kFill;
@@ -336,15 +344,18 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
   return record_error(cudaSuccess);
 }
 
-cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+                                         const cudaKernelNodeParams* parameters) {
   if (!node || !parameters || node->type != cudaGraphNodeTypeKernel)
     return record_error(cudaErrorInvalidValue);
   return record_error(kernel_task(*parameters, &node->task));
 }
 
-// ---- executable graphs ----------------------------------------------------------------------------------------
+// ---- executable graphs
+// ----------------------------------------------------------------------------------------
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
   if (!executable || !graph) return record_error(cudaErrorInvalidValue);
   if (sorted(*graph).size() != graph->nodes.size()) return record_error(cudaErrorInvalidValue);
   auto made = std::make_unique<CUgraphExec_st>();
@@ -384,9 +395,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
     stream->capture_tail = {node};
     return record_error(cudaSuccess);
   }
-  Device::get().enqueue_graph(stream, [&](const OperationPtr& start) {
-    return launch_nodes(*executable->graph, start);
-  });
+  Device::get().enqueue_graph(
+      stream, [&](const OperationPtr& start) { return launch_nodes(*executable->graph, start); });
   return record_error(cudaSuccess);
 }
 

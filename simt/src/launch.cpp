@@ -22,8 +22,8 @@ struct Configuration {
   Location at;
 };
 
-// Configurations whose kernel call is still to come. A stack: computing the arguments of one launch may
-// launch another kernel.
+// Configurations whose kernel call is still to come. A stack: computing the arguments of one launch
+// may launch another kernel.
 thread_local std::vector<Configuration> configurations;
 thread_local KernelQuery* query = nullptr;
 
@@ -43,7 +43,8 @@ std::string kernel_name(const std::string& signature) {
   }
   std::string name = signature.substr(start, parameters - start);
   const std::string anonymous = "{anonymous}::";
-  for (size_t at; (at = name.find(anonymous)) != std::string::npos;) name.erase(at, anonymous.size());
+  for (size_t at; (at = name.find(anonymous)) != std::string::npos;)
+    name.erase(at, anonymous.size());
   size_t with = signature.rfind(" [with ");
   if (with == std::string::npos || name.find('<') != std::string::npos) return name;
   std::string values;
@@ -53,7 +54,8 @@ std::string kernel_name(const std::string& signature) {
     if (end == std::string::npos) end = list.size();
     std::string one = list.substr(i, end - i);
     size_t equals = one.find(" = ");
-    if (equals != std::string::npos) values += (values.empty() ? "" : ", ") + one.substr(equals + 3);
+    if (equals != std::string::npos)
+      values += (values.empty() ? "" : ", ") + one.substr(equals + 3);
     i = end + 2;
   }
   return name + "<" + values + ">";
@@ -82,13 +84,15 @@ void configure(dim3 grid, dim3 block, size_t dynamic_shared, cudaStream_t stream
   configurations.push_back({grid, block, dynamic_shared, stream, false, cudaSuccess, at});
 }
 
-// ---- launching --------------------------------------------------------------------------------------
+// ---- launching
+// --------------------------------------------------------------------------------------
 
 cudaError_t check_launch(const Task& task) {
   const Kernel& kernel = *task.kernel;
   const dim3 g = task.grid, b = task.block;
   // CUDA 13 calls all of these an invalid value (CUDA 12: an invalid configuration).
-  if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0) return cudaErrorInvalidValue;
+  if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0)
+    return cudaErrorInvalidValue;
   if (g.x > kMaxGridX || g.y > kMaxGridYZ || g.z > kMaxGridYZ) return cudaErrorInvalidValue;
   if (b.x > kMaxThreads || b.y > kMaxThreads || b.z > kMaxBlockZ) return cudaErrorInvalidValue;
   const uint64_t threads = uint64_t(b.x) * b.y * b.z;
@@ -96,7 +100,9 @@ cudaError_t check_launch(const Task& task) {
   if (kernel.bounds.max_threads > 0 && threads > uint64_t(kernel.bounds.max_threads))
     return cudaErrorInvalidValue;
   // Without the attribute, static and dynamic shared memory have 48 KiB together.
-  const size_t allowed = std::max(size_t(kernel.max_dynamic_shared), kSharedPerBlock - std::min(kSharedPerBlock, kernel.static_shared));
+  const size_t allowed =
+      std::max(size_t(kernel.max_dynamic_shared),
+               kSharedPerBlock - std::min(kSharedPerBlock, kernel.static_shared));
   if (task.dynamic_shared > allowed ||
       kernel.static_shared + task.dynamic_shared > kSharedPerBlockOptIn)
     return cudaErrorInvalidValue;
@@ -138,18 +144,20 @@ void launch_configured(Kernel& kernel, const void* call) {
   if (!stream) error = cudaErrorInvalidResourceHandle;
   if (error) {
     if (error == cudaErrorNotSupported)
-      report({"unsupported", "kernel " + kernel.name + ": thread block clusters are not supported " +
-                                 "on the model GPU (compute capability 8.0)", error});
+      report({"unsupported",
+              "kernel " + kernel.name + ": thread block clusters are not supported " +
+                  "on the model GPU (compute capability 8.0)",
+              error});
     record_error(error);
     return;
   }
-  task.call = std::shared_ptr<const void>(kernel.clone(call), [&kernel](const void* copy) {
-    kernel.destroy(const_cast<void*>(copy));
-  });
+  task.call = std::shared_ptr<const void>(
+      kernel.clone(call), [&kernel](const void* copy) { kernel.destroy(const_cast<void*>(copy)); });
   record_error(submit(stream, std::move(task)));
 }
 
-// ---- kernels by pointer -------------------------------------------------------------------------------
+// ---- kernels by pointer
+// -------------------------------------------------------------------------------
 
 KernelQuery::KernelQuery() : outer_(query) { query = this; }
 KernelQuery::~KernelQuery() { query = outer_; }
@@ -173,7 +181,8 @@ Kernel* find_kernel(const void* function) {
   return handle.identify(function);
 }
 
-cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request, void** arguments) {
+cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request,
+                              void** arguments) {
   KernelHandle handle;
   if (!find_handle(function, &handle)) return record_error(cudaErrorInvalidResourceHandle);
   configurations.push_back({request.grid, request.block, request.dynamic_shared, request.stream,

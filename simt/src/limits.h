@@ -1,5 +1,5 @@
-// The model GPU: compute capability 8.0, the size of an A100. Only what CUDA programs can ask for; time
-// and caches are not modelled.
+// The model GPU: compute capability 8.0, the size of an A100. Only what CUDA programs can ask for;
+// time and caches are not modelled.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ constexpr size_t kSharedPerBlock = 48 * 1024;
 constexpr size_t kSharedPerMultiprocessor = 164 * 1024;
 constexpr size_t kSharedPerBlockOptIn = 163 * 1024;
 constexpr size_t kSharedReserved = 1024;  // per block, for the system
-constexpr size_t kSharedUnit = 128;       // shared memory is given to blocks in units of this many bytes
+constexpr size_t kSharedUnit = 128;  // shared memory is given to blocks in units of this many bytes
 constexpr size_t kConstantBytes = 64 * 1024;
 constexpr size_t kL2Bytes = 40 << 20;
 

@@ -8,8 +8,8 @@
 
 namespace simt {
 
-// Reserves and frees device memory. The pointer is aligned to 256 bytes; an unmapped page follows at most
-// 255 bytes behind the end, and freed addresses stay unmapped until the range is used up.
+// Reserves and frees device memory. The pointer is aligned to 256 bytes; an unmapped page follows
+// at most 255 bytes behind the end, and freed addresses stay unmapped until the range is used up.
 cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, Location at);
 cudaError_t free_device(void* pointer);
 

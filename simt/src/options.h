@@ -9,13 +9,14 @@ namespace simt {
 enum class Order { kForward, kReverse, kRandom };
 
 struct Options {
-  int threads;           // SIMT_THREADS: OS threads that run blocks; default: all cores
-  Order order;           // SIMT_ORDER=forward|reverse|random[:seed]: of blocks, warps and lanes
+  int threads;  // SIMT_THREADS: OS threads that run blocks; default: all cores
+  Order order;  // SIMT_ORDER=forward|reverse|random[:seed]: of blocks, warps and lanes
   uint64_t seed;
-  size_t stack_bytes;    // SIMT_STACK_KB: stack of one CUDA thread; default 128
-  size_t memory_bytes;   // SIMT_MEMORY=bytes or 4G, 512M: of the model GPU; default half of what is free
-  double patience;       // SIMT_TIMEOUT: seconds without progress until a launch counts as deadlocked
-  bool deferred;         // SIMT_STREAMS=deferred: asynchronous work waits until the host waits for it
+  size_t stack_bytes;   // SIMT_STACK_KB: stack of one CUDA thread; default 128
+  size_t memory_bytes;  // SIMT_MEMORY=bytes or 4G, 512M: of the model GPU; default half of what is
+                        // free
+  double patience;  // SIMT_TIMEOUT: seconds without progress until a launch counts as deadlocked
+  bool deferred;    // SIMT_STREAMS=deferred: asynchronous work waits until the host waits for it
 };
 
 const Options& options();

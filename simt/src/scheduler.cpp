@@ -1,9 +1,9 @@
-// Runs one block: lets its threads run, one after the other, until each has exited or waits; resolves
-// what they wait for; repeats.
+// Runs one block: lets its threads run, one after the other, until each has exited or waits;
+// resolves what they wait for; repeats.
 //
-// A thread starts as a plain call in run_new_threads(). If it ends without waiting, the next thread is
-// called on the same stack, so a kernel without barriers is a loop. If it waits, the stack stays with it
-// and the loop goes on on another fibre.
+// A thread starts as a plain call in run_new_threads(). If it ends without waiting, the next thread
+// is called on the same stack, so a kernel without barriers is a loop. If it waits, the stack stays
+// with it and the loop goes on on another fibre.
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,8 @@
 
 namespace simt {
 
-// ---- which thread is next -------------------------------------------------------------------------
+// ---- which thread is next
+// -------------------------------------------------------------------------
 
 inline void Worker::make_current(unsigned thread) {
   block->state[thread] = State::kRunning;
@@ -27,8 +28,8 @@ inline void Worker::make_current(unsigned thread) {
   ++position_;
 }
 
-// The next lane of the warp that can run, in this launch's order; make_current() steps over it. False:
-// none.
+// The next lane of the warp that can run, in this launch's order; make_current() steps over it.
+// False: none.
 inline bool Worker::next_lane(unsigned* thread) {
   for (; position_ < kWarpSize; ++position_) {
     const unsigned candidate = warp_first_ + lane_order_[position_];
@@ -42,8 +43,8 @@ inline bool Worker::next_lane(unsigned* thread) {
   return false;
 }
 
-// Where the worker goes on when the running thread cannot: with a lane that was suspended, on a fresh
-// fibre for lanes not yet started, or with the scheduler.
+// Where the worker goes on when the running thread cannot: with a lane that was suspended, on a
+// fresh fibre for lanes not yet started, or with the scheduler.
 inline Context Worker::next_context() {
   unsigned thread;
   if (!next_lane(&thread)) {
@@ -104,7 +105,8 @@ void Worker::run_lanes(unsigned warp) {
   position_ = kWarpSize;
 }
 
-// ---- one block --------------------------------------------------------------------------------------
+// ---- one block
+// --------------------------------------------------------------------------------------
 
 void Worker::set_order(const Launch& launch, uint64_t block_number) {
   const unsigned warps = (launch.threads_per_block + kWarpSize - 1) / kWarpSize;
@@ -127,8 +129,8 @@ void Worker::set_order(const Launch& launch, uint64_t block_number) {
 void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
   const dim3 grid = launch.grid, shape = launch.block;
   const uint3 last = b.thread_index[launch.threads_per_block - 1];
-  const bool same_shape = b.thread_count == launch.threads_per_block && last.x == shape.x - 1 &&
-                          last.y == shape.y - 1;
+  const bool same_shape =
+      b.thread_count == launch.threads_per_block && last.x == shape.x - 1 && last.y == shape.y - 1;
   b.launch = &launch;
   b.number = block_number;
   b.index = {static_cast<unsigned>(block_number % grid.x),
@@ -207,7 +209,8 @@ void Worker::leave_after_fault() {
   __builtin_unreachable();
 }
 
-// ---- what the running thread calls -------------------------------------------------------------------
+// ---- what the running thread calls
+// -------------------------------------------------------------------
 
 // Each of these ends with the switch to another thread, see fiber.h.
 
@@ -238,8 +241,10 @@ int block_vote(Barrier kind, int predicate, Location at) {
 void grid_barrier(Location at) {
   Block& b = *state.block;
   if (!b.launch->cooperative) {
-    report({"grid-sync", describe_current_thread() + ": grid.sync() in a kernel that was not launched " +
-                             "with cudaLaunchCooperativeKernel", cudaErrorLaunchFailure});
+    report({"grid-sync",
+            describe_current_thread() + ": grid.sync() in a kernel that was not launched " +
+                "with cudaLaunchCooperativeKernel",
+            cudaErrorLaunchFailure});
     fail_kernel(cudaErrorLaunchFailure);
   }
   b.waiting[state.thread].at = at;

@@ -16,8 +16,8 @@ std::vector<const SharedVariable*>& variables() {
 }
 std::mutex layout_mutex;
 
-// Is the variable declared in the kernel's own body? A local type's mangled name begins with that of the
-// function around it: the body "Z1kPfEUlPfE_" and the variable "ZZ1kPfENKUlPfE_clES_E3tag".
+// Is the variable declared in the kernel's own body? A local type's mangled name begins with that
+// of the function around it: the body "Z1kPfEUlPfE_" and the variable "ZZ1kPfENKUlPfE_clES_E3tag".
 bool declared_in(const SharedVariable& variable, const Kernel& kernel) {
   const char* body = strchr(kernel.type_name, 'Z');
   const char* owner = strchr(variable.owner, 'Z');
@@ -63,8 +63,9 @@ int place_shared_variable(const SharedVariable& variable) {
     bytes = kernel.static_shared;
   }
   if (bytes > kStaticSharedBytes) {
-    report({"shared-memory", "kernel " + kernel.name + " needs " + std::to_string(bytes) +
-                                 " bytes of static shared memory; there are 49152",
+    report({"shared-memory",
+            "kernel " + kernel.name + " needs " + std::to_string(bytes) +
+                " bytes of static shared memory; there are 49152",
             cudaErrorLaunchOutOfResources});
     fail_kernel(cudaErrorLaunchOutOfResources);
   }

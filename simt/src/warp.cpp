@@ -33,9 +33,10 @@ void report_bad_mask(const Block& block, unsigned thread, const char* what) {
   const Waiting& w = block.waiting[thread];
   const uint3 index = block.thread_index[thread];
   char text[400];
-  snprintf(text, sizeof text, "kernel %s: %s at %s:%d: mask 0x%08x %s (block (%u,%u,%u), thread (%u,%u,%u))",
-           block.launch->name(), w.operation->name, w.at.file, w.at.line, w.mask, what, block.index.x,
-           block.index.y, block.index.z, index.x, index.y, index.z);
+  snprintf(text, sizeof text,
+           "kernel %s: %s at %s:%d: mask 0x%08x %s (block (%u,%u,%u), thread (%u,%u,%u))",
+           block.launch->name(), w.operation->name, w.at.file, w.at.line, w.mask, what,
+           block.index.x, block.index.y, block.index.z, index.x, index.y, index.z);
   report({"warp-mask", text, 0, w.at});
 }
 
@@ -58,7 +59,8 @@ bool resolve_warp(Block& block, unsigned warp) {
     const uint32_t named = lanes[one].mask & present;
     if (named & ~meeting & ~exited) continue;  // somebody is still to come
     if (meeting & ~named)
-      report_bad_mask(block, first + __builtin_ctz(meeting & ~named), "does not name the calling lane");
+      report_bad_mask(block, first + __builtin_ctz(meeting & ~named),
+                      "does not name the calling lane");
     else if (named & exited)
       report_bad_mask(block, first + one, "names lanes that have exited");
 
@@ -78,7 +80,8 @@ bool resolve_warp(Block& block, unsigned warp) {
   block.waiting_in_warp[warp] -= __builtin_popcount(paused);
   if (paused) return true;
 
-  // Nobody else of this warp can come: the lanes that wait in __activemask at one place are its result.
+  // Nobody else of this warp can come: the lanes that wait in __activemask at one place are its
+  // result.
   const uint32_t asking = lanes_in(states, count, State::kActiveMask);
   if (!asking) return false;
   const Waiting& one = lanes[__builtin_ctz(asking)];

@@ -1,5 +1,5 @@
-// Moves a worker between blocks: takes new ones from the running kernels, parks those that wait for other
-// blocks, and resumes them.
+// Moves a worker between blocks: takes new ones from the running kernels, parks those that wait for
+// other blocks, and resumes them.
 
 #include "worker.h"
 
@@ -68,23 +68,22 @@ namespace {
 uint64_t block_in_order(const Launch& launch, uint64_t n) {
   const uint64_t count = launch.block_count;
   switch (options().order) {
-    case Order::kReverse:
-      return count - 1 - n;
+    case Order::kReverse: return count - 1 - n;
     case Order::kRandom: {
       // n * step + offset hits every block once, because the step shares no factor with the count.
       uint64_t step = (options().seed * 2654435761u + launch.number * 40503u) % count | 1;
       while (std::gcd(step, count) != 1) step += 2;
-      return static_cast<uint64_t>((static_cast<unsigned __int128>(n) * step + options().seed) % count);
+      return static_cast<uint64_t>((static_cast<unsigned __int128>(n) * step + options().seed) %
+                                   count);
     }
-    default:
-      return n;
+    default: return n;
   }
 }
 
 }  // namespace
 
-// Takes new blocks until there are none, or until one of them waits for another block by polling (then
-// the parked ones get another turn first). False: there was none.
+// Takes new blocks until there are none, or until one of them waits for another block by polling
+// (then the parked ones get another turn first). False: there was none.
 bool Worker::start_blocks() {
   Device& device = Device::get();
   for (bool any = false;; any = true) {
@@ -155,9 +154,7 @@ void Worker::run_turn(Block* b) {
       abandon_threads(*b);
       finish(b);
       return;
-    case Turn::kFinished:
-      finish(b);
-      return;
+    case Turn::kFinished: finish(b); return;
     case Turn::kAtGrid:
       b->grid_phase = b->launch->grid_phase;
       parked_.push_back(b);
@@ -171,8 +168,8 @@ void Worker::run_turn(Block* b) {
   }
 }
 
-// Makes the block the one that this OS thread executes. Its shared memory is copied into place unless it
-// is still there from its last turn.
+// Makes the block the one that this OS thread executes. Its shared memory is copied into place
+// unless it is still there from its last turn.
 void Worker::enter(Block& b) {
   const Launch& launch = *b.launch;
   block = &b;
@@ -213,8 +210,8 @@ void Worker::finish(Block* b) {
   Device::get().block_finished(launch);
 }
 
-// All parked blocks poll or stand at grid.sync(). If nothing on the whole device has moved for a while,
-// they wait for something that will never happen.
+// All parked blocks poll or stand at grid.sync(). If nothing on the whole device has moved for a
+// while, they wait for something that will never happen.
 void Worker::give_up_if_stuck() {
   Device& device = Device::get();
   const auto now = std::chrono::steady_clock::now();

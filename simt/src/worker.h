@@ -80,8 +80,8 @@ struct Worker {
   std::chrono::steady_clock::time_point progress_at_;
 };
 
-// Carries out the warp operations whose lanes have all arrived, then lets their lanes go on. False: none
-// of the warp's lanes can go on.
+// Carries out the warp operations whose lanes have all arrived, then lets their lanes go on. False:
+// none of the warp's lanes can go on.
 bool resolve_warp(Block& block, unsigned warp);
 
 // Text for the deadlock report: which threads wait where.

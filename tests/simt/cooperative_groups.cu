@@ -93,7 +93,8 @@ TEST_CASE("partitions by label") {
   CHECK(values[7 * 3 + 2] == 3);
 }
 
-// Each block adds its neighbour's value, again and again: only right if the whole grid meets every time.
+// Each block adds its neighbour's value, again and again: only right if the whole grid meets every
+// time.
 __global__ void grid_steps(int* data, int steps) {
   cg::grid_group grid = cg::this_grid();
   __shared__ int kept;
@@ -114,7 +115,8 @@ TEST_CASE("the whole grid meets at grid.sync()") {
   int* pointer = data.get();
   int steps = 5;
   void* arguments[] = {&pointer, &steps};
-  REQUIRE(cudaLaunchCooperativeKernel((void*)grid_steps, dim3(blocks), dim3(64), arguments) == cudaSuccess);
+  REQUIRE(cudaLaunchCooperativeKernel((void*)grid_steps, dim3(blocks), dim3(64), arguments) ==
+          cudaSuccess);
   auto values = data.values();
   for (int i = 0; i < blocks; ++i) REQUIRE(values[i] == (i + 5) % blocks + i * 1000);
   CHECK(cudaLaunchCooperativeKernel(grid_steps, dim3(108 * 32 + 1), dim3(64), arguments) ==
@@ -133,13 +135,16 @@ TEST_CASE("a cooperative grid may fill the whole model GPU") {
   int* pointer = sum.get();
   void* arguments[] = {&pointer};
   int blocks = 0;
-  REQUIRE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill_whole_gpu, 64, 0) == cudaSuccess);
+  REQUIRE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill_whole_gpu, 64, 0) ==
+          cudaSuccess);
   blocks *= 108;
-  REQUIRE(cudaLaunchCooperativeKernel(fill_whole_gpu, dim3(blocks), dim3(64), arguments) == cudaSuccess);
+  REQUIRE(cudaLaunchCooperativeKernel(fill_whole_gpu, dim3(blocks), dim3(64), arguments) ==
+          cudaSuccess);
   CHECK(sum.values()[1] == blocks * 64);
 }
 
-// ---- cp.async, cuda::pipeline, cuda::barrier ----------------------------------------------------------------
+// ---- cp.async, cuda::pipeline, cuda::barrier
+// ----------------------------------------------------------------
 
 __global__ void pipeline_primitives(const float4* in, float* out, int n) {
   __shared__ float4 stage[2][32];
@@ -148,7 +153,8 @@ __global__ void pipeline_primitives(const float4* in, float* out, int n) {
   __pipeline_commit();
   float sum = 0;
   for (int i = 0; i < n; ++i) {
-    if (i + 1 < n) __pipeline_memcpy_async(&stage[(i + 1) % 2][t], &in[(i + 1) * 32 + t], sizeof(float4));
+    if (i + 1 < n)
+      __pipeline_memcpy_async(&stage[(i + 1) % 2][t], &in[(i + 1) * 32 + t], sizeof(float4));
     __pipeline_commit();
     __pipeline_wait_prior(1);
     __syncthreads();

@@ -5,7 +5,8 @@
 #include "tests/catch.hpp"
 #include "tests/simt/device_array.hpp"
 
-// ---- barriers -------------------------------------------------------------------------------------------
+// ---- barriers
+// -------------------------------------------------------------------------------------------
 
 __global__ void barrier_votes(int* out) {
   const int t = threadIdx.x;
@@ -38,7 +39,8 @@ TEST_CASE("__syncthreads and its votes") {
   CHECK(sums.values() == std::vector<int>{256, 256, 256, 256});
 }
 
-// ---- warp functions -------------------------------------------------------------------------------------
+// ---- warp functions
+// -------------------------------------------------------------------------------------
 
 __global__ void shuffles(int* out) {
   const unsigned all = 0xffffffffu;
@@ -48,7 +50,7 @@ __global__ void shuffles(int* out) {
   mine[1] = __shfl_up_sync(all, t, 3);
   mine[2] = __shfl_down_sync(all, t, 3);
   mine[3] = __shfl_xor_sync(all, t, 1);
-  mine[4] = __shfl_sync(all, t, 9, 8);      // lane 9 % 8 of each group of eight
+  mine[4] = __shfl_sync(all, t, 9, 8);  // lane 9 % 8 of each group of eight
   mine[5] = __shfl_up_sync(all, t, 1, 16);
   mine[6] = __shfl_down_sync(all, t, 4, 8);
   mine[7] = int(__shfl_xor_sync(all, double(t) + 0.5, 31) * 2);
@@ -149,7 +151,8 @@ TEST_CASE("two halves of a warp shuffle apart") {
   CHECK(values[20] == 19);
 }
 
-// ---- atomics --------------------------------------------------------------------------------------------
+// ---- atomics
+// --------------------------------------------------------------------------------------------
 
 template <class T>
 __global__ void atomics(T* cell) {
@@ -158,7 +161,8 @@ __global__ void atomics(T* cell) {
   atomicMax(&cell[2], T(threadIdx.x));
   atomicExch(&cell[3], T(9));
 }
-__global__ void integer_atomics(unsigned* cell, unsigned long long* wide, float* real, double* precise) {
+__global__ void integer_atomics(unsigned* cell, unsigned long long* wide, float* real,
+                                double* precise) {
   atomicSub(&cell[0], 1u);
   atomicAnd(&cell[1], ~(1u << threadIdx.x % 32));
   atomicOr(&cell[2], 1u << threadIdx.x % 32);
@@ -230,7 +234,8 @@ TEST_CASE("the last block to finish sees what the others wrote") {
   }
 }
 
-// ---- arithmetic -----------------------------------------------------------------------------------------
+// ---- arithmetic
+// -----------------------------------------------------------------------------------------
 
 TEST_CASE("bit functions") {
   CHECK(__popc(0xf0f0u) == 8);

@@ -1,4 +1,5 @@
-// Errors that leave the device usable. Faults, which do not, are in build.cpp: they end their own program.
+// Errors that leave the device usable. Faults, which do not, are in build.cpp: they end their own
+// program.
 #include <string>
 
 #include "tests/catch.hpp"
@@ -54,13 +55,13 @@ TEST_CASE("shared memory beyond 48 KiB has to be asked for") {
   CHECK(cudaGetLastError() == cudaSuccess);
   use_dynamic<<<1, 32, 48 * 1024 + 4>>>(out.get());
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
-  REQUIRE(cudaFuncSetAttribute(use_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 163 * 1024) ==
-          cudaSuccess);
+  REQUIRE(cudaFuncSetAttribute(use_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               163 * 1024) == cudaSuccess);
   use_dynamic<<<1, 32, 163 * 1024>>>(out.get());
   CHECK(cudaGetLastError() == cudaSuccess);
   CHECK(out.values()[31] == 2);
-  CHECK(cudaFuncSetAttribute(use_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 164 * 1024) ==
-        cudaErrorInvalidValue);
+  CHECK(cudaFuncSetAttribute(use_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             164 * 1024) == cudaErrorInvalidValue);
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   static_40k<<<1, 32>>>(out.get());
   CHECK(out.values()[5] == 1);
@@ -83,7 +84,8 @@ TEST_CASE("wrong pointers and directions are refused") {
   REQUIRE(cudaMalloc(&other, 16) == cudaSuccess);
   CHECK(cudaMemcpy(device, host, 16, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
   CHECK(cudaMemcpy(host, host, 16, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
-  CHECK(cudaMemcpy(device, other, 16, cudaMemcpyHostToDevice) == cudaSuccess);  // CUDA goes by the address
+  CHECK(cudaMemcpy(device, other, 16, cudaMemcpyHostToDevice) ==
+        cudaSuccess);  // CUDA goes by the address
   CHECK(cudaMemcpy(device, host, 20, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
   CHECK(cudaMemcpy(device, host, 16, static_cast<cudaMemcpyKind>(9)) ==
         cudaErrorInvalidMemcpyDirection);
@@ -126,7 +128,8 @@ TEST_CASE("errors have CUDA's names and texts") {
   CHECK(std::string(cudaGetErrorString(cudaSuccess)) == "no error");
   CHECK(std::string(cudaGetErrorString(cudaErrorIllegalAddress)) ==
         "an illegal memory access was encountered");
-  CHECK(std::string(cudaGetErrorString(static_cast<cudaError_t>(12345))) == "unrecognized error code");
+  CHECK(std::string(cudaGetErrorString(static_cast<cudaError_t>(12345))) ==
+        "unrecognized error code");
   CHECK(int(cudaErrorNotSupported) == 801);
 }
 

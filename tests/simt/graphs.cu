@@ -99,7 +99,8 @@ TEST_CASE("allocating memory breaks a capture") {
   CHECK(cudaMalloc(&data, 4) == cudaErrorStreamCaptureUnsupported);
   CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
   CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorIllegalState);
-  CHECK(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) == cudaErrorStreamCaptureUnsupported);
+  CHECK(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) ==
+        cudaErrorStreamCaptureUnsupported);
   cudaGetLastError();
 }
 

@@ -1,4 +1,5 @@
-// The language: qualifiers, launches in all their spellings, memory spaces, built-in variables, vector types.
+// The language: qualifiers, launches in all their spellings, memory spaces, built-in variables,
+// vector types.
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -7,13 +8,15 @@
 #include "tests/catch.hpp"
 #include "tests/simt/device_array.hpp"
 
-// ---- launches ---------------------------------------------------------------------------------------
+// ---- launches
+// ---------------------------------------------------------------------------------------
 
 __global__ void store(int* out, int value) { out[threadIdx.x] = value; }
 __global__ void store_next(int* out, int value) { out[threadIdx.x] = value + 1; }
 static __global__ void store_static(int* out) { out[0] = 11; }
 void __global__ store_odd_order(int* out) { out[0] = 12; }
-__global__ void __launch_bounds__(64, 2) store_bounded(int* __restrict__ out, const int* __restrict__ in) {
+__global__ void __launch_bounds__(64, 2)
+    store_bounded(int* __restrict__ out, const int* __restrict__ in) {
   out[threadIdx.x] = in[threadIdx.x] * 2;
 }
 __global__ void declared_first(int* out, int = 7);
@@ -56,11 +59,13 @@ struct Launcher {
   void choose(bool next) { (next ? store_next : store)<<<1, 1>>>(this->out, 40); }
 };
 
-#define RUN(kernel, ...)           \
-  do {                             \
+#define RUN(kernel, ...)            \
+  do {                              \
     kernel<<<1, 32>>>(__VA_ARGS__); \
   } while (0)
 
+// The spellings are what is tested.
+// clang-format off
 TEST_CASE("a launch may be written in every way that C++ allows") {
   DeviceArray<int> out(32);
   const int one = 1;
@@ -115,6 +120,7 @@ TEST_CASE("a launch may be written in every way that C++ allows") {
   apply<<<1, 32>>>([=] __device__(int i) { return i + offset; }, out.get());
   CHECK(out.values()[31] == 36);
 }
+// clang-format on
 
 TEST_CASE("text that only looks like CUDA stays as it is") {
   const char* raw = R"(store<<<1, 1>>>(d, 1); extern __shared__ int x[];)";
@@ -153,7 +159,8 @@ TEST_CASE("every thread has its own copy of the parameters") {
   CHECK(out.values()[63] == 163);
 }
 
-// ---- built-in variables -------------------------------------------------------------------------------
+// ---- built-in variables
+// -------------------------------------------------------------------------------
 
 __global__ void built_in(int* out) {
   const int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
@@ -171,7 +178,8 @@ TEST_CASE("a grid and its blocks have three dimensions") {
       REQUIRE(values[block * 30 + thread] == 1 + thread / 10 * 1000000 + block / 2 % 3 * 1000);
 }
 
-// ---- shared memory --------------------------------------------------------------------------------------
+// ---- shared memory
+// --------------------------------------------------------------------------------------
 
 extern __shared__ double dynamic_of_file[];
 
@@ -223,7 +231,8 @@ __device__ T swap_in_function(T value) {
   return buffer[31 - threadIdx.x];
 }
 __global__ void use_function(int* out) {
-  out[threadIdx.x] = swap_in_function(int(threadIdx.x)) + int(swap_in_function(float(100 * threadIdx.x)));
+  out[threadIdx.x] =
+      swap_in_function(int(threadIdx.x)) + int(swap_in_function(float(100 * threadIdx.x)));
 }
 
 TEST_CASE("static shared memory belongs to the block") {
@@ -247,7 +256,8 @@ TEST_CASE("dynamic shared memory has the type that each kernel gives it") {
   CHECK(out.values()[31] == 3);
 }
 
-// ---- __constant__ and __device__ ------------------------------------------------------------------------
+// ---- __constant__ and __device__
+// ------------------------------------------------------------------------
 
 __constant__ float coefficients[4] = {1, 2, 3, 4};
 __device__ int counter = 5;
@@ -290,7 +300,8 @@ TEST_CASE("__constant__, __device__ and __managed__ variables") {
   CHECK(into_table == nullptr);
 }
 
-// ---- vector types ---------------------------------------------------------------------------------------
+// ---- vector types
+// ---------------------------------------------------------------------------------------
 
 TEST_CASE("vector types have CUDA's sizes and alignments") {
   CHECK(sizeof(float3) == 12);
@@ -306,7 +317,8 @@ TEST_CASE("vector types have CUDA's sizes and alignments") {
   CHECK(d.z == 1);
 }
 
-// ---- macros ---------------------------------------------------------------------------------------------
+// ---- macros
+// ---------------------------------------------------------------------------------------------
 
 TEST_CASE("programs can ask where they are") {
 #if defined(__CUDACC__) && defined(__NVCC__) && defined(__SIMT__)

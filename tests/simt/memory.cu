@@ -82,13 +82,13 @@ TEST_CASE("pitched memory and two-dimensional copies") {
   CHECK(pitch % 512 == 0);
   number_elements<<<dim3(3, 1), dim3(16, 8)>>>(pitched, pitch, width, height);
   std::vector<float> host(width * height);
-  REQUIRE(cudaMemcpy2D(host.data(), width * sizeof(float), pitched, pitch, width * sizeof(float), height,
-                       cudaMemcpyDeviceToHost) == cudaSuccess);
+  REQUIRE(cudaMemcpy2D(host.data(), width * sizeof(float), pitched, pitch, width * sizeof(float),
+                       height, cudaMemcpyDeviceToHost) == cudaSuccess);
   CHECK(host[0] == 0);
   CHECK(host[4 * width + 36] == 4036);
   REQUIRE(cudaMemset2D(pitched, pitch, 0, 8, 2) == cudaSuccess);
-  REQUIRE(cudaMemcpy2D(host.data(), width * sizeof(float), pitched, pitch, width * sizeof(float), height,
-                       cudaMemcpyDeviceToHost) == cudaSuccess);
+  REQUIRE(cudaMemcpy2D(host.data(), width * sizeof(float), pitched, pitch, width * sizeof(float),
+                       height, cudaMemcpyDeviceToHost) == cudaSuccess);
   CHECK(host[width + 1] == 0);
   CHECK(host[width + 2] == 1002);
   CHECK(cudaMemcpy2D(host.data(), 8, pitched, pitch, 16, 2, cudaMemcpyDeviceToHost) ==

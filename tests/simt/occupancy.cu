@@ -32,15 +32,15 @@ int blocks_of(Kernel kernel, int block_size, size_t shared = 0) {
 
 // The model GPU: 2048 threads, 32 blocks, 164 KiB of shared memory on each of 108 multiprocessors.
 TEST_CASE("the scarcest resource decides how many blocks are resident") {
-  CHECK(blocks_of(plain, 256) == 8);    // threads
+  CHECK(blocks_of(plain, 256) == 8);  // threads
   CHECK(blocks_of(plain, 1024) == 2);
-  CHECK(blocks_of(plain, 700) == 2);    // 22 warps each: 44 of 64, 68.75 %
-  CHECK(blocks_of(plain, 32) == 32);    // blocks
+  CHECK(blocks_of(plain, 700) == 2);  // 22 warps each: 44 of 64, 68.75 %
+  CHECK(blocks_of(plain, 32) == 32);  // blocks
   CHECK(blocks_of(plain, 33) == 32);
   CHECK(blocks_of(plain, 128, 40 * 1024) == 4);  // shared memory: (40 + 1) KiB each
   CHECK(blocks_of(plain, 128, 100 * 1024) == 1);
-  CHECK(blocks_of(with_shared, 128) == 4);       // (32 + 1) KiB each
-  CHECK(blocks_of(bounded, 257) == 7);           // launch bounds do not count here
+  CHECK(blocks_of(with_shared, 128) == 4);  // (32 + 1) KiB each
+  CHECK(blocks_of(bounded, 257) == 7);      // launch bounds do not count here
   CHECK(blocks_of(plain, 1025) == 0);
 }
 
@@ -53,7 +53,8 @@ TEST_CASE("the block size that fills a multiprocessor") {
   CHECK(block == 256);
   CHECK(grid == 8 * 108);
   auto shared = [](int threads) { return size_t(threads) * 100; };
-  REQUIRE(cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &block, plain, shared) == cudaSuccess);
+  REQUIRE(cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &block, plain, shared) ==
+          cudaSuccess);
   CHECK(block * (grid / 108) * 100 <= 164 * 1024);
   CHECK(block * (grid / 108) >= 1536);
   size_t bytes = 0;
@@ -75,8 +76,8 @@ TEST_CASE("kernels know their static shared memory before they run") {
   CHECK(attributes.sharedSizeBytes == 400);
   REQUIRE(cudaFuncGetAttributes(&attributes, with_tile<1000>) == cudaSuccess);
   CHECK(attributes.sharedSizeBytes == 4000);
-  REQUIRE(cudaFuncSetAttribute((void*)plain, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024) ==
-          cudaSuccess);
+  REQUIRE(cudaFuncSetAttribute((void*)plain, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               64 * 1024) == cudaSuccess);
   REQUIRE(cudaFuncGetAttributes(&attributes, plain) == cudaSuccess);
   CHECK(attributes.maxDynamicSharedSizeBytes == 64 * 1024);
   int not_a_kernel;
@@ -95,7 +96,8 @@ TEST_CASE("the model GPU describes itself") {
   int value = -1, count = 0;
   REQUIRE(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0) == cudaSuccess);
   CHECK(value == p.multiProcessorCount);
-  REQUIRE(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess);
+  REQUIRE(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) ==
+          cudaSuccess);
   CHECK(size_t(value) == p.sharedMemPerBlockOptin);
   REQUIRE(cudaDeviceGetAttribute(&value, cudaDevAttrMemoryClockRate, 0) == cudaSuccess);
   CHECK(value == 0);  // time is not modelled

@@ -26,14 +26,16 @@ TEST_CASE("both generators give the numbers of a GPU") {
   CHECK(curand(&x) == 0xc7c04273u);
   CHECK(curand(&x) == 0xd8577152u);
   curand_init(99ull << 33, 1ull << 40, 123456789ull, &x);
-  for (unsigned expected : {0x412b148au, 0xff531cadu, 0x2eaab7e4u, 0xf905420eu}) CHECK(curand(&x) == expected);
+  for (unsigned expected : {0x412b148au, 0xff531cadu, 0x2eaab7e4u, 0xf905420eu})
+    CHECK(curand(&x) == expected);
   for (float expected : {-0.2883869f, -0.1150414f, 0.5486126f})
     CHECK(std::fabs(curand_normal(&x) - expected) < 1e-6f);
   CHECK(std::fabs(curand_uniform(&x) - 0.8116021f) < 1e-6f);
   CHECK(std::fabs(curand_uniform_double(&x) - 0.1656954) < 1e-6);
   curandStatePhilox4_32_10_t p;
   curand_init(1234ull, 5, 7, &p);
-  for (unsigned expected : {0x72c26332u, 0x26a9bd1bu, 0xd88ecb0du, 0x088f2111u}) CHECK(curand(&p) == expected);
+  for (unsigned expected : {0x72c26332u, 0x26a9bd1bu, 0xd88ecb0du, 0x088f2111u})
+    CHECK(curand(&p) == expected);
   CHECK(curand4(&p).x == 0xd1e85602u);
   for (float expected : {-0.04600885f, 1.359262f, 0.7477182f})
     CHECK(std::fabs(curand_normal(&p) - expected) < 1e-6f);

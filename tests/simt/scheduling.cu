@@ -1,4 +1,5 @@
-// Who runs when: blocks that wait for blocks, locks, many small launches, results that do not depend on it.
+// Who runs when: blocks that wait for blocks, locks, many small launches, results that do not
+// depend on it.
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -76,7 +77,8 @@ TEST_CASE("a warp may wait for another warp") {
 __global__ void blocks_wait_by_loads(volatile int* flags, int* out) {
   const int b = blockIdx.x;
   if (b % 2 == 0) {
-    while (flags[b + 1] == 0);
+    while (flags[b + 1] == 0)
+      ;
   } else {
     int seen;
     do {

@@ -24,7 +24,7 @@ TEST_CASE("every half survives the way to float and back") {
 }
 
 TEST_CASE("floats are rounded to the nearest half, ties to even") {
-  CHECK(__half2float(__float2half(1.0f + 0x1p-11f)) == 1.0f);              // tie: down to even
+  CHECK(__half2float(__float2half(1.0f + 0x1p-11f)) == 1.0f);                // tie: down to even
   CHECK(__half2float(__float2half(1.0f + 3 * 0x1p-11f)) == 1.0f + 0x1p-9f);  // tie: up to even
   CHECK(__half2float(__float2half(1.0f + 1.01f * 0x1p-11f)) == 1.0f + 0x1p-10f);
   CHECK(__half2float(__float2half(65504.0f)) == 65504.0f);
@@ -50,7 +50,8 @@ __global__ void half_arithmetic(float* out) {
   out[0] = __half2float(a + b);
   out[1] = __half2float(__hfma(a, b, a));
   out[2] = __hgt(a, b);
-  const half2 pair = __hfma2(__floats2half2_rn(1, 2), __floats2half2_rn(3, 4), __floats2half2_rn(5, 6));
+  const half2 pair =
+      __hfma2(__floats2half2_rn(1, 2), __floats2half2_rn(3, 4), __floats2half2_rn(5, 6));
   out[3] = __low2float(pair);
   out[4] = __high2float(pair);
   out[5] = __half2float(hsqrt(__float2half(2.25f)));
@@ -83,7 +84,8 @@ TEST_CASE("atomics on halves") {
   CHECK(__high2float(pair.values()[0]) == 512);
 }
 
-// ---- WMMA -------------------------------------------------------------------------------------------------
+// ---- WMMA
+// -------------------------------------------------------------------------------------------------
 
 using namespace nvcuda;
 

@@ -39,10 +39,12 @@ TEST_CASE("a stream keeps its order") {
   REQUIRE(cudaMallocHost(&pinned, n * sizeof(int)) == cudaSuccess);
   REQUIRE(cudaMalloc(&device, n * sizeof(int)) == cudaSuccess);
   for (int i = 0; i < n; ++i) pinned[i] = i;
-  REQUIRE(cudaMemcpyAsync(device, pinned, n * sizeof(int), cudaMemcpyHostToDevice, stream) == cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(device, pinned, n * sizeof(int), cudaMemcpyHostToDevice, stream) ==
+          cudaSuccess);
   add<<<4, 256, 0, stream>>>(device, n, 1);
   add<<<4, 256, 0, stream>>>(device, n, 5);
-  REQUIRE(cudaMemcpyAsync(pinned, device, n * sizeof(int), cudaMemcpyDeviceToHost, stream) == cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(pinned, device, n * sizeof(int), cudaMemcpyDeviceToHost, stream) ==
+          cudaSuccess);
   REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
   CHECK(pinned[7] == (7 * 2 + 1) * 2 + 5);
   CHECK(cudaStreamQuery(stream) == cudaSuccess);
@@ -79,8 +81,8 @@ TEST_CASE("an event orders two streams") {
   add<<<n / 256, 256, 0, first>>>(data.get(), n, 5);
   REQUIRE(cudaEventRecord(ready, first) == cudaSuccess);
   REQUIRE(cudaStreamWaitEvent(second, ready, 0) == cudaSuccess);
-  REQUIRE(cudaMemcpyAsync(copy.get(), data.get(), n * sizeof(int), cudaMemcpyDeviceToDevice, second) ==
-          cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(copy.get(), data.get(), n * sizeof(int), cudaMemcpyDeviceToDevice,
+                          second) == cudaSuccess);
   CHECK(cudaEventQuery(ready) == cudaErrorNotReady);
   CHECK(cudaStreamQuery(second) == cudaErrorNotReady);
   raise_by_host(flag.get());
@@ -93,9 +95,9 @@ TEST_CASE("the legacy default stream waits for blocking streams and they for it"
   DeviceArray<int> flag(1, 0), data(1, 1);
   Stream blocking(cudaStreamDefault), apart(cudaStreamNonBlocking);
   wait_for<<<1, 1, 0, blocking>>>(flag.get());
-  add<<<1, 1>>>(data.get(), 1, 10);                  // waits for `blocking`
-  add<<<1, 1, 0, blocking>>>(data.get(), 1, 100);    // waits for the default stream
-  raise<<<1, 1, 0, apart>>>(flag.get());             // waits for nobody
+  add<<<1, 1>>>(data.get(), 1, 10);                // waits for `blocking`
+  add<<<1, 1, 0, blocking>>>(data.get(), 1, 100);  // waits for the default stream
+  raise<<<1, 1, 0, apart>>>(flag.get());           // waits for nobody
   CHECK(data.values()[0] == (1 * 2 + 10) * 2 + 100);
 }
 
@@ -140,16 +142,22 @@ TEST_CASE("host functions and callbacks run in stream order") {
     cudaError_t status = cudaErrorUnknown;
   } seen{data.get()};
   add<<<1, 1, 0, stream>>>(data.get(), 1, 3);
-  REQUIRE(cudaLaunchHostFunc(stream, [](void* p) {
-            auto* s = static_cast<Seen*>(p);
-            s->by_function = *s->data;
-          }, &seen) == cudaSuccess);
+  REQUIRE(cudaLaunchHostFunc(
+              stream,
+              [](void* p) {
+                auto* s = static_cast<Seen*>(p);
+                s->by_function = *s->data;
+              },
+              &seen) == cudaSuccess);
   add<<<1, 1, 0, stream>>>(data.get(), 1, 0);
-  REQUIRE(cudaStreamAddCallback(stream, [](cudaStream_t, cudaError_t status, void* p) {
-            auto* s = static_cast<Seen*>(p);
-            s->by_callback = *s->data;
-            s->status = status;
-          }, &seen, 0) == cudaSuccess);
+  REQUIRE(cudaStreamAddCallback(
+              stream,
+              [](cudaStream_t, cudaError_t status, void* p) {
+                auto* s = static_cast<Seen*>(p);
+                s->by_callback = *s->data;
+                s->status = status;
+              },
+              &seen, 0) == cudaSuccess);
   REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
   CHECK(seen.by_function == 5);
   CHECK(seen.by_callback == 10);

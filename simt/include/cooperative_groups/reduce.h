@@ -31,7 +31,8 @@ struct bit_xor {
 
 // Every thread gets the total, combined in the order of the ranks.
 template <class T, class Operator>
-T reduce(const lane_group& group, T value, Operator op, simt::Location at = simt::Location::here()) {
+T reduce(const lane_group& group, T value, Operator op,
+         simt::Location at = simt::Location::here()) {
   return simt::reduce("cooperative_groups::reduce", group.lanes(), value, op, at);
 }
 

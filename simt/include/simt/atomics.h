@@ -10,10 +10,20 @@
 
 namespace simt {
 
-template <size_t bytes> struct BitsOf;
-template <> struct BitsOf<2> { using type = unsigned short; };
-template <> struct BitsOf<4> { using type = unsigned int; };
-template <> struct BitsOf<8> { using type = unsigned long long; };
+template <size_t bytes>
+struct BitsOf;
+template <>
+struct BitsOf<2> {
+  using type = unsigned short;
+};
+template <>
+struct BitsOf<4> {
+  using type = unsigned int;
+};
+template <>
+struct BitsOf<8> {
+  using type = unsigned long long;
+};
 
 // *address = update(old), returns old.
 template <class T, class Update>
@@ -27,7 +37,8 @@ SIMT_INLINE T atomic_update(T* address, Update update) {
     T new_value = update(old_value);
     Bits wanted;
     memcpy(&wanted, static_cast<const void*>(&new_value), sizeof(T));
-    if (__atomic_compare_exchange_n(bits, &seen, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    if (__atomic_compare_exchange_n(bits, &seen, wanted, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
       poll();
       return old_value;
     }
@@ -35,26 +46,32 @@ SIMT_INLINE T atomic_update(T* address, Update update) {
 }
 
 // The value's type comes from the pointer alone: atomicAdd(&float_value, 1) adds 1.0f.
-template <class T> struct Exactly { using type = T; };
+template <class T>
+struct Exactly {
+  using type = T;
+};
 
 }  // namespace simt
 
-#define SIMT_ATOMIC_SCOPED(name, expression)                                             \
-  template <class T>                                                                     \
-  SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type value) {                \
-    SIMT_NOTE(atomic, address, sizeof(T));                                               \
-    return simt::atomic_update(address, [&](T old) SIMT_UNWATCHED -> T { (void)old; return expression; }); \
+#define SIMT_ATOMIC_SCOPED(name, expression)                              \
+  template <class T>                                                      \
+  SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type value) { \
+    SIMT_NOTE(atomic, address, sizeof(T));                                \
+    return simt::atomic_update(address, [&](T old) SIMT_UNWATCHED -> T {  \
+      (void)old;                                                          \
+      return expression;                                                  \
+    });                                                                   \
   }
-#define SIMT_ATOMIC(name, expression)           \
-  SIMT_ATOMIC_SCOPED(name, expression)          \
-  SIMT_ATOMIC_SCOPED(name##_block, expression)  \
+#define SIMT_ATOMIC(name, expression)          \
+  SIMT_ATOMIC_SCOPED(name, expression)         \
+  SIMT_ATOMIC_SCOPED(name##_block, expression) \
   SIMT_ATOMIC_SCOPED(name##_system, expression)
 
 SIMT_ATOMIC(atomicAdd, T(old + value))
 SIMT_ATOMIC(atomicSub, T(old - value))
 SIMT_ATOMIC(atomicMin, (value < old ? value : old))
 SIMT_ATOMIC(atomicMax, (old < value ? value : old))
-SIMT_ATOMIC(atomicAnd, T(old & value))
+SIMT_ATOMIC(atomicAnd, T(old& value))
 SIMT_ATOMIC(atomicOr, T(old | value))
 SIMT_ATOMIC(atomicXor, T(old ^ value))
 SIMT_ATOMIC(atomicExch, value)
@@ -63,12 +80,13 @@ SIMT_ATOMIC(atomicDec, (old == 0 || old > value ? value : T(old - 1)))
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_SCOPED
 
-#define SIMT_ATOMIC_CAS(name)                                                                      \
-  template <class T>                                                                               \
-  SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type compare,                          \
-                     typename simt::Exactly<T>::type value) {                                      \
-    SIMT_NOTE(atomic, address, sizeof(T));                                                         \
-    return simt::atomic_update(address, [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; }); \
+#define SIMT_ATOMIC_CAS(name)                                                              \
+  template <class T>                                                                       \
+  SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type compare,                  \
+                     typename simt::Exactly<T>::type value) {                              \
+    SIMT_NOTE(atomic, address, sizeof(T));                                                 \
+    return simt::atomic_update(                                                            \
+        address, [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; }); \
   }
 SIMT_ATOMIC_CAS(atomicCAS)
 SIMT_ATOMIC_CAS(atomicCAS_block)

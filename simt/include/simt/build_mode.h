@@ -1,8 +1,9 @@
 // The one difference between a plain and an instrumented build, as our own headers see it.
 //
-// In an instrumented build the compiler reports every memory access of the user's code to the observer.
-// Our inline helpers must not show up among them: they are kept out of the instrumentation and out of
-// line, and they report the access that the user meant, under the user's return address.
+// In an instrumented build the compiler reports every memory access of the user's code to the
+// observer. Our inline helpers must not show up among them: they are kept out of the
+// instrumentation and out of line, and they report the access that the user meant, under the user's
+// return address.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -12,7 +13,8 @@
 #define SIMT_INSTRUMENTED 0
 #define SIMT_UNWATCHED
 #endif
-#define SIMT_INLINE inline SIMT_UNWATCHED  // for lambdas, which inherit nothing: SIMT_UNWATCHED alone
+#define SIMT_INLINE \
+  inline SIMT_UNWATCHED  // for lambdas, which inherit nothing: SIMT_UNWATCHED alone
 
 namespace simt {
 

@@ -1,5 +1,5 @@
-// Everything a .cu file sees without including anything, as with nvcc. simt/nvcc includes this file in
-// front of every .cu file.
+// Everything a .cu file sees without including anything, as with nvcc. simt/nvcc includes this file
+// in front of every .cu file.
 #pragma once
 
 #include <assert.h>

@@ -1,13 +1,13 @@
 // From `kernel<<<grid, block, shared, stream>>>(a, b)` to the engine.
 //
-// The front end turns the launch into `(simt::configure(grid, block, shared, stream), kernel(a, b))` and the
-// kernel's definition `void kernel(A a, B b) { body }` into
+// The front end turns the launch into `(simt::configure(grid, block, shared, stream), kernel(a,
+// b))` and the kernel's definition `void kernel(A a, B b) { body }` into
 //
 //   void kernel(A a, B b) { simt::enter_kernel(<name>, {}, [](A a, B b) { body }, a, b); }
 //
-// so a kernel is an ordinary function: overloads, templates, conversions of the arguments and function
-// pointers work by the language's own rules. Calling it packs the arguments and hands body and
-// arguments to the engine, which calls the body once for every thread.
+// so a kernel is an ordinary function: overloads, templates, conversions of the arguments and
+// function pointers work by the language's own rules. Calling it packs the arguments and hands body
+// and arguments to the engine, which calls the body once for every thread.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,9 @@ struct Kernel {
   Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run, Clone clone,
          Destroy destroy);
 
-  std::string name;       // "matmul<16>"
-  const char* type_name;  // mangled name of the body's type: tells which __shared__ variables it holds
+  std::string name;  // "matmul<16>"
+  const char*
+      type_name;  // mangled name of the body's type: tells which __shared__ variables it holds
   LaunchBounds bounds;
   Run run;          // runs the body for one thread
   Clone clone;      // copies body and arguments
@@ -57,14 +58,15 @@ struct Kernel {
   int max_dynamic_shared = 48 * 1024;
   int preferred_carveout = -1;
 
-  // Where each __shared__ variable of the program lies in this kernel's static shared memory, by its
-  // number; -1: the kernel has not used it. Filled in before the first launch for the variables in
-  // the kernel's own body, and at first use for those of device functions.
+  // Where each __shared__ variable of the program lies in this kernel's static shared memory, by
+  // its number; -1: the kernel has not used it. Filled in before the first launch for the variables
+  // in the kernel's own body, and at first use for those of device functions.
   std::vector<int> shared_offsets;
   size_t static_shared = 0;  // bytes in use
 };
 
-// A body and its arguments, as they wait in a stream. Every thread gets its own copy of the arguments.
+// A body and its arguments, as they wait in a stream. Every thread gets its own copy of the
+// arguments.
 template <class Body, class... A>
 struct Call {
   Body body;
@@ -98,8 +100,8 @@ void enter_kernel(const char* signature, LaunchBounds bounds, Body body, A... ar
 }
 
 // ---- kernels by pointer -------------------------------------------------------------------------
-// The runtime API names kernels by `const void*`. The front end wraps each conversion of a kernel to
-// `void*` in kernel_handle(), which remembers how to call what the pointer points to.
+// The runtime API names kernels by `const void*`. The front end wraps each conversion of a kernel
+// to `void*` in kernel_handle(), which remembers how to call what the pointer points to.
 
 struct KernelHandle {
   void (*call)(const void* function, void** arguments);  // calls the kernel with its arguments
@@ -132,11 +134,13 @@ template <class... P>
 Kernel* find_kernel(void (*function)(P...)) {
   std::tuple<std::aligned_storage_t<sizeof(P), alignof(P)>...> blanks{};
   void* arguments[sizeof...(P) + 1] = {};
-  std::apply([&](auto&... blank) {
-    int i = 0;
-    ((arguments[i++] = &blank), ...);
-    (void)i;
-  }, blanks);
+  std::apply(
+      [&](auto&... blank) {
+        int i = 0;
+        ((arguments[i++] = &blank), ...);
+        (void)i;
+      },
+      blanks);
   KernelQuery query;
   call_kernel(function, arguments, std::index_sequence_for<P...>{});
   return query.result();

@@ -4,11 +4,11 @@
 
 #include "simt/build_mode.h"
 
-#define SIMT_LOAD(name)                        \
-  template <class T>                           \
-  SIMT_INLINE T name(const T* address) {       \
-    SIMT_NOTE(read, address, sizeof(T));       \
-    return *address;                           \
+#define SIMT_LOAD(name)                  \
+  template <class T>                     \
+  SIMT_INLINE T name(const T* address) { \
+    SIMT_NOTE(read, address, sizeof(T)); \
+    return *address;                     \
   }
 SIMT_LOAD(__ldg)
 SIMT_LOAD(__ldca)
@@ -18,11 +18,11 @@ SIMT_LOAD(__ldlu)
 SIMT_LOAD(__ldcv)
 #undef SIMT_LOAD
 
-#define SIMT_STORE(name)                           \
-  template <class T, class V>                      \
+#define SIMT_STORE(name)                              \
+  template <class T, class V>                         \
   SIMT_INLINE void name(T* address, const V& value) { \
-    SIMT_NOTE(write, address, sizeof(T));          \
-    *address = value;                              \
+    SIMT_NOTE(write, address, sizeof(T));             \
+    *address = value;                                 \
   }
 SIMT_STORE(__stwb)
 SIMT_STORE(__stcg)

@@ -1,7 +1,8 @@
-// Device functions of arithmetic: conversions, bits, integer and float intrinsics. The standard functions
-// (sqrtf, expf, ...) are the host's own.
+// Device functions of arithmetic: conversions, bits, integer and float intrinsics. The standard
+// functions (sqrtf, expf, ...) are the host's own.
 //
-// Fast-math intrinsics such as __expf are computed exactly here; a GPU trades some of their bits for speed.
+// Fast-math intrinsics such as __expf are computed exactly here; a GPU trades some of their bits
+// for speed.
 #pragma once
 
 #include <math.h>
@@ -27,19 +28,22 @@ SIMT_INLINE To bits_as(From from) {
   return to;
 }
 
-// A float to an integer, as a GPU does it: NaN is 0, too large or too small is the nearest there is.
+// A float to an integer, as a GPU does it: NaN is 0, too large or too small is the nearest there
+// is.
 template <class To, class From>
 SIMT_INLINE To saturated(From value) {
   if (value != value) return 0;
-  if (value <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-  if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+  if (value <= static_cast<From>(std::numeric_limits<To>::min()))
+    return std::numeric_limits<To>::min();
+  if (value >= static_cast<From>(std::numeric_limits<To>::max()))
+    return std::numeric_limits<To>::max();
   return static_cast<To>(value);
 }
 
 }  // namespace simt
 
 // ---- min and max for every pair of arithmetic types that CUDA knows
-#define SIMT_MIN_MAX(T)                                  \
+#define SIMT_MIN_MAX(T)                                           \
   SIMT_INLINE constexpr T min(T a, T b) { return b < a ? b : a; } \
   SIMT_INLINE constexpr T max(T a, T b) { return a < b ? b : a; }
 SIMT_MIN_MAX(int)
@@ -54,10 +58,10 @@ SIMT_INLINE float min(float a, float b) { return fminf(a, b); }
 SIMT_INLINE float max(float a, float b) { return fmaxf(a, b); }
 SIMT_INLINE double min(double a, double b) { return fmin(a, b); }
 SIMT_INLINE double max(double a, double b) { return fmax(a, b); }
-#define SIMT_MIXED(A, B, T)                                                                   \
-  SIMT_INLINE T min(A a, B b) { return min(static_cast<T>(a), static_cast<T>(b)); }                \
-  SIMT_INLINE T max(A a, B b) { return max(static_cast<T>(a), static_cast<T>(b)); }                \
-  SIMT_INLINE T min(B a, A b) { return min(static_cast<T>(a), static_cast<T>(b)); }                \
+#define SIMT_MIXED(A, B, T)                                                         \
+  SIMT_INLINE T min(A a, B b) { return min(static_cast<T>(a), static_cast<T>(b)); } \
+  SIMT_INLINE T max(A a, B b) { return max(static_cast<T>(a), static_cast<T>(b)); } \
+  SIMT_INLINE T min(B a, A b) { return min(static_cast<T>(a), static_cast<T>(b)); } \
   SIMT_INLINE T max(B a, A b) { return max(static_cast<T>(a), static_cast<T>(b)); }
 SIMT_MIXED(int, unsigned int, unsigned int)
 SIMT_MIXED(long, unsigned long, unsigned long)
@@ -75,7 +79,9 @@ SIMT_INLINE double rcbrt(double x) { return 1.0 / cbrt(x); }
 SIMT_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
 SIMT_INLINE float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
 SIMT_INLINE double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
-SIMT_INLINE float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
+SIMT_INLINE float norm4df(float a, float b, float c, float d) {
+  return sqrtf(a * a + b * b + c * c + d * d);
+}
 SIMT_INLINE float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
 SIMT_INLINE double sinpi(double x) { return sin(fmod(x, 2.0) * M_PI); }
 SIMT_INLINE double cospi(double x) { return cos(fmod(x, 2.0) * M_PI); }
@@ -87,7 +93,9 @@ SIMT_INLINE double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
 SIMT_INLINE float normcdff(float x) { return static_cast<float>(normcdf(x)); }
 SIMT_INLINE float fdividef(float a, float b) { return a / b; }
 SIMT_INLINE float saturate(float x) { return x > 0.0f ? fminf(x, 1.0f) : 0.0f; }
-SIMT_INLINE int mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
+SIMT_INLINE int mulhi(int a, int b) {
+  return static_cast<int>(static_cast<long long>(a) * b >> 32);
+}
 
 // ---- fast math
 SIMT_INLINE float __sinf(float x) { return sinf(x); }
@@ -104,18 +112,28 @@ SIMT_INLINE float __tanhf(float x) { return tanhf(x); }
 SIMT_INLINE float __fdividef(float a, float b) { return a / b; }
 SIMT_INLINE float __saturatef(float x) { return saturate(x); }
 
-// ---- arithmetic with a rounding mode. _rn is what the host does anyway; _rz, _ru and _rd are computed in
-// a wider type and rounded once.
-#define SIMT_ROUNDED(suffix, direction)                                                              \
-  SIMT_INLINE float __fadd_##suffix(float a, float b) { return simt::direction(double(a) + double(b)); }  \
-  SIMT_INLINE float __fsub_##suffix(float a, float b) { return simt::direction(double(a) - double(b)); }  \
-  SIMT_INLINE float __fmul_##suffix(float a, float b) { return simt::direction(double(a) * double(b)); }  \
-  SIMT_INLINE float __fdiv_##suffix(float a, float b) { return simt::direction(double(a) / double(b)); }  \
-  SIMT_INLINE float __fsqrt_##suffix(float a) { return simt::direction(sqrt(double(a))); }                \
-  SIMT_INLINE float __frcp_##suffix(float a) { return simt::direction(1.0 / double(a)); }                 \
-  SIMT_INLINE float __fmaf_##suffix(float a, float b, float c) { return simt::direction(fma(double(a), double(b), double(c))); } \
-  SIMT_INLINE float __double2float_##suffix(double a) { return simt::direction(a); }                      \
-  SIMT_INLINE float __int2float_##suffix(int a) { return simt::direction(double(a)); }                    \
+// ---- arithmetic with a rounding mode. _rn is what the host does anyway; _rz, _ru and _rd are
+// computed in a wider type and rounded once.
+#define SIMT_ROUNDED(suffix, direction)                                                    \
+  SIMT_INLINE float __fadd_##suffix(float a, float b) {                                    \
+    return simt::direction(double(a) + double(b));                                         \
+  }                                                                                        \
+  SIMT_INLINE float __fsub_##suffix(float a, float b) {                                    \
+    return simt::direction(double(a) - double(b));                                         \
+  }                                                                                        \
+  SIMT_INLINE float __fmul_##suffix(float a, float b) {                                    \
+    return simt::direction(double(a) * double(b));                                         \
+  }                                                                                        \
+  SIMT_INLINE float __fdiv_##suffix(float a, float b) {                                    \
+    return simt::direction(double(a) / double(b));                                         \
+  }                                                                                        \
+  SIMT_INLINE float __fsqrt_##suffix(float a) { return simt::direction(sqrt(double(a))); } \
+  SIMT_INLINE float __frcp_##suffix(float a) { return simt::direction(1.0 / double(a)); }  \
+  SIMT_INLINE float __fmaf_##suffix(float a, float b, float c) {                           \
+    return simt::direction(fma(double(a), double(b), double(c)));                          \
+  }                                                                                        \
+  SIMT_INLINE float __double2float_##suffix(double a) { return simt::direction(a); }       \
+  SIMT_INLINE float __int2float_##suffix(int a) { return simt::direction(double(a)); }     \
   SIMT_INLINE float __uint2float_##suffix(unsigned a) { return simt::direction(double(a)); }
 namespace simt {
 SIMT_INLINE float to_nearest(double x) { return static_cast<float>(x); }
@@ -144,10 +162,10 @@ SIMT_INLINE double __drcp_rn(double a) { return 1.0 / a; }
 SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 
 // ---- floats to integers: _rn nearest (even), _rz toward zero, _ru up, _rd down
-#define SIMT_TO_INTEGER(name, To, From)                                                         \
-  SIMT_INLINE To name##_rn(From x) { return simt::saturated<To>(std::nearbyint(x)); }                \
-  SIMT_INLINE To name##_rz(From x) { return simt::saturated<To>(std::trunc(x)); }                    \
-  SIMT_INLINE To name##_ru(From x) { return simt::saturated<To>(std::ceil(x)); }                     \
+#define SIMT_TO_INTEGER(name, To, From)                                               \
+  SIMT_INLINE To name##_rn(From x) { return simt::saturated<To>(std::nearbyint(x)); } \
+  SIMT_INLINE To name##_rz(From x) { return simt::saturated<To>(std::trunc(x)); }     \
+  SIMT_INLINE To name##_ru(From x) { return simt::saturated<To>(std::ceil(x)); }      \
   SIMT_INLINE To name##_rd(From x) { return simt::saturated<To>(std::floor(x)); }
 SIMT_TO_INTEGER(__float2int, int, float)
 SIMT_TO_INTEGER(__float2uint, unsigned int, float)
@@ -182,7 +200,9 @@ SIMT_INLINE double __hiloint2double(int high, int low) {
 SIMT_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
 SIMT_INLINE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 SIMT_INLINE int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
-SIMT_INLINE int __clzll(long long x) { return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64; }
+SIMT_INLINE int __clzll(long long x) {
+  return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64;
+}
 SIMT_INLINE int __ffs(int x) { return __builtin_ffs(x); }
 SIMT_INLINE int __ffsll(long long x) { return __builtin_ffsll(x); }
 SIMT_INLINE unsigned long long __brevll(unsigned long long x) {
@@ -211,7 +231,8 @@ SIMT_INLINE unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return result;
 }
 SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31) >> 32);
+  return static_cast<unsigned>(
+      (static_cast<unsigned long long>(high) << 32 | low) << (shift & 31) >> 32);
 }
 SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
@@ -238,8 +259,12 @@ SIMT_INLINE long long __mul64hi(long long a, long long b) {
 SIMT_INLINE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
-SIMT_INLINE int __hadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
-SIMT_INLINE int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
+SIMT_INLINE int __hadd(int a, int b) {
+  return static_cast<int>((static_cast<long long>(a) + b) >> 1);
+}
+SIMT_INLINE int __rhadd(int a, int b) {
+  return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1);
+}
 SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) + b) >> 1);
 }
@@ -247,7 +272,9 @@ SIMT_INLINE unsigned __sad(int a, int b, unsigned c) {
   return c + (a > b ? static_cast<unsigned>(a) - static_cast<unsigned>(b)
                     : static_cast<unsigned>(b) - static_cast<unsigned>(a));
 }
-SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a > b ? a - b : b - a); }
+SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned c) {
+  return c + (a > b ? a - b : b - a);
+}
 
 // Four bytes of a with four bytes of b, multiplied and added to c.
 SIMT_INLINE int __dp4a(int a, int b, int c) {

@@ -1,5 +1,5 @@
-// The CUDA runtime API that the model GPU answers. Every function returns cudaSuccess or the error that
-// CUDA returns in the same place; simt/README.md lists what is missing.
+// The CUDA runtime API that the model GPU answers. Every function returns cudaSuccess or the error
+// that CUDA returns in the same place; simt/README.md lists what is missing.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
 
 // ---- memory
 cudaError_t cudaMalloc(void** pointer, size_t bytes, simt::Location at = simt::Location::here());
-cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal,
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes,
+                              unsigned int flags = cudaMemAttachGlobal,
                               simt::Location at = simt::Location::here());
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height,
                             simt::Location at = simt::Location::here());
@@ -121,8 +122,8 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr,
                             simt::Location at = simt::Location::here());
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind,
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind,
                          simt::Location at = simt::Location::here());
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                               size_t width, size_t height, cudaMemcpyKind kind,
@@ -130,7 +131,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
                               simt::Location at = simt::Location::here());
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters,
                          simt::Location at = simt::Location::here());
-cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes);
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
+                           size_t bytes);
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                 size_t bytes, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int value, size_t bytes,
@@ -229,10 +231,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
                                 void** arguments, simt::Location at = simt::Location::here());
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
                                                           int block_size, size_t dynamic_shared);
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
-                                                                   int block_size,
-                                                                   size_t dynamic_shared,
-                                                                   unsigned int flags);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* function, int block_size, size_t dynamic_shared, unsigned int flags);
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function,
                                                       int blocks, int block_size);
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
@@ -245,7 +245,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)
 }
 template <class... P>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value) {
-  return cudaFuncSetAttribute(const_cast<const void*>(simt::kernel_handle(kernel)), attribute, value);
+  return cudaFuncSetAttribute(const_cast<const void*>(simt::kernel_handle(kernel)), attribute,
+                              value);
 }
 template <class... P>
 cudaError_t cudaFuncSetCacheConfig(void (*kernel)(P...), cudaFuncCache config) {
@@ -271,12 +272,15 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
                                A&&... arguments) {
   std::tuple<std::decay_t<P>...> converted(std::forward<A>(arguments)...);
   void* pointers[sizeof...(P) + 1] = {};
-  std::apply([&](auto&... value) {
-    int i = 0;
-    ((pointers[i++] = const_cast<void*>(static_cast<const void*>(&value))), ...);
-    (void)i;
-  }, converted);
-  return cudaLaunchKernelExC(config, const_cast<const void*>(simt::kernel_handle(kernel)), pointers);
+  std::apply(
+      [&](auto&... value) {
+        int i = 0;
+        ((pointers[i++] = const_cast<void*>(static_cast<const void*>(&value))), ...);
+        (void)i;
+      },
+      converted);
+  return cudaLaunchKernelExC(config, const_cast<const void*>(simt::kernel_handle(kernel)),
+                             pointers);
 }
 template <class... P>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(P...),
@@ -285,13 +289,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
       blocks, const_cast<const void*>(simt::kernel_handle(kernel)), block_size, dynamic_shared);
 }
 template <class... P>
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, void (*kernel)(P...), int blocks,
-                                                      int block_size) {
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, void (*kernel)(P...),
+                                                      int blocks, int block_size) {
   return cudaOccupancyAvailableDynamicSMemPerBlock(
       bytes, const_cast<const void*>(simt::kernel_handle(kernel)), blocks, block_size);
 }
 
-// The block size that keeps the most threads resident on a multiprocessor; of equal ones the largest.
+// The block size that keeps the most threads resident on a multiprocessor; of equal ones the
+// largest.
 template <class Kernel, class SharedBytes>
 cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* min_grid, int* block_size,
                                                            Kernel kernel, SharedBytes shared_bytes,
@@ -299,18 +304,22 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* min_grid, int* b
   int device, multiprocessors, max_threads;
   cudaFuncAttributes attributes;
   if (cudaError_t e = cudaGetDevice(&device)) return e;
-  if (cudaError_t e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device))
+  if (cudaError_t e =
+          cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device))
     return e;
-  if (cudaError_t e = cudaDeviceGetAttribute(&max_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device))
+  if (cudaError_t e =
+          cudaDeviceGetAttribute(&max_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device))
     return e;
   if (cudaError_t e = cudaFuncGetAttributes(&attributes, kernel)) return e;
   int largest = attributes.maxThreadsPerBlock;
   if (limit > 0 && limit < largest) largest = limit;
   int best_threads = 0;
-  for (int rounded = (largest + warpSize - 1) / warpSize * warpSize; rounded > 0; rounded -= warpSize) {
+  for (int rounded = (largest + warpSize - 1) / warpSize * warpSize; rounded > 0;
+       rounded -= warpSize) {
     const int size = rounded < largest ? rounded : largest;
     int blocks = 0;
-    if (cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, size, shared_bytes(size)))
+    if (cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, size,
+                                                                      shared_bytes(size)))
       return e;
     if (blocks * size > best_threads) {
       best_threads = blocks * size;
@@ -363,7 +372,8 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* dependencies, size_t count,
                                        cudaGraph_t child);
-cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* parameters);
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+                                         const cudaKernelNodeParams* parameters);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long flags = 0);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,

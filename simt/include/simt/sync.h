@@ -13,7 +13,8 @@ enum class Scope : unsigned char { kBlock, kDevice, kSystem };
 
 // All threads of the block meet.
 void block_barrier(Location at);
-// The same, and every thread gets the vote: how many predicates hold, whether all do, whether any does.
+// The same, and every thread gets the vote: how many predicates hold, whether all do, whether any
+// does.
 int block_vote(Barrier kind, int predicate, Location at);
 // All threads of the grid meet.
 void grid_barrier(Location at);
@@ -22,8 +23,9 @@ void memory_fence(Scope scope);
 // Lets other threads run for a while.
 void give_way();
 
-// Called by whatever a thread may do in a loop that waits for another thread. A CPU core runs one thread
-// of the block at a time, so a thread that polls must give way now and then or it waits for ever.
+// Called by whatever a thread may do in a loop that waits for another thread. A CPU core runs one
+// thread of the block at a time, so a thread that polls must give way now and then or it waits for
+// ever.
 SIMT_INLINE void poll() {
   constexpr unsigned kPatience = 256;
   if (++state.polls >= kPatience && state.block) give_way();

@@ -1,5 +1,5 @@
-// Textures: the types, so that code which mentions them builds. The model GPU has none: creating one
-// reports cudaErrorNotSupported, and a kernel that reads one fails with it.
+// Textures: the types, so that code which mentions them builds. The model GPU has none: creating
+// one reports cudaErrorNotSupported, and a kernel that reads one fails with it.
 #pragma once
 
 #include "simt/runtime_api.h"
@@ -77,8 +77,8 @@ inline cudaError_t cudaMallocArray(cudaArray_t*, const cudaChannelFormatDesc*, s
   return simt::record_error(cudaErrorNotSupported);
 }
 inline cudaError_t cudaFreeArray(cudaArray_t) { return simt::record_error(cudaErrorNotSupported); }
-inline cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t, size_t, size_t,
-                                       cudaMemcpyKind) {
+inline cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t, size_t,
+                                       size_t, cudaMemcpyKind) {
   return simt::record_error(cudaErrorNotSupported);
 }
 

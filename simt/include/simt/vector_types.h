@@ -1,13 +1,21 @@
 // CUDA's short vectors: int2, float4, dim3 and the rest, with CUDA's sizes and alignments.
 #pragma once
 
-// A vector of 2 or 4 elements is aligned to its size (at most 16 bytes), so that it can be moved by one
-// instruction; a vector of 3 elements is aligned like its element.
+// A vector of 2 or 4 elements is aligned to its size (at most 16 bytes), so that it can be moved by
+// one instruction; a vector of 3 elements is aligned like its element.
 #define SIMT_VECTOR(name, T, align2, align4)                            \
-  struct name##1 { T x; };                                              \
-  struct __attribute__((aligned(align2))) name##2 { T x, y; };          \
-  struct name##3 { T x, y, z; };                                        \
-  struct __attribute__((aligned(align4))) name##4 { T x, y, z, w; };    \
+  struct name##1 {                                                      \
+    T x;                                                                \
+  };                                                                    \
+  struct __attribute__((aligned(align2))) name##2 {                     \
+    T x, y;                                                             \
+  };                                                                    \
+  struct name##3 {                                                      \
+    T x, y, z;                                                          \
+  };                                                                    \
+  struct __attribute__((aligned(align4))) name##4 {                     \
+    T x, y, z, w;                                                       \
+  };                                                                    \
   constexpr name##1 make_##name##1(T x) { return {x}; }                 \
   constexpr name##2 make_##name##2(T x, T y) { return {x, y}; }         \
   constexpr name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \

@@ -1,5 +1,5 @@
-// Warp functions: shuffles, votes, match, reductions. Each is a WarpOperation: a payload per lane and a
-// function that computes all lanes' results once all of them have arrived.
+// Warp functions: shuffles, votes, match, reductions. Each is a WarpOperation: a payload per lane
+// and a function that computes all lanes' results once all of them have arrived.
 #pragma once
 
 #include <cstring>
@@ -13,7 +13,8 @@ namespace simt {
 
 SIMT_INLINE constexpr bool has_lane(unsigned lanes, unsigned lane) { return lanes >> lane & 1; }
 
-// ---- shuffle: every lane reads the value of another lane --------------------------------------------
+// ---- shuffle: every lane reads the value of another lane
+// --------------------------------------------
 
 template <class T>
 struct ShuffleLane {
@@ -41,7 +42,8 @@ SIMT_INLINE T shuffle(const char* name, unsigned mask, T value, unsigned source,
   return lane.result;
 }
 
-// ---- vote: every lane learns which lanes' predicates hold --------------------------------------------
+// ---- vote: every lane learns which lanes' predicates hold
+// --------------------------------------------
 
 struct VoteLane {
   bool predicate;
@@ -64,7 +66,8 @@ SIMT_INLINE unsigned ballot(const char* name, unsigned mask, bool predicate, Loc
   return lane.ballot;
 }
 
-// ---- match: every lane learns which lanes hold the same value -----------------------------------------
+// ---- match: every lane learns which lanes hold the same value
+// -----------------------------------------
 
 template <class T>
 struct MatchLane {
@@ -93,7 +96,8 @@ SIMT_INLINE unsigned match(const char* name, unsigned mask, T value, Location at
   return lane.same;
 }
 
-// ---- reduce: every lane gets the sum (or least, ...) of all lanes, added in the order of the lanes -----
+// ---- reduce: every lane gets the sum (or least, ...) of all lanes, added in the order of the
+// lanes -----
 
 template <class T, class Operator>
 struct ReduceLane {
@@ -108,7 +112,8 @@ SIMT_INLINE void combine_reduce(void** payload, unsigned lanes) {
   T total = static_cast<Lane*>(payload[first])->value;
   for (unsigned lane = first + 1; lane < 32; ++lane)
     if (has_lane(lanes, lane))
-      total = static_cast<Lane*>(payload[first])->op(total, static_cast<Lane*>(payload[lane])->value);
+      total =
+          static_cast<Lane*>(payload[first])->op(total, static_cast<Lane*>(payload[lane])->value);
   for (unsigned lane = 0; lane < 32; ++lane)
     if (has_lane(lanes, lane)) static_cast<Lane*>(payload[lane])->value = total;
 }
@@ -121,12 +126,42 @@ SIMT_INLINE T reduce(const char* name, unsigned mask, T value, Operator op, Loca
   return lane.value;
 }
 
-struct Sum { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a + b; } };
-struct Least { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return b < a ? b : a; } };
-struct Greatest { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a < b ? b : a; } };
-struct BitAnd { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a & b; } };
-struct BitOr { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a | b; } };
-struct BitXor { template <class T> SIMT_UNWATCHED T operator()(T a, T b) const { return a ^ b; } };
+struct Sum {
+  template <class T>
+  SIMT_UNWATCHED T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Least {
+  template <class T>
+  SIMT_UNWATCHED T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Greatest {
+  template <class T>
+  SIMT_UNWATCHED T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+struct BitAnd {
+  template <class T>
+  SIMT_UNWATCHED T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+struct BitOr {
+  template <class T>
+  SIMT_UNWATCHED T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+struct BitXor {
+  template <class T>
+  SIMT_UNWATCHED T operator()(T a, T b) const {
+    return a ^ b;
+  }
+};
 
 SIMT_INLINE void combine_nothing(void**, unsigned) {}
 
@@ -157,7 +192,8 @@ template <class T>
 SIMT_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
                              simt::Location at = simt::Location::here()) {
   unsigned lane = simt::state.lane, in_segment = lane & (width - 1);
-  return simt::shuffle("__shfl_up_sync", mask, value, in_segment >= delta ? lane - delta : lane, at);
+  return simt::shuffle("__shfl_up_sync", mask, value, in_segment >= delta ? lane - delta : lane,
+                       at);
 }
 
 template <class T>
@@ -203,9 +239,9 @@ SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int* all,
   return *all ? mask : 0;
 }
 
-#define SIMT_WARP_REDUCTION(name, Operator, T)                                               \
-  SIMT_INLINE T name(unsigned mask, T value, simt::Location at = simt::Location::here()) {   \
-    return simt::reduce(#name, mask, value, simt::Operator(), at);                           \
+#define SIMT_WARP_REDUCTION(name, Operator, T)                                             \
+  SIMT_INLINE T name(unsigned mask, T value, simt::Location at = simt::Location::here()) { \
+    return simt::reduce(#name, mask, value, simt::Operator(), at);                         \
   }
 SIMT_WARP_REDUCTION(__reduce_add_sync, Sum, int)
 SIMT_WARP_REDUCTION(__reduce_add_sync, Sum, unsigned)

@@ -12,7 +12,8 @@ struct WarpOperation {
   void (*combine)(void** payload, unsigned lanes);
 };
 
-// The running lane waits until the lanes of `mask` that still live are here with the same operation.
+// The running lane waits until the lanes of `mask` that still live are here with the same
+// operation.
 void warp_operation(unsigned mask, const WarpOperation& operation, void* payload, Location at);
 
 }  // namespace simt

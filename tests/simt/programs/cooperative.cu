@@ -6,7 +6,7 @@ using namespace cooperative_groups;
 namespace cg = cooperative_groups;
 
 template <typename group_t>
-__device__ int reduce_sum(group_t g, int *temp, int val) {
+__device__ int reduce_sum(group_t g, int* temp, int val) {
   int lane = g.thread_rank();
   for (int i = g.size() / 2; i > 0; i /= 2) {
     temp[lane] = val;
@@ -16,28 +16,28 @@ __device__ int reduce_sum(group_t g, int *temp, int val) {
   }
   return val;
 }
-__device__ int thread_sum(const int *input, int n) {
+__device__ int thread_sum(const int* input, int n) {
   int sum = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n / 4; i += blockDim.x * gridDim.x) {
-    int4 in = ((const int4 *)input)[i];
+    int4 in = ((const int4*)input)[i];
     sum += in.x + in.y + in.z + in.w;
   }
   return sum;
 }
-__global__ void sum_kernel_block(int *sum, const int *input, int n) {
+__global__ void sum_kernel_block(int* sum, const int* input, int n) {
   extern __shared__ int temp[];
   auto g = this_thread_block();
   int block_sum = reduce_sum(g, temp, thread_sum(input, n));
   if (g.thread_rank() == 0) atomicAdd(sum, block_sum);
 }
 template <int tile_sz>
-__global__ void sum_kernel_32(int *sum, const int *input, int n) {
+__global__ void sum_kernel_32(int* sum, const int* input, int n) {
   auto tile = tiled_partition<tile_sz>(this_thread_block());
   int val = thread_sum(input, n);
   for (int i = tile.size() / 2; i > 0; i /= 2) val += tile.shfl_down(val, i);
   if (tile.thread_rank() == 0) atomicAdd(sum, val);
 }
-__global__ void sum_kernel_grid(int *sum, int *part, const int *input, int n) {
+__global__ void sum_kernel_grid(int* sum, int* part, const int* input, int n) {
   grid_group grid = this_grid();
   __shared__ int block_sum;
   if (threadIdx.x == 0) block_sum = 0;
@@ -60,9 +60,10 @@ int main() {
   cudaMemset(sum, 0, 3 * sizeof(int));
   sum_kernel_block<<<nBlocks, blockSize, blockSize * sizeof(int)>>>(sum, data, n);
   sum_kernel_32<16><<<nBlocks, blockSize>>>(sum + 1, data, n);
-  int *third = sum + 2;
-  void *args[] = {(void *)&third, (void *)&part, (void *)&data, (void *)&n};
-  cudaError_t status = cudaLaunchCooperativeKernel((void *)sum_kernel_grid, nBlocks, blockSize, args, 0, 0);
+  int* third = sum + 2;
+  void* args[] = {(void*)&third, (void*)&part, (void*)&data, (void*)&n};
+  cudaError_t status =
+      cudaLaunchCooperativeKernel((void*)sum_kernel_grid, nBlocks, blockSize, args, 0, 0);
   if (status != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return 1;
   for (int i = 0; i < 3; ++i)
     if (sum[i] != n) return 2;

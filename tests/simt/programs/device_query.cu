@@ -13,8 +13,8 @@ int main() {
     cudaRuntimeGetVersion(&runtimeVersion);
     cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, dev);
     printf("Device %d: \"%s\"\n", dev, deviceProp.name);
-    printf("  CUDA Driver / Runtime          %d.%d / %d.%d\n", driverVersion / 1000, driverVersion % 100 / 10,
-           runtimeVersion / 1000, runtimeVersion % 100 / 10);
+    printf("  CUDA Driver / Runtime          %d.%d / %d.%d\n", driverVersion / 1000,
+           driverVersion % 100 / 10, runtimeVersion / 1000, runtimeVersion % 100 / 10);
     printf("  Capability                     %d.%d\n", deviceProp.major, deviceProp.minor);
     printf("  Global memory                  %.0f MBytes\n", deviceProp.totalGlobalMem / 1048576.0);
     printf("  Multiprocessors                %d\n", deviceProp.multiProcessorCount);

@@ -1,7 +1,7 @@
 // Threads that leave before a barrier: the rules forbid it, a GPU and simt let the others go on.
 #include <cstdio>
 
-__global__ void early_exit(int *out) {
+__global__ void early_exit(int* out) {
   if (threadIdx.x >= 40) return;
   out[threadIdx.x] = 1;
   __syncthreads();

@@ -3,14 +3,14 @@
 #include <cstdio>
 #include <cstring>
 
-__global__ void write_far(int *data) { data[threadIdx.x + (1 << 16)] = 1; }
-__global__ void write_behind(int *data, int n) { data[n + threadIdx.x] = 1; }
-__global__ void write_null(int *data) { *data = 1; }
+__global__ void write_far(int* data) { data[threadIdx.x + (1 << 16)] = 1; }
+__global__ void write_behind(int* data, int n) { data[n + threadIdx.x] = 1; }
+__global__ void write_null(int* data) { *data = 1; }
 __global__ void fail_assert(int x) { assert(x == 1 && "x is one"); }
 __global__ void run_trap() {
   if (threadIdx.x == 3) __trap();
 }
-__global__ void wait_for_nobody(int *flag) {
+__global__ void wait_for_nobody(int* flag) {
   while (atomicAdd(flag, 0) == 0) {
   }
 }
@@ -20,27 +20,27 @@ __global__ void wait_in_two_places() {
   else
     __syncthreads();
 }
-__global__ void divide(int *data) { data[0] = data[1] / data[0]; }
+__global__ void divide(int* data) { data[0] = data[1] / data[0]; }
 __device__ int recurse(int n) {
   volatile int local[256];
   local[n % 256] = n;
   return n == 0 ? local[0] : recurse(n - 1) + local[n % 256];
 }
-__global__ void recurse_deeply(int *data, int n) { data[0] = recurse(n); }
-__global__ void good(int *data) { data[threadIdx.x] = 7; }
+__global__ void recurse_deeply(int* data, int n) { data[0] = recurse(n); }
+__global__ void good(int* data) { data[threadIdx.x] = 7; }
 
-static void say(const char *what, cudaError_t e) { printf("%s: %s\n", what, cudaGetErrorName(e)); }
+static void say(const char* what, cudaError_t e) { printf("%s: %s\n", what, cudaGetErrorName(e)); }
 
-int main(int argc, char **argv) {
-  const char *which = argc > 1 ? argv[1] : "";
-  int *data;
+int main(int argc, char** argv) {
+  const char* which = argc > 1 ? argv[1] : "";
+  int* data;
   cudaMalloc(&data, 1024);
   cudaMemset(data, 0, 1024);
   if (!strcmp(which, "far")) write_far<<<1, 32>>>(data);
   if (!strcmp(which, "behind")) write_behind<<<1, 32>>>(data, 256);
   if (!strcmp(which, "null")) write_null<<<1, 1>>>(nullptr);
   if (!strcmp(which, "freed")) {
-    int *other;
+    int* other;
     cudaMalloc(&other, 64);
     cudaFree(other);
     good<<<1, 1>>>(other);

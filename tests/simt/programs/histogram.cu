@@ -5,14 +5,14 @@
 
 #define NUM_BINS 7
 
-__global__ void histo_kernel(const char *data, unsigned int length, unsigned int *histo) {
+__global__ void histo_kernel(const char* data, unsigned int length, unsigned int* histo) {
   unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < length) {
     int position = data[i] - 'a';
     if (position >= 0 && position < 26) atomicAdd(&histo[position / 4], 1);
   }
 }
-__global__ void histo_private_kernel(const char *data, unsigned int length, unsigned int *histo) {
+__global__ void histo_private_kernel(const char* data, unsigned int length, unsigned int* histo) {
   __shared__ unsigned int histo_s[NUM_BINS];
   for (unsigned int bin = threadIdx.x; bin < NUM_BINS; bin += blockDim.x) histo_s[bin] = 0u;
   __syncthreads();
@@ -48,7 +48,7 @@ int main() {
     text += c;
     if (c != ' ') ++expected[(c - 'a') / 4];
   }
-  char *data;
+  char* data;
   unsigned *histo, result[2][NUM_BINS];
   cudaMalloc(&data, text.size());
   cudaMalloc(&histo, 2 * NUM_BINS * sizeof(unsigned));
@@ -57,7 +57,8 @@ int main() {
   histo_kernel<<<(text.size() + 1023) / 1024, 1024>>>(data, text.size(), histo);
   histo_private_kernel<<<8, 256>>>(data, text.size(), histo + NUM_BINS);
   cudaMemcpy(result, histo, sizeof result, cudaMemcpyDeviceToHost);
-  if (memcmp(result[0], expected, sizeof expected) || memcmp(result[1], expected, sizeof expected)) return 1;
+  if (memcmp(result[0], expected, sizeof expected) || memcmp(result[1], expected, sizeof expected))
+    return 1;
   printf("ok\n");
   return 0;
 }

@@ -2,17 +2,17 @@
 #include <cstdio>
 #include <vector>
 
-#define CHECK(call)                                                              \
-  do {                                                                           \
-    cudaError_t status = call;                                                   \
-    if (status != cudaSuccess) {                                                 \
-      printf("%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(status));      \
-      return 1;                                                                  \
-    }                                                                            \
+#define CHECK(call)                                                         \
+  do {                                                                      \
+    cudaError_t status = call;                                              \
+    if (status != cudaSuccess) {                                            \
+      printf("%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
+      return 1;                                                             \
+    }                                                                       \
   } while (0)
 
 template <unsigned blockSize>
-__global__ void interleaved(const int *in, int *out, int n) {
+__global__ void interleaved(const int* in, int* out, int n) {
   extern __shared__ int sdata[];
   unsigned tid = threadIdx.x, i = blockIdx.x * blockSize + tid;
   sdata[tid] = i < n ? in[i] : 0;
@@ -24,7 +24,7 @@ __global__ void interleaved(const int *in, int *out, int n) {
   if (tid == 0) atomicAdd(out, sdata[0]);
 }
 template <unsigned blockSize>
-__global__ void sequential(const int *in, int *out, int n) {
+__global__ void sequential(const int* in, int* out, int n) {
   extern __shared__ int sdata[];
   unsigned tid = threadIdx.x, i = blockIdx.x * blockSize * 2 + tid;
   sdata[tid] = (i < n ? in[i] : 0) + (i + blockSize < n ? in[i + blockSize] : 0);
@@ -40,7 +40,8 @@ __global__ void sequential(const int *in, int *out, int n) {
   }
 }
 __inline__ __device__ int warpReduceSum(int val) {
-  for (int offset = warpSize / 2; offset > 0; offset /= 2) val += __shfl_xor_sync(0xffffffff, val, offset);
+  for (int offset = warpSize / 2; offset > 0; offset /= 2)
+    val += __shfl_xor_sync(0xffffffff, val, offset);
   return val;
 }
 __inline__ __device__ int blockReduceSum(int val) {
@@ -53,9 +54,10 @@ __inline__ __device__ int blockReduceSum(int val) {
   if (wid == 0) val = warpReduceSum(val);
   return val;
 }
-__global__ void grid_stride(const int *in, int *out, int n) {
+__global__ void grid_stride(const int* in, int* out, int n) {
   int sum = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += in[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+    sum += in[i];
   sum = blockReduceSum(sum);
   if (threadIdx.x == 0) atomicAdd(out, sum);
 }

@@ -1,11 +1,12 @@
-// Prefix sums: Hillis and Steele, Blelloch, and one kernel in which every block waits for the one before.
+// Prefix sums: Hillis and Steele, Blelloch, and one kernel in which every block waits for the one
+// before.
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SECTION 256
 
-__global__ void koggeStone(float *X, float *Y, unsigned int N) {
+__global__ void koggeStone(float* X, float* Y, unsigned int N) {
   __shared__ float XY[SECTION];
   unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   XY[threadIdx.x] = i < N ? X[i] : 0.0f;
@@ -18,7 +19,7 @@ __global__ void koggeStone(float *X, float *Y, unsigned int N) {
   }
   if (i < N) Y[i] = XY[threadIdx.x];
 }
-__global__ void brentKung(float *X, float *Y, unsigned int N) {
+__global__ void brentKung(float* X, float* Y, unsigned int N) {
   __shared__ float XY[2 * SECTION];
   unsigned int i = 2 * blockIdx.x * blockDim.x + threadIdx.x;
   XY[threadIdx.x] = i < N ? X[i] : 0;
@@ -39,7 +40,7 @@ __global__ void brentKung(float *X, float *Y, unsigned int N) {
 }
 
 __device__ unsigned int ticket = 0;
-__global__ void domino(const int *in, int *out, int *flags, int *sums, int n) {
+__global__ void domino(const int* in, int* out, int* flags, int* sums, int n) {
   __shared__ int section[SECTION], bid, previous;
   if (threadIdx.x == 0) bid = atomicAdd(&ticket, 1);
   __syncthreads();

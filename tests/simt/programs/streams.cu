@@ -2,16 +2,16 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define HANDLE_ERROR(err)                                                      \
-  if ((err) != cudaSuccess) {                                                  \
+#define HANDLE_ERROR(err)                                                        \
+  if ((err) != cudaSuccess) {                                                    \
     printf("%s in line %d\n", cudaGetErrorString(cudaGetLastError()), __LINE__); \
-    exit(EXIT_FAILURE);                                                        \
+    exit(EXIT_FAILURE);                                                          \
   }
 
 #define N (16 * 1024)
 #define FULL_DATA_SIZE (N * 8)
 
-__global__ void kernel(int *a, int *b, int *c) {
+__global__ void kernel(int* a, int* b, int* c) {
   int idx = threadIdx.x + blockIdx.x * blockDim.x;
   if (idx < N) c[idx] = (a[idx] + b[idx]) / 2;
 }
@@ -25,14 +25,14 @@ int main(void) {
   const int count = 2;
   cudaStream_t stream[count];
   int *host_a, *host_b, *host_c, *dev_a[count], *dev_b[count], *dev_c[count];
-  HANDLE_ERROR(cudaHostAlloc((void **)&host_a, FULL_DATA_SIZE * sizeof(int), cudaHostAllocDefault));
-  HANDLE_ERROR(cudaHostAlloc((void **)&host_b, FULL_DATA_SIZE * sizeof(int), cudaHostAllocDefault));
-  HANDLE_ERROR(cudaHostAlloc((void **)&host_c, FULL_DATA_SIZE * sizeof(int), cudaHostAllocDefault));
+  HANDLE_ERROR(cudaHostAlloc((void**)&host_a, FULL_DATA_SIZE * sizeof(int), cudaHostAllocDefault));
+  HANDLE_ERROR(cudaHostAlloc((void**)&host_b, FULL_DATA_SIZE * sizeof(int), cudaHostAllocDefault));
+  HANDLE_ERROR(cudaHostAlloc((void**)&host_c, FULL_DATA_SIZE * sizeof(int), cudaHostAllocDefault));
   for (int s = 0; s < count; ++s) {
     HANDLE_ERROR(cudaStreamCreate(&stream[s]));
-    HANDLE_ERROR(cudaMalloc((void **)&dev_a[s], N * sizeof(int)));
-    HANDLE_ERROR(cudaMalloc((void **)&dev_b[s], N * sizeof(int)));
-    HANDLE_ERROR(cudaMalloc((void **)&dev_c[s], N * sizeof(int)));
+    HANDLE_ERROR(cudaMalloc((void**)&dev_a[s], N * sizeof(int)));
+    HANDLE_ERROR(cudaMalloc((void**)&dev_b[s], N * sizeof(int)));
+    HANDLE_ERROR(cudaMalloc((void**)&dev_c[s], N * sizeof(int)));
   }
   for (int i = 0; i < FULL_DATA_SIZE; i++) {
     host_a[i] = i;
@@ -40,12 +40,16 @@ int main(void) {
   }
   for (int i = 0; i < FULL_DATA_SIZE; i += N * count) {
     for (int s = 0; s < count; ++s) {
-      HANDLE_ERROR(cudaMemcpyAsync(dev_a[s], host_a + i + s * N, N * sizeof(int), cudaMemcpyHostToDevice, stream[s]));
-      HANDLE_ERROR(cudaMemcpyAsync(dev_b[s], host_b + i + s * N, N * sizeof(int), cudaMemcpyHostToDevice, stream[s]));
+      HANDLE_ERROR(cudaMemcpyAsync(dev_a[s], host_a + i + s * N, N * sizeof(int),
+                                   cudaMemcpyHostToDevice, stream[s]));
+      HANDLE_ERROR(cudaMemcpyAsync(dev_b[s], host_b + i + s * N, N * sizeof(int),
+                                   cudaMemcpyHostToDevice, stream[s]));
     }
-    for (int s = 0; s < count; ++s) kernel<<<N / 256, 256, 0, stream[s]>>>(dev_a[s], dev_b[s], dev_c[s]);
     for (int s = 0; s < count; ++s)
-      HANDLE_ERROR(cudaMemcpyAsync(host_c + i + s * N, dev_c[s], N * sizeof(int), cudaMemcpyDeviceToHost, stream[s]));
+      kernel<<<N / 256, 256, 0, stream[s]>>>(dev_a[s], dev_b[s], dev_c[s]);
+    for (int s = 0; s < count; ++s)
+      HANDLE_ERROR(cudaMemcpyAsync(host_c + i + s * N, dev_c[s], N * sizeof(int),
+                                   cudaMemcpyDeviceToHost, stream[s]));
   }
   for (int s = 0; s < count; ++s) {
     HANDLE_ERROR(cudaStreamSynchronize(stream[s]));

@@ -4,7 +4,8 @@
 
 #define TILE_WIDTH 16
 
-__global__ void matrixMulShared(const float *M, const float *N, float *P, int rows, int inner, int cols) {
+__global__ void matrixMulShared(const float* M, const float* N, float* P, int rows, int inner,
+                                int cols) {
   __shared__ float ds_M[TILE_WIDTH][TILE_WIDTH];
   __shared__ float ds_N[TILE_WIDTH][TILE_WIDTH];
   int bx = blockIdx.x, by = blockIdx.y, tx = threadIdx.x, ty = threadIdx.y;

@@ -13,30 +13,33 @@ inline cudaError_t checkCuda(cudaError_t result) {
   return result;
 }
 
-__global__ void transposeNaive(float *odata, const float *idata) {
+__global__ void transposeNaive(float* odata, const float* idata) {
   int x = blockIdx.x * TILE_DIM + threadIdx.x;
   int y = blockIdx.y * TILE_DIM + threadIdx.y;
   int width = gridDim.x * TILE_DIM;
-  for (int j = 0; j < TILE_DIM; j += BLOCK_ROWS) odata[x * width + (y + j)] = idata[(y + j) * width + x];
+  for (int j = 0; j < TILE_DIM; j += BLOCK_ROWS)
+    odata[x * width + (y + j)] = idata[(y + j) * width + x];
 }
-__global__ void transposeNoBankConflicts(float *odata, const float *idata) {
+__global__ void transposeNoBankConflicts(float* odata, const float* idata) {
   __shared__ float tile[TILE_DIM][TILE_DIM + 1];
   int x = blockIdx.x * TILE_DIM + threadIdx.x;
   int y = blockIdx.y * TILE_DIM + threadIdx.y;
   int width = gridDim.x * TILE_DIM;
-  for (int j = 0; j < TILE_DIM; j += BLOCK_ROWS) tile[threadIdx.y + j][threadIdx.x] = idata[(y + j) * width + x];
+  for (int j = 0; j < TILE_DIM; j += BLOCK_ROWS)
+    tile[threadIdx.y + j][threadIdx.x] = idata[(y + j) * width + x];
   __syncthreads();
   x = blockIdx.y * TILE_DIM + threadIdx.x;
   y = blockIdx.x * TILE_DIM + threadIdx.y;
-  for (int j = 0; j < TILE_DIM; j += BLOCK_ROWS) odata[(y + j) * width + x] = tile[threadIdx.x][threadIdx.y + j];
+  for (int j = 0; j < TILE_DIM; j += BLOCK_ROWS)
+    odata[(y + j) * width + x] = tile[threadIdx.x][threadIdx.y + j];
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int n = 256;
   const size_t bytes = n * n * sizeof(float);
   dim3 dimGrid(n / TILE_DIM, n / TILE_DIM, 1);
   dim3 dimBlock(TILE_DIM, BLOCK_ROWS, 1);
-  float *h_in = (float *)malloc(bytes), *h_out = (float *)malloc(bytes), *d_in, *d_out;
+  float *h_in = (float*)malloc(bytes), *h_out = (float*)malloc(bytes), *d_in, *d_out;
   checkCuda(cudaMalloc(&d_in, bytes));
   checkCuda(cudaMalloc(&d_out, bytes));
   for (int i = 0; i < n * n; ++i) h_in[i] = i;
