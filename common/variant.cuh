@@ -80,9 +80,12 @@ struct Variant {
   std::function<Phases(Problem&, cudaStream_t)> run;
   Kind kind = Kind::rung;
   Needs needs = {};
-  // Only for a yardstick, which moves other bytes and computes something else than the problem
-  // says: its bytes, its operations, and the comparison of its result. Empty otherwise.
+  // What differs from what the problem says; empty if nothing does. A yardstick moves other bytes,
+  // computes other operations and is compared with another result; a rung may have a wider bound.
   std::function<double(const Problem&)> bytes = {};
+  std::function<double(const Problem&)> flops = {};
+  std::function<Comparison(const Problem&)> check = {};
+};
   std::function<double(const Problem&)> flops = {};
   std::function<Comparison(const Problem&)> check = {};
 };
