@@ -153,7 +153,8 @@ void launch_configured(Kernel& kernel, const void* call) {
   }
   task.call = std::shared_ptr<const void>(
       kernel.clone(call), [&kernel](const void* copy) { kernel.destroy(const_cast<void*>(copy)); });
-  record_error(submit(stream, std::move(task)));
+  // The kernel may have failed already; that is for a later call to tell.
+  if (cudaError_t refused = submit(stream, std::move(task))) record_error(refused);
 }
 
 // ---- kernels by pointer
@@ -190,7 +191,7 @@ cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request
   cudaError_t before = exchange_last_error(cudaSuccess);
   handle.call(function, arguments);
   cudaError_t error = exchange_last_error(before);
-  return record_error(error);
+  return error ? record_error(error) : cudaSuccess;
 }
 
 }  // namespace simt
