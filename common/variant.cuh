@@ -86,9 +86,6 @@ struct Variant {
   std::function<double(const Problem&)> flops = {};
   std::function<Comparison(const Problem&)> check = {};
 };
-  std::function<double(const Problem&)> flops = {};
-  std::function<Comparison(const Problem&)> check = {};
-};
 
 // A rung that works on host arrays: void run(Problem&).
 template <class Problem, class Run>
