@@ -38,7 +38,7 @@ struct TraceEvent {
 class WarpTrace {
  public:
   // A lane that has recorded this much should pause and let the others catch up. More is possible.
-  static constexpr uint32_t kPauseAt = 120;
+  static constexpr uint32_t kPauseAt = 56;
 
   WarpTrace() = default;
   WarpTrace(const WarpTrace&) = delete;
