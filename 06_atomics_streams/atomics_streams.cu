@@ -41,7 +41,7 @@ struct Elements {
       : one_cell(real_gpu ? 10'000'000 : 1'000'000),
         histogram(real_gpu ? 1 << 26 : 4'000'000),
         float_max(real_gpu ? 10'000'000 : 1'000'000),
-        lock(real_gpu ? 1 << 14 : 1 << 12),
+        lock(1 << 12),
         pipeline(real_gpu ? 1 << 25 : 1 << 19),
         pi(real_gpu ? 1 << 26 : 1 << 21),
         rounds(options.rounds > 0 ? static_cast<int>(options.rounds)

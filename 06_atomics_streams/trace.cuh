@@ -23,10 +23,9 @@ inline bool keeps_time(const common::DeviceFacts& device) {
 
 class Trace {
  public:
-  // Times count from the next thing that `stream` reaches.
-  explicit Trace(cudaStream_t stream) { CUDA_CHECK(cudaEventRecord(origin_.get(), stream)); }
-
+  // Times count from the first call of begin().
   void begin(const std::string& lane, int label, cudaStream_t stream) {
+    if (spans_.empty()) CUDA_CHECK(cudaEventRecord(origin_.get(), stream));
     spans_.emplace_back();
     spans_.back().lane = lane;
     spans_.back().label = label;

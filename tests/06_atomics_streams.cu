@@ -78,7 +78,6 @@ simt::KernelProfile counts_of(Problem& problem,
   CHECK(profile.launches == 1);
   return profile;
 }
-#endif
 
 // Number of the line of `file` that contains `text`.
 unsigned line_of(const std::string& file, const std::string& text) {
@@ -90,6 +89,7 @@ unsigned line_of(const std::string& file, const std::string& text) {
   }
   return 0;
 }
+#endif
 
 }  // namespace
 
@@ -222,6 +222,28 @@ TEST_CASE("histogram: every variant is right at every size and for every kind of
   }
 }
 
+TEST_CASE("histogram: several passes of the grid, and a rest") {
+  // A pass of one block is 1024 pieces of 16 bytes; rungs 6 to 8 ask for four passes at once.
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr std::int64_t kPass = 1024 * 16;
+  const common::DeviceBuffer<unsigned> d_counts(kBins);
+  for (const std::int64_t n :
+       {4 * kPass, 4 * kPass - 1, 8 * kPass + 5, 9 * kPass - 16, 13 * kPass}) {
+    Histogram problem(n, 7, HistogramInput::uniform);
+    const common::DeviceBuffer<unsigned char> d_x(n);
+    CUDA_CHECK(cudaMemcpy(d_x.data(), problem.x.pristine(), n, cudaMemcpyHostToDevice));
+    for (const auto kernel : {histogram_lane_columns_kernel<CountBytes>,
+                              histogram_lane_columns_kernel<CountRuns>, histogram_ahead_kernel}) {
+      CUDA_CHECK(cudaMemset(d_counts.data(), 0, d_counts.bytes()));
+      kernel<<<1, kColumnBlock>>>(d_x.data(), n, d_counts.data());
+      CUDA_CHECK(cudaGetLastError());
+      std::vector<unsigned> got(kBins);
+      CUDA_CHECK(cudaMemcpy(got.data(), d_counts.data(), d_counts.bytes(), cudaMemcpyDeviceToHost));
+      CHECK(common::compare(got.data(), problem.expected.data(), kBins, 0.0).right());
+    }
+  }
+}
+
 TEST_CASE("histogram: the inputs are what they are called") {
   constexpr int n = 100'000;
   const Histogram uniform(n, 3, HistogramInput::uniform), skewed(n, 3, HistogramInput::skewed),
@@ -239,7 +261,8 @@ TEST_CASE("histogram: the inputs are what they are called") {
 TEST_CASE("histogram: runs of equal bytes at every place of a piece, and no alignment") {
   if (!common::query_device().available) SKIP_TEST("needs a GPU");
   constexpr int n = 4096;
-  for (const auto histogram : {histogram_vectorized, histogram_lane_columns, histogram_runs}) {
+  for (const auto histogram :
+       {histogram_vectorized, histogram_lane_columns, histogram_runs, histogram_ahead}) {
     for (const int offset : {0, 1, 3, 8, 15}) {
       std::vector<unsigned char> x(n);
       // Byte i / 24: runs longer than a piece of 16, at ever other places of it.
@@ -286,6 +309,7 @@ TEST_CASE("histogram: where the requests go, and how they collide") {
   // A constant input costs one request per 16 bytes, a random one 16.
   CHECK(counts_of(constant, variants, "runs", "lane_columns").atomics.shared_lanes == n / 16);
   CHECK(counts_of(uniform, variants, "runs", "lane_columns").atomics.shared_lanes == n);
+  CHECK(counts_of(constant, variants, "ahead").atomics.shared_lanes == n / 16);
 #else
   SKIP_TEST("counters need simt");
 #endif
@@ -381,7 +405,7 @@ TEST_CASE("Philox gives the published numbers") {
     const Random4 got = philox4x32_10(answer.counter, answer.key);
     for (int k = 0; k < 4; ++k) CHECK(got.v[k] == answer.expected.v[k]);
   }
-  const Random4 wide = philox4x32_10(std::uint64_t{0x0000000200000001}, philox_key(0));
+  const Random4 wide = philox_at(0x0000000200000001, philox_key(0));
   const Random4 same = philox4x32_10(Random4{{1, 2, 0, 0}}, philox_key(0));
   CHECK(wide.v[3] == same.v[3]);
 }

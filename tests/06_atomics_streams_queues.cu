@@ -87,6 +87,27 @@ TEST_CASE("default stream: the results are the same whichever it is") {
   }
 }
 
+TEST_CASE("default stream: the caller's stream waits for all that was launched") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  DefaultStream problem(200'000);
+  std::vector<unsigned> got(problem.y.size());
+  for (const EightVariant& eight : eight_variants()) {
+    EightStreams streams(eight.flags);
+    problem.y.reset(common::Side::device);
+    cudaStream_t caller = nullptr;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&caller, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    eight.run(streams, problem.y.on_device(), problem.rounds, caller, nullptr);
+    CUDA_CHECK(cudaMemcpyAsync(got.data(), problem.y.on_device(), got.size() * sizeof(unsigned),
+                               cudaMemcpyDeviceToHost, caller));
+    CUDA_CHECK(cudaStreamSynchronize(caller));
+    INFO(eight.name);
+    CHECK(common::compare(got.data(), problem.expected.data(), problem.y.size(), 0.0).right());
+    CUDA_CHECK(cudaDeviceSynchronize());
+    CUDA_CHECK(cudaStreamDestroy(caller));
+  }
+}
+
 TEST_CASE("default stream: only the legacy one holds the eight up") {
   const common::DeviceFacts device = common::query_device();
   if (!keeps_time(device)) SKIP_TEST("overlap needs a GPU");

@@ -66,7 +66,7 @@ inline Timeline trace_eight(DefaultStream& problem, const EightVariant& eight) {
   CUDA_CHECK(cudaStreamCreateWithFlags(&caller, cudaStreamNonBlocking));
   Timeline timeline;
   {
-    Trace trace(caller);
+    Trace trace;
     eight.run(streams, problem.y.on_device(), problem.rounds, caller, &trace);
     CUDA_CHECK(cudaDeviceSynchronize());
     std::vector<std::string> lanes;

@@ -26,13 +26,22 @@ struct CountBytes {
   }
 };
 
-// Adds the 32 columns up and hands the sums in. Each warp takes every 32nd bin; the sums meet in
-// `sums`, so that 32 neighbouring counters go to memory in one request.
+// Clears the counters, four at a time.
+__device__ inline void clear_columns(unsigned* columns) {
+  for (int c = threadIdx.x; c < 32 * kBins / 4; c += blockDim.x) {
+    reinterpret_cast<uint4*>(columns)[c] = make_uint4(0, 0, 0, 0);
+  }
+}
+
+// Adds the 32 columns up and hands the sums in. Eight threads share a bin, four counters each; the
+// sums meet in `sums`, so that 32 neighbouring bins go to memory in one request.
 __device__ inline void hand_in_columns(const unsigned* columns, unsigned* sums, unsigned* counts) {
-  const int lane = threadIdx.x % 32;
-  for (int b = threadIdx.x / 32; b < kBins; b += blockDim.x / 32) {
-    const unsigned sum = warp_sum(columns[32 * b + lane]);
-    if (lane == 0) sums[b] = sum;
+  static_assert(8 * kBins % kColumnBlock == 0, "all lanes of a warp reach the shuffles");
+  for (int c = threadIdx.x; c < 8 * kBins; c += kColumnBlock) {
+    const uint4 four = reinterpret_cast<const uint4*>(columns)[c];
+    unsigned sum = four.x + four.y + four.z + four.w;
+    for (int step = 4; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step, 8);
+    if (c % 8 == 0) sums[c / 8] = sum;
   }
   __syncthreads();
   if (threadIdx.x < kBins && sums[threadIdx.x] > 0) {
@@ -44,10 +53,10 @@ __device__ inline void hand_in_columns(const unsigned* columns, unsigned* sums, 
 template <class Count>
 __global__ void __launch_bounds__(kColumnBlock)
     histogram_lane_columns_kernel(const unsigned char* x, std::int64_t n, unsigned* counts) {
-  __shared__ unsigned columns[32 * kBins];
+  __shared__ alignas(16) unsigned columns[32 * kBins];
   __shared__ unsigned sums[kBins];
   static_assert(kColumnBlock >= kBins, "one thread per bin hands in");
-  for (int c = threadIdx.x; c < 32 * kBins; c += kColumnBlock) columns[c] = 0;
+  clear_columns(columns);
   __syncthreads();
 
   unsigned* const column = columns + threadIdx.x % 32;
@@ -70,16 +79,20 @@ __global__ void __launch_bounds__(kColumnBlock)
   hand_in_columns(columns, sums, counts);
 }
 
-template <class Count>
-void launch_lane_columns(const unsigned char* x, std::int64_t n, unsigned* counts,
-                         cudaStream_t stream) {
+// One block per SM, fewer if there is not that much to do.
+inline int column_grid(std::int64_t n) {
   int device = 0, multiprocessors = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   const std::int64_t needed = (n / 16 + kColumnBlock - 1) / kColumnBlock;
-  const int grid = static_cast<int>(std::clamp<std::int64_t>(needed, 1, multiprocessors));
+  return static_cast<int>(std::clamp<std::int64_t>(needed, 1, multiprocessors));
+}
+
+template <class Count>
+void launch_lane_columns(const unsigned char* x, std::int64_t n, unsigned* counts,
+                         cudaStream_t stream) {
   CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof *counts, stream));
-  histogram_lane_columns_kernel<Count><<<grid, kColumnBlock, 0, stream>>>(x, n, counts);
+  histogram_lane_columns_kernel<Count><<<column_grid(n), kColumnBlock, 0, stream>>>(x, n, counts);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "06_atomics_streams/histogram/06_lane_columns.cuh"
@@ -44,20 +45,21 @@ inline common::Variant<Histogram> histogram_peer() {
   return peer;
 }
 
-// Reads like rung 6 and counts nothing: the words are combined so that no load can be left out, and
-// stored in one place each so that the check can see that all were read.
-__global__ void __launch_bounds__(kColumnBlock)
+constexpr int kReadBlock = 256;
+
+// Reads as fast as it can and counts nothing: no shared memory, so an SM is full of threads. The
+// words are combined, so that no load can be left out and the check sees that all were made.
+__global__ void __launch_bounds__(kReadBlock)
     histogram_read_only_kernel(const unsigned char* x, std::int64_t n, unsigned* counts) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kColumnBlock;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kColumnBlock + threadIdx.x;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kReadBlock;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kReadBlock + threadIdx.x;
   const Pieces pieces = split_in_pieces(x, n);
   unsigned mixed = 0;
   const auto mix = [&mixed](uint4 v) { mixed ^= v.x ^ v.y ^ v.z ^ v.w; };
-  std::int64_t i = first;
   for (; i + (kInFlight - 1) * stride < pieces.count; i += kInFlight * stride) {
     uint4 piece[kInFlight];
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) piece[k] = pieces.first[i + k * stride];
+    for (int k = 0; k < kInFlight; ++k) piece[k] = __ldcs(pieces.first + i + k * stride);
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) mix(piece[k]);
   }
@@ -74,12 +76,10 @@ inline common::Variant<Histogram> histogram_read_only() {
   read.place = common::Place::device;
   read.kind = common::Kind::yardstick;
   read.run = [](Histogram& p, cudaStream_t stream) -> common::Phases {
-    int device = 0, multiprocessors = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    const int grid = histogram_grid(histogram_read_only_kernel, kReadBlock, (p.n + 15) / 16);
     CUDA_CHECK(cudaMemsetAsync(p.counts.on_device(), 0, kBins * sizeof(unsigned), stream));
-    histogram_read_only_kernel<<<multiprocessors, kColumnBlock, 0, stream>>>(p.x.on_device(), p.n,
-                                                                             p.counts.on_device());
+    histogram_read_only_kernel<<<grid, kReadBlock, 0, stream>>>(p.x.on_device(), p.n,
+                                                                p.counts.on_device());
     CUDA_CHECK(cudaGetLastError());
     return {};
   };

@@ -10,6 +10,7 @@
 #include "06_atomics_streams/histogram/05_vectorized.cuh"
 #include "06_atomics_streams/histogram/06_lane_columns.cuh"
 #include "06_atomics_streams/histogram/07_runs.cuh"
+#include "06_atomics_streams/histogram/08_ahead.cuh"
 #include "06_atomics_streams/histogram/peers.cuh"
 #include "06_atomics_streams/histogram/problem.cuh"
 #include "common/variant.cuh"
@@ -37,6 +38,7 @@ inline std::vector<common::Variant<Histogram>> histogram_variants() {
       histogram_rung("vectorized", "16 bytes per load", histogram_vectorized),
       histogram_rung("lane_columns", "counters per lane: no bank conflict", histogram_lane_columns),
       histogram_rung("runs", "16 equal bytes in one request", histogram_runs),
+      histogram_rung("ahead", "next pieces asked for before these are counted", histogram_ahead),
       histogram_peer(),
       histogram_read_only(),
   };

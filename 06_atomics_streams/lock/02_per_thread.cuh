@@ -2,9 +2,9 @@
 //
 // A word that is 0 while free; atomicCAS turns it to 1 for exactly one thread. __threadfence after
 // taking it and before releasing it orders the plain accesses in between: without the fences the
-// next owner could see the lock released and the record not yet written. `volatile` makes each
-// access go to memory. The loop takes, works and releases in ONE branch: see the lesson for why a
-// loop that only takes would hang on chips before Volta. What is still wrong: n turns, one by one.
+// next owner could see the lock released and the record not yet written. The loop takes, works and
+// releases in ONE branch: see the lesson for why a loop that only takes would hang on chips before
+// Volta. What is still wrong: n turns, one by one.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,14 +21,14 @@ struct Record {
 };
 
 // The critical section: two plain loads, up to two plain stores.
-__device__ inline void enter_in_record(volatile Record* record, float value, unsigned index) {
+__device__ inline void enter_in_record(Record* record, float value, unsigned index) {
   if (value > record->largest || (value == record->largest && index < record->index)) {
     record->largest = value;
     record->index = index;
   }
 }
 
-__device__ inline void enter_with_lock(unsigned* lock, volatile Record* record, float value,
+__device__ inline void enter_with_lock(unsigned* lock, Record* record, float value,
                                        unsigned index) {
   bool done = false;
   while (!done) {

@@ -20,7 +20,7 @@ __host__ __device__ inline unsigned is_hit(std::uint32_t x, std::uint32_t y) {
 
 // Hits among the points 2 * pair and 2 * pair + 1, as far as they are below n.
 __host__ __device__ inline unsigned hits_of_pair(std::int64_t pair, std::int64_t n, PhiloxKey key) {
-  const Random4 r = philox4x32_10(static_cast<std::uint64_t>(pair), key);
+  const Random4 r = philox_at(static_cast<std::uint64_t>(pair), key);
   const unsigned second = 2 * pair + 1 < n ? is_hit(r.v[2], r.v[3]) : 0;
   return is_hit(r.v[0], r.v[1]) + second;
 }

@@ -42,9 +42,8 @@ __host__ __device__ inline Random4 philox4x32_10(Random4 counter, PhiloxKey key)
   return counter;
 }
 
-// The same for a counter of 64 bits.
-__host__ __device__ inline Random4 philox4x32_10(std::uint64_t counter, PhiloxKey key) {
-  return philox4x32_10(Random4{{static_cast<std::uint32_t>(counter),
-                                static_cast<std::uint32_t>(counter >> 32), 0, 0}},
+// Numbers 4 i .. 4 i + 3 of the sequence that belongs to the key: the counter is i.
+__host__ __device__ inline Random4 philox_at(std::uint64_t i, PhiloxKey key) {
+  return philox4x32_10({{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), 0, 0}},
                        key);
 }

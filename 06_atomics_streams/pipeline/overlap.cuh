@@ -15,7 +15,7 @@
 inline Timeline trace_rung(Pipeline& problem, const common::Variant<Pipeline>& rung) {
   Batch& batch = problem.workspace();
   batch.synchronize();
-  Trace trace(batch.stream(0));
+  Trace trace;
   batch.set_trace(&trace);
   rung.run(problem, nullptr);
   batch.set_trace(nullptr);

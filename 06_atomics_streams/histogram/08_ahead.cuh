@@ -1,0 +1,66 @@
+// Rung 8, ahead: ask for the next pieces before counting these.
+//
+// Rung 7 asks for four pieces, waits, counts four pieces, asks again: its requests come in bursts.
+// Here each piece that has arrived is replaced by a request for the next before it is counted, and
+// the first requests leave before the counters are even cleared. So bytes are on their way all the
+// time, with the same registers. __ldcs marks them as read once, not worth a place in the cache.
+// What is left: clearing before, handing in after, and the launch of the cudaMemset.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "06_atomics_streams/histogram/06_lane_columns.cuh"
+#include "06_atomics_streams/histogram/07_runs.cuh"
+#include "common/cuda_check.cuh"
+
+__global__ void __launch_bounds__(kColumnBlock)
+    histogram_ahead_kernel(const unsigned char* x, std::int64_t n, unsigned* counts) {
+  __shared__ alignas(16) unsigned columns[32 * kBins];
+  __shared__ unsigned sums[kBins];
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kColumnBlock;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kColumnBlock + threadIdx.x;
+  const Pieces pieces = split_in_pieces(x, n);
+  const auto is_piece = [&](std::int64_t i) { return i < pieces.count; };
+
+  std::int64_t i = first;
+  const bool in_groups = is_piece(i + (kInFlight - 1) * stride);
+  uint4 piece[kInFlight];
+  if (in_groups) {
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) piece[k] = __ldcs(pieces.first + i + k * stride);
+  }
+  clear_columns(columns);
+  __syncthreads();
+
+  unsigned* const column = columns + threadIdx.x % 32;
+  if (in_groups) {
+    for (; is_piece(i + (2 * kInFlight - 1) * stride); i += kInFlight * stride) {
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) {
+        const uint4 arrived = piece[k];
+        piece[k] = __ldcs(pieces.first + i + (kInFlight + k) * stride);
+        CountRuns::take(arrived, column);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) CountRuns::take(piece[k], column);
+    i += kInFlight * stride;
+  }
+  for (; is_piece(i); i += stride) CountRuns::take(pieces.first[i], column);
+  each_single_byte(x, n, pieces, first,
+                   [column](unsigned byte) { atomicAdd(&column[32 * byte], 1u); });
+
+  __syncthreads();
+  hand_in_columns(columns, sums, counts);
+}
+
+// counts[v] = how often v occurs in x[0 .. n), for all 256 values; n < 2^32. Device pointers, x
+// with any alignment.
+inline void histogram_ahead(const unsigned char* x, std::int64_t n, unsigned* counts,
+                            cudaStream_t stream) {
+  CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof *counts, stream));
+  histogram_ahead_kernel<<<column_grid(n), kColumnBlock, 0, stream>>>(x, n, counts);
+  CUDA_CHECK(cudaGetLastError());
+}
