@@ -55,7 +55,7 @@ inline double exact_sum(const float* x, std::int64_t n) {
   return static_cast<double>(sum) / 16777216.0;
 }
 
-// The sum of rung 15. NaN without a GPU.
+// The sum of rung 15.
 inline float sum_on_device(const float* x, std::int64_t n) {
   const common::DeviceBuffer<float> d_x(n), d_result(1), d_partials(n / kTunedTile + 1);
   const common::DeviceBuffer<unsigned> d_counter(1);
@@ -74,18 +74,19 @@ inline void fill_positive(float* x, std::int64_t n, std::uint64_t seed) {
   }
 }
 
-// Relative errors of the sums of the first 2^10, 2^13, ... numbers, up to n and at most 2^28.
+// Errors of the sums of the first 2^10, 2^13, ... numbers, up to n and at most 2^28, as multiples
+// of u times the sum: 1 is as good as a float can be expected to be.
 inline common::Sweep summation_errors(const common::Program& program, std::int64_t n) {
   const std::int64_t most = std::min<std::int64_t>(n, 1 << 28);
   common::HostBuffer<float> x(most);
   fill_positive(x.data(), most, program.seed());
-  common::Sweep table{"relative error of the sum of n floats in [0, 1)",
+  common::Sweep table{"error of a sum of floats in [0, 1), as a multiple of 2^-24 of it",
                       "n",
                       {"n", "loop", "pairwise", "kahan", "gpu_tuned", "double_loop"},
                       {}};
   for (std::int64_t m = 1 << 10; m <= most; m *= 8) {
     const double exact = exact_sum(x.data(), m);
-    const auto error = [exact](double sum) { return std::fabs(sum - exact) / exact; };
+    const auto error = [exact](double sum) { return std::fabs(sum - exact) / exact * 0x1p24; };
     const bool has_gpu = program.device().available;
     table.points.push_back({static_cast<double>(m), error(sum_sequential(x.data(), m)),
                             error(sum_pairwise(x.data(), m)), error(sum_kahan(x.data(), m)),

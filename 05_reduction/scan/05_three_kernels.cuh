@@ -15,27 +15,29 @@
 
 __global__ void __launch_bounds__(kScanTile / 2)
     scan_three_kernels_kernel(const float* x, float* y, std::int64_t n, float* totals) {
+  constexpr int kHalf = kScanTile / 2;
   __shared__ float tile[kScanTile];
-  const std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * kScanTile;
-  for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
-    tile[k] = base + k < n ? x[base + k] : 0;
-  }
+  const int t = threadIdx.x;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kScanTile + t;
+  const float low = i < n ? x[i] : 0;
+  const float high = i + kHalf < n ? x[i + kHalf] : 0;
+  tile[t] = low;
+  tile[t + kHalf] = high;
   __syncthreads();
   const float total = blelloch_scan(tile);
-  for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
-    if (base + k < n) y[base + k] = tile[k] + x[base + k];
-  }
-  if (threadIdx.x == 0) totals[blockIdx.x] = total;
+  if (i < n) y[i] = tile[t] + low;
+  if (i + kHalf < n) y[i + kHalf] = tile[t + kHalf] + high;
+  if (t == 0) totals[blockIdx.x] = total;
 }
 
 // sums[b] is the sum of the tiles 0 .. b. The grid leaves out the first tile, which is finished.
 __global__ void __launch_bounds__(kScanTile / 2)
     scan_three_kernels_add_kernel(float* y, std::int64_t n, const float* sums) {
-  const std::int64_t base = static_cast<std::int64_t>(blockIdx.x + 1) * kScanTile;
+  constexpr int kHalf = kScanTile / 2;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x + 1) * kScanTile + threadIdx.x;
   const float before = sums[blockIdx.x];
-  for (int k = threadIdx.x; k < kScanTile; k += kScanTile / 2) {
-    if (base + k < n) y[base + k] += before;
-  }
+  if (i < n) y[i] += before;
+  if (i + kHalf < n) y[i + kHalf] += before;
 }
 
 // y[i] = x[0] + ... + x[i] for all i < n. Device pointers; totals: a value per kScanTile elements.

@@ -43,8 +43,8 @@ __device__ inline float look_back(const std::uint64_t* states, std::int64_t tile
   const int lane = threadIdx.x % 32;
   float sum = 0;  // over the windows; each lane has its part
   for (std::int64_t nearest = tile - 1;; nearest -= 32) {
-    std::uint64_t state;
-    unsigned complete, counts;
+    std::uint64_t state = 0;
+    unsigned complete = 0, counts = 0;
     while (true) {
       state = read_state(states, nearest - lane);
       complete = __ballot_sync(kEveryLane, state >= kSumUpToEnd);

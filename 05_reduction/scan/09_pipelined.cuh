@@ -85,11 +85,11 @@ __device__ void publish_tiles(Ring& ring, const ScanTask& task) {
     if (tile >= task.tiles) return;
     wait_for(&ring.summed[slot], k / kSlots);
     const float inclusive = warp_scan(lane < kScanWarps ? ring.of_warps[slot][lane] : 0);
+    ptx::mbarrier_arrive(&ring.released[slot]);
     // Only if the looker was not faster: what it publishes says more.
     if (lane == 31) {
       atomicCAS(reinterpret_cast<unsigned long long*>(task.states + tile), 0ull,
                 static_cast<unsigned long long>(make_state(kSumOfTile, inclusive)));
-      ptx::mbarrier_arrive(&ring.released[slot]);
     }
   }
 }
@@ -156,8 +156,7 @@ __device__ void scan_tiles(Ring& ring, const ScanTask& task) {
       const bool fast = task.aligned && begin + Ring::kTile <= task.n;
       read_rows(slot, begin, fast);
       const float before = ring.before[slot][warp];
-      __syncwarp();  // all lanes have read: the loader may have the slot
-      if (lane == 0) ptx::mbarrier_arrive(&ring.released[slot]);
+      ptx::mbarrier_arrive(&ring.released[slot]);  // this lane has read all it needs
       scan_rows(rows);
       store_rows(rows, before, task.y, begin + in_tile, task.n, fast);
       ++written;
@@ -181,8 +180,8 @@ __global__ void __launch_bounds__(32 * (kScanWarps + 3))
     for (int slot = 0; slot < kSlots; ++slot) {
       ptx::mbarrier_init(&ring.loaded[slot], 1);
       ptx::mbarrier_init(&ring.summed[slot], kScanWarps);
-      ptx::mbarrier_init(&ring.preceded[slot], kScanWarps);      // a lane of the looker for each
-      ptx::mbarrier_init(&ring.released[slot], kScanWarps + 1);  // and the publisher
+      ptx::mbarrier_init(&ring.preceded[slot], kScanWarps);  // a lane of the looker for each
+      ptx::mbarrier_init(&ring.released[slot], 32 * (kScanWarps + 1));  // and the publisher
     }
     ptx::fence_mbarrier_init();
   }

@@ -29,7 +29,8 @@ __device__ typename Op::Value warp_reduce(typename Op::Value value) {
   return value;
 }
 
-// All values of a block of kBlock threads combined, in every thread. All must call it.
+// All values of a block of kBlock threads combined, in every thread. All must call it, and must
+// meet at a barrier before they call it again: some may still be reading of_warps.
 template <class Op, int kBlock>
 __device__ typename Op::Value block_reduce(typename Op::Value own) {
   constexpr int kWarps = kBlock / 32;
@@ -38,7 +39,6 @@ __device__ typename Op::Value block_reduce(typename Op::Value own) {
   const int lane = threadIdx.x % 32;
 
   own = warp_reduce<Op>(own);
-  __syncthreads();  // an earlier call may still be reading of_warps
   if (lane == 0) of_warps[threadIdx.x / 32] = own;
   __syncthreads();
   return warp_reduce<Op>(lane < kWarps ? of_warps[lane] : Op::identity());

@@ -1,11 +1,11 @@
 // Rung 12, single_pass: one launch; the block that happens to finish last combines the partials.
 //
 // Every block writes its value and then draws a number from a counter. Who draws the last number
-// knows that all others have written. __threadfence between the two makes the value visible before
-// the number is drawn; the one behind lets the last block see the values of the others. No block
+// knows that all others have written. __threadfence before drawing makes the value visible before
+// the number is taken; the one after it lets the last block see the values of the others. No block
 // waits for another, so the order in which blocks run does not matter. atomicInc wraps around at
-// the last number, which leaves the counter at 0 for the next launch. What is still wrong: every
-// block writes to memory what one instruction could add up on the way.
+// the last number, which leaves the counter at 0 for the next launch. What is still wrong: the
+// fence keeps a block on the chip until its value has arrived, when all it had left was one number.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,10 +25,10 @@ __device__ void finish_in_last_block(typename Op::Value value, typename Op::Valu
     partials[blockIdx.x] = value;
     __threadfence();
     is_last = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1;
-    __threadfence();
   }
   __syncthreads();
   if (!is_last) return;
+  __threadfence();
 
   // Always in the same order, whichever block does it: a float sum has the same bits in every run.
   value = Op::identity();

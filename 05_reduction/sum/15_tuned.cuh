@@ -1,13 +1,14 @@
 // Rung 15, tuned: rung 12 with the shape that the H200 likes best.
 //
 // What decides is how many bytes each SM has asked for and not yet got. A thread asks for four
-// float4 before it adds the first; a block of 512 threads reads tiles of 32 KB, a few tiles in a
+// float4 before it adds the first; a block of 512 threads reads tiles of 32 KB, up to four in a
 // row. Blocks are not made to stay: a new one starts while others still wait, and its loads fill
-// the gap that the tree of a finished block leaves. Four tiles a block for a large array; for a
-// small one fewer, so that every SM gets two blocks. `--sweep tiles` shows both ends.
+// the gap that the tree of a finished block leaves. `--sweep tiles` shows more and fewer tiles. And
+// the number is drawn with just the order it needs, less than the two full fences of rung 12.
 #pragma once
 
 #include <cuda_runtime.h>
+#include <cuda/atomic>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +19,32 @@
 constexpr int kTunedBlock = 512;
 constexpr int kTunedLoads = 4;                             // float4 a thread and tile
 constexpr int kTunedTile = 4 * kTunedBlock * kTunedLoads;  // floats
+
+// finish_in_last_block of rung 12, with its fences said more exactly: what this block wrote comes
+// before the number it draws (release), what it reads afterwards comes after it (acquire). Thread 0
+// draws, and the barrier extends both to the block.
+template <class Op, int kBlock>
+__device__ void finish_in_order(typename Op::Value value, typename Op::Value* partials,
+                                unsigned* counter, typename Op::Value* result) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    partials[blockIdx.x] = value;
+    const cuda::atomic_ref<unsigned, cuda::thread_scope_device> drawn(*counter);
+    is_last = drawn.fetch_add(1, cuda::std::memory_order_acq_rel) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+
+  value = Op::identity();
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += kBlock) {
+    value = Op::combine(value, partials[i]);
+  }
+  value = block_reduce<Op, kBlock>(value);
+  if (threadIdx.x == 0) {
+    *result = value;
+    *counter = 0;
+  }
+}
 
 // x must be aligned to 16 bytes.
 template <class Op>
@@ -46,7 +73,7 @@ __global__ void __launch_bounds__(kTunedBlock)
     }
   }
   value = block_reduce<Op, kTunedBlock>(value);
-  finish_in_last_block<Op, kTunedBlock>(value, partials, counter, result);
+  finish_in_order<Op, kTunedBlock>(value, partials, counter, result);
 }
 
 // The same with a given number of tiles per block; x aligned to 16 bytes.

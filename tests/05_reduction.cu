@@ -1,0 +1,342 @@
+// Chapter 05: every variant is right at every size, the program refuses what it must refuse, and
+// what the lesson claims about the kernels is so.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "05_reduction/affine/variants.cuh"
+#include "05_reduction/scan/variants.cuh"
+#include "05_reduction/sum/variants.cuh"
+#include "05_reduction/summation_error.cuh"
+#include "common/harness.cuh"
+#include "tests/catch.hpp"
+#include "tests/run_command.hpp"
+
+namespace {
+
+const std::string kProgram = TEST_BUILD "/05_reduction/reduction";
+
+// Around a warp, a float4, the blocks and tiles of the rungs, primes, and some that need many
+// blocks or a second pass.
+const std::vector<std::int64_t> kSizes = {1,    2,    3,      4,      5,      31,      32,     33,
+                                          127,  255,  256,    257,    511,    512,     513,    1021,
+                                          1023, 1024, 1025,   2047,   2049,   4095,    4097,   8191,
+                                          8192, 8193, 32'767, 32'769, 65'537, 100'003, 300'007};
+
+// The checked build of the CPU layer is some fifty times slower.
+#ifdef SIMT_INSTRUMENTED
+constexpr std::int64_t kLargest = 70'000;
+#else
+constexpr std::int64_t kLargest = 1'000'000'000;
+#endif
+
+template <class Problem>
+void check_all(const std::vector<common::Variant<Problem>>& variants) {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : variants) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      for (const std::int64_t n : kSizes) {
+        if (n > kLargest) continue;
+        INFO("n = " << n);
+        Problem problem(n, 7);
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        REQUIRE(verdict.status != common::Status::wrong);
+        if (verdict.status == common::Status::skipped) SKIP_TEST(verdict.reason);
+        CHECK(verdict.max_error == 0.0);
+      }
+    }
+  }
+}
+
+// Runs every variant 50 times on one input: no hang, and the same bits each time.
+template <class Problem>
+void check_repeats(const std::vector<common::Variant<Problem>>& variants, std::int64_t n) {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  Problem problem(n, 11);
+  for (const auto& variant : variants) {
+    if (!common::why_skipped(variant, device).empty()) continue;
+    for (int run = 0; run < 50; ++run) {
+      INFO(variant.name << ", run " << run);
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(verdict.reason);
+      REQUIRE(verdict.status != common::Status::wrong);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sum: every variant is right at every size") { check_all(sum_variants()); }
+TEST_CASE("max: every variant is right at every size") { check_all(extremum_variants<Max>()); }
+TEST_CASE("argmax: every variant is right at every size") {
+  check_all(extremum_variants<ArgMax>());
+}
+TEST_CASE("affine: every variant is right at every size") { check_all(affine_variants()); }
+TEST_CASE("scan: every variant is right at every size") { check_all(scan_variants()); }
+
+TEST_CASE("fifty runs, no hang and no difference") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+#ifdef SIMT_INSTRUMENTED
+  SKIP_TEST("too slow with the checks of the CPU layer");
+#else
+#ifdef __SIMT__
+  const std::int64_t n = 20'011;
+#else
+  const std::int64_t n = 3'000'017;
+#endif
+  check_repeats(sum_variants(), n);
+  check_repeats(extremum_variants<ArgMax>(), n);
+  check_repeats(affine_variants(), n);
+  check_repeats(scan_variants(), n);
+#endif
+}
+
+TEST_CASE("n = 0 gives the identity") {
+  CHECK(sum_sequential(nullptr, 0) == 0);
+  CHECK(sum_openmp(nullptr, 0) == 0);
+  const AffineMap none = affine_sequential(nullptr, 0), none_openmp = affine_openmp(nullptr, 0);
+  CHECK((none.a == 1 && none.b == 0));
+  CHECK((none_openmp.a == 1 && none_openmp.b == 0));
+  scan_sequential(nullptr, nullptr, 0);
+  scan_openmp(nullptr, nullptr, 0);
+
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const common::WorkStream stream(device);
+  const auto all_right = [&](auto problem, const auto& variants) {
+    for (const auto& variant : variants) {
+      // CUB's answer to n = 0 is its own affair, and the affine peer has no last element.
+      if (variant.kind != common::Kind::rung) continue;
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(variant.name << ": " << verdict.reason);
+      CHECK(verdict.status != common::Status::wrong);
+    }
+  };
+  all_right(Sum(0, 1), sum_variants());
+  all_right(Reduction<Max>(0, 1), extremum_variants<Max>());
+  all_right(Reduction<ArgMax>(0, 1), extremum_variants<ArgMax>());
+  all_right(Affine(0, 1), affine_variants());
+  all_right(Scan(0, 1), scan_variants());
+}
+
+TEST_CASE("the check of a sum notices one element left out or taken twice") {
+  Sum problem(100'003, 5);
+  const float* x = problem.x.pristine();
+  problem.result.reset(common::Side::host);
+  float& result = *problem.result.on_host();
+  result = sum_sequential(x, problem.n);
+  CHECK(problem.check().right());
+  for (const std::int64_t i : {0, 1, 50'000, 100'002}) {
+    const float right = result;
+    result = right - x[i];
+    CHECK_FALSE(problem.check().right());
+    result = right + x[i];
+    CHECK_FALSE(problem.check().right());
+    result = right;
+  }
+  result = std::nanf("");
+  CHECK_FALSE(problem.check().right());
+}
+
+TEST_CASE("of equal largest elements argmax names the first, wherever they are") {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  constexpr std::int64_t n = 40'003;
+  for (const std::int64_t first : {0, 3, 255, 256, 8'191, 20'000, 40'001}) {
+    Reduction<ArgMax> problem(n, 3);
+    for (const std::int64_t i : {first, first + 1, n - 1}) problem.x.pristine()[i] = 2;
+    problem.expected = {2, first};
+    for (const auto& variant : extremum_variants<ArgMax>()) {
+      if (!common::why_skipped(variant, device).empty()) continue;
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(variant.name << ", first at " << first << ": " << verdict.reason);
+      CHECK(verdict.status != common::Status::wrong);
+    }
+  }
+}
+
+TEST_CASE("the maximum of negative numbers is negative") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  Reduction<Max> problem(1'003, 3);
+  for (std::int64_t i = 0; i < problem.n; ++i) problem.x.pristine()[i] -= 1.5f;
+  problem.expected -= 1.5f;
+  REQUIRE(problem.expected < 0);
+  for (const auto& variant : extremum_variants<Max>()) {
+    if (!common::why_skipped(variant, device).empty()) continue;
+    INFO(variant.name);
+    CHECK(common::verify(problem, variant, device, stream.get()).status != common::Status::wrong);
+  }
+}
+
+TEST_CASE("affine maps do not commute: any other order gives another map") {
+  Affine problem(4'099, 9);
+  AffineMap* maps = problem.maps.pristine();
+  const auto same = [&](AffineMap m) {
+    return m.a == problem.expected.a && m.b == problem.expected.b;
+  };
+  CHECK(same(affine_sequential(maps, problem.n)));
+  // The order of a grid-stride loop: thread t takes t, t + 256, ..., and then the threads meet.
+  AffineMap all = identity_map();
+  for (int t = 0; t < 256; ++t) {
+    for (std::int64_t i = t; i < problem.n; i += 256) all = then(all, maps[i]);
+  }
+  CHECK_FALSE(same(all));
+  std::swap(maps[2'000], maps[2'001]);
+  CHECK_FALSE(same(affine_sequential(maps, problem.n)));
+}
+
+TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  constexpr std::int64_t n = 20'003;
+  for (const int offset : {1, 2, 3}) {
+    const std::int64_t m = n - offset;
+    Sum sum(n, 3);
+    sum.each_array([](auto& array) { array.reset(common::Side::device); });
+    sum.expected = sum_sequential(sum.x.pristine() + offset, m);
+    const float* x = sum.x.on_device() + offset;
+    const auto check_sum = [&](const char* name) {
+      CUDA_CHECK(cudaDeviceSynchronize());
+      sum.each_array([](auto& array) { array.fetch(common::Side::device); });
+      INFO(name << ", offset " << offset);
+      CHECK(sum.check().right());
+      CHECK(sum.counter.damage().empty());
+      sum.result.reset(common::Side::device);
+    };
+    sum_grid_stride(x, sum.result.on_device(), m, sum.partials.on_device(), nullptr);
+    check_sum("grid_stride");
+    sum_operator<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(), nullptr);
+    check_sum("operator");
+    sum_single_pass<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(),
+                          sum.counter.on_device(), nullptr);
+    check_sum("single_pass");
+    sum_tuned<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(), sum.counter.on_device(),
+                    nullptr);
+    check_sum("tuned");
+
+    Scan scan(n, 3);
+    float before = 0;
+    for (int i = 0; i < offset; ++i) before += scan.x.pristine()[i];
+    using Rung =
+        void (*)(const float*, float*, std::int64_t, std::uint64_t*, unsigned*, cudaStream_t);
+    for (const Rung rung :
+         {Rung{scan_single_pass},
+          device.compute_capability() >= 90 ? Rung{scan_pipelined} : Rung{scan_single_pass}}) {
+      scan.each_array([](auto& array) { array.reset(common::Side::device); });
+      rung(scan.x.on_device() + offset, scan.y.on_device() + offset, m, scan.states.on_device(),
+           scan.counters.on_device(), nullptr);
+      CUDA_CHECK(cudaDeviceSynchronize());
+      scan.each_array([](auto& array) { array.fetch(common::Side::device); });
+      std::int64_t wrong = 0;
+      for (std::int64_t i = offset; i < n; ++i) {
+        wrong += !(scan.y.fetched()[i] == scan.expected[i] - before);
+      }
+      CHECK(wrong == 0);
+      CHECK(common::is_poison(scan.y.fetched()[offset - 1]));
+      CHECK(scan.y.damage().empty());
+      CHECK(scan.states.damage().empty());
+      CHECK(scan.counters.damage().empty());
+    }
+  }
+}
+
+TEST_CASE("a rung works where the one before it left its scratch") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  // Sizes go up and down; nothing is cleared in between but by the rungs themselves.
+  const std::int64_t most = 70'001;
+  Scan scan(most, 3);
+  Sum sum(most, 3);
+  scan.each_array([](auto& array) { array.reset(common::Side::device); });
+  sum.each_array([](auto& array) { array.reset(common::Side::device); });
+  for (const std::int64_t n : {70'001, 5, 33'000, 1, 70'001, 4'097}) {
+    scan_single_pass(scan.x.on_device(), scan.y.on_device(), n, scan.states.on_device(),
+                     scan.counters.on_device(), nullptr);
+    sum_single_pass<Plus>(sum.x.on_device(), sum.result.on_device(), n, sum.partials.on_device(),
+                          sum.counter.on_device(), nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    scan.y.fetch(common::Side::device);
+    sum.result.fetch(common::Side::device);
+    CHECK(scan.y.fetched()[n - 1] == scan.expected[n - 1]);
+    CHECK(*sum.result.fetched() == sum_sequential(sum.x.pristine(), n));
+  }
+}
+
+TEST_CASE("sums of arbitrary floats stay within their bounds") {
+  const std::int64_t n = 100'000;
+  std::vector<float> x(n);
+  fill_positive(x.data(), n, 4);
+  const double exact = exact_sum(x.data(), n);
+  // All elements are positive, so the sum of their sizes is the sum: errors are relative to it.
+  const auto error = [&](double sum) { return std::fabs(sum - exact) / exact; };
+  const double u = 0x1p-24;
+  const double tree = std::ceil(std::log2(n));
+  CHECK(error(sum_sequential(x.data(), n)) <= n * u);
+  CHECK(error(sum_pairwise(x.data(), n)) <= tree * u);
+  CHECK(error(sum_kahan(x.data(), n)) <= 2 * u + n * u * u);
+  CHECK(error(sum_in_double(x.data(), n)) <= n * 0x1p-53);
+  // The loop is the bad one: that is what the table in the lesson shows.
+  CHECK(error(sum_sequential(x.data(), n)) > 10 * error(sum_kahan(x.data(), n)));
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  // A thread adds up 16 elements four by four, then the tree of the block, then that of the last.
+  CHECK(error(sum_on_device(x.data(), n)) <= (4 + 2 + 10 + 1 + 10) * u);
+}
+
+TEST_CASE("float sums: the last block adds in a fixed order, so runs agree bit by bit") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  std::vector<float> x(50'000);
+  fill_positive(x.data(), x.size(), 6);
+  const float first = sum_on_device(x.data(), x.size());
+  for (int run = 0; run < 20; ++run) CHECK(sum_on_device(x.data(), x.size()) == first);
+}
+
+TEST_CASE("bad arguments: exit status 2 and one line, at once") {
+  for (const char* arguments :
+       {"--n 0", "--n -1", "--n abc", "--n 99999999999999", "--n 99999999999999999999",
+        "--n 1000000000000", "--n 1.5", "--n ''", "--n", "--only nosuch", "--only ''", "--nosuch",
+        "-n 5", "stray", "--repeats 0", "--seed -1", "--sweep nosuch",
+        "--json /nonexistent/out.json --n 10 --only scan/sequential"}) {
+    INFO(arguments);
+    const auto result = tests::run_command(kProgram + " " + arguments + " 2>&1 >/dev/null");
+    CHECK(result.status == 2);
+    CHECK(result.lines == 1);
+    CHECK(result.seconds < 5.0);
+  }
+}
+
+TEST_CASE("--list prints one variant a line") {
+  const auto result = tests::run_command(kProgram + " --list");
+  CHECK(result.status == 0);
+  const std::size_t variants = sum_variants().size() + 2 * extremum_variants<Max>().size() +
+                               affine_variants().size() + scan_variants().size();
+  CHECK(result.lines == static_cast<int>(variants));
+}
+
+TEST_CASE("a small run is right and prints a table per problem and the table of errors") {
+  const auto result = tests::run_command(kProgram + " --n 5000 --repeats 2");
+  INFO(result.output);
+  CHECK(result.status == 0);
+  for (const char* problem : {"sum", "max", "argmax", "affine", "scan"}) {
+    CHECK(result.output.find("\n" + std::string(problem) + ", n = 5,000") != std::string::npos);
+  }
+  CHECK(result.output.find("error of a sum of floats") != std::string::npos);
+  CHECK(result.output.find("wrong") == std::string::npos);
+}
+
+TEST_CASE("--only takes a problem, a variant, or both") {
+  const auto result =
+      tests::run_command(kProgram + " --n 1000 --repeats 2 --only affine,scan/openmp");
+  CHECK(result.status == 0);
+  CHECK(result.output.find("\naffine, ") != std::string::npos);
+  CHECK(result.output.find("\nscan, ") != std::string::npos);
+  CHECK(result.output.find("\nsum, ") == std::string::npos);
+  CHECK(result.output.find("\nblelloch ") == std::string::npos);
+}
