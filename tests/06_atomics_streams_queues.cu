@@ -32,8 +32,8 @@ TEST_CASE("pipeline: every variant is right for every number of elements and chu
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = common::why_skipped(variant, device);
       if (!reason.empty()) SKIP_TEST(reason);
-      for (const std::int64_t n : {1, 2, 3, 31, 33, 255, 257, 1021, 10'007}) {
-        for (const int chunks : {1, 2, 3, 4, 5, 9, 32}) {
+      for (const std::int64_t n : {1, 3, 33, 257, 10'007}) {
+        for (const int chunks : {1, 2, 4, 5, 9, 32}) {
           INFO("n = " << n << ", chunks = " << chunks);
           Pipeline problem(n, chunks, 3, 7);
           const auto verdict = common::verify(problem, variant, device, stream.get());
@@ -89,7 +89,7 @@ TEST_CASE("default stream: the results are the same whichever it is") {
 
 TEST_CASE("default stream: the caller's stream waits for all that was launched") {
   if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  DefaultStream problem(200'000);
+  DefaultStream problem(100'000);
   std::vector<unsigned> got(problem.y.size());
   for (const EightVariant& eight : eight_variants()) {
     EightStreams streams(eight.flags);
@@ -111,7 +111,7 @@ TEST_CASE("default stream: the caller's stream waits for all that was launched")
 TEST_CASE("default stream: only the legacy one holds the eight up") {
   const common::DeviceFacts device = common::query_device();
   if (!keeps_time(device)) SKIP_TEST("overlap needs a GPU");
-  DefaultStream problem(200'000);
+  DefaultStream problem(100'000);
   problem.y.reset(common::Side::device);
   const auto at_once = [&problem](const EightVariant& eight) {
     trace_eight(problem, eight);  // the first run loads the kernel
