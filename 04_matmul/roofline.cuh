@@ -1,0 +1,89 @@
+// What bounds a product, and what each rung asks of memory: printed around the table of a run.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "04_matmul/sgemm/problem.cuh"
+#include "common/device_facts.cuh"
+#include "common/report.hpp"
+
+// Operations per byte at which the two floors of a device meet: left of it memory is the limit,
+// right of it arithmetic. 0 if the device does not say what it can do.
+inline double ridge(const common::DeviceFacts& device) {
+  const bool known = device.peak_bandwidth_gbps > 0 && device.peak_fp32_gflops > 0;
+  return known ? device.peak_fp32_gflops / device.peak_bandwidth_gbps : 0;
+}
+
+// The most GFLOP/s at this many operations per byte of device memory.
+inline double roof_gflops(double intensity, const common::DeviceFacts& device) {
+  return std::min(device.peak_fp32_gflops, intensity * device.peak_bandwidth_gbps);
+}
+
+inline void print_roof(Shape shape, const common::DeviceFacts& device) {
+  std::printf("\n%.4g GFLOP over %.4g MB that must move: %.4g FLOP/byte", shape.flops() / 1e9,
+              shape.bytes() / 1e6, shape.intensity());
+  if (ridge(device) > 0) {
+    const bool by_memory = shape.intensity() < ridge(device);
+    std::printf("; the ridge is at %.3g, so %s bounds it: at most %.4g TFLOP/s", ridge(device),
+                by_memory ? "memory" : "arithmetic", roof_gflops(shape.intensity(), device) / 1e3);
+  }
+  std::printf("\n");
+}
+
+// How often a rung uses what it loads. A tile of C of rows x cols reads (rows + cols) k elements
+// from global memory for rows cols k multiply-adds; a thread's piece does the same to shared
+// memory.
+struct Reuse {
+  std::string variant;
+  int tile_rows, tile_cols;    // that share what is read from global memory
+  int piece_rows, piece_cols;  // of a thread, from shared memory; 0: shared memory is not used
+
+  double global_loads(Shape s) const { return loads(s, tile_rows, tile_cols); }  // of floats
+  double shared_loads(Shape s) const {
+    return piece_rows == 0 ? 0 : loads(s, piece_rows, piece_cols);
+  }
+  // Of tiles that fit: floats loaded, all lanes added up.
+  static double loads(Shape s, int rows, int cols) {
+    return 1.0 * s.m * s.n * s.k * (1.0 / rows + 1.0 / cols);
+  }
+};
+
+inline std::vector<Reuse> sgemm_reuse() {
+  return {{"naive", 1, 1, 0, 0},
+          {"coalesced", 1, 1, 0, 0},
+          {"tiled", 32, 32, 1, 1},
+          {"thread_column", 64, 64, 8, 1},
+          {"register_tile", 128, 128, 8, 8},
+          {"vectorized", 128, 128, 8, 8},
+          {"warp_tile", 128, 128, 8, 8},
+          {"async_copy", 128, 128, 8, 8},
+          {"tuned", 128, 256, 16, 8}};
+}
+
+// A second table: the reuse of each rung of the report, beside what it reached.
+inline void print_reuse(const common::ProblemReport& report, Shape shape,
+                        const common::DeviceFacts& device) {
+  std::printf("\n%-16s %12s %12s %14s %14s %9s %7s\n", "loads", "tile", "per thread",
+              "FLOP/byte glob.", "FLOP/byte shar.", "TFLOP/s", "% roof");
+  for (const Reuse& reuse : sgemm_reuse()) {
+    for (const common::Row& row : report.rows) {
+      if (row.name != reuse.variant) continue;
+      const auto pair = [](int rows, int cols) {
+        return std::to_string(rows) + " x " + std::to_string(cols);
+      };
+      const double shared = reuse.shared_loads(shape);
+      std::printf("%-16s %12s %12s %14s %14s %9s %7s\n", row.name.c_str(),
+                  pair(reuse.tile_rows, reuse.tile_cols).c_str(),
+                  shared > 0 ? pair(reuse.piece_rows, reuse.piece_cols).c_str() : "1 x 1",
+                  common::short_number(shape.flops() / (4 * reuse.global_loads(shape))).c_str(),
+                  shared > 0 ? common::short_number(shape.flops() / (4 * shared)).c_str() : "-",
+                  device.clock_ghz > 0 ? common::short_number(row.gflops / 1e3).c_str() : "-",
+                  common::with_decimals(row.percent_of_roof, 1).c_str());
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// The problem: C = A B in single precision, for any m, n, k. All three matrices are dense and
+// row-major: A is m x k, B is k x n, C is m x n.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "04_matmul/reference.hpp"
+#include "common/compare.hpp"
+#include "common/cuda_check.cuh"
+#include "common/device_buffer.cuh"
+#include "common/device_facts.cuh"
+#include "common/guarded_array.cuh"
+#include "common/host_buffer.hpp"
+#include "common/random.cuh"
+#include "common/report.hpp"
+
+// Rows and columns of C, and the length of the sums that its elements are. Each below 2^31; their
+// products may be larger.
+struct Shape {
+  std::int64_t m, n, k;
+
+  double flops() const { return 2.0 * m * n * k; }  // a multiply-add counts two
+  // Of matrices whose elements take `each` bytes, if every element moves once.
+  double bytes(int each = sizeof(float)) const {
+    return each * (1.0 * m * k + 1.0 * k * n + 1.0 * m * n);
+  }
+  double intensity(int each = sizeof(float)) const { return flops() / bytes(each); }
+};
+
+struct Sgemm {
+  static constexpr const char* name = "sgemm";
+
+  Shape shape;
+  bool lift_limits;  // run slow rungs at any size
+  common::GuardedArray<float> a, b, c;
+  common::HostBuffer<double> expected;
+
+  // times_are_real: false where kernels run on the CPU; then one launch makes a sample.
+  Sgemm(Shape shape, std::uint64_t seed, bool times_are_real = true, bool lift_limits = false)
+      : shape(shape),
+        lift_limits(lift_limits),
+        a("A", common::Role::input, shape.m * shape.k),
+        b("B", common::Role::input, shape.k * shape.n),
+        c("C", common::Role::output, shape.m * shape.n),
+        expected(shape.m * shape.n),
+        launches_(times_are_real ? launches_per_sample(shape) : 1) {
+    common::fill_random(a.pristine(), a.size(), 2 * seed);
+    common::fill_random(b.pristine(), b.size(), 2 * seed + 1);
+    matmul_reference(a.pristine(), b.pristine(), expected.data(), shape.m, shape.n, shape.k);
+    a_norms_ = row_norms(a.pristine(), shape.m, shape.k);
+    b_norms_ = column_norms(b.pristine(), shape.k, shape.n);
+  }
+
+  // The inputs on the device, of the set that rotate() chose.
+  const float* device_a() { return set_ == 0 ? a.on_device() : more_a_[set_ - 1].data(); }
+  const float* device_b() { return set_ == 0 ? b.on_device() : more_b_[set_ - 1].data(); }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(a);
+    visit(b);
+    visit(c);
+  }
+
+  // The most an element of C may be off, when every multiplication and addition errs by at most
+  // `unit` of its result. The smaller of two bounds:
+  // - No luck needed: a sum of k products passes each product through at most k roundings, in any
+  //   order of summation, so it errs by k unit sum|a b| (Higham, Accuracy and Stability of
+  //   Numerical Algorithms, 2nd ed., section 3.1), and sum|a b| <= |row of A| |column of B|.
+  // - Random signs: partial sums of products with random signs stay below L s, where s is the root
+  //   of the sum of the squared products, and the sum of k roundings of random sign, each at most
+  //   unit L s, below L sqrt(k) unit L s (Hoeffding's inequality, twice). As all inputs are below 1
+  //   in size, s is at most the smaller of the two norms. L^2 = 85 is passed with a probability of
+  //   less than 2 exp(-42) a sum: not once in a lifetime. This one grows like k, the first like
+  //   k^2, since norms grow like sqrt(k).
+  double bound(std::int64_t row, std::int64_t column, double unit) const {
+    const double k = static_cast<double>(shape.k);
+    const double certain = k * unit / (1 - k * unit) * a_norms_[row] * b_norms_[column];
+    const double likely = 85 * std::sqrt(k) * unit * std::min(a_norms_[row], b_norms_[column]);
+    return std::min(certain, likely);
+  }
+  common::Comparison check_with(double unit) const {
+    return common::compare(c.fetched(), expected.data(), c.size(),
+                           [&](std::int64_t i) { return bound(i / shape.n, i % shape.n, unit); });
+  }
+  common::Comparison check() const { return check_with(std::ldexp(1.0, -24)); }
+
+  common::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
+  double bytes() const { return shape.bytes(); }
+  double flops() const { return shape.flops(); }
+
+  // Enough launches that starting the first and stopping the last do not count.
+  int batch() const { return launches_; }
+
+  // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
+  // They are made at first use, with the same content: what is random stays random.
+  void rotate(int k) {
+    const double set_bytes = sizeof(float) * static_cast<double>(a.size() + b.size());
+    const int sets = 1 + static_cast<int>(std::min(63.0, kCacheBytes / set_bytes));
+    set_ = k % sets;
+    while (static_cast<int>(more_a_.size()) < set_) {
+      more_a_.push_back(copy_of(a));
+      more_b_.push_back(copy_of(b));
+    }
+  }
+
+  double peak_gflops(const common::DeviceFacts& device) const { return device.peak_fp32_gflops; }
+
+  // For the check before anything is allocated. Host: A, B, C twice and the reference in double;
+  // device: A, B, C and the other sets.
+  static double host_bytes(Shape shape) { return 2 * shape.bytes() + 8.0 * shape.m * shape.n; }
+  static double device_bytes(Shape shape) { return 2 * shape.bytes() + kCacheBytes; }
+
+ private:
+  static constexpr double kCacheBytes = 2e8;  // more than twice any L2 of today
+
+  static int launches_per_sample(Shape shape) {
+    const double launches = 20 * std::pow(4096.0, 3) / (1.0 * shape.m * shape.n * shape.k);
+    return static_cast<int>(std::clamp(launches, 4.0, 400.0));
+  }
+
+  static common::DeviceBuffer<float> copy_of(const common::GuardedArray<float>& from) {
+    common::DeviceBuffer<float> copy(from.size());
+    CUDA_CHECK(cudaMemcpy(copy.data(), from.pristine(), copy.bytes(), cudaMemcpyHostToDevice));
+    return copy;
+  }
+
+  std::vector<double> a_norms_, b_norms_;
+  std::vector<common::DeviceBuffer<float>> more_a_, more_b_;
+  int launches_;
+  int set_ = 0;
+};

@@ -1,0 +1,139 @@
+// --sweep size: the ladder's end and cuBLAS from small to large. --sweep quantization: what a tile
+// too many costs. And --plot, which draws the first.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "04_matmul/roofline.cuh"
+#include "04_matmul/sgemm/problem.cuh"
+#include "04_matmul/sgemm/variants.cuh"
+#include "04_matmul/svg.hpp"
+#include "common/harness.cuh"
+#include "common/program.cuh"
+
+// As common::run_problem, and hands over the report.
+inline common::ProblemReport run_sgemm(common::Program& program, Sgemm& problem,
+                                       const std::vector<common::Variant<Sgemm>>& variants) {
+  const common::WorkStream stream(program.device());
+  common::ProblemReport report;
+  report.problem = Sgemm::name;
+  report.sizes = problem.sizes();
+  report.show_gflops = true;
+  report.rows = common::verify_variants(program, problem, variants, stream.get());
+  if (!program.verify_only()) {
+    common::time_variants(program, problem, variants, stream.get(), report.rows);
+    common::derive_figures(problem, variants, program.device(), report.rows);
+  }
+  program.progress("");
+  program.add(report);
+  return report;
+}
+
+inline std::vector<common::Variant<Sgemm>> variants_named(const std::vector<std::string>& names) {
+  std::vector<common::Variant<Sgemm>> chosen;
+  for (const auto& name : names) {
+    for (const auto& variant : sgemm_variants()) {
+      if (variant.name == name && variant.needs.missing.empty()) chosen.push_back(variant);
+    }
+  }
+  return chosen;
+}
+
+// TFLOP/s of the last two rungs and of cuBLAS for each shape, with the columns that `facts` puts
+// before them.
+template <class Facts>
+common::Sweep sweep_shapes(common::Program& program, const std::string& name,
+                           const std::vector<Shape>& shapes, std::vector<std::string> columns,
+                           Facts facts) {
+  const auto variants = variants_named({"tuned", "split_sum", "cublas"});
+  for (const auto& variant : variants) columns.push_back(variant.name + "_tflops");
+  common::Sweep sweep{Sgemm::name, name, columns, {}};
+  for (const Shape& shape : shapes) {
+    Sgemm problem(shape, program.seed(), program.device().clock_ghz > 0);
+    const std::vector<double> ms = common::time_sweep(program, problem, variants);
+    std::vector<double> point = facts(shape);
+    for (const double t : ms) point.push_back(shape.flops() / (1e9 * t));
+    sweep.points.push_back(point);
+  }
+  program.add(sweep);
+  return sweep;
+}
+
+inline common::Sweep sweep_size(common::Program& program) {
+  std::vector<Shape> shapes;
+  const bool real = program.device().clock_ghz > 0;
+  for (const std::int64_t n : {128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192}) {
+    if (real || n <= 256) shapes.push_back({n, n, n});
+  }
+  return sweep_shapes(program, "size", shapes, {"n", "flop_per_byte"}, [](Shape s) {
+    return std::vector<double>{static_cast<double>(s.n), s.intensity()};
+  });
+}
+
+// Tiles of the rung `tuned` in C, and the rounds in which the SMs get through them. `used` is the
+// part of all that work which ends up in C.
+inline void sweep_quantization(common::Program& program) {
+  using T = LargeTiling;
+  const int multiprocessors = program.device().multiprocessors;
+  const bool real = program.device().clock_ghz > 0;
+  std::vector<Shape> shapes;
+  const std::int64_t k = real ? 2048 : 16;
+  // Around multiples of the tile: one column more is one tile more in every row of tiles.
+  for (const std::int64_t n : {T::kCols - 1, T::kCols, T::kCols + 1}) {
+    shapes.push_back({16 * T::kRows, 8 * n, k});
+  }
+  // Around multiples of tiles x SMs: one tile row of one tile more.
+  if (real) {
+    for (const int tiles : {multiprocessors - 1, multiprocessors, multiprocessors + 1,
+                            2 * multiprocessors, 2 * multiprocessors + 1}) {
+      shapes.push_back({T::kRows, static_cast<std::int64_t>(tiles) * T::kCols, k});
+    }
+  }
+  sweep_shapes(program, "quantization", shapes, {"m", "n", "tiles", "rounds", "used_percent"},
+               [multiprocessors](Shape s) {
+                 const double tiles = tiles_of<T::kRows, T::kCols>(s.m, s.n);
+                 const double rounds = std::ceil(tiles / multiprocessors);
+                 return std::vector<double>{
+                     static_cast<double>(s.m), static_cast<double>(s.n), tiles, rounds,
+                     100.0 * s.m * s.n / (rounds * multiprocessors * T::kRows * T::kCols)};
+               });
+}
+
+// Refuses a file that cannot be written before anything is measured. Nothing if there is no name.
+inline void check_writable(const std::string& file) {
+  if (!file.empty() && !std::ofstream(file, std::ios::app)) {
+    throw common::UsageError("--plot: cannot write " + file);
+  }
+}
+
+// Two charts, one above the other: the roofline with the rungs of `report`, and the sweep of sizes.
+// Without a clock there is no roof, and the first one shows the rungs alone.
+inline void write_plot(const std::string& file, const common::ProblemReport& report, Shape shape,
+                       const common::DeviceFacts& device, const common::Sweep& sweep) {
+  LogChart roofline("FLOP per byte of device memory", "GFLOP/s", 1, 4096, 10, 1e5);
+  if (ridge(device) > 0) {
+    roofline.line("roof", {{1, roof_gflops(1, device)},
+                           {ridge(device), device.peak_fp32_gflops},
+                           {4096, device.peak_fp32_gflops}});
+  }
+  for (const common::Row& row : report.rows) {
+    if (row.place == "device" && row.kind != "yardstick" && row.gflops > 0) {
+      roofline.point(row.name, shape.intensity(), row.gflops);
+    }
+  }
+  LogChart sizes("m = n = k", "GFLOP/s", 128, 8192, 10, 1e5);
+  for (std::size_t column = 2; column < sweep.columns.size(); ++column) {
+    std::vector<std::pair<double, double>> line;
+    for (const auto& point : sweep.points) line.push_back({point[0], 1e3 * point[column]});
+    const std::string& title = sweep.columns[column];
+    sizes.line(title.substr(0, title.rfind('_')), line);
+  }
+  std::ofstream out(file);
+  out << stacked({roofline.svg(), sizes.svg()});
+  if (!out.flush()) throw common::UsageError("--plot: cannot write " + file);
+}
