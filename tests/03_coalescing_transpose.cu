@@ -75,8 +75,8 @@ TEST_CASE("transpose: matrices that are not aligned to 16 bytes") {
   constexpr std::int64_t rows = 72, cols = 68;
   using Kernel = void (*)(const float*, float*, std::int64_t, std::int64_t, cudaStream_t);
   const std::vector<float> zeros(rows * cols + 8);
-  for (const Kernel transpose :
-       {transpose_coarsened, transpose_vectorized, transpose_write_order}) {
+  for (const Kernel transpose : {transpose_coarsened, transpose_vectorized, transpose_write_order,
+                                 transpose_aligned_stores}) {
     for (const int offset : {1, 2, 3, 5}) {
       INFO("offset " << offset);
       std::vector<float> in(rows * cols + 8), out(rows * cols + 8);
@@ -112,6 +112,25 @@ TEST_CASE("transpose: sectors per request") {
   check("write_coalesced", 32, 4);
   for (const char* name : {"tiled", "padded", "swizzled", "coarsened"}) check(name, 4, 4);
   for (const char* name : {"vectorized", "write_order"}) check(name, 16, 16);
+#else
+  SKIP_TEST("counters need simt");
+#endif
+}
+
+TEST_CASE("transpose: aligned stores write no sector twice, whatever the length of a row") {
+#if SIMT_INSTRUMENTED
+  for (const auto& [rows, cols] : std::vector<Shape>{{121, 67}, {200, 65}, {57, 64}, {1, 70}}) {
+    INFO(rows << " x " << cols);
+    Transpose problem(rows, cols, 5);
+    std::uint64_t sectors = 0;  // that the rows of the output lie in, row by row
+    for (std::int64_t c = 0; c < cols; ++c) sectors += ((c + 1) * rows + 7) / 8 - c * rows / 8;
+    const auto aligned = counts(problem, "aligned_stores");
+    CHECK(aligned.global.store_sectors == sectors);
+    CHECK(aligned.shared.load_max_degree == 1);
+    CHECK(aligned.shared.store_max_degree == 1);
+    if (rows % 8 != 0 && rows > 64)
+      CHECK(counts(problem, "coarsened").global.store_sectors > sectors);
+  }
 #else
   SKIP_TEST("counters need simt");
 #endif

@@ -1,4 +1,6 @@
 // Chapter 03: the window sum, for any length and radius, with its requests counted.
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +15,9 @@ namespace {
 // Lengths around a warp, a block and a tile; radii of none, of all kinds of remainder modulo 4, of
 // the most there may be; windows longer than the signal.
 const std::vector<std::pair<std::int64_t, int>> kShapes = {
-    {1, 0},    {1, 8},     {2, 1},    {3, 64},    {31, 2},   {32, 3},
-    {33, 8},   {255, 4},   {256, 8},  {257, 5},   {1021, 7}, {1023, 1},
-    {1024, 8}, {1025, 16}, {2047, 0}, {2049, 63}, {4096, 64}};
+    {1, 0},   {1, 8},   {2, 1},   {3, 64},   {31, 2},    {32, 3},   {33, 8},
+    {255, 4}, {256, 8}, {257, 5}, {1021, 7}, {1023, 1},  {1024, 8}, {1025, 16},
+    {100, 2}, {5, 4},   {3, 16},  {2047, 0}, {2049, 63}, {4096, 64}};
 
 std::vector<common::Variant<Window>> named(const std::string& name) {
   std::vector<common::Variant<Window>> found;
@@ -36,16 +38,6 @@ simt::KernelProfile counts(Window& problem, const std::string& name) {
   simt::profile_stop();
   REQUIRE(profile.launches == 1);
   return profile;
-}
-
-// Most sectors per request of any place in `file` that loads global or constant memory.
-double widest_load(const simt::KernelProfile& profile, const std::string& file) {
-  double widest = 0;
-  for (const auto& site : profile.sites) {
-    if (site.kind != "global load" || site.file.find(file) == std::string::npos) continue;
-    widest = std::max(widest, site.sectors_per_request());
-  }
-  return widest;
 }
 #endif
 
@@ -124,12 +116,17 @@ TEST_CASE("window: loads from global memory, one rung after the other") {
   // the signal have no halo.
   const double tile = (n + (n / 256 - 1) * 2.0 * kRadius) / n;
   CHECK(std::abs(counts(problem, "shared").reads_per_thread() - (kTaps + tile)) < 1e-9);
+  // Constant memory has a path of its own: what is left are the inputs.
+  CHECK(std::abs(counts(problem, "constant").reads_per_thread() - tile) < 1e-9);
+  // As float4, and one instead of four: each is a load.
+  const double vectors = (n / 4 + (n / 1024 - 1) * 2.0 * kRadius / 4) / (n / 4);
+  CHECK(std::abs(counts(problem, "unrolled").reads_per_thread() - vectors) < 1e-9);
   // Four outputs a thread: a quarter of the shared loads for 16 times the products each.
   const auto one = counts(problem, "constant").shared,
              four = counts(problem, "four_outputs").shared;
   CHECK(one.load_requests == kTaps * n / 32);
   CHECK(four.load_requests == (1 + (kTaps + 3) / 4) * n / 4 / 32);
-  for (const char* name : {"shared", "constant", "constant_by_lane", "four_outputs"}) {
+  for (const char* name : {"shared", "constant", "constant_by_lane", "four_outputs", "unrolled"}) {
     INFO(name);
     CHECK(counts(problem, name).shared.load_max_degree == 1);
   }
@@ -138,13 +135,18 @@ TEST_CASE("window: loads from global memory, one rung after the other") {
 #endif
 }
 
-TEST_CASE("window: lanes agree on a constant, or they do not") {
-#if SIMT_INSTRUMENTED
-  Window problem(1024, 8, 5);
-  const auto same = counts(problem, "constant"), different = counts(problem, "constant_by_lane");
-  CHECK(widest_load(same, "06_constant.cuh") == 1.0);               // one address, one sector
-  CHECK(widest_load(different, "07_constant_by_lane.cuh") == 3.0);  // 17 floats in 3 sectors
-#else
-  SKIP_TEST("counters need simt");
-#endif
+TEST_CASE("window: lanes that begin at their own taps read that many constants, and few inputs") {
+  for (const int taps : {1, 3, 17, 31, 33, 129}) {
+    INFO(taps << " taps");
+    std::set<int> constants, inputs;
+    for (int lane = 0; lane < 32; ++lane) {
+      const int tap = window_first_tap(lane, taps);
+      CHECK(tap >= 0);
+      CHECK(tap < taps);
+      constants.insert(tap);
+      inputs.insert(lane + tap);
+    }
+    CHECK(static_cast<int>(constants.size()) == std::min(32, taps));
+    CHECK(static_cast<int>(inputs.size()) == (31 + taps - 1) / taps + 1);
+  }
 }

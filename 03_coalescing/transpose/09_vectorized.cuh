@@ -19,7 +19,8 @@
 // One tile, by kTile * kTile / 16 threads. rows, cols and the corner are multiples of 4, so a block
 // of 4 x 4 is inside the matrix or outside.
 template <int kTile>
-__device__ inline void transpose_tile_of_vectors(const float* in, float* out, std::int64_t rows,
+__device__ inline void transpose_tile_of_vectors(const float* __restrict__ in,
+                                                 float* __restrict__ out, std::int64_t rows,
                                                  std::int64_t cols, TileCorner corner) {
   constexpr int kQuads = kTile / 4;  // float4 in a row of the tile
   constexpr int kThreads = kQuads * kQuads;
@@ -52,7 +53,8 @@ __device__ inline void transpose_tile_of_vectors(const float* in, float* out, st
 
 template <int kTile>
 __global__ void __launch_bounds__(kTile* kTile / 16)
-    transpose_vectorized_kernel(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
+    transpose_vectorized_kernel(const float* __restrict__ in, float* __restrict__ out,
+                                std::int64_t rows, std::int64_t cols) {
   transpose_tile_of_vectors<kTile>(in, out, rows, cols, tile_along_row(cols, kTile, kTile));
 }
 

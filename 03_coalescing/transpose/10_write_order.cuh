@@ -18,8 +18,8 @@
 
 template <int kTile>
 __global__ void __launch_bounds__(kTile* kTile / 16)
-    transpose_write_order_kernel(const float* in, float* out, std::int64_t rows,
-                                 std::int64_t cols) {
+    transpose_write_order_kernel(const float* __restrict__ in, float* __restrict__ out,
+                                 std::int64_t rows, std::int64_t cols) {
   transpose_tile_of_vectors<kTile>(in, out, rows, cols, tile_down_column(rows, kTile, kTile));
 }
 

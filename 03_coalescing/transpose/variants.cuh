@@ -14,6 +14,7 @@
 #include "03_coalescing/transpose/08_coarsened.cuh"
 #include "03_coalescing/transpose/09_vectorized.cuh"
 #include "03_coalescing/transpose/10_write_order.cuh"
+#include "03_coalescing/transpose/11_aligned_stores.cuh"
 #include "03_coalescing/transpose/peers.cuh"
 #include "03_coalescing/transpose/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
@@ -52,6 +53,8 @@ inline std::vector<common::Variant<Transpose>> transpose_variants() {
       transpose_rung("vectorized", "float4 on all four ways, 4 x 4 in registers",
                      transpose_vectorized),
       transpose_rung("write_order", "neighbouring blocks along output rows", transpose_write_order),
+      transpose_rung("aligned_stores", "whole sectors written, however long a row is",
+                     transpose_aligned_stores),
       transpose_peer(),
       copy_kernel_yardstick<Transpose>(),
       device_copy_yardstick<Transpose>(),

@@ -1,10 +1,10 @@
 // Rung 7, constant_by_lane: every lane begins at a tap of its own. Slower, and meant to be.
 //
-// The sum is the same, taken in another order: lane l starts at tap l and wraps around. Now the 32
-// lanes read up to 2 r + 1 different constants at once, and the constant cache answers them one
-// address after the other. What broadcasts when lanes agree becomes serial when they differ; a
-// table indexed by data belongs into shared or global memory. The next rung returns to uniform
-// reads.
+// The sum is the same, taken in another order: each lane starts one tap before its neighbour. The
+// 32 lanes read up to 2 r + 1 different constants at once, and the constant cache answers them one
+// address after the other. Neighbours meet at the same input, so shared memory has no conflict to
+// blame. A table that is indexed by data belongs into shared or global memory. The next rung
+// returns to uniform reads.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,6 +14,11 @@
 
 #include "03_coalescing/window/06_constant.cuh"
 #include "common/cuda_check.cuh"
+
+// The tap a lane begins with: 0, taps - 1, taps - 2, ...
+__host__ __device__ inline int window_first_tap(int lane, int taps) {
+  return (taps - lane % taps) % taps;
+}
 
 __global__ void window_constant_by_lane_kernel(const float* __restrict__ x, float* __restrict__ y,
                                                std::int64_t n, int radius) {
@@ -25,8 +30,7 @@ __global__ void window_constant_by_lane_kernel(const float* __restrict__ x, floa
   const std::int64_t i = first + threadIdx.x;
   if (i >= n) return;
   const int taps = 2 * radius + 1;
-  const int lane = threadIdx.x % 32;
-  int k = (taps - lane % taps) % taps;
+  int k = window_first_tap(threadIdx.x % 32, taps);
   float sum = 0;
   for (int count = 0; count < taps; ++count) {
     sum = fmaf(window_weights[k], window_tile[threadIdx.x + k], sum);

@@ -3,7 +3,7 @@
 // The four windows overlap but for three inputs. A float4 from shared memory brings four inputs and
 // serves four taps of four outputs: 16 products per load instead of one. The taps go in groups of
 // four; `low` and `high` are the eight inputs a group needs, and `high` is the next group's `low`.
-// What remains is the traffic with device memory: a copy of x to y.
+// What is left: a loop of few instructions, each round of which asks how many taps remain.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -13,6 +13,7 @@
 #include "03_coalescing/window/06_constant.cuh"
 #include "03_coalescing/window/07_constant_by_lane.cuh"
 #include "03_coalescing/window/08_four_outputs.cuh"
+#include "03_coalescing/window/09_unrolled.cuh"
 #include "03_coalescing/window/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/variant.cuh"
@@ -70,6 +71,7 @@ inline std::vector<common::Variant<Window>> window_variants() {
                             window_constant_by_lane),
       with_constant_weights("four_outputs", "four outputs a thread, inputs in registers",
                             window_four_outputs),
+      with_constant_weights("unrolled", "the radius is known to the compiler", window_unrolled),
       copy_kernel_yardstick<Window>(),
       device_copy_yardstick<Window>(),
   };
