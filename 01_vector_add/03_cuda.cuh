@@ -2,7 +2,7 @@
 //
 // The loop is gone: n threads are started, and each works out which element is its own. Around the
 // kernel stands what every CUDA program does in some form: allocate on the device, copy in, launch,
-// copy out, free. Each part is timed on its own. What is still wrong: the copies take a hundred
+// copy out, free. Each part is timed on its own. What is still wrong: the copies take two hundred
 // times as long as the kernel.
 #pragma once
 
