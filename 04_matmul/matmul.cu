@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     print_roof(shape, frame.device());
     Sgemm problem(shape, frame.seed(), times_are_real, slow);
     const common::ProblemReport report = run_sgemm(frame, problem, variants);
-    print_reuse(report, shape, frame.device());
+    if (!frame.verify_only()) print_reuse(report, shape, frame.device());
     if (!plot.empty()) write_plot(plot, report, shape, frame.device(), sweep_size(frame));
   });
 }
