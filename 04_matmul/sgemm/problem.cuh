@@ -66,27 +66,34 @@ struct Sgemm {
   }
 
   // The most an element of C may be off, when every multiplication and addition errs by at most
-  // `unit` of its result. The smaller of two bounds:
+  // 2^-24 of its result, as in fp32. The smaller of two bounds:
   // - No luck needed: a sum of k products passes each product through at most k roundings, in any
-  //   order of summation, so it errs by k unit sum|a b| (Higham, Accuracy and Stability of
-  //   Numerical Algorithms, 2nd ed., section 3.1), and sum|a b| <= |row of A| |column of B|.
+  //   order of summation, so it errs by k u sum|a b| (Higham, Accuracy and Stability of Numerical
+  //   Algorithms, 2nd ed., section 3.1), and sum|a b| <= |row of A| |column of B|.
   // - Random signs: partial sums of products with random signs stay below L s, where s is the root
   //   of the sum of the squared products, and the sum of k roundings of random sign, each at most
-  //   unit L s, below L sqrt(k) unit L s (Hoeffding's inequality, twice). As all inputs are below 1
-  //   in size, s is at most the smaller of the two norms. L^2 = 85 is passed with a probability of
+  //   u L s, below L sqrt(k) u L s (Hoeffding's inequality, twice). As all inputs are below 1 in
+  //   size, s is at most the smaller of the two norms. L^2 = 85 is passed with a probability of
   //   less than 2 exp(-42) a sum: not once in a lifetime. This one grows like k, the first like
   //   k^2, since norms grow like sqrt(k).
-  double bound(std::int64_t row, std::int64_t column, double unit) const {
-    const double k = static_cast<double>(shape.k);
-    const double certain = k * unit / (1 - k * unit) * a_norms_[row] * b_norms_[column];
-    const double likely = 85 * std::sqrt(k) * unit * std::min(a_norms_[row], b_norms_[column]);
-    return std::min(certain, likely);
+  double bound(std::int64_t row, std::int64_t column) const {
+    const double ku = shape.k * std::ldexp(1.0, -24);
+    const double certain = ku < 1 ? ku / (1 - ku) * a_norms_[row] * b_norms_[column] : HUGE_VAL;
+    return std::min(certain, kLuck * ku / std::sqrt(1.0 * shape.k) * smaller_norm(row, column));
   }
-  common::Comparison check_with(double unit) const {
-    return common::compare(c.fetched(), expected.data(), c.size(),
-                           [&](std::int64_t i) { return bound(i / shape.n, i % shape.n, unit); });
+  common::Comparison check() const {
+    return compare([this](std::int64_t row, std::int64_t column) { return bound(row, column); });
   }
-  common::Comparison check() const { return check_with(std::ldexp(1.0, -24)); }
+
+  // The same where both inputs are rounded to TF32 first, 11 significant bits: each product is off
+  // by another 2^-10 of it at most, with random signs again.
+  common::Comparison check_tf32() const {
+    return compare([this](std::int64_t row, std::int64_t column) {
+      const double certain = a_norms_[row] * b_norms_[column];
+      const double likely = std::sqrt(kLuck) * smaller_norm(row, column);
+      return bound(row, column) + std::ldexp(std::min(certain, likely), -10);
+    });
+  }
 
   common::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
   double bytes() const { return shape.bytes(); }
@@ -115,7 +122,18 @@ struct Sgemm {
   static double device_bytes(Shape shape) { return 2 * shape.bytes() + kCacheBytes; }
 
  private:
+  static constexpr double kLuck = 85;         // L^2 of bound()
   static constexpr double kCacheBytes = 2e8;  // more than twice any L2 of today
+
+  double smaller_norm(std::int64_t row, std::int64_t column) const {
+    return std::min(a_norms_[row], b_norms_[column]);
+  }
+  template <class Bound>
+  common::Comparison compare(Bound bound) const {
+    return common::compare(c.fetched(), expected.data(), c.size(), [this, bound](std::int64_t i) {
+      return bound(i / shape.n, i % shape.n);
+    });
+  }
 
   static int launches_per_sample(Shape shape) {
     const double launches = 20 * std::pow(4096.0, 3) / (1.0 * shape.m * shape.n * shape.k);
