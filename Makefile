@@ -75,11 +75,13 @@ $(firstword $(subst _, ,$(1))): $(1)
 endef
 $(foreach chapter,$(CHAPTERS),$(eval $(call chapter_verbs,$(chapter))))
 
-# Everything depends on the compiler and its flags: this file changes when they do.
+# Everything depends on the compiler and its flags: this file changes when they do. simt's own
+# sources are a part of the compiler.
 CONFIG := $(BUILD)/config
-$(CONFIG): FORCE
+$(CONFIG): FORCE $(if $(SIMT),simt/nvcc $(wildcard simt/frontend/*.py simt/src/*))
 	@mkdir -p $(@D)
-	@echo '$(FLAGS_SHOWN)' | cmp -s - $@ || echo '$(FLAGS_SHOWN)' > $@
+	@if [ -n "$(filter-out FORCE,$?)" ] || ! echo '$(FLAGS_SHOWN)' | cmp -s - $@; then \
+	  echo '$(FLAGS_SHOWN)' > $@; fi
 
 $(BUILD)/%: %.cu $(CONFIG)
 	@mkdir -p $(@D)

@@ -45,7 +45,6 @@ has_catch2() { has_header catch2/catch_all.hpp || has_header catch2/catch.hpp; }
 is_there() {
   case $1 in
     g++ | make | git | python3 | clang-format-14) have "$1" ;;
-    libboost-context-dev) has_header boost/context/fiber.hpp ;;
     catch2) has_catch2 ;;
   esac
 }
@@ -56,13 +55,12 @@ what_for() {
     make) echo "runs every command of this repository" ;;
     git) echo "stamps results with the commit" ;;
     python3) echo "runs simt and the scripts in tools/" ;;
-    libboost-context-dev) echo "switches between CUDA threads when kernels run on the CPU" ;;
     catch2) echo "runs the tests" ;;
     clang-format-14) echo "formats the sources" ;;
   esac
 }
 
-wanted=(g++ make git python3 libboost-context-dev catch2)
+wanted=(g++ make git python3 catch2)
 [[ $developer == yes ]] && wanted+=(clang-format-14)
 
 lacking() {

@@ -81,15 +81,6 @@ catch2_version CATCH_VERSION_MAJOR . CATCH_VERSION_MINOR . CATCH_VERSION_PATCH
 CODE
 }
 
-boost_context_version() {
-  preprocessed <<'CODE' | sed -n 's/^boost_version "\(.*\)"/\1/p' | tr _ .
-#if __has_include(<boost/context/fiber.hpp>)
-#include <boost/version.hpp>
-boost_version BOOST_LIB_VERSION
-#endif
-CODE
-}
-
 echo "This machine"
 system=$(sed -n 's/^PRETTY_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' /etc/os-release 2>/dev/null)
 row "system" "${system:-$(uname -sr)}"
@@ -110,12 +101,6 @@ if [[ -n $catch2 ]]; then
   row "Catch2" "$catch2 (major version ${catch2%%.*})"
 else
   row "Catch2" "not installed (optional: needed for make test; ./setup.sh installs it)"
-fi
-boost=$(boost_context_version)
-if [[ -n $boost ]]; then
-  row "Boost.Context" "$boost"
-else
-  row "Boost.Context" "not installed (optional: needed to run kernels without a GPU; ./setup.sh installs it)"
 fi
 optional "clang-format" clang-format "needed for make format; ./setup.sh --dev installs it"
 
@@ -176,7 +161,6 @@ else
 fi
 if [[ $runs_on_gpu == no ]]; then
   say "Their results are right and their memory accesses are counted; their times say nothing about a GPU."
-  [[ -z $boost ]] && say "That needs Boost.Context, which is not installed: run ./setup.sh"
 fi
 echo
 # command COMMAND WHAT

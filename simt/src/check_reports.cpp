@@ -1,5 +1,6 @@
 #include "check_reports.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -49,19 +50,26 @@ std::vector<CheckReport> CheckReports::take() {
   return taken;
 }
 
-bool CheckReports::any() {
+size_t CheckReports::errors_locked() const {
+  // What simt cannot run is no mistake of the program: its launch fails, and says so to the caller.
+  return std::count_if(entries_.begin(), entries_.end(),
+                       [](const Entry& entry) { return entry.report.check != "unsupported"; });
+}
+
+bool CheckReports::any_errors() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return !entries_.empty();
+  return errors_locked() > 0;
 }
 
 void CheckReports::print_summary() {
   std::lock_guard<std::mutex> lock(mutex_);
   fflush(stdout);
-  if (entries_.empty()) {
+  const size_t errors = errors_locked();
+  if (errors == 0) {
     fprintf(stderr, "simt: %llu kernel%s checked, no errors found\n",
             static_cast<unsigned long long>(launches()), launches() == 1 ? "" : "s");
   } else {
-    fprintf(stderr, "simt: %zu error%s\n", entries_.size(), entries_.size() == 1 ? "" : "s");
+    fprintf(stderr, "simt: %zu error%s\n", errors, errors == 1 ? "" : "s");
   }
 }
 
@@ -73,7 +81,7 @@ void CheckReports::write_json(const std::string& path) {
   }
   std::lock_guard<std::mutex> lock(mutex_);
   fprintf(file, "{\"schema\":1,\"kernels_checked\":%llu,\"errors\":%zu,\"reports\":[",
-          static_cast<unsigned long long>(launches()), entries_.size());
+          static_cast<unsigned long long>(launches()), errors_locked());
   const char* comma = "";
   for (const Entry& entry : entries_) {
     const CheckReport& r = entry.report;

@@ -21,7 +21,8 @@ class CheckReports {
   uint64_t launches() const { return __atomic_load_n(&launches_, __ATOMIC_RELAXED); }
 
   std::vector<CheckReport> take();
-  bool any();
+  // True if a report tells of a mistake: such a run must not end with status 0.
+  bool any_errors();
 
   // "simt: N kernels checked, no errors found" or "simt: N errors", on stderr.
   void print_summary();
@@ -32,6 +33,8 @@ class CheckReports {
     std::string key;
     CheckReport report;
   };
+  size_t errors_locked() const;  // by whoever holds mutex_
+
   std::mutex mutex_;
   std::vector<Entry> entries_;
   uint64_t launches_ = 0;

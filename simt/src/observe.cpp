@@ -23,7 +23,7 @@ bool environment_says(const char* name, bool otherwise) {
 
 // A program with an error does not exit 0, whatever it thinks of the error itself.
 void correct_exit_status(int status, void*) {
-  if (!watcher->reports.any() || status != 0) return;
+  if (!watcher->reports.any_errors() || status != 0) return;
   std::cout.flush();
   fflush(nullptr);
   _exit(1);

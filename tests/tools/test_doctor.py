@@ -4,7 +4,7 @@ import unittest
 
 from tool_case import ToolCase
 
-CATCH2, BOOST = "catch2_version 3 . 4 . 0", 'boost_version "1_83"'
+CATCH2 = "catch2_version 3 . 4 . 0"
 
 
 class Doctor(ToolCase):
@@ -15,7 +15,7 @@ class Doctor(ToolCase):
         self.fake("make", 'echo "GNU Make 4.3"\n')
         self.fake("python3", 'echo "Python 3.11.2"\n')
 
-    def gxx(self, version="12.2.0", headers=(CATCH2, BOOST)):
+    def gxx(self, version="12.2.0", headers=(CATCH2,)):
         """A compiler that finds only these headers."""
         answers = (f"[[ $code == *{h.split('_')[0]}_* ]] && echo '{h}'" for h in headers)
         self.fake(
@@ -56,17 +56,15 @@ class Doctor(ToolCase):
         self.assertIn("2025.3.1.0", self.row(out, "ncu"))
         self.assertIn("make bench", out)
         self.assertIn("3.4.0 (major version 3)", self.row(out, "Catch2"))
-        self.assertIn("1.83", self.row(out, "Boost.Context"))
 
     def test_nothing_but_the_required(self):
         self.gxx(headers=())
         out = self.doctor()
-        for name in ("Catch2", "Boost.Context", "clang-format", "nvcc", "compute-sanitizer", "ncu"):
+        for name in ("Catch2", "clang-format", "nvcc", "compute-sanitizer", "ncu"):
             self.assertIn("not installed (optional: ", self.row(out, name))
         for word in ("MISSING", "TOO OLD", "fail", "✗"):
             self.assertNotIn(word, out)
         self.assertIn("There is no GPU, so kernels run on the CPU, through simt/nvcc.", out)
-        self.assertIn("needs Boost.Context, which is not installed: run ./setup.sh", out)
         self.assertIn("needs Catch2 first", out)
         self.assertNotIn("make bench", out)
 

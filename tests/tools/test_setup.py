@@ -4,7 +4,7 @@ import unittest
 
 from tool_case import ToolCase
 
-PACKAGES = "g++ make git python3 libboost-context-dev catch2"
+PACKAGES = "g++ make git python3 catch2"
 
 
 class Setup(ToolCase):
@@ -23,7 +23,6 @@ class Setup(ToolCase):
             for word in "$@"; do
               case $word in
                 g++) printf '%s\\n' '#!/bin/bash' 'code=$(cat)' \\
-                  '[[ $code != *boost* ]] || [[ -e {self.root}/libboost-context-dev ]] || exit 1' \\
                   '[[ $code != *catch2* ]] || [[ -e {self.root}/catch2 ]] || exit 1' >{self.bin}/g++
                   chmod +x {self.bin}/g++ ;;
                 make | git | python3 | clang-format-14)
