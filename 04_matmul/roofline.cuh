@@ -68,16 +68,20 @@ inline std::vector<Reuse> sgemm_reuse() {
 // A second table: the reuse of each rung of the report, beside what it reached.
 inline void print_reuse(const common::ProblemReport& report, Shape shape,
                         const common::DeviceFacts& device) {
-  std::printf("\n%-16s %12s %12s %14s %14s %9s %7s\n", "loads", "tile", "per thread",
-              "FLOP/byte glob.", "FLOP/byte shar.", "TFLOP/s", "% roof");
+  bool is_first = true;
   for (const Reuse& reuse : sgemm_reuse()) {
     for (const common::Row& row : report.rows) {
       if (row.name != reuse.variant) continue;
+      if (is_first) {
+        std::printf("\n%-16s %12s %12s %15s %15s %9s %7s\n", "FLOP per byte", "tile", "per thread",
+                    "from global", "from shared", "TFLOP/s", "% roof");
+      }
+      is_first = false;
       const auto pair = [](int rows, int cols) {
         return std::to_string(rows) + " x " + std::to_string(cols);
       };
       const double shared = reuse.shared_loads(shape);
-      std::printf("%-16s %12s %12s %14s %14s %9s %7s\n", row.name.c_str(),
+      std::printf("%-16s %12s %12s %15s %15s %9s %7s\n", row.name.c_str(),
                   pair(reuse.tile_rows, reuse.tile_cols).c_str(),
                   shared > 0 ? pair(reuse.piece_rows, reuse.piece_cols).c_str() : "1 x 1",
                   common::short_number(shape.flops() / (4 * reuse.global_loads(shape))).c_str(),

@@ -30,6 +30,7 @@ const std::vector<Shape> kShapes = {
     {2, 997, 5},    {3, 5, 997},    {1, 300, 1},    {300, 1, 1},    {1, 1, 2000},    {64, 68, 500},
     {260, 264, 4},  {5, 1024, 24}};
 
+#ifdef SIMT_INSTRUMENTED
 const common::Variant<Sgemm>* variant_named(const std::vector<common::Variant<Sgemm>>& variants,
                                             const std::string& name) {
   for (const auto& variant : variants) {
@@ -37,6 +38,7 @@ const common::Variant<Sgemm>* variant_named(const std::vector<common::Variant<Sg
   }
   return nullptr;
 }
+#endif
 
 // Rounded to the 11 significant bits of TF32.
 float as_tf32(float x) {
