@@ -211,22 +211,26 @@ def _best_line(row_of):
     }
 
 
-def _best_table(results, run_names):
-    """One line per problem of the runs: where its ladder ends."""
+def _best_table(results, wanted):
+    """One line per problem of the runs (RUN), or of one problem in them (RUN:PROBLEM): where its
+    ladder ends."""
     titles = ["Problem", "Size", "Best rung", "Time, ms", "% of roof", "Over one core", "Against", "Ratio"]
     keys = ["problem", "size", "name", "median_ms", "percent_of_roof", "speedup", "against", "ratio"]
     forms = [str, str, str, significant, _fixed(1), TITLES["speedup"][1], str, _fixed(2)]
     cells = []
-    for run_name in run_names:
+    for words in wanted:
+        run_name, _, only = words.partition(":")
         run = _run_named(results, run_name)
         for problem in dict.fromkeys(row["problem"] for row in run["rows"]):
+            if only and problem != only:
+                continue
             best = _best_line([row for row in run["rows"] if row["problem"] == problem])
             if best is not None:
                 cells.append([_number_or_text(best[key], form) for key, form in zip(keys, forms)])
     if not cells:
         raise TableError("none of these runs has a kernel that was timed")
     lines = _aligned(titles, cells, [key not in ("problem", "size", "name", "against") for key in keys])
-    caption = _caption(_run_named(results, run_names[0])).partition(":")[0] + "*"
+    caption = _caption(_run_named(results, wanted[0].partition(":")[0])).partition(":")[0] + "*"
     return [*lines, "", caption]
 
 

@@ -208,6 +208,12 @@ class Tables(LessonCase):
         )
         self.assertEqual(cells[1][-2:], ["copy", "0.75"])  # no peer: by GB/s, of the yardstick
         self.assertIn("*NVIDIA H200, CUDA 13.0, 2026-11-21*", lines)
+        self.assertEqual(len(lines), 8)
+
+        mark = "<!-- table best=b/y:other,b/y:nosuch results=results/h200.json -->"
+        lesson = self.lesson(mark + "\n<!-- end table -->\n")
+        self.fill()
+        self.assertEqual(len(lesson.read_text().splitlines()), 7)
 
     def test_stale_table(self):
         self.lesson("<!-- table run=01_vector_add/large results=results/h200.json -->\n| old |\n<!-- end table -->\n")
