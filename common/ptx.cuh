@@ -40,7 +40,23 @@ __device__ inline void mbarrier_arrive_expect_tx(std::uint64_t* barrier, std::ui
       : "memory");
 }
 
-// True once the phase with this parity has completed: all arrived, all bytes delivered.
+// True once the phase with this parity has completed: all arrived, all bytes delivered. Asks and
+// returns at once.
+__device__ inline bool mbarrier_test_wait_parity(std::uint64_t* barrier, std::uint32_t parity) {
+  std::uint32_t done;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(done)
+      : "r"(shared_address(barrier)), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
+// The same, but the hardware may put the thread to sleep for a while before it answers.
 __device__ inline bool mbarrier_try_wait_parity(std::uint64_t* barrier, std::uint32_t parity) {
   std::uint32_t done;
   asm volatile(

@@ -9,14 +9,8 @@
 #include "02_warp_divergence/polar/07_coarsened.cuh"
 #include "02_warp_divergence/polar/problem.cuh"
 #include "common/cuda_check.cuh"
+#include "common/library_transform.cuh"
 #include "common/variant.cuh"
-
-#if __has_include(<cub/device/device_transform.cuh>)
-#include <cub/device/device_transform.cuh>
-#elif __has_include(<thrust/transform.h>)
-#include <thrust/execution_policy.h>
-#include <thrust/transform.h>
-#endif
 
 struct ToCartesian {
   __device__ float2 operator()(float angle) const {
@@ -26,35 +20,11 @@ struct ToCartesian {
   }
 };
 
-// The peer: the same function of each element through cub::DeviceTransform, part of the toolkit
-// since CUDA 12.8, or thrust::transform before.
+// The peer: the same function of each angle, through the library's transform.
 inline common::Variant<Polar> polar_peer() {
-  common::Variant<Polar> peer;
-  peer.place = common::Place::device;
-  peer.kind = common::Kind::peer;
-#if __has_include(<cub/device/device_transform.cuh>)
-  peer.name = "cub_transform";
-  peer.idea = "peer: cub::DeviceTransform with sincosf";
-  peer.run = [](Polar& p, cudaStream_t stream) -> common::Phases {
-    CUDA_CHECK(cub::DeviceTransform::Transform(p.phi.on_device(), p.points_on_device(), p.n,
-                                               ToCartesian{}, stream));
-    return {};
-  };
-#elif __has_include(<thrust/transform.h>)
-  peer.name = "thrust_transform";
-  peer.idea = "peer: thrust::transform with sincosf";
-  peer.run = [](Polar& p, cudaStream_t stream) -> common::Phases {
-    const float* phi = p.phi.on_device();
-    thrust::transform(thrust::cuda::par_nosync.on(stream), phi, phi + p.n, p.points_on_device(),
-                      ToCartesian{});
-    return {};
-  };
-#else
-  peer.name = "cub_transform";
-  peer.idea = "peer: cub::DeviceTransform with sincosf";
-  peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit";
-#endif
-  return peer;
+  return common::transform_peer<Polar>([](Polar& p, auto apply) {
+    apply(p.points_on_device(), p.n, ToCartesian{}, p.phi.on_device());
+  });
 }
 
 // z[i] = (phi[i], -phi[i]): reads 4 bytes and writes 8 an element, like the problem, and computes

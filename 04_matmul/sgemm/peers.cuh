@@ -16,21 +16,22 @@
 #include "common/variant.cuh"
 
 #if __has_include(<cublas_v2.h>)
-#include "04_matmul/cublas_handle.hpp"
+#include "common/cublas_handle.hpp"
 
 // A function (Sgemm&, stream) that calls cublasSgemm in this mode. cuBLAS counts by columns: our
 // row-major matrices are its transposed ones, and C' = B' A'.
 inline auto cublas_sgemm(cublasMath_t mode) {
-  const auto handle = std::make_shared<CublasHandle>();
+  const auto handle = std::make_shared<common::CublasHandle>();
   return [handle, mode](Sgemm& p, cudaStream_t stream) {
     const int m = static_cast<int>(p.shape.m), n = static_cast<int>(p.shape.n);
     const int k = static_cast<int>(p.shape.k);
     const float one = 1, zero = 0;
-    CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
-    CublasHandle::check(cublasSetMathMode(handle->get(), mode), "cublasSetMathMode");
-    CublasHandle::check(cublasSgemm(handle->get(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one,
-                                    p.device_b(), n, p.device_a(), k, &zero, p.c.on_device(), n),
-                        "cublasSgemm");
+    common::CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
+    common::CublasHandle::check(cublasSetMathMode(handle->get(), mode), "cublasSetMathMode");
+    common::CublasHandle::check(
+        cublasSgemm(handle->get(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, p.device_b(), n,
+                    p.device_a(), k, &zero, p.c.on_device(), n),
+        "cublasSgemm");
   };
 }
 #endif

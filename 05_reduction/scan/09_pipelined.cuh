@@ -13,9 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "05_reduction/ptx.cuh"
 #include "05_reduction/scan/08_single_pass.cuh"
 #include "common/cuda_check.cuh"
+#include "common/ptx.cuh"
 
 template <int kScanWarps, int kRows, int kSlots>
 struct ScanRing {
@@ -33,7 +33,7 @@ struct ScanRing {
   std::uint64_t released[kSlots];  // nobody needs the slot any more
 };
 
-#ifdef REDUCTION_HAS_BULK_COPY
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // The same answer for all lanes of the warp.
 __device__ inline bool warp_sees(std::uint64_t* barrier, std::uint32_t phase) {
   return __all_sync(kEveryLane, ptx::mbarrier_test_wait_parity(barrier, phase & 1));
@@ -169,7 +169,7 @@ template <int kScanWarps, int kRows, int kSlots>
 __global__ void __launch_bounds__(32 * (kScanWarps + 3))
     scan_pipelined_kernel(const float* x, float* y, std::int64_t n, std::uint32_t tiles,
                           bool aligned, std::uint64_t* states, unsigned* counters) {
-#ifdef REDUCTION_HAS_BULK_COPY
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   using Ring = ScanRing<kScanWarps, kRows, kSlots>;
   extern __shared__ __align__(128) unsigned char memory[];
   Ring& ring = *reinterpret_cast<Ring*>(memory);

@@ -9,6 +9,7 @@
 #include "05_reduction/scan/problem.cuh"
 #include "common/cuda_check.cuh"
 #include "common/variant.cuh"
+#include "common/yardsticks.cuh"
 
 #if __has_include(<cub/device/device_scan.cuh>)
 #include <cub/device/device_scan.cuh>
@@ -42,20 +43,4 @@ inline common::Variant<Scan> scan_peer() {
 }
 
 // Yardstick: the device's own copy, which reads and writes the same bytes.
-inline common::Variant<Scan> scan_device_copy() {
-  common::Variant<Scan> copy;
-  copy.name = "device_copy";
-  copy.idea = "yardstick: cudaMemcpyDeviceToDevice from x to y";
-  copy.place = common::Place::device;
-  copy.kind = common::Kind::yardstick;
-  copy.run = [](Scan& p, cudaStream_t stream) -> common::Phases {
-    CUDA_CHECK(cudaMemcpyAsync(p.y.on_device(), p.x.on_device(), p.n * sizeof(float),
-                               cudaMemcpyDeviceToDevice, stream));
-    return {};
-  };
-  copy.bytes = [](const Scan& p) { return p.bytes(); };
-  copy.check = [](const Scan& p) {
-    return common::compare(p.y.fetched(), p.x.pristine(), p.n, 0.0);
-  };
-  return copy;
-}
+inline common::Variant<Scan> scan_device_copy() { return common::device_copy(&Scan::x, &Scan::y); }

@@ -48,7 +48,10 @@ __global__ void arrive_kernel(int* out) {
   __syncthreads();
   written[threadIdx.x] = 3 * threadIdx.x;
   ptx::mbarrier_arrive(&all);
-  while (!ptx::mbarrier_try_wait_parity(&all, 0)) {
+  // Half of the threads ask one way, half the other: the answer must be the same.
+  const bool asks_again = threadIdx.x % 2 == 0;
+  while (!(asks_again ? ptx::mbarrier_test_wait_parity(&all, 0)
+                      : ptx::mbarrier_try_wait_parity(&all, 0))) {
   }
   out[threadIdx.x] = written[(threadIdx.x + 97) % kCount];
 #else

@@ -1,10 +1,13 @@
-// A cuBLAS handle that is made at first use and destroys itself.
+// A cuBLAS handle that is made at first use and destroys itself. Include it only where
+// __has_include(<cublas_v2.h>).
 #pragma once
 
 #include <cublas_v2.h>
 
 #include <stdexcept>
 #include <string>
+
+namespace common {
 
 class CublasHandle {
  public:
@@ -29,3 +32,5 @@ class CublasHandle {
  private:
   cublasHandle_t handle_ = nullptr;
 };
+
+}  // namespace common
