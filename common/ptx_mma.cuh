@@ -1,0 +1,94 @@
+// PTX instructions for tensor cores that a single warp drives (sm_80), with the copies that feed
+// them: one function each, under their PTX names (PTX ISA 8.0, "Warp-level matrix instructions" and
+// "cp.async"). They exist in code for sm_80 or newer only, stmatrix for sm_90 or newer.
+//
+// A fragment is a warp's share of a small matrix, spread over the registers of its 32 lanes. The
+// fragments of 16-bit elements are built of 8 x 8 matrices: lane l holds row l / 4, columns
+// 2 (l % 4) and 2 (l % 4) + 1, packed in one register, the left one in the lower half.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace ptx {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// Orders a copy of 16 bytes from global to shared memory, both aligned to 16 bytes, past the
+// registers and the L1 cache. If not `inside`, zeros are stored and `global` is not read. The copy
+// joins the thread's open group.
+__device__ inline void cp_async_16(void* shared, const void* global, bool inside = true) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(global), "r"(inside ? 16 : 0)
+               : "memory");
+}
+
+// Closes the thread's group of copies, which may be empty, and opens the next.
+__device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until at most the kPending youngest groups of this thread are still under way.
+template <int kPending>
+__device__ inline void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+// Four 8 x 8 matrices of 16-bit elements from shared memory, one register each. Lanes 8 i .. 8 i +
+// 7 give the addresses of the 8 rows of matrix i, 16 bytes each and aligned to that.
+__device__ inline void ldmatrix_x4(std::uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
+// The same, each matrix transposed on its way: lane l receives rows 2 (l % 4) and 2 (l % 4) + 1 of
+// column l / 4.
+__device__ inline void ldmatrix_x4_trans(std::uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
+// d += a b for a warp: a is 16 x 16 (four 8 x 8 fragments: top left, bottom left, top right, bottom
+// right), b is 16 x 8 (top, bottom; held by columns, as ldmatrix .trans leaves a row-major matrix),
+// both bf16. d is 16 x 8 in fp32: d[0], d[1] in row l / 4 and d[2], d[3] in row l / 4 + 8, columns
+// 2 (l % 4) and 2 (l % 4) + 1.
+__device__ inline void mma_m16n8k16(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                    std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Both rounded to bf16 (to nearest, ties to even) and packed, `low` in the lower half.
+__device__ inline std::uint32_t pack_bf16(float low, float high) {
+  std::uint32_t packed;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+
+// 2^x with a relative error of 2^-22; results below 2^-126 become 0, 2^-infinity among them.
+__device__ inline float ex2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// The reverse of ldmatrix_x4: four 8 x 8 fragments to the rows whose addresses the lanes give.
+__device__ inline void stmatrix_x4(void* row, std::uint32_t r0, std::uint32_t r1, std::uint32_t r2,
+                                   std::uint32_t r3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(row))),
+               "r"(r0), "r"(r1), "r"(r2), "r"(r3)
+               : "memory");
+}
+#endif
+
+}  // namespace ptx

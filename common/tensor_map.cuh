@@ -1,0 +1,67 @@
+// How the copy engine (TMA) learns about a tensor: a CUtensorMap, which a kernel takes as a
+// `const __grid_constant__ CUtensorMap` parameter.
+#pragma once
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+
+#include "common/cuda_check.cuh"
+
+namespace common {
+
+// cuTensorMapEncodeTiled belongs to the driver. Asked for at run time, a program that uses it needs
+// no -lcuda and starts where there is no driver.
+inline PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
+  static const auto kEncoder = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found;
+#if CUDART_VERSION >= 12050
+    CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                                cudaEnableDefault, &found));
+#else
+    CUDA_CHECK(
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found));
+#endif
+    if (found != cudaDriverEntryPointSuccess) {
+      throw std::runtime_error(
+          "the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12");
+    }
+    return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
+  }();
+  return kEncoder;
+}
+
+// Whether the copy engine can read a tensor whose rows begin at `base` and `pitch_bytes` apart.
+inline bool fits_tensor_map(const void* base, std::uint64_t pitch_bytes) {
+  return reinterpret_cast<std::uintptr_t>(base) % 16 == 0 && pitch_bytes % 16 == 0;
+}
+
+// A tensor of bf16 elements on the device. sizes: elements in each dimension, the contiguous one
+// first; pitches: bytes from one index to the next in each dimension but the first, multiples of
+// 16; box: the elements of one copy, in each dimension at most 256, in the first at most 64, since
+// a row of the box is swizzled within its 128 bytes: the 16-byte piece p of row r of the box lies
+// at piece p ^ (r % 8). Throws std::runtime_error if the driver refuses.
+inline CUtensorMap bf16_tensor_map(const void* base, std::initializer_list<std::uint64_t> sizes,
+                                   std::initializer_list<std::uint64_t> pitches,
+                                   std::initializer_list<std::uint32_t> box) {
+  const cuuint32_t every_element[5] = {1, 1, 1, 1, 1};
+  CUtensorMap map;
+  const CUresult status = tensor_map_encoder()(
+      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, static_cast<cuuint32_t>(sizes.size()),
+      const_cast<void*>(base), sizes.begin(), pitches.begin(), box.begin(), every_element,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (status != CUDA_SUCCESS) {
+    throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(status) +
+                             " (base and pitches must be multiples of 16 bytes)");
+  }
+  return map;
+}
+
+}  // namespace common

@@ -1,0 +1,153 @@
+// common/ptx_wgmma.cuh: each shape of wgmma alone, with tiles written by hand in the layout that
+// the copy engine's 128-byte swizzle gives. Numbers are small integers: results are exact.
+#include "common/ptx_wgmma.cuh"
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "common/cuda_check.cuh"
+#include "common/device_buffer.cuh"
+#include "common/device_facts.cuh"
+#include "common/ptx_mma.cuh"
+#include "common/ptx_tensor.cuh"
+#include "tests/catch.hpp"
+
+namespace {
+
+using bf16 = __nv_bfloat16;
+constexpr int kM = 64, kK = 64;
+
+// Where element `column` of row `row` lies in a tile of rows of 64 elements.
+__device__ int swizzled(int row, int column) {
+  return row * 64 + ((column / 8) ^ (row % 8)) * 8 + column % 8;
+}
+
+// c = a b with a 64 x 64 row-major. b is n x 64 with a row for each column of the product, or, if
+// kTransB, 64 x n row-major, kept as slabs of 64 columns. kRegisters: A comes through registers.
+// Everything is computed twice and added up, to see the accumulation.
+template <int kN, bool kTransB, bool kRegisters>
+__global__ void __launch_bounds__(128, 1) wgmma_kernel(const bf16* a, const bf16* b, float* c) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(1024) unsigned char shared[];
+  bf16* const tile_a = reinterpret_cast<bf16*>(shared);
+  bf16* const tile_b = tile_a + kM * kK;
+  for (int i = threadIdx.x; i < kM * kK; i += 128) tile_a[swizzled(i / kK, i % kK)] = a[i];
+  for (int i = threadIdx.x; i < kN * kK; i += 128) {
+    if (kTransB) {
+      const int k = i / kN, n = i % kN;
+      tile_b[n / 64 * kK * 64 + swizzled(k, n % 64)] = b[i];
+    } else {
+      tile_b[swizzled(i / kK, i % kK)] = b[i];
+    }
+  }
+  ptx::fence_proxy_async();
+  __syncthreads();
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  float d[kN / 2];
+  for (int i = 0; i < kN / 2; ++i) d[i] = 1e6f;  // the first product must not add to it
+  std::uint32_t from_a[kK / 16][4];
+  for (int step = 0; step < kK / 16; ++step) {
+    ptx::ldmatrix_x4(from_a[step],
+                     tile_a + swizzled(16 * warp + lane % 16, 16 * step + lane / 16 * 8));
+  }
+  ptx::fence_registers(d);
+  ptx::wgmma_fence();
+  for (int round = 0; round < 2; ++round) {
+#pragma unroll
+    for (int step = 0; step < kK / 16; ++step) {
+      const bool accumulate = round > 0 || step > 0;
+      const std::uint64_t a_tile = ptx::advance(ptx::descriptor_128B(tile_a, 0, 1024), 32 * step);
+      const std::uint64_t b_tile =
+          kTransB ? ptx::advance(ptx::descriptor_128B(tile_b, kK * 128, 1024), 2048 * step)
+                  : ptx::advance(ptx::descriptor_128B(tile_b, 0, 1024), 32 * step);
+      if constexpr (kRegisters) {
+        ptx::wgmma_bf16<kTransB>(d, from_a[step], b_tile, accumulate);
+      } else {
+        ptx::wgmma_bf16<kTransB>(d, a_tile, b_tile, accumulate);
+      }
+    }
+  }
+  ptx::wgmma_commit_group();
+  ptx::wgmma_wait_group<0>();
+  ptx::fence_registers(d);
+  for (int i = 0; i < kN / 2; ++i) {
+    const int row = 16 * warp + lane / 4 + 8 * (i / 2 % 2);
+    const int column = 8 * (i / 4) + 2 * (lane % 4) + i % 2;
+    c[row * kN + column] = d[i];
+  }
+#else
+  (void)a, (void)b, (void)c;
+#endif
+}
+
+bool has_wgmma() { return common::query_device().compute_capability() == 90; }
+
+// Returns how many elements of the product are wrong.
+template <int kN, bool kTransB, bool kRegisters>
+int wrong_elements() {
+  std::vector<bf16> a(kM * kK), b(kN * kK);
+  const auto a_at = [](int m, int k) { return (m * 5 + k * 3) % 13 - 6; };
+  const auto b_at = [](int k, int n) { return (k * 7 + n * 11) % 17 - 8; };
+  for (int i = 0; i < kM * kK; ++i) {
+    a[i] = __float2bfloat16(static_cast<float>(a_at(i / kK, i % kK)));
+  }
+  for (int i = 0; i < kN * kK; ++i) {
+    const int value = kTransB ? b_at(i / kN, i % kN) : b_at(i % kK, i / kK);
+    b[i] = __float2bfloat16(static_cast<float>(value));
+  }
+  const common::DeviceBuffer<bf16> d_a(a.size()), d_b(b.size());
+  const common::DeviceBuffer<float> d_c(kM * kN);
+  CUDA_CHECK(cudaMemcpy(d_a.data(), a.data(), d_a.bytes(), cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(d_b.data(), b.data(), d_b.bytes(), cudaMemcpyHostToDevice));
+  const auto kernel = wgmma_kernel<kN, kTransB, kRegisters>;
+  constexpr int kBytes = (kM + kN) * kK * sizeof(bf16);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+  kernel<<<1, 128, kBytes>>>(d_a.data(), d_b.data(), d_c.data());
+  CUDA_CHECK(cudaGetLastError());
+  std::vector<float> c(kM * kN);
+  CUDA_CHECK(cudaMemcpy(c.data(), d_c.data(), d_c.bytes(), cudaMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int m = 0; m < kM; ++m) {
+    for (int n = 0; n < kN; ++n) {
+      int sum = 0;
+      for (int k = 0; k < kK; ++k) sum += 2 * a_at(m, k) * b_at(k, n);
+      wrong += c[m * kN + n] != static_cast<float>(sum);
+    }
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("wgmma with both tiles in shared memory, B along K") {
+  if (!has_wgmma()) SKIP_TEST("needs sm_90a");
+  CHECK(wrong_elements<64, false, false>() == 0);
+  CHECK(wrong_elements<80, false, false>() == 0);
+  CHECK(wrong_elements<96, false, false>() == 0);
+  CHECK(wrong_elements<128, false, false>() == 0);
+  CHECK(wrong_elements<160, false, false>() == 0);
+  CHECK(wrong_elements<176, false, false>() == 0);
+  CHECK(wrong_elements<192, false, false>() == 0);
+  CHECK(wrong_elements<256, false, false>() == 0);
+}
+
+TEST_CASE("wgmma with B along N: slabs of 64 columns") {
+  if (!has_wgmma()) SKIP_TEST("needs sm_90a");
+  CHECK(wrong_elements<64, true, false>() == 0);
+  CHECK(wrong_elements<128, true, false>() == 0);
+  CHECK(wrong_elements<192, true, false>() == 0);
+  CHECK(wrong_elements<256, true, false>() == 0);
+}
+
+TEST_CASE("wgmma with A in registers") {
+  if (!has_wgmma()) SKIP_TEST("needs sm_90a");
+  CHECK(wrong_elements<64, false, true>() == 0);
+  CHECK(wrong_elements<64, true, true>() == 0);
+  CHECK(wrong_elements<128, false, true>() == 0);
+  CHECK(wrong_elements<128, true, true>() == 0);
+  CHECK(wrong_elements<192, true, true>() == 0);
+  CHECK(wrong_elements<256, true, true>() == 0);
+}
