@@ -61,6 +61,7 @@ ifndef SIMT
   LIBS_03_coalescing := -lcublas
   LIBS_04_matmul := -lcublas
   LIBS_06_atomics_streams := -lcurand
+  LIBS_07_flash_attention := -lcublas
 endif
 
 # ---------------------------------------------------------------- build

@@ -1,0 +1,140 @@
+// Rung 3, naive: three kernels, with all scores in global memory between them.
+//
+// S = scale Q K^T, softmax of each row of S in place, O = S V. The products use the tiles of 32 x
+// 32 in shared memory that every matrix product starts from. It is what a framework does when the
+// three steps are three calls. What is still wrong: S has n_q x n_k elements a head. It is written,
+// read twice and written, and read again; and long before time runs out, memory does.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "07_flash_attention/attention/launch.cuh"
+#include "07_flash_attention/attention/shape.hpp"
+#include "07_flash_attention/attention/workspace.cuh"
+#include "common/cuda_check.cuh"
+
+constexpr int kNaiveTile = 32;        // a block of 32 x 32 threads computes as many elements
+constexpr int kSoftmaxThreads = 256;  // on one row
+
+// s[i][j] = scale q_i k_j, -infinity where query i does not see key j. T is float or bf16.
+template <class T>
+__global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
+    attention_scores_kernel(const T* q, const T* k, T* s, int n_q, int n_k, int d, float scale,
+                            bool causal) {
+  __shared__ float tile_q[kNaiveTile][kNaiveTile];
+  __shared__ float tile_k[kNaiveTile][kNaiveTile + 1];  // read down its columns: padded
+  const int tiles_across = divide_up(n_k, kNaiveTile);
+  const int tiles = divide_up(n_q, kNaiveTile) * tiles_across;
+  const std::int64_t head = blockIdx.x / tiles;
+  const int tile = blockIdx.x % tiles;
+  const int x = threadIdx.x, y = threadIdx.y;
+  const int row = tile / tiles_across * kNaiveTile + y;
+  const int first_key = tile % tiles_across * kNaiveTile;
+  q += head * n_q * d;
+  k += head * n_k * d;
+
+  float sum = 0;
+  for (int begin = 0; begin < d; begin += kNaiveTile) {
+    const int key = first_key + y;
+    tile_q[y][x] = row < n_q ? static_cast<float>(q[row * d + begin + x]) : 0.0f;
+    tile_k[y][x] = key < n_k ? static_cast<float>(k[key * d + begin + x]) : 0.0f;
+    __syncthreads();
+    for (int c = 0; c < kNaiveTile; ++c) sum += tile_q[y][c] * tile_k[x][c];
+    __syncthreads();
+  }
+  const int key = first_key + x;
+  if (row >= n_q || key >= n_k) return;
+  const bool hidden = causal && key > row + n_k - n_q;
+  s[(head * n_q + row) * n_k + key] = T(hidden ? -INFINITY : scale * sum);
+}
+
+// The largest, or the sum, of one value of each of the block's threads; all threads get it.
+template <bool kOfSum>
+__device__ float over_block(float value) {
+  __shared__ float of_warp[kSoftmaxThreads / 32];
+  const auto combine = [](float a, float b) { return kOfSum ? a + b : fmaxf(a, b); };
+  for (int step = 16; step > 0; step /= 2) {
+    value = combine(value, __shfl_xor_sync(0xffffffff, value, step));
+  }
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = of_warp[0];
+  for (int w = 1; w < kSoftmaxThreads / 32; ++w) value = combine(value, of_warp[w]);
+  __syncthreads();  // of_warp may be written again
+  return value;
+}
+
+// One block for each row of s: s = exp(s - largest) / sum. A row of -infinity becomes zeros.
+template <class T>
+__global__ void __launch_bounds__(kSoftmaxThreads)
+    attention_softmax_kernel(T* s, float* lse, int n_k) {
+  T* row = s + static_cast<std::int64_t>(blockIdx.x) * n_k;
+  float largest = -INFINITY, sum = 0;
+  for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
+    largest = fmaxf(largest, static_cast<float>(row[j]));
+  }
+  largest = over_block<false>(largest);
+  const float shift = largest == -INFINITY ? 0.0f : largest;
+  for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
+    sum += expf(static_cast<float>(row[j]) - shift);
+  }
+  sum = over_block<true>(sum);
+  const float inverse = sum > 0 ? 1 / sum : 0.0f;
+  for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
+    row[j] = T(expf(static_cast<float>(row[j]) - shift) * inverse);
+  }
+  if (threadIdx.x == 0) lse[blockIdx.x] = shift + logf(sum);
+}
+
+// o = p v
+template <class T>
+__global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
+    attention_naive_kernel(const T* p, const T* v, T* o, int n_q, int n_k, int d) {
+  __shared__ float tile_p[kNaiveTile][kNaiveTile];
+  __shared__ float tile_v[kNaiveTile][kNaiveTile];
+  const int tiles_across = d / kNaiveTile;
+  const int tiles = divide_up(n_q, kNaiveTile) * tiles_across;
+  const std::int64_t head = blockIdx.x / tiles;
+  const int tile = blockIdx.x % tiles;
+  const int x = threadIdx.x, y = threadIdx.y;
+  const int row = tile / tiles_across * kNaiveTile + y;
+  const int col = tile % tiles_across * kNaiveTile + x;
+  p += head * n_q * n_k;
+  v += head * n_k * d;
+
+  float sum = 0;
+  for (int begin = 0; begin < n_k; begin += kNaiveTile) {
+    const bool inside = row < n_q && begin + x < n_k;
+    const std::int64_t at = static_cast<std::int64_t>(row) * n_k + begin + x;
+    tile_p[y][x] = inside ? static_cast<float>(p[at]) : 0.0f;
+    tile_v[y][x] = begin + y < n_k ? static_cast<float>(v[(begin + y) * d + col]) : 0.0f;
+    __syncthreads();
+    for (int j = 0; j < kNaiveTile; ++j) sum += tile_p[y][j] * tile_v[j][x];
+    __syncthreads();
+  }
+  if (row < n_q) o[(head * n_q + row) * d + col] = T(sum);
+}
+
+// Device pointers; shapes as AttentionShape says, d a multiple of 32. Takes memory for all scores
+// from the workspace.
+template <class T>
+void attention_naive(const AttentionShape& shape, const Tensors<T>& t, Workspace& workspace,
+                     cudaStream_t stream) {
+  T* s = workspace.get<T>(shape.rows() * shape.n_k);
+  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k), d = shape.d;
+  const int heads = static_cast<int>(shape.all_heads()), tiles_down = divide_up(n_q, kNaiveTile);
+  const dim3 block(kNaiveTile, kNaiveTile);
+  const int score_tiles = heads * tiles_down * divide_up(n_k, kNaiveTile);
+  const int output_tiles = heads * tiles_down * (d / kNaiveTile);
+  attention_scores_kernel<<<score_tiles, block, 0, stream>>>(t.q, t.k, s, n_q, n_k, d,
+                                                             shape.scale(), shape.causal);
+  CUDA_CHECK(cudaGetLastError());
+  attention_softmax_kernel<<<heads * n_q, kSoftmaxThreads, 0, stream>>>(s, t.lse, n_k);
+  CUDA_CHECK(cudaGetLastError());
+  attention_naive_kernel<<<output_tiles, block, 0, stream>>>(s, t.v, t.o, n_q, n_k, d);
+  CUDA_CHECK(cudaGetLastError());
+}

@@ -1,0 +1,324 @@
+// The problem: O = softmax(Q K^T / sqrt(d)) V and the log-sum-exp of each row, for any batch,
+// number of heads, number of queries and of keys, causal or not, in fp32 or with Q, K, V and O in
+// bf16.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "07_flash_attention/attention/reference.hpp"
+#include "07_flash_attention/attention/shape.hpp"
+#include "07_flash_attention/attention/tensor_peak.cuh"
+#include "07_flash_attention/attention/workspace.cuh"
+#include "common/compare.hpp"
+#include "common/cuda_check.cuh"
+#include "common/device_buffer.cuh"
+#include "common/device_facts.cuh"
+#include "common/guarded_array.cuh"
+#include "common/random.cuh"
+#include "common/report.hpp"
+
+// T is float or __nv_bfloat16.
+template <class T>
+struct Attention {
+  static constexpr bool kIsBf16 = !std::is_same_v<T, float>;
+  static constexpr const char* name = kIsBf16 ? "attention_bf16" : "attention";
+
+  AttentionShape shape;
+  bool times_are_real, lift_limits;
+  common::GuardedArray<T> q, k, v, o;
+  common::GuardedArray<float> lse;
+  Workspace workspace;
+  AttentionReference expected;
+
+  // spread: standard deviation of the scores; at 2500 they reach about 10000. times_are_real:
+  // false where kernels run on the CPU; then one launch makes a sample. lift_limits: run slow
+  // rungs at any size.
+  Attention(const AttentionShape& shape, std::uint64_t seed, double spread = 1,
+            bool times_are_real = true, bool lift_limits = false)
+      : shape(shape),
+        times_are_real(times_are_real),
+        lift_limits(lift_limits),
+        q("Q", common::Role::input, shape.rows() * shape.d),
+        k("K", common::Role::input, shape.all_heads() * shape.n_k * shape.d),
+        v("V", common::Role::input, shape.all_heads() * shape.n_k * shape.d),
+        o("O", common::Role::output, shape.rows() * shape.d),
+        lse("log-sum-exp", common::Role::output, shape.rows()) {
+    // Elements of K and V are uniform in [-1, 1) and have variance 1/3; a score is the sum of d
+    // products over sqrt(d), so elements of Q in [-3 spread, 3 spread) give it variance spread^2.
+    fill(q, 3 * seed, 3 * spread);
+    fill(k, 3 * seed + 1, 1);
+    fill(v, 3 * seed + 2, 1);
+    compute_reference();
+  }
+
+  // For inputs of one's own: fill the pristine arrays, then call this.
+  void compute_reference() {
+    constexpr double kMostReferenceFlops = 1e10;  // a second or two
+    expected =
+        attention_reference(shape, q.pristine(), k.pristine(), v.pristine(), kMostReferenceFlops);
+    key_norms_ = largest_per_head(k, true);
+    value_sizes_ = largest_per_head(v, false);
+    eager_error_ = error_of(expected.eager_o, expected.o);
+    eager_lse_error_ = error_of(expected.eager_lse, expected.lse);
+  }
+
+  Tensors<T> on_host() {
+    return {q.on_host(), k.on_host(), v.on_host(), o.on_host(), lse.on_host()};
+  }
+  // The inputs of the set that rotate() chose.
+  Tensors<T> on_device() {
+    if (set_ == 0) {
+      return {q.on_device(), k.on_device(), v.on_device(), o.on_device(), lse.on_device()};
+    }
+    const InputSet& set = more_[set_ - 1];
+    return {set.q.data(), set.k.data(), set.v.data(), o.on_device(), lse.on_device()};
+  }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(q);
+    visit(k);
+    visit(v);
+    visit(o);
+    visit(lse);
+  }
+
+  // The largest errors of what bf16 costs when scores and weights go through memory as bf16, over
+  // the rows that are compared. 0 in fp32.
+  double eager_error() const { return eager_error_; }
+  double eager_lse_error() const { return eager_lse_error_; }
+
+  // The most an element of row `row` (of all) may be off, for a variant that keeps scores in fp32.
+  // With u = 2^-24, the rounding of one fp32 operation, relative to its result:
+  // - a score is a sum of d products, off by at most score_error(row);
+  // - a weight exp(score - largest) is then off by the factor exp(2 score_error), and by 4 u from
+  //   computing the exponential;
+  // - the sums of n weights, and of n weighted values, pass through n roundings of terms of one
+  //   sign: n u at most, and L sqrt(n) u if the roundings have random signs (Hoeffding's
+  //   inequality, L^2 = 85: not once in a lifetime);
+  // - an output is the quotient of two such sums, and at most the largest value in size.
+  // In bf16 weights and outputs are rounded once more, to 8 significant bits each. There a second
+  // bound holds as well, mostly the smaller one: twice the error of the plain way in bf16.
+  double bound(std::int64_t row) const {
+    const double weights = std::expm1(2 * score_error(row)) + 4 * kUnit;
+    double relative = 2 * (weights + sum_error()) + 4 * kUnit;
+    if (kIsBf16) relative += 2 * kBf16Unit;
+    const double certain = relative * value_sizes_[row / shape.n_q];
+    return kIsBf16 ? std::min(certain, eager_bound()) : certain;
+  }
+  double lse_bound(std::int64_t row) const {
+    const double sum = std::expm1(2 * score_error(row)) + sum_error() + 8 * kUnit;
+    return sum + 8 * kUnit * std::log(1.0 + static_cast<double>(shape.n_k));
+  }
+  // For a variant that computes in the plain way in bf16.
+  double eager_bound() const { return 2 * std::max(eager_error_, last_rounding()); }
+
+  common::Comparison check() const {
+    return check([this](std::int64_t row) { return bound(row); },
+                 [this](std::int64_t row) { return lse_bound(row); });
+  }
+  common::Comparison check_eager() const {
+    return check([this](std::int64_t) { return eager_bound(); },
+                 [this](std::int64_t row) { return 2 * eager_lse_error_ + lse_bound(row); });
+  }
+
+  common::Sizes sizes() const {
+    return {{"batch", shape.batch}, {"heads", shape.heads}, {"n", shape.n_q},
+            {"nk", shape.n_k},      {"d", shape.d},         {"causal", shape.causal}};
+  }
+  double bytes() const { return shape.bytes(sizeof(T)); }
+  double flops() const { return shape.flops(); }
+
+  // Launches per sample: about 2 ms of work for the fast rungs.
+  int batch() const {
+    if (!times_are_real) return 1;
+    return static_cast<int>(std::clamp((kIsBf16 ? 1e13 : 5e11) / shape.flops(), 1.0, 100.0));
+  }
+
+  // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
+  // They are made at first use, with the same content.
+  void rotate(int index) {
+    const double set_bytes = sizeof(T) * static_cast<double>(q.size() + 2 * k.size());
+    const int sets = 1 + static_cast<int>(std::min(63.0, kCacheBytes / set_bytes));
+    set_ = times_are_real ? index % sets : 0;
+    while (static_cast<int>(more_.size()) < set_) {
+      more_.push_back({copy_of(q), copy_of(k), copy_of(v)});
+    }
+  }
+
+  double peak_gflops(const common::DeviceFacts& device) const {
+    return kIsBf16 ? bf16_tensor_gflops(device) : device.peak_fp32_gflops;
+  }
+
+  // For the check before anything is allocated; without the workspace, for want of which a rung is
+  // skipped.
+  static double host_bytes(const AttentionShape& shape) { return 3 * shape.bytes(sizeof(T)) + 1e8; }
+  static double device_bytes(const AttentionShape& shape) {
+    return 2 * shape.bytes(sizeof(T)) + kCacheBytes;
+  }
+
+ private:
+  static constexpr double kUnit = 1.0 / (1 << 24);
+  static constexpr double kBf16Unit = 1.0 / (1 << 8);
+  static constexpr double kLuck = 9.22;       // L of bound()
+  static constexpr double kCacheBytes = 2e8;  // more than twice any L2 of today
+
+  struct InputSet {
+    common::DeviceBuffer<T> q, k, v;
+  };
+
+  static void fill(common::GuardedArray<T>& array, std::uint64_t seed, double factor) {
+    T* to = array.pristine();
+    const std::int64_t count = array.size();
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = T(static_cast<float>(factor) * common::random_float(seed, i));
+    }
+  }
+
+  static common::DeviceBuffer<T> copy_of(const common::GuardedArray<T>& from) {
+    common::DeviceBuffer<T> copy(from.size());
+    CUDA_CHECK(cudaMemcpy(copy.data(), from.pristine(), copy.bytes(), cudaMemcpyHostToDevice));
+    return copy;
+  }
+
+  // Rounding errors of a sum of n terms, each rounding relative to a sum of at most 1.
+  static double rounding_of_sum(double n) { return std::min(n, kLuck * std::sqrt(n)) * kUnit; }
+  double sum_error() const { return rounding_of_sum(static_cast<double>(shape.n_k)); }
+
+  // No partial sum of a score exceeds |q| |k|; scaling and subtracting the largest round thrice.
+  double score_error(std::int64_t row) const {
+    const double most =
+        shape.scale() * norm(q.pristine() + row * shape.d) * key_norms_[row / shape.n_q];
+    return most * (rounding_of_sum(shape.d) + 4 * kUnit);
+  }
+
+  double norm(const T* x) const {
+    double sum = 0;
+    for (int c = 0; c < shape.d; ++c) sum += to_double(x[c]) * to_double(x[c]);
+    return std::sqrt(sum);
+  }
+
+  // Of each head: the largest norm of a row, or the largest size of an element.
+  std::vector<double> largest_per_head(const common::GuardedArray<T>& array, bool of_rows) const {
+    std::vector<double> largest(shape.all_heads(), 0.0);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t head = 0; head < shape.all_heads(); ++head) {
+      const T* from = array.pristine() + head * shape.n_k * shape.d;
+      for (std::int64_t j = 0; j < shape.n_k; ++j) {
+        if (of_rows) {
+          largest[head] = std::max(largest[head], norm(from + j * shape.d));
+          continue;
+        }
+        for (int c = 0; c < shape.d; ++c) {
+          largest[head] = std::max(largest[head], std::fabs(to_double(from[j * shape.d + c])));
+        }
+      }
+    }
+    return largest;
+  }
+
+  static double error_of(const std::vector<double>& x, const std::vector<double>& exact) {
+    double error = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i] != exact[i]) error = std::max(error, std::fabs(x[i] - exact[i]));
+    }
+    return error;
+  }
+
+  // What rounding the largest output to bf16 may cost, all else being exact.
+  double last_rounding() const {
+    double largest = 0;
+    for (const double x : expected.o) largest = std::max(largest, std::fabs(x));
+    return largest > 0 ? kBf16Unit * std::exp2(std::floor(std::log2(largest))) : 0;
+  }
+
+  // Compares the rows of the reference within the bounds; elements of lse count on from those of O.
+  // The error reported is that of O. Of all other rows it is known only that
+  // an output is a mean of values, so no larger than the largest, and that lse is finite or, where
+  // no key is visible, -infinity.
+  template <class Bound, class LseBound>
+  common::Comparison check(Bound bound, LseBound lse_bound) const {
+    common::Comparison all;
+    all.count = o.size() + lse.size();
+    const int d = shape.d;
+    for (std::size_t i = 0; i < expected.rows.size(); ++i) {
+      const std::int64_t row = expected.rows[i];
+      merge(all, row * d,
+            compare_elements(o.fetched() + row * d, &expected.o[i * d], d, bound(row)));
+      auto sum = common::compare(lse.fetched() + row, &expected.lse[i], 1, lse_bound(row));
+      sum.max_error = 0;
+      merge(all, o.size() + row, sum);
+    }
+    if (static_cast<std::int64_t>(expected.rows.size()) < shape.rows()) {
+      for (std::int64_t row = 0; row < shape.rows(); ++row) merge_plausible(all, row);
+    }
+    return all;
+  }
+
+  static common::Comparison compare_elements(const T* actual, const double* expected, int count,
+                                             double bound) {
+    common::Comparison result;
+    result.count = count;
+    for (int i = 0; i < count; ++i) {
+      const double a = to_double(actual[i]);
+      const double error = a == expected[i] ? 0.0 : std::fabs(a - expected[i]);
+      result.max_error = larger(result.max_error, error);
+      if (error <= bound) continue;  // written so that a NaN fails
+      if (result.wrong++ == 0) {
+        result.first_wrong = i;
+        result.expected = expected[i];
+        result.actual = a;
+      }
+      if (common::is_poison(actual[i])) ++result.unwritten;
+    }
+    return result;
+  }
+
+  void merge_plausible(common::Comparison& all, std::int64_t row) const {
+    const bool sees_keys = shape.visible(row % shape.n_q) > 0;
+    const double largest = value_sizes_[row / shape.n_q] * (1 + 2 * kBf16Unit);
+    const double limit = sees_keys ? largest : 0;
+    const T* from = o.fetched() + row * shape.d;
+    for (int c = 0; c < shape.d; ++c) {
+      if (std::fabs(to_double(from[c])) <= limit) continue;
+      const double zero = 0;
+      common::Comparison one = compare_elements(from + c, &zero, 1, limit);
+      one.max_error = 0;  // nobody knows it
+      merge(all, row * shape.d + c, one);
+    }
+    const float x = lse.fetched()[row];
+    if (sees_keys ? std::isfinite(x) : x == -HUGE_VALF) return;
+    const double none = sees_keys ? 0.0 : -HUGE_VAL;
+    merge(all, o.size() + row, common::compare(&x, &none, 1, 0.0));
+  }
+
+  // Adds what was found in a part that begins at `offset`.
+  static void merge(common::Comparison& all, std::int64_t offset, const common::Comparison& part) {
+    if (part.wrong > 0 && (all.wrong == 0 || offset + part.first_wrong < all.first_wrong)) {
+      all.first_wrong = offset + part.first_wrong;
+      all.expected = part.expected;
+      all.actual = part.actual;
+    }
+    all.wrong += part.wrong;
+    all.unwritten += part.unwritten;
+    all.max_error = larger(all.max_error, part.max_error);
+  }
+
+  // Of two errors; a NaN is larger than any.
+  static double larger(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
+
+  std::vector<double> key_norms_, value_sizes_;  // one per head
+  double eager_error_ = 0, eager_lse_error_ = 0;
+  std::vector<InputSet> more_;
+  int set_ = 0;
+};
+
+using AttentionFp32 = Attention<float>;
+using AttentionBf16 = Attention<__nv_bfloat16>;

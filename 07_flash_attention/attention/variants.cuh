@@ -1,0 +1,66 @@
+// The index of this problem: every way to compute attention, in reading order; first in fp32, then
+// with Q, K, V and O in bf16, where tensor cores do the products.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <string>
+#include <vector>
+
+#include "07_flash_attention/attention/01_sequential.hpp"
+#include "07_flash_attention/attention/02_openmp.hpp"
+#include "07_flash_attention/attention/03_naive.cuh"
+#include "07_flash_attention/attention/problem.cuh"
+#include "07_flash_attention/attention/shape.hpp"
+#include "common/variant.cuh"
+
+// Throws common::Skip if this much work takes a rung of so few GFLOP/s minutes.
+template <class T>
+void refuse_more_than(double flops, const Attention<T>& problem) {
+  if (problem.lift_limits || problem.flops() <= flops) return;
+  throw common::Skip("would take minutes at this size (--slow runs it)");
+}
+
+// A rung on the device: run(shape, tensors, stream), T being the type of Q, K, V and O.
+template <class T, class Run>
+common::Variant<Attention<T>> attention_rung(const std::string& name, const std::string& idea,
+                                             Run run, common::Needs needs = {}) {
+  return common::on_device<Attention<T>>(
+      name, idea,
+      [run](Attention<T>& p, cudaStream_t stream) { run(p.shape, p.on_device(), stream); }, needs);
+}
+
+// One that takes more device memory: run(shape, tensors, workspace, stream).
+template <class T, class Run>
+common::Variant<Attention<T>> attention_rung_with_workspace(const std::string& name,
+                                                            const std::string& idea, Run run) {
+  return common::on_device<Attention<T>>(name, idea, [run](Attention<T>& p, cudaStream_t stream) {
+    run(p.shape, p.on_device(), p.workspace, stream);
+  });
+}
+
+inline std::vector<common::Variant<AttentionFp32>> attention_variants() {
+  using common::on_cpu;
+  const auto sequential = [](AttentionFp32& p) {
+    refuse_more_than(2e10, p);
+    attention_sequential(p.shape, p.on_host());
+  };
+  const auto openmp = [](AttentionFp32& p) {
+    refuse_more_than(6e11, p);
+    attention_openmp(p.shape, p.on_host());
+  };
+  return {
+      on_cpu<AttentionFp32>("sequential", "the definition, query by query", sequential),
+      on_cpu<AttentionFp32>("openmp", "all cores, vector instructions", openmp),
+      attention_rung_with_workspace<float>("naive", "three kernels, all scores in global memory",
+                                           attention_naive<float>),
+  };
+}
+
+inline std::vector<common::Variant<AttentionBf16>> attention_bf16_variants() {
+  using bf16 = __nv_bfloat16;
+  auto naive = attention_rung_with_workspace<bf16>(
+      "naive", "three kernels; scores and weights rounded to bf16", attention_naive<bf16>);
+  naive.check = [](const AttentionBf16& p) { return p.check_eager(); };
+  return {naive};
+}

@@ -1,0 +1,102 @@
+// Chapter 07, flash attention: O = softmax(Q K^T / sqrt(d)) V, from softmax alone to tensor cores.
+//
+// Build without make:
+//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 07_flash_attention/flash_attention.cu -lcublas
+// Each folder is a problem; its variants.cuh lists the ways to solve it. The lesson is README.md.
+#include <cstdint>
+#include <string>
+
+#include "07_flash_attention/attention/report.cuh"
+#include "07_flash_attention/attention/variants.cuh"
+#include "common/harness.cuh"
+#include "common/program.cuh"
+
+namespace {
+
+struct Options {
+  std::int64_t batch = 0, heads = 0, n = 0, n_k = 0, tokens = 0;  // 0: not given
+  std::int64_t spread = 1;
+  std::string d;
+  bool causal = false, slow = false;
+};
+
+void add_options(common::Program& program, Options& options) {
+  auto& parser = program.options();
+  parser.add_integer("batch", "sequences", &options.batch, 1, 1 << 20);
+  parser.add_integer("heads", "heads of a sequence", &options.heads, 1, 1 << 20);
+  parser.add_integer("n", "queries of a sequence, and keys", &options.n, 1,
+                     AttentionShape::kMostLength);
+  parser.add_integer("nk", "keys, if not as many as queries", &options.n_k, 1,
+                     AttentionShape::kMostLength);
+  parser.add_choice("d", {"64", "128", "256"}, "elements of a query, a key, a value", &options.d);
+  parser.add_flag("causal", "query i sees no key after its own", [&] { options.causal = true; });
+  parser.add_integer("tokens", "sets batch to tokens / n, and heads to 2048 / d", &options.tokens,
+                     1, 1 << 30);
+  parser.add_integer("spread", "standard deviation of the scores (default 1)", &options.spread, 1,
+                     1'000'000);
+  parser.add_flag("slow", "run slow rungs at any size", [&] { options.slow = true; });
+}
+
+// `or_else` wherever nothing was asked for.
+AttentionShape shape_of(const Options& options, const AttentionShape& or_else) {
+  AttentionShape shape = or_else;
+  if (options.n > 0) shape.n_q = shape.n_k = options.n;
+  if (options.n_k > 0) shape.n_k = options.n_k;
+  if (!options.d.empty()) shape.d = std::stoi(options.d);
+  shape.causal = options.causal;
+  if (options.tokens > 0) {
+    if (options.tokens % shape.n_q != 0) {
+      throw common::UsageError("--tokens: " + std::to_string(options.tokens) +
+                               " is not a multiple of n = " + std::to_string(shape.n_q));
+    }
+    shape.batch = options.tokens / shape.n_q;
+    shape.heads = 2048 / shape.d;
+  }
+  if (options.batch > 0) shape.batch = options.batch;
+  if (options.heads > 0) shape.heads = options.heads;
+  // Blocks and elements are counted in 31 and 63 bits.
+  if (static_cast<double>(shape.rows()) * shape.d > 1e12) {
+    throw common::UsageError("batch x heads x n x d is too large");
+  }
+  return shape;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  common::Program program("07_flash_attention",
+                          "O = softmax(Q K^T / sqrt(d)) V, from softmax alone to tensor cores");
+  add_options(program, options);
+
+  return program.main(argc, argv, [&](common::Program& frame) {
+    const auto attention = frame.select(AttentionFp32::name, attention_variants());
+    const auto attention_bf16 = frame.select(AttentionBf16::name, attention_bf16_variants());
+    if (!frame.selection_done()) return;
+
+    // Without a clock the kernels run on the CPU.
+    const bool real = frame.device().clock_ghz > 0;
+    const AttentionShape small{1, 2, 250, 250, 64, false};
+    const AttentionShape fp32 =
+        shape_of(options, real ? AttentionShape{1, 16, 2048, 2048, 64, false} : small);
+    const AttentionShape bf16 =
+        shape_of(options, real ? AttentionShape{4, 16, 4096, 4096, 128, false} : small);
+    if (!attention.empty()) {
+      frame.require_memory(AttentionFp32::host_bytes(fp32), AttentionFp32::device_bytes(fp32));
+    }
+    if (!attention_bf16.empty()) {
+      frame.require_memory(AttentionBf16::host_bytes(bf16), AttentionBf16::device_bytes(bf16));
+    }
+    frame.print_machine();
+
+    const double spread = static_cast<double>(options.spread);
+    if (!attention.empty()) {
+      AttentionFp32 problem(fp32, frame.seed(), spread, real, options.slow);
+      run_attention(frame, problem, attention);
+    }
+    if (!attention_bf16.empty()) {
+      AttentionBf16 problem(bf16, frame.seed(), spread, real, options.slow);
+      run_attention(frame, problem, attention_bf16);
+    }
+  });
+}
