@@ -1,10 +1,17 @@
 // Chapter 04, matrix multiplication: C = A B from three loops to the pace of the multipliers.
 //
 // Build without make: nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 04_matmul/matmul.cu -lcublas
-// The ways to do it are listed in sgemm/variants.cuh; the lesson is README.md.
+// The ways to do it are listed in sgemm/variants.cuh (fp32) and bf16/variants.cuh (tensor cores);
+// the lesson is README.md.
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "04_matmul/bf16/sweeps.cuh"
+#include "04_matmul/bf16/variants.cuh"
+#include "04_matmul/plot.cuh"
 #include "04_matmul/roofline.cuh"
 #include "04_matmul/sgemm/sweeps.cuh"
 #include "04_matmul/sgemm/variants.cuh"
@@ -26,34 +33,64 @@ int main(int argc, char** argv) {
   options.add_integer("k", "columns of A, rows of B", &asked.k, 1, kMost);
   options.add_flag("slow", "run slow rungs at any size", [&] { slow = true; });
   options.add_choice("sweep", {"size", "quantization"},
-                     "time the best rung and cuBLAS by size, or around multiples of a tile",
+                     "time the best rungs and cuBLAS by size, or around multiples of a tile",
                      &sweep);
-  options.add_value("plot", "FILE", "write the roofline and the sweep of sizes as SVG",
+  options.add_value("plot", "FILE", "write the rooflines and the sweeps of sizes as SVG",
                     [&](const std::string& file) { plot = file; });
 
   return program.main(argc, argv, [&](common::Program& frame) {
-    const auto variants = frame.select(Sgemm::name, sgemm_variants());
+    const auto fp32 = frame.select(Sgemm::name, sgemm_variants());
+    const auto bf16_nn = frame.select(Bf16Gemm<false>::name, bf16_gemm_variants<false>());
+    const auto bf16_nt = frame.select(Bf16Gemm<true>::name, bf16_gemm_variants<true>());
     if (!frame.selection_done()) return;
+    const common::DeviceFacts& device = frame.device();
     // Without a clock the kernels run on the CPU.
-    const bool times_are_real = frame.device().clock_ghz > 0;
+    const bool times_are_real = device.clock_ghz > 0;
     if (cube == 0) cube = times_are_real ? 4096 : 512;
     const auto or_cube = [cube](std::int64_t size) { return size > 0 ? size : cube; };
-    const Shape shape{or_cube(asked.m), or_cube(asked.n), or_cube(asked.k)};
-    if (!sweep.empty()) {
-      frame.require_memory(Sgemm::host_bytes({cube, cube, cube}),
-                           Sgemm::device_bytes({cube, cube, cube}));
-      frame.print_machine();
-      if (sweep == "size") sweep_size(frame);
-      if (sweep == "quantization") sweep_quantization(frame);
-      return;
+    const Shape shape = !sweep.empty()
+                            ? Shape{cube, cube, cube}
+                            : Shape{or_cube(asked.m), or_cube(asked.n), or_cube(asked.k)};
+    if (!fp32.empty()) frame.require_memory(Sgemm::host_bytes(shape), Sgemm::device_bytes(shape));
+    if (!bf16_nn.empty() || !bf16_nt.empty()) {
+      frame.require_memory(Bf16Gemm<false>::host_bytes(shape),
+                           Bf16Gemm<false>::device_bytes(shape));
     }
-    frame.require_memory(Sgemm::host_bytes(shape), Sgemm::device_bytes(shape));
     check_writable(plot);
     frame.print_machine();
-    print_roof(shape, frame.device());
-    Sgemm problem(shape, frame.seed(), times_are_real, slow);
-    const common::ProblemReport report = run_sgemm(frame, problem, variants);
-    if (!frame.verify_only()) print_reuse(report, shape, frame.device());
-    if (!plot.empty()) write_plot(plot, report, shape, frame.device(), sweep_size(frame));
+    if (sweep == "quantization") return sweep_quantization(frame);
+    if (sweep == "size") {
+      if (!fp32.empty()) sweep_size(frame);
+      if (!ends_of_ladder<false>(device).empty() && !bf16_nn.empty()) sweep_size_bf16<false>(frame);
+      if (!ends_of_ladder<true>(device).empty() && !bf16_nt.empty()) sweep_size_bf16<true>(frame);
+      return;
+    }
+
+    std::vector<std::string> charts;
+    if (!fp32.empty()) {
+      print_roof(shape, sizeof(float), fp32_roof(device));
+      Sgemm problem(shape, frame.seed(), times_are_real, slow);
+      const common::ProblemReport report = run_sgemm(frame, problem, fp32);
+      if (!frame.verify_only()) print_reuse(report, shape, device);
+      if (!plot.empty()) {
+        charts.push_back(roofline_chart(report, shape, sizeof(float), fp32_roof(device)));
+        charts.push_back(size_chart(sweep_size(frame)));
+      }
+    }
+    if (bf16_nn.empty() && bf16_nt.empty()) return write_plot(plot, charts);
+    print_roof(shape, sizeof(bf16), bf16_roof(device));
+    std::shared_ptr<const Bf16Reference> reference;
+    const auto run = [&](auto transposed, const auto& variants) {
+      if (variants.empty()) return;
+      Bf16Gemm<transposed> problem(shape, frame.seed(), times_are_real, slow, reference);
+      reference = problem.reference;
+      const common::ProblemReport report = run_bf16_gemm(frame, problem, variants);
+      if (plot.empty() || ends_of_ladder<transposed>(device).empty()) return;
+      charts.push_back(roofline_chart(report, shape, sizeof(bf16), bf16_roof(device)));
+      charts.push_back(size_chart(sweep_size_bf16<transposed>(frame)));
+    };
+    run(std::false_type{}, bf16_nn);
+    run(std::true_type{}, bf16_nt);
+    write_plot(plot, charts);
   });
 }

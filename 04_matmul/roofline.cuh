@@ -12,25 +12,36 @@
 #include "common/device_facts.cuh"
 #include "common/report.hpp"
 
-// Operations per byte at which the two floors of a device meet: left of it memory is the limit,
-// right of it arithmetic. 0 if the device does not say what it can do.
-inline double ridge(const common::DeviceFacts& device) {
-  const bool known = device.peak_bandwidth_gbps > 0 && device.peak_fp32_gflops > 0;
-  return known ? device.peak_fp32_gflops / device.peak_bandwidth_gbps : 0;
+// The two limits of a device for a product: what it can compute, 1e9 operations a second, and what
+// it can move, 1e9 bytes a second. 0 if unknown.
+struct Roof {
+  double gflops, gbps;
+
+  // Operations per byte at which the two meet: left of it memory is the limit, right of it
+  // arithmetic. 0 if unknown.
+  double ridge() const { return gflops > 0 && gbps > 0 ? gflops / gbps : 0; }
+  // The most GFLOP/s at this many operations per byte of device memory.
+  double at(double intensity) const { return std::min(gflops, intensity * gbps); }
+};
+
+// For sums and products in fp32, without tensor cores.
+inline Roof fp32_roof(const common::DeviceFacts& device) {
+  return {device.peak_fp32_gflops, device.peak_bandwidth_gbps};
 }
 
-// The most GFLOP/s at this many operations per byte of device memory.
+inline double ridge(const common::DeviceFacts& device) { return fp32_roof(device).ridge(); }
 inline double roof_gflops(double intensity, const common::DeviceFacts& device) {
-  return std::min(device.peak_fp32_gflops, intensity * device.peak_bandwidth_gbps);
+  return fp32_roof(device).at(intensity);
 }
 
-inline void print_roof(Shape shape, const common::DeviceFacts& device) {
+// each: bytes of an element.
+inline void print_roof(Shape shape, int each, Roof roof) {
   std::printf("\n%.4g GFLOP over %.4g MB that must move: %.4g FLOP/byte", shape.flops() / 1e9,
-              shape.bytes() / 1e6, shape.intensity());
-  if (ridge(device) > 0) {
-    const bool by_memory = shape.intensity() < ridge(device);
-    std::printf("; the ridge is at %.3g, so %s bounds it: at most %.4g TFLOP/s", ridge(device),
-                by_memory ? "memory" : "arithmetic", roof_gflops(shape.intensity(), device) / 1e3);
+              shape.bytes(each) / 1e6, shape.intensity(each));
+  if (roof.ridge() > 0) {
+    const bool by_memory = shape.intensity(each) < roof.ridge();
+    std::printf("; the ridge is at %.3g, so %s bounds it: at most %.4g TFLOP/s", roof.ridge(),
+                by_memory ? "memory" : "arithmetic", roof.at(shape.intensity(each)) / 1e3);
   }
   std::printf("\n");
 }

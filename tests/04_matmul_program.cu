@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "04_matmul/bf16/variants.cuh"
 #include "04_matmul/sgemm/variants.cuh"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
@@ -29,8 +30,10 @@ TEST_CASE("bad arguments: exit status 2 and one line, at once") {
 TEST_CASE("--list prints one variant a line") {
   const auto result = tests::run_command(kProgram + " --list");
   CHECK(result.status == 0);
-  CHECK(result.lines == static_cast<int>(sgemm_variants().size()));
-  CHECK(result.lines == 16);
+  CHECK(result.lines ==
+        static_cast<int>(sgemm_variants().size() + bf16_gemm_variants<false>().size() +
+                         bf16_gemm_variants<true>().size()));
+  CHECK(sgemm_variants().size() == 16);
 }
 
 TEST_CASE("a small run is right and prints every variant, skipped ones with a reason") {
@@ -72,7 +75,7 @@ TEST_CASE("--sweep and --plot write what they promise") {
       "python3 -c '"
       "import json, sys, xml.dom.minidom as x\n"
       "r = json.load(open(sys.argv[1]))\n"
-      "assert len(r[\"sweeps\"]) == 1 and r[\"sweeps\"][0][\"sweep\"] == \"size\"\n"
+      "assert [s[\"problem\"] for s in r[\"sweeps\"]][:2] == [\"sgemm\", \"bf16_gemm\"]\n"
       "assert all(p[\"tuned_tflops\"] > 0 for p in r[\"sweeps\"][0][\"points\"])\n"
       "d = x.parse(sys.argv[2])\n"
       "assert len(d.getElementsByTagName(\"circle\")) >= 10\n"

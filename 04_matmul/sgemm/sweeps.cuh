@@ -1,18 +1,16 @@
 // --sweep size: the ladder's end and cuBLAS from small to large. --sweep quantization: what a tile
-// too many costs. And --plot, which draws the first.
+// too many costs.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "04_matmul/roofline.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "04_matmul/sgemm/variants.cuh"
-#include "04_matmul/svg.hpp"
 #include "common/harness.cuh"
 #include "common/program.cuh"
 
@@ -109,31 +107,4 @@ inline void check_writable(const std::string& file) {
   if (!file.empty() && !std::ofstream(file, std::ios::app)) {
     throw common::UsageError("--plot: cannot write " + file);
   }
-}
-
-// Two charts, one above the other: the roofline with the rungs of `report`, and the sweep of sizes.
-// Without a clock there is no roof, and the first one shows the rungs alone.
-inline void write_plot(const std::string& file, const common::ProblemReport& report, Shape shape,
-                       const common::DeviceFacts& device, const common::Sweep& sweep) {
-  LogChart roofline("FLOP per byte of device memory", "GFLOP/s", 1, 4096, 10, 1e5);
-  if (ridge(device) > 0) {
-    roofline.line("roof", {{1, roof_gflops(1, device)},
-                           {ridge(device), device.peak_fp32_gflops},
-                           {4096, device.peak_fp32_gflops}});
-  }
-  for (const common::Row& row : report.rows) {
-    if (row.place == "device" && row.kind != "yardstick" && row.gflops > 0) {
-      roofline.point(row.name, shape.intensity(), row.gflops);
-    }
-  }
-  LogChart sizes("m = n = k", "GFLOP/s", 128, 8192, 10, 1e5);
-  for (std::size_t column = 2; column < sweep.columns.size(); ++column) {
-    std::vector<std::pair<double, double>> line;
-    for (const auto& point : sweep.points) line.push_back({point[0], 1e3 * point[column]});
-    const std::string& title = sweep.columns[column];
-    sizes.line(title.substr(0, title.rfind('_')), line);
-  }
-  std::ofstream out(file);
-  out << stacked({roofline.svg(), sizes.svg()});
-  if (!out.flush()) throw common::UsageError("--plot: cannot write " + file);
 }

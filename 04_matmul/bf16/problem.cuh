@@ -1,0 +1,202 @@
+// The problem: C = A B with elements in bf16 and sums in fp32, for any m, n, k. A is m x k and C is
+// m x n, dense and row-major. B comes in two layouts, each a problem of its own: k x n, row-major,
+// and n x k, row-major, which is B transposed (the weights of a linear layer lie like that).
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "04_matmul/reference.hpp"
+#include "04_matmul/sgemm/problem.cuh"
+#include "common/compare.hpp"
+#include "common/cuda_check.cuh"
+#include "common/device_buffer.cuh"
+#include "common/device_facts.cuh"
+#include "common/guarded_array.cuh"
+#include "common/host_buffer.hpp"
+#include "common/random.cuh"
+#include "common/report.hpp"
+
+using bf16 = __nv_bfloat16;
+
+// The most bf16 operations a second of the tensor cores, in 1e9, sums in fp32, no sparsity; a
+// multiply-add counts two. 0 if unknown. Per SM and clock: NVIDIA's architecture whitepapers of
+// A100, GA102, AD102, H100, Blackwell (peak rates over SMs and boost clocks).
+inline double peak_bf16_gflops(const common::DeviceFacts& device) {
+  const auto per_clock = [&] {
+    switch (device.compute_capability()) {
+      case 80: return 2048;
+      case 86:
+      case 89:
+      case 120: return 512;
+      case 90: return 4096;
+      case 100: return 8192;
+      default: return 0;
+    }
+  };
+  return per_clock() * device.clock_ghz * device.multiprocessors;
+}
+
+// What C is compared with. Both layouts of B share one: it takes long to compute.
+struct Bf16Reference {
+  common::HostBuffer<double> c;          // of the inputs as rounded to bf16
+  std::vector<double> a_norms, b_norms;  // of A's rows and B's columns
+};
+
+template <bool kTransposedB>
+struct Bf16Gemm {
+  static constexpr const char* name = kTransposedB ? "bf16_gemm_nt" : "bf16_gemm";
+
+  Shape shape;
+  bool lift_limits;  // run slow rungs at any size
+  common::GuardedArray<bf16> a, b, c;
+  std::shared_ptr<const Bf16Reference> reference;
+
+  // times_are_real: false where kernels run on the CPU; then one launch makes a sample. `known`:
+  // the reference of a problem with the same shape and seed.
+  Bf16Gemm(Shape shape, std::uint64_t seed, bool times_are_real = true, bool lift_limits = false,
+           std::shared_ptr<const Bf16Reference> known = nullptr)
+      : shape(shape),
+        lift_limits(lift_limits),
+        a("A", common::Role::input, shape.m * shape.k),
+        b("B", common::Role::input, shape.k * shape.n),
+        c("C", common::Role::output, shape.m * shape.n),
+        reference(std::move(known)),
+        launches_(times_are_real ? launches_per_sample(shape) : 1) {
+    common::fill_random(a.pristine(), a.size(), 2 * seed);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t p = 0; p < shape.k; ++p) {
+      for (std::int64_t j = 0; j < shape.n; ++j) {
+        b.pristine()[index_b(p, j)] =
+            static_cast<bf16>(common::random_float(2 * seed + 1, p * shape.n + j));
+      }
+    }
+    if (reference == nullptr) reference = multiply();
+  }
+
+  // Where element (p, j) of B is.
+  std::int64_t index_b(std::int64_t p, std::int64_t j) const {
+    return kTransposedB ? j * shape.k + p : p * shape.n + j;
+  }
+
+  // The inputs on the device, of the set that rotate() chose.
+  const bf16* device_a() { return set_ == 0 ? a.on_device() : more_a_[set_ - 1].data(); }
+  const bf16* device_b() { return set_ == 0 ? b.on_device() : more_b_[set_ - 1].data(); }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(a);
+    visit(b);
+    visit(c);
+  }
+
+  // The most that the sum in fp32 may be off before it is rounded to bf16. Products of two bf16 are
+  // exact in fp32. A tensor core adds at least 8 of them to the sum at once and chops instead of
+  // rounding: every addend loses less than u = 2^-23 of the largest one, and so does the result
+  // (Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer
+  // Science 7 (2021)). Adding one by one with rounding, as a CPU does, is more accurate. The
+  // smaller of two bounds, with the names of Sgemm::bound():
+  // - No luck needed: fewer than 2 k such losses, each of at most u sum|a b|, and
+  //   sum|a b| <= |row of A| |column of B|.
+  // - Random signs: addends and partial sums stay below L s. What the products lose has their
+  //   signs, and these losses add up to at most L sqrt(k) u L s. What the sum itself loses has the
+  //   sum's sign, which seldom changes: k / 8 times u L s.
+  double sum_bound(std::int64_t row, std::int64_t column) const {
+    const double u = std::ldexp(1.0, -23), k = static_cast<double>(shape.k);
+    const double a_norm = reference->a_norms[row], b_norm = reference->b_norms[column];
+    const double certain = 2 * k * u * a_norm * b_norm;
+    const double likely =
+        u * std::min(a_norm, b_norm) * (kLuck * std::sqrt(k) + std::sqrt(kLuck) * k / 8);
+    return std::min(certain, likely);
+  }
+
+  // The most an element of C may be off: rounding to bf16 once adds half the distance between two
+  // neighbouring bf16 there.
+  double bound(std::int64_t row, std::int64_t column) const {
+    const double before = sum_bound(row, column);
+    return before + half_ulp(std::fabs(reference->c.data()[row * shape.n + column]) + before);
+  }
+
+  // Half the distance of a bf16 of size x to the next larger one: 8 significant bits.
+  static double half_ulp(double x) {
+    int exponent = 0;
+    std::frexp(x, &exponent);  // x < 2^exponent
+    return std::ldexp(1.0, std::max(exponent, -125) - 9);
+  }
+
+  common::Comparison check() const {
+    return common::compare(c.fetched(), reference->c.data(), c.size(),
+                           [this](std::int64_t i) { return bound(i / shape.n, i % shape.n); });
+  }
+
+  common::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
+  double bytes() const { return shape.bytes(sizeof(bf16)); }
+  double flops() const { return shape.flops(); }
+
+  // Enough launches that starting the first and stopping the last do not count.
+  int batch() const { return launches_; }
+
+  // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
+  // They are made at first use, with the same content: what is random stays random.
+  void rotate(int k) {
+    const double set_bytes = sizeof(bf16) * static_cast<double>(a.size() + b.size());
+    const int sets = 1 + static_cast<int>(std::min(63.0, kCacheBytes / set_bytes));
+    set_ = k % sets;
+    while (static_cast<int>(more_a_.size()) < set_) {
+      more_a_.push_back(copy_of(a));
+      more_b_.push_back(copy_of(b));
+    }
+  }
+
+  double peak_gflops(const common::DeviceFacts& device) const { return peak_bf16_gflops(device); }
+
+  // For the check before anything is allocated. Host: A, B, C twice, A and B in fp32 for a while,
+  // the reference in double; device: A, B, C and the other sets.
+  static double host_bytes(Shape shape) {
+    return 2 * shape.bytes(sizeof(bf16)) + shape.bytes() + 8.0 * shape.m * shape.n;
+  }
+  static double device_bytes(Shape shape) { return 2 * shape.bytes(sizeof(bf16)) + kCacheBytes; }
+
+ private:
+  static constexpr double kLuck = 85;         // L^2 of sum_bound()
+  static constexpr double kCacheBytes = 2e8;  // more than twice any L2 of today
+
+  std::shared_ptr<const Bf16Reference> multiply() const {
+    common::HostBuffer<float> x(a.size()), y(b.size());
+    std::copy(a.pristine(), a.pristine() + a.size(), x.data());
+#pragma omp parallel for schedule(static)
+    for (std::int64_t p = 0; p < shape.k; ++p) {
+      for (std::int64_t j = 0; j < shape.n; ++j) {
+        y.data()[p * shape.n + j] = b.pristine()[index_b(p, j)];
+      }
+    }
+    auto result = std::make_shared<Bf16Reference>();
+    result->c = common::HostBuffer<double>(c.size());
+    matmul_reference(x.data(), y.data(), result->c.data(), shape.m, shape.n, shape.k);
+    result->a_norms = row_norms(x.data(), shape.m, shape.k);
+    result->b_norms = column_norms(y.data(), shape.k, shape.n);
+    return result;
+  }
+
+  static int launches_per_sample(Shape shape) {
+    const double launches = 20 * std::pow(8192.0, 3) / (1.0 * shape.m * shape.n * shape.k);
+    return static_cast<int>(std::clamp(launches, 10.0, 400.0));
+  }
+
+  static common::DeviceBuffer<bf16> copy_of(const common::GuardedArray<bf16>& from) {
+    common::DeviceBuffer<bf16> copy(from.size());
+    CUDA_CHECK(cudaMemcpy(copy.data(), from.pristine(), copy.bytes(), cudaMemcpyHostToDevice));
+    return copy;
+  }
+
+  std::vector<common::DeviceBuffer<bf16>> more_a_, more_b_;
+  int launches_;
+  int set_ = 0;
+};

@@ -1,0 +1,78 @@
+// A run of the problem, --sweep size, and the roof.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "04_matmul/bf16/problem.cuh"
+#include "04_matmul/bf16/variants.cuh"
+#include "04_matmul/roofline.cuh"
+#include "common/harness.cuh"
+#include "common/program.cuh"
+
+// The roof of the tensor cores.
+inline Roof bf16_roof(const common::DeviceFacts& device) {
+  return {peak_bf16_gflops(device), device.peak_bandwidth_gbps};
+}
+
+// As common::run_problem, and hands over the report.
+template <bool kTransposedB>
+common::ProblemReport run_bf16_gemm(
+    common::Program& program, Bf16Gemm<kTransposedB>& problem,
+    const std::vector<common::Variant<Bf16Gemm<kTransposedB>>>& variants) {
+  const common::WorkStream stream(program.device());
+  common::ProblemReport report;
+  report.problem = problem.name;
+  report.sizes = problem.sizes();
+  report.show_gflops = true;
+  report.rows = common::verify_variants(program, problem, variants, stream.get());
+  if (!program.verify_only()) {
+    common::time_variants(program, problem, variants, stream.get(), report.rows);
+    common::derive_figures(problem, variants, program.device(), report.rows);
+  }
+  program.progress("");
+  program.add(report);
+  return report;
+}
+
+// The rungs at the ends of the ladder's parts and cuBLAS, as far as this machine runs them.
+template <bool kTransposedB>
+std::vector<common::Variant<Bf16Gemm<kTransposedB>>> ends_of_ladder(
+    const common::DeviceFacts& device) {
+  std::vector<std::string> names = {"wmma"};
+  if (device.clock_ghz > 0) {  // otherwise kernels run on the CPU, which does not know mma.sync
+    names = {"multistage", "cublas"};
+    const auto hopper = bf16_gemm_hopper_variants<kTransposedB>();
+    if (!hopper.empty()) names.insert(names.begin() + 1, hopper.back().name);
+  }
+  std::vector<common::Variant<Bf16Gemm<kTransposedB>>> chosen;
+  for (const auto& name : names) {
+    for (const auto& variant : bf16_gemm_variants<kTransposedB>()) {
+      if (variant.name == name && common::why_skipped(variant, device).empty()) {
+        chosen.push_back(variant);
+      }
+    }
+  }
+  return chosen;
+}
+
+template <bool kTransposedB>
+common::Sweep sweep_size_bf16(common::Program& program) {
+  const bool real = program.device().clock_ghz > 0;
+  const auto variants = ends_of_ladder<kTransposedB>(program.device());
+  common::Sweep sweep{Bf16Gemm<kTransposedB>::name, "size", {"n", "flop_per_byte"}, {}};
+  for (const auto& variant : variants) sweep.columns.push_back(variant.name + "_tflops");
+  for (const std::int64_t n : {128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192}) {
+    if (!real && n > 256) continue;
+    const Shape shape{n, n, n};
+    Bf16Gemm<kTransposedB> problem(shape, program.seed(), real);
+    std::vector<double> point = {static_cast<double>(n), shape.intensity(sizeof(bf16))};
+    for (const double ms : common::time_sweep(program, problem, variants)) {
+      point.push_back(shape.flops() / (1e9 * ms));
+    }
+    sweep.points.push_back(point);
+  }
+  program.add(sweep);
+  return sweep;
+}

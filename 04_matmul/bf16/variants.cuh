@@ -1,0 +1,63 @@
+// The problem's variants in reading order: every way to compute C = A B in bf16 with sums in fp32.
+// With B as n x k there are only those rungs that end a part of the ladder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "04_matmul/bf16/01_sequential.hpp"
+#include "04_matmul/bf16/02_openmp.hpp"
+#include "04_matmul/bf16/03_wmma.cuh"
+#include "04_matmul/bf16/hopper_variants.cuh"
+#include "04_matmul/bf16/peers.cuh"
+#include "04_matmul/bf16/problem.cuh"
+#include "common/variant.cuh"
+
+// Throws common::Skip if one core would take minutes.
+template <class Problem>
+void refuse_slow(const Problem& problem) {
+  if (problem.lift_limits || problem.flops() <= 2.0 * 4096 * 4096 * 4096) return;
+  throw common::Skip("would take minutes at this size (--slow runs it)");
+}
+
+// A rung on the device: void run(a, b, c, m, n, k, stream).
+template <bool kTransposedB, class Run>
+common::Variant<Bf16Gemm<kTransposedB>> bf16_gemm_rung(const std::string& name,
+                                                       const std::string& idea, Run run,
+                                                       common::Needs needs) {
+  return common::on_device<Bf16Gemm<kTransposedB>>(
+      name, idea,
+      [run](Bf16Gemm<kTransposedB>& p, cudaStream_t stream) {
+        run(p.device_a(), p.device_b(), p.c.on_device(), static_cast<int>(p.shape.m),
+            static_cast<int>(p.shape.n), static_cast<int>(p.shape.k), stream);
+      },
+      needs);
+}
+
+template <bool kTransposedB>
+std::vector<common::Variant<Bf16Gemm<kTransposedB>>> bf16_gemm_variants() {
+  using common::needs_sm;
+  using Problem = Bf16Gemm<kTransposedB>;
+  std::vector<common::Variant<Problem>> variants;
+  if constexpr (!kTransposedB) {
+    const auto sequential = [](Problem& p) {
+      refuse_slow(p);
+      bf16_gemm_sequential(p.a.on_host(), p.b.on_host(), p.c.on_host(), p.shape.m, p.shape.n,
+                           p.shape.k);
+    };
+    const auto openmp = [](Problem& p) {
+      bf16_gemm_openmp(p.a.on_host(), p.b.on_host(), p.c.on_host(), p.shape.m, p.shape.n,
+                       p.shape.k);
+    };
+    variants = {
+        common::on_cpu<Problem>("sequential", "three loops, sums in fp32", sequential),
+        common::on_cpu<Problem>("openmp", "all cores, four rows at a time", openmp),
+        bf16_gemm_rung<false>("wmma", "tensor cores through C++ fragments (sm_80)", bf16_gemm_wmma,
+                              needs_sm(80)),
+    };
+  }
+  for (auto& variant : bf16_gemm_hopper_variants<kTransposedB>()) variants.push_back(variant);
+  variants.push_back(bf16_gemm_cublas<kTransposedB>());
+  if constexpr (!kTransposedB) variants.push_back(bf16_gemm_mma_loop<kTransposedB>());
+  return variants;
+}
