@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "04_matmul/bf16/problem.cuh"
+#include "04_matmul/bf16/rung.cuh"
 #include "common/variant.cuh"
 
 template <bool kTransposedB>

@@ -11,6 +11,7 @@
 #include "04_matmul/bf16/hopper_variants.cuh"
 #include "04_matmul/bf16/peers.cuh"
 #include "04_matmul/bf16/problem.cuh"
+#include "04_matmul/bf16/rung.cuh"
 #include "common/variant.cuh"
 
 // Throws common::Skip if one core would take minutes.
@@ -18,20 +19,6 @@ template <class Problem>
 void refuse_slow(const Problem& problem) {
   if (problem.lift_limits || problem.flops() <= 2.0 * 4096 * 4096 * 4096) return;
   throw common::Skip("would take minutes at this size (--slow runs it)");
-}
-
-// A rung on the device: void run(a, b, c, m, n, k, stream).
-template <bool kTransposedB, class Run>
-common::Variant<Bf16Gemm<kTransposedB>> bf16_gemm_rung(const std::string& name,
-                                                       const std::string& idea, Run run,
-                                                       common::Needs needs) {
-  return common::on_device<Bf16Gemm<kTransposedB>>(
-      name, idea,
-      [run](Bf16Gemm<kTransposedB>& p, cudaStream_t stream) {
-        run(p.device_a(), p.device_b(), p.c.on_device(), static_cast<int>(p.shape.m),
-            static_cast<int>(p.shape.n), static_cast<int>(p.shape.k), stream);
-      },
-      needs);
 }
 
 template <bool kTransposedB>
