@@ -23,26 +23,24 @@ __device__ inline int floats_into_sector(const float* pointer) {
                           kSectorFloats);
 }
 
-// A tile inside the matrix, the usual case, takes no test per element, and its loads are all under
-// way before the first is put into shared memory.
+// tiles_down: tiles in a column of the input. A tile inside the matrix, the usual case, takes no
+// test per element, and its loads are all under way before the first is put into shared memory.
 template <int kTileRows, int kTileCols, int kWarps>
 __global__ void __launch_bounds__(32 * kWarps)
     transpose_aligned_stores_kernel(const float* __restrict__ in, float* __restrict__ out,
-                                    std::int64_t rows, std::int64_t cols) {
+                                    std::int64_t rows, std::int64_t cols, unsigned tiles_down) {
   constexpr int kLoadedRows = kTileRows + kSectorFloats;
   constexpr int kLoads = kLoadedRows / kWarps;
   static_assert(kTileRows % kSectorFloats == 0, "whole sectors per output row");
   static_assert(kLoadedRows % kWarps == 0 && kTileCols % kWarps == 0 && kTileCols % 32 == 0,
                 "every warp does the same number of steps");
   __shared__ float tile[kLoadedRows][kTileCols + 1];
-  // Pieces move back, so the last tile must begin up to 7 floats behind the end.
-  const TileCorner corner = tile_down_column(rows + kSectorFloats - 1, kTileRows, kTileCols);
+  const TileCorner corner{static_cast<std::int64_t>(blockIdx.x % tiles_down) * kTileRows,
+                          static_cast<std::int64_t>(blockIdx.x / tiles_down) * kTileCols};
   const std::int64_t above = corner.row - kSectorFloats;  // the input row in row 0 of the tile
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const bool inside =
-      above >= 0 && corner.row + kTileRows <= rows && corner.col + kTileCols <= cols;
 
-  if (inside) {
+  if (above >= 0 && corner.row + kTileRows <= rows && corner.col + kTileCols <= cols) {
     const float* from = in + (above + warp) * cols + corner.col + lane;
     float loaded[kLoads][kTileCols / 32];
 #pragma unroll
@@ -53,27 +51,34 @@ __global__ void __launch_bounds__(32 * kWarps)
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
 #pragma unroll
-      for (int x = 0; x < kTileCols / 32; ++x)
+      for (int x = 0; x < kTileCols / 32; ++x) {
         tile[warp + k * kWarps][32 * x + lane] = loaded[k][x];
-    }
-  } else {
-    for (int y = warp; y < kLoadedRows; y += kWarps) {
-      const std::int64_t r = above + y;
-      for (int x = lane; x < kTileCols; x += 32) {
-        if (r >= 0 && r < rows && corner.col + x < cols) tile[y][x] = in[r * cols + corner.col + x];
       }
+    }
+    __syncthreads();
+    float* to = out + (corner.col + warp) * rows + corner.row;
+#pragma unroll
+    for (int x = warp; x < kTileCols; x += kWarps, to += kWarps * rows) {
+      const int back = floats_into_sector(to);
+#pragma unroll
+      for (int y = lane; y < kTileRows; y += 32) to[y - back] = tile[kSectorFloats - back + y][x];
+    }
+    return;
+  }
+
+  for (int y = warp; y < kLoadedRows; y += kWarps) {
+    const std::int64_t r = above + y;
+    for (int x = lane; x < kTileCols; x += 32) {
+      if (r >= 0 && r < rows && corner.col + x < cols) tile[y][x] = in[r * cols + corner.col + x];
     }
   }
   __syncthreads();
-#pragma unroll
-  for (int x = warp; x < kTileCols; x += kWarps) {
-    if (!inside && corner.col + x >= cols) break;
+  for (int x = warp; x < kTileCols && corner.col + x < cols; x += kWarps) {
     float* to = out + (corner.col + x) * rows;
     const int back = floats_into_sector(to + corner.row);
-#pragma unroll
     for (int y = lane; y < kTileRows; y += 32) {
       const std::int64_t r = corner.row - back + y;
-      if (inside || (r >= 0 && r < rows)) to[r] = tile[kSectorFloats - back + y][x];
+      if (r >= 0 && r < rows) to[r] = tile[kSectorFloats - back + y][x];
     }
   }
 }
@@ -86,8 +91,10 @@ inline void transpose_aligned_stores(const float* in, float* out, std::int64_t r
     return;
   }
   constexpr int kTileRows = 56, kTileCols = 64, kWarps = 16;
-  const std::int64_t grid = tile_count(rows + kSectorFloats - 1, cols, kTileRows, kTileCols);
+  // Pieces move back, so the last tile must begin up to 7 floats behind the end.
+  const std::int64_t tiles_down = tiles_in(rows + kSectorFloats - 1, kTileRows);
+  const std::int64_t grid = tiles_down * tiles_in(cols, kTileCols);
   transpose_aligned_stores_kernel<kTileRows, kTileCols, kWarps>
-      <<<grid, 32 * kWarps, 0, stream>>>(in, out, rows, cols);
+      <<<grid, 32 * kWarps, 0, stream>>>(in, out, rows, cols, static_cast<unsigned>(tiles_down));
   CUDA_CHECK(cudaGetLastError());
 }
