@@ -10,6 +10,9 @@
 #include "07_flash_attention/attention/01_sequential.hpp"
 #include "07_flash_attention/attention/02_openmp.hpp"
 #include "07_flash_attention/attention/03_naive.cuh"
+#include "07_flash_attention/attention/04_online.cuh"
+#include "07_flash_attention/attention/05_kv_outer.cuh"
+#include "07_flash_attention/attention/06_q_outer.cuh"
 #include "07_flash_attention/attention/problem.cuh"
 #include "07_flash_attention/attention/shape.hpp"
 #include "common/variant.cuh"
@@ -54,6 +57,12 @@ inline std::vector<common::Variant<AttentionFp32>> attention_variants() {
       on_cpu<AttentionFp32>("openmp", "all cores, vector instructions", openmp),
       attention_rung_with_workspace<float>("naive", "three kernels, all scores in global memory",
                                            attention_naive<float>),
+      attention_rung<float>("online", "a warp a query, softmax as the keys pass by",
+                            attention_online),
+      attention_rung_with_workspace<float>(
+          "kv_outer", "tiles; keys outside, queries inside (FlashAttention)", attention_kv_outer),
+      attention_rung<float>("q_outer", "queries outside, keys inside (FlashAttention-2)",
+                            attention_q_outer),
   };
 }
 
