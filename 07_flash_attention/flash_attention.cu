@@ -8,6 +8,9 @@
 
 #include "07_flash_attention/attention/report.cuh"
 #include "07_flash_attention/attention/variants.cuh"
+#include "07_flash_attention/softmax/report.cuh"
+#include "07_flash_attention/softmax/sweeps.cuh"
+#include "07_flash_attention/softmax/variants.cuh"
 #include "common/harness.cuh"
 #include "common/program.cuh"
 
@@ -15,8 +18,8 @@ namespace {
 
 struct Options {
   std::int64_t batch = 0, heads = 0, n = 0, n_k = 0, tokens = 0;  // 0: not given
-  std::int64_t spread = 1;
-  std::string d;
+  std::int64_t spread = 1, rows = 0, columns = 0;
+  std::string d, sweep;
   bool causal = false, slow = false;
 };
 
@@ -34,6 +37,9 @@ void add_options(common::Program& program, Options& options) {
                      1, 1 << 30);
   parser.add_integer("spread", "standard deviation of the scores (default 1)", &options.spread, 1,
                      1'000'000);
+  parser.add_integer("rows", "of the softmax alone", &options.rows, 1, INT32_MAX);
+  parser.add_integer("columns", "of the softmax alone", &options.columns, 1, Softmax::kMostColumns);
+  parser.add_choice("sweep", {"columns"}, "softmax by length of the rows", &options.sweep);
   parser.add_flag("slow", "run slow rungs at any size", [&] { options.slow = true; });
 }
 
@@ -70,17 +76,29 @@ int main(int argc, char** argv) {
   add_options(program, options);
 
   return program.main(argc, argv, [&](common::Program& frame) {
+    const auto softmax = frame.select(Softmax::name, softmax_variants());
     const auto attention = frame.select(AttentionFp32::name, attention_variants());
     const auto attention_bf16 = frame.select(AttentionBf16::name, attention_bf16_variants());
     if (!frame.selection_done()) return;
 
     // Without a clock the kernels run on the CPU.
     const bool real = frame.device().clock_ghz > 0;
+    const std::int64_t rows = options.rows > 0 ? options.rows : real ? 512 : 16;
+    const std::int64_t columns = options.columns > 0 ? options.columns : real ? 1 << 18 : 10'000;
     const AttentionShape small{1, 2, 250, 250, 64, false};
     const AttentionShape fp32 =
         shape_of(options, real ? AttentionShape{1, 16, 2048, 2048, 64, false} : small);
     const AttentionShape bf16 =
         shape_of(options, real ? AttentionShape{4, 16, 4096, 4096, 128, false} : small);
+    if (options.sweep == "columns") {
+      frame.print_machine();
+      sweep_columns(frame);
+      return;
+    }
+    if (!softmax.empty()) {
+      frame.require_memory(Softmax::host_bytes(rows, columns),
+                           Softmax::device_bytes(rows, columns));
+    }
     if (!attention.empty()) {
       frame.require_memory(AttentionFp32::host_bytes(fp32), AttentionFp32::device_bytes(fp32));
     }
@@ -89,6 +107,7 @@ int main(int argc, char** argv) {
     }
     frame.print_machine();
 
+    if (!softmax.empty()) run_softmax(frame, rows, columns, softmax);
     const double spread = static_cast<double>(options.spread);
     if (!attention.empty()) {
       AttentionFp32 problem(fp32, frame.seed(), spread, real, options.slow);

@@ -1,0 +1,123 @@
+// The problem: the softmax of each row of a matrix, y = exp(x) / sum over the row of exp(x).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "common/compare.hpp"
+#include "common/guarded_array.cuh"
+#include "common/random.cuh"
+#include "common/report.hpp"
+
+// A dense row-major matrix of floats; all finite. At most kMostColumns columns.
+struct Softmax {
+  static constexpr const char* name = "softmax";
+  static constexpr std::int64_t kMostColumns = 1 << 30;
+
+  std::int64_t rows, columns;
+  common::GuardedArray<float> x, y;
+
+  // spread: inputs are uniform in [-spread, spread).
+  Softmax(std::int64_t rows, std::int64_t columns, std::uint64_t seed, double spread = 4)
+      : rows(rows),
+        columns(columns),
+        x("x", common::Role::input, rows * columns),
+        y("y", common::Role::output, rows * columns),
+        largest_(rows),
+        sums_(rows) {
+    float* to = x.pristine();
+    const std::int64_t count = x.size();
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = static_cast<float>(spread) * common::random_float(seed, i);
+    }
+    compute_reference();
+  }
+
+  // For inputs of one's own: fill x.pristine(), then call this. The reference of an element is
+  // worked out when it is compared; kept are, in double precision, the largest element of each row
+  // and the sum of exp(x - largest).
+  void compute_reference() {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* from = x.pristine() + row * columns;
+      double largest = -HUGE_VAL, sum = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+      for (std::int64_t i = 0; i < columns; ++i) largest = std::max<double>(largest, from[i]);
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+      for (std::int64_t i = 0; i < columns; ++i) sum += std::exp(from[i] - largest);
+      largest_[row] = largest;
+      sums_[row] = sum;
+    }
+  }
+
+  double expected(std::int64_t row, std::int64_t column) const {
+    return std::exp(x.pristine()[row * columns + column] - largest_[row]) / sums_[row];
+  }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(x);
+    visit(y);
+  }
+
+  // The most an element of value y may be off, u = 2^-24. Relative to y:
+  // - the fast exponential __expf(z), z = x - largest, errs by 4 u + 2 |z| u: the product of z and
+  //   log2(e) is rounded (CUDA C++ Programming Guide, "Intrinsic functions"); z itself by |z| u;
+  // - the sum of n such exponentials, of which the terms near the largest count, errs by as much,
+  //   and by the roundings of the additions: n u at most, 9.22 sqrt(n) u if they have random signs
+  //   (Hoeffding's inequality; passed with a probability of 2 exp(-42));
+  // - an online rung rescales its sum, by one more exponential each time: the 16 u.
+  double bound(double y, double z) const {
+    const double n = static_cast<double>(columns);
+    const double sum = std::min(n, 9.22 * std::sqrt(n)) + 16;
+    return y * kUnit * (8 + 3 * std::fabs(z) + 3 * std::log(n + 1) + sum) + 1e-38;
+  }
+
+  common::Comparison check() const {
+    common::Comparison all;
+    all.count = y.size();
+    std::vector<double> row_of(columns);
+    for (std::int64_t row = 0; row < rows; ++row) {
+#pragma omp parallel for schedule(static)
+      for (std::int64_t i = 0; i < columns; ++i) row_of[i] = expected(row, i);
+      const float* from = x.pristine() + row * columns;
+      const auto part = common::compare(
+          y.fetched() + row * columns, row_of.data(), columns,
+          [&](std::int64_t i) { return bound(row_of[i], from[i] - largest_[row]); });
+      if (part.wrong > 0 && all.wrong == 0) {
+        all.first_wrong = row * columns + part.first_wrong;
+        all.expected = part.expected;
+        all.actual = part.actual;
+      }
+      all.wrong += part.wrong;
+      all.unwritten += part.unwritten;
+      const bool is_nan = std::isnan(all.max_error);
+      if (!is_nan && !(part.max_error <= all.max_error)) all.max_error = part.max_error;
+    }
+    return all;
+  }
+
+  // Whether exp(x) leaves the range of float, without anything being subtracted: e^88.7 is its end.
+  bool overflows() const {
+    return *std::max_element(largest_.begin(), largest_.end()) > 88 - std::log(double(columns));
+  }
+
+  common::Sizes sizes() const { return {{"rows", rows}, {"columns", columns}}; }
+  double elements() const { return static_cast<double>(rows) * static_cast<double>(columns); }
+  double bytes() const { return 2.0 * sizeof(float) * elements(); }
+  double flops() const { return 0; }
+
+  static double host_bytes(std::int64_t rows, std::int64_t columns) {
+    return 3.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(columns);
+  }
+  static double device_bytes(std::int64_t rows, std::int64_t columns) {
+    return 2.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(columns);
+  }
+
+ private:
+  static constexpr double kUnit = 1.0 / (1 << 24);
+
+  std::vector<double> largest_, sums_;
+};
