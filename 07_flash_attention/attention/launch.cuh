@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "common/cuda_check.cuh"
+#include "common/variant.cuh"
 
 // Parts of size `part` that cover `whole`.
 __host__ __device__ constexpr int divide_up(std::int64_t whole, int part) {
@@ -34,9 +35,22 @@ void with_head_dim(int d, bool causal, Launch launch) {
   });
 }
 
-// Lets a kernel have this much dynamic shared memory; above 48 KB it must be asked for.
+// The most dynamic shared memory that a block of this device may have.
+inline int most_shared() {
+  int device = 0, most = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return most;
+}
+
+// Lets a kernel have this much dynamic shared memory; above 48 KB it must be asked for. Throws
+// common::Skip where there is not so much.
 template <class Kernel>
 void allow_shared(Kernel kernel, int bytes) {
+  static const int most = most_shared();
+  if (bytes > most) {
+    throw common::Skip("needs " + std::to_string(bytes / 1024) + " KB of shared memory a block");
+  }
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 

@@ -13,6 +13,8 @@
 #include "07_flash_attention/attention/04_online.cuh"
 #include "07_flash_attention/attention/05_kv_outer.cuh"
 #include "07_flash_attention/attention/06_q_outer.cuh"
+#include "07_flash_attention/attention/07_register_tile.cuh"
+#include "07_flash_attention/attention/08_async_copy.cuh"
 #include "07_flash_attention/attention/problem.cuh"
 #include "07_flash_attention/attention/shape.hpp"
 #include "common/variant.cuh"
@@ -63,6 +65,10 @@ inline std::vector<common::Variant<AttentionFp32>> attention_variants() {
           "kv_outer", "tiles; keys outside, queries inside (FlashAttention)", attention_kv_outer),
       attention_rung<float>("q_outer", "queries outside, keys inside (FlashAttention-2)",
                             attention_q_outer),
+      attention_rung<float>("register_tile", "8 x 4 scores a thread, exponentials in base 2",
+                            attention_register_tile),
+      attention_rung<float>("async_copy", "the next tile travels meanwhile (cp.async)",
+                            attention_async_copy, common::needs_sm(80)),
   };
 }
 

@@ -1,0 +1,88 @@
+// Rung 8, async_copy: the next tile is on its way while this one is being worked on.
+//
+// cp.async copies to shared memory without passing through registers, and nobody waits until the
+// bytes are needed. No second pair of buffers is needed either: the values travel while scores are
+// computed, and the next keys while the weighted values are added up; each takes the room that the
+// other half of the work has just left. What is still wrong: the fp32 units are the limit now. The
+// tensor cores multiply bf16 sixteen times as fast.
+#pragma once
+
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/attention/launch.cuh"
+#include "07_flash_attention/attention/registers.cuh"
+#include "07_flash_attention/attention/shape.hpp"
+#include "common/cuda_check.cuh"
+
+// load_rows() that returns at once. The copies are a group of their own.
+template <class T, int kCount, int kPitch>
+__device__ void order_rows(float (&to)[kCount][kPitch], const float* from, int first, int rows) {
+  for (int i = threadIdx.x; i < kCount * T::kD / 4; i += T::kThreads) {
+    const int row = i / (T::kD / 4), col = i % (T::kD / 4) * 4;
+    if (first + row < rows) {
+      __pipeline_memcpy_async(&to[row][col], from + (first + row) * T::kD + col, sizeof(float4));
+    } else {
+      *reinterpret_cast<float4*>(&to[row][col]) = make_float4(0, 0, 0, 0);
+    }
+  }
+  __pipeline_commit();
+}
+
+template <class T, bool kCausal>
+__global__ void __launch_bounds__(T::kThreads, T::kBlocks)
+    attention_async_copy_kernel(Tensors<float> t, int n_q, int n_k, float scale) {
+  extern __shared__ float4 shared[];
+  auto& tile = *reinterpret_cast<typename T::Shared*>(shared);
+  const int tiles = divide_up(n_q, T::kRows);
+  const std::int64_t head = blockIdx.x / tiles;
+  const int first_row = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * T::kRows;
+  const int last_row = min(n_q, first_row + T::kRows) - 1;
+  const int keys = visible_keys<kCausal>(last_row, n_q, n_k);
+  const float* k = t.k + head * n_k * T::kD;
+  const float* v = t.v + head * n_k * T::kD;
+
+  order_rows<T>(tile.k, k, 0, n_k);
+  load_rows<T>(tile.q, t.q + head * n_q * T::kD, first_row, n_q);
+  RegisterState<T> state;
+  clear(state);
+  for (int first_key = 0; first_key < keys; first_key += T::kKeys) {
+    __pipeline_wait_prior(0);
+    __syncthreads();  // the keys are there, and everybody is done with the values before
+    order_rows<T>(tile.v, v, first_key, n_k);
+    float score[T::kLaneRows][T::kLaneKeys];
+    multiply_keys<T>(tile, score);
+    __syncthreads();  // everybody is done with the keys
+    order_rows<T>(tile.k, k, first_key + T::kKeys, n_k);
+    const int inside = n_k - first_key;
+    const int first_visible = first_row + 1 + n_k - n_q - first_key;
+    if (inside < T::kKeys || (kCausal && first_visible < T::kKeys)) {
+      hide_keys<T, kCausal>(score, first_visible, inside);
+    }
+    weigh<T>(tile, state, score, scale);
+    __pipeline_wait_prior(1);  // the values; the next keys may still be on their way
+    __syncthreads();
+    multiply_values<T>(tile, state);
+  }
+  store_rows(state, t.o + head * n_q * T::kD, t.lse + head * n_q, first_row, n_q);
+}
+
+// Device pointers; shapes as AttentionShape says.
+inline void attention_async_copy(const AttentionShape& shape, const Tensors<float>& t,
+                                 cudaStream_t stream) {
+  constexpr float kLog2E = 1.44269504f;
+  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
+  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
+    with_register_tiling<head_dim>([&](auto tiling) {
+      using T = decltype(tiling);
+      const auto kernel = attention_async_copy_kernel<T, causal>;
+      const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, T::kRows);
+      allow_shared(kernel, sizeof(typename T::Shared));
+      kernel<<<blocks, T::kThreads, sizeof(typename T::Shared), stream>>>(t, n_q, n_k,
+                                                                          kLog2E * shape.scale());
+      CUDA_CHECK(cudaGetLastError());
+    });
+  });
+}
