@@ -20,11 +20,10 @@
 constexpr int kNaiveTile = 32;        // a block of 32 x 32 threads computes as many elements
 constexpr int kSoftmaxThreads = 256;  // on one row
 
-// s[i][j] = scale q_i k_j, -infinity where query i does not see key j. T is float or bf16.
+// s[i][j] = scale q_i k_j. T is float or bf16.
 template <class T>
 __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
-    attention_scores_kernel(const T* q, const T* k, T* s, int n_q, int n_k, int d, float scale,
-                            bool causal) {
+    attention_scores_kernel(const T* q, const T* k, T* s, int n_q, int n_k, int d, float scale) {
   __shared__ float tile_q[kNaiveTile][kNaiveTile];
   __shared__ float tile_k[kNaiveTile][kNaiveTile + 1];  // read down its columns: padded
   const int tiles_across = divide_up(n_k, kNaiveTile);
@@ -47,9 +46,7 @@ __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
     __syncthreads();
   }
   const int key = first_key + x;
-  if (row >= n_q || key >= n_k) return;
-  const bool hidden = causal && key > row + n_k - n_q;
-  s[(head * n_q + row) * n_k + key] = T(hidden ? -INFINITY : scale * sum);
+  if (row < n_q && key < n_k) s[(head * n_q + row) * n_k + key] = T(scale * sum);
 }
 
 // The largest, or the sum, of one value of each of the block's threads; all threads get it.
@@ -68,26 +65,27 @@ __device__ float over_block(float value) {
   return value;
 }
 
-// One block for each row of s: s = exp(s - largest) / sum. A row of -infinity becomes zeros.
+// One block for each row of s: s = exp(s - largest) / sum over the keys that the row sees, 0 for
+// the others.
 template <class T>
 __global__ void __launch_bounds__(kSoftmaxThreads)
-    attention_softmax_kernel(T* s, float* lse, int n_k) {
+    attention_softmax_kernel(T* s, float* lse, int n_q, int n_k, bool causal) {
   T* row = s + static_cast<std::int64_t>(blockIdx.x) * n_k;
+  const int query = static_cast<int>(blockIdx.x) % n_q;
+  const int keys = causal ? visible_keys<true>(query, n_q, n_k) : n_k;
   float largest = -INFINITY, sum = 0;
-  for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
+  for (int j = threadIdx.x; j < keys; j += kSoftmaxThreads) {
     largest = fmaxf(largest, static_cast<float>(row[j]));
   }
   largest = over_block<false>(largest);
-  const float shift = largest == -INFINITY ? 0.0f : largest;
-  for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
-    sum += expf(static_cast<float>(row[j]) - shift);
+  for (int j = threadIdx.x; j < keys; j += kSoftmaxThreads) {
+    sum += expf(static_cast<float>(row[j]) - largest);
   }
   sum = over_block<true>(sum);
-  const float inverse = sum > 0 ? 1 / sum : 0.0f;
   for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
-    row[j] = T(expf(static_cast<float>(row[j]) - shift) * inverse);
+    row[j] = T(j < keys ? expf(static_cast<float>(row[j]) - largest) / sum : 0.0f);
   }
-  if (threadIdx.x == 0) lse[blockIdx.x] = shift + logf(sum);
+  if (threadIdx.x == 0) lse[blockIdx.x] = largest + logf(sum);
 }
 
 // o = p v
@@ -131,9 +129,10 @@ void attention_naive(const AttentionShape& shape, const Tensors<T>& t, Workspace
   const int score_tiles = heads * tiles_down * divide_up(n_k, kNaiveTile);
   const int output_tiles = heads * tiles_down * (d / kNaiveTile);
   attention_scores_kernel<<<score_tiles, block, 0, stream>>>(t.q, t.k, s, n_q, n_k, d,
-                                                             shape.scale(), shape.causal);
+                                                             shape.scale());
   CUDA_CHECK(cudaGetLastError());
-  attention_softmax_kernel<<<heads * n_q, kSoftmaxThreads, 0, stream>>>(s, t.lse, n_k);
+  attention_softmax_kernel<<<heads * n_q, kSoftmaxThreads, 0, stream>>>(s, t.lse, n_q, n_k,
+                                                                        shape.causal);
   CUDA_CHECK(cudaGetLastError());
   attention_naive_kernel<<<output_tiles, block, 0, stream>>>(s, t.v, t.o, n_q, n_k, d);
   CUDA_CHECK(cudaGetLastError());

@@ -15,6 +15,7 @@
 #include "07_flash_attention/attention/06_q_outer.cuh"
 #include "07_flash_attention/attention/07_register_tile.cuh"
 #include "07_flash_attention/attention/08_async_copy.cuh"
+#include "07_flash_attention/attention/peers.cuh"
 #include "07_flash_attention/attention/problem.cuh"
 #include "07_flash_attention/attention/shape.hpp"
 #include "common/variant.cuh"
@@ -69,6 +70,7 @@ inline std::vector<common::Variant<AttentionFp32>> attention_variants() {
                             attention_register_tile),
       attention_rung<float>("async_copy", "the next tile travels meanwhile (cp.async)",
                             attention_async_copy, common::needs_sm(80)),
+      attention_cublas<float>(),
   };
 }
 
@@ -77,5 +79,5 @@ inline std::vector<common::Variant<AttentionBf16>> attention_bf16_variants() {
   auto naive = attention_rung_with_workspace<bf16>(
       "naive", "three kernels; scores and weights rounded to bf16", attention_naive<bf16>);
   naive.check = [](const AttentionBf16& p) { return p.check_eager(); };
-  return {naive};
+  return {naive, attention_cublas<bf16>()};
 }
