@@ -8,6 +8,9 @@
 #include "04_matmul/bf16/01_sequential.hpp"
 #include "04_matmul/bf16/02_openmp.hpp"
 #include "04_matmul/bf16/03_wmma.cuh"
+#include "04_matmul/bf16/04_mma_sync.cuh"
+#include "04_matmul/bf16/05_swizzled.cuh"
+#include "04_matmul/bf16/06_multistage.cuh"
 #include "04_matmul/bf16/hopper_variants.cuh"
 #include "04_matmul/bf16/peers.cuh"
 #include "04_matmul/bf16/problem.cuh"
@@ -41,8 +44,16 @@ std::vector<common::Variant<Bf16Gemm<kTransposedB>>> bf16_gemm_variants() {
         common::on_cpu<Problem>("openmp", "all cores, four rows at a time", openmp),
         bf16_gemm_rung<false>("wmma", "tensor cores through C++ fragments (sm_80)", bf16_gemm_wmma,
                               needs_sm(80)),
+        bf16_gemm_rung<false>("mma_sync", "the instruction itself, fed by ldmatrix (sm_80)",
+                              bf16_gemm_mma_sync, needs_sm(80)),
+        bf16_gemm_rung<false>("swizzled",
+                              "tiles stored so that ldmatrix meets no conflicts (sm_80)",
+                              bf16_gemm_swizzled, needs_sm(80)),
     };
   }
+  variants.push_back(bf16_gemm_rung<kTransposedB>(
+      "multistage", "a ring of tiles filled by cp.async, fragments a step ahead (sm_80)",
+      bf16_gemm_multistage<kTransposedB>, needs_sm(80)));
   for (auto& variant : bf16_gemm_hopper_variants<kTransposedB>()) variants.push_back(variant);
   variants.push_back(bf16_gemm_cublas<kTransposedB>());
   if constexpr (!kTransposedB) variants.push_back(bf16_gemm_mma_loop<kTransposedB>());

@@ -1,0 +1,112 @@
+// Rung 6, multistage: a ring of tiles that cp.async fills ahead, and fragments loaded a step ahead.
+//
+// As at the end of the fp32 ladder. While a warp multiplies, its next fragments are on their way
+// from shared memory into a second set of registers, and two or three stages of tiles from global
+// memory into a ring. The tile of a warp is 64 x 64: 8 KB from shared memory feed 64
+// multiplications of fragments, where it was 6 KB for 32. C goes out through shared memory in rows
+// of 128 bytes, and blocks that run together share their rows and columns in the L2 cache. What is
+// still wrong: mma.sync cannot use all of Hopper's tensor cores: that takes an instruction of four
+// warps.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "04_matmul/bf16/mma_tiling.cuh"
+#include "04_matmul/bf16/tiles.cuh"
+#include "common/cuda_check.cuh"
+#include "common/ptx_mma.cuh"
+
+template <class T, bool kVectors>
+__global__ void __launch_bounds__(T::kThreads, T::kBlocks)
+    bf16_gemm_multistage_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
+                                int m, int n, int k) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  extern __shared__ uint4 ring_storage[];
+  auto* const ring = reinterpret_cast<__nv_bfloat16*>(ring_storage);
+  __nv_bfloat16* const last = ring + (T::kStages - 1) * T::kStage;
+  const auto after = [=](__nv_bfloat16* stage) { return stage == last ? ring : stage + T::kStage; };
+  const TileOrigin tile = tile_in_bands<T::kRows, T::kCols>(m, n);
+  const int warp = threadIdx.x / 32;
+  const int y = warp / T::kWarpsAcross * T::kWarpRows, x = warp % T::kWarpsAcross * T::kWarpCols;
+
+  TileCopier<T::kRows, T::kDepth, T::kThreads, kVectors> copier_a(a, tile.row, 0, m, k);
+  TileCopier<T::kRowsB, T::kColsB, T::kThreads, kVectors> copier_b(
+      b, T::kTransposedB ? tile.col : 0, T::kTransposedB ? 0 : tile.col, T::kTransposedB ? n : k,
+      T::kTransposedB ? k : n);
+  const auto order = [&](__nv_bfloat16* stage) {
+    copier_a.order(stage, 0, T::kDepth);
+    copier_b.order(stage + T::kTileA, T::kTransposedB ? 0 : T::kDepth,
+                   T::kTransposedB ? T::kDepth : 0);
+  };
+
+  // All stages but one are filled ahead; a group of copies for each, even if it is empty.
+  const int rounds = divide_up(k, T::kDepth);
+#pragma unroll
+  for (int s = 0; s < T::kStages - 1; ++s) {
+    if (s < rounds) order(ring + s * T::kStage);
+    ptx::cp_async_commit();
+  }
+  ptx::cp_async_wait<T::kStages - 2>();
+  __syncthreads();
+
+  constexpr int kSteps = T::kDepth / 16;
+  float sum[T::kPartsA][2 * T::kPartsB][4] = {};
+  Fragments<T> fragments[2];
+  __nv_bfloat16 *stage = ring, *free = last;  // the stage in use, and the one to fill next
+  fragments[0].load(stage, 0, y, x);
+  for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int q = 0; q < kSteps; ++q) {
+      if (q == kSteps - 1) {
+        ptx::cp_async_wait<T::kStages - 2>();
+        __syncthreads();  // the next stage is complete, and this one is free
+        stage = after(stage);
+      }
+      fragments[(q + 1) % 2].load(stage, (q + 1) % kSteps, y, x);
+      if (q == 0) {
+        if (round + T::kStages - 1 < rounds) order(free);
+        free = after(free);
+        ptx::cp_async_commit();
+      }
+#pragma unroll
+      for (int r = 0; r < T::kPartsA; ++r) {
+#pragma unroll
+        for (int s = 0; s < 2 * T::kPartsB; ++s) {
+          const std::uint32_t* two = &fragments[q % 2].b[s / 2][s % 2 * 2];
+          ptx::mma_m16n8k16(sum[r][s], fragments[q % 2].a[r], two[0], two[1]);
+        }
+      }
+    }
+  }
+  ptx::cp_async_wait<0>();
+  __syncthreads();  // the ring is free
+  store_part<T, kVectors>(sum, ring + warp * T::kWarpRows * T::kWarpCols, c, tile.row + y,
+                          tile.col + x, m, n);
+#else
+  (void)a, (void)b, (void)c, (void)m, (void)n, (void)k;
+#endif
+}
+
+template <class T>
+void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
+                       int n, int k, cudaStream_t stream) {
+  with_vector_rows(a, k, b, T::kTransposedB ? k : n, c, n, [&](auto vectors) {
+    const auto kernel = bf16_gemm_multistage_kernel<T, vectors>;
+    CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::kSharedBytes));
+    kernel<<<tiles_of<T::kRows, T::kCols>(m, n), T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m,
+                                                                                         n, k);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+// C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
+// pointers; sizes below 2^31.
+template <bool kTransposedB>
+void bf16_gemm_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
+                          int n, int k, cudaStream_t stream) {
+  launch_multistage<MmaTiling<kTransposedB, 128, 256, 64, 64, 32, 4>>(a, b, c, m, n, k, stream);
+}

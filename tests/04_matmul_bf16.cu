@@ -1,0 +1,330 @@
+// Chapter 04, tensor cores: every variant is right at every size and in both layouts of B, the
+// bound lets one rounding pass and nothing else, the swizzle does what the lesson claims.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "04_matmul/bf16/sweeps.cuh"
+#include "04_matmul/bf16/variants.cuh"
+#include "common/harness.cuh"
+#include "tests/catch.hpp"
+#include "tests/run_command.hpp"
+
+namespace {
+
+// One, a warp, the tiles of all rungs (16, 32, 64, 128, 256) each more and less by one; primes;
+// tall, wide and deep; sums of one product; rows of whole 16 bytes and tiles that end in them.
+const std::vector<Shape> kShapes = {
+    {1, 1, 1},       {2, 2, 2},       {3, 3, 3},       {8, 8, 8},       {15, 17, 16},
+    {31, 31, 31},    {32, 32, 32},    {33, 33, 33},    {63, 65, 7},     {64, 64, 8},
+    {65, 63, 9},     {127, 127, 15},  {128, 128, 16},  {129, 129, 17},  {127, 255, 63},
+    {128, 256, 64},  {129, 257, 65},  {101, 103, 107}, {997, 2, 3},     {2, 997, 5},
+    {3, 5, 997},     {1, 300, 1},     {300, 1, 1},     {1, 1, 2000},    {64, 72, 504},
+    {264, 520, 136}, {136, 264, 8},   {8, 1024, 24},   {255, 511, 127}, {257, 513, 129},
+    {256, 8, 2048},  {120, 248, 1000}};
+
+bool times_are_real() { return common::query_device().clock_ghz > 0; }
+
+template <bool kTransposedB>
+void check_all_sizes() {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  std::vector<Shape> shapes = kShapes;
+  if (times_are_real()) {
+    shapes.push_back({1031, 2053, 1021});
+    shapes.push_back({2056, 1032, 4104});
+  }
+  for (const auto& variant : bf16_gemm_variants<kTransposedB>()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      for (const Shape& shape : shapes) {
+        INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
+        Bf16Gemm<kTransposedB> problem(shape, 7, times_are_real());
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        // simt does not know the PTX of tensor cores.
+        if (verdict.status == common::Status::skipped) SKIP_TEST(verdict.reason);
+        REQUIRE(verdict.status == common::Status::right);
+      }
+    }
+  }
+}
+
+float chopped(double x) {
+  const float nearest = static_cast<float>(x);
+  return std::fabs(nearest) > std::fabs(x) ? std::nextafter(nearest, 0.0f) : nearest;
+}
+
+// Sets each element of C to f(row of A, column of B, k), inputs as pointers with strides 1 and n.
+template <class F>
+void set_each(Bf16Gemm<false>& problem, F f) {
+  const Shape s = problem.shape;
+  std::vector<float> column(s.k), row(s.k);
+  for (std::int64_t i = 0; i < s.m * s.n; ++i) {
+    for (std::int64_t p = 0; p < s.k; ++p) {
+      row[p] = problem.a.pristine()[i / s.n * s.k + p];
+      column[p] = problem.b.pristine()[p * s.n + i % s.n];
+    }
+    problem.c.on_host()[i] = static_cast<bf16>(static_cast<float>(f(row, column)));
+  }
+}
+
+double exact_sum(const std::vector<float>& x, const std::vector<float>& y, std::size_t first,
+                 std::size_t last) {
+  double sum = 0;
+  for (std::size_t p = first; p < last; ++p) sum += 1.0 * x[p] * y[p];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("every variant is right at every size") { check_all_sizes<false>(); }
+
+TEST_CASE("every variant is right at every size, B as n x k") { check_all_sizes<true>(); }
+
+TEST_CASE("both layouts hold the same matrices") {
+  Bf16Gemm<false> rows({5, 7, 11}, 3);
+  Bf16Gemm<true> columns({5, 7, 11}, 3);
+  bool any_differs = false;
+  for (int p = 0; p < 11; ++p) {
+    for (int j = 0; j < 7; ++j) {
+      const float x = rows.b.pristine()[p * 7 + j], y = columns.b.pristine()[j * 11 + p];
+      CHECK(x == y);
+      any_differs = any_differs || x != static_cast<float>(rows.b.pristine()[j * 11 + p]);
+    }
+  }
+  CHECK(any_differs);  // a matrix that is its own transpose would prove nothing
+  for (int i = 0; i < 35; ++i) CHECK(rows.reference->c.data()[i] == columns.reference->c.data()[i]);
+}
+
+TEST_CASE("rungs with 16-byte accesses take matrices that begin anywhere") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const Shape shape{40, 48, 56};  // rows of whole 16 bytes, but not from an odd address
+  const common::DeviceBuffer<bf16> a(40 * 56 + 1), b(56 * 48 + 1), c(40 * 48 + 1);
+  const auto check = [&](auto& problem, auto multiply) {
+    const auto copy = [](const auto& to, const auto& from) {
+      CUDA_CHECK(cudaMemcpy(to.data() + 1, from.pristine(), sizeof(bf16) * from.size(),
+                            cudaMemcpyHostToDevice));
+    };
+    copy(a, problem.a);
+    copy(b, problem.b);
+    try {
+      multiply(a.data() + 1, b.data() + 1, c.data() + 1, 40, 48, 56, nullptr);
+      CUDA_CHECK(cudaDeviceSynchronize());
+    } catch (const common::CudaError& error) {
+      if (error.code() != cudaErrorNotSupported) throw;
+      return;  // simt knows no mma.sync
+    }
+    problem.c.reset(common::Side::host);
+    CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(bf16) * problem.c.size(),
+                          cudaMemcpyDeviceToHost));
+    CHECK(problem.check().right());
+  };
+  Bf16Gemm<false> rows(shape, 5, times_are_real());
+  check(rows, bf16_gemm_wmma);
+  check(rows, bf16_gemm_mma_sync);
+  check(rows, bf16_gemm_swizzled);
+  check(rows, bf16_gemm_multistage<false>);
+  Bf16Gemm<true> columns(shape, 5, times_are_real());
+  check(columns, bf16_gemm_multistage<true>);
+}
+
+TEST_CASE("the bound lets one rounding pass and nothing else") {
+  for (const std::int64_t k : {16, 64, 256, 1000, 4096, 8192}) {
+    DYNAMIC_SECTION("k = " << k) {
+      Bf16Gemm<false> problem({16, 24, k}, 11);
+      problem.c.reset(common::Side::host);
+      const std::int64_t count = problem.c.size();
+      // What else may go wrong in a sum of thousands is as large as half of a rounding.
+      const std::int64_t seen_surely = k <= 1000 ? count / 12 : 0;
+      const auto product = [k](const auto& x, const auto& y) { return exact_sum(x, y, 0, k); };
+      set_each(problem, product);
+      CHECK(problem.check().right());
+
+      // As a tensor core may do it: eight products at a time, then the sum loses its last bits.
+      set_each(problem, [k](const auto& x, const auto& y) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < k; p += 8) {
+          sum = chopped(sum + exact_sum(x, y, p, std::min(k, p + 8)));
+        }
+        return sum;
+      });
+      CHECK(problem.check().right());
+
+      // As fp32 without tensor cores does it.
+      set_each(problem, [k](const auto& x, const auto& y) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < k; ++p) sum += x[p] * y[p];
+        return sum;
+      });
+      CHECK(problem.check().right());
+
+      // The last step of 16 is missing.
+      set_each(problem, [k](const auto& x, const auto& y) { return exact_sum(x, y, 0, k - 16); });
+      CHECK(problem.check().wrong > count * 3 / 4);
+
+      // Rounded twice: half of the sum came from another block, in bf16.
+      set_each(problem, [k](const auto& x, const auto& y) {
+        return static_cast<float>(
+                   static_cast<bf16>(static_cast<float>(exact_sum(x, y, 0, k / 2)))) +
+               exact_sum(x, y, k / 2, k);
+      });
+      CHECK(problem.check().wrong > seen_surely);
+
+      // Chopped instead of rounded at the end.
+      set_each(problem, [&](const auto& x, const auto& y) {
+        const float sum = static_cast<float>(product(x, y));
+        std::uint32_t bits;
+        std::memcpy(&bits, &sum, 4);
+        bits &= 0xffff0000u;
+        float upper;
+        std::memcpy(&upper, &bits, 4);
+        return upper;
+      });
+      CHECK(problem.check().wrong > seen_surely);
+
+      // The sum itself kept in bf16.
+      set_each(problem, [k](const auto& x, const auto& y) {
+        bf16 sum = static_cast<bf16>(0.0f);
+        for (std::int64_t p = 0; p < k; ++p) {
+          sum = static_cast<bf16>(static_cast<float>(sum) + x[p] * y[p]);
+        }
+        return static_cast<float>(sum);
+      });
+      CHECK(problem.check().wrong > count / 4);
+
+      set_each(problem, product);
+      problem.c.on_host()[77] = static_cast<bf16>(std::nanf(""));
+      CHECK(problem.check().wrong == 1);
+      CHECK(problem.check().first_wrong == 77);
+    }
+  }
+}
+
+TEST_CASE("half the distance of neighbours in bf16") {
+  using Problem = Bf16Gemm<false>;
+  for (const float x : {1.0f, 1.5f, 1.9921875f, 2.0f, 0.75f, 100.0f, 3e-5f, 40.0f}) {
+    const float rounded = static_cast<bf16>(x);
+    std::uint32_t bits;
+    std::memcpy(&bits, &rounded, 4);
+    bits += 0x10000;
+    float next;
+    std::memcpy(&next, &bits, 4);
+    CHECK(Problem::half_ulp(rounded) == 0.5 * (next - rounded));
+  }
+}
+
+TEST_CASE("the bound grows with k, and stays below the rounding to bf16") {
+  double before = 0;
+  for (const std::int64_t k : {1, 4, 16, 64, 256, 1024, 4096}) {
+    Bf16Gemm<false> problem({2, 2, k}, 3);
+    CHECK(problem.sum_bound(0, 0) > before);
+    CHECK(problem.bound(0, 0) > problem.sum_bound(0, 0));
+    before = problem.sum_bound(0, 0);
+    // Sums of k products of random sign are about sqrt(k) / 3.
+    CHECK(before < Bf16Gemm<false>::half_ulp(std::sqrt(1.0 * k)));
+  }
+}
+
+TEST_CASE("peak and ridge of the tensor cores") {
+  common::DeviceFacts device;
+  CHECK(peak_bf16_gflops(device) == 0);
+  CHECK(bf16_roof(device).ridge() == 0);
+  device.major = 9;
+  device.multiprocessors = 132;
+  device.clock_ghz = 1.83;  // at which an H100 SXM has its 989 TFLOP/s
+  device.peak_bandwidth_gbps = 3350;
+  CHECK(std::fabs(peak_bf16_gflops(device) - 989.4e3) < 100);
+  CHECK(std::fabs(bf16_roof(device).ridge() - 295.3) < 0.1);
+  CHECK(bf16_roof(device).at(100) == 335000);
+  device.major = 8;
+  device.multiprocessors = 108;
+  device.clock_ghz = 1.41;  // A100: 312
+  CHECK(std::fabs(peak_bf16_gflops(device) - 311.9e3) < 100);
+}
+
+namespace {
+// Every piece has a place of its own in its row, and eight rows of a column, as ldmatrix reads
+// them, or 128 bytes of neighbouring pieces, as copies store them, are in eight different bank
+// groups.
+template <int kCols>
+void check_swizzle() {
+  INFO(kCols);
+  constexpr int kPieces = kCols / 8;
+  const auto bank_group = [](int offset) { return offset / 8 % 8; };
+  std::set<int> all;
+  for (int row = 0; row < 32; ++row) {
+    for (int piece = 0; piece < kPieces; ++piece) {
+      const int offset = swizzled<kCols>(row, 8 * piece);
+      CHECK(offset / kCols == row);
+      all.insert(offset);
+    }
+  }
+  CHECK(all.size() == 32 * kPieces);
+  for (int row = 0; row < 32; row += 8) {
+    for (int piece = 0; piece < kPieces; ++piece) {
+      std::set<int> groups;
+      for (int i = 0; i < 8; ++i) groups.insert(bank_group(swizzled<kCols>(row + i, 8 * piece)));
+      CHECK(groups.size() == 8);
+    }
+  }
+  for (int first = 0; first < 32 * kPieces; first += 8) {
+    std::set<int> groups;
+    for (int i = first; i < first + 8; ++i) {
+      groups.insert(bank_group(swizzled<kCols>(i / kPieces, i % kPieces * 8)));
+    }
+    CHECK(groups.size() == 8);
+  }
+}
+}  // namespace
+
+TEST_CASE("the swizzle loses nothing and spreads a column over all banks") {
+  check_swizzle<32>();
+  check_swizzle<64>();
+  check_swizzle<128>();
+  check_swizzle<256>();
+}
+
+TEST_CASE("one core refuses what takes minutes, and --slow lifts that") {
+  Bf16Gemm<false> problem({1, 1, 1}, 1);
+  problem.shape = {8192, 8192, 8192};
+  CHECK_THROWS_AS(refuse_slow(problem), common::Skip);
+  problem.lift_limits = true;
+  refuse_slow(problem);
+  problem.lift_limits = false;
+  problem.shape = {4096, 4096, 4096};
+  refuse_slow(problem);  // the default size defines "x seq."
+}
+
+TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing") {
+  const auto nvcc = tests::run_command(
+      "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");
+  if (nvcc.status != 0) SKIP_TEST("needs nvcc");
+  const std::string source = TEST_BUILD "/tests/04_matmul_bf16_spills.cu";
+  std::ofstream(source) << "#include \"04_matmul/bf16/variants.cuh\"\n"
+                           "void use() { bf16_gemm_variants<false>(), bf16_gemm_variants<true>(); "
+                           "}\n";
+  const auto compiled = tests::run_command(
+      nvcc.output.substr(0, nvcc.output.find('\n')) +
+      " -std=c++17 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -Xptxas -v -cubin " + source +
+      " -o " + source + ".cubin 2>&1");
+  INFO(compiled.output);
+  REQUIRE(compiled.status == 0);
+  const auto count = [&](const std::string& words) {
+    int found = 0;
+    for (std::size_t at = 0; (at = compiled.output.find(words, at)) != std::string::npos; ++at) {
+      ++found;
+    }
+    return found;
+  };
+  const int kernels = count("bytes spill loads");
+  CHECK(kernels >= 11);  // three rungs twice, multistage four times, the loop
+  CHECK(count("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == kernels);
+  // "Potential performance loss" of wgmma or setmaxnreg; C7519 only tells of a missing estimate.
+  CHECK(count("(C75") == count("(C7519)"));
+}
