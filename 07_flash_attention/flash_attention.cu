@@ -7,6 +7,7 @@
 #include <string>
 
 #include "07_flash_attention/attention/report.cuh"
+#include "07_flash_attention/attention/sweeps.cuh"
 #include "07_flash_attention/attention/variants.cuh"
 #include "07_flash_attention/softmax/report.cuh"
 #include "07_flash_attention/softmax/sweeps.cuh"
@@ -39,7 +40,9 @@ void add_options(common::Program& program, Options& options) {
                      1'000'000);
   parser.add_integer("rows", "of the softmax alone", &options.rows, 1, INT32_MAX);
   parser.add_integer("columns", "of the softmax alone", &options.columns, 1, Softmax::kMostColumns);
-  parser.add_choice("sweep", {"columns"}, "softmax by length of the rows", &options.sweep);
+  parser.add_choice("sweep", {"columns", "n"},
+                    "softmax by length of the rows, attention by length of the sequences",
+                    &options.sweep);
   parser.add_flag("slow", "run slow rungs at any size", [&] { options.slow = true; });
 }
 
@@ -93,6 +96,13 @@ int main(int argc, char** argv) {
     if (options.sweep == "columns") {
       frame.print_machine();
       sweep_columns(frame);
+      return;
+    }
+    if (options.sweep == "n") {
+      frame.print_machine();
+      sweep_n(frame, options.d.empty() ? fp32.d : std::stoi(options.d), options.causal, attention);
+      sweep_n(frame, options.d.empty() ? bf16.d : std::stoi(options.d), options.causal,
+              attention_bf16);
       return;
     }
     if (!softmax.empty()) {

@@ -32,7 +32,10 @@ __device__ void each_piece(const float* row, int columns, Visit visit) {
 #pragma unroll
     for (int a = 0; a < kAhead; ++a) visit(ahead[a], i + a * kRowThreads);
   }
-  for (; i < count; i += kRowThreads) visit(pieces[i], i);
+  for (; i < count; i += kRowThreads) {
+    const Piece<kWide> piece = pieces[i];
+    visit(piece, i);
+  }
 }
 
 // combine() over the values of all threads of the block, in any order; all of them get it.
