@@ -54,6 +54,10 @@ TEST_CASE("softmax: every variant is right at every size") {
     const std::int64_t longest = longest_cached_row();
     sizes.push_back({1, longest / 4 * 4});
     sizes.push_back({1, longest + 1});
+    if (device.compute_capability() >= 90) {  // a cluster's longest row
+      sizes.push_back({1, kClusterBlocks * (longest / 4 * 4)});
+      sizes.push_back({1, kClusterBlocks * (longest / 4 * 4) + 1});
+    }
   }
   if (times_are_real()) sizes.push_back({70'000, 300});
   for (const auto& variant : softmax_variants()) {
@@ -76,7 +80,10 @@ TEST_CASE("softmax: large inputs overflow in the naive rung and nowhere else") {
   const auto naive = softmax_of_large_inputs(softmax_naive);
   CHECK(naive.nan > naive.elements / 4);
   CHECK(!naive.right);
-  for (const auto run : {softmax_safe, softmax_online, softmax_cached}) {
+  std::vector<void (*)(const float*, float*, std::int64_t, std::int64_t, cudaStream_t)> rungs = {
+      softmax_safe, softmax_online, softmax_cached};
+  if (common::query_device().compute_capability() >= 90) rungs.push_back(softmax_cluster);
+  for (const auto run : rungs) {
     const auto counts = softmax_of_large_inputs(run);
     CHECK(counts.nan == 0);
     CHECK(counts.right);
@@ -120,7 +127,9 @@ TEST_CASE("softmax: rows that begin anywhere") {
   const common::DeviceBuffer<float> x(rows * columns + 1), y(rows * columns + 1);
   CUDA_CHECK(cudaMemcpy(x.data() + 1, problem.x.pristine(), sizeof(float) * rows * columns,
                         cudaMemcpyHostToDevice));
-  for (const auto run : {softmax_naive, softmax_safe, softmax_online, softmax_cached}) {
+  const bool has_clusters = common::query_device().compute_capability() >= 90;
+  for (const auto run : {softmax_naive, softmax_safe, softmax_online, softmax_cached,
+                         has_clusters ? softmax_cluster : softmax_cached}) {
     CUDA_CHECK(cudaMemset(y.data(), 0xFF, y.bytes()));
     run(x.data() + 1, y.data() + 1, rows, columns, nullptr);
     problem.y.reset(common::Side::host);
@@ -161,6 +170,7 @@ TEST_CASE("softmax: reads and writes of an element, counted") {
   constexpr std::int64_t rows = 2, columns = 6144;
   for (const auto& variant : softmax_variants()) {
     if (variant.place != common::Place::device || variant.kind != common::Kind::rung) continue;
+    if (!common::why_skipped(variant, common::query_device()).empty()) continue;
     INFO(variant.name);
     Softmax problem(rows, columns, 1);
     simt::profile_reset();

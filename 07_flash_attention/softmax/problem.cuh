@@ -40,12 +40,13 @@ struct Softmax {
   // worked out when it is compared; kept are, in double precision, the largest element of each row
   // and the sum of exp(x - largest).
   void compute_reference() {
+#pragma omp parallel for schedule(static) if (has_many_rows())
     for (std::int64_t row = 0; row < rows; ++row) {
       const float* from = x.pristine() + row * columns;
       double largest = -HUGE_VAL, sum = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
+#pragma omp parallel for schedule(static) reduction(max : largest) if (!has_many_rows())
       for (std::int64_t i = 0; i < columns; ++i) largest = std::max<double>(largest, from[i]);
-#pragma omp parallel for schedule(static) reduction(+ : sum)
+#pragma omp parallel for schedule(static) reduction(+ : sum) if (!has_many_rows())
       for (std::int64_t i = 0; i < columns; ++i) sum += std::exp(from[i] - largest);
       largest_[row] = largest;
       sums_[row] = sum;
@@ -76,16 +77,14 @@ struct Softmax {
   }
 
   common::Comparison check() const {
+    std::vector<common::Comparison> of_row(rows);
+#pragma omp parallel for schedule(static) if (has_many_rows())
+    for (std::int64_t row = 0; row < rows; ++row) of_row[row] = check_row(row);
+
     common::Comparison all;
     all.count = y.size();
-    std::vector<double> row_of(columns);
     for (std::int64_t row = 0; row < rows; ++row) {
-#pragma omp parallel for schedule(static)
-      for (std::int64_t i = 0; i < columns; ++i) row_of[i] = expected(row, i);
-      const float* from = x.pristine() + row * columns;
-      const auto part = common::compare(
-          y.fetched() + row * columns, row_of.data(), columns,
-          [&](std::int64_t i) { return bound(row_of[i], from[i] - largest_[row]); });
+      const common::Comparison& part = of_row[row];
       if (part.wrong > 0 && all.wrong == 0) {
         all.first_wrong = row * columns + part.first_wrong;
         all.expected = part.expected;
@@ -118,6 +117,19 @@ struct Softmax {
 
  private:
   static constexpr double kUnit = 1.0 / (1 << 24);
+
+  // Then threads share the rows; otherwise, each row.
+  bool has_many_rows() const { return rows >= 64; }
+
+  common::Comparison check_row(std::int64_t row) const {
+    std::vector<double> wanted(columns);
+#pragma omp parallel for schedule(static) if (!has_many_rows())
+    for (std::int64_t i = 0; i < columns; ++i) wanted[i] = expected(row, i);
+    const float* from = x.pristine() + row * columns;
+    return common::compare(
+        y.fetched() + row * columns, wanted.data(), columns,
+        [&](std::int64_t i) { return bound(wanted[i], from[i] - largest_[row]); });
+  }
 
   std::vector<double> largest_, sums_;
 };

@@ -10,6 +10,7 @@
 
 #include "07_flash_attention/softmax/03_naive.cuh"
 #include "07_flash_attention/softmax/06_cached.cuh"
+#include "07_flash_attention/softmax/07_cluster.cuh"
 #include "07_flash_attention/softmax/variants.cuh"
 #include "common/harness.cuh"
 #include "common/program.cuh"
@@ -21,6 +22,7 @@ struct Accesses {
 inline Accesses softmax_accesses(const std::string& variant, std::int64_t columns) {
   if (variant == "safe") return {3, 1};
   if (variant == "cached" && columns <= longest_cached_row()) return {1, 1};
+  if (variant == "cluster" && columns <= kClusterBlocks * longest_cached_row()) return {1, 1};
   return {2, 1};
 }
 
@@ -29,6 +31,7 @@ inline void print_accesses(const common::ProblemReport& report, const Softmax& p
   bool is_first = true;
   for (const common::Row& row : report.rows) {
     if (row.place != "device" || row.kind != "rung") continue;
+    if (row.verdict.status == common::Status::skipped) continue;
     if (is_first) {
       std::printf("\n%-22s %9s %9s %9s\n", "accesses an element", "reads", "writes", "GB/s");
     }
@@ -75,6 +78,9 @@ inline void print_large_inputs() {
   show("safe", softmax_of_large_inputs(softmax_safe));
   show("online", softmax_of_large_inputs(softmax_online));
   show("cached", softmax_of_large_inputs(softmax_cached));
+  if (common::query_device().compute_capability() >= 90) {
+    show("cluster", softmax_of_large_inputs(softmax_cluster));
+  }
 }
 
 // Checks and times `variants` and adds the report to the program.
