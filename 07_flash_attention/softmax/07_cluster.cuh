@@ -82,7 +82,8 @@ inline void softmax_cluster(const float* x, float* y, std::int64_t rows, std::in
   config.attrs = &attribute;
   config.numAttrs = 1;
   int clusters = 0;  // that fit on the device: none, if 16 is more than it can do
-  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
+  CUDA_CHECK(
+      cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel), &config));
   if (clusters == 0) throw common::Skip("needs clusters of 16 blocks");
   CUDA_CHECK(
       cudaLaunchKernelEx(&config, kernel, x, y, static_cast<int>(columns), static_cast<int>(part)));
