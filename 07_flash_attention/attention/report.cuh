@@ -13,6 +13,13 @@
 #include "common/report.hpp"
 #include "common/variant.cuh"
 
+// Notes the extra memory in the row, for the JSON, if rows have room for it.
+template <class R>
+auto note_extra_bytes(R& row, double bytes) -> decltype(row.extra_bytes, void()) {
+  row.extra_bytes = bytes;
+}
+inline void note_extra_bytes(...) {}
+
 // Checks and times `variants` and adds the report to the program.
 template <class T>
 void run_attention(common::Program& program, Attention<T>& problem,
@@ -31,6 +38,7 @@ void run_attention(common::Program& program, Attention<T>& problem,
     const bool ran = rows.front().verdict.status != common::Status::skipped;
     const bool on_device = variant.place == common::Place::device;
     extra_bytes.push_back(ran && on_device ? problem.workspace.asked_bytes() : common::kUnknown);
+    note_extra_bytes(report.rows.back(), extra_bytes.back());
   }
   if (!program.verify_only()) {
     common::time_variants(program, problem, variants, stream.get(), report.rows);
