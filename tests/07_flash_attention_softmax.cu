@@ -55,8 +55,11 @@ TEST_CASE("softmax: every variant is right at every size") {
     sizes.push_back({1, longest / 4 * 4});
     sizes.push_back({1, longest + 1});
     if (device.compute_capability() >= 90) {  // a cluster's longest row
-      sizes.push_back({1, kClusterBlocks * (longest / 4 * 4)});
-      sizes.push_back({1, kClusterBlocks * (longest / 4 * 4) + 1});
+      for (const std::int64_t columns : {16384, 16385, 16388, 33'000, 70'001, 131'076, 300'004}) {
+        sizes.push_back({3, columns});
+      }
+      sizes.push_back({1, kMostClusterBlocks * (longest / 4 * 4)});
+      sizes.push_back({1, kMostClusterBlocks * (longest / 4 * 4) + 1});
     }
   }
   if (times_are_real()) sizes.push_back({70'000, 300});

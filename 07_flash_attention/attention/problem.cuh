@@ -252,7 +252,7 @@ struct Attention {
       const std::int64_t row = expected.rows[i];
       merge(all, row * d,
             compare_elements(o.fetched() + row * d, &expected.o[i * d], d, bound(row)));
-      auto sum = common::compare(lse.fetched() + row, &expected.lse[i], 1, lse_bound(row));
+      auto sum = compare_elements(lse.fetched() + row, &expected.lse[i], 1, lse_bound(row));
       sum.max_error = 0;
       merge(all, o.size() + row, sum);
     }
@@ -262,7 +262,9 @@ struct Attention {
     return all;
   }
 
-  static common::Comparison compare_elements(const T* actual, const double* expected, int count,
+  // By one thread, as there are few; otherwise as common::compare.
+  template <class U>
+  static common::Comparison compare_elements(const U* actual, const double* expected, int count,
                                              double bound) {
     common::Comparison result;
     result.count = count;
@@ -296,7 +298,7 @@ struct Attention {
     const float x = lse.fetched()[row];
     if (sees_keys ? std::isfinite(x) : x == -HUGE_VALF) return;
     const double none = sees_keys ? 0.0 : -HUGE_VAL;
-    merge(all, o.size() + row, common::compare(&x, &none, 1, 0.0));
+    merge(all, o.size() + row, compare_elements(&x, &none, 1, 0.0));
   }
 
   // Adds what was found in a part that begins at `offset`.

@@ -22,7 +22,8 @@ struct Accesses {
 inline Accesses softmax_accesses(const std::string& variant, std::int64_t columns) {
   if (variant == "safe") return {3, 1};
   if (variant == "cached" && columns <= longest_cached_row()) return {1, 1};
-  if (variant == "cluster" && columns <= kClusterBlocks * longest_cached_row()) return {1, 1};
+  if (variant == "cluster" && columns <= kMostClusterBlocks * (longest_cached_row() / 4 * 4))
+    return {1, 1};
   return {2, 1};
 }
 

@@ -44,7 +44,7 @@ inline std::vector<common::Variant<Softmax>> softmax_variants() {
                          softmax_on_device(softmax_online)),
       on_device<Softmax>("cached", "a row that fits is kept in shared memory",
                          softmax_on_device(softmax_cached)),
-      on_device<Softmax>("cluster", "16 blocks keep a row together (sm_90)",
+      on_device<Softmax>("cluster", "up to 16 blocks keep a row together (sm_90)",
                          softmax_on_device(softmax_cluster), common::needs_sm(90)),
       common::device_copy(&Softmax::x, &Softmax::y),
   };
