@@ -94,6 +94,60 @@ TEST_CASE("every way to split a sum is right") {
   }
 }
 
+TEST_CASE("shares of the last round cover every turn once, and evenly") {
+  const Shares cube = share_out<LargeTiling>(4096, 4096, 4096, 132);
+  CHECK(cube.whole == 3 * 132);
+  CHECK(cube.parts == 132);
+  CHECK(cube.to_share == 116 * 256);
+  CHECK(share_out<LargeTiling>(128 * 132, 256, 4096, 132).parts == 0);  // nothing is left
+  CHECK(share_out<LargeTiling>(128 * 133, 256, 64, 132).parts == 0);    // sums too short
+  CHECK(share_out<LargeTiling>(2048, 2048, 2048, 132).parts == 0);      // not one full round
+  CHECK(share_out<LargeTiling>(128 * 133, 256, 4096, 132).whole == 132);
+  for (const Shares shares :
+       {cube, Shares{0, 7, 3, 2 * 3}, Shares{4, 3, 5, 5}, Shares{2, 5, 1000003, 4ll * 1000003}}) {
+    const std::int64_t all = std::int64_t{shares.whole} * shares.turns + shares.to_share;
+    const int blocks = shares.whole + shares.parts;
+    CHECK(shares.begin(0) == 0);
+    CHECK(shares.begin(blocks) == all);
+    for (int block = 0; block < blocks; ++block) {
+      const std::int64_t turns = shares.begin(block + 1) - shares.begin(block);
+      if (block < shares.whole) REQUIRE(turns == shares.turns);
+      if (block >= shares.whole) {
+        REQUIRE(turns >= shares.to_share / shares.parts);
+        REQUIRE(turns <= shares.to_share / shares.parts + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("every way to share the last round is right") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const auto check = [](auto tiling, Shape shape, int multiprocessors) {
+    using T = decltype(tiling);
+    INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k
+                << ", multiprocessors = " << multiprocessors);
+    const int tiles = tiles_of<T::kRows, T::kCols>(shape.m, shape.n);
+    const int turns = divide_up(shape.k, T::kDepth), left = tiles % multiprocessors;
+    const Shares shares{tiles - left, left > 0 ? multiprocessors : 0, turns,
+                        std::int64_t{left} * turns};
+    Sgemm problem(shape, 3, times_are_real());
+    problem.each_array([](auto& array) { array.reset(common::Side::device); });
+    launch_shared_round<T>(problem.device_a(), problem.device_b(), problem.c.on_device(), shape.m,
+                           shape.n, shape.k, shares, nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+    CHECK(problem.check().right());
+    CHECK(problem.c.damage().empty());
+  };
+  for (const int multiprocessors : {1, 2, 3, 7}) {
+    check(TinyTiling{}, {65, 66, 1}, multiprocessors);
+    check(TinyTiling{}, {130, 260, 515}, multiprocessors);
+    check(TinyTiling{}, {600, 72, 100}, multiprocessors);  // more than one band
+    check(SmallTiling{}, {130, 260, 116}, multiprocessors);
+    check(LargeTiling{}, {260, 516, 100}, multiprocessors);
+  }
+}
+
 TEST_CASE("vector rungs take matrices that begin anywhere") {
   if (!common::query_device().available) SKIP_TEST("needs a GPU");
   using Multiply = void (*)(const float*, const float*, float*, int, int, int, cudaStream_t);
@@ -106,7 +160,7 @@ TEST_CASE("vector rungs take matrices that begin anywhere") {
                         cudaMemcpyHostToDevice));
   for (const Multiply multiply :
        {Multiply{sgemm_vectorized}, Multiply{sgemm_warp_tile}, Multiply{sgemm_async_copy},
-        Multiply{sgemm_tuned}, Multiply{sgemm_split_sum}}) {
+        Multiply{sgemm_tuned}, Multiply{sgemm_split_sum}, Multiply{sgemm_shared_round}}) {
     multiply(a.data() + 1, b.data() + 1, c.data() + 1, 36, 40, 44, nullptr);
     problem.c.reset(common::Side::host);
     CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(float) * problem.c.size(),

@@ -26,65 +26,56 @@ struct Operands {
     const float* from_a = stage + q * T::kPitchA;
     const float* from_b = stage + T::kDepth * T::kPitchA + q * T::kCols;
 #pragma unroll
-    for (int r = 0; r < T::kThreadRows; r += 4) load_four(&a[r], from_a + place.row_of(r));
+    for (int r = 0; r < T::kThreadRows; r += 4) load_four_now(&a[r], from_a + place.row_of(r));
 #pragma unroll
-    for (int s = 0; s < T::kThreadCols; s += 4) load_four(&b[s], from_b + place.col_of(s));
+    for (int s = 0; s < T::kThreadCols; s += 4) load_four_now(&b[s], from_b + place.col_of(s));
   }
 };
 
 // sum = the tile of C at `tile`, as far as the sum's steps begin .. end - 1 contribute to it. With
 // kVectorsA, begin and end are multiples of 4.
 template <class T, bool kVectorsA, bool kVectorsB>
-__device__ void multiply_tile(const float* a, const float* b, int m, int n, int k, int begin,
-                              int end, TileOrigin tile, Place<T> place,
-                              float (&sum)[T::kThreadRows][T::kThreadCols]) {
+__device__ __forceinline__ void multiply_tile(const float* a, const float* b, int m, int n, int k,
+                                              int begin, int end, TileOrigin tile, Place<T> place,
+                                              float (&sum)[T::kThreadRows][T::kThreadCols]) {
   extern __shared__ float4 shared[];
   float* const ring = reinterpret_cast<float*>(shared);
-  float* const last = ring + (T::kStages - 1) * T::kStage;
-  const auto after = [=](float* stage) { return stage == last ? ring : stage + T::kStage; };
+  const auto after = [](int stage) { return stage == 2 * T::kStage ? 0 : stage + T::kStage; };
 
-  // All stages but one are filled ahead; a group of copies for each, even if it is empty.
+  // Two of the three stages are filled ahead.
   const int rounds = divide_up(end - begin, T::kDepth);
   Copier<T, kVectorsA, kVectorsB> copier(a, b, m, n, k, begin, tile);
   copier.template order<true>(ring, end - begin - (rounds - 1) * T::kDepth);
   copier.store();
-  __pipeline_commit();
-#pragma unroll
-  for (int s = 1; s < T::kStages - 1; ++s) {
-    if (s < rounds) {
-      copier.template order<false>(ring + s * T::kStage, T::kDepth);
-      copier.store();
-    }
-    __pipeline_commit();
+  if (rounds > 1) {
+    copier.template order<false>(ring + T::kStage, T::kDepth);
+    copier.store();
   }
-  __pipeline_wait_prior(T::kStages - 2);
+  __pipeline_wait_prior(0);
   __syncthreads();
 
   Operands<T> operands[2];
-  float *stage = ring, *free = last;  // the stage in use, and the one to fill next
-  operands[0].load(stage, 0, place);
+  int stage = 0, free = 2 * T::kStage;  // in the ring: the stage in use, and the one to fill next
+  operands[0].load(ring, 0, place);
+#pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
-    const bool more = round + T::kStages - 1 < rounds;
+    const bool more = round + 2 < rounds;
+    if (more) copier.template order<false>(ring + free, T::kDepth);
 #pragma unroll
     for (int q = 0; q < T::kDepth; ++q) {
       if (q == T::kDepth - 1) {
         if (more) copier.store();
-        __pipeline_wait_prior(T::kStages - 2);
-        __syncthreads();  // the next stage is complete, and this one is free
+        __pipeline_wait_prior(0);  // ordered a round ago
+        __syncthreads();           // the next stages are complete, and this one is free
         if (round + 1 < rounds) stage = after(stage);
-      }
-      operands[(q + 1) % 2].load(stage, (q + 1) % T::kDepth, place);
-      if (q == 0) {
-        if (more) copier.template order<false>(free, T::kDepth);
         free = after(free);
-        __pipeline_commit();
       }
+      operands[(q + 1) % 2].load(ring + stage, (q + 1) % T::kDepth, place);
+      const Operands<T>& now = operands[q % 2];
 #pragma unroll
-      for (int r = 0; r < T::kThreadRows; ++r) {
+      for (int s = 0; s < T::kThreadCols; ++s) {
 #pragma unroll
-        for (int s = 0; s < T::kThreadCols; ++s) {
-          sum[r][s] += operands[q % 2].a[r] * operands[q % 2].b[s];
-        }
+        for (int r = 0; r < T::kThreadRows; ++r) sum[r][s] += now.a[r] * now.b[s];
       }
     }
   }
@@ -125,7 +116,7 @@ void launch_tuned(const float* a, const float* b, float* c, int m, int n, int k,
   });
 }
 
-using LargeTiling = Tiling<128, 256, 64, 64, 16>;
+using LargeTiling = Tiling<128, 256, 64, 64>;
 
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
 inline void sgemm_tuned(const float* a, const float* b, float* c, int m, int n, int k,

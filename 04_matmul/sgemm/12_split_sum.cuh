@@ -80,8 +80,8 @@ void launch_split_sum(const float* a, const float* b, float* c, int m, int n, in
 }
 
 // The tiles to choose from, with LargeTiling: it needs the fewest loads, these fit more often.
-using SmallTiling = Tiling<64, 128, 32, 64, 16, 3, 3>;
-using TinyTiling = Tiling<64, 64, 32, 32, 16, 3, 4>;
+using SmallTiling = Tiling<64, 128, 32, 64, 3>;
+using TinyTiling = Tiling<64, 64, 32, 32, 4>;
 
 struct Plan {
   enum { kLarge, kSmall, kTiny } tiling;
@@ -109,13 +109,17 @@ inline Plan plan_split_sum(std::int64_t m, std::int64_t n, std::int64_t k, int m
   return {Plan::kTiny, parts(tiny_tiles, 4)};
 }
 
+inline int multiprocessor_count() {
+  int device = 0, count = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
 inline void sgemm_split_sum(const float* a, const float* b, float* c, int m, int n, int k,
                             cudaStream_t stream) {
-  int device = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const Plan plan = plan_split_sum(m, n, k, multiprocessors);
+  const Plan plan = plan_split_sum(m, n, k, multiprocessor_count());
   const auto launch = [&](auto tiling) {
     using T = decltype(tiling);
     if (plan.parts == 1) {

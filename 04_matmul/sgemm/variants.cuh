@@ -16,6 +16,7 @@
 #include "04_matmul/sgemm/10_async_copy.cuh"
 #include "04_matmul/sgemm/11_tuned.cuh"
 #include "04_matmul/sgemm/12_split_sum.cuh"
+#include "04_matmul/sgemm/13_shared_round.cuh"
 #include "04_matmul/sgemm/peers.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "common/variant.cuh"
@@ -74,6 +75,8 @@ inline std::vector<common::Variant<Sgemm>> sgemm_variants() {
                  needs_sm(80)),
       sgemm_rung("split_sum", "tile by size; several blocks share long sums (sm_80)",
                  sgemm_split_sum, needs_sm(80)),
+      sgemm_rung("shared_round", "all SMs share the last round's tiles (sm_80)", sgemm_shared_round,
+                 needs_sm(80)),
       sgemm_cublas(),
       sgemm_cublas_tf32(),
       sgemm_multiply_add(),

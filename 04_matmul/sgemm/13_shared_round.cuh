@@ -1,0 +1,110 @@
+// Rung 13, shared_round: all SMs work to the end.
+//
+// 4096 x 4096 elements are 512 tiles: three rounds of 132, one for each SM, and a fourth of 116, in
+// which 16 SMs have nothing to do. Here the work of that last round, the steps of one tile's sums
+// after those of the other, is cut into as many equal parts as there are SMs. A part begins and
+// ends anywhere in a tile and adds what it has of it to C, which was set to zero there. This is
+// the idea of "Stream-K" (M. Osama et al., PPoPP 2023). C of less than a round of large tiles are
+// left to rung 12.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "04_matmul/sgemm/12_split_sum.cuh"
+#include "04_matmul/sgemm/tiles.cuh"
+#include "common/cuda_check.cuh"
+
+// Who computes what, in turns of the loop over the sum: T::kDepth steps of a tile's sums each. They
+// are counted through all tiles. The first `whole` blocks compute a tile each, `parts` more blocks
+// share the turns that are left.
+struct Shares {
+  int whole, parts;
+  int turns;  // of a tile
+  std::int64_t to_share;
+
+  // The first turn of a block; it ends where the next one begins.
+  __host__ __device__ std::int64_t begin(int block) const {
+    if (block <= whole) return std::int64_t{block} * turns;
+    return std::int64_t{whole} * turns + to_share * (block - whole) / parts;
+  }
+};
+
+template <class T>
+Shares share_out(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
+  const int tiles = tiles_of<T::kRows, T::kCols>(m, n), left = tiles % multiprocessors;
+  const int turns = divide_up(k, T::kDepth);
+  // Setting C to zero and adding to it take about as long as 10 turns of the whole chip.
+  const std::int64_t idle = std::int64_t{multiprocessors - left} * turns;
+  if (left == 0 || tiles < multiprocessors || idle < 10 * multiprocessors) {
+    return {tiles, 0, turns, 0};
+  }
+  return {tiles - left, multiprocessors, turns, std::int64_t{left} * turns};
+}
+
+template <class T, bool kVectorsA, bool kVectorsB>
+__global__ void __launch_bounds__(T::kThreads, T::kBlocks)
+    sgemm_shared_round_kernel(const float* a, const float* b, float* c, int m, int n, int k,
+                              Shares shares) {
+  const int block = static_cast<int>(blockIdx.x);
+  const std::int64_t last = shares.begin(block + 1);
+  std::int64_t first = shares.begin(block);
+#pragma unroll 1
+  while (first != last) {  // tile after tile
+    const int index = static_cast<int>(first / shares.turns);
+    const int begin = static_cast<int>(first % shares.turns);
+    const int turns = static_cast<int>(min(std::int64_t{shares.turns - begin}, last - first));
+    const auto end =
+        static_cast<int>(min(std::int64_t{k}, std::int64_t{begin + turns} * T::kDepth));
+    const TileOrigin tile = tile_in_bands<T::kRows, T::kCols>(m, n, index);
+    const Place<T> place;
+    float sum[T::kThreadRows][T::kThreadCols] = {};
+    multiply_tile<T, kVectorsA, kVectorsB>(a, b, m, n, k, begin * T::kDepth, end, tile, place, sum);
+#pragma unroll
+    for (int r = 0; r < T::kThreadRows; ++r) {
+#pragma unroll
+      for (int s = 0; s < T::kThreadCols; s += 4) {
+        const int row = tile.row + place.row_of(r), col = tile.col + place.col_of(s);
+        if (turns == shares.turns) {
+          store_four<kVectorsB>(c, row, col, m, n, &sum[r][s]);
+        } else {
+          add_four<kVectorsB>(c, row, col, m, n, &sum[r][s]);
+        }
+      }
+    }
+    first += turns;
+    __syncthreads();  // nobody reads the ring any more
+  }
+}
+
+template <class T>
+void launch_shared_round(const float* a, const float* b, float* c, int m, int n, int k,
+                         Shares shares, cudaStream_t stream) {
+  if (shares.parts > 0) {
+    // From the first row of the band in which the shared tiles begin; whole tiles are stored later.
+    const int band = shares.whole / (kBand * divide_up(n, T::kCols));
+    const std::int64_t row = std::int64_t{band} * kBand * T::kRows;
+    CUDA_CHECK(cudaMemsetAsync(c + row * n, 0, sizeof(float) * (m - row) * n, stream));
+  }
+  with_vectors(a, k, b, c, n, [&](auto vectors_a, auto vectors_b) {
+    const auto kernel = sgemm_shared_round_kernel<T, vectors_a, vectors_b>;
+    allow_shared(kernel, T::kSharedBytes);
+    kernel<<<shares.whole + shares.parts, T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m, n, k,
+                                                                                  shares);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+inline void sgemm_shared_round(const float* a, const float* b, float* c, int m, int n, int k,
+                               cudaStream_t stream) {
+  const int multiprocessors = multiprocessor_count();
+  const Shares shares = share_out<LargeTiling>(m, n, k, multiprocessors);
+  if (shares.parts == 0 || plan_split_sum(m, n, k, multiprocessors).tiling != Plan::kLarge) {
+    sgemm_split_sum(a, b, c, m, n, k, stream);
+  } else {
+    launch_shared_round<LargeTiling>(a, b, c, m, n, k, shares, stream);
+  }
+}
