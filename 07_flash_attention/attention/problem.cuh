@@ -135,10 +135,10 @@ struct Attention {
   double bytes() const { return shape.bytes(sizeof(T)); }
   double flops() const { return shape.flops(); }
 
-  // Launches per sample: about 2 ms of work for the fast rungs.
+  // Launches per sample: 5 to 10 ms of work for the fast rungs.
   int batch() const {
     if (!times_are_real) return 1;
-    return static_cast<int>(std::clamp((kIsBf16 ? 1e13 : 5e11) / shape.flops(), 1.0, 100.0));
+    return static_cast<int>(std::clamp((kIsBf16 ? 4e12 : 4e11) / shape.flops(), 1.0, 100.0));
   }
 
   // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
