@@ -351,7 +351,10 @@ TEST_CASE("attention: what each step saves, counted") {
   // register_tile: a load from shared memory serves more multiply-adds.
   const auto tile = count("register_tile", "register_tile");
   CHECK(tile.shared.load_requests < 0.25 * q_outer.shared.load_requests);
-  CHECK(tile.shared.load_conflict_degree() < 1.01);
+  for (const auto& counts : {q_outer, tile}) {
+    CHECK(counts.shared.load_conflict_degree() < 1.01);
+    CHECK(counts.shared.store_conflict_degree() < 1.01);
+  }
   CHECK(loaded(tile) == 3 * matrix);  // one block has all 128 queries
 #endif
 }

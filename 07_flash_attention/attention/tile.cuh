@@ -19,7 +19,7 @@ struct Tile {
   static constexpr int kPitch = kD + 4;  // floats from row to row: 8 rows start in 8 bank groups
   static constexpr int kTeamCols = kD / kTeam;  // elements of O that a thread holds
   float q[kTileRows][kPitch], k[kTileKeys][kPitch], v[kTileKeys][kPitch];
-  float p[kTileRows][kTileKeys + 1];
+  float p[kTileRows][kTileKeys + 8];  // four teams of a warp store in different banks
 };
 
 // What a team knows of its query so far; o is spread over its threads: columns member + kTeam i.
