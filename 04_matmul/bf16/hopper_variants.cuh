@@ -4,11 +4,43 @@
 
 #include <vector>
 
+#include "04_matmul/bf16/07_wgmma.cuh"
+#include "04_matmul/bf16/08_ring.cuh"
+#include "04_matmul/bf16/09_large_tile.cuh"
+#include "04_matmul/bf16/10_persistent.cuh"
+#include "04_matmul/bf16/11_multicast.cuh"
+#include "04_matmul/bf16/12_async_store.cuh"
+#include "04_matmul/bf16/13_early_start.cuh"
+#include "04_matmul/bf16/14_by_shape.cuh"
+#include "04_matmul/bf16/15_split_sum.cuh"
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/bf16/rung.cuh"
 #include "common/variant.cuh"
 
 template <bool kTransposedB>
 std::vector<common::Variant<Bf16Gemm<kTransposedB>>> bf16_gemm_hopper_variants() {
-  return {};
+  const common::Needs hopper = common::needs_exactly_sm(90);
+  const auto rung = [&](const char* name, const char* idea, auto run) {
+    return bf16_gemm_rung<kTransposedB>(name, idea, run, hopper);
+  };
+  return {
+      rung("wgmma", "four warps multiply from shared memory, TMA loads (sm_90a)",
+           bf16_gemm_wgmma<kTransposedB>),
+      rung("ring", "one warpgroup loads, two multiply, four buffers between (sm_90a)",
+           bf16_gemm_ring<kTransposedB>),
+      rung("large_tile", "128 x 256 a block, registers moved to the multipliers (sm_90a)",
+           bf16_gemm_large_tile<kTransposedB>),
+      rung("persistent", "a block an SM takes tile after tile, in an order for L2 (sm_90a)",
+           bf16_gemm_persistent<kTransposedB>),
+      rung("multicast", "two blocks load what both need once (sm_90a)",
+           bf16_gemm_multicast<kTransposedB>),
+      rung("async_store", "C through shared memory, stored by TMA (sm_90a)",
+           bf16_gemm_async_store<kTransposedB>),
+      rung("early_start", "gets ready while the launch before ends (sm_90a)",
+           bf16_gemm_early_start<kTransposedB>),
+      rung("by_shape", "the tile is chosen by the shape (sm_90a)",
+           bf16_gemm_by_shape<kTransposedB>),
+      rung("split_sum", "blocks of a cluster share long sums where tiles are few (sm_90a)",
+           bf16_gemm_split_sum<kTransposedB>),
+  };
 }

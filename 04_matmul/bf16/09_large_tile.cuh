@@ -1,0 +1,93 @@
+// Rung 9, large_tile: 128 x 256 elements of C a block, and registers for those who need them.
+//
+// A step now brings 48 KB for twice as many sums: the L2 cache delivers a quarter less for each.
+// And wgmma reads 64 rows of A for 256 columns instead of 128, so shared memory is read less, too.
+// A thread that multiplies has 128 sums. The compiler must give all 384 threads the same number of
+// registers, at most 168; setmaxnreg moves them at run time from the warpgroup that only loads to
+// the two that multiply. What is still wrong: blocks start in the order of the rows of C, each
+// fills its ring before it multiplies, and stores while the tensor cores are idle.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "04_matmul/bf16/06_multistage.cuh"
+#include "04_matmul/bf16/08_ring.cuh"
+#include "04_matmul/bf16/hopper.cuh"
+#include "04_matmul/sgemm/tiles.cuh"
+#include "common/cuda_check.cuh"
+
+// Registers of a thread: 128 x 40 + 256 x 232 = 384 x 168, all that there are.
+constexpr int kLoadingRegisters = 40, kMultiplyingRegisters = 232;
+
+template <class T, bool kTransposedB>
+__global__ void __launch_bounds__(384, 1)
+    bf16_gemm_large_tile_kernel(const __grid_constant__ CUtensorMap map_a,
+                                const __grid_constant__ CUtensorMap map_b, __nv_bfloat16* c, int m,
+                                int n, int k) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  static_assert(T::kRows == 128, "two warpgroups multiply, 64 rows each");
+  extern __shared__ __align__(1024) unsigned char ring[];
+  __shared__ std::uint64_t full[T::kStages], empty[T::kStages];
+  const TileOrigin tile = tile_of_block<T::kRows, T::kCols>(n);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < T::kStages; ++s) {
+      ptx::mbarrier_init(&full[s], 1);
+      ptx::mbarrier_init(&empty[s], 8);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  RingPlace<T::kStages> place;
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 0) {
+    ptx::setmaxnreg_dec<kLoadingRegisters>();
+    if (threadIdx.x != 0) return;
+    for (int p = 0; p < k; p += kStep, place.next()) {
+      unsigned char* const stage = ring + place.stage * T::kStageBytes;
+      wait(&empty[place.stage], place.phase ^ 1);
+      ptx::mbarrier_arrive_expect_tx(&full[place.stage], T::kStageBytes);
+      ptx::tensor_load(stage, &map_a, p, tile.row, &full[place.stage]);
+      order_b<kTransposedB, T::kCols>(stage + T::kBytesA, &map_b, p, tile.col, &full[place.stage]);
+    }
+    return;
+  }
+
+  ptx::setmaxnreg_inc<kMultiplyingRegisters>();
+  const int first_row = (warpgroup - 1) * 64;
+  float sum[T::kCols / 2];
+  for (int p = 0; p < k; p += kStep, place.next()) {
+    const unsigned char* const stage = ring + place.stage * T::kStageBytes;
+    wait(&full[place.stage], place.phase);
+    ptx::wgmma_fence();
+    multiply_step<kTransposedB>(sum, stage + first_row * kRowBytes, stage + T::kBytesA, p == 0);
+    ptx::wgmma_commit_group();
+    ptx::wgmma_wait_group<0>();
+    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&empty[place.stage]);
+  }
+  ptx::fence_registers(sum);
+  store_pairs(sum, c, tile.row + first_row, tile.col, m, n);
+#else
+  (void)map_a, (void)map_b, (void)c, (void)m, (void)n, (void)k;
+#endif
+}
+
+// C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
+// pointers; sizes below 2^31.
+template <bool kTransposedB>
+void bf16_gemm_large_tile(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
+                          int n, int k, cudaStream_t stream) {
+  using T = HopperTile<128, 256, 4>;
+  if (!fits_copy_engine(a, k, b, kTransposedB ? k : n, c, n)) {
+    return bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
+  }
+  const auto kernel = bf16_gemm_large_tile_kernel<T, kTransposedB>;
+  CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::kRingBytes));
+  kernel<<<tiles_of<T::kRows, T::kCols>(m, n), 384, T::kRingBytes, stream>>>(
+      map_of_a(a, m, k, T::kRows), map_of_b<kTransposedB>(b, n, k, T::kCols), c, m, n, k);
+  CUDA_CHECK(cudaGetLastError());
+}

@@ -1,0 +1,175 @@
+// Chapter 04, the rungs that only Hopper understands: right at every size, whatever the alignment,
+// and again and again.
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "04_matmul/bf16/hopper_variants.cuh"
+#include "common/harness.cuh"
+#include "tests/catch.hpp"
+
+namespace {
+
+// Sizes that the copy engine can take (n and k multiples of 8), each with something left over: one
+// row; less than a step; tiles of 64, 128 and 256, and pairs of them, more and less by a little;
+// more steps than the ring has stages; more tiles than there are SMs, and an odd number of them.
+const std::vector<Shape> kAligned = {
+    {1, 8, 8},        {2, 8, 64},      {3, 16, 72},     {63, 64, 56},    {64, 64, 64},
+    {65, 72, 120},    {127, 120, 128}, {128, 128, 64},  {129, 136, 136}, {128, 256, 256},
+    {255, 248, 320},  {256, 256, 384}, {257, 264, 328}, {383, 520, 200}, {384, 512, 1024},
+    {1, 2048, 512},   {1031, 8, 264},  {40, 4104, 136}, {8, 8, 8192},    {64, 128, 4096},
+    {641, 776, 1288}, {2100, 2056, 72}};
+
+// Rows that begin anywhere: the rungs must leave these to another.
+const std::vector<Shape> kUnaligned = {{1, 1, 1},    {2, 2, 2},     {31, 33, 32},  {129, 127, 64},
+                                       {64, 64, 63}, {130, 257, 8}, {97, 101, 103}};
+
+template <bool kTransposedB>
+void check_all(const std::vector<Shape>& shapes) {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : bf16_gemm_hopper_variants<kTransposedB>()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      for (const Shape& shape : shapes) {
+        INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
+        Bf16Gemm<kTransposedB> problem(shape, 7);
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        REQUIRE(verdict.status == common::Status::right);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Hopper rungs are right at every size, B as k x n") { check_all<false>(kAligned); }
+TEST_CASE("Hopper rungs are right at every size, B as n x k") { check_all<true>(kAligned); }
+TEST_CASE("Hopper rungs are right where TMA cannot read, B as k x n") {
+  check_all<false>(kUnaligned);
+}
+TEST_CASE("Hopper rungs are right where TMA cannot read, B as n x k") {
+  check_all<true>(kUnaligned);
+}
+
+TEST_CASE("Hopper rungs take matrices that begin anywhere") {
+  const common::DeviceFacts device = common::query_device();
+  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
+    const std::string reason = common::why_skipped(variant, device);
+    if (!reason.empty()) SKIP_TEST(reason);
+  }
+  const Shape shape{72, 80, 88};  // rows of whole 16 bytes, but not from an odd address
+  Bf16Gemm<false> problem(shape, 5);
+  const common::DeviceBuffer<bf16> a(problem.a.size() + 1), b(problem.b.size() + 1),
+      c(problem.c.size() + 1);
+  CUDA_CHECK(cudaMemcpy(a.data() + 1, problem.a.pristine(), sizeof(bf16) * problem.a.size(),
+                        cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(b.data() + 1, problem.b.pristine(), sizeof(bf16) * problem.b.size(),
+                        cudaMemcpyHostToDevice));
+  bf16_gemm_split_sum<false>(a.data() + 1, b.data() + 1, c.data() + 1, 72, 80, 88, nullptr);
+  problem.c.reset(common::Side::host);
+  CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(bf16) * problem.c.size(),
+                        cudaMemcpyDeviceToHost));
+  CHECK(problem.check().right());
+}
+
+// Whatever the plan would choose: each tile, and sums shared by each number of blocks.
+TEST_CASE("every tile and every way to share a sum is right") {
+  const common::DeviceFacts device = common::query_device();
+  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
+    const std::string reason = common::why_skipped(variant, device);
+    if (!reason.empty()) SKIP_TEST(reason);
+  }
+  const auto check_layout = [](auto transposed) {
+    constexpr bool kTransposedB = decltype(transposed)::value;
+    for (const Shape shape :
+         {Shape{1, 8, 520}, Shape{65, 136, 1096}, Shape{300, 520, 512}, Shape{1032, 1288, 840}}) {
+      Bf16Gemm<kTransposedB> problem(shape, 3);
+      const auto check = [&](const std::string& what, auto launch) {
+        INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k << ", " << what);
+        problem.each_array([](auto& array) { array.reset(common::Side::device); });
+        launch();
+        CUDA_CHECK(cudaDeviceSynchronize());
+        problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+        CHECK(problem.check().right());
+        CHECK(problem.c.damage().empty());
+      };
+      const int m = static_cast<int>(shape.m), n = static_cast<int>(shape.n),
+                k = static_cast<int>(shape.k);
+      const auto check_tile = [&](auto tile) {
+        check("tile of " + std::to_string(tile.kRows) + " x " + std::to_string(tile.kCols), [&] {
+          launch_by_shape<decltype(tile), kTransposedB>(problem.device_a(), problem.device_b(),
+                                                        problem.c.on_device(), m, n, k, nullptr);
+        });
+      };
+      check_tile(WidePair{});
+      check_tile(TallPair{});
+      check_tile(Wide{});
+      check_tile(Square{});
+      check_tile(Small{});
+      for (const int parts : {1, 2, 3, 4, 8}) {
+        check("parts: " + std::to_string(parts), [&] {
+          launch_split_sum<kTransposedB>(problem.device_a(), problem.device_b(),
+                                         problem.c.on_device(), m, n, k, parts, nullptr);
+        });
+      }
+    }
+  };
+  check_layout(std::false_type{});
+  check_layout(std::true_type{});
+}
+
+TEST_CASE("tile and parts follow the shape") {
+  const auto tile = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    std::string size;
+    with_tile_by_shape(m, n, k, 132, [&](auto t) {
+      size = std::to_string(t.kRows * t.kBlocksOfCluster) + " x " + std::to_string(t.kCols);
+    });
+    return size;
+  };
+  CHECK(tile(8192, 8192, 8192) == "256 x 256");
+  CHECK(tile(4096, 4096, 4096) == "256 x 256");
+  // 17 tiles of 256 columns would take five rounds, 33 of 128 fit into four.
+  CHECK(tile(4000, 4104, 4056) == "512 x 128");
+  CHECK(tile(2048, 2048, 2048) == "128 x 256");  // a single round: alone
+  CHECK(tile(1024, 1024, 1024) == "64 x 128");
+
+  const RoomForParts room = {66, 30, 14};
+  const auto parts = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return parts_of_sum(m, n, k, 132, room);
+  };
+  CHECK(parts(4096, 4096, 4096) == 1);
+  CHECK(parts(1024, 1024, 1024) == 1);
+  CHECK(parts(512, 512, 512) == 1);
+  CHECK(parts(128, 128, 8192) == 8);
+  CHECK(parts(64, 4096, 4096) == 2);  // 32 clusters of four would not fit at once
+  for (const std::int64_t m : {1, 64, 100, 1000, 10000}) {
+    for (const std::int64_t n : {8, 200, 3000, 40000}) {
+      for (const std::int64_t k : {1, 64, 65, 500, 5000, 100000}) {
+        const int p = parts(m, n, k);
+        CHECK(p <= divide_up(k, kStep));
+        if (p > 1) CHECK(divide_up(m, 64) * divide_up(n, 128) <= room[p / 4]);
+      }
+    }
+  }
+}
+
+// A barrier that is a phase off, or a stage freed too early, often shows only once in many runs.
+TEST_CASE("a hundred launches in a row neither hang nor differ") {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
+    DYNAMIC_SECTION(variant.name) {
+      const std::string reason = common::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      Bf16Gemm<false> problem({1100, 1288, 712}, 9);
+      for (int i = 0; i < 100; ++i) variant.run(problem, stream.get());
+      CUDA_CHECK(cudaStreamSynchronize(stream.get()));
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(verdict.reason);
+      CHECK(verdict.status == common::Status::right);
+    }
+  }
+}
