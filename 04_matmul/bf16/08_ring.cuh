@@ -1,11 +1,10 @@
 // Rung 8, ring: one warpgroup only loads, two only multiply, and a ring of buffers lies between.
 //
-// The thread that orders copies now runs ahead of those who multiply, by up to four steps, and
-// never meets them at a __syncthreads. Each stage of the ring has two barriers. `full` completes
-// when the copy engine has delivered; `empty` when all eight warps that multiply are done with the
-// stage. Both count phases, of which only the parity can be asked for: the parity flips with every
-// round of the ring. What is still wrong: a tile of 128 x 128 needs 32 KB for 64 x 128 x 64 x 2
-// sums. At the pace of the tensor cores that is more than the L2 cache delivers.
+// The thread that orders copies runs ahead of those who multiply, by up to four steps, and never
+// meets them at a __syncthreads. Each stage of the ring has two barriers: `full` completes when the
+// copy engine has delivered, `empty` when all eight warps that multiply are done. Of both only the
+// parity of the phase can be asked for, which flips with every round of the ring. What is still
+// wrong: small tiles bring more bytes for the same work, and wgmma reads A again for 128 columns.
 #pragma once
 
 #include <cuda_bf16.h>
