@@ -15,6 +15,12 @@
 #include "07_flash_attention/attention/06_q_outer.cuh"
 #include "07_flash_attention/attention/07_register_tile.cuh"
 #include "07_flash_attention/attention/08_async_copy.cuh"
+#include "07_flash_attention/attention/09_mma.cuh"
+#include "07_flash_attention/attention/10_wgmma.cuh"
+#include "07_flash_attention/attention/11_ping_pong.cuh"
+#include "07_flash_attention/attention/12_overlap.cuh"
+#include "07_flash_attention/attention/13_persistent.cuh"
+#include "07_flash_attention/attention/14_joined.cuh"
 #include "07_flash_attention/attention/peers.cuh"
 #include "07_flash_attention/attention/problem.cuh"
 #include "07_flash_attention/attention/shape.hpp"
@@ -79,5 +85,21 @@ inline std::vector<common::Variant<AttentionBf16>> attention_bf16_variants() {
   auto naive = attention_rung_with_workspace<bf16>(
       "naive", "three kernels; scores and weights rounded to bf16", attention_naive<bf16>);
   naive.check = [](const AttentionBf16& p) { return p.check_eager(); };
-  return {naive, attention_cublas<bf16>()};
+  const common::Needs hopper = common::needs_exactly_sm(90);
+  return {
+      naive,
+      attention_rung<bf16>("mma", "tensor cores, a warp at a time; scores stay in registers",
+                           attention_mma, common::needs_sm(80)),
+      attention_rung<bf16>("wgmma", "a producer warpgroup; the others multiply from shared memory",
+                           attention_wgmma, hopper),
+      attention_rung<bf16>("ping_pong", "warpgroups take turns at the tensor cores",
+                           attention_ping_pong, hopper),
+      attention_rung<bf16>("overlap", "exponentials while the tile before meets V",
+                           attention_overlap, hopper),
+      attention_rung<bf16>("persistent", "blocks stay, the longest tiles first; Q in registers",
+                           attention_persistent, hopper),
+      attention_rung<bf16>("joined", "the next queries' scores beside the last product with V",
+                           attention_joined, hopper),
+      attention_cublas<bf16>(),
+  };
 }

@@ -1,0 +1,157 @@
+// Rung 12, overlap: exponentials of one tile while O += P V of the tile before is computed.
+//
+// The same turns, but a warpgroup no longer waits for both of its products: wgmma groups finish in
+// the order they were issued, so it waits for the scores alone and weighs them while the tensor
+// cores are still at its own P V. Only then does it wait for O, round the new weights to bf16 into
+// the registers that P V has been reading, and rescale O. With the turns this is the schedule of
+// FlashAttention-3 (Shah et al., 2024, section 3). What is still wrong: at the beginning and the
+// end of its queries a block has nothing to overlap with, and with 1024 keys that is a fifth of
+// its time.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "07_flash_attention/attention/hopper_tiles.cuh"
+#include "07_flash_attention/attention/launch.cuh"
+#include "07_flash_attention/attention/shape.hpp"
+#include "07_flash_attention/attention/softmax_rows.cuh"
+#include "common/cuda_check.cuh"
+
+template <class Tile>
+struct OverlapShared {
+  unsigned char q[Tile::kQBytes];
+  KvRings<Tile> kv;
+  std::uint64_t q_full;
+};
+
+template <class Tile, bool kCausal>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    attention_bf16_overlap_kernel(const __grid_constant__ AttentionMaps maps,
+                                  Tensors<__nv_bfloat16> t, int n_q, int n_k, float scale) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = aligned_shared<OverlapShared<Tile>>(dynamic_shared);
+  KvRings<Tile>& kv = shared.kv;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&shared.q_full, 1);
+    start_rings(kv);
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  const int q_tiles = divide_up(n_q, Tile::kQueries);
+  const int head = blockIdx.x / q_tiles;
+  // The last tiles of a causal head have the most to do: they start first.
+  const int first_query = (q_tiles - 1 - static_cast<int>(blockIdx.x) % q_tiles) * Tile::kQueries;
+  const int last_query = min(first_query + Tile::kQueries, n_q) - 1;
+  const int tiles = divide_up(visible_keys<kCausal>(last_query, n_q, n_k), Tile::kKeys);
+  RingPlace<Tile::kStages> k_place, v_place;
+
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 0) {
+    ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
+    if (threadIdx.x == 0) {
+      ptx::mbarrier_arrive_expect_tx(&shared.q_full, Tile::kQBytes);
+      ptx::tensor_load(shared.q, &maps.q, 0, first_query, 0, head, &shared.q_full);
+      send_keys_and_values(maps, kv, k_place, v_place, head, tiles);
+    }
+    return;
+  }
+  ptx::setmaxnreg_inc<Tile::kConsumerRegisters>();
+  const int own_rows = 64 * (warpgroup - 1);  // of the tile of queries
+  const int row = first_query + own_rows + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+  const int unmasked = visible_keys<kCausal>(first_query + own_rows, n_q, n_k) / Tile::kKeys;
+
+  SoftmaxRows rows;
+  start_rows(rows, scale);
+  float o[Tile::kD / 2] = {};
+  float s[Tile::kKeys / 2];
+  std::uint32_t p[Tile::kKeys / 16][4];
+
+  // Turns the scores of `tile` into weights. True: O must be rescaled.
+  const auto weigh = [&](int tile, auto masked) {
+    if constexpr (decltype(masked)::value) {
+      const int visible[2] = {visible_keys<kCausal>(row, n_q, n_k) - tile * Tile::kKeys,
+                              visible_keys<kCausal>(row + 8, n_q, n_k) - tile * Tile::kKeys};
+      mask_scores(s, visible);
+    }
+    float largest[2];
+    largest_scores(s, largest);
+    const bool raised = raise_largest(rows, largest);
+    weigh_scores(s, rows);
+    return raised;
+  };
+  // Begins with the weights of the tile before in p, ends with those of `tile`.
+  const auto multiply_tile = [&](int tile, auto masked) {
+    wait(kv.k_full[k_place.stage], k_place.parity);
+    wait(kv.v_full[v_place.stage], v_place.parity);
+    take_turn<Tile>(warpgroup);
+    issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_place.stage]);
+    issue_output<Tile>(o, p, kv.v[v_place.stage], true);
+    pass_turn<Tile>(warpgroup);
+    ptx::wgmma_wait_group<1>();  // the scores are here, O is not
+    ptx::fence_registers(s);
+    release(kv.k_empty[k_place.stage]);
+    k_place.advance();
+    const bool raised = weigh(tile, masked);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(o);
+    release(kv.v_empty[v_place.stage]);
+    v_place.advance();
+    pack_weights(s, p);
+    if (raised) scale_rows(o, rows.factor);
+  };
+
+  wait(shared.q_full, 0);
+  if (warpgroup == Tile::kConsumers) pass_turn<Tile>(warpgroup);  // the first one begins
+  if (tiles > 0) {
+    int tile = tiles - 1;
+    wait(kv.k_full[k_place.stage], k_place.parity);
+    issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_place.stage]);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(s);
+    release(kv.k_empty[k_place.stage]);
+    k_place.advance();
+    weigh(tile--, std::true_type{});
+    pack_weights(s, p);
+#pragma unroll 1
+    for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
+#pragma unroll 1
+    for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
+    wait(kv.v_full[v_place.stage], v_place.parity);
+    issue_output<Tile>(o, p, kv.v[v_place.stage], true);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(o);
+  }
+  if (warpgroup == 1) take_turn<Tile>(warpgroup);  // nobody leaves with a turn unclaimed
+
+  float factor[2], lse[2];
+  finish_rows(rows, factor, lse);
+  scale_rows(o, factor);
+  store_rows<Tile::kD>(t, head, row, n_q, o, lse);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
+inline void attention_overlap(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
+                              cudaStream_t stream) {
+  const auto launch = [&](auto tile, auto causal) {
+    using Tile = decltype(tile);
+    constexpr int kShared = shared_bytes<OverlapShared<Tile>>();
+    const auto kernel = attention_bf16_overlap_kernel<Tile, decltype(causal)::value>;
+    allow_shared(kernel, kShared);
+    const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
+    const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, Tile::kQueries);
+    kernel<<<blocks, Tile::kThreads, kShared, stream>>>(attention_maps<Tile>(shape, t), t, n_q, n_k,
+                                                        shape.scale() * kLog2E);
+    CUDA_CHECK(cudaGetLastError());
+  };
+  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
+    using Tile = HopperTile<head_dim, 2, head_dim == 256 ? 80 : 128, 2>;
+    launch(Tile(), causal);
+  });
+}

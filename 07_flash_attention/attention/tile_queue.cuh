@@ -1,0 +1,78 @@
+// How blocks that stay share out the tiles of queries.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "07_flash_attention/attention/launch.cuh"
+#include "07_flash_attention/attention/shape.hpp"
+#include "common/cuda_check.cuh"
+
+// Tile t of all, in the order in which they are begun. Without a causal mask: head by head, so that
+// blocks that run at the same time read the same keys and values, from the L2 cache. With one, the
+// last queries of a head see most keys: the longest tiles go first and the short ones fill the gaps
+// at the end. As many heads at a time as fit into the cache, in groups of nearly the same size: a
+// small last group would leave long tiles to the end.
+struct TileOrder {
+  int heads, q_tiles, group;
+
+  static TileOrder of(const AttentionShape& shape, int queries) {
+    constexpr double kCacheBytes = 16 << 20;  // well below the L2 cache of an H100, 50 MB
+    const int heads = static_cast<int>(shape.all_heads());
+    const double head_bytes = 4.0 * static_cast<double>(shape.n_k) * shape.d;
+    const int most = static_cast<int>(std::clamp(kCacheBytes / head_bytes, 1.0, 1.0 * heads));
+    return {heads, divide_up(shape.n_q, queries), divide_up(heads, divide_up(heads, most))};
+  }
+  int count() const { return heads * q_tiles; }
+
+  // The head and, of its tiles, the index.
+  template <bool kCausal>
+  __device__ __forceinline__ void locate(int t, int& head, int& q_tile) const {
+    if constexpr (kCausal) {
+      const int per_group = group * q_tiles;
+      const int first_head = t / per_group * group, rest = t % per_group;
+      const int here = min(group, heads - first_head);  // the last group may be smaller
+      head = first_head + rest % here;
+      q_tile = q_tiles - 1 - rest / here;
+    } else {
+      head = t / q_tiles;
+      q_tile = t % q_tiles;
+    }
+  }
+};
+
+// Counters that launches use in turn: [0] tiles handed out besides the first of each block, [1]
+// blocks that are done. The last block leaves both at 0. A launch has one for itself unless 64
+// others are under way.
+constexpr int kCounters = 64;
+static __device__ int tile_counters[kCounters][2];
+
+inline int* next_tile_counter() {
+  static int* const kFirst = [] {
+    void* address = nullptr;
+    CUDA_CHECK(cudaGetSymbolAddress(&address, tile_counters));
+    return static_cast<int*>(address);
+  }();
+  static std::atomic<unsigned> launches{0};
+  return kFirst + 2 * (launches++ % kCounters);
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// By the thread that asked for tiles, when it has been told that there are no more.
+__device__ __forceinline__ void leave_queue(int* counter) {
+  __threadfence();
+  if (atomicAdd(&counter[1], 1) != static_cast<int>(gridDim.x) - 1) return;
+  counter[0] = 0;
+  counter[1] = 0;
+}
+#endif
+
+inline int multiprocessors() {
+  int device = 0, count = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""The best rung of chapter 07 beside the attention of PyTorch: cuDNN's and FlashAttention-2's.
+
+Needs a Hopper GPU (sm_90), nvcc, and PyTorch with CUDA. Run from anywhere:
+  python3 07_flash_attention/compare_pytorch.py [--d 64,128,256] [--n 1024,4096,16384] [--json FILE]
+
+All three work on the same tensors in one process and take turns, so that they meet the same clocks
+and the same heat. Q, K and V are bf16, random; there are as many sequences as fit into --tokens,
+and 2048 / d heads. Rates count 4 batch heads n^2 d operations, half of that with a causal mask.
+Exit status 0 only if all results agree.
+"""
+
+import argparse
+import ctypes
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "07_flash_attention/attention/c_interface.cu"
+
+
+def numbers(text):
+    return [int(part) for part in text.split(",")]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--d", type=numbers, default=[64, 128, 256], help="head sizes")
+    parser.add_argument("--n", type=numbers, default=[1024, 4096, 16384], help="sequence lengths")
+    parser.add_argument("--tokens", type=int, default=16384, help="batch x n")
+    parser.add_argument("--rounds", type=int, default=9, help="turns that each one takes")
+    parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
+    parser.add_argument("--json", type=pathlib.Path, help="write the results there")
+    return parser.parse_args()
+
+
+def build_library(folder):
+    """Compiles c_interface.cu and returns its function."""
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder / "libattention.so"
+    subprocess.run(
+        ["nvcc", "-O3", "-std=c++17", f"-I{ROOT}", "-gencode=arch=compute_90a,code=sm_90a",
+         "-shared", "-Xcompiler=-fPIC,-fopenmp", str(SOURCE), "-o", str(library)],
+        check=True)
+    function = ctypes.CDLL(str(library)).attention_forward
+    function.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 4 + [ctypes.c_int] * 2 + [
+        ctypes.c_void_p]
+    return function
+
+
+def contenders(torch, forward, tensors, causal):
+    """Name -> function that computes attention once and returns O."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+    q, k, v = tensors
+    batch, heads, n_q, d = q.shape
+    o = torch.empty_like(q)
+    lse = torch.empty(batch, heads, n_q, device=q.device)
+
+    def ours():
+        status = forward(q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(), lse.data_ptr(),
+                         batch, heads, n_q, k.shape[2], d, int(causal),
+                         torch.cuda.current_stream().cuda_stream)
+        if status != 0:
+            raise RuntimeError("attention_forward failed")
+        return o
+
+    def of(backend):
+        def run():
+            with sdpa_kernel(backend):
+                return scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return run
+
+    return {"persistent": ours, "cudnn": of(SDPBackend.CUDNN_ATTENTION),
+            "flash_attention_2": of(SDPBackend.FLASH_ATTENTION)}
+
+
+def exact_rows(torch, tensors, causal, head, rows):
+    """Those rows of one head of the first sequence, in double precision."""
+    q, k, v = (x[0, head].double() for x in tensors)
+    scores = q[rows] @ k.T / q.shape[1] ** 0.5
+    if causal:
+        keys = torch.arange(k.shape[0], device=k.device)
+        scores = scores.masked_fill(keys[None, :] > rows[:, None], float("-inf"))
+    return torch.softmax(scores, dim=1) @ v
+
+
+def compare(torch, forward, d, n, causal, arguments):
+    """One row of the table."""
+    batch, heads = max(1, arguments.tokens // n), 2048 // d
+    tensors = [torch.randn(batch, heads, n, d, device="cuda", dtype=torch.bfloat16)
+               for _ in range(3)]
+    flops = 4 * batch * heads * n * n * d / (2 if causal else 1)
+    rows = torch.unique(torch.tensor([0, n // 3, n // 2, n - 1], device="cuda"))
+    head = heads - 1
+    exact = exact_rows(torch, tensors, causal, head, rows)
+
+    functions = contenders(torch, forward, tensors, causal)
+    errors, times = {}, {name: [] for name in functions}
+    outputs = {name: function().clone() for name, function in functions.items()}
+    for name, output in outputs.items():
+        errors[name] = (output[0, head][rows].double() - exact).abs().max().item()
+    differences = {name: (output.float() - outputs["cudnn"].float()).abs().max().item()
+                   for name, output in outputs.items()}
+    del outputs
+
+    launches = max(2, int(arguments.seconds * 5e14 / flops))
+    for turn in range(-2, arguments.rounds):  # the first two warm up
+        for name, function in functions.items():
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            for _ in range(launches):
+                function()
+            end.record()
+            end.synchronize()
+            if turn >= 0:
+                times[name].append(start.elapsed_time(end) / launches)
+
+    medians = {name: statistics.median(ms) for name, ms in times.items()}
+    # Values are of size 1 and outputs are means of them, rounded to bf16 at the end.
+    right = all(errors[name] <= 2 * max(errors["cudnn"], 2.0 ** -9) for name in functions) and all(
+        difference <= 2.0 ** -5 for difference in differences.values())
+    return {"d": d, "n": n, "batch": batch, "heads": heads, "causal": causal, "right": right,
+            "rows": [{"name": name, "median_ms": medians[name], "min_ms": min(times[name]),
+                      "max_ms": max(times[name]), "tflops": flops / medians[name] / 1e9,
+                      "ratio_to_cudnn": medians["cudnn"] / medians[name],
+                      "max_error": errors[name]} for name in functions]}
+
+
+def main():
+    arguments = parse_arguments()
+    try:
+        import torch
+    except ImportError:
+        sys.exit("compare_pytorch.py needs PyTorch: https://pytorch.org/get-started")
+    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
+        sys.exit("compare_pytorch.py needs a Hopper GPU (sm_90)")
+    forward = build_library(arguments.build)
+
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
+          f"cuDNN {torch.backends.cudnn.version()}; TFLOP/s, medians")
+    print(f"{'d':>4} {'n':>6} {'causal':>6}   {'persistent':>10} {'cuDNN':>7} {'FA2':>7}   "
+          f"{'x cuDNN':>7}   {'error':>8} {'cuDNN':>8}")
+    torch.manual_seed(1)
+    results = []
+    for d in arguments.d:
+        for n in arguments.n:
+            for causal in (False, True):
+                row = compare(torch, forward, d, n, causal, arguments)
+                results.append(row)
+                ours, cudnn, fa2 = row["rows"]
+                print(f"{d:>4} {n:>6} {'yes' if causal else 'no':>6}   {ours['tflops']:>10.0f} "
+                      f"{cudnn['tflops']:>7.0f} {fa2['tflops']:>7.0f}   "
+                      f"{ours['ratio_to_cudnn']:>7.2f}   {ours['max_error']:>8.1e} "
+                      f"{cudnn['max_error']:>8.1e}{'' if row['right'] else '   wrong'}", flush=True)
+    if arguments.json:
+        facts = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
+                 "cudnn": torch.backends.cudnn.version(), "results": results}
+        arguments.json.write_text(json.dumps(facts, indent=1) + "\n")
+    return 0 if all(row["right"] for row in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+// Chapter 07, the rungs for tensor cores: right for every shape around their tiles, masked rows,
+// large scores, and the same result every time.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "07_flash_attention/attention/variants.cuh"
+#include "common/harness.cuh"
+#include "tests/catch.hpp"
+
+namespace {
+
+using Bf16Variant = common::Variant<AttentionBf16>;
+
+std::vector<Bf16Variant> tensor_rungs() {
+  std::vector<Bf16Variant> rungs;
+  for (const auto& variant : attention_bf16_variants()) {
+    if (variant.kind == common::Kind::rung && variant.name != "naive") rungs.push_back(variant);
+  }
+  return rungs;
+}
+
+std::string text_of(const AttentionShape& s) {
+  return std::to_string(s.batch) + " x " + std::to_string(s.heads) + " x " + std::to_string(s.n_q) +
+         " x " + std::to_string(s.n_k) + " x " + std::to_string(s.d) + (s.causal ? ", causal" : "");
+}
+
+// The rungs that this device runs; if there are none, the reason in `why_none`.
+std::vector<Bf16Variant> rungs_here(std::string& why_none) {
+  const common::DeviceFacts device = common::query_device();
+  std::vector<Bf16Variant> rungs;
+  for (const auto& rung : tensor_rungs()) {
+    const std::string reason = common::why_skipped(rung, device);
+    if (reason.empty()) rungs.push_back(rung);
+    why_none = rungs.empty() ? reason : "";
+  }
+  return rungs;
+}
+
+// Runs every rung on every shape, with every d, causal and not.
+void check(const std::vector<Bf16Variant>& rungs, const std::vector<AttentionShape>& shapes,
+           double spread) {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (AttentionShape shape : shapes) {
+    for (const int d : {64, 128, 256}) {
+      for (const bool causal : {false, true}) {
+        shape.d = d;
+        shape.causal = causal;
+        AttentionBf16 problem(shape, 7, spread);
+        for (const auto& rung : rungs) {
+          INFO(rung.name << ": " << text_of(shape));
+          const auto verdict = common::verify(problem, rung, device, stream.get());
+          INFO(verdict.reason);
+          CHECK(verdict.status == common::Status::right);
+        }
+      }
+    }
+  }
+}
+
+void check_here(const std::vector<AttentionShape>& shapes, double spread) {
+  std::string why_none;
+  const auto rungs = rungs_here(why_none);
+  if (rungs.empty()) SKIP_TEST(why_none);
+  check(rungs, shapes, spread);
+}
+
+}  // namespace
+
+TEST_CASE("attention, tensor cores: there are rungs, and each names what it needs") {
+  CHECK(tensor_rungs().size() >= 5);
+  for (const auto& rung : tensor_rungs()) {
+    INFO(rung.name);
+    CHECK(rung.needs.compute_capability >= 80);
+    if (rung.name != "mma") CHECK(rung.needs.exactly_this_capability);
+  }
+}
+
+TEST_CASE("attention, tensor cores: right for one query, one key, and around every tile") {
+  // Tiles have 128 or 192 queries, of which a warpgroup has 64, and 32, 64, 80 or 128 keys.
+  check_here({{1, 1, 1, 1, 64, false},
+              {3, 1, 1, 2, 64, false},
+              {1, 2, 15, 17, 64, false},
+              {1, 1, 31, 33, 64, false},
+              {2, 1, 63, 65, 64, false},
+              {1, 3, 64, 64, 64, false},
+              {1, 1, 65, 79, 64, false},
+              {1, 1, 80, 81, 64, false},
+              {1, 2, 127, 129, 64, false},
+              {1, 2, 128, 128, 64, false},
+              {1, 2, 129, 127, 64, false},
+              {1, 1, 191, 193, 64, false},
+              {1, 1, 193, 191, 64, false}},
+             1);
+}
+
+TEST_CASE("attention, tensor cores: as many keys as queries, fewer, more; masked rows") {
+  // With fewer keys than queries a causal mask leaves the first queries without any: the harness
+  // expects zeros and -infinity there. 500 queries and 100 keys: whole tiles of queries see none.
+  check_here({{1, 2, 257, 255, 64, false},
+              {2, 1, 1, 1000, 64, false},
+              {1, 2, 1000, 1, 64, false},
+              {1, 1, 500, 100, 64, false},
+              {1, 1, 100, 500, 64, false},
+              {1, 1, 641, 640, 64, false}},
+             1);
+}
+
+TEST_CASE("attention, tensor cores: many heads, so that a block works on several tiles") {
+  check_here(
+      {{2, 150, 65, 40, 64, false}, {3, 80, 130, 65, 64, false}, {1, 3, 1021, 1031, 64, false}}, 1);
+}
+
+TEST_CASE("attention, tensor cores: scores of 10000 stay finite and right") {
+  check_here({{1, 1, 65, 130, 64, false}, {1, 2, 300, 299, 64, false}}, 2500);
+}
+
+TEST_CASE("attention, tensor cores: a score that grows from tile to tile rescales O every time") {
+  // Key j is j / 8 times the same vector, and queries have either sign: for some of them each tile
+  // has a larger score than the tile before, whichever way the tiles are walked through.
+  std::string why_none;
+  const auto rungs = rungs_here(why_none);
+  if (rungs.empty()) SKIP_TEST(why_none);
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const int d : {64, 128, 256}) {
+    AttentionBf16 problem({1, 1, 70, 1000, d, false}, 3);
+    for (int i = 0; i < 1000 * d; ++i) {
+      problem.k.pristine()[i] = __nv_bfloat16(static_cast<float>(i / d / 8) / d);
+    }
+    for (int i = 0; i < 70 * d; ++i) {
+      problem.q.pristine()[i] = __nv_bfloat16(i / d % 2 == 0 ? 8.0f : -8.0f);
+    }
+    problem.compute_reference();
+    for (const auto& rung : rungs) {
+      INFO(rung.name << ", d = " << d);
+      const auto verdict = common::verify(problem, rung, device, stream.get());
+      INFO(verdict.reason);
+      CHECK(verdict.status == common::Status::right);
+    }
+  }
+}
+
+TEST_CASE("attention, tensor cores: a hundred runs give the same bits") {
+  std::string why_none;
+  const auto rungs = rungs_here(why_none);
+  if (rungs.empty()) SKIP_TEST(why_none);
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const int d : {64, 128, 256}) {
+    AttentionBf16 problem({1, 80, 400, 333, d, true}, 5);
+    for (const auto& rung : rungs) {
+      INFO(rung.name << ", d = " << d);
+      REQUIRE(common::verify(problem, rung, device, stream.get()).status == common::Status::right);
+      const std::vector<__nv_bfloat16> first(problem.o.fetched(),
+                                             problem.o.fetched() + problem.o.size());
+      int different = 0;
+      for (int run = 0; run < 100; ++run) {
+        problem.o.reset(common::Side::device);
+        CUDA_CHECK(cudaDeviceSynchronize());
+        rung.run(problem, stream.get());
+        CUDA_CHECK(cudaDeviceSynchronize());
+        problem.o.fetch(common::Side::device);
+        if (std::memcmp(first.data(), problem.o.fetched(), 2 * first.size()) != 0) ++different;
+      }
+      CHECK(different == 0);
+    }
+  }
+}
+
+TEST_CASE("attention, tensor cores: two streams at once do not disturb each other") {
+  std::string why_none;
+  const auto rungs = rungs_here(why_none);
+  if (rungs.empty()) SKIP_TEST(why_none);
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream one(device), two(device);
+  AttentionBf16 a({1, 40, 300, 300, 128, true}, 5), b({1, 60, 200, 400, 128, true}, 6);
+  for (const auto& rung : rungs) {
+    INFO(rung.name);
+    for (AttentionBf16* problem : {&a, &b}) {
+      problem->each_array([](auto& array) { array.reset(common::Side::device); });
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (int run = 0; run < 20; ++run) {
+      rung.run(a, one.get());
+      rung.run(b, two.get());
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (AttentionBf16* problem : {&a, &b}) {
+      problem->each_array([](auto& array) { array.fetch(common::Side::device); });
+      CHECK(problem->check().right());
+    }
+  }
+}
