@@ -1,12 +1,11 @@
 // Rung 6, multistage: a ring of tiles that cp.async fills ahead, and fragments loaded a step ahead.
 //
 // As at the end of the fp32 ladder. While a warp multiplies, its next fragments are on their way
-// from shared memory into a second set of registers, and two or three stages of tiles from global
-// memory into a ring. The tile of a warp is 64 x 64: 8 KB from shared memory feed 64
-// multiplications of fragments, where it was 6 KB for 32. C goes out through shared memory in rows
-// of 128 bytes, and blocks that run together share their rows and columns in the L2 cache. What is
-// still wrong: mma.sync cannot use all of Hopper's tensor cores: that takes an instruction of four
-// warps.
+// from shared memory into a second set of registers, and stages of tiles from global memory into a
+// ring. The tile of a warp is 64 x 64: 4 KB from shared memory feed 32 mma.sync, where it was 3 KB
+// for 16. C goes out through shared memory in rows of 128 bytes, and blocks that run together share
+// their rows and columns in the L2 cache. What is still wrong: mma.sync reaches only two thirds of
+// Hopper's tensor cores; the rest takes an instruction of four warps.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -24,7 +23,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     bf16_gemm_multistage_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                 int m, int n, int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  extern __shared__ uint4 ring_storage[];
+  extern __shared__ __align__(128) uint4 ring_storage[];
   auto* const ring = reinterpret_cast<__nv_bfloat16*>(ring_storage);
   __nv_bfloat16* const last = ring + (T::kStages - 1) * T::kStage;
   const auto after = [=](__nv_bfloat16* stage) { return stage == last ? ring : stage + T::kStage; };
@@ -37,9 +36,12 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
       b, T::kTransposedB ? tile.col : 0, T::kTransposedB ? 0 : tile.col, T::kTransposedB ? n : k,
       T::kTransposedB ? k : n);
   const auto order = [&](__nv_bfloat16* stage) {
-    copier_a.order(stage, 0, T::kDepth);
-    copier_b.order(stage + T::kTileA, T::kTransposedB ? 0 : T::kDepth,
-                   T::kTransposedB ? T::kDepth : 0);
+    copier_a.order(stage);
+    copier_b.order(stage + T::kTileA);
+  };
+  const auto advance = [&] {
+    copier_a.advance(0, T::kDepth);
+    T::kTransposedB ? copier_b.advance(0, T::kDepth) : copier_b.advance(T::kDepth, 0);
   };
 
   // All stages but one are filled ahead; a group of copies for each, even if it is empty.
@@ -48,6 +50,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   for (int s = 0; s < T::kStages - 1; ++s) {
     if (s < rounds) order(ring + s * T::kStage);
     ptx::cp_async_commit();
+    advance();
   }
   ptx::cp_async_wait<T::kStages - 2>();
   __syncthreads();
@@ -71,6 +74,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
         free = after(free);
         ptx::cp_async_commit();
       }
+      if (q == kSteps - 2) advance();  // long after the copies have read their addresses
 #pragma unroll
       for (int r = 0; r < T::kPartsA; ++r) {
 #pragma unroll
@@ -104,9 +108,17 @@ void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bflo
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31.
+// pointers; sizes below 2^31. Stages are deeper where an SM has room for them: fewer barriers.
 template <bool kTransposedB>
 void bf16_gemm_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
-  launch_multistage<MmaTiling<kTransposedB, 128, 256, 64, 64, 32, 4>>(a, b, c, m, n, k, stream);
+  using Deep = MmaTiling<kTransposedB, 128, 256, 64, 64, 64, 3>;
+  using Shallow = MmaTiling<kTransposedB, 128, 256, 64, 64, 32, 4>;
+  static_assert(Shallow::kSharedBytes <= 99 * 1024, "every GPU since sm_80 has that much");
+  int device = 0, bytes = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  const auto launch =
+      bytes >= Deep::kSharedBytes ? launch_multistage<Deep> : launch_multistage<Shallow>;
+  launch(a, b, c, m, n, k, stream);
 }

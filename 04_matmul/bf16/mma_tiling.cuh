@@ -42,8 +42,9 @@ template <int kTileRows, int kTileCols, int kThreads, bool kVectors>
 struct TileCopier {
   static constexpr int kPass = kThreads / (kTileCols / 8);  // rows at a time
   static_assert(kTileRows % kPass == 0 && kPass % 8 == 0, "a thread's rows have the same swizzle");
+  static constexpr int kPieces = kTileRows / kPass;
   const __nv_bfloat16* matrix;
-  const __nv_bfloat16* from;
+  const __nv_bfloat16* from[kPieces];  // a pointer each: none waits for another's copy to start
   int row, col, rows, cols, to;
 
   // The first tile begins at (first_row, first_col).
@@ -53,26 +54,33 @@ struct TileCopier {
     const int y = threadIdx.x / (kTileCols / 8), x = threadIdx.x % (kTileCols / 8) * 8;
     row = first_row + y;
     col = first_col + x;
-    from = matrix + static_cast<std::int64_t>(row) * cols + col;
     to = swizzled<kTileCols>(y, x);
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) {
+      from[i] = matrix + static_cast<std::int64_t>(row + i * kPass) * cols + col;
+    }
   }
 
-  // Orders the next tile. The one after that begins `down` rows and `right` columns further on.
-  __device__ void order(__nv_bfloat16* tile, int down, int right) {
-#pragma unroll(kVectors ? kTileRows / kPass : 1)
-    for (int i = 0; i < kTileRows / kPass; ++i) {
+  // Orders the tile.
+  __device__ void order(__nv_bfloat16* tile) const {
+#pragma unroll(kVectors ? kPieces : 1)
+    for (int i = 0; i < kPieces; ++i) {
       __nv_bfloat16* piece = tile + to + i * kPass * kTileCols;
       if constexpr (kVectors) {
-        ptx::cp_async_16(piece, from + static_cast<std::int64_t>(i * kPass) * cols,
-                         row + i * kPass < rows && col < cols);
+        ptx::cp_async_16(piece, from[i], row + i * kPass < rows && col < cols);
       } else {
         *reinterpret_cast<uint4*>(piece) =
             eight_or_zero<false>(matrix, row + i * kPass, col, rows, cols);
       }
     }
+  }
+
+  // Goes on to the tile that begins `down` rows and `right` columns further on.
+  __device__ void advance(int down, int right) {
     row += down;
     col += right;
-    from += static_cast<std::int64_t>(down) * cols + right;
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) from[i] += static_cast<std::int64_t>(down) * cols + right;
   }
 };
 
