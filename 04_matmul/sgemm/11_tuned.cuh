@@ -17,7 +17,8 @@
 #include "04_matmul/sgemm/tiling.cuh"
 #include "common/cuda_check.cuh"
 
-// What a thread multiplies in one step.
+// What a thread multiplies in one step. How it is loaded and multiplied decides what the compiler
+// makes of the whole loop; with kLoadsStay it may not move the loads.
 template <class T>
 struct Operands {
   float a[T::kThreadRows], b[T::kThreadCols];
@@ -25,10 +26,33 @@ struct Operands {
   __device__ void load(const float* stage, int q, Place<T> place) {
     const float* from_a = stage + q * T::kPitchA;
     const float* from_b = stage + T::kDepth * T::kPitchA + q * T::kCols;
+    const auto load = [](float* to, const float* from) {
+      T::kLoadsStay ? load_four_now(to, from) : load_four(to, from);
+    };
+    const auto load_b = [&] {
 #pragma unroll
-    for (int r = 0; r < T::kThreadRows; r += 4) load_four_now(&a[r], from_a + place.row_of(r));
+      for (int s = 0; s < T::kThreadCols; s += 4) load(&b[s], from_b + place.col_of(s));
+    };
+    if (T::kLoadsStay) load_b();
 #pragma unroll
-    for (int s = 0; s < T::kThreadCols; s += 4) load_four_now(&b[s], from_b + place.col_of(s));
+    for (int r = 0; r < T::kThreadRows; r += 4) load(&a[r], from_a + place.row_of(r));
+    if (!T::kLoadsStay) load_b();
+  }
+
+  __device__ void multiply(float (&sum)[T::kThreadRows][T::kThreadCols]) const {
+    if constexpr (T::kLoadsStay) {
+#pragma unroll
+      for (int s = 0; s < T::kThreadCols; ++s) {
+#pragma unroll
+        for (int r = 0; r < T::kThreadRows; ++r) sum[r][s] += a[r] * b[s];
+      }
+    } else {
+#pragma unroll
+      for (int r = 0; r < T::kThreadRows; ++r) {
+#pragma unroll
+        for (int s = 0; s < T::kThreadCols; ++s) sum[r][s] += a[r] * b[s];
+      }
+    }
   }
 };
 
@@ -71,12 +95,7 @@ __device__ __forceinline__ void multiply_tile(const float* a, const float* b, in
         free = after(free);
       }
       operands[(q + 1) % 2].load(ring + stage, (q + 1) % T::kDepth, place);
-      const Operands<T>& now = operands[q % 2];
-#pragma unroll
-      for (int s = 0; s < T::kThreadCols; ++s) {
-#pragma unroll
-        for (int r = 0; r < T::kThreadRows; ++r) sum[r][s] += now.a[r] * now.b[s];
-      }
+      operands[q % 2].multiply(sum);
     }
   }
 }
@@ -104,16 +123,21 @@ void allow_shared(Kernel kernel, int bytes) {
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
+// The first `tiles` tiles, in the order of tile_in_bands.
 template <class T>
-void launch_tuned(const float* a, const float* b, float* c, int m, int n, int k,
+void launch_tuned(const float* a, const float* b, float* c, int m, int n, int k, int tiles,
                   cudaStream_t stream) {
   with_vectors(a, k, b, c, n, [&](auto vectors_a, auto vectors_b) {
     const auto kernel = sgemm_tuned_kernel<T, vectors_a, vectors_b>;
     allow_shared(kernel, T::kSharedBytes);
-    kernel<<<tiles_of<T::kRows, T::kCols>(m, n), T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m,
-                                                                                         n, k);
+    kernel<<<tiles, T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m, n, k);
     CUDA_CHECK(cudaGetLastError());
   });
+}
+template <class T>
+void launch_tuned(const float* a, const float* b, float* c, int m, int n, int k,
+                  cudaStream_t stream) {
+  launch_tuned<T>(a, b, c, m, n, k, tiles_of<T::kRows, T::kCols>(m, n), stream);
 }
 
 using LargeTiling = Tiling<128, 256, 64, 64>;

@@ -1,11 +1,11 @@
 // Rung 13, shared_round: all SMs work to the end.
 //
 // 4096 x 4096 elements are 512 tiles: three rounds of 132, one for each SM, and a fourth of 116, in
-// which 16 SMs have nothing to do. Here the work of that last round, the steps of one tile's sums
-// after those of the other, is cut into as many equal parts as there are SMs. A part begins and
-// ends anywhere in a tile and adds what it has of it to C, which was set to zero there. This is
-// the idea of "Stream-K" (M. Osama et al., PPoPP 2023). C of less than a round of large tiles are
-// left to rung 12.
+// which 16 SMs have nothing to do. Here rung 11's kernel computes the full rounds. The work of the
+// last one, the steps of one tile's sums after those of the other, is cut into as many equal parts
+// as there are SMs. A part begins and ends anywhere in a tile and adds what it has of it to C,
+// which was set to zero there: the idea of "Stream-K" (M. Osama et al., PPoPP 2023). C of less
+// than a round of large tiles are left to rung 12.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,19 +17,16 @@
 #include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 
-// Who computes what, in turns of the loop over the sum: T::kDepth steps of a tile's sums each. They
-// are counted through all tiles. The first `whole` blocks compute a tile each, `parts` more blocks
-// share the turns that are left.
+// Who computes what. The first `whole` tiles are computed as a whole. The others are counted in
+// turns of the loop over the sum, T::kDepth steps each, and shared by `parts` blocks.
 struct Shares {
   int whole, parts;
-  int turns;  // of a tile
-  std::int64_t to_share;
+  int turns;              // of a tile
+  std::int64_t to_share;  // turns of all tiles that are left
 
-  // The first turn of a block; it ends where the next one begins.
-  __host__ __device__ std::int64_t begin(int block) const {
-    if (block <= whole) return std::int64_t{block} * turns;
-    return std::int64_t{whole} * turns + to_share * (block - whole) / parts;
-  }
+  // The first turn of a part, counted from the first tile that is left. It ends where the next
+  // part begins.
+  __host__ __device__ std::int64_t begin(int part) const { return to_share * part / parts; }
 };
 
 template <class T>
@@ -48,12 +45,12 @@ template <class T, bool kVectorsA, bool kVectorsB>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     sgemm_shared_round_kernel(const float* a, const float* b, float* c, int m, int n, int k,
                               Shares shares) {
-  const int block = static_cast<int>(blockIdx.x);
-  const std::int64_t last = shares.begin(block + 1);
-  std::int64_t first = shares.begin(block);
+  const int part = static_cast<int>(blockIdx.x);
+  const std::int64_t last = shares.begin(part + 1);
+  std::int64_t first = shares.begin(part);
 #pragma unroll 1
   while (first != last) {  // tile after tile
-    const int index = static_cast<int>(first / shares.turns);
+    const int index = shares.whole + static_cast<int>(first / shares.turns);
     const int begin = static_cast<int>(first % shares.turns);
     const int turns = static_cast<int>(min(std::int64_t{shares.turns - begin}, last - first));
     const auto end =
@@ -66,12 +63,8 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     for (int r = 0; r < T::kThreadRows; ++r) {
 #pragma unroll
       for (int s = 0; s < T::kThreadCols; s += 4) {
-        const int row = tile.row + place.row_of(r), col = tile.col + place.col_of(s);
-        if (turns == shares.turns) {
-          store_four<kVectorsB>(c, row, col, m, n, &sum[r][s]);
-        } else {
-          add_four<kVectorsB>(c, row, col, m, n, &sum[r][s]);
-        }
+        add_four<kVectorsB>(c, tile.row + place.row_of(r), tile.col + place.col_of(s), m, n,
+                            &sum[r][s]);
       }
     }
     first += turns;
@@ -79,20 +72,22 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   }
 }
 
+// The same tiles. In this kernel the compiler would move plain loads.
+template <class T>
+using WithLoadsThatStay = Tiling<T::kRows, T::kCols, T::kWarpRows, T::kWarpCols, T::kBlocks, true>;
+
 template <class T>
 void launch_shared_round(const float* a, const float* b, float* c, int m, int n, int k,
                          Shares shares, cudaStream_t stream) {
-  if (shares.parts > 0) {
-    // From the first row of the band in which the shared tiles begin; whole tiles are stored later.
-    const int band = shares.whole / (kBand * divide_up(n, T::kCols));
-    const std::int64_t row = std::int64_t{band} * kBand * T::kRows;
-    CUDA_CHECK(cudaMemsetAsync(c + row * n, 0, sizeof(float) * (m - row) * n, stream));
-  }
+  // From the first row of the band in which the shared tiles begin; whole tiles are stored later.
+  const int band = shares.whole / (kBand * divide_up(n, T::kCols));
+  const std::int64_t row = std::int64_t{band} * kBand * T::kRows;
+  CUDA_CHECK(cudaMemsetAsync(c + row * n, 0, sizeof(float) * (m - row) * n, stream));
+  if (shares.whole > 0) launch_tuned<T>(a, b, c, m, n, k, shares.whole, stream);
   with_vectors(a, k, b, c, n, [&](auto vectors_a, auto vectors_b) {
-    const auto kernel = sgemm_shared_round_kernel<T, vectors_a, vectors_b>;
+    const auto kernel = sgemm_shared_round_kernel<WithLoadsThatStay<T>, vectors_a, vectors_b>;
     allow_shared(kernel, T::kSharedBytes);
-    kernel<<<shares.whole + shares.parts, T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m, n, k,
-                                                                                  shares);
+    kernel<<<shares.parts, T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m, n, k, shares);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -102,9 +97,9 @@ inline void sgemm_shared_round(const float* a, const float* b, float* c, int m, 
                                cudaStream_t stream) {
   const int multiprocessors = multiprocessor_count();
   const Shares shares = share_out<LargeTiling>(m, n, k, multiprocessors);
-  if (shares.parts == 0 || plan_split_sum(m, n, k, multiprocessors).tiling != Plan::kLarge) {
-    sgemm_split_sum(a, b, c, m, n, k, stream);
-  } else {
+  if (shares.parts > 0) {
     launch_shared_round<LargeTiling>(a, b, c, m, n, k, shares, stream);
+  } else {
+    sgemm_split_sum(a, b, c, m, n, k, stream);
   }
 }

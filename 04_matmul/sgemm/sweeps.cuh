@@ -42,13 +42,13 @@ inline std::vector<common::Variant<Sgemm>> variants_named(const std::vector<std:
   return chosen;
 }
 
-// TFLOP/s of the last two rungs and of cuBLAS for each shape, with the columns that `facts` puts
+// TFLOP/s of the last three rungs and of cuBLAS for each shape, with the columns that `facts` puts
 // before them.
 template <class Facts>
 common::Sweep sweep_shapes(common::Program& program, const std::string& name,
                            const std::vector<Shape>& shapes, std::vector<std::string> columns,
                            Facts facts) {
-  const auto variants = variants_named({"tuned", "split_sum", "cublas"});
+  const auto variants = variants_named({"tuned", "split_sum", "shared_round", "cublas"});
   for (const auto& variant : variants) columns.push_back(variant.name + "_tflops");
   common::Sweep sweep{Sgemm::name, name, columns, {}};
   for (const Shape& shape : shapes) {

@@ -10,11 +10,13 @@
 #include "04_matmul/sgemm/tiles.cuh"
 
 // How a block cuts up its work. A warp's lanes stand 4 by 8; each has pieces of 4 x 4 elements.
-template <int kRows_, int kCols_, int kWarpRows_, int kWarpCols_, int kBlocks_ = 1>
+template <int kRows_, int kCols_, int kWarpRows_, int kWarpCols_, int kBlocks_ = 1,
+          bool kLoadsStay_ = false>
 struct Tiling {
   static constexpr int kRows = kRows_, kCols = kCols_;                  // of C, a block
   static constexpr int kWarpRows = kWarpRows_, kWarpCols = kWarpCols_;  // of C, a warp
   static constexpr int kBlocks = kBlocks_;                              // on an SM at a time
+  static constexpr bool kLoadsStay = kLoadsStay_;                       // see Operands
   static constexpr int kDepth = 16;                                     // of the sum, a round
   static constexpr int kStages = 3;  // rounds whose tiles are in shared memory
   static constexpr int kThreads = kRows / kWarpRows * (kCols / kWarpCols) * 32;
