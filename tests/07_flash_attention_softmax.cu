@@ -84,7 +84,7 @@ TEST_CASE("softmax: large inputs overflow in the naive rung and nowhere else") {
   CHECK(naive.nan > naive.elements / 4);
   CHECK(!naive.right);
   std::vector<void (*)(const float*, float*, std::int64_t, std::int64_t, cudaStream_t)> rungs = {
-      softmax_safe, softmax_online, softmax_cached};
+      softmax_safe, softmax_online, softmax_cached, softmax_warp};
   if (common::query_device().compute_capability() >= 90) rungs.push_back(softmax_cluster);
   for (const auto run : rungs) {
     const auto counts = softmax_of_large_inputs(run);
@@ -131,7 +131,7 @@ TEST_CASE("softmax: rows that begin anywhere") {
   CUDA_CHECK(cudaMemcpy(x.data() + 1, problem.x.pristine(), sizeof(float) * rows * columns,
                         cudaMemcpyHostToDevice));
   const bool has_clusters = common::query_device().compute_capability() >= 90;
-  for (const auto run : {softmax_naive, softmax_safe, softmax_online, softmax_cached,
+  for (const auto run : {softmax_naive, softmax_safe, softmax_online, softmax_cached, softmax_warp,
                          has_clusters ? softmax_cluster : softmax_cached}) {
     CUDA_CHECK(cudaMemset(y.data(), 0xFF, y.bytes()));
     run(x.data() + 1, y.data() + 1, rows, columns, nullptr);
@@ -170,22 +170,28 @@ TEST_CASE("softmax: reads and writes of an element, counted") {
 #ifndef SIMT_INSTRUMENTED
   SKIP_TEST("counters need simt");
 #else
-  constexpr std::int64_t rows = 2, columns = 6144;
-  for (const auto& variant : softmax_variants()) {
-    if (variant.place != common::Place::device || variant.kind != common::Kind::rung) continue;
-    if (!common::why_skipped(variant, common::query_device()).empty()) continue;
-    INFO(variant.name);
-    Softmax problem(rows, columns, 1);
-    simt::profile_reset();
-    const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
-    REQUIRE(verdict.status == common::Status::right);
-    const auto counts = simt::profile("softmax_" + variant.name + "_kernel");
-    const Accesses claim = softmax_accesses(variant.name, columns);
-    CHECK(counts.launches == 1);
-    CHECK(counts.global.load_bytes_moved() == 4 * rows * columns * claim.reads);
-    CHECK(counts.global.store_bytes_moved() == 4 * rows * columns * claim.writes);
-    CHECK(counts.global.load_sectors_per_request() == 16);  // float4, coalesced
+  constexpr std::int64_t rows = 2;
+  for (const std::int64_t columns : {1024, 6144}) {
+    for (const auto& variant : softmax_variants()) {
+      if (variant.place != common::Place::device || variant.kind != common::Kind::rung) continue;
+      if (!common::why_skipped(variant, common::query_device()).empty()) continue;
+      if (variant.name == "warp" && columns > kWarpColumns) continue;  // then it is "cached"
+      INFO(variant.name << ", " << columns << " columns");
+      Softmax problem(rows, columns, 1);
+      simt::profile_reset();
+      const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
+      REQUIRE(verdict.status == common::Status::right);
+      const auto counts = simt::profile("softmax_" + variant.name + "_kernel");
+      const Accesses claim = softmax_accesses(variant.name, columns);
+      CHECK(counts.launches == 1);
+      CHECK(counts.global.load_bytes_moved() == 4 * rows * columns * claim.reads);
+      CHECK(counts.global.store_bytes_moved() == 4 * rows * columns * claim.writes);
+      CHECK(counts.global.load_sectors_per_request() == 16);  // float4, coalesced
+      CHECK(counts.barriers ==
+            (variant.name == "warp" ? 0 : rows * (variant.name == "safe" ? 4 : 2)));
+    }
   }
+  constexpr std::int64_t columns = 6144;
   CHECK(softmax_accesses("safe", columns).reads == 3);
   CHECK(softmax_accesses("online", columns).reads == 2);
   CHECK(softmax_accesses("cached", columns).reads == 1);

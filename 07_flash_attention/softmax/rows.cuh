@@ -41,12 +41,13 @@ __device__ void each_piece(const float* row, int columns, Visit visit) {
 // combine() over the values of all threads of the block, in any order; all of them get it.
 template <class T, class Combine>
 __device__ T over_block(T value, Combine combine) {
-  __shared__ T of_warp[kRowThreads / 32];
+  constexpr int kWarps = kRowThreads / 32;
+  __shared__ T of_warp[kWarps];
   for (int step = 16; step > 0; step /= 2) value = combine(value, value.from_lane(step));
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
   __syncthreads();
-  value = of_warp[0];
-  for (int w = 1; w < kRowThreads / 32; ++w) value = combine(value, of_warp[w]);
+  value = of_warp[threadIdx.x % kWarps];
+  for (int step = kWarps / 2; step > 0; step /= 2) value = combine(value, value.from_lane(step));
   __syncthreads();  // of_warp may be written again
   return value;
 }

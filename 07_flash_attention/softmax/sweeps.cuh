@@ -19,13 +19,14 @@ inline void sweep_columns(common::Program& program) {
   const auto on_device = [](const char* name, auto run) {
     return common::on_device<Softmax>(name, "", softmax_on_device(run));
   };
-  const std::vector<common::Variant<Softmax>> variants = {on_device("safe", softmax_safe),
-                                                          on_device("online", softmax_online),
-                                                          on_device("cached", softmax_cached)};
-  common::Sweep sweep{Softmax::name,
-                      "columns",
-                      {"columns", "safe_gbps", "online_gbps", "cached_gbps", "safe_over_online"},
-                      {}};
+  const std::vector<common::Variant<Softmax>> variants = {
+      on_device("safe", softmax_safe), on_device("online", softmax_online),
+      on_device("cached", softmax_cached), on_device("warp", softmax_warp)};
+  common::Sweep sweep{
+      Softmax::name,
+      "columns",
+      {"columns", "safe_gbps", "online_gbps", "cached_gbps", "warp_gbps", "safe_over_online"},
+      {}};
   for (std::int64_t columns = 1 << 10; columns <= longest; columns *= 4) {
     const std::int64_t rows = elements / columns;
     program.require_memory(Softmax::host_bytes(rows, columns),
@@ -34,7 +35,7 @@ inline void sweep_columns(common::Program& program) {
     const std::vector<double> ms = common::time_sweep(program, problem, variants);
     const auto gbps = [&](int i) { return problem.bytes() / (1e6 * ms[i]); };
     sweep.points.push_back(
-        {static_cast<double>(columns), gbps(0), gbps(1), gbps(2), ms[0] / ms[1]});
+        {static_cast<double>(columns), gbps(0), gbps(1), gbps(2), gbps(3), ms[0] / ms[1]});
   }
   program.add(sweep);
 }
