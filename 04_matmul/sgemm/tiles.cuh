@@ -82,7 +82,8 @@ __device__ inline void load_four_now(float* to, const float* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(from))));
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(from)))
+               : "memory");
 #else
   load_four(to, from);
 #endif
