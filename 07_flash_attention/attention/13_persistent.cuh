@@ -4,9 +4,9 @@
 // brings the next queries, keys and values. For that the buffer of Q must be free early, so Q moves
 // to registers (which also spares shared memory a third of the reads for the scores; where d is 256
 // there is no room, and Q stays). O leaves through a buffer of its own, written out by the copy
-// engine while the next tile is computed. Tiles are handed out by a counter, the longest first, so
-// that all SMs end together. This is the fastest rung for d = 128 and 256. What is still wrong:
-// each warpgroup still runs dry for a moment where its queries change.
+// engine while the next tile is computed. Tiles are handed out by a counter, with a causal mask the
+// longest first, so that all SMs end together. What is still wrong: where its queries change, a
+// warpgroup runs dry for a moment; with d = 256 it waits for Q there.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -142,7 +142,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::fence_registers(s);
       release(kv.k_empty[k_place.stage]);
       k_place.advance();
-      if (!kQInRegisters && tile == 0) release(shared.q_empty);
       const bool raised = weigh(tile, masked);
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(o);
@@ -161,7 +160,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::fence_registers(s);
       release(kv.k_empty[k_place.stage]);
       k_place.advance();
-      if (!kQInRegisters && tile == 0) release(shared.q_empty);
       if (tile >= unmasked) {
         weigh(tile--, std::true_type{});
       } else {
@@ -172,6 +170,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
 #pragma unroll 1
       for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
+      if constexpr (!kQInRegisters) release(shared.q_empty);
       wait(kv.v_full[v_place.stage], v_place.parity);
       issue_output<Tile>(o, p, kv.v[v_place.stage], accumulate);
       ptx::wgmma_wait_group<0>();

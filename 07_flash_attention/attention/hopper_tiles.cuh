@@ -9,7 +9,6 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <cstdint>
 
 #include "07_flash_attention/attention/shape.hpp"
@@ -257,15 +256,6 @@ __device__ __forceinline__ void store_rows(const Tensors<__nv_bfloat16>& t, int 
       pairs[i] = ptx::pack_bf16(o[i + 2 * r], o[i + 2 * r + 1]);
     }
   }
-}
-
-// The same for rows that see no key: O is 0, the log-sum-exp -infinity.
-template <int kD>
-__device__ __forceinline__ void store_nothing(const Tensors<__nv_bfloat16>& t, int head, int row,
-                                              int n_q) {
-  const float o[kD / 2] = {};
-  const float lse[2] = {-INFINITY, -INFINITY};
-  store_rows<kD>(t, head, row, n_q, o, lse);
 }
 
 // Has the copy engine write a warpgroup's 64 rows of O, from row `first_row` of a head, by way of

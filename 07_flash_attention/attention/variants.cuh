@@ -20,7 +20,6 @@
 #include "07_flash_attention/attention/11_ping_pong.cuh"
 #include "07_flash_attention/attention/12_overlap.cuh"
 #include "07_flash_attention/attention/13_persistent.cuh"
-#include "07_flash_attention/attention/14_joined.cuh"
 #include "07_flash_attention/attention/peers.cuh"
 #include "07_flash_attention/attention/problem.cuh"
 #include "07_flash_attention/attention/shape.hpp"
@@ -98,8 +97,6 @@ inline std::vector<common::Variant<AttentionBf16>> attention_bf16_variants() {
                            attention_overlap, hopper),
       attention_rung<bf16>("persistent", "blocks stay, the longest tiles first; Q in registers",
                            attention_persistent, hopper),
-      attention_rung<bf16>("joined", "the next queries' scores beside the last product with V",
-                           attention_joined, hopper),
       attention_cublas<bf16>(),
   };
 }
