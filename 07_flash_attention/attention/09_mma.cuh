@@ -14,12 +14,14 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <string>
 
 #include "07_flash_attention/attention/launch.cuh"
 #include "07_flash_attention/attention/shape.hpp"
 #include "07_flash_attention/attention/softmax_rows.cuh"
 #include "common/cuda_check.cuh"
 #include "common/ptx_mma.cuh"
+#include "common/variant.cuh"
 
 template <int kD>
 struct MmaTile {
@@ -200,6 +202,16 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 #endif
 }
 
+// Throws common::Skip if a block of this device cannot have that much shared memory.
+inline void refuse_without_shared(int bytes) {
+  int device = 0, most = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (most < bytes) {
+    throw common::Skip("needs " + std::to_string(bytes / 1024) + " KB of shared memory a block");
+  }
+}
+
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
 inline void attention_mma(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
                           cudaStream_t stream) {
@@ -208,6 +220,7 @@ inline void attention_mma(const AttentionShape& shape, const Tensors<__nv_bfloat
     using Tile = MmaTile<decltype(head_dim)::value>;
     const auto kernel = attention_bf16_mma_kernel<head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, Tile::kQueries);
+    refuse_without_shared(Tile::kSharedBytes);  // d = 256 wants 128 KB; sm_86 and sm_89 have 99
     allow_shared(kernel, Tile::kSharedBytes);
     kernel<<<blocks, Tile::kThreads, Tile::kSharedBytes, stream>>>(t, n_q, n_k,
                                                                    shape.scale() * kLog2E);
