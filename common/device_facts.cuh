@@ -58,6 +58,26 @@ inline std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+// The most bf16 operations a second of the tensor cores, in 1e9, sums in fp32, no sparsity; a
+// multiply-add counts two. 0 if unknown. Per SM and clock: NVIDIA's architecture whitepapers of
+// A100, GA102, AD102, H100, Blackwell (peak rates over SMs and boost clocks).
+inline double peak_bf16_gflops(const DeviceFacts& device) {
+  const auto per_clock = [&] {
+    switch (device.compute_capability()) {
+      case 80: return 2048;
+      case 86:
+      case 89:
+      case 120:
+      case 121: return 512;
+      case 90: return 4096;
+      case 100:
+      case 103: return 8192;
+      default: return 0;
+    }
+  };
+  return per_clock() * device.clock_ghz * device.multiprocessors;
+}
+
 // Facts about the current device, or the reason why there is none. Never throws for lack of a GPU.
 inline DeviceFacts query_device() {
   DeviceFacts facts;

@@ -56,10 +56,10 @@ class GuardedArray {
     const std::int64_t bytes = count_ * static_cast<std::int64_t>(sizeof(T));
     if (side == Side::host) {
       T* data = on_host();
-      std::memset(data - kGuard, kGuardByte, kGuardBytes);
-      std::memset(data + count_, kGuardByte, kGuardBytes);
+      std::memset(static_cast<void*>(data - kGuard), kGuardByte, kGuardBytes);
+      std::memset(static_cast<void*>(data + count_), kGuardByte, kGuardBytes);
       if (role_ == Role::output) {
-        std::memset(data, kPoisonByte, bytes);
+        std::memset(static_cast<void*>(data), kPoisonByte, bytes);
       } else {
         copy_parallel(data, pristine_.data(), bytes);
       }

@@ -81,6 +81,14 @@ __device__ inline void cp_async_bulk(void* shared, const void* global, std::uint
       "l"(global), "r"(bytes), "r"(shared_address(barrier))
       : "memory");
 }
+
+// A kernel launched with programmatic stream serialization may start before the one before it in
+// the stream has ended: as soon as all blocks of that one have called launch_dependents, or ended.
+// It then waits here until everything before it has ended and its writes can be seen.
+__device__ inline void griddepcontrol_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ inline void griddepcontrol_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 #endif
 
 }  // namespace ptx

@@ -174,6 +174,13 @@ __device__ inline void mbarrier_arrive_cluster(std::uint64_t* barrier, std::uint
                : "memory");
 }
 
+// The same where nothing that this thread wrote is handed over, so the arrival need not be a
+// release for the whole cluster: that would cost a memory barrier each time.
+__device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint32_t rank) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(map_shared_rank(barrier, rank))
+               : "memory");
+}
+
 // mbarrier_try_wait_parity for a barrier at which threads of other blocks arrive.
 __device__ inline bool mbarrier_try_wait_parity_cluster(std::uint64_t* barrier,
                                                         std::uint32_t parity) {

@@ -55,6 +55,7 @@ struct Row {
   double percent_of_roof = kUnknown;  // least time this machine could need / median
   double speedup = kUnknown;          // median of "sequential" / median
   double ratio_to_peer = kUnknown;    // median of the best peer / median; above 1: faster than it
+  double extra_bytes = kUnknown;      // device memory it needs beside the problem's arrays
   std::vector<PhaseRow> phases;
 };
 
@@ -167,6 +168,7 @@ inline void write_json(JsonWriter& json, const ProblemReport& report) {
     json.field("percent_of_roof", row.percent_of_roof);
     json.field("speedup", row.speedup);
     json.field("ratio_to_peer", row.ratio_to_peer);
+    json.field("extra_bytes", row.extra_bytes);
     json.field("max_error", row.verdict.max_error);
     json.field("status", status_name(row.verdict.status));
     json.field("reason", row.verdict.reason);

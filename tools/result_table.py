@@ -46,6 +46,7 @@ TITLES = {
     "speedup": ("Speed-up", lambda value: significant(value) + "×"),
     "ratio_to_peer": ("Of the peer", _fixed(2)),
     "max_error": ("Largest error", _error),
+    "extra_bytes": ("Extra memory, MB", lambda value: significant(value / 1e6)),
     "status": ("Result", str),
     "reason": ("Reason", str),
     "block": ("Threads per block", str),

@@ -23,15 +23,6 @@
 constexpr int kBlocks = 2;  // of a cluster
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Arrives once at the barrier at the same place in block `rank` of the cluster. Nothing that this
-// thread wrote is handed over, so the arrival need not be a release for the whole cluster
-// (.release.cluster): that would cost a memory barrier each time, and a quarter of the speed.
-__device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint32_t rank) {
-  asm volatile(
-      "mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(ptx::map_shared_rank(barrier, rank))
-      : "memory");
-}
-
 // As order_b, but only part `rank` of the tile, kCols columns, and for all blocks of the cluster.
 template <bool kTransposedB, int kCols>
 __device__ inline void order_b_for_all(unsigned char* to, const CUtensorMap* map_b, int p, int col,
@@ -107,7 +98,7 @@ __global__ void __launch_bounds__(384, 1)
         multiply_step<kTransposedB>(sum, stage + first_row * kRowBytes, stage + T::kBytesA, p == 0);
         ptx::wgmma_commit_group();
         ptx::wgmma_wait_group<0>();
-        if (lane < kBlocks) mbarrier_arrive_remote(&empty[place.stage], lane);
+        if (lane < kBlocks) ptx::mbarrier_arrive_remote(&empty[place.stage], lane);
       }
       ptx::fence_registers(sum);
       store_pairs(sum, c, row, col, m, n);

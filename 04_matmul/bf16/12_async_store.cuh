@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(384, 1)
         multiply_step<kTransposedB>(sum, stage + first_row * kRowBytes, stage + T::kBytesA, p == 0);
         ptx::wgmma_commit_group();
         ptx::wgmma_wait_group<0>();
-        if (lane < kBlocks) mbarrier_arrive_remote(&empty[place.stage], lane);
+        if (lane < kBlocks) ptx::mbarrier_arrive_remote(&empty[place.stage], lane);
       }
       ptx::fence_registers(sum);
       store_slabs(sum, staging, &map_c, row, col, warpgroup);

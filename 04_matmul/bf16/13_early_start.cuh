@@ -20,19 +20,6 @@
 #include "04_matmul/bf16/hopper.cuh"
 #include "04_matmul/sgemm/tiles.cuh"
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// griddepcontrol.launch_dependents: once all blocks have called this or ended, the next kernel in
-// the stream may start, if it was launched for that.
-__device__ inline void launch_dependents() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-
-// griddepcontrol.wait: waits until all kernels before have ended and their writes are visible.
-__device__ inline void wait_for_kernels_before() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-#endif
-
 template <class T, bool kTransposedB>
 __global__ void __launch_bounds__(384, 1)
     bf16_gemm_early_start_kernel(const __grid_constant__ CUtensorMap map_a,
@@ -53,8 +40,8 @@ __global__ void __launch_bounds__(384, 1)
   }
   ptx::cluster_arrive();  // as __syncthreads, but for both blocks
   ptx::cluster_wait();
-  launch_dependents();
-  wait_for_kernels_before();  // from here on this kernel reads and writes matrices
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();  // from here on this kernel reads and writes matrices
 
   RingPlace<T::kStages> place;  // goes on from tile to tile
   const int rank = static_cast<int>(ptx::cluster_rank());
@@ -93,7 +80,7 @@ __global__ void __launch_bounds__(384, 1)
         multiply_step<kTransposedB>(sum, stage + first_row * kRowBytes, stage + T::kBytesA, p == 0);
         ptx::wgmma_commit_group();
         ptx::wgmma_wait_group<0>();
-        if (lane < kBlocks) mbarrier_arrive_remote(&empty[place.stage], lane);
+        if (lane < kBlocks) ptx::mbarrier_arrive_remote(&empty[place.stage], lane);
       }
       ptx::fence_registers(sum);
       store_slabs(sum, staging, &map_c, row, col, warpgroup);

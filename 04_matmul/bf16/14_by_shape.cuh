@@ -46,7 +46,7 @@ __device__ inline void release_stage(std::uint64_t* empty) {
   if constexpr (T::kBlocksOfCluster == 1) {
     if (lane == 0) ptx::mbarrier_arrive(empty);
   } else {
-    if (lane < T::kBlocksOfCluster) mbarrier_arrive_remote(empty, lane);
+    if (lane < T::kBlocksOfCluster) ptx::mbarrier_arrive_remote(empty, lane);
   }
 }
 
@@ -62,8 +62,8 @@ __device__ inline void prepare_ring(std::uint64_t* full, std::uint64_t* empty, i
   }
   ptx::cluster_arrive();
   ptx::cluster_wait();
-  launch_dependents();
-  wait_for_kernels_before();
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
 }
 #endif
 

@@ -13,8 +13,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 
 #include "common/ptx.cuh"
 #include "common/ptx_mma.cuh"
@@ -52,18 +50,10 @@ inline bool fits_copy_engine(const __nv_bfloat16* a, std::int64_t a_cols, const 
 // as a row of a box has: where rows do not begin at multiples of 256 bytes, twice as much would
 // fetch some of it in vain.
 inline CUtensorMap map_of_rows(const __nv_bfloat16* x, int rows, int cols, int box_rows) {
-  const cuuint64_t sizes[2] = {static_cast<cuuint64_t>(cols), static_cast<cuuint64_t>(rows)};
-  const cuuint64_t pitch = sizeof *x * sizes[0];
-  const cuuint32_t box[2] = {64, static_cast<cuuint32_t>(box_rows)}, every_element[2] = {1, 1};
-  CUtensorMap map;
-  const CUresult status = common::tensor_map_encoder()(
-      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, const_cast<__nv_bfloat16*>(x), sizes, &pitch, box,
-      every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (status != CUDA_SUCCESS) {
-    throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(status));
-  }
-  return map;
+  const auto width = static_cast<std::uint64_t>(cols), height = static_cast<std::uint64_t>(rows);
+  return common::bf16_tensor_map(x, {width, height}, {sizeof *x * width},
+                                 {64, static_cast<std::uint32_t>(box_rows)},
+                                 CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 }
 // A in boxes of `rows` rows and one step of k.
 inline CUtensorMap map_of_a(const __nv_bfloat16* a, int m, int k, int rows) {

@@ -26,24 +26,6 @@
 
 using bf16 = __nv_bfloat16;
 
-// The most bf16 operations a second of the tensor cores, in 1e9, sums in fp32, no sparsity; a
-// multiply-add counts two. 0 if unknown. Per SM and clock: NVIDIA's architecture whitepapers of
-// A100, GA102, AD102, H100, Blackwell (peak rates over SMs and boost clocks).
-inline double peak_bf16_gflops(const common::DeviceFacts& device) {
-  const auto per_clock = [&] {
-    switch (device.compute_capability()) {
-      case 80: return 2048;
-      case 86:
-      case 89:
-      case 120: return 512;
-      case 90: return 4096;
-      case 100: return 8192;
-      default: return 0;
-    }
-  };
-  return per_clock() * device.clock_ghz * device.multiprocessors;
-}
-
 // What C is compared with. Both layouts of B share one: it takes long to compute.
 struct Bf16Reference {
   common::HostBuffer<double> c;          // of the inputs as rounded to bf16

@@ -13,7 +13,6 @@
 
 #include "07_flash_attention/attention/reference.hpp"
 #include "07_flash_attention/attention/shape.hpp"
-#include "07_flash_attention/attention/tensor_peak.cuh"
 #include "07_flash_attention/attention/workspace.cuh"
 #include "common/compare.hpp"
 #include "common/cuda_check.cuh"
@@ -153,7 +152,7 @@ struct Attention {
   }
 
   double peak_gflops(const common::DeviceFacts& device) const {
-    return kIsBf16 ? bf16_tensor_gflops(device) : device.peak_fp32_gflops;
+    return kIsBf16 ? peak_bf16_gflops(device) : device.peak_fp32_gflops;
   }
 
   // For the check before anything is allocated; without the workspace, for want of which a rung is
