@@ -32,8 +32,9 @@ std::string text_of(const AttentionShape& s) {
 std::vector<Bf16Variant> rungs_here(std::string& why_none) {
   const common::DeviceFacts device = common::query_device();
   std::vector<Bf16Variant> rungs;
+  const bool is_model = device.available && device.clock_ghz == 0;  // has no tensor instructions
   for (const auto& rung : tensor_rungs()) {
-    const std::string reason = common::why_skipped(rung, device);
+    const std::string reason = is_model ? "needs a GPU" : common::why_skipped(rung, device);
     if (reason.empty()) rungs.push_back(rung);
     why_none = rungs.empty() ? reason : "";
   }
