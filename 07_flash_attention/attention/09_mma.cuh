@@ -1,49 +1,23 @@
 // Rung 9, mma: tensor cores (mma.sync, sm_80) do both products; Q, K, V and O are bf16.
 //
-// The loops of q_outer. A warp has 32 queries (16 where d is 256), so that every key it fetches
-// from shared memory serves twice; a row of scores lies in four lanes, and its largest element
-// costs two shuffles. Scores never leave the registers: rounded to bf16 they are operand A of the
-// second product as they lie. Tiles arrive by cp.async, one ahead; their 16-byte pieces are
-// swizzled, so that ldmatrix, which reads a column of them, finds them in different banks. Each
-// operand is fetched one step before it is multiplied. What is still wrong: the warps that multiply
-// also load, compute addresses and wait for each other, and mma.sync reaches only about 60 % of
-// what Hopper's tensor cores can do.
+// The loops of q_outer. A warp has 32 queries (16 where d is 256): every key it fetches from shared
+// memory serves twice. Scores never leave the registers: rounded to bf16 they are operand A of the
+// second product as they lie. Tiles arrive by cp.async, one ahead, in pieces swizzled for ldmatrix;
+// operands are fetched one step ahead. What is still wrong: the warps that multiply also load and
+// wait for each other, and mma.sync reaches only about 60 % of what Hopper's tensor cores can do.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <string>
 
 #include "07_flash_attention/attention/launch.cuh"
+#include "07_flash_attention/attention/mma_tile.cuh"
 #include "07_flash_attention/attention/shape.hpp"
 #include "07_flash_attention/attention/softmax_rows.cuh"
 #include "common/cuda_check.cuh"
 #include "common/ptx_mma.cuh"
-#include "common/variant.cuh"
-
-template <int kD>
-struct MmaTile {
-  static constexpr int kWarpRows = kD == 256 ? 16 : 32;
-  static constexpr int kWarps = kD == 256 ? 8 : 4;
-  static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kQueries = kWarpRows * kWarps;
-  static constexpr int kKeys = kD == 64 ? 64 : 32;
-  static constexpr int kBlocks = kD == 256 ? 1 : 2;  // that share an SM
-  static constexpr int kSharedBytes = (kQueries + 4 * kKeys) * kD * 2;
-};
-
-// Where the 16-byte piece of row `row` lies in a tile of kD columns: rows that a warp reads
-// together differ in row % 8, and so in their banks.
-template <int kD>
-__device__ inline int swizzled_piece(int row, int piece) {
-  return row * (kD / 8) + (piece ^ (row % 8));
-}
-
-__device__ inline float (&four(float* registers))[4] {
-  return *reinterpret_cast<float(*)[4]>(registers);
-}
 
 template <int kD, bool kCausal>
 __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
@@ -200,16 +174,6 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     out[i] = tile_q[swizzled_piece<kD>(first_row - first_query + row, i % kPieces)];
   }
 #endif
-}
-
-// Throws common::Skip if a block of this device cannot have that much shared memory.
-inline void refuse_without_shared(int bytes) {
-  int device = 0, most = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (most < bytes) {
-    throw common::Skip("needs " + std::to_string(bytes / 1024) + " KB of shared memory a block");
-  }
 }
 
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.

@@ -1,12 +1,10 @@
 // Rung 10, wgmma: warps with different jobs (Hopper, sm_90a).
 //
 // A block has a producer warpgroup, of which one thread orders tiles from the copy engine (TMA),
-// and two or three warpgroups that compute, 64 queries each (wgmma takes no fewer). Nobody computes
-// addresses, nobody waits for all others: barriers in shared memory say which buffers are full and
-// which are empty. wgmma reads K and V from shared memory itself, so registers hold scores and O
-// only, and setmaxnreg moves the producer's registers to where they are needed. While one
-// warpgroup is at its softmax another may multiply, if they happen to be out of step. What is
-// still wrong: that is left to chance.
+// and two or three that compute, 64 queries each. Barriers in shared memory say which buffers are
+// full and which are empty: nobody waits for all others. wgmma reads K and V from shared memory
+// itself, and setmaxnreg moves the producer's registers to where they are needed. What is still
+// wrong: whether one warpgroup multiplies while another is at its softmax is left to chance.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,12 +1,10 @@
 // Rung 11, ping_pong: warpgroups take turns at the tensor cores.
 //
-// Left alone, warpgroups that wait for the same tiles fall into step: all multiply, then all
-// compute exponentials, and each unit idles while the other works. Now one warpgroup issues the
-// products of a round, both at once (O += P V of the tile before and the scores of the next), and
-// then lets the next one have its turn; while it computes its exponentials, the others multiply.
-// Named barriers hand the turn on. Two warpgroups suffice for that, and have 240 registers a
-// thread. What is still wrong: each warpgroup still waits for O before it begins its exponentials,
-// although they need only the scores.
+// Left alone they fall into step: all multiply, then all compute exponentials. Now a warpgroup
+// issues the products of a round together (O += P V of the tile before and the scores of the next)
+// and passes the turn on, by a named barrier; during its exponentials the other one multiplies. Two
+// warpgroups suffice for that, and have 240 registers a thread. What is still wrong: each waits for
+// O before it begins its exponentials, although they need only the scores.
 #pragma once
 
 #include <cuda_bf16.h>

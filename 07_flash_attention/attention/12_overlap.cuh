@@ -1,12 +1,10 @@
 // Rung 12, overlap: exponentials of one tile while O += P V of the tile before is computed.
 //
-// The same turns, but a warpgroup no longer waits for both of its products: wgmma groups finish in
-// the order they were issued, so it waits for the scores alone and weighs them while the tensor
-// cores are still at its own P V. Only then does it wait for O, round the new weights to bf16 into
-// the registers that P V has been reading, and rescale O. With the turns this is the schedule of
-// FlashAttention-3 (Shah et al., 2024, section 3). What is still wrong: at the beginning and the
-// end of its queries a block has nothing to overlap with, and with 1024 keys that is a fifth of
-// its time.
+// wgmma groups finish in the order they were issued: a warpgroup waits for the scores alone, and
+// weighs them while the tensor cores are still at its P V. Only then does it wait for O and round
+// the new weights into the registers that P V has been reading. With the turns this is the schedule
+// of FlashAttention-3 (Shah et al., 2024, section 3). What is still wrong: at the beginning and the
+// end of its queries a block has nothing to overlap with.
 #pragma once
 
 #include <cuda_bf16.h>

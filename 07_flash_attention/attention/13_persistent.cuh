@@ -1,11 +1,9 @@
 // Rung 13, persistent: as many blocks as SMs; each takes tile after tile of queries.
 //
-// The producer does not stop at the end of a tile of queries: while the others still finish one, it
-// brings the next queries, keys and values. For that the buffer of Q must be free early, so Q moves
-// to registers (which also spares shared memory a third of the reads for the scores; where d is 256
-// there is no room, and Q stays). O leaves through a buffer of its own, written out by the copy
-// engine while the next tile is computed. Tiles are handed out by a counter, with a causal mask the
-// longest first, so that all SMs end together. What is still wrong: where its queries change, a
+// The producer goes on to the next queries while the others still finish a tile. For that Q's
+// buffer must be free early: Q moves to registers (not where d is 256: no room). O leaves by the
+// copy engine, while the next tile is computed. A counter hands out the tiles, with a causal mask
+// the longest first, so that all SMs end together. What is still wrong: where its queries change, a
 // warpgroup runs dry for a moment; with d = 256 it waits for Q there.
 #pragma once
 

@@ -1,0 +1,41 @@
+// How the rung for mma.sync cuts up its work, and how its tiles lie in shared memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+
+#include "common/cuda_check.cuh"
+#include "common/variant.cuh"
+
+template <int kD>
+struct MmaTile {
+  static constexpr int kWarpRows = kD == 256 ? 16 : 32;
+  static constexpr int kWarps = kD == 256 ? 8 : 4;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kQueries = kWarpRows * kWarps;
+  static constexpr int kKeys = kD == 64 ? 64 : 32;
+  static constexpr int kBlocks = kD == 256 ? 1 : 2;  // that share an SM
+  static constexpr int kSharedBytes = (kQueries + 4 * kKeys) * kD * 2;
+};
+
+// Where the 16-byte piece of row `row` lies in a tile of kD columns: rows that a warp reads
+// together differ in row % 8, and so in their banks.
+template <int kD>
+__device__ inline int swizzled_piece(int row, int piece) {
+  return row * (kD / 8) + (piece ^ (row % 8));
+}
+
+__device__ inline float (&four(float* registers))[4] {
+  return *reinterpret_cast<float(*)[4]>(registers);
+}
+
+// Throws common::Skip if a block of this device cannot have that much shared memory.
+inline void refuse_without_shared(int bytes) {
+  int device = 0, most = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (most < bytes) {
+    throw common::Skip("needs " + std::to_string(bytes / 1024) + " KB of shared memory a block");
+  }
+}
