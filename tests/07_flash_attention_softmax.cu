@@ -54,13 +54,6 @@ TEST_CASE("softmax: every variant is right at every size") {
     const std::int64_t longest = longest_cached_row();
     sizes.push_back({1, longest / 4 * 4});
     sizes.push_back({1, longest + 1});
-    if (device.compute_capability() >= 90) {  // a cluster's longest row
-      for (const std::int64_t columns : {16384, 16385, 16388, 33'000, 70'001, 131'076, 300'004}) {
-        sizes.push_back({3, columns});
-      }
-      sizes.push_back({1, kMostClusterBlocks * (longest / 4 * 4)});
-      sizes.push_back({1, kMostClusterBlocks * (longest / 4 * 4) + 1});
-    }
   }
   if (times_are_real()) sizes.push_back({70'000, 300});
   for (const auto& variant : softmax_variants()) {
@@ -85,7 +78,6 @@ TEST_CASE("softmax: large inputs overflow in the naive rung and nowhere else") {
   CHECK(!naive.right);
   std::vector<void (*)(const float*, float*, std::int64_t, std::int64_t, cudaStream_t)> rungs = {
       softmax_safe, softmax_online, softmax_cached, softmax_warp};
-  if (common::query_device().compute_capability() >= 90) rungs.push_back(softmax_cluster);
   for (const auto run : rungs) {
     const auto counts = softmax_of_large_inputs(run);
     CHECK(counts.nan == 0);
@@ -130,9 +122,8 @@ TEST_CASE("softmax: rows that begin anywhere") {
   const common::DeviceBuffer<float> x(rows * columns + 1), y(rows * columns + 1);
   CUDA_CHECK(cudaMemcpy(x.data() + 1, problem.x.pristine(), sizeof(float) * rows * columns,
                         cudaMemcpyHostToDevice));
-  const bool has_clusters = common::query_device().compute_capability() >= 90;
-  for (const auto run : {softmax_naive, softmax_safe, softmax_online, softmax_cached, softmax_warp,
-                         has_clusters ? softmax_cluster : softmax_cached}) {
+  for (const auto run :
+       {softmax_naive, softmax_safe, softmax_online, softmax_cached, softmax_warp}) {
     CUDA_CHECK(cudaMemset(y.data(), 0xFF, y.bytes()));
     run(x.data() + 1, y.data() + 1, rows, columns, nullptr);
     problem.y.reset(common::Side::host);

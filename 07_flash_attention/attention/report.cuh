@@ -13,13 +13,6 @@
 #include "common/report.hpp"
 #include "common/variant.cuh"
 
-// Notes the extra memory in the row, for the JSON, if rows have room for it.
-template <class R>
-auto note_extra_bytes(R& row, double bytes) -> decltype(row.extra_bytes, void()) {
-  row.extra_bytes = bytes;
-}
-inline void note_extra_bytes(...) {}
-
 // Checks and times `variants` and adds the report to the program.
 template <class T>
 void run_attention(common::Program& program, Attention<T>& problem,
@@ -30,15 +23,13 @@ void run_attention(common::Program& program, Attention<T>& problem,
   report.problem = problem.name;
   report.sizes = problem.sizes();
   report.show_gflops = true;
-  std::vector<double> extra_bytes;
   for (const auto& variant : variants) {
     problem.workspace.forget();
     const auto rows = common::verify_variants(program, problem, {variant}, stream.get());
     report.rows.push_back(rows.front());
     const bool ran = rows.front().verdict.status != common::Status::skipped;
     const bool on_device = variant.place == common::Place::device;
-    extra_bytes.push_back(ran && on_device ? problem.workspace.asked_bytes() : common::kUnknown);
-    note_extra_bytes(report.rows.back(), extra_bytes.back());
+    if (ran && on_device) report.rows.back().extra_bytes = problem.workspace.asked_bytes();
   }
   if (!program.verify_only()) {
     common::time_variants(program, problem, variants, stream.get(), report.rows);
@@ -48,12 +39,11 @@ void run_attention(common::Program& program, Attention<T>& problem,
   program.add(report);
 
   std::printf("\n%-22s %14s\n", "extra device memory", "bytes");
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (variants[i].place != common::Place::device) continue;
-    std::printf("%-22s %14s\n", variants[i].name.c_str(),
-                extra_bytes[i] >= 0
-                    ? common::grouped(static_cast<std::int64_t>(extra_bytes[i])).c_str()
-                    : "-");
+  for (const common::Row& row : report.rows) {
+    if (row.place != "device") continue;
+    const bool known = row.extra_bytes >= 0;
+    std::printf("%-22s %14s\n", row.name.c_str(),
+                known ? common::grouped(static_cast<std::int64_t>(row.extra_bytes)).c_str() : "-");
   }
   const auto checked = static_cast<std::int64_t>(problem.expected.rows.size());
   if (checked < problem.shape.rows()) {

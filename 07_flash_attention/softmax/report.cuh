@@ -10,7 +10,7 @@
 
 #include "07_flash_attention/softmax/03_naive.cuh"
 #include "07_flash_attention/softmax/06_cached.cuh"
-#include "07_flash_attention/softmax/08_cluster.cuh"
+#include "07_flash_attention/softmax/07_warp.cuh"
 #include "07_flash_attention/softmax/variants.cuh"
 #include "common/harness.cuh"
 #include "common/program.cuh"
@@ -23,9 +23,6 @@ inline Accesses softmax_accesses(const std::string& variant, std::int64_t column
   if (variant == "safe") return {3, 1};
   if (variant == "cached" && columns <= longest_cached_row()) return {1, 1};
   if (variant == "warp" && columns <= longest_cached_row()) return {1, 1};
-  const bool is_kept_by_cluster =
-      columns % 4 == 0 && columns <= kMostClusterBlocks * (longest_cached_row() / 4 * 4);
-  if (variant == "cluster" && is_kept_by_cluster) return {1, 1};
   return {2, 1};
 }
 
@@ -82,9 +79,6 @@ inline void print_large_inputs() {
   show("online", softmax_of_large_inputs(softmax_online));
   show("cached", softmax_of_large_inputs(softmax_cached));
   show("warp", softmax_of_large_inputs(softmax_warp));
-  if (common::query_device().compute_capability() >= 90) {
-    show("cluster", softmax_of_large_inputs(softmax_cluster));
-  }
 }
 
 // Checks and times `variants` and adds the report to the program.

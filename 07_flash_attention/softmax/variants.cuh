@@ -11,7 +11,6 @@
 #include "07_flash_attention/softmax/05_online.cuh"
 #include "07_flash_attention/softmax/06_cached.cuh"
 #include "07_flash_attention/softmax/07_warp.cuh"
-#include "07_flash_attention/softmax/08_cluster.cuh"
 #include "07_flash_attention/softmax/problem.cuh"
 #include "common/variant.cuh"
 #include "common/yardsticks.cuh"
@@ -47,8 +46,6 @@ inline std::vector<common::Variant<Softmax>> softmax_variants() {
                          softmax_on_device(softmax_cached)),
       on_device<Softmax>("warp", "a short row is kept in the registers of a warp",
                          softmax_on_device(softmax_warp)),
-      on_device<Softmax>("cluster", "up to 16 blocks keep a row together (sm_90)",
-                         softmax_on_device(softmax_cluster), common::needs_sm(90)),
       common::device_copy(&Softmax::x, &Softmax::y),
   };
 }
