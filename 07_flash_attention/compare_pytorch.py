@@ -12,9 +12,11 @@ Exit status 0 only if all results agree.
 
 import argparse
 import ctypes
+import datetime
 import json
 import pathlib
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -134,6 +136,25 @@ def compare(torch, forward, d, n, causal, arguments):
                       "max_error": errors[name]} for name in functions]}
 
 
+def as_results(torch, results, arguments):
+    """In the form of results/*.json, from which tools/lessons.py fills the lesson's table."""
+    points = []
+    for row in results:
+        ours, cudnn, fa2 = row["rows"]
+        points.append({
+            "d": row["d"], "n": row["n"], "causal": int(row["causal"]),
+            "persistent": ours["tflops"], "cudnn": cudnn["tflops"],
+            "flash_attention_2": fa2["tflops"], "over_cudnn": ours["ratio_to_cudnn"],
+            "max_error": ours["max_error"], "cudnn_error": cudnn["max_error"], "rows": row["rows"]})
+    run = {
+        "program": "compare_pytorch.py", "arguments": arguments, "rows": [],
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "device": {"name": torch.cuda.get_device_name()}, "toolkit": torch.version.cuda,
+        "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
+        "sweeps": [{"problem": "attention_bf16", "sweep": "shape", "points": points}]}
+    return {"schema": 1, "counters": {}, "runs": {"compare_pytorch": run}}
+
+
 def main():
     arguments = parse_arguments()
     try:
@@ -161,9 +182,8 @@ def main():
                       f"{ours['ratio_to_cudnn']:>7.2f}   {ours['max_error']:>8.1e} "
                       f"{cudnn['max_error']:>8.1e}{'' if row['right'] else '   wrong'}", flush=True)
     if arguments.json:
-        facts = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
-                 "cudnn": torch.backends.cudnn.version(), "results": results}
-        arguments.json.write_text(json.dumps(facts, indent=1) + "\n")
+        facts = as_results(torch, results, shlex.join(sys.argv[1:]))
+        arguments.json.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
     return 0 if all(row["right"] for row in results) else 1
 
 

@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const int unmasked = visible_keys<kCausal>(first_query + own_rows, n_q, n_k) / Tile::kKeys;
     if constexpr (kQInRegisters) {
       load_queries<Tile>(q, shared.q, own_rows);
+      __syncwarp();  // all lanes have read shared.tile
       release(shared.q_empty);
     }
 
@@ -168,7 +169,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
 #pragma unroll 1
       for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
-      if constexpr (!kQInRegisters) release(shared.q_empty);
+      if constexpr (!kQInRegisters) {
+        __syncwarp();  // all lanes have read shared.tile
+        release(shared.q_empty);
+      }
       wait(kv.v_full[v_place.stage], v_place.parity);
       issue_output<Tile>(o, p, kv.v[v_place.stage], accumulate);
       ptx::wgmma_wait_group<0>();
