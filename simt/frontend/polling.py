@@ -17,5 +17,14 @@ def rewrite_loops(source):
 
 
 def _declares(source, first, last):
-    """`while (int x = next())`"""
-    return any(source.tokens[part[1]].text == '=' for part in source.split(first, last, '=')[:-1])
+    """`while (int x = next())`. A < may be a comparison here, so only real brackets are skipped."""
+    i = first
+    while i < last:
+        token = source.tokens[i]
+        if token.kind == 'mark':
+            if token.text == '=':
+                return True
+            if token.text in '([{' and token.partner is not None:
+                i = token.partner
+        i += 1
+    return False

@@ -140,6 +140,26 @@ struct Owner {  // converts to the parameter's type at the launch, and may not b
   operator int*() const { return pointer; }
 };
 
+__device__ int count_down(int& x) { return --x; }
+__global__ void loop(int* out, int first, int last) {
+  int n = 0, x = 3;
+  while (first < last) {
+    ++n;
+    ++first;
+  }
+  while (n <= 6) ++n;
+  while (n == 7) ++n;
+  while (n != 9 && first < last + 3) ++n;
+  while (int y = count_down(x)) n += y;
+  out[0] = n;
+}
+
+TEST_CASE("the condition of a loop may compare, or declare") {
+  DeviceArray<int> out(1);
+  loop<<<1, 1>>>(out.get(), 2, 7);
+  CHECK(out.values()[0] == 12);
+}
+
 TEST_CASE("arguments are converted once, at the launch") {
   DeviceArray<int> out(32);
   Owner owner(out.get());
