@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "common/cpu_timer.hpp"
@@ -52,8 +53,9 @@ inline Timing summarize(std::vector<double> samples_ms) {
   return timing;
 }
 
-// Runs each sampler in turn until all are steady or the time is up; a sampler takes one sample and
-// returns its milliseconds. `progress(done, most)` hears of every round.
+// Runs each sampler once a round until all are steady or the time is up; a sampler takes one sample
+// and returns its milliseconds. The order is drawn anew for every round: where power is the limit,
+// whoever follows a light kernel finds a higher clock. `progress(done, most)` hears of every round.
 inline std::vector<Timing> measure_interleaved(
     const std::vector<std::function<double()>>& samplers, const MeasurePlan& plan,
     const std::function<void(int, int)>& progress = [](int, int) {}) {
@@ -70,9 +72,13 @@ inline std::vector<Timing> measure_interleaved(
   const auto steady = [&plan](const std::vector<double>& ms) {
     return summarize(ms).relative_error < plan.target_error;
   };
+  std::vector<std::size_t> order(samplers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(1);
   clock.start();
   for (int round = 0; round < most; ++round) {
-    for (std::size_t i = 0; i < samplers.size(); ++i) samples[i].push_back(samplers[i]());
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t i : order) samples[i].push_back(samplers[i]());
     progress(round + 1, most);
     if (plan.repeats > 0) continue;
     const bool time_is_up = clock.elapsed_ms() > budget_ms;
