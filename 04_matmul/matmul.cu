@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     if (!fp32.empty()) {
       print_roof(shape, sizeof(float), fp32_roof(device));
       Sgemm problem(shape, frame.seed(), times_are_real, slow);
-      const common::ProblemReport report = run_sgemm(frame, problem, fp32);
+      const common::ProblemReport report = common::run_problem(frame, problem, fp32, true);
       if (!frame.verify_only()) print_reuse(report, shape, device);
       if (!plot.empty()) {
         charts.push_back(roofline_chart(report, shape, sizeof(float), fp32_roof(device)));
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
       if (variants.empty()) return;
       Bf16Gemm<transposed> problem(shape, frame.seed(), times_are_real, slow, reference);
       reference = problem.reference;
-      const common::ProblemReport report = run_bf16_gemm(frame, problem, variants);
+      const common::ProblemReport report = common::run_problem(frame, problem, variants, true);
       if (plot.empty() || ends_of_ladder<transposed>(device).empty()) return;
       charts.push_back(roofline_chart(report, shape, sizeof(bf16), bf16_roof(device)));
       charts.push_back(size_chart(sweep_size_bf16<transposed>(frame)));

@@ -304,15 +304,16 @@ std::vector<Row> verify_variants(Program& program, Problem& problem,
   return rows;
 }
 
-// Runs the selected variants of one problem and adds the report to the program.
+// Runs the selected variants of one problem, adds the report to the program and returns it; an
+// empty one if none was selected.
 template <class Problem>
-void run_problem(Program& program, Problem& problem, const std::vector<Variant<Problem>>& variants,
-                 bool show_gflops = false) {
-  if (variants.empty()) return;
+ProblemReport run_problem(Program& program, Problem& problem,
+                          const std::vector<Variant<Problem>>& variants, bool show_gflops = false) {
+  ProblemReport report;
+  if (variants.empty()) return report;
   const DeviceFacts& device = program.device();
   const WorkStream stream(device);
-  ProblemReport report;
-  report.problem = Problem::name;
+  report.problem = problem.name;
   report.sizes = problem.sizes();
   report.show_gflops = show_gflops;
   report.rows = verify_variants(program, problem, variants, stream.get());
@@ -322,6 +323,7 @@ void run_problem(Program& program, Problem& problem, const std::vector<Variant<P
   }
   program.progress("");
   program.add(report);
+  return report;
 }
 
 // Median milliseconds of kernels that differ in one parameter; each is checked like any variant.

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "07_flash_attention/attention/variants.cuh"
@@ -81,11 +83,11 @@ void check_all_shapes(double spread, const std::vector<AttentionShape>& shapes) 
 }
 
 const common::Variant<AttentionFp32>& fp32_rung(
-    const std::vector<common::Variant<AttentionFp32>>& variants, const std::string& name) {
+    const std::vector<common::Variant<AttentionFp32>>& variants, std::string_view name) {
   for (const auto& variant : variants) {
     if (variant.name == name) return variant;
   }
-  throw std::invalid_argument("no variant " + name);
+  throw std::invalid_argument("no variant " + std::string(name));
 }
 
 // A problem whose host results are those of the sequential rung.

@@ -1,4 +1,4 @@
-// A run of the problem, --sweep size, and the roof.
+// --sweep size, and the roof.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,6 @@
 // The roof of the tensor cores.
 inline Roof bf16_roof(const common::DeviceFacts& device) {
   return {peak_bf16_gflops(device), device.peak_bandwidth_gbps};
-}
-
-// As common::run_problem, and hands over the report.
-template <bool kTransposedB>
-common::ProblemReport run_bf16_gemm(
-    common::Program& program, Bf16Gemm<kTransposedB>& problem,
-    const std::vector<common::Variant<Bf16Gemm<kTransposedB>>>& variants) {
-  const common::WorkStream stream(program.device());
-  common::ProblemReport report;
-  report.problem = problem.name;
-  report.sizes = problem.sizes();
-  report.show_gflops = true;
-  report.rows = common::verify_variants(program, problem, variants, stream.get());
-  if (!program.verify_only()) {
-    common::time_variants(program, problem, variants, stream.get(), report.rows);
-    common::derive_figures(problem, variants, program.device(), report.rows);
-  }
-  program.progress("");
-  program.add(report);
-  return report;
 }
 
 // The rungs at the ends of the ladder's parts and cuBLAS, as far as this machine runs them.

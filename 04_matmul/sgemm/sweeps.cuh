@@ -14,24 +14,6 @@
 #include "common/harness.cuh"
 #include "common/program.cuh"
 
-// As common::run_problem, and hands over the report.
-inline common::ProblemReport run_sgemm(common::Program& program, Sgemm& problem,
-                                       const std::vector<common::Variant<Sgemm>>& variants) {
-  const common::WorkStream stream(program.device());
-  common::ProblemReport report;
-  report.problem = Sgemm::name;
-  report.sizes = problem.sizes();
-  report.show_gflops = true;
-  report.rows = common::verify_variants(program, problem, variants, stream.get());
-  if (!program.verify_only()) {
-    common::time_variants(program, problem, variants, stream.get(), report.rows);
-    common::derive_figures(problem, variants, program.device(), report.rows);
-  }
-  program.progress("");
-  program.add(report);
-  return report;
-}
-
 inline std::vector<common::Variant<Sgemm>> variants_named(const std::vector<std::string>& names) {
   std::vector<common::Variant<Sgemm>> chosen;
   for (const auto& name : names) {

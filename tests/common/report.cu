@@ -41,6 +41,6 @@ TEST_CASE("a row in JSON has every field; what was not measured is null") {
       json.text() ==
       R"([{"problem":"p","name":"a","kind":"rung","place":"cpu","sizes":{"n":5},"median_ms":null,"min_ms":null,)"
       R"("max_ms":null,"samples":0,"gbps":null,"gflops":null,"percent_of_roof":null,)"
-      R"("speedup":null,"ratio_to_peer":null,"max_error":null,"status":"skipped",)"
+      R"("speedup":null,"ratio_to_peer":null,"extra_bytes":null,"max_error":null,"status":"skipped",)"
       R"("reason":"needs a GPU","phases":[]}])");
 }
