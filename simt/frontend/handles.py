@@ -5,6 +5,8 @@ API = {
     'cudaLaunchKernel', 'cudaLaunchCooperativeKernel', 'cudaFuncSetAttribute', 'cudaFuncGetAttributes',
     'cudaFuncSetCacheConfig', 'cudaOccupancyMaxActiveBlocksPerMultiprocessor', 'cudaLaunchKernelExC',
     'cudaOccupancyMaxPotentialBlockSize', 'cudaOccupancyAvailableDynamicSMemPerBlock',
+    'cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags', 'cudaOccupancyMaxActiveClusters',
+    'cudaOccupancyMaxPotentialClusterSize',
 }
 CASTS = {'reinterpret_cast', 'static_cast'}
 

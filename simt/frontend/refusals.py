@@ -5,6 +5,29 @@ import re
 
 from .source import Refused
 
+# What the headers of the CUDA Toolkit that simt lacks begin with, and what they belong to.
+LIBRARIES = {
+    'cublas': 'cuBLAS', 'cub/': 'CUB', 'thrust/': 'Thrust', 'cuda/': 'libcu++', 'cufft': 'cuFFT',
+    'cusparse': 'cuSPARSE', 'cusolver': 'cuSOLVER', 'cudnn': 'cuDNN', 'nccl': 'NCCL', 'npp': 'NPP',
+    'nvrtc': 'NVRTC', 'nvml': 'NVML', 'cutlass/': 'CUTLASS', 'cute/': 'CUTLASS',
+}
+
+
+def missing_part(messages):
+    """One line for what g++ could not find because it is a part of CUDA that simt lacks, or None."""
+    messages = re.sub(r'\x1b\[[\d;]*[mK]', '', messages)  # colours
+    header = re.search(r'fatal error: (\S+): No such file', messages)
+    if header:
+        for start, library in LIBRARIES.items():
+            if header.group(1).startswith(start):
+                return '%s belongs to %s, which simt does not have' % (header.group(1), library)
+    name = re.search(r'error: .(cu(?:da)?[A-Z]\w*). was not declared', messages)
+    if name:
+        if name.group(1).startswith('cuda'):
+            return 'simt has no %s' % name.group(1)
+        return '%s belongs to the driver API, which simt does not have' % name.group(1)
+    return None
+
 
 def rewrite_inline_ptx(source):
     tokens = source.tokens

@@ -64,6 +64,33 @@ class grid_group {
 };
 SIMT_INLINE grid_group this_grid() { return {}; }
 
+// The model GPU has no clusters: code about them builds, and a kernel that asks for its cluster
+// ends with cudaErrorNotSupported. So nobody ever holds one of these.
+class cluster_group {
+ public:
+  struct arrival_token {};
+  static void sync() {}
+  static arrival_token barrier_arrive() { return {}; }
+  static void barrier_wait(arrival_token&&) {}
+  static void barrier_wait() {}
+  static unsigned thread_rank() { return 0; }
+  static unsigned block_rank() { return 0; }
+  static unsigned num_threads() { return 0; }
+  static unsigned num_blocks() { return 0; }
+  static dim3 dim_threads() { return {}; }
+  static dim3 dim_blocks() { return {}; }
+  static dim3 thread_index() { return {}; }
+  static dim3 block_index() { return {}; }
+  static unsigned query_shared_rank(const void*) { return 0; }
+  template <class T>
+  static T* map_shared_rank(T* address, int) {
+    return address;
+  }
+};
+SIMT_UNWATCHED inline cluster_group this_cluster(simt::Location at = simt::Location::here()) {
+  simt::unsupported("a thread block cluster", at.file, at.line);
+}
+
 // Any set of lanes of one warp; the base of tiles and coalesced groups.
 class lane_group {
  public:

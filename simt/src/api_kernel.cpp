@@ -70,10 +70,23 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
   return record_error(cudaSuccess);
 }
 
-// The model GPU has no clusters.
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cudaLaunchConfig_t*) {
-  if (clusters) *clusters = 0;
+// The model GPU has no clusters: none is resident, of no size.
+static cudaError_t no_clusters(int* answer, const void* function,
+                               const cudaLaunchConfig_t* config) {
+  if (!find_kernel(function)) return record_error(cudaErrorInvalidResourceHandle);
+  if (!answer || !config) return record_error(cudaErrorInvalidValue);
+  *answer = 0;
   return record_error(cudaErrorNotSupported);
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                           const cudaLaunchConfig_t* config) {
+  return no_clusters(clusters, function, config);
+}
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
+                                                 const cudaLaunchConfig_t* config) {
+  return no_clusters(size, function, config);
 }
 
 // ---- attributes

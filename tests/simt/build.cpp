@@ -200,6 +200,12 @@ TEST_CASE("what cannot be built is refused with its name and line") {
        "shared_outside.cu:3: a __shared__ variable outside"},
       {"no_arguments", "__global__ void k() {}\nint main() { k<<<1, 1>>>; }\n",
        "no_arguments.cu:2: >>> is not followed"},
+      {"library", "#include <cublas_v2.h>\nint main() {}\n",
+       "cublas_v2.h belongs to cuBLAS, which simt does not have"},
+      {"driver", "#include <cuda.h>\nint main() { cuInit(0); }\n",
+       "cuInit belongs to the driver API, which simt does not have"},
+      {"function", "int main() { cudaIpcGetMemHandle(nullptr, nullptr); }\n",
+       "simt has no cudaIpcGetMemHandle"},
       {"error_line", "__global__ void k(int* p) {\n  p[0] = undefined_name;\n}\nint main() {}\n",
        "error_line.cu:2:"},
   };

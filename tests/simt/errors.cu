@@ -1,5 +1,7 @@
 // Errors that leave the device usable. Faults, which do not, are in build.cpp: they end their own
 // program.
+#include <cooperative_groups.h>
+
 #include <string>
 
 #include "tests/catch.hpp"
@@ -144,6 +146,11 @@ __global__ void empty_asm(int* out) {
   out[0] = 3;
 }
 __global__ void __cluster_dims__(2, 1, 1) in_clusters() {}
+__global__ void asks_for_its_cluster(int* out) {
+  auto cluster = cooperative_groups::this_cluster();
+  cluster.sync();
+  out[0] = *cluster.map_shared_rank(out, 1) + static_cast<int>(cluster.block_rank());
+}
 __global__ void parent() { nothing<<<1, 1>>>(); }
 __global__ void read_texture(float* out, cudaTextureObject_t texture) {
   out[0] = tex2D<float>(texture, 0.5f, 0.5f);
@@ -160,6 +167,8 @@ TEST_CASE("what only a GPU can do ends with cudaErrorNotSupported") {
   CHECK(out.values()[0] == 3);
   in_clusters<<<2, 1>>>();
   CHECK(cudaGetLastError() == cudaErrorNotSupported);
+  asks_for_its_cluster<<<2, 1>>>(out.get());
+  CHECK(cudaDeviceSynchronize() == cudaErrorNotSupported);
   parent<<<1, 1>>>();
   CHECK(cudaDeviceSynchronize() == cudaErrorNotSupported);
   read_texture<<<1, 1>>>(real.get(), 0);

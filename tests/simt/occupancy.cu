@@ -44,6 +44,13 @@ TEST_CASE("the scarcest resource decides how many blocks are resident") {
   CHECK(blocks_of(plain, 1025) == 0);
 }
 
+TEST_CASE("the form with flags counts the same") {
+  int blocks = -1;
+  REQUIRE(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, plain, 256, 0, 0) ==
+          cudaSuccess);
+  CHECK(blocks == blocks_of(plain, 256));
+}
+
 TEST_CASE("the block size that fills a multiprocessor") {
   int grid = 0, block = 0;
   REQUIRE(cudaOccupancyMaxPotentialBlockSize(&grid, &block, plain, 0, 0) == cudaSuccess);
@@ -62,6 +69,32 @@ TEST_CASE("the block size that fills a multiprocessor") {
   CHECK(bytes == 48 * 1024);  // what is allowed without asking for more
   REQUIRE(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, plain, 8, 256) == cudaSuccess);
   CHECK(bytes == 164 * 1024 / 8 - 1024);
+}
+
+TEST_CASE("there are no clusters, whichever way the kernel is named") {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 2;
+  config.blockDim = 32;
+  for (int way = 0; way < 2; ++way) {
+    int most = -1, size = -1;
+    const cudaError_t resident =
+        way == 0 ? cudaOccupancyMaxActiveClusters(&most, plain, &config)
+                 : cudaOccupancyMaxActiveClusters(&most, (const void*)plain, &config);
+    CHECK(resident == cudaErrorNotSupported);
+    CHECK(most == 0);
+    const cudaError_t largest =
+        way == 0 ? cudaOccupancyMaxPotentialClusterSize(&size, plain, &config)
+                 : cudaOccupancyMaxPotentialClusterSize(&size, (const void*)plain, &config);
+    CHECK(largest == cudaErrorNotSupported);
+    CHECK(size == 0);
+  }
+  int most = 7;
+  CHECK(cudaOccupancyMaxActiveClusters(&most, plain, nullptr) == cudaErrorInvalidValue);
+  CHECK(cudaOccupancyMaxActiveClusters(nullptr, plain, &config) == cudaErrorInvalidValue);
+  CHECK(cudaOccupancyMaxActiveClusters(&most, static_cast<const void*>(&most), &config) ==
+        cudaErrorInvalidResourceHandle);
+  CHECK(most == 7);
+  cudaGetLastError();
 }
 
 TEST_CASE("kernels know their static shared memory before they run") {

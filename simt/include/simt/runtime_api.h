@@ -237,6 +237,8 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
                                                       int blocks, int block_size);
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
                                            const cudaLaunchConfig_t* config);
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
+                                                 const cudaLaunchConfig_t* config);
 
 // The same for kernels given by name.
 template <class... P>
@@ -287,6 +289,25 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
                                                           int block_size, size_t dynamic_shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       blocks, const_cast<const void*>(simt::kernel_handle(kernel)), block_size, dynamic_shared);
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, void (*kernel)(P...), int block_size, size_t dynamic_shared, unsigned int flags) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+      blocks, const_cast<const void*>(simt::kernel_handle(kernel)), block_size, dynamic_shared,
+      flags);
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...),
+                                           const cudaLaunchConfig_t* config) {
+  return cudaOccupancyMaxActiveClusters(
+      clusters, const_cast<const void*>(simt::kernel_handle(kernel)), config);
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, void (*kernel)(P...),
+                                                 const cudaLaunchConfig_t* config) {
+  return cudaOccupancyMaxPotentialClusterSize(
+      size, const_cast<const void*>(simt::kernel_handle(kernel)), config);
 }
 template <class... P>
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, void (*kernel)(P...),
