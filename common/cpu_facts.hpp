@@ -5,6 +5,7 @@
 #include <omp.h>
 #endif
 
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -26,7 +27,8 @@ inline CpuFacts query_cpu() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
     if (line.rfind("model name", 0) == 0) {
-      facts.model = line.substr(line.find(':') + 2);
+      const std::size_t begin = line.find_first_not_of("\t :", std::strlen("model name"));
+      if (begin != std::string::npos) facts.model = line.substr(begin);
       break;
     }
   }

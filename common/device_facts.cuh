@@ -31,6 +31,9 @@ struct DeviceFacts {
   bool concurrent_managed = false;  // CPU and GPU may touch managed memory at the same time
 
   int compute_capability() const { return 10 * major + minor; }
+  // False for a model GPU, whose kernels run on the CPU: it has no clock, no caches, and no
+  // instructions but CUDA's own.
+  bool keeps_time() const { return available && clock_ghz > 0; }
 };
 
 // fp32 multiply-add units of one multiprocessor (CUDA C++ Programming Guide, table "Throughput of

@@ -10,8 +10,7 @@
 // and, for work that is limited by arithmetic and not by memory, all or none of
 //   batch()                launches per sample: one alone would be too short to time well
 //   rotate(k)              makes input set k the current one (k counts the launches of a sample),
-//   so
-//                          that a batch does not find its inputs in the cache; 0 is checked
+//                          so that a batch does not find its inputs in the cache; 0 is checked
 //   peak_gflops(device)    the most operations per second of the units these variants use, in 1e9
 #pragma once
 
@@ -105,8 +104,9 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
     return {Status::skipped, kUnknown, skip.what()};
   } catch (const CudaError& error) {
     // The device as such can run it, but not what the kernel is made of.
-    if (error.code() == cudaErrorNotSupported) return {Status::skipped, kUnknown, error.what()};
-    throw;
+    if (error.code() != cudaErrorNotSupported) throw;
+    const bool is_model = device.available && !device.keeps_time();
+    return {Status::skipped, kUnknown, is_model ? "needs instructions of a GPU" : error.what()};
   }
   std::string damage;
   problem.each_array([side, &damage](auto& array) {
@@ -196,7 +196,7 @@ void time_variants(Program& program, Problem& problem,
     std::optional<L2Flush> flush;
     std::optional<GpuTimer> gpu_timer;
     if (place == Place::device) gpu_timer.emplace();
-    if (place == Place::device && program.cold()) flush.emplace(device);
+    if (place == Place::device && program.cold() && device.keeps_time()) flush.emplace(device);
     std::vector<Phases> phases;
     std::vector<std::function<double()>> samplers;
     std::string names;
@@ -208,8 +208,8 @@ void time_variants(Program& program, Problem& problem,
     MeasurePlan plan;
     plan.repeats = program.repeats();
     plan.warm_up_seconds = warm_up_seconds;
-    // A model GPU has no clock and its times mean nothing: a few samples are enough.
-    if (place != Place::cpu && device.clock_ghz == 0) {
+    // The times of a model GPU mean nothing: a few samples are enough.
+    if (place != Place::cpu && !device.keeps_time()) {
       plan.seconds_each = 0.1;
       plan.warm_up_seconds = 0;
     }

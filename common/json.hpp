@@ -37,15 +37,18 @@ class JsonWriter {
     separate();
     text_ += truth ? "true" : "false";
   }
-  // JSON knows no NaN and no infinity: both become null, "not measured".
+  // Whole numbers exactly, others with 9 digits, more than any clock has. JSON knows no NaN and no
+  // infinity: both become null, "not measured".
   void value(double number) {
     separate();
     if (!std::isfinite(number)) {
       text_ += "null";
       return;
     }
+    constexpr double kExact = 9007199254740992;  // 2^53: beyond, a double skips whole numbers
+    const bool whole = std::fabs(number) <= kExact && number == std::floor(number);
     char digits[32];
-    std::snprintf(digits, sizeof digits, "%.9g", number);
+    std::snprintf(digits, sizeof digits, whole ? "%.0f" : "%.9g", number);
     text_ += digits;
   }
 

@@ -89,6 +89,7 @@ class Program {
         options_.print_help();
         return 0;
       }
+      if (!list_ && !json_file_.empty()) require_writable(json_file_);
       for (int i = 1; i < argc; ++i) arguments_ += (i > 1 ? " " : "") + std::string(argv[i]);
       device_ = query_device();
       cpu_ = query_cpu();
@@ -166,7 +167,7 @@ class Program {
                   known(device_.peak_fp32_gflops / 1e3).c_str(), gpu_state().c_str(),
                   version_text(device_.runtime_version).c_str(),
                   version_text(device_.driver_version).c_str());
-      if (device_.clock_ghz == 0) {
+      if (!device_.keeps_time()) {
         std::printf("       kernels run on the CPU here: their times say nothing about a GPU\n");
       }
     } else {
@@ -183,8 +184,10 @@ class Program {
   }
   void add(const Sweep& sweep) {
     print_table(sweep);
-    sweeps_.push_back(sweep);
+    record(sweep);
   }
+  // Keeps a sweep for the JSON, for a chapter that prints its numbers in a form of its own.
+  void record(const Sweep& sweep) { sweeps_.push_back(sweep); }
 
   // A line on stderr that the next one replaces; only where a person watches.
   void progress(const std::string& text) const {
@@ -206,6 +209,11 @@ class Program {
     const std::string line =
         first_line_of("nvidia-smi --query-gpu=clocks.sm,power.draw --format=csv,noheader");
     return line.empty() ? "" : ", now " + line;
+  }
+
+  // A file that cannot be written is refused before anything is measured for it.
+  static void require_writable(const std::string& file) {
+    if (!std::ofstream(file, std::ios::app)) throw UsageError("--json: cannot write " + file);
   }
 
   void write_report() const {

@@ -179,6 +179,12 @@ TEST_CASE("a variant may skip itself; a device may lack what a kernel is made of
   verdict = common::verify(problem, unsupported, no_device, nullptr);
   CHECK(verdict.status == common::Status::skipped);
   CHECK(verdict.reason.find("cudaErrorNotSupported") != std::string::npos);
+
+  common::DeviceFacts model;
+  model.available = true;
+  verdict = common::verify(problem, unsupported, model, nullptr);
+  CHECK(verdict.status == common::Status::skipped);
+  CHECK(verdict.reason == "needs instructions of a GPU");
 }
 
 TEST_CASE("any other CUDA error ends the run") {

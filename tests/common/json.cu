@@ -31,6 +31,20 @@ TEST_CASE("text is escaped") {
   CHECK(json.text() == R"("a\"b\\c\u000ad\u0001")");
 }
 
+TEST_CASE("whole numbers are exact, others have nine digits") {
+  common::JsonWriter json;
+  json.begin_array();
+  json.value(327654632987.0);
+  json.value(9007199254740992.0);
+  json.value(-32.0);
+  json.value(0.0);
+  json.value(1.0 / 3);
+  json.value(1e300);
+  json.value(1.5e-9);
+  json.end_array();
+  CHECK(json.text() == "[327654632987,9007199254740992,-32,0,0.333333333,1e+300,1.5e-09]");
+}
+
 TEST_CASE("what JSON cannot say becomes null") {
   common::JsonWriter json;
   json.begin_array();

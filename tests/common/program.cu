@@ -1,6 +1,8 @@
 // common/program.cuh: selection, refusals and exit statuses, within one process.
 #include "common/program.cuh"
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -61,7 +63,27 @@ TEST_CASE("exit statuses") {
   CHECK(run({}, [](common::Program&) { throw common::UsageError("no"); }) == 2);
   CHECK(run({}, [](common::Program&) { throw std::bad_alloc(); }) == 2);
   CHECK(run({}, [](common::Program&) { CUDA_CHECK(cudaErrorInvalidValue); }) == 1);
-  CHECK(run({"--json", "/nonexistent/file.json"}, [](common::Program&) {}) == 2);
+}
+
+TEST_CASE("a file that cannot be written is refused before anything runs") {
+  const auto body = [](common::Program&) { FAIL("measured for nothing"); };
+  CHECK(run({"--json", "/nonexistent/file.json"}, body) == 2);
+  CHECK(run({"--json", "/"}, body) == 2);
+}
+
+TEST_CASE("the JSON holds every sweep, printed or only recorded") {
+  const std::string file = std::string(TEST_BUILD) + "/tests/common/program.json";
+  const int status = run({"--json", file}, [](common::Program& program) {
+    program.add(common::Sweep{"p", "printed", {"x"}, {{1}}});
+    program.record(common::Sweep{"p", "kept", {"x"}, {{327654632987.0}}});
+  });
+  CHECK(status == 0);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  CHECK(text.str().find(R"({"problem":"p","sweep":"printed","points":[{"x":1}]})") !=
+        std::string::npos);
+  CHECK(text.str().find(R"({"problem":"p","sweep":"kept","points":[{"x":327654632987}]})") !=
+        std::string::npos);
 }
 
 TEST_CASE("a wrong row makes the status 1, a skipped one does not") {

@@ -20,7 +20,7 @@ using bf16 = __nv_bfloat16;
 constexpr int kM = 64, kK = 64;
 
 // Where element `column` of row `row` lies in a tile of rows of 64 elements.
-__device__ int swizzled(int row, int column) {
+__device__ inline int swizzled(int row, int column) {
   return row * 64 + ((column / 8) ^ (row % 8)) * 8 + column % 8;
 }
 
