@@ -37,12 +37,14 @@ template <class Problem>
 std::vector<common::Variant<Problem>> named(const std::vector<common::Variant<Problem>>& variants,
                                             const std::vector<std::string>& names,
                                             const common::DeviceFacts& device) {
+  const common::WorkStream stream(device);
+  Problem smallest(1, 1);
   std::vector<common::Variant<Problem>> found;
   for (const std::string& name : names) {
     for (const auto& variant : variants) {
-      if (variant.name == name && common::why_skipped(variant, device).empty()) {
-        found.push_back(variant);
-      }
+      if (variant.name != name) continue;
+      const auto verdict = common::verify(smallest, variant, device, stream.get());
+      if (verdict.status != common::Status::skipped) found.push_back(variant);
     }
   }
   return found;

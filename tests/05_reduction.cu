@@ -24,12 +24,25 @@ const std::vector<std::int64_t> kSizes = {1,    2,    3,      4,      5,      31
                                           1023, 1024, 1025,   2047,   2049,   4095,    4097,   8191,
                                           8192, 8193, 32'767, 32'769, 65'537, 100'003, 300'007};
 
+// On a GPU one more: there every thread of a grid that fills the chip goes round its loop several
+// times, and the slots of the scan's ring are used again.
+constexpr std::int64_t kLarge = 20'000'003;
+
 // The checked build of the CPU layer is some fifty times slower.
 #ifdef SIMT_INSTRUMENTED
 constexpr std::int64_t kLargest = 70'000;
 #else
 constexpr std::int64_t kLargest = 1'000'000'000;
 #endif
+
+std::vector<std::int64_t> sizes_for(const common::DeviceFacts& device) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t n : kSizes) {
+    if (n <= kLargest) sizes.push_back(n);
+  }
+  if (device.available && device.clock_ghz > 0) sizes.push_back(kLarge);
+  return sizes;
+}
 
 template <class Problem>
 void check_all(const std::vector<common::Variant<Problem>>& variants) {
@@ -39,8 +52,7 @@ void check_all(const std::vector<common::Variant<Problem>>& variants) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = common::why_skipped(variant, device);
       if (!reason.empty()) SKIP_TEST(reason);
-      for (const std::int64_t n : kSizes) {
-        if (n > kLargest) continue;
+      for (const std::int64_t n : sizes_for(device)) {
         INFO("n = " << n);
         Problem problem(n, 7);
         const auto verdict = common::verify(problem, variant, device, stream.get());
@@ -176,6 +188,28 @@ TEST_CASE("the maximum of negative numbers is negative") {
   }
 }
 
+TEST_CASE("the tuned sum is right for any number of tiles a block") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const common::WorkStream stream(device);
+  for (const int tiles : {1, 2, 3, 16}) {
+    const auto variant =
+        common::on_device<Reduction<ArgMax>>("tuned", "", [tiles](auto& p, cudaStream_t s) {
+          launch_tuned<ArgMax>(p.x.on_device(), p.result.on_device(), p.n, tiles,
+                               p.partials.on_device(), p.counter.on_device(), s);
+        });
+    for (const std::int64_t n : {kTunedTile - 1, kTunedTile, 2 * kTunedTile, 2 * kTunedTile + 1,
+                                 3 * kTunedTile + 5, 7 * kTunedTile - 1}) {
+      Reduction<ArgMax> problem(n, 13);
+      problem.x.pristine()[n - 1] = 2;  // the largest one lies where a tile ends
+      problem.expected = {2, n - 1};
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(tiles << " tiles, n = " << n << ": " << verdict.reason);
+      CHECK(verdict.status == common::Status::right);
+    }
+  }
+}
+
 TEST_CASE("affine maps do not commute: any other order gives another map") {
   Affine problem(4'099, 9);
   AffineMap* maps = problem.maps.pristine();
@@ -227,9 +261,12 @@ TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
     for (int i = 0; i < offset; ++i) before += scan.x.pristine()[i];
     using Rung =
         void (*)(const float*, float*, std::int64_t, std::uint64_t*, unsigned*, cudaStream_t);
-    for (const Rung rung :
-         {Rung{scan_single_pass},
-          device.compute_capability() >= 90 ? Rung{scan_pipelined} : Rung{scan_single_pass}}) {
+    std::vector<Rung> rungs = {scan_single_pass};
+    if (device.compute_capability() >= 90 &&
+        device.shared_bytes_per_block_optin >= static_cast<int>(sizeof(ScanRing))) {
+      rungs.push_back(scan_pipelined);
+    }
+    for (const Rung rung : rungs) {
       scan.each_array([](auto& array) { array.reset(common::Side::device); });
       rung(scan.x.on_device() + offset, scan.y.on_device() + offset, m, scan.states.on_device(),
            scan.counters.on_device(), nullptr);
@@ -329,6 +366,19 @@ TEST_CASE("a small run is right and prints a table per problem and the table of 
   }
   CHECK(result.output.find("error of a sum of floats") != std::string::npos);
   CHECK(result.output.find("wrong") == std::string::npos);
+}
+
+TEST_CASE("sweeps print a table each") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const auto tiles = tests::run_command(kProgram + " --sweep tiles --n 20000 --repeats 1");
+  INFO(tiles.output);
+  CHECK(tiles.status == 0);
+  CHECK(tiles.output.find("sum, swept over tiles") != std::string::npos);
+  const auto size = tests::run_command(kProgram + " --sweep size --n 65536 --repeats 1");
+  INFO(size.output);
+  CHECK(size.status == 0);
+  CHECK(size.output.find("sum, swept over size") != std::string::npos);
+  CHECK(size.output.find("scan, swept over size") != std::string::npos);
 }
 
 TEST_CASE("--only takes a problem, a variant, or both") {

@@ -61,6 +61,11 @@ TEST_CASE("the trees: lanes drop out, then banks collide, then neither") {
   CHECK(conflicting.shared.load_max_degree == 8);
   CHECK(sequential.shared.load_conflict_degree() == 1.0);
   CHECK(sequential.shared.store_conflict_degree() == 1.0);
+
+  // What the second tree saves in requests it pays back in conflicts: as many passes as the first.
+  CHECK(conflicting.shared.load_requests < divergent.shared.load_requests / 3);
+  CHECK(conflicting.shared.load_wavefronts == divergent.shared.load_wavefronts);
+  CHECK(sequential.shared.load_wavefronts == sequential.shared.load_requests);
 }
 
 TEST_CASE("fewer barriers from rung to rung") {

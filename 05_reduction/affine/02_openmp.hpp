@@ -2,7 +2,7 @@
 //
 // `reduction` would not do: OpenMP may combine the results of the threads in any order. Here
 // each result gets a place of its own, and one thread goes through them from the first to the last.
-// What is still wrong: a GPU reads its memory ten times as fast.
+// What is still wrong: a GPU reads its memory many times as fast.
 #pragma once
 
 #include <algorithm>

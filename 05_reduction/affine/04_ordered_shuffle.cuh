@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "05_reduction/affine/03_contiguous.cuh"
+#include "05_reduction/sum/08_shuffle_down.cuh"
 #include "common/cuda_check.cuh"
 
 // The maps of all lanes, in the order of the lanes; right in lane 0. All 32 lanes must call it.
@@ -20,8 +21,8 @@ __device__ inline AffineMap ordered_warp_reduce(AffineMap own) {
   for (int s = 1; s < 32; s *= 2) {
     // Lane l has s maps from l on, and receives the s maps from l + s on. In the upper lanes, which
     // have no such partner, it is nonsense, but nothing of it reaches lane 0.
-    const AffineMap next = {__shfl_down_sync(0xffffffffu, own.a, s),
-                            __shfl_down_sync(0xffffffffu, own.b, s)};
+    const AffineMap next = {__shfl_down_sync(kAllLanes, own.a, s),
+                            __shfl_down_sync(kAllLanes, own.b, s)};
     own = then(own, next);
   }
   return own;

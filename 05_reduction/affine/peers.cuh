@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 
 #include "05_reduction/affine/problem.cuh"
@@ -24,32 +24,27 @@ struct Then {
 };
 
 inline common::Variant<Affine> affine_peer() {
-  common::Variant<Affine> peer;
-  peer.name = "cub_scan";
-  peer.idea = "peer: the last element of cub::DeviceScan";
-  peer.place = common::Place::device;
-  peer.kind = common::Kind::peer;
 #if __has_include(<cub/device/device_scan.cuh>)
   const auto prefixes = std::make_shared<common::DeviceBuffer<AffineMap>>();
-  peer.run = [prefixes, scratch = LibraryScratch()](Affine& p,
-                                                    cudaStream_t stream) -> common::Phases {
-    if (prefixes->size() != p.n) *prefixes = common::DeviceBuffer<AffineMap>(p.n);
-    const auto scan = [&](void* memory, std::size_t& bytes) {
-      CUDA_CHECK(cub::DeviceScan::InclusiveScan(memory, bytes, p.maps.on_device(), prefixes->data(),
-                                                Then(), p.n, stream));
-    };
-    auto memory = scratch(p.n, [&] {
-      std::size_t bytes = 0;
-      scan(nullptr, bytes);
-      return bytes;
-    });
-    scan(memory.data, memory.bytes);
-    CUDA_CHECK(cudaMemcpyAsync(p.result.on_device(), prefixes->data() + p.n - 1, sizeof(AffineMap),
-                               cudaMemcpyDeviceToDevice, stream));
-    return {};
-  };
+  return common::peer<Affine>(
+      "cub_scan", "the last element of cub::DeviceScan",
+      [prefixes, scratch = LibraryScratch()](Affine& p, cudaStream_t stream) {
+        if (prefixes->size() != p.n) *prefixes = common::DeviceBuffer<AffineMap>(p.n);
+        const auto scan = [&](void* memory, std::size_t& bytes) {
+          CUDA_CHECK(cub::DeviceScan::InclusiveScan(memory, bytes, p.maps.on_device(),
+                                                    prefixes->data(), Then(), p.n, stream));
+        };
+        auto memory = scratch(p.n, [&] {
+          std::size_t bytes = 0;
+          scan(nullptr, bytes);
+          return bytes;
+        });
+        scan(memory.data, memory.bytes);
+        CUDA_CHECK(cudaMemcpyAsync(p.result.on_device(), prefixes->data() + p.n - 1,
+                                   sizeof(AffineMap), cudaMemcpyDeviceToDevice, stream));
+      });
 #else
-  peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit";
+  return common::missing_peer<Affine>("cub_scan", "the last element of cub::DeviceScan",
+                                      "needs CUB, which comes with the CUDA Toolkit");
 #endif
-  return peer;
 }

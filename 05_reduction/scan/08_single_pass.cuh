@@ -47,17 +47,17 @@ __device__ inline float look_back(const std::uint64_t* states, std::int64_t tile
     unsigned complete = 0, counts = 0;
     while (true) {
       state = read_state(states, nearest - lane);
-      complete = __ballot_sync(kEveryLane, state >= kSumUpToEnd);
+      complete = __ballot_sync(kAllLanes, state >= kSumUpToEnd);
       // The lanes that count: up to the nearest complete tile, or all of them.
-      counts = complete == 0 ? kEveryLane : complete ^ (complete - 1);
-      const unsigned unknown = __ballot_sync(kEveryLane, state == 0);
+      counts = complete == 0 ? kAllLanes : complete ^ (complete - 1);
+      const unsigned unknown = __ballot_sync(kAllLanes, state == 0);
       if ((unknown & counts) == 0) break;
       __nanosleep(100);  // leave the memory to those who have something to do
     }
     if (counts >> lane & 1) sum += sum_in(state);
     if (complete != 0) break;
   }
-  return __shfl_sync(kEveryLane, warp_scan(sum), 31);
+  return __shfl_sync(kAllLanes, warp_scan(sum), 31);
 }
 
 // counters[0] hands out the tiles, counters[1] counts the finished ones.
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kBlock)
 
   if (warp == 0) {
     const float inclusive = warp_scan(lane < kWarps ? of_warps[lane] : 0);
-    const float of_tile = __shfl_sync(kEveryLane, inclusive, 31);
+    const float of_tile = __shfl_sync(kAllLanes, inclusive, 31);
     const float in_tile = before_lane(inclusive);
     if (lane == 0) publish_state(states, tile, make_state(kSumOfTile, of_tile));
     const float before = look_back(states, tile);
@@ -111,9 +111,12 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-template <int kBlock, int kRows>
-void launch_single_pass(const float* x, float* y, std::int64_t n, std::uint64_t* states,
-                        unsigned* counters, cudaStream_t stream) {
+// y[i] = x[0] + ... + x[i] for all i < n. Device pointers, fast if aligned to 16 bytes; states: one
+// per 32768 elements; counters: two. States and counters are 0 before and after.
+inline void scan_single_pass(const float* x, float* y, std::int64_t n, std::uint64_t* states,
+                             unsigned* counters, cudaStream_t stream) {
+  constexpr int kBlock = 1024;  // a large tile: the fewer tiles there are, the shorter the way back
+  constexpr int kRows = 8;
   constexpr int kTile = kBlock * 4 * kRows;
   const std::int64_t tiles = (n + kTile - 1) / kTile;
   if (tiles == 0) return;
@@ -121,12 +124,4 @@ void launch_single_pass(const float* x, float* y, std::int64_t n, std::uint64_t*
   scan_single_pass_kernel<kBlock, kRows>
       <<<tiles, kBlock, 0, stream>>>(x, y, n, aligned, states, counters);
   CUDA_CHECK(cudaGetLastError());
-}
-
-// y[i] = x[0] + ... + x[i] for all i < n. Device pointers, fast if aligned to 16 bytes; states: one
-// per 4096 elements; counters: two. States and counters are 0 before and after.
-inline void scan_single_pass(const float* x, float* y, std::int64_t n, std::uint64_t* states,
-                             unsigned* counters, cudaStream_t stream) {
-  // A large tile: the fewer tiles there are, the shorter the way back.
-  launch_single_pass<1024, 8>(x, y, n, states, counters, stream);
 }

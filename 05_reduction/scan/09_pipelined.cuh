@@ -2,27 +2,31 @@
 //
 // In rung 8 a tile keeps its registers while its block looks back, and nothing is loaded into them.
 // Here tiles lie in a ring of slots in shared memory. A loader fills free slots through the copy
-// engine; the scan warps sum each tile that arrives; a publisher tells the other SMs; a looker
-// looks back; and tiles whose predecessors are known are scanned and written by the scan warps,
-// while later ones are already under way. Nobody waits for anything but what it needs: each job has
-// a barrier per slot. The memory is kept busy whatever the way back costs.
+// engine (TMA); the scan warps sum each tile that arrives; a publisher tells the other SMs; a
+// looker looks back; and tiles whose predecessors are known are scanned and written by the scan
+// warps, while later ones are already under way. Nobody waits for anything but what it needs: each
+// job has a barrier per slot. The memory is kept busy whatever the way back costs.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "05_reduction/scan/08_single_pass.cuh"
 #include "common/cuda_check.cuh"
 #include "common/ptx.cuh"
+#include "common/variant.cuh"
 
-template <int kScanWarps, int kRows, int kSlots>
+constexpr int kScanWarps = 8;  // beside them a warp each to load, to publish and to look back
+constexpr int kScanRows = 8;   // of each scan warp
+constexpr int kRingTile = kScanWarps * kScanRows * kRow;
+constexpr int kSlots = 7;  // as many tiles as fit into shared memory
+constexpr int kPipelinedThreads = 32 * (kScanWarps + 3);
+
 struct ScanRing {
-  static constexpr int kTile = kScanWarps * kRows * kRow;
-  static constexpr int kThreads = 32 * (kScanWarps + 3);
-
-  float data[kSlots][kTile];
+  float data[kSlots][kRingTile];
   float of_warps[kSlots][kScanWarps];  // sums
   float before[kSlots][kScanWarps];    // of everything before a warp's rows
   std::uint32_t tile[kSlots];          // its number; no tile of the array: the end
@@ -36,7 +40,7 @@ struct ScanRing {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // The same answer for all lanes of the warp.
 __device__ inline bool warp_sees(std::uint64_t* barrier, std::uint32_t phase) {
-  return __all_sync(kEveryLane, ptx::mbarrier_test_wait_parity(barrier, phase & 1));
+  return __all_sync(kAllLanes, ptx::mbarrier_test_wait_parity(barrier, phase & 1));
 }
 __device__ inline void wait_for(std::uint64_t* barrier, std::uint32_t phase) {
   while (!ptx::mbarrier_try_wait_parity(barrier, phase & 1)) {
@@ -54,15 +58,14 @@ struct ScanTask {
 };
 
 // Loader, one thread: a free slot, the next tile, and the order to bring it.
-template <class Ring, int kSlots>
-__device__ void load_tiles(Ring& ring, const ScanTask& task) {
+__device__ inline void load_tiles(ScanRing& ring, const ScanTask& task) {
   unsigned next = atomicAdd(&task.counters[0], 1);
   for (unsigned k = 0;; ++k) {
     const unsigned slot = k % kSlots;
     if (k >= kSlots) wait_for(&ring.released[slot], k / kSlots - 1);
-    const std::int64_t begin = static_cast<std::int64_t>(next) * Ring::kTile;
+    const std::int64_t begin = static_cast<std::int64_t>(next) * kRingTile;
     ring.tile[slot] = next;
-    if (next < task.tiles && task.aligned && begin + Ring::kTile <= task.n) {
+    if (next < task.tiles && task.aligned && begin + kRingTile <= task.n) {
       ptx::mbarrier_arrive_expect_tx(&ring.loaded[slot], sizeof ring.data[slot]);
       ptx::cp_async_bulk(ring.data[slot], task.x + begin, sizeof ring.data[slot],
                          &ring.loaded[slot]);
@@ -75,8 +78,7 @@ __device__ void load_tiles(Ring& ring, const ScanTask& task) {
 }
 
 // Publisher, one warp: as soon as a tile is summed, all others may know.
-template <class Ring, int kSlots, int kScanWarps>
-__device__ void publish_tiles(Ring& ring, const ScanTask& task) {
+__device__ inline void publish_tiles(ScanRing& ring, const ScanTask& task) {
   const int lane = threadIdx.x % 32;
   for (unsigned k = 0;; ++k) {
     const unsigned slot = k % kSlots;
@@ -95,8 +97,7 @@ __device__ void publish_tiles(Ring& ring, const ScanTask& task) {
 }
 
 // Looker, one warp: what lies before each tile.
-template <class Ring, int kSlots, int kScanWarps>
-__device__ void look_back_from_tiles(Ring& ring, const ScanTask& task) {
+__device__ inline void look_back_from_tiles(ScanRing& ring, const ScanTask& task) {
   const int lane = threadIdx.x % 32;
   for (unsigned k = 0;; ++k) {
     const unsigned slot = k % kSlots;
@@ -116,16 +117,15 @@ __device__ void look_back_from_tiles(Ring& ring, const ScanTask& task) {
 }
 
 // Scan warps: sum what has been loaded, scan and write what may be written, whichever is possible.
-template <class Ring, int kSlots, int kRows>
-__device__ void scan_tiles(Ring& ring, const ScanTask& task) {
+__device__ inline void scan_tiles(ScanRing& ring, const ScanTask& task) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const int in_tile = warp * (kRows * kRow) + 4 * lane;
-  float4 rows[kRows];
+  const int in_tile = warp * (kScanRows * kRow) + 4 * lane;
+  float4 rows[kScanRows];
   // The rows of this warp, from the slot or, if the copy engine could not serve it, from x.
   const auto read_rows = [&](unsigned slot, std::int64_t begin, bool fast) {
     if (fast) {
-      load_rows(rows, ring.data[slot], in_tile, Ring::kTile, true);
+      load_rows(rows, ring.data[slot], in_tile, kRingTile, true);
     } else {
       load_rows(rows, task.x, begin + in_tile, task.n, false);
     }
@@ -139,11 +139,11 @@ __device__ void scan_tiles(Ring& ring, const ScanTask& task) {
       const std::uint32_t tile = ring.tile[slot];
       more = tile < task.tiles;
       if (!more) continue;
-      const std::int64_t begin = static_cast<std::int64_t>(tile) * Ring::kTile;
-      read_rows(slot, begin, task.aligned && begin + Ring::kTile <= task.n);
+      const std::int64_t begin = static_cast<std::int64_t>(tile) * kRingTile;
+      read_rows(slot, begin, task.aligned && begin + kRingTile <= task.n);
       float sum = 0;
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) sum += (rows[r].x + rows[r].y) + (rows[r].z + rows[r].w);
+      for (int r = 0; r < kScanRows; ++r) sum += (rows[r].x + rows[r].y) + (rows[r].z + rows[r].w);
       sum = warp_scan(sum);
       if (lane == 31) {
         ring.of_warps[slot][warp] = sum;
@@ -152,8 +152,8 @@ __device__ void scan_tiles(Ring& ring, const ScanTask& task) {
       ++summed;
     } else if (written < summed && warp_sees(&ring.preceded[written % kSlots], written / kSlots)) {
       const unsigned slot = written % kSlots;
-      const std::int64_t begin = static_cast<std::int64_t>(ring.tile[slot]) * Ring::kTile;
-      const bool fast = task.aligned && begin + Ring::kTile <= task.n;
+      const std::int64_t begin = static_cast<std::int64_t>(ring.tile[slot]) * kRingTile;
+      const bool fast = task.aligned && begin + kRingTile <= task.n;
       read_rows(slot, begin, fast);
       const float before = ring.before[slot][warp];
       ptx::mbarrier_arrive(&ring.released[slot]);  // this lane has read all it needs
@@ -165,14 +165,12 @@ __device__ void scan_tiles(Ring& ring, const ScanTask& task) {
 }
 #endif
 
-template <int kScanWarps, int kRows, int kSlots>
-__global__ void __launch_bounds__(32 * (kScanWarps + 3))
+__global__ void __launch_bounds__(kPipelinedThreads)
     scan_pipelined_kernel(const float* x, float* y, std::int64_t n, std::uint32_t tiles,
                           bool aligned, std::uint64_t* states, unsigned* counters) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  using Ring = ScanRing<kScanWarps, kRows, kSlots>;
   extern __shared__ __align__(128) unsigned char memory[];
-  Ring& ring = *reinterpret_cast<Ring*>(memory);
+  ScanRing& ring = *reinterpret_cast<ScanRing*>(memory);
   __shared__ bool is_last;
   const ScanTask task{x, y, n, tiles, aligned, states, counters};
   const int warp = threadIdx.x / 32;
@@ -188,13 +186,13 @@ __global__ void __launch_bounds__(32 * (kScanWarps + 3))
   __syncthreads();
 
   if (warp < kScanWarps) {
-    scan_tiles<Ring, kSlots, kRows>(ring, task);
+    scan_tiles(ring, task);
   } else if (warp == kScanWarps) {
-    if (threadIdx.x % 32 == 0) load_tiles<Ring, kSlots>(ring, task);
+    if (threadIdx.x % 32 == 0) load_tiles(ring, task);
   } else if (warp == kScanWarps + 1) {
-    publish_tiles<Ring, kSlots, kScanWarps>(ring, task);
+    publish_tiles(ring, task);
   } else {
-    look_back_from_tiles<Ring, kSlots, kScanWarps>(ring, task);
+    look_back_from_tiles(ring, task);
   }
   __syncthreads();
 
@@ -212,32 +210,33 @@ __global__ void __launch_bounds__(32 * (kScanWarps + 3))
 #endif
 }
 
-template <int kScanWarps, int kRows, int kSlots>
-void launch_pipelined(const float* x, float* y, std::int64_t n, std::uint64_t* states,
-                      unsigned* counters, cudaStream_t stream) {
-  using Ring = ScanRing<kScanWarps, kRows, kSlots>;
-  static_assert(sizeof(Ring) + 1024 <= 228 * 1024, "one block has at most 227 KB");
-  const auto kernel = scan_pipelined_kernel<kScanWarps, kRows, kSlots>;
-  static const int multiprocessors = [&] {
-    int device = 0, count = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(sizeof(Ring))));
-    return count;
-  }();
-  const std::int64_t tiles = (n + Ring::kTile - 1) / Ring::kTile;
-  if (tiles == 0) return;
-  const bool aligned = is_aligned_to_16(x) && is_aligned_to_16(y);
-  const int blocks = static_cast<int>(std::min<std::int64_t>(tiles, multiprocessors));
-  kernel<<<blocks, Ring::kThreads, sizeof(Ring), stream>>>(
-      x, y, n, static_cast<std::uint32_t>(tiles), aligned, states, counters);
-  CUDA_CHECK(cudaGetLastError());
+// Lets the kernel have the ring in its shared memory and returns the number of SMs. Throws
+// common::Skip where a block cannot have that much: sm_90 and sm_100 give it, sm_120 not even half.
+inline int prepare_pipelined() {
+  static_assert(sizeof(ScanRing) + 1024 <= 228 * 1024, "one block has at most 227 KB");
+  constexpr int kShared = static_cast<int>(sizeof(ScanRing));
+  int device = 0, most_shared = 0, multiprocessors = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  if (kShared > most_shared) {
+    throw common::Skip("needs " + std::to_string(kShared / 1024) + " KB of shared memory a block");
+  }
+  CUDA_CHECK(cudaFuncSetAttribute(scan_pipelined_kernel,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
+  return multiprocessors;
 }
 
 // y[i] = x[0] + ... + x[i] for all i < n. Device pointers, fast if aligned to 16 bytes; states: one
-// per 4096 elements; counters: two. States and counters are 0 before and after. Needs sm_90.
+// per 8192 elements; counters: two. States and counters are 0 before and after. Needs sm_90.
 inline void scan_pipelined(const float* x, float* y, std::int64_t n, std::uint64_t* states,
                            unsigned* counters, cudaStream_t stream) {
-  launch_pipelined<8, 8, 7>(x, y, n, states, counters, stream);
+  static const int multiprocessors = prepare_pipelined();
+  const std::int64_t tiles = (n + kRingTile - 1) / kRingTile;
+  if (tiles == 0) return;
+  const bool aligned = is_aligned_to_16(x) && is_aligned_to_16(y);
+  const int blocks = static_cast<int>(std::min<std::int64_t>(tiles, multiprocessors));
+  scan_pipelined_kernel<<<blocks, kPipelinedThreads, sizeof(ScanRing), stream>>>(
+      x, y, n, static_cast<std::uint32_t>(tiles), aligned, states, counters);
+  CUDA_CHECK(cudaGetLastError());
 }

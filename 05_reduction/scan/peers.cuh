@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include <cstdint>
+#include <cstddef>
 
 #include "05_reduction/library_scratch.hpp"
 #include "05_reduction/scan/problem.cuh"
@@ -17,29 +17,24 @@
 
 // The peer: cub::DeviceScan, part of the toolkit.
 inline common::Variant<Scan> scan_peer() {
-  common::Variant<Scan> peer;
-  peer.name = "cub_scan";
-  peer.idea = "peer: cub::DeviceScan";
-  peer.place = common::Place::device;
-  peer.kind = common::Kind::peer;
 #if __has_include(<cub/device/device_scan.cuh>)
-  peer.run = [scratch = LibraryScratch()](Scan& p, cudaStream_t stream) -> common::Phases {
-    const auto scan = [&](void* memory, std::size_t& bytes) {
-      CUDA_CHECK(cub::DeviceScan::InclusiveSum(memory, bytes, p.x.on_device(), p.y.on_device(), p.n,
-                                               stream));
-    };
-    auto memory = scratch(p.n, [&] {
-      std::size_t bytes = 0;
-      scan(nullptr, bytes);
-      return bytes;
-    });
-    scan(memory.data, memory.bytes);
-    return {};
-  };
+  return common::peer<Scan>("cub_scan", "cub::DeviceScan",
+                            [scratch = LibraryScratch()](Scan& p, cudaStream_t stream) {
+                              const auto scan = [&](void* memory, std::size_t& bytes) {
+                                CUDA_CHECK(cub::DeviceScan::InclusiveSum(
+                                    memory, bytes, p.x.on_device(), p.y.on_device(), p.n, stream));
+                              };
+                              auto memory = scratch(p.n, [&] {
+                                std::size_t bytes = 0;
+                                scan(nullptr, bytes);
+                                return bytes;
+                              });
+                              scan(memory.data, memory.bytes);
+                            });
 #else
-  peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit";
+  return common::missing_peer<Scan>("cub_scan", "cub::DeviceScan",
+                                    "needs CUB, which comes with the CUDA Toolkit");
 #endif
-  return peer;
 }
 
 // Yardstick: the device's own copy, which reads and writes the same bytes.

@@ -1,6 +1,7 @@
 // The problem: y[i] = x[0] + ... + x[i] for n floats, the inclusive prefix sum or scan.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "05_reduction/operators.cuh"

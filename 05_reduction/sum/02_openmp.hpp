@@ -3,7 +3,7 @@
 // `reduction(+ : sum)` gives every thread a private sum that starts at 0 and adds the private sums
 // when the loop is over. Without it the threads would race for one variable. `simd` allows
 // what the standard forbids: several running sums per core, one per lane of the vector unit, so
-// that memory sets the pace. What is still wrong: a GPU reads its memory ten times as fast.
+// that memory sets the pace. What is still wrong: a GPU reads its memory many times as fast.
 #pragma once
 
 #include <cstdint>

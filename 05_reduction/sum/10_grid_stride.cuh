@@ -1,9 +1,9 @@
 // Rung 10, grid_stride: a grid that fits the chip, float4 loads, and no tree until the end.
 //
 // A thread walks through the array in steps of the grid, adding up in a register, and only then do
-// the threads meet. The cost of the tree no longer grows with n: a few hundred blocks, each with
-// one tree. The partial sums fit into one block, so two launches do for any n. What is still wrong:
-// nothing for a sum of floats but the second launch; and it is only a sum.
+// the threads meet. The cost of the tree no longer grows with n: as many blocks as fit on the chip,
+// each with one tree (1056 on an H200). One block walks through their sums in the same way, so two
+// launches do for any n. What is still wrong: the second launch; and it is only a sum.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -3,7 +3,10 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "05_reduction/library_scratch.hpp"
 #include "05_reduction/sum/15_tuned.cuh"
@@ -51,30 +54,26 @@ constexpr bool has_cub_reduce() {
 // The peer: cub::DeviceReduce, part of the toolkit.
 template <class Op>
 common::Variant<Reduction<Op>> cub_reduce_peer() {
-  common::Variant<Reduction<Op>> peer;
-  peer.name = "cub_reduce";
-  peer.idea = "peer: cub::DeviceReduce";
-  peer.place = common::Place::device;
-  peer.kind = common::Kind::peer;
+  using Problem = Reduction<Op>;
   if constexpr (has_cub_reduce<Op>()) {
-    peer.run = [scratch = LibraryScratch()](Reduction<Op>& p,
-                                            cudaStream_t stream) -> common::Phases {
-      auto memory = scratch(p.n, [&] {
-        std::size_t bytes = 0;
-        cub_reduce(p, nullptr, bytes, stream);
-        return bytes;
-      });
-      cub_reduce(p, memory.data, memory.bytes, stream);
-      return {};
-    };
+    return common::peer<Problem>("cub_reduce", "cub::DeviceReduce",
+                                 [scratch = LibraryScratch()](Problem& p, cudaStream_t stream) {
+                                   auto memory = scratch(p.n, [&] {
+                                     std::size_t bytes = 0;
+                                     cub_reduce(p, nullptr, bytes, stream);
+                                     return bytes;
+                                   });
+                                   cub_reduce(p, memory.data, memory.bytes, stream);
+                                 });
   } else {
-    peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit (argmax: version 3)";
+    return common::missing_peer<Problem>(
+        "cub_reduce", "cub::DeviceReduce",
+        "needs CUB, which comes with the CUDA Toolkit (argmax: version 3)");
   }
-  return peer;
 }
 
-// Reads n / 4 float4 and keeps nothing. That nothing can be left out is what the comparison is for,
-// which is never true: a thread would have to find bits that no input has.
+// Reads n / 4 float4 and keeps nothing. The comparison at the end is never true, but the compiler
+// cannot know that, so it must leave every load in.
 __global__ void __launch_bounds__(kTunedBlock)
     sum_read_only_kernel(const float4* x, float* result, std::int64_t vectors) {
   constexpr int kLoads = 4 * kTunedLoads;
@@ -93,20 +92,18 @@ __global__ void __launch_bounds__(kTunedBlock)
 
 // Yardstick: the same bytes read, nothing done with them.
 inline common::Variant<Sum> sum_read_only() {
-  common::Variant<Sum> row;
-  row.name = "read_only";
-  row.idea = "yardstick: reads every element and keeps nothing";
-  row.place = common::Place::device;
+  common::Variant<Sum> row = common::on_device<Sum>(
+      "read_only", "yardstick: reads every element and keeps nothing",
+      [](Sum& p, cudaStream_t stream) {
+        constexpr std::int64_t kPerBlock = 4 * kTunedBlock * kTunedLoads;
+        const std::int64_t vectors = p.n / 4;
+        const std::int64_t blocks =
+            std::max<std::int64_t>(1, (vectors + kPerBlock - 1) / kPerBlock);
+        sum_read_only_kernel<<<blocks, kTunedBlock, 0, stream>>>(
+            reinterpret_cast<const float4*>(p.x.on_device()), p.result.on_device(), vectors);
+        CUDA_CHECK(cudaGetLastError());
+      });
   row.kind = common::Kind::yardstick;
-  row.run = [](Sum& p, cudaStream_t stream) -> common::Phases {
-    constexpr std::int64_t kPerBlock = 4 * kTunedBlock * kTunedLoads;
-    const std::int64_t vectors = p.n / 4;
-    const std::int64_t blocks = std::max<std::int64_t>(1, (vectors + kPerBlock - 1) / kPerBlock);
-    sum_read_only_kernel<<<blocks, kTunedBlock, 0, stream>>>(
-        reinterpret_cast<const float4*>(p.x.on_device()), p.result.on_device(), vectors);
-    CUDA_CHECK(cudaGetLastError());
-    return {};
-  };
   row.bytes = [](const Sum& p) { return 16.0 * static_cast<double>(p.n / 4); };
   row.check = [](const Sum&) { return common::Comparison{}; };  // it has no result
   return row;

@@ -52,7 +52,7 @@ struct Reduction {
   }
 
   // Room for one value per 256 elements, one per 256 of those, and so on down to a single one; and
-  // for one value per block of a grid that fills a large GPU, however small n is.
+  // for one value per warp of a grid that fills a large GPU.
   static std::int64_t partials_for(std::int64_t n) { return n / 255 + 8192; }
 
   template <class Visit>

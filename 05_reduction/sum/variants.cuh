@@ -1,7 +1,7 @@
 // The index of this problem: every way to reduce n floats to one value, in reading order.
 #pragma once
 
-#include <type_traits>
+#include <string>
 #include <vector>
 
 #include "05_reduction/sum/01_sequential.hpp"
