@@ -15,7 +15,8 @@ PROGRAMS := $(patsubst %.cu,$(BUILD)/%,$(sort $(wildcard [0-9][0-9]_*/*.cu)))
 program_of = $(filter $(BUILD)/$(1)%,$(PROGRAMS))
 
 # ---------------------------------------------------------------- compiler: nvcc or simt/nvcc
-TOOLKIT_NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_HOME ?= /usr/local/cuda
+TOOLKIT_NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc))
 GPU_ARCH := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
                     | head -n 1 | tr -d . | grep -E '^[0-9]+$$')
 
@@ -33,9 +34,12 @@ else ifndef NVCC
     NVCC := $(TOOLKIT_NVCC)
   endif
 endif
+# Verbs that run no kernel need not say where kernels run.
+WITHOUT_KERNELS := bench compare doctor lessons check format clean help
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
-  $(if $(and $(WHY_SIMT),$(filter 0,$(MAKELEVEL))),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
+  RUNS_KERNELS := $(filter-out $(WITHOUT_KERNELS),$(or $(MAKECMDGOALS),programs))
+  $(if $(and $(WHY_SIMT),$(RUNS_KERNELS),$(filter 0,$(MAKELEVEL))),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
 endif
 
 FLAGS := -std=c++17 -O3 -I. -Xcompiler=-Wall,-Wextra,-fopenmp,-march=native
@@ -123,7 +127,8 @@ $(BUILD)/tests/%: tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
 	@mkdir -p $(@D)
 	$(build_test)
 
-.PHONY: test tests $(CHAPTERS:%=test-%)
+.PHONY: test tests test-programs $(CHAPTERS:%=test-%)
+test-programs: $(TESTS)
 tests: $(TESTS) $(PROGRAMS)
 test: tests  ## build and run every test (test-01: those of one chapter)
 	@tools/run_tests.sh $(TESTS) $(wildcard tests/tools/test_*.py)
@@ -142,7 +147,8 @@ checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
 .PHONY: bench sanitize compare doctor lessons check format clean
-bench: programs  ## measure on this GPU, write results/<gpu>.json, fill the lessons' tables
+bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the lessons' tables
+	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD)
 	@tools/lessons.py
 
@@ -161,11 +167,13 @@ $(CHAPTERS:%=sanitize-%): sanitize-%: $(if $(SIMT),,%)
 sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 
 compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side
-	@tools/compare.sh "$(A)" "$(B)"
+	@tools/compare.sh $(if $(A),"$(A)") $(if $(B),"$(B)")
 
 doctor:  ## what this machine has, and what you can do with it now
-	@$(MAKE) --no-print-directory $(BUILD)/tools/device_query >/dev/null 2>&1 || true
-	@tools/doctor.sh $(BUILD)/tools/device_query
+	@tools/doctor.sh
+	@echo; if $(MAKE) --no-print-directory $(BUILD)/tools/device_query >/dev/null 2>&1; then \
+	  $(BUILD)/tools/device_query; else \
+	  echo "tools/device_query.cu does not build; \`make $(BUILD)/tools/device_query\` shows why"; exit 1; fi
 
 lessons:  ## fill the code and the tables that the lessons quote
 	@tools/lessons.py
@@ -181,6 +189,10 @@ clean:  ## remove everything that was built
 	rm -rf $(BUILD)
 
 help:  ## print this list
-	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z%-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
 
--include $(PROGRAMS:%=%.d) $(TESTS:%=%.d)
+# Without this, make says that it has "no rule to make target" what somebody mistyped.
+.DEFAULT:
+	@echo "make: there is nothing called '$@' here (\`make help\` lists the commands)" >&2; exit 2
+
+-include $(wildcard $(PROGRAMS:%=%.d) $(TESTS:%=%.d))

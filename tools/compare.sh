@@ -35,7 +35,7 @@ while (($#)); do
   esac
   shift
 done
-((${#wanted[@]} == 2)) || fail "expected two rungs, such as 04/tiled 04/warp_tile"
+((${#wanted[@]} == 2)) || fail "expected two rungs, as in: make compare A=04/tiled B=04/warp_tile"
 
 cd "$root"
 shopt -s nullglob

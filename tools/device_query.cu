@@ -1,5 +1,6 @@
 // Prints what the current CUDA device is; `make doctor` ends with it.
 #include <cstdio>
+#include <string>
 
 #include "common/device_facts.cuh"
 
@@ -9,19 +10,26 @@ int main() {
     std::printf("no CUDA device: %s\n", device.reason.c_str());
     return 0;
   }
+  const auto text_row = [](const char* what, const std::string& text) {
+    std::printf("  %-38s %8s\n", what, text.c_str());
+  };
   const auto row = [](const char* what, double value, const char* unit) {
-    if (value > 0) std::printf("  %-38s %12.10g %s\n", what, value, unit);
+    if (value > 0) std::printf("  %-38s %8.*f %s\n", what, value < 100 ? 1 : 0, value, unit);
+  };
+  const auto count_row = [](const char* what, int value, const char* unit = "") {
+    std::printf("  %-38s %8d%s%s\n", what, value, *unit ? " " : "", unit);
   };
   std::printf("%s\n", device.name.c_str());
-  row("compute capability", device.compute_capability() / 10.0, "");
-  row("CUDA runtime", device.runtime_version / 1000.0, "");
-  row("driver supports CUDA up to", device.driver_version / 1000.0, "");
-  row("multiprocessors (SMs)", device.multiprocessors, "");
-  row("threads per SM, at most", device.max_threads_per_multiprocessor, "");
-  row("registers per SM", device.registers_per_multiprocessor, "x 32 bits");
-  row("shared memory per SM", device.shared_bytes_per_multiprocessor / 1024.0, "KiB");
-  row("shared memory per block", device.shared_bytes_per_block / 1024.0, "KiB");
-  row("shared memory per block, on request", device.shared_bytes_per_block_optin / 1024.0, "KiB");
+  text_row("compute capability", std::to_string(device.major) + "." + std::to_string(device.minor));
+  text_row("CUDA runtime", common::version_text(device.runtime_version));
+  text_row("driver supports CUDA up to", common::version_text(device.driver_version));
+  count_row("multiprocessors (SMs)", device.multiprocessors);
+  count_row("threads per SM, at most", device.max_threads_per_multiprocessor);
+  count_row("registers per SM", device.registers_per_multiprocessor, "of 32 bits");
+  count_row("shared memory per SM", device.shared_bytes_per_multiprocessor / 1024, "KiB");
+  count_row("shared memory per block", device.shared_bytes_per_block / 1024, "KiB");
+  count_row("shared memory per block, on request", device.shared_bytes_per_block_optin / 1024,
+            "KiB");
   row("L2 cache", device.l2_bytes / 1048576.0, "MiB");
   row("device memory", device.memory_bytes / 1073741824.0, "GiB");
   row("SM clock, at most", device.clock_ghz * 1000, "MHz");

@@ -4,10 +4,9 @@ set -uo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: tools/doctor.sh [DEVICE_QUERY]
+usage: tools/doctor.sh
 
 Lists what this machine has, with versions, and what can be done with it. Changes nothing.
-DEVICE_QUERY, if given, is the built program that prints the facts of the GPU; it is run at the end.
 Exit 1 only if a tool that everything needs is missing or too old.
 TEXT
 }
@@ -17,13 +16,9 @@ case ${1:-} in
     usage
     exit 0
     ;;
-  -*)
-    echo "doctor.sh: unknown option $1 (--help shows the options)" >&2
-    exit 2
-    ;;
 esac
-if (($# > 1)) || [[ -n ${1:-} && ! -x $1 ]]; then
-  echo "doctor.sh: expected one built program, got: $*" >&2
+if (($#)); then
+  echo "doctor.sh: takes no arguments, got: $*" >&2
   exit 2
 fi
 
@@ -102,7 +97,12 @@ if [[ -n $catch2 ]]; then
 else
   row "Catch2" "not installed (optional: needed for make test; ./setup.sh installs it)"
 fi
-optional "clang-format" clang-format "needed for make format; ./setup.sh --dev installs it"
+optional "clang-format" clang-format "needed for make check and make format; ./setup.sh --dev installs it"
+if PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q libopenblas.so.0; then
+  row "OpenBLAS" "found"
+else
+  row "OpenBLAS" "not installed (optional: a row of chapter 4 to compare with; apt-get install libopenblas0)"
+fi
 
 echo
 echo "GPU"
@@ -163,7 +163,7 @@ if [[ $runs_on_gpu == no ]]; then
   say "Their results are right and their memory accesses are counted; their times say nothing about a GPU."
 fi
 echo
-# command COMMAND WHAT
+# command_row COMMAND WHAT
 command_row() { printf '  %-16s %s\n' "$1" "$2"; }
 command_row "make run" "build and run every chapter"
 command_row "make run-01" "build and run chapter 1"
@@ -181,8 +181,4 @@ else
   command_row "make sanitize" "look for memory errors and races, on the CPU"
 fi
 
-if [[ -n ${1:-} ]]; then
-  echo
-  "$1"
-fi
 exit 0

@@ -105,9 +105,11 @@ class Doctor(ToolCase):
         self.gxx("9.4.0")
         self.assertIn("9.4.0 is TOO OLD: 11 or newer", self.row(self.doctor(status=1), "g++"))
 
-    def test_device_query_runs_at_the_end(self):
-        program = self.executable(self.root / "device_query", "echo facts of the device\n")
-        self.assertTrue(self.doctor(program).endswith("facts of the device\n"))
+    def test_openblas(self):
+        self.fake("ldconfig", "echo\n")
+        self.assertIn("not installed (optional: a row of chapter 4", self.row(self.doctor(), "OpenBLAS"))
+        self.fake("ldconfig", 'echo "  libopenblas.so.0 (libc6,x86-64) => /lib/libopenblas.so.0"\n')
+        self.assertIn("found", self.row(self.doctor(), "OpenBLAS"))
 
     def test_bad_arguments(self):
         for arguments in (["--nosuch"], ["nosuch"], ["a", "b"]):
