@@ -63,15 +63,17 @@ inline std::string version_text(int version) {
 
 // The most bf16 operations a second of the tensor cores, in 1e9, sums in fp32, no sparsity; a
 // multiply-add counts two. 0 if unknown. Per SM and clock: NVIDIA's architecture whitepapers of
-// A100, GA102, AD102, H100, Blackwell (peak rates over SMs and boost clocks).
+// A100, GA102, AD102, H100, Blackwell (peak rates over SMs and boost clocks). GeForce cards add up
+// in fp32 at half the rate of the professional cards with the same chip.
 inline double peak_bf16_gflops(const DeviceFacts& device) {
+  const bool halved = device.name.find("GeForce") != std::string::npos;
   const auto per_clock = [&] {
     switch (device.compute_capability()) {
       case 80: return 2048;
       case 86:
       case 89:
       case 120:
-      case 121: return 512;
+      case 121: return halved ? 512 : 1024;
       case 90: return 4096;
       case 100:
       case 103: return 8192;

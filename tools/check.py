@@ -81,13 +81,19 @@ def check_format(root, files, findings):
         return
     command, major = found
     report = findings.error if major == CLANG_FORMAT_MAJOR else findings.warning
+    if not files:
+        return
+    result = subprocess.run(
+        [command, "--dry-run", "--Werror", *map(str, files)], cwd=root, capture_output=True, text=True
+    )
+    first_lines = {}
+    for name, line in re.findall(r"^(.+?):(\d+):\d+: ", result.stderr, re.MULTILINE):
+        first_lines.setdefault(name, line)
+    if result.returncode != 0 and not first_lines:
+        findings.error(root, f"clang-format failed: {result.stderr.strip() or result.returncode}")
     for path in files:
-        result = subprocess.run(
-            [command, "--dry-run", "--Werror", str(path)], cwd=root, capture_output=True, text=True
-        )
-        if result.returncode != 0:
-            place = re.search(r":(\d+):\d+: ", result.stderr)
-            line = f"line {place.group(1)}, " if place else ""
+        if str(path) in first_lines:
+            line = f"line {first_lines[str(path)]}, "
             report(path, f"not as clang-format {major} leaves it ({line}`make format` mends it)")
 
 

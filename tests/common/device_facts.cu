@@ -1,6 +1,8 @@
 // common/device_facts.cuh and common/cpu_facts.hpp: what this machine is.
 #include "common/device_facts.cuh"
 
+#include <cmath>
+
 #include "common/cpu_facts.hpp"
 #include "tests/catch.hpp"
 
@@ -33,6 +35,23 @@ TEST_CASE("peak figures of a known chip are near its data sheet") {
   CHECK(device.peak_bandwidth_gbps < 5000);
   CHECK(device.peak_fp32_gflops > 65e3);  // data sheet: 67 TFLOP/s
   CHECK(device.peak_fp32_gflops < 68e3);
+}
+
+TEST_CASE("tensor-core peaks as the data sheets give them") {
+  const auto tflops = [](const char* name, int capability, int multiprocessors, double clock_ghz) {
+    common::DeviceFacts device;
+    device.name = name;
+    device.major = capability / 10;
+    device.minor = capability % 10;
+    device.multiprocessors = multiprocessors;
+    device.clock_ghz = clock_ghz;
+    return common::peak_bf16_gflops(device) / 1e3;
+  };
+  CHECK(std::fabs(tflops("NVIDIA A100-SXM4-80GB", 80, 108, 1.41) - 312) < 1);
+  CHECK(std::fabs(tflops("NVIDIA H100 80GB HBM3", 90, 132, 1.83) - 989) < 1);
+  CHECK(std::fabs(tflops("NVIDIA GeForce RTX 4090", 89, 128, 2.52) - 165) < 1);
+  CHECK(std::fabs(tflops("NVIDIA RTX 6000 Ada Generation", 89, 142, 2.505) - 364) < 1);
+  CHECK(tflops("NVIDIA T4", 75, 40, 1.59) == 0);  // no bf16
 }
 
 TEST_CASE("version numbers read as people write them") {

@@ -20,7 +20,10 @@ class Check(ToolCase):
         self.write("01_add/02_naive.cuh", rung(range(5, 20)))
 
     def clang_format(self, major=14, complains=False):
-        message = '[[ $1 == --dry-run ]] && { echo "$3:7:1: error: bad [-Wclang-format]" >&2; exit 1; }'
+        message = (
+            '[[ $1 == --dry-run ]] && for file in "${@:3}"; do [[ $file == *naive* ]] && '
+            '{ echo "$file:7:1: error: bad"; echo "$file:9:1: error: bad"; }; done >&2; exit 1'
+        )
         self.fake(
             f"clang-format-{major}" if major == 14 else "clang-format",
             f'[[ $1 == --version ]] && {{ echo "clang-format version {major}.0.6"; exit; }}\n'
@@ -43,6 +46,15 @@ class Check(ToolCase):
         self.clang_format(complains=True)
         out = self.check(status=1)
         self.assertIn("error: 01_add/02_naive.cuh: not as clang-format 14 leaves it (line 7,", out)
+        self.assertIn("1 errors", out)
+
+    def test_a_failing_clang_format_does_not_pass(self):
+        self.fake(
+            "clang-format-14",
+            '[[ $1 == --version ]] && { echo "clang-format version 14.0.6"; exit; }\n'
+            "echo no such option >&2; exit 1\n",
+        )
+        self.assertIn("clang-format failed: no such option", self.check(status=1))
 
     def test_format_by_another_version_is_a_warning(self):
         (self.bin / "clang-format-14").unlink()
