@@ -1,9 +1,10 @@
 // Rung 6, vectorized: 16 bytes per load and store instead of 4.
 //
-// A quarter of the instructions for the same bytes, and each warp request covers 512 bytes. A
-// float4 must lie on a 16-byte boundary: cudaMalloc gives 256, but x + 1 has only 4, so pointers
-// are checked and the rung before serves the unaligned. The last n % 4 elements go one by one.
-// What is still wrong: a thread waits for its one pair of loads before it asks for the next.
+// A quarter of the instructions for the same bytes, and a request (one load or store instruction of
+// a warp) covers 512 bytes. A float4 must lie on a 16-byte boundary: cudaMalloc gives 256, but x +
+// 1 has only 4, so pointers are checked and the rung before serves the unaligned. The last n % 4
+// elements go one by one. What is still wrong: a thread waits for its one pair of loads before it
+// asks for the next.
 #pragma once
 
 #include <cuda_runtime.h>

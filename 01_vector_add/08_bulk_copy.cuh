@@ -65,7 +65,7 @@ inline void vector_add_bulk_copy(const float* x, float* y, std::int64_t n, cudaS
   constexpr int kBlock = 128;
   constexpr int kTile = 4 * kBlock;
   constexpr int kBlocksPerMultiprocessor = 12;
-  constexpr int kStaticBytes = 2 * kTile * sizeof(float) + 128;
+  constexpr int kStaticBytes = 2 * kTile * sizeof(float) + 128;  // tiles, and room for the barrier
   static const int padding = shared_bytes_for(kBlocksPerMultiprocessor, kStaticBytes);
   const std::int64_t grid = std::max<std::int64_t>(1, (n + kTile - 1) / kTile);
   vector_add_bulk_copy_kernel<kBlock><<<grid, kBlock, padding, stream>>>(x, y, n);

@@ -3,9 +3,11 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "01_vector_add/03_cuda.cuh"

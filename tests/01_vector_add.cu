@@ -57,6 +57,9 @@ TEST_CASE("n = 0 is an addition of nothing") {
   vector_add_grid_stride(d.data(), d.data(), 0, nullptr);
   vector_add_vectorized(d.data(), d.data(), 0, nullptr);
   vector_add_coarsened(d.data(), d.data(), 0, nullptr);
+  if (common::query_device().compute_capability() >= 90) {
+    vector_add_bulk_copy(d.data(), d.data(), 0, nullptr);
+  }
   CUDA_CHECK(cudaDeviceSynchronize());
   CUDA_CHECK(cudaMemcpy(&none, d.data(), sizeof none, cudaMemcpyDeviceToHost));
   CHECK(none == 0);
