@@ -30,7 +30,8 @@ inline std::vector<common::Variant<Branch>> branch_device_rungs() {
   return rungs;
 }
 
-// Median milliseconds of every rung for each share of dear elements, or each length of their runs.
+// Median milliseconds of every rung for each share of expensive elements, or each length of their
+// runs.
 inline void sweep_data(common::Program& program, const std::string& what, std::int64_t n,
                        std::int64_t percent, std::int64_t run) {
   const auto rungs = branch_device_rungs();

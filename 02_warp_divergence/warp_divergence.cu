@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "02_warp_divergence/branch/problem.cuh"
 #include "02_warp_divergence/branch/variants.cuh"
@@ -49,8 +50,8 @@ int main(int argc, char** argv) {
                           "lanes of a warp that disagree, and how to make them agree");
   program.options().add_integer("n", "angles (default 10000000), elements (default 4000000)", &n, 1,
                                 INT64_MAX);
-  program.options().add_integer("percent", "dear elements of the branch (default 2)", &percent, 0,
-                                100);
+  program.options().add_integer("percent", "expensive elements of the branch (default 2)", &percent,
+                                0, 100);
   program.options().add_integer("run", "neighbours that take the same path (default 1)", &run, 1,
                                 INT64_MAX);
   program.options().add_integer("step", "fast math: try every N-th float (default 1009)", &step, 1,

@@ -64,7 +64,7 @@ TEST_CASE("polar: every variant is right at every size") {
   }
 }
 
-TEST_CASE("branch: every variant is right at every size, whatever part is dear") {
+TEST_CASE("branch: every variant is right at every size, whatever part is expensive") {
   for (const auto& variant : branch_variants()) {
     for (const std::int64_t percent : {0, 2, 50, 100}) {
       DYNAMIC_SECTION(variant.name << ", " << percent << " %") {
@@ -74,7 +74,7 @@ TEST_CASE("branch: every variant is right at every size, whatever part is dear")
   }
 }
 
-TEST_CASE("branch: every variant is right when the dear elements come in runs") {
+TEST_CASE("branch: every variant is right when the expensive elements come in runs") {
   for (const auto& variant : branch_variants()) {
     for (const std::int64_t run : {5, 32, 300}) {
       DYNAMIC_SECTION(variant.name << ", runs of " << run) {
@@ -97,16 +97,16 @@ TEST_CASE("the angles cover [-pi, pi] and do not leave it") {
   CHECK(most > 0.999 * M_PI);
 }
 
-TEST_CASE("the dear elements are as many and lie as the options say") {
-  CHECK(Branch(10'000, 0, 1, 3).dear == 0);
-  CHECK(Branch(10'000, 100, 1, 3).dear >= 9'990);  // a zero has no sign to set
+TEST_CASE("the expensive elements are as many and lie as the options say") {
+  CHECK(Branch(10'000, 0, 1, 3).expensive == 0);
+  CHECK(Branch(10'000, 100, 1, 3).expensive >= 9'990);  // a zero has no sign to set
   const Branch few(1'000'000, 2, 1, 3);
-  CHECK(few.dear > 19'000);
-  CHECK(few.dear < 21'000);
+  CHECK(few.expensive > 19'000);
+  CHECK(few.expensive < 21'000);
   const Branch runs(10'000, 50, 32, 3);
   for (std::int64_t i = 0; i < runs.n; ++i) {
     const std::int64_t head = i / 32 * 32;
-    REQUIRE(is_dear(runs.x.pristine()[i]) == is_dear(runs.x.pristine()[head]));
+    REQUIRE(is_expensive(runs.x.pristine()[i]) == is_expensive(runs.x.pristine()[head]));
   }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("the check of problem B notices one rounding too many") {
   int differ = 0;
   for (int k = 1; k <= 100; ++k) {
     float fused = -0.01f * static_cast<float>(k), separate = fused;
-    for (int step = 0; step < kDearSteps; ++step) {
+    for (int step = 0; step < kExpensiveSteps; ++step) {
       fused = advance(fused);
       volatile float square = separate * separate;
       separate = square - 1.9f;

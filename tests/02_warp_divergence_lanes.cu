@@ -53,12 +53,13 @@ simt::KernelProfile branch_counts(const std::string& name, std::int64_t percent,
   return counts_of(problem, branch_variants(), name);
 }
 
-// Of the warps that take elements in order, those with at least one dear element.
-int warps_with_dear(const Branch& problem) {
+// Of the warps that take elements in order, those with at least one expensive element.
+int warps_with_expensive(const Branch& problem) {
   int warps = 0;
   for (std::int64_t begin = 0; begin < problem.n; begin += 32) {
     bool any = false;
-    for (std::int64_t i = begin; i < begin + 32; ++i) any = any || is_dear(problem.x.pristine()[i]);
+    for (std::int64_t i = begin; i < begin + 32; ++i)
+      any = any || is_expensive(problem.x.pristine()[i]);
     warps += any;
   }
   return warps;
@@ -99,11 +100,11 @@ TEST_CASE("one 8-byte store a point fills the sectors that two stores filled by 
   CHECK(one.store_bytes_used == one.store_bytes_moved());
 }
 
-TEST_CASE("a dear element sends its whole warp down the dear path, nearly alone") {
+TEST_CASE("an expensive element sends its whole warp down the expensive path, nearly alone") {
   const auto profile = branch_counts("divergent", 2);
   CHECK(profile.active_lanes_per_instruction() < 6);
   CHECK(profile.divergent_branches > 0);
-  // Nobody disagrees when dear elements come in whole warps.
+  // Nobody disagrees when expensive elements come in whole warps.
   const auto aligned = branch_counts("divergent", 50, 32);
   CHECK(aligned.active_lanes_per_instruction() == 32);
   CHECK(aligned.divergent_branches == 0);
@@ -112,34 +113,34 @@ TEST_CASE("a dear element sends its whole warp down the dear path, nearly alone"
 TEST_CASE("select keeps 32 lanes active and is none the better for it") {
   const auto few = branch_counts("select", 2);
   CHECK(few.active_lanes_per_instruction() > 31.9);
-  // All warps walk the dear path, at 2 % as at 0 %.
-  CHECK(few.instructions > few.warps * kDearSteps);
-  CHECK(branch_counts("select", 0).instructions > few.warps * kDearSteps);
+  // All warps walk the expensive path, at 2 % as at 0 %.
+  CHECK(few.instructions > few.warps * kExpensiveSteps);
+  CHECK(branch_counts("select", 0).instructions > few.warps * kExpensiveSteps);
 }
 
-TEST_CASE("vote: a warp in which no lane is dear skips the dear path") {
+TEST_CASE("vote: a warp in which no lane is expensive skips the expensive path") {
   const auto none = branch_counts("vote", 0);
   const auto few = branch_counts("vote", 2);
   const auto all = branch_counts("vote", 100);
   // Whole warps, whatever the vote says.
   CHECK(none.active_lanes_per_instruction() == 32);
   CHECK(few.active_lanes_per_instruction() > 31.9);
-  // Without the vote every warp would walk kDearSteps steps.
+  // Without the vote every warp would walk kExpensiveSteps steps.
   CHECK(none.instructions < none.warps * 16);
-  CHECK(all.instructions > all.warps * kDearSteps);
-  // The warps that walk are those with a dear element, not one more.
+  CHECK(all.instructions > all.warps * kExpensiveSteps);
+  // The warps that walk are those with an expensive element, not one more.
   const Branch problem(kElements, 2, 1, 5);
-  const double walking = static_cast<double>(warps_with_dear(problem)) / few.warps;
+  const double walking = static_cast<double>(warps_with_expensive(problem)) / few.warps;
   CHECK(walking < 0.6);
   const double expected = none.instructions + walking * (all.instructions - none.instructions);
   CHECK(std::fabs(few.instructions - expected) < 0.01 * expected);
 }
 
-TEST_CASE("aligned, tiled, partitioned: fewer warps on the dear path, better filled") {
+TEST_CASE("aligned, tiled, partitioned: fewer warps on the expensive path, better filled") {
   const Branch problem(kElements, 2, 1, 5);
-  // Each request that stores dear results is a warp that walked the dear path: it is the one with
-  // the fewest lanes.
-  const auto dear_store = [](const simt::KernelProfile& profile) {
+  // Each request that stores expensive results is a warp that walked the expensive path: it is the
+  // one with the fewest lanes.
+  const auto expensive_store = [](const simt::KernelProfile& profile) {
     simt::SiteProfile fewest;
     for (const auto& site : profile.sites) {
       if (site.kind != "global store") continue;
@@ -147,17 +148,17 @@ TEST_CASE("aligned, tiled, partitioned: fewer warps on the dear path, better fil
     }
     return fewest;
   };
-  const auto divergent = dear_store(branch_counts("divergent", 2));
-  const auto aligned = dear_store(branch_counts("aligned", 2));
-  const auto tiled = dear_store(branch_counts("tiled", 2));
-  const auto partitioned = dear_store(branch_counts("partitioned", 2));
+  const auto divergent = expensive_store(branch_counts("divergent", 2));
+  const auto aligned = expensive_store(branch_counts("aligned", 2));
+  const auto tiled = expensive_store(branch_counts("tiled", 2));
+  const auto partitioned = expensive_store(branch_counts("partitioned", 2));
   for (const auto& site : {divergent, aligned, tiled, partitioned}) {
-    CHECK(site.lanes == static_cast<std::uint64_t>(problem.dear));
+    CHECK(site.lanes == static_cast<std::uint64_t>(problem.expensive));
   }
-  CHECK(divergent.requests == static_cast<std::uint64_t>(warps_with_dear(problem)));
+  CHECK(divergent.requests == static_cast<std::uint64_t>(warps_with_expensive(problem)));
   CHECK(aligned.requests <= kElements / kAlignedBlock + 2);  // one a block, rarely two
   CHECK(tiled.requests <= 2 * kElements / kTile + 2);
-  CHECK(partitioned.requests == static_cast<std::uint64_t>((problem.dear + 31) / 32));
+  CHECK(partitioned.requests == static_cast<std::uint64_t>((problem.expensive + 31) / 32));
   CHECK(divergent.active_lanes() < 2);
   CHECK(aligned.active_lanes() > 3);
   CHECK(tiled.active_lanes() > 15);

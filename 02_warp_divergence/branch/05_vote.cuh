@@ -1,10 +1,10 @@
 // Rung 5, vote: the lanes of a warp ask each other before they start.
 //
-// __any_sync tells every lane whether at least one of them has a dear element. If not, the warp
-// goes without the dear path; if so, all lanes walk it together, as before. Both ways the warp
-// stays whole, which matters when the dear path holds a shuffle, a barrier or a matrix instruction,
-// and needs all lanes. In time it only wins back rung 3. What is still wrong: one lane decides
-// for 32.
+// __any_sync tells every lane whether at least one of them has an expensive element. If not, the
+// warp goes without the expensive path; if so, all lanes walk it together, as before. Both ways the
+// warp stays whole, which matters when the expensive path holds a shuffle, a barrier or a matrix
+// instruction, and needs all lanes. In time it only wins back rung 3. What is still wrong: one lane
+// decides for 32.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,20 +16,20 @@
 
 constexpr unsigned kWholeWarp = 0xFFFFFFFF;
 
-// The block is a multiple of 32 threads: a vote by kWholeWarp needs all lanes, also those past n.
+// The block is a multiple of 32 threads, and those past n stay: all lanes of kWholeWarp vote.
 __global__ void branch_vote_kernel(const float* x, float* y, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const bool inside = i < n;
   const float value = inside ? x[i] : 0.0f;
   float result = cheap_path(value);
-  if (__any_sync(kWholeWarp, is_dear(value))) {
-    const float dear = dear_path(value);
-    result = is_dear(value) ? dear : result;
+  if (__any_sync(kWholeWarp, is_expensive(value))) {
+    const float expensive = expensive_path(value);
+    result = is_expensive(value) ? expensive : result;
   }
   if (inside) y[i] = result;
 }
 
-// y[i] = x[i] < 0 ? dear_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers.
+// y[i] = x[i] < 0 ? expensive_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers.
 inline void branch_vote(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   const int block = 256;
   static_assert(block % 32 == 0, "whole warps only");

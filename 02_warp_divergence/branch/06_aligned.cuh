@@ -1,10 +1,10 @@
-// Rung 6, aligned: the block queues its dear elements, so that the branch falls between warps.
+// Rung 6, aligned: the block queues its expensive elements, so that the branch falls between warps.
 //
-// Cheap elements are done at once. The dear ones go into a queue in shared memory: __ballot_sync
-// gives a warp's dear lanes as 32 bits, and counting bits gives each lane its place. Then thread t
-// takes entry t. Of 256 elements about 5 are dear, so one warp of eight walks the dear path instead
-// of nearly four. What is still wrong: in that warp 5 lanes of 32 are active, and a thread has one
-// element on its way at a time.
+// Cheap elements are done at once. The expensive ones go into a queue in shared memory:
+// __ballot_sync gives a warp's expensive lanes as 32 bits, and counting bits gives each lane its
+// place. Then thread t takes entry t. Of 256 elements about 5 are expensive, so one warp of eight
+// walks the expensive path instead of nearly four. What is still wrong: in that warp 5 lanes of 32
+// are active, and a thread has one element on its way at a time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,13 +40,13 @@ __global__ void __launch_bounds__(kAlignedBlock)
   const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kAlignedBlock;
   const std::int64_t i = tile + threadIdx.x;
   const float value = i < n ? x[i] : 0.0f;  // cheap, past the end
-  const bool dear = is_dear(value);
-  if (i < n && !dear) y[i] = cheap_path(value);
+  const bool expensive = is_expensive(value);
+  if (i < n && !expensive) y[i] = cheap_path(value);
 
-  const unsigned dear_lanes = __ballot_sync(kWholeWarp, dear);
-  if (dear_lanes != 0) {  // the same for the whole warp
-    const int place = place_in_queue(dear_lanes, &end);
-    if (dear) {
+  const unsigned expensive_lanes = __ballot_sync(kWholeWarp, expensive);
+  if (expensive_lanes != 0) {  // the same for the whole warp
+    const int place = place_in_queue(expensive_lanes, &end);
+    if (expensive) {
       queue[place] = value;
       owner[place] = threadIdx.x;
     }
@@ -54,10 +54,10 @@ __global__ void __launch_bounds__(kAlignedBlock)
   __syncthreads();
 
   const int t = threadIdx.x;
-  if (t < end) y[tile + owner[t]] = dear_path(queue[t]);
+  if (t < end) y[tile + owner[t]] = expensive_path(queue[t]);
 }
 
-// y[i] = x[i] < 0 ? dear_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers.
+// y[i] = x[i] < 0 ? expensive_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers.
 inline void branch_aligned(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   const std::int64_t grid = (n + kAlignedBlock - 1) / kAlignedBlock;
   branch_aligned_kernel<<<grid, kAlignedBlock, 0, stream>>>(x, y, n);

@@ -1,9 +1,10 @@
 // Rung 7, tiled: eight elements a thread, so a block's queue fills whole warps.
 //
-// Of 2048 elements about 41 are dear: enough for one full warp and a part of a second. All eight
-// loads of a thread are under way before the first is looked at, and the two barriers are shared by
-// eight times the elements. What is still wrong: how well the last warp is filled depends on the
-// tile, and a tile full of dear elements keeps its block busy while others have finished.
+// Of 2048 elements about 41 are expensive: enough for one full warp and a part of a second. All
+// eight loads of a thread are under way before the first is looked at, and the two barriers are
+// shared by eight times the elements. What is still wrong: how well the last warp is filled depends
+// on the tile, and a tile full of expensive elements keeps its block busy while others have
+// finished.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -38,13 +39,13 @@ __global__ void __launch_bounds__(kTiledBlock)
 #pragma unroll
   for (int p = 0; p < kTiledPieces; ++p) {
     const int in_tile = p * kTiledBlock + threadIdx.x;
-    const bool dear = is_dear(value[p]);
-    if (tile + in_tile < n && !dear) y[tile + in_tile] = cheap_path(value[p]);
+    const bool expensive = is_expensive(value[p]);
+    if (tile + in_tile < n && !expensive) y[tile + in_tile] = cheap_path(value[p]);
 
-    const unsigned dear_lanes = __ballot_sync(kWholeWarp, dear);
-    if (dear_lanes != 0) {  // the same for the whole warp
-      const int place = place_in_queue(dear_lanes, &end);
-      if (dear) {
+    const unsigned expensive_lanes = __ballot_sync(kWholeWarp, expensive);
+    if (expensive_lanes != 0) {  // the same for the whole warp
+      const int place = place_in_queue(expensive_lanes, &end);
+      if (expensive) {
         queue[place] = value[p];
         owner[place] = in_tile;
       }
@@ -52,10 +53,12 @@ __global__ void __launch_bounds__(kTiledBlock)
   }
   __syncthreads();
 
-  for (int t = threadIdx.x; t < end; t += kTiledBlock) y[tile + owner[t]] = dear_path(queue[t]);
+  for (int t = threadIdx.x; t < end; t += kTiledBlock) {
+    y[tile + owner[t]] = expensive_path(queue[t]);
+  }
 }
 
-// y[i] = x[i] < 0 ? dear_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers.
+// y[i] = x[i] < 0 ? expensive_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers.
 inline void branch_tiled(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   const std::int64_t grid = (n + kTile - 1) / kTile;
   branch_tiled_kernel<<<grid, kTiledBlock, 0, stream>>>(x, y, n);

@@ -1,4 +1,4 @@
-// Rung 8, partitioned: the whole array is divided first, then every warp finds 32 dear elements.
+// Rung 8, partitioned: the whole array is divided first, then a warp finds 32 expensive elements.
 //
 // The kernel of before keeps its queue, but hands it on to a list in global memory instead of
 // working it off; a second kernel takes the list. A block gets its stretch of the list by one
@@ -18,8 +18,8 @@
 #include "02_warp_divergence/branch/paths.cuh"
 #include "common/cuda_check.cuh"
 
-// Does the cheap elements and lists the places of the dear ones, in any order. *count is 0 before
-// and their number after.
+// Does the cheap elements and lists the places of the expensive ones, in any order. *count is 0
+// before and their number after.
 __global__ void __launch_bounds__(kTiledBlock)
     branch_split_kernel(const float* x, float* y, std::int64_t n, std::int64_t* places,
                         unsigned long long* count) {
@@ -39,13 +39,13 @@ __global__ void __launch_bounds__(kTiledBlock)
 #pragma unroll
   for (int p = 0; p < kTiledPieces; ++p) {
     const int in_tile = p * kTiledBlock + threadIdx.x;
-    const bool dear = is_dear(value[p]);
-    if (tile + in_tile < n && !dear) y[tile + in_tile] = cheap_path(value[p]);
+    const bool expensive = is_expensive(value[p]);
+    if (tile + in_tile < n && !expensive) y[tile + in_tile] = cheap_path(value[p]);
 
-    const unsigned dear_lanes = __ballot_sync(kWholeWarp, dear);
-    if (dear_lanes != 0) {  // the same for the whole warp
-      const int place = place_in_queue(dear_lanes, &end);
-      if (dear) owner[place] = in_tile;
+    const unsigned expensive_lanes = __ballot_sync(kWholeWarp, expensive);
+    if (expensive_lanes != 0) {  // the same for the whole warp
+      const int place = place_in_queue(expensive_lanes, &end);
+      if (expensive) owner[place] = in_tile;
     }
   }
   __syncthreads();
@@ -63,16 +63,16 @@ __global__ void branch_partitioned_kernel(const float* x, float* y, const std::i
   const std::int64_t end = static_cast<std::int64_t>(*count);
   for (std::int64_t k = first; k < end; k += stride) {
     const std::int64_t i = places[k];
-    y[i] = dear_path(x[i]);
+    y[i] = expensive_path(x[i]);
   }
 }
 
-// y[i] = x[i] < 0 ? dear_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers;
+// y[i] = x[i] < 0 ? expensive_path(x[i]) : cheap_path(x[i]) for all i < n, n > 0. Device pointers;
 // places has room for n, count for one.
 inline void branch_partitioned(const float* x, float* y, std::int64_t n, std::int64_t* places,
                                unsigned long long* count, cudaStream_t stream) {
   const std::int64_t tiles = (n + kTile - 1) / kTile;
-  const std::int64_t most = 1024;  // blocks of the second kernel: enough for any chip of today
+  const std::int64_t most = 1024;  // blocks of the second kernel: about what an H200 holds
   CUDA_CHECK(cudaMemsetAsync(count, 0, sizeof *count, stream));
   branch_split_kernel<<<tiles, kTiledBlock, 0, stream>>>(x, y, n, places, count);
   CUDA_CHECK(cudaGetLastError());

@@ -10,7 +10,9 @@
 #include "common/yardsticks.cuh"
 
 struct TakeBranch {
-  __device__ float operator()(float x) const { return is_dear(x) ? dear_path(x) : cheap_path(x); }
+  __device__ float operator()(float x) const {
+    return is_expensive(x) ? expensive_path(x) : cheap_path(x);
+  }
 };
 
 // The peer: the same function of each element, through the library's transform.

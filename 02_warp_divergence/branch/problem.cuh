@@ -1,5 +1,5 @@
-// Problem B: a branch on data. y[i] = x[i] < 0 ? dear_path(x[i]) : cheap_path(x[i]) for n floats,
-// of which `percent` in a hundred are negative, on average, and come in runs of `run`.
+// Problem B: a branch on data. y[i] = x[i] < 0 ? expensive_path(x[i]) : cheap_path(x[i]) for n
+// floats, of which `percent` in a hundred are negative, on average, and come in runs of `run`.
 #pragma once
 
 #include <cmath>
@@ -19,13 +19,13 @@ struct Branch {
   std::int64_t n;
   std::int64_t percent, run;
   common::GuardedArray<float> x, y;
-  // Scratch of the partitioned rung: places of the dear elements, and how many there are.
+  // Scratch of the partitioned rung: places of the expensive elements, and how many there are.
   common::GuardedArray<std::int64_t> places;
   common::GuardedArray<unsigned long long> count;
   common::HostBuffer<float> expected;
-  std::int64_t dear = 0;  // how many elements are
+  std::int64_t expensive = 0;  // how many elements are
 
-  // 0 <= percent <= 100; elements k * run to (k + 1) * run - 1 are all dear or all cheap.
+  // 0 <= percent <= 100; elements k * run to (k + 1) * run - 1 are all expensive or all cheap.
   Branch(std::int64_t n, std::int64_t percent, std::int64_t run, std::uint64_t seed)
       : n(n),
         percent(percent),
@@ -43,10 +43,10 @@ struct Branch {
       const double draw = 0.5 + 0.5 * common::random_float(2 * seed + 1, i / run);  // in [0, 1)
       const float value = draw < share && size > 0 ? -size : size;
       x.pristine()[i] = value;
-      expected[i] = is_dear(value) ? dear_path(value) : cheap_path(value);
-      negative += is_dear(value);
+      expected[i] = is_expensive(value) ? expensive_path(value) : cheap_path(value);
+      negative += is_expensive(value);
     }
-    dear = negative;
+    expensive = negative;
   }
 
   template <class Visit>
@@ -63,7 +63,8 @@ struct Branch {
   common::Sizes sizes() const { return {{"n", n}, {"percent", percent}, {"run", run}}; }
   double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(n); }
   double flops() const {
-    return 2.0 * (static_cast<double>(n - dear) + static_cast<double>(dear) * kDearSteps);
+    return 2.0 *
+           (static_cast<double>(n - expensive) + static_cast<double>(expensive) * kExpensiveSteps);
   }
 
   // What a run takes, for the check before anything is allocated.

@@ -30,12 +30,12 @@ inline std::vector<common::Variant<Branch>> branch_variants() {
                         [](Branch& p, cudaStream_t stream) {
                           branch_select(p.x.on_device(), p.y.on_device(), p.n, stream);
                         }),
-      on_device<Branch>("vote", "a warp in which no lane needs the dear path skips it",
+      on_device<Branch>("vote", "a warp in which no lane needs the expensive path skips it",
                         [](Branch& p, cudaStream_t stream) {
                           branch_vote(p.x.on_device(), p.y.on_device(), p.n, stream);
                         }),
       on_device<Branch>("aligned",
-                        "the block queues its dear elements: the branch falls between warps",
+                        "the block queues its expensive elements: the branch falls between warps",
                         [](Branch& p, cudaStream_t stream) {
                           branch_aligned(p.x.on_device(), p.y.on_device(), p.n, stream);
                         }),
@@ -43,7 +43,8 @@ inline std::vector<common::Variant<Branch>> branch_variants() {
                         [](Branch& p, cudaStream_t stream) {
                           branch_tiled(p.x.on_device(), p.y.on_device(), p.n, stream);
                         }),
-      on_device<Branch>("partitioned", "all dear elements listed first, then done 32 at a time",
+      on_device<Branch>("partitioned",
+                        "all expensive elements listed first, then done 32 at a time",
                         [](Branch& p, cudaStream_t stream) {
                           branch_partitioned(p.x.on_device(), p.y.on_device(), p.n,
                                              p.places.on_device(), p.count.on_device(), stream);
