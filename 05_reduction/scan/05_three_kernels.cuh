@@ -3,7 +3,7 @@
 // The first kernel scans every tile for itself and keeps the totals. The second, rung 4, scans the
 // totals. The third adds to each tile what lies before it. Now all SMs work. What is still wrong:
 // every element is read twice and written twice, where one of each is needed, and the tiles
-// are still scanned through shared memory with twenty barriers.
+// are still scanned through shared memory, with 23 barriers each.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 // y[i] = x[0] + ... + x[i] for all i < n. Device pointers, fast if aligned to 16 bytes; states: one
-// per 32768 elements; counters: two. States and counters are 0 before and after.
+// per 32768 elements; counters: two. States and counters are 0 before and after. Sums that round
+// may differ from run to run: how far a tile looks back depends on who was faster.
 inline void scan_single_pass(const float* x, float* y, std::int64_t n, std::uint64_t* states,
                              unsigned* counters, cudaStream_t stream) {
   constexpr int kBlock = 1024;  // a large tile: the fewer tiles there are, the shorter the way back
