@@ -120,7 +120,7 @@ class Lesson:
 
 def lesson_files(root):
     chapters = sorted(root.glob(f"{cli.CHAPTERS}/README.md"))
-    others = [root / "README.md", root / "simt" / "README.md"]
+    others = [root / "README.md", root / "CHECKLIST.md", root / "simt" / "README.md"]
     return chapters + [path for path in others if path.is_file()]
 
 
@@ -142,7 +142,7 @@ def main():
         "files",
         nargs="*",
         type=Path,
-        help="lessons (default: the README of every chapter, of simt and of the root)",
+        help="lessons (default: the README of every chapter, of simt and of the root, and CHECKLIST.md)",
     )
     args = parser.parse_args()
     root = args.root.resolve()
