@@ -52,9 +52,8 @@ __device__ inline void fence_registers(std::uint32_t (&r)[kCount]) {
 // - K-major (a row runs along K): stride_bytes from eight rows to the next eight, 1024 where they
 //   are dense; leading_bytes is not used. The next 16 elements of K lie 32 bytes further.
 // - MN-major (a row is one value of K and runs along M or N): stride_bytes from eight values of K
-// to
-//   the next eight; leading_bytes from 64 elements of M or N to the next 64. The next 16 values of
-//   K lie 2048 bytes further.
+//   to the eight after them; leading_bytes from 64 elements of M or N to the next 64. The next 16
+//   values of K lie 2048 bytes further.
 __device__ inline std::uint64_t descriptor_128B(const void* shared, std::uint32_t leading_bytes,
                                                 std::uint32_t stride_bytes) {
   constexpr std::uint64_t kSwizzle128B = 1;
