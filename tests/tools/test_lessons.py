@@ -114,6 +114,12 @@ class Fences(LessonCase):
         self.assertIn("symbol=add", out)
         self.assertEqual(path.read_text(), before)
 
+    def test_the_checklist_quotes_too(self):
+        self.write("CHECKLIST.md", "```cpp file=01_vector_add/03_naive.cuh symbol=add\nold\n```\n")
+        self.assertIn("CHECKLIST.md:1: stale", self.check(status=1))
+        self.fill()
+        self.assertIn("void add() {", self.read("CHECKLIST.md"))
+
     def test_missing_sources_are_findings(self):
         self.lesson("```cpp file=04_gone.cuh\nkept\n```\n```cpp file=03_naive.cuh symbol=gone\n```\n")
         out = self.fill(status=1)
