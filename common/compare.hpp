@@ -38,6 +38,7 @@ struct Comparison {
 
  private:
   static std::string number(double value) {
+    if (std::isnan(value)) return "NaN";  // printf shows its sign, too
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", value);
     return text;

@@ -66,8 +66,7 @@ TEST_CASE("poison is recognised as never written") {
   std::memset(&actual[1], common::kPoisonByte, sizeof(float));
   const auto result = compare(actual.data(), expected.data(), 2, 0.5);
   CHECK(result.unwritten == 1);
-  CHECK(result.describe() ==
-        "1 of 2 wrong, the first at 1: expected 2, got -nan (1 never written)");
+  CHECK(result.describe() == "1 of 2 wrong, the first at 1: expected 2, got NaN (1 never written)");
 }
 
 TEST_CASE("a bound per element") {

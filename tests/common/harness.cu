@@ -214,6 +214,32 @@ TEST_CASE("a whole problem runs inside a program, and one wrong variant makes it
   CHECK(status_with(Fault::one_wrong_element) == 1);
 }
 
+TEST_CASE(
+    "what goes wrong only after many runs is found after timing; what is wrong is not timed") {
+  int runs = 0;
+  const auto tires = common::on_cpu<Doubling>("tires", "", [&runs](Doubling& p) {
+    double_all(p.in.on_host(), p.out.on_host(), p.n,
+               ++runs > 3 ? Fault::writes_past_the_end : Fault::none);
+  });
+  common::Program program("test", "harness");
+  char name[] = "program", repeats[] = "--repeats=5";
+  char* argv[] = {name, repeats, nullptr};
+  common::ProblemReport report;
+  const int status = program.main(2, argv, [&](common::Program& frame) {
+    Doubling problem(1000);
+    report = common::run_problem(frame, problem,
+                                 {tires, variant_with(Fault::misses_the_last, common::Place::cpu)});
+  });
+  CHECK(status == 1);
+  REQUIRE(report.rows.size() == 2);
+  CHECK(runs == 1 + 5 + 1);
+  CHECK(report.rows[0].timing.samples == 5);
+  CHECK(report.rows[0].verdict.status == common::Status::wrong);
+  CHECK(report.rows[0].verdict.reason == "wrote past the end of out (after timing)");
+  CHECK(report.rows[1].verdict.status == common::Status::wrong);
+  CHECK(report.rows[1].timing.samples == 0);
+}
+
 // The same problem, timed in batches.
 struct BatchedDoubling : Doubling {
   static constexpr const char* name = "batched_doubling";
