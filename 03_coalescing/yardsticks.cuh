@@ -1,4 +1,5 @@
-// Rows every table of this chapter is read against: copies of the same bytes that do nothing else.
+// Rows the tables of this chapter are read against: copies of the same bytes that do nothing else.
+// The copy of the CUDA runtime is in common/yardsticks.cuh.
 //
 // A Problem that wants them offers source() and destination(), two GuardedArray<float>; the smaller
 // of their sizes is copied.
@@ -12,7 +13,6 @@
 
 #include "03_coalescing/copy/05_vectorized.cuh"
 #include "common/compare.hpp"
-#include "common/cuda_check.cuh"
 #include "common/variant.cuh"
 
 template <class Problem>
@@ -20,7 +20,7 @@ std::int64_t copied_floats(Problem& p) {
   return std::min(p.source().size(), p.destination().size());
 }
 
-// What all yardsticks have in common: the bytes they move, and what must be there afterwards.
+// What both yardsticks have in common: the bytes they move, and what must be there afterwards.
 template <class Problem>
 common::Variant<Problem> copy_yardstick(const std::string& name, const std::string& idea,
                                         common::Place place) {
@@ -45,19 +45,6 @@ common::Variant<Problem> copy_kernel_yardstick() {
       copy_yardstick<Problem>("copy_kernel", "a copy with 16-byte accesses", common::Place::device);
   yardstick.run = [](Problem& p, cudaStream_t stream) -> common::Phases {
     copy_vectorized(p.source().on_device(), p.destination().on_device(), copied_floats(p), stream);
-    return {};
-  };
-  return yardstick;
-}
-
-// The copy of the CUDA runtime.
-template <class Problem>
-common::Variant<Problem> device_copy_yardstick() {
-  auto yardstick =
-      copy_yardstick<Problem>("device_copy", "cudaMemcpyDeviceToDevice", common::Place::device);
-  yardstick.run = [](Problem& p, cudaStream_t stream) -> common::Phases {
-    CUDA_CHECK(cudaMemcpyAsync(p.destination().on_device(), p.source().on_device(),
-                               copied_floats(p) * sizeof(float), cudaMemcpyDeviceToDevice, stream));
     return {};
   };
   return yardstick;

@@ -22,6 +22,14 @@ const std::vector<Shape> kShapes = {
     {36, 68}, {60, 124}, {8, 72},   {97, 61},  {127, 131}, {1, 1021},  {1021, 1}, {2, 509},
     {509, 3}, {129, 64}, {64, 129}, {130, 66}, {121, 119}, {120, 120}, {112, 57}, {248, 33}};
 
+// Copies a pitched matrix into a dense one: a warp along a row, one thread per element.
+__global__ void pitch_read_kernel(float* base, std::size_t pitch, float* dense, std::int64_t rows,
+                                  std::int64_t cols) {
+  const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t r = blockIdx.y;
+  if (r < rows && c < cols) dense[r * cols + c] = *pitched_element(base, pitch, r, c);
+}
+
 #if SIMT_INSTRUMENTED
 simt::KernelProfile counts(Transpose& problem, const std::string& name) {
   simt::profile_reset();

@@ -1,9 +1,10 @@
 // Rung 5, vectorized: 16 bytes per thread, in one load and one store.
 //
 // A request of a warp now covers 512 bytes: 16 sectors, again all used. The sectors per request
-// grow and the requests shrink alike; what matters is the share of used bytes, still 100 %. An
-// eighth of the instructions, and no loop. float4 wants 16-byte alignment, so other pointers take
-// the rung before. This kernel is the yardstick of the chapter: nothing can be faster than a copy.
+// grow and the requests shrink alike; what matters is the share of used bytes, still 100 %. A
+// quarter of the loads and stores, and no loop. float4 wants 16-byte alignment, so other pointers
+// take the rung before. This kernel is the yardstick of the chapter: nothing can be faster than a
+// copy.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -19,11 +19,6 @@ struct Copy {
     common::fill_random(x.pristine(), n, seed);
   }
 
-  common::GuardedArray<float>& source() { return x; }
-  common::GuardedArray<float>& destination() { return y; }
-  const common::GuardedArray<float>& source() const { return x; }
-  const common::GuardedArray<float>& destination() const { return y; }
-
   template <class Visit>
   void each_array(Visit visit) {
     visit(x);
@@ -36,8 +31,9 @@ struct Copy {
   double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(n); }
   double flops() const { return 0; }
 
-  // For the check before anything is allocated: x pristine and working, y working; x and y.
-  static double host_bytes(std::int64_t n) { return 3.0 * sizeof(float) * static_cast<double>(n); }
+  // For the check before anything is allocated: x pristine and working, y working, and what a sweep
+  // expects; x and y.
+  static double host_bytes(std::int64_t n) { return 4.0 * sizeof(float) * static_cast<double>(n); }
   static double device_bytes(std::int64_t n) {
     return 2.0 * sizeof(float) * static_cast<double>(n);
   }

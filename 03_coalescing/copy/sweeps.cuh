@@ -13,6 +13,7 @@
 #include "common/compare.hpp"
 #include "common/cuda_check.cuh"
 #include "common/harness.cuh"
+#include "common/host_buffer.hpp"
 #include "common/program.cuh"
 
 // y[i] = x[offset + i * stride] for all i < n: stores stay coalesced, loads are as asked for. A

@@ -9,8 +9,8 @@
 #include "03_coalescing/copy/04_coalesced.cuh"
 #include "03_coalescing/copy/05_vectorized.cuh"
 #include "03_coalescing/copy/problem.cuh"
-#include "03_coalescing/yardsticks.cuh"
 #include "common/variant.cuh"
+#include "common/yardsticks.cuh"
 
 inline std::vector<common::Variant<Copy>> copy_variants() {
   using common::on_cpu, common::on_device;
@@ -31,6 +31,6 @@ inline std::vector<common::Variant<Copy>> copy_variants() {
                       [](Copy& p, cudaStream_t stream) {
                         copy_vectorized(p.x.on_device(), p.y.on_device(), p.n, stream);
                       }),
-      device_copy_yardstick<Copy>(),
+      common::device_copy(&Copy::x, &Copy::y),
   };
 }

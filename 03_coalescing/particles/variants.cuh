@@ -12,6 +12,7 @@
 #include "03_coalescing/particles/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/variant.cuh"
+#include "common/yardsticks.cuh"
 
 // The same rung, judged by the structure of arrays.
 inline common::Variant<Particles> advances_soa(common::Variant<Particles> variant) {
@@ -47,6 +48,6 @@ inline std::vector<common::Variant<Particles>> particles_variants() {
                                  particles_soa_vector(p.soa.on_device(), p.pitch, p.n, dt, stream);
                                })),
       copy_kernel_yardstick<Particles>(),
-      device_copy_yardstick<Particles>(),
+      common::device_copy(&Particles::aos, &Particles::soa),
   };
 }

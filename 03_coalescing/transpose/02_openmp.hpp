@@ -1,7 +1,7 @@
 // Rung 2, openmp: tile by tile, and the tiles shared out over all cores.
 //
-// In a tile of 32 x 32 every line of the output is used 32 times, or 16 and 16, while it is in the
-// cache: a tile takes 4 KB on each side. The idea is that of the shared-memory rungs; a CPU's cache
+// In a tile of 32 x 32 all 16 floats of a line of the output are written while it is in the cache:
+// a tile takes 4 KB on each side. The idea is that of the shared-memory rungs; a CPU's cache
 // does by itself what a kernel has to spell out. What is still wrong: a CPU's bandwidth.
 #pragma once
 

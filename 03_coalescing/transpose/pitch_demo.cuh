@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 
@@ -35,14 +36,6 @@ class PitchedMatrix {
   float* base_ = nullptr;
   std::size_t pitch_ = 0;
 };
-
-// Copies a pitched matrix into a dense one: a warp along a row, one thread per element.
-__global__ void pitch_read_kernel(float* base, std::size_t pitch, float* dense, std::int64_t rows,
-                                  std::int64_t cols) {
-  const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t r = blockIdx.y;
-  if (r < rows && c < cols) dense[r * cols + c] = *pitched_element(base, pitch, r, c);
-}
 
 inline void pitch_demo(const common::DeviceFacts& device) {
   if (!device.available) throw common::UsageError("--demo pitch needs a GPU: " + device.reason);

@@ -17,6 +17,7 @@
 #include "03_coalescing/window/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/variant.cuh"
+#include "common/yardsticks.cuh"
 
 // Sees to it that constant memory holds the weights of this problem. They go there once per
 // problem, not once per launch: a program sets its coefficients and then uses them.
@@ -73,6 +74,6 @@ inline std::vector<common::Variant<Window>> window_variants() {
                             window_four_outputs),
       with_constant_weights("unrolled", "the radius is known to the compiler", window_unrolled),
       copy_kernel_yardstick<Window>(),
-      device_copy_yardstick<Window>(),
+      common::device_copy(&Window::x, &Window::y),
   };
 }
