@@ -1,6 +1,7 @@
 // Chapter 04, matrix multiplication: C = A B from three loops to the pace of the multipliers.
 //
-// Build without make: nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 04_matmul/matmul.cu -lcublas
+// Build without make, for Hopper (otherwise -arch=native):
+//   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 04_matmul/matmul.cu -lcublas
 // The ways to do it are listed in sgemm/variants.cuh (fp32) and bf16/variants.cuh (tensor cores);
 // the lesson is README.md.
 #include <cstdint>
@@ -24,13 +25,12 @@ int main(int argc, char** argv) {
   bool slow = false;
   std::string sweep, plot;
   common::Program program("04_matmul", "C = A B, from three loops to the pace of the multipliers");
-  constexpr std::int64_t kMost = 2'000'000'000;
   auto& options = program.options();
   options.add_integer("size", "m = n = k (default 4096; 512 where the CPU runs the kernels)", &cube,
-                      1, kMost);
-  options.add_integer("m", "rows of A and C", &asked.m, 1, kMost);
-  options.add_integer("n", "columns of B and C", &asked.n, 1, kMost);
-  options.add_integer("k", "columns of A, rows of B", &asked.k, 1, kMost);
+                      1, kMostSize);
+  options.add_integer("m", "rows of A and C", &asked.m, 1, kMostSize);
+  options.add_integer("n", "columns of B and C", &asked.n, 1, kMostSize);
+  options.add_integer("k", "columns of A, rows of B", &asked.k, 1, kMostSize);
   options.add_flag("slow", "run slow rungs at any size", [&] { slow = true; });
   options.add_choice("sweep", {"size", "quantization"},
                      "time the best rungs and cuBLAS by size, or around multiples of a tile",
@@ -46,15 +46,21 @@ int main(int argc, char** argv) {
     const common::DeviceFacts& device = frame.device();
     // Without a clock the kernels run on the CPU.
     const bool times_are_real = device.clock_ghz > 0;
+    const bool size_asked = cube + asked.m + asked.n + asked.k > 0;
+    if (!sweep.empty() && size_asked) throw common::UsageError("--sweep has sizes of its own");
+    if (!sweep.empty() && !plot.empty()) throw common::UsageError("--plot runs the sweep itself");
     if (cube == 0) cube = times_are_real ? 4096 : 512;
     const auto or_cube = [cube](std::int64_t size) { return size > 0 ? size : cube; };
-    const Shape shape = !sweep.empty()
-                            ? Shape{cube, cube, cube}
-                            : Shape{or_cube(asked.m), or_cube(asked.n), or_cube(asked.k)};
-    if (!fp32.empty()) frame.require_memory(Sgemm::host_bytes(shape), Sgemm::device_bytes(shape));
-    if (!bf16_nn.empty() || !bf16_nt.empty()) {
-      frame.require_memory(Bf16Gemm<false>::host_bytes(shape),
-                           Bf16Gemm<false>::device_bytes(shape));
+    const Shape shape{or_cube(asked.m), or_cube(asked.n), or_cube(asked.k)};
+    const auto require_memory = [&](Shape s) {
+      if (!fp32.empty()) frame.require_memory(Sgemm::host_bytes(s), Sgemm::device_bytes(s));
+      if (bf16_nn.empty() && bf16_nt.empty()) return;
+      frame.require_memory(Bf16Gemm<false>::host_bytes(s), Bf16Gemm<false>::device_bytes(s));
+    };
+    if (sweep.empty()) require_memory(shape);
+    if (sweep == "size" || !plot.empty()) {
+      const std::int64_t largest = sizes_of_sweep(times_are_real).back();
+      require_memory({largest, largest, largest});
     }
     check_writable(plot);
     frame.print_machine();

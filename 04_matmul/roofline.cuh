@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -27,11 +25,6 @@ struct Roof {
 // For sums and products in fp32, without tensor cores.
 inline Roof fp32_roof(const common::DeviceFacts& device) {
   return {device.peak_fp32_gflops, device.peak_bandwidth_gbps};
-}
-
-inline double ridge(const common::DeviceFacts& device) { return fp32_roof(device).ridge(); }
-inline double roof_gflops(double intensity, const common::DeviceFacts& device) {
-  return fp32_roof(device).at(intensity);
 }
 
 // each: bytes of an element.

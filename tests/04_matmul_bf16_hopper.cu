@@ -1,5 +1,6 @@
 // Chapter 04, the rungs that only Hopper understands: right at every size, whatever the alignment,
 // and again and again.
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -68,11 +69,19 @@ TEST_CASE("Hopper rungs take matrices that begin anywhere") {
                         cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaMemcpy(b.data() + 1, problem.b.pristine(), sizeof(bf16) * problem.b.size(),
                         cudaMemcpyHostToDevice));
-  bf16_gemm_split_sum<false>(a.data() + 1, b.data() + 1, c.data() + 1, 72, 80, 88, nullptr);
-  problem.c.reset(common::Side::host);
-  CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(bf16) * problem.c.size(),
-                        cudaMemcpyDeviceToHost));
-  CHECK(problem.check().right());
+  using Multiply = void (*)(const bf16*, const bf16*, bf16*, int, int, int, cudaStream_t);
+  const Multiply rungs[] = {
+      bf16_gemm_wgmma<false>,       bf16_gemm_ring<false>,      bf16_gemm_large_tile<false>,
+      bf16_gemm_persistent<false>,  bf16_gemm_multicast<false>, bf16_gemm_async_store<false>,
+      bf16_gemm_early_start<false>, bf16_gemm_by_shape<false>,  bf16_gemm_split_sum<false>};
+  for (const Multiply multiply : rungs) {
+    CUDA_CHECK(cudaMemset(c.data(), 0xff, c.bytes()));  // NaN
+    multiply(a.data() + 1, b.data() + 1, c.data() + 1, 72, 80, 88, nullptr);
+    problem.c.reset(common::Side::host);
+    CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(bf16) * problem.c.size(),
+                          cudaMemcpyDeviceToHost));
+    CHECK(problem.check().right());
+  }
 }
 
 // Whatever the plan would choose: each tile, and sums shared by each number of blocks.
@@ -144,6 +153,7 @@ TEST_CASE("tile and parts follow the shape") {
   CHECK(parts(1024, 1024, 1024) == 1);
   CHECK(parts(512, 512, 512) == 1);
   CHECK(parts(128, 128, 8192) == 8);
+  CHECK(parts(120, 136, 4104) == 8);
   CHECK(parts(64, 4096, 4096) == 2);  // 32 clusters of four would not fit at once
   for (const std::int64_t m : {1, 64, 100, 1000, 10000}) {
     for (const std::int64_t n : {8, 200, 3000, 40000}) {
@@ -157,19 +167,37 @@ TEST_CASE("tile and parts follow the shape") {
 }
 
 // A barrier that is a phase off, or a stage freed too early, often shows only once in many runs.
-TEST_CASE("a hundred launches in a row neither hang nor differ") {
+// The first shape has more tiles than SMs, for the second eight blocks share each sum.
+template <bool kTransposedB>
+void check_a_hundred_launches() {
   const common::DeviceFacts device = common::query_device();
   const common::WorkStream stream(device);
-  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
+  for (const auto& variant : bf16_gemm_hopper_variants<kTransposedB>()) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = common::why_skipped(variant, device);
       if (!reason.empty()) SKIP_TEST(reason);
-      Bf16Gemm<false> problem({1100, 1288, 712}, 9);
-      for (int i = 0; i < 100; ++i) variant.run(problem, stream.get());
-      CUDA_CHECK(cudaStreamSynchronize(stream.get()));
-      const auto verdict = common::verify(problem, variant, device, stream.get());
-      INFO(verdict.reason);
-      CHECK(verdict.status == common::Status::right);
+      for (const Shape shape : {Shape{1100, 1288, 712}, Shape{120, 136, 4104}}) {
+        INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
+        Bf16Gemm<kTransposedB> problem(shape, 9);
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        REQUIRE(verdict.status == common::Status::right);
+        const std::vector<bf16> first(problem.c.fetched(), problem.c.fetched() + problem.c.size());
+        for (int i = 0; i < 10; ++i) {
+          problem.c.reset(common::Side::device);
+          CUDA_CHECK(cudaDeviceSynchronize());
+          for (int j = 0; j < 10; ++j) variant.run(problem, stream.get());
+          CUDA_CHECK(cudaStreamSynchronize(stream.get()));
+          problem.c.fetch(common::Side::device);
+          REQUIRE(std::memcmp(problem.c.fetched(), first.data(), first.size() * sizeof(bf16)) == 0);
+        }
+      }
     }
   }
+}
+TEST_CASE("a hundred launches in a row neither hang nor differ, B as k x n") {
+  check_a_hundred_launches<false>();
+}
+TEST_CASE("a hundred launches in a row neither hang nor differ, B as n x k") {
+  check_a_hundred_launches<true>();
 }

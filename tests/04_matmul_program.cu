@@ -18,6 +18,7 @@ TEST_CASE("bad arguments: exit status 2 and one line, at once") {
        {"--m 0", "--n -1", "--k abc", "--size 99999999999", "--size 1.5", "--size ''", "--m",
         "--size 2000000000", "--m 2000000000 --n 2000000000 --k 1", "--only nosuch", "--nosuch",
         "stray", "--repeats 0", "--sweep nosuch", "--plot /nonexistent/plot.svg --size 8",
+        "--sweep size --size 64", "--sweep quantization --k 64", "--sweep size --plot x.svg",
         "--json /nonexistent/out.json --size 8 --only sequential"}) {
     INFO(arguments);
     const auto result = tests::run_command(kProgram + " " + arguments + " 2>&1 >/dev/null");

@@ -2,8 +2,8 @@
 //
 // A CPU without bf16 arithmetic must widen every element before it multiplies. Here a value of B is
 // widened once for four rows, and the pieces of C that threads take in turn use the same columns of
-// B one after the other, so these come from the cache. What is still wrong: a tensor core does 8192
-// multiply-adds while this loop does 8.
+// B one after the other, so these come from the cache. What is still wrong: in one clock the tensor
+// cores of an H200 do 270,000 multiply-adds, a CPU core 8 to 32.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -5,7 +5,7 @@
 // spread over the lanes' registers in a way that CUDA does not tell. Around that, what the fp32
 // ladder has shown: a tile of C for each block, tiles of A and B in shared memory, zeros past the
 // edges. What is still wrong: to round a fragment we must know which lane has what, so it takes a
-// detour through shared memory; and loads from there collide, 8 ways.
+// detour through shared memory; and loads from there collide, up to 8 ways.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(256)
 #endif
 }
 
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void bf16_gemm_wmma(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, cudaStream_t stream) {
   with_vector_rows(a, k, b, n, c, n, [&](auto vectors) {

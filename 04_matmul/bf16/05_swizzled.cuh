@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(256)
 #endif
 }
 
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void bf16_gemm_swizzled(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                int m, int n, int k, cudaStream_t stream) {
   with_vector_rows(a, k, b, n, c, n, [&](auto vectors) {

@@ -99,8 +99,7 @@ void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bflo
                        int n, int k, cudaStream_t stream) {
   with_vector_rows(a, k, b, T::kTransposedB ? k : n, c, n, [&](auto vectors) {
     const auto kernel = bf16_gemm_multistage_kernel<T, vectors>;
-    CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::kSharedBytes));
+    allow_shared(kernel, T::kSharedBytes);
     kernel<<<tiles_of<T::kRows, T::kCols>(m, n), T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m,
                                                                                          n, k);
     CUDA_CHECK(cudaGetLastError());
@@ -108,7 +107,7 @@ void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bflo
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31. Stages are deeper where an SM has room for them: fewer barriers.
+// pointers; sizes up to 2e9. Stages are deeper where an SM has room for them: fewer barriers.
 template <bool kTransposedB>
 void bf16_gemm_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {

@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(384, 1)
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31.
+// pointers; sizes up to 2e9.
 template <bool kTransposedB>
 void bf16_gemm_ring(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
                     int k, cudaStream_t stream) {
@@ -93,8 +93,7 @@ void bf16_gemm_ring(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat1
     return bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
   }
   const auto kernel = bf16_gemm_ring_kernel<T, kTransposedB>;
-  CUDA_CHECK(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::kRingBytes));
+  allow_shared(kernel, T::kRingBytes);
   kernel<<<tiles_of<T::kRows, T::kCols>(m, n), 384, T::kRingBytes, stream>>>(
       map_of_a(a, m, k, T::kRows), map_of_b<kTransposedB>(b, n, k, T::kCols), c, m, n, k);
   CUDA_CHECK(cudaGetLastError());

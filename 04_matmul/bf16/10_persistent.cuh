@@ -35,16 +35,6 @@ struct TileOrder {
   }
 };
 
-inline int multiprocessors() {
-  static const int kCount = [] {
-    int device = 0, count = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-    return count;
-  }();
-  return kCount;
-}
-
 template <class T, bool kTransposedB>
 __global__ void __launch_bounds__(384, 1)
     bf16_gemm_persistent_kernel(const __grid_constant__ CUtensorMap map_a,
@@ -106,7 +96,7 @@ __global__ void __launch_bounds__(384, 1)
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31.
+// pointers; sizes up to 2e9.
 template <bool kTransposedB>
 void bf16_gemm_persistent(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
@@ -115,10 +105,9 @@ void bf16_gemm_persistent(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_b
     return bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
   }
   const auto kernel = bf16_gemm_persistent_kernel<T, kTransposedB>;
-  CUDA_CHECK(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::kRingBytes));
+  allow_shared(kernel, T::kRingBytes);
   const TileOrder tiles{divide_up(m, T::kRows), divide_up(n, T::kCols), 16};
-  kernel<<<std::min(tiles.count(), multiprocessors()), 384, T::kRingBytes, stream>>>(
+  kernel<<<std::min(tiles.count(), multiprocessor_count()), 384, T::kRingBytes, stream>>>(
       map_of_a(a, m, k, T::kRows), map_of_b<kTransposedB>(b, n, k, T::kCols), c, m, n, k, tiles);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(384, 1)
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31.
+// pointers; sizes up to 2e9.
 template <bool kTransposedB>
 void bf16_gemm_multicast(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                          int n, int k, cudaStream_t stream) {

@@ -28,6 +28,7 @@ constexpr int kStagingBytes = kStagingSlabs * kSlabBytes;  // of a warpgroup
 template <int kCount>
 __device__ inline void store_slabs(const float (&sum)[kCount], unsigned char* staging,
                                    const CUtensorMap* map_c, int row, int col, int barrier) {
+  static_assert(kCount / 32 % kStagingSlabs == 0, "the next call goes on with the first slab");
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const int y = 16 * warp + lane % 16;  // whose address this lane gives to stmatrix
 #pragma unroll
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(384, 1)
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31.
+// pointers; sizes up to 2e9.
 template <bool kTransposedB>
 void bf16_gemm_async_store(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, cudaStream_t stream) {

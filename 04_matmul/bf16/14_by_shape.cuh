@@ -201,14 +201,14 @@ void launch_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31.
+// pointers; sizes up to 2e9.
 template <bool kTransposedB>
 void bf16_gemm_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                         int n, int k, cudaStream_t stream) {
   if (!fits_copy_engine(a, k, b, kTransposedB ? k : n, c, n)) {
     return bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
   }
-  with_tile_by_shape(m, n, k, multiprocessors(), [&](auto tile) {
+  with_tile_by_shape(m, n, k, multiprocessor_count(), [&](auto tile) {
     launch_by_shape<decltype(tile), kTransposedB>(a, b, c, m, n, k, stream);
   });
 }

@@ -187,14 +187,14 @@ inline int parts_of_sum(std::int64_t m, std::int64_t n, std::int64_t k, int sms,
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes below 2^31.
+// pointers; sizes up to 2e9.
 template <bool kTransposedB>
 void bf16_gemm_split_sum(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                          int n, int k, cudaStream_t stream) {
   if (!fits_copy_engine(a, k, b, kTransposedB ? k : n, c, n)) {
     return bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
   }
-  const int parts = parts_of_sum(m, n, k, multiprocessors(), room_for_parts<kTransposedB>());
+  const int parts = parts_of_sum(m, n, k, multiprocessor_count(), room_for_parts<kTransposedB>());
   if (parts == 1) return bf16_gemm_by_shape<kTransposedB>(a, b, c, m, n, k, stream);
   launch_split_sum<kTransposedB>(a, b, c, m, n, k, parts, stream);
 }

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 
 // How many clusters of `blocks` blocks of `kernel` the device runs at once: they must fit into
@@ -11,8 +12,7 @@
 // too.
 template <class Kernel>
 int ask_clusters_at_once(Kernel kernel, int blocks, int threads, int shared_bytes) {
-  CUDA_CHECK(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  allow_shared(kernel, shared_bytes);
   cudaLaunchAttribute cluster;
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};

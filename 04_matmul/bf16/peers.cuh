@@ -10,6 +10,7 @@
 #include <string>
 
 #include "04_matmul/bf16/problem.cuh"
+#include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 #include "common/ptx_mma.cuh"
 #include "common/variant.cuh"
@@ -105,13 +106,7 @@ common::Variant<Bf16Gemm<kTransposedB>> bf16_gemm_mma_loop() {
     }
   };
   const auto work = [](const Problem& p) {
-    static const int kMultiprocessors = [] {
-      int device = 0, count = 0;
-      CUDA_CHECK(cudaGetDevice(&device));
-      CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-      return count;
-    }();
-    Work w{2 * kMultiprocessors, 1};
+    Work w{2 * multiprocessor_count(), 1};
     w.rounds = std::max(1, static_cast<int>(std::lround(p.flops() / w.flops())));
     return w;
   };

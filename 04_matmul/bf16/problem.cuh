@@ -9,8 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "04_matmul/reference.hpp"

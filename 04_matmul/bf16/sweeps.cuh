@@ -8,6 +8,7 @@
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/bf16/variants.cuh"
 #include "04_matmul/roofline.cuh"
+#include "04_matmul/sgemm/sweeps.cuh"
 #include "common/harness.cuh"
 #include "common/program.cuh"
 
@@ -43,8 +44,7 @@ common::Sweep sweep_size_bf16(common::Program& program) {
   const auto variants = ends_of_ladder<kTransposedB>(program.device());
   common::Sweep sweep{Bf16Gemm<kTransposedB>::name, "size", {"n", "flop_per_byte"}, {}};
   for (const auto& variant : variants) sweep.columns.push_back(variant.name + "_tflops");
-  for (const std::int64_t n : {128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192}) {
-    if (!real && n > 256) continue;
+  for (const std::int64_t n : sizes_of_sweep(real)) {
     const Shape shape{n, n, n};
     Bf16Gemm<kTransposedB> problem(shape, program.seed(), real);
     std::vector<double> point = {static_cast<double>(n), shape.intensity(sizeof(bf16))};

@@ -1,5 +1,5 @@
 // The problem's variants in reading order: every way to compute C = A B in bf16 with sums in fp32.
-// With B as n x k there are only those rungs that end a part of the ladder.
+// With B as n x k there are only the rungs from `multistage` on.
 #pragma once
 
 #include <string>

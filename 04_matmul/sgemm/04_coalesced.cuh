@@ -26,7 +26,7 @@ __global__ void sgemm_coalesced_kernel(const float* a, const float* b, float* c,
   c[static_cast<std::int64_t>(row) * n + col] = sum;
 }
 
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_coalesced(const float* a, const float* b, float* c, int m, int n, int k,
                             cudaStream_t stream) {
   sgemm_coalesced_kernel<<<tiles_of<32, 32>(m, n), dim3(32, 32), 0, stream>>>(a, b, c, m, n, k);

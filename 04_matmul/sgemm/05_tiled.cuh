@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kTile* kTile)
   if (row < m && col < n) c[static_cast<std::int64_t>(row) * n + col] = sum;
 }
 
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_tiled(const float* a, const float* b, float* c, int m, int n, int k,
                         cudaStream_t stream) {
   constexpr int kTile = 32;

@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kTile* kTile / (kRegs * kRegs))
   }
 }
 
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_async_copy(const float* a, const float* b, float* c, int m, int n, int k,
                              cudaStream_t stream) {
   constexpr int kTile = 128, kDepth = 8, kRegs = 8;

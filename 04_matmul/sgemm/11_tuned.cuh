@@ -89,7 +89,7 @@ __device__ __forceinline__ void multiply_tile(const float* a, const float* b, in
     for (int q = 0; q < T::kDepth; ++q) {
       if (q == T::kDepth - 1) {
         if (more) copier.store();
-        __pipeline_wait_prior(0);  // ordered a round ago
+        __pipeline_wait_prior(0);  // ordered at the round's start
         __syncthreads();           // the next stages are complete, and this one is free
         if (round + 1 < rounds) stage = after(stage);
         free = after(free);
@@ -117,12 +117,6 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   }
 }
 
-// More than 48 KB of shared memory must be asked for, once for each kernel.
-template <class Kernel>
-void allow_shared(Kernel kernel, int bytes) {
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-}
-
 // The first `tiles` tiles, in the order of tile_in_bands.
 template <class T>
 void launch_tuned(const float* a, const float* b, float* c, int m, int n, int k, int tiles,
@@ -142,7 +136,7 @@ void launch_tuned(const float* a, const float* b, float* c, int m, int n, int k,
 
 using LargeTiling = Tiling<128, 256, 64, 64>;
 
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_tuned(const float* a, const float* b, float* c, int m, int n, int k,
                         cudaStream_t stream) {
   launch_tuned<LargeTiling>(a, b, c, m, n, k, stream);

@@ -16,27 +16,20 @@
 #include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 
-// Adds four elements, aligned to 16 bytes. Each is added atomically, not all of them together.
-__device__ inline void add_at_once(float* to, const float* values) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  atomicAdd(reinterpret_cast<float4*>(to), make_float4(values[0], values[1], values[2], values[3]));
-#endif
-}
-
-// Adds the four elements (row, col .. col + 3) to C, as far as they are inside.
+// Adds the four elements (row, col .. col + 3) to C, as far as they are inside, each of them
+// atomically. kVectors: they are inside or outside together and aligned to 16 bytes.
 template <bool kVectors>
 __device__ inline void add_four(float* c, int row, int col, int rows, int cols,
                                 const float* values) {
   if (row >= rows || col >= cols) return;
   float* to = c + static_cast<std::int64_t>(row) * cols + col;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  constexpr bool kAtOnce = kVectors;  // sm_90 adds 16 bytes in one atomic operation
-#else
-  constexpr bool kAtOnce = false;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
+  if constexpr (kVectors) {  // sm_90 adds four floats with one instruction, since CUDA 12.1
+    atomicAdd(reinterpret_cast<float4*>(to),
+              make_float4(values[0], values[1], values[2], values[3]));
+  } else
 #endif
-  if constexpr (kAtOnce) {
-    add_at_once(to, values);
-  } else {
+  {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       if (col + i < cols) atomicAdd(to + i, values[i]);
@@ -88,9 +81,10 @@ struct Plan {
   int parts;  // of each sum; 1: no atomic additions
 };
 
-// The plan whose slowest SM has the least to do. One unit of work is a multiply-add of each of an
-// SM's lanes at the pace of the large tile; the factors say how much slower the others are, once an
-// SM has enough of them (measured on an H200). Splitting costs one more pass over C a part.
+// If there are small tiles for nearly all SMs, the tile with which the slowest SM has the least to
+// do; otherwise tiny tiles and so many parts that each SM has four blocks. Work is counted in
+// multiply-adds of a block at the pace of the large tile; the small one is 5 % slower (measured on
+// an H200).
 inline Plan plan_split_sum(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
   const auto rounds = [&](std::int64_t blocks) { return divide_up(blocks, multiprocessors); };
   const double large = 1.0 * rounds(tiles_of<LargeTiling::kRows, LargeTiling::kCols>(m, n)) *
@@ -100,23 +94,14 @@ inline Plan plan_split_sum(std::int64_t m, std::int64_t n, std::int64_t k, int m
   if (small_tiles >= multiprocessors * 9 / 10) {
     return {large <= small ? Plan::kLarge : Plan::kSmall, 1};
   }
-  // Too few tiles even so. Parts of a sum should not get shorter than 64 steps.
-  const auto parts = [&](std::int64_t tiles, int blocks_an_sm) {
-    const std::int64_t wanted = blocks_an_sm * multiprocessors / tiles;
-    return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(wanted, k / 64)));
-  };
+  // Parts of a sum should not get shorter than 64 steps.
   const std::int64_t tiny_tiles = tiles_of<TinyTiling::kRows, TinyTiling::kCols>(m, n);
-  return {Plan::kTiny, parts(tiny_tiles, 4)};
+  const std::int64_t wanted = TinyTiling::kBlocks * multiprocessors / tiny_tiles;
+  const std::int64_t parts = std::max<std::int64_t>(1, std::min<std::int64_t>(wanted, k / 64));
+  return {Plan::kTiny, static_cast<int>(parts)};
 }
 
-inline int multiprocessor_count() {
-  int device = 0, count = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_split_sum(const float* a, const float* b, float* c, int m, int n, int k,
                             cudaStream_t stream) {
   const Plan plan = plan_split_sum(m, n, k, multiprocessor_count());

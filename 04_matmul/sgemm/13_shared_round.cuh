@@ -4,8 +4,8 @@
 // which 16 SMs have nothing to do. Here rung 11's kernel computes the full rounds. The work of the
 // last one, the steps of one tile's sums after those of the other, is cut into as many equal parts
 // as there are SMs. A part begins and ends anywhere in a tile and adds what it has of it to C,
-// which was set to zero there: the idea of "Stream-K" (M. Osama et al., PPoPP 2023). C of less
-// than a round of large tiles are left to rung 12.
+// which was set to zero there: the idea of "Stream-K" (M. Osama et al., PPoPP 2023). No block waits
+// for another. C of less than a round of large tiles are left to rung 12.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,8 @@
 #include "common/cuda_check.cuh"
 
 // Who computes what. The first `whole` tiles are computed as a whole. The others are counted in
-// turns of the loop over the sum, T::kDepth steps each, and shared by `parts` blocks.
+// turns of the loop over the sum, T::kDepth steps each, and shared by `parts` blocks. 0 parts: no
+// tile is shared.
 struct Shares {
   int whole, parts;
   int turns;              // of a tile
@@ -92,11 +93,10 @@ void launch_shared_round(const float* a, const float* b, float* c, int m, int n,
   });
 }
 
-// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes below 2^31.
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_shared_round(const float* a, const float* b, float* c, int m, int n, int k,
                                cudaStream_t stream) {
-  const int multiprocessors = multiprocessor_count();
-  const Shares shares = share_out<LargeTiling>(m, n, k, multiprocessors);
+  const Shares shares = share_out<LargeTiling>(m, n, k, multiprocessor_count());
   if (shares.parts > 0) {
     launch_shared_round<LargeTiling>(a, b, c, m, n, k, shares, stream);
   } else {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "04_matmul/sgemm/problem.cuh"
+#include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 #include "common/variant.cuh"
 
@@ -127,13 +128,7 @@ inline common::Variant<Sgemm> sgemm_multiply_add() {
     double flops() const { return 2.0 * kChains * kTurns * 256 * blocks * rounds; }
   };
   const auto work = [](const Sgemm& p) {
-    static const int kMultiprocessors = [] {
-      int device = 0, count = 0;
-      CUDA_CHECK(cudaGetDevice(&device));
-      CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-      return count;
-    }();
-    Work w{8 * kMultiprocessors, 1};  // 8 blocks of 256 threads fill an SM
+    Work w{8 * multiprocessor_count(), 1};  // 8 blocks of 256 threads fill an SM
     w.rounds = std::max(1, static_cast<int>(std::lround(p.flops() / w.flops())));
     return w;
   };

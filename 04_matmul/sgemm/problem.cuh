@@ -17,8 +17,10 @@
 #include "common/random.cuh"
 #include "common/report.hpp"
 
-// Rows and columns of C, and the length of the sums that its elements are. Each below 2^31; their
-// products may be larger.
+constexpr std::int64_t kMostSize = 2'000'000'000;  // an int can still count past it by a tile
+
+// Rows and columns of C, and the length of the sums that its elements are. Each from 1 to
+// kMostSize; their products may be larger.
 struct Shape {
   std::int64_t m, n, k;
 

@@ -2,9 +2,8 @@
 // too many costs.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -14,23 +13,25 @@
 #include "common/harness.cuh"
 #include "common/program.cuh"
 
-inline std::vector<common::Variant<Sgemm>> variants_named(const std::vector<std::string>& names) {
+// The last three rungs and cuBLAS, as far as this machine runs them.
+inline std::vector<common::Variant<Sgemm>> ends_of_ladder(const common::DeviceFacts& device) {
   std::vector<common::Variant<Sgemm>> chosen;
-  for (const auto& name : names) {
+  for (const char* name : {"tuned", "split_sum", "shared_round", "cublas"}) {
     for (const auto& variant : sgemm_variants()) {
-      if (variant.name == name && variant.needs.missing.empty()) chosen.push_back(variant);
+      if (variant.name == name && common::why_skipped(variant, device).empty()) {
+        chosen.push_back(variant);
+      }
     }
   }
   return chosen;
 }
 
-// TFLOP/s of the last three rungs and of cuBLAS for each shape, with the columns that `facts` puts
-// before them.
+// Their TFLOP/s for each shape, with the columns that `facts` puts before them.
 template <class Facts>
 common::Sweep sweep_shapes(common::Program& program, const std::string& name,
                            const std::vector<Shape>& shapes, std::vector<std::string> columns,
                            Facts facts) {
-  const auto variants = variants_named({"tuned", "split_sum", "shared_round", "cublas"});
+  const auto variants = ends_of_ladder(program.device());
   for (const auto& variant : variants) columns.push_back(variant.name + "_tflops");
   common::Sweep sweep{Sgemm::name, name, columns, {}};
   for (const Shape& shape : shapes) {
@@ -44,26 +45,31 @@ common::Sweep sweep_shapes(common::Program& program, const std::string& name,
   return sweep;
 }
 
+// m = n = k of --sweep size, rising. Where kernels run on the CPU, small ones must do.
+inline std::vector<std::int64_t> sizes_of_sweep(bool times_are_real) {
+  if (!times_are_real) return {128, 256};
+  return {128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192};
+}
+
 inline common::Sweep sweep_size(common::Program& program) {
   std::vector<Shape> shapes;
-  const bool real = program.device().clock_ghz > 0;
-  for (const std::int64_t n : {128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192}) {
-    if (real || n <= 256) shapes.push_back({n, n, n});
+  for (const std::int64_t n : sizes_of_sweep(program.device().clock_ghz > 0)) {
+    shapes.push_back({n, n, n});
   }
   return sweep_shapes(program, "size", shapes, {"n", "flop_per_byte"}, [](Shape s) {
     return std::vector<double>{static_cast<double>(s.n), s.intensity()};
   });
 }
 
-// Tiles of the rung `tuned` in C, and the rounds in which the SMs get through them. `used` is the
-// part of all that work which ends up in C.
+// Tiles of the rung `tuned` in C, and the rounds in which the SMs get through them. used_percent
+// is the part of all that work which ends up in C.
 inline void sweep_quantization(common::Program& program) {
   using T = LargeTiling;
   const int multiprocessors = program.device().multiprocessors;
   const bool real = program.device().clock_ghz > 0;
   std::vector<Shape> shapes;
   const std::int64_t k = real ? 2048 : 16;
-  // Around multiples of the tile: one column more is one tile more in every row of tiles.
+  // Around a multiple of the tile: eight columns more are one tile more in every row of tiles.
   for (const std::int64_t n : {T::kCols - 1, T::kCols, T::kCols + 1}) {
     shapes.push_back({16 * T::kRows, 8 * n, k});
   }
@@ -82,11 +88,4 @@ inline void sweep_quantization(common::Program& program) {
                      static_cast<double>(s.m), static_cast<double>(s.n), tiles, rounds,
                      100.0 * s.m * s.n / (rounds * multiprocessors * T::kRows * T::kCols)};
                });
-}
-
-// Refuses a file that cannot be written before anything is measured. Nothing if there is no name.
-inline void check_writable(const std::string& file) {
-  if (!file.empty() && !std::ofstream(file, std::ios::app)) {
-    throw common::UsageError("--plot: cannot write " + file);
-  }
 }

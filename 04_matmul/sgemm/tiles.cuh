@@ -1,10 +1,12 @@
-// What the kernels of this ladder share: how C is cut into tiles, and loads that stop at the edge.
+// What the kernels of this chapter share: how C is cut into tiles, and loads that stop at the edge.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <type_traits>
+
+#include "common/cuda_check.cuh"
 
 // Parts of size `part` that cover `whole`.
 __host__ __device__ constexpr int divide_up(std::int64_t whole, int part) {
@@ -76,8 +78,8 @@ __device__ inline void load_four(float* to, const float* from) {
   to[3] = v.w;
 }
 
-// The same, and here: a plain load may be moved down to where its values are first used, and then
-// they are waited for. (Where this was measured; other chips get the plain load.)
+// The same at this very place: the compiler may move a plain load down to where its values are
+// first used, and then they are waited for. Chips older than Hopper get the plain load.
 __device__ inline void load_four_now(float* to, const float* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -87,6 +89,23 @@ __device__ inline void load_four_now(float* to, const float* from) {
 #else
   load_four(to, from);
 #endif
+}
+
+// The SMs of the current device.
+inline int multiprocessor_count() {
+  static const int kCount = [] {
+    int device = 0, count = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+    return count;
+  }();
+  return kCount;
+}
+
+// More than 48 KB of shared memory must be asked for, once for each kernel.
+template <class Kernel>
+void allow_shared(Kernel kernel, int bytes) {
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
 // Calls launch(vectors_a, vectors_b) with std::true_type or std::false_type: whether float4 fits
