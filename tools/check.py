@@ -21,7 +21,6 @@ import cli
 
 CLANG_FORMAT_MAJOR = 14  # Debian 12's; Ubuntu 24.04 offers it as clang-format-14
 SUFFIXES = {".cu", ".cuh", ".hpp", ".h", ".cpp"}
-SKIPPED_FOLDERS = {"build", "work", "node_modules", "__pycache__"}
 RUNG = re.compile(r"^(\d\d)_\w+\.(?:hpp|cuh|cu)$")
 CHAPTER = re.compile(r"^\d\d_\w+$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
@@ -58,7 +57,7 @@ class Findings:
 def source_files(root):
     found = []
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and f[0] != ".")
+        folders[:] = sorted(f for f in folders if f not in cli.SKIPPED_FOLDERS and f[0] != ".")
         found += [Path(folder) / f for f in sorted(files) if Path(f).suffix in SUFFIXES]
     return found
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CHAPTERS = "[0-9][0-9]_*"
+SKIPPED_FOLDERS = {"build", "work", "node_modules", "__pycache__"}  # hold nothing of ours
 
 
 def cuda_tool(name):

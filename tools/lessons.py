@@ -21,7 +21,6 @@ import cpp_source
 import markdown_links
 import result_table
 
-SKIPPED_FOLDERS = {"build", "work", "node_modules", "__pycache__"}
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
 TABLE = re.compile(r"^\s*<!--\s*table\s+(?P<words>.*?)\s*-->\s*$")
 END_TABLE = re.compile(r"^\s*<!--\s*end table\s*-->\s*$")
@@ -127,7 +126,7 @@ def lesson_files(root):
 def markdown_files(root):
     found = []
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and f[0] != ".")
+        folders[:] = sorted(f for f in folders if f not in cli.SKIPPED_FOLDERS and f[0] != ".")
         found += [Path(folder) / f for f in sorted(files) if f.endswith(".md")]
     return found
 
