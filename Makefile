@@ -147,7 +147,7 @@ checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
 .PHONY: bench sanitize compare doctor lessons check format clean
-bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the lessons' tables
+bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD)
 	@tools/lessons.py
