@@ -1,6 +1,7 @@
 // Device memory that a library asks for: allocated once per size, outside of what is timed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 

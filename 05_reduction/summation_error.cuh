@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "05_reduction/sum/01_sequential.hpp"
 #include "05_reduction/sum/15_tuned.cuh"

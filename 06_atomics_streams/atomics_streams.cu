@@ -3,6 +3,7 @@
 // Build without make:
 //   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 06_atomics_streams/atomics_streams.cu -lcurand
 // Each folder is a problem; its variants.cuh lists the ways to solve it. The lesson is README.md.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct Options {
   std::string input = "uniform", sweep, demo, timeline;
 };
 
+constexpr std::int64_t kMostLocks = 1 << 16;  // each thread's turn takes microseconds
+
 // Elements of each problem. A device that keeps no time runs the kernels on the CPU: there the
 // results count, not the times, and smaller sizes will do.
 struct Elements {
@@ -48,7 +51,8 @@ struct Elements {
                : real_gpu         ? 384
                                   : 32) {
     if (options.n > 0) {
-      one_cell = histogram = float_max = lock = pipeline = pi = options.n;
+      one_cell = histogram = float_max = pipeline = pi = options.n;
+      lock = std::min(options.n, kMostLocks);
     }
   }
 };
@@ -58,8 +62,9 @@ constexpr int kSmallKernels = 1000;
 
 void add_options(common::Program& program, Options& options) {
   auto& parser = program.options();
-  parser.add_integer("n", "elements of every problem (default: each its own)", &options.n, 1,
-                     0xfffffffe);
+  parser.add_integer("n",
+                     "elements of every problem, of the lock at most 65536 (default: each its own)",
+                     &options.n, 1, 0xfffffffe);
   parser.add_choice("input", {"uniform", "skewed", "constant"}, "bytes of the histogram",
                     &options.input);
   parser.add_integer("chunks", "pieces of the pipeline's batch (default 32)", &options.chunks, 1,
@@ -111,6 +116,9 @@ int main(int argc, char** argv) {
     const auto pi = frame.select(Pi::name, pi_variants());
     if (!frame.selection_done()) return;
     if (options.demo == "atomics") {
+      if (!frame.device().available) {
+        throw common::UsageError("--demo atomics: needs a GPU: " + frame.device().reason);
+      }
       atomics_demo();
       return;
     }

@@ -8,7 +8,6 @@
 #include <deque>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "06_atomics_streams/timeline.hpp"

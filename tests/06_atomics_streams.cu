@@ -27,16 +27,20 @@ namespace {
 
 const std::string kProgram = TEST_BUILD "/06_atomics_streams/atomics_streams";
 
-// Around a warp, a piece of 16 bytes, a block, a pass of the grid; primes; one large.
+// Around a warp, a piece of 16 bytes, a block, a pass of the grid; primes.
 const std::vector<std::int64_t> kSizes = {1,    2,    3,    15,    16,    17,    31,    32,
                                           33,   63,   255,  256,   257,   1021,  1023,  1024,
                                           1025, 4096, 4099, 16383, 16384, 16385, 65537, 100'003};
 
-// Runs `variant` on problems made for each size; true if it was skipped.
+// On a GPU one more: there every thread of a grid that fills the chip goes round its loop twice.
+constexpr std::int64_t kLarge = 10'000'019;
+
+// Runs `variant` on problems made for each size; why it was skipped, empty if it was not.
 template <class Problem, class Make>
-std::string check_at_sizes(const common::Variant<Problem>& variant,
-                           const std::vector<std::int64_t>& sizes, Make make) {
+std::string check_at_sizes(const common::Variant<Problem>& variant, std::vector<std::int64_t> sizes,
+                           Make make, bool large_too = true) {
   const common::DeviceFacts device = common::query_device();
+  if (large_too && keeps_time(device)) sizes.push_back(kLarge);
   const common::WorkStream stream(device);
   const std::string reason = common::why_skipped(variant, device);
   if (!reason.empty()) return reason;
@@ -151,7 +155,7 @@ TEST_CASE("the racy rung is named by the race check, at its line, and nothing el
 
 TEST_CASE("on a GPU the racy rung loses at least 31 of 32 samples, the others none") {
   const common::DeviceFacts device = common::query_device();
-  if (!device.available || device.clock_ghz <= 0) SKIP_TEST("needs a GPU");
+  if (!keeps_time(device)) SKIP_TEST("needs a GPU");
   const common::WorkStream stream(device);
   OneCell problem(1'000'000, 7);
   const auto got = total_of(problem, one_cell_wrong_on_purpose().at(0), stream.get());
@@ -351,11 +355,33 @@ TEST_CASE("lock: every variant is right at every size and leaves the lock free")
   for (const auto& variant : lock_variants()) {
     DYNAMIC_SECTION(variant.name) {
       const std::vector<std::int64_t> sizes = {1, 2, 3, 31, 32, 33, 255, 256, 257, 1021, 4099};
-      const std::string skipped =
-          check_at_sizes(variant, sizes, [](std::int64_t n) { return Lock(n, 7); });
+      const std::string skipped = check_at_sizes(
+          variant, sizes, [](std::int64_t n) { return Lock(n, 7); }, false);
       if (!skipped.empty()) SKIP_TEST(skipped);
     }
   }
+}
+
+TEST_CASE("fifty runs of chapter 06, no hang and no difference") {
+  const common::DeviceFacts device = common::query_device();
+  if (!keeps_time(device)) SKIP_TEST("needs a GPU");
+  const common::WorkStream stream(device);
+  const auto repeat = [&](auto problem, const auto& variants) {
+    for (const auto& variant : variants) {
+      if (!common::why_skipped(variant, device).empty()) continue;
+      for (int run = 0; run < 50; ++run) {
+        INFO(variant.name << ", run " << run);
+        const auto verdict = common::verify(problem, variant, device, stream.get());
+        INFO(verdict.reason);
+        REQUIRE(verdict.status != common::Status::wrong);
+      }
+    }
+  };
+  repeat(OneCell(1'000'003, 5), one_cell_variants());
+  repeat(Histogram(1'000'003, 5, HistogramInput::skewed), histogram_variants());
+  repeat(FloatMax(1'000'003, 5), float_max_variants());
+  repeat(Lock(4099, 5), lock_variants());
+  repeat(Pi(1'000'003, 5), pi_variants());
 }
 
 TEST_CASE("lock: its critical section is no race") {
@@ -498,6 +524,27 @@ TEST_CASE("--list names every variant of the chapter under its problem") {
                            "default_stream/legacy", "small_kernels/graph", "pi/philox"}) {
     CHECK(result.output.find(name) != std::string::npos);
   }
+}
+
+TEST_CASE("--sweep bins and --demo atomics print their tables") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const auto bins =
+      tests::run_command(kProgram + " --only histogram --sweep bins --n 5000 --repeats 1");
+  INFO(bins.output);
+  CHECK(bins.status == 0);
+  CHECK(bins.output.find("histogram, swept over bins") != std::string::npos);
+  const auto demo = tests::run_command(kProgram + " --demo atomics");
+  INFO(demo.output);
+  CHECK(demo.status == 0);
+  CHECK(demo.lines == static_cast<int>(atomic_calls().size()) + 1);
+}
+
+TEST_CASE("a large --n leaves the lock small: its turns are taken one by one") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const auto result = tests::run_command(kProgram + " --only lock/packed --verify --n 1000000");
+  INFO(result.output);
+  CHECK(result.status == 0);
+  CHECK(result.output.find("lock, n = 65,536") != std::string::npos);
 }
 
 TEST_CASE("a small run of chapter 06 is right for each kind of input") {

@@ -151,6 +151,20 @@ TEST_CASE("small kernels: launches and graph take the same number of steps") {
   }
 }
 
+TEST_CASE("--sweep kernels prints a table; --sweep streams needs a device that keeps time") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const auto kernels =
+      tests::run_command(kProgram + " --only small_kernels --sweep kernels --repeats 1");
+  INFO(kernels.output);
+  CHECK(kernels.status == 0);
+  CHECK(kernels.output.find("small_kernels, swept over kernels") != std::string::npos);
+  const auto streams =
+      tests::run_command(kProgram + " --only pipeline --sweep streams --n 100000 --repeats 1 2>&1");
+  INFO(streams.output);
+  CHECK(streams.status == (keeps_time(device) ? 0 : 2));
+}
+
 TEST_CASE("small kernels: recording runs nothing, and each replay takes all steps") {
   if (!common::query_device().available) SKIP_TEST("needs a GPU");
   const common::DeviceBuffer<unsigned> x(1);

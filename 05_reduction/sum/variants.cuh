@@ -1,6 +1,7 @@
 // The index of this problem: every way to reduce n floats to one value, in reading order.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

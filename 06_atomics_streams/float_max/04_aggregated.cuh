@@ -22,7 +22,7 @@ __global__ void float_max_aggregated_kernel(const float* x, std::int64_t n, floa
   float most = FloatMax::kLowest;
   for (std::int64_t i = first; i < n; i += stride) most = fmaxf(most, x[i]);
   for (int step = 16; step > 0; step /= 2) {
-    most = fmaxf(most, __shfl_down_sync(0xffffffffu, most, step));
+    most = fmaxf(most, __shfl_down_sync(kAllLanes, most, step));
   }
   if (threadIdx.x % 32 == 0) atomic_max_by_bits(largest, most);
 }

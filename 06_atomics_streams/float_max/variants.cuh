@@ -1,6 +1,8 @@
 // The index of problem C1: every way to find the largest float, in reading order.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "06_atomics_streams/float_max/01_sequential.hpp"

@@ -2,13 +2,12 @@
 //
 // A thread takes a uint4 and counts its 16 bytes out of registers: a sixteenth of the load
 // instructions for the same counting. A uint4 must lie on a 16-byte boundary, so the bytes before
-// the first boundary and after the last are counted one by one. What is still wrong: 32 lanes with
-// random bytes want about 3 counters in the same memory bank, and a bank serves one at a time.
+// the first boundary and after the last are counted one by one. What is still wrong: 32 lanes
+// with random bytes bring 3 or 4 into the fullest memory bank, and a bank serves one at a time.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "06_atomics_streams/histogram/03_global_atomics.cuh"

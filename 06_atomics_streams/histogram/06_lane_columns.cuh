@@ -40,7 +40,7 @@ __device__ inline void hand_in_columns(const unsigned* columns, unsigned* sums, 
   for (int c = threadIdx.x; c < 8 * kBins; c += kColumnBlock) {
     const uint4 four = reinterpret_cast<const uint4*>(columns)[c];
     unsigned sum = four.x + four.y + four.z + four.w;
-    for (int step = 4; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step, 8);
+    for (int step = 4; step > 0; step /= 2) sum += __shfl_down_sync(kAllLanes, sum, step, 8);
     if (c % 8 == 0) sums[c / 8] = sum;
   }
   __syncthreads();

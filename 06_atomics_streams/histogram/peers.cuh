@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -19,30 +20,26 @@
 
 // The peer: cub::DeviceHistogram over 256 bins of width 1.
 inline common::Variant<Histogram> histogram_peer() {
-  common::Variant<Histogram> peer;
-  peer.name = "cub_histogram";
-  peer.idea = "peer: cub::DeviceHistogram";
-  peer.place = common::Place::device;
-  peer.kind = common::Kind::peer;
 #if __has_include(<cub/device/device_histogram.cuh>)
   const auto scratch = std::make_shared<common::DeviceBuffer<char>>();
-  peer.run = [scratch](Histogram& p, cudaStream_t stream) -> common::Phases {
-    const auto histogram = [&](void* memory, std::size_t& bytes) {
-      CUDA_CHECK(cub::DeviceHistogram::HistogramEven(
-          memory, bytes, p.x.on_device(), p.counts.on_device(), kBins + 1, 0, kBins, p.n, stream));
-    };
-    std::size_t bytes = 0;
-    histogram(nullptr, bytes);  // asks how much memory it needs
-    if (scratch->bytes() < static_cast<std::int64_t>(bytes)) {
-      *scratch = common::DeviceBuffer<char>(static_cast<std::int64_t>(bytes));
-    }
-    histogram(scratch->data(), bytes);
-    return {};
-  };
+  return common::peer<Histogram>(
+      "cub_histogram", "cub::DeviceHistogram", [scratch](Histogram& p, cudaStream_t stream) {
+        const auto histogram = [&](void* memory, std::size_t& bytes) {
+          CUDA_CHECK(cub::DeviceHistogram::HistogramEven(memory, bytes, p.x.on_device(),
+                                                         p.counts.on_device(), kBins + 1, 0, kBins,
+                                                         p.n, stream));
+        };
+        std::size_t bytes = 0;
+        histogram(nullptr, bytes);  // asks how much memory it needs
+        if (scratch->bytes() < static_cast<std::int64_t>(bytes)) {
+          *scratch = common::DeviceBuffer<char>(static_cast<std::int64_t>(bytes));
+        }
+        histogram(scratch->data(), bytes);
+      });
 #else
-  peer.needs.missing = "needs CUB, which comes with the CUDA Toolkit";
+  return common::missing_peer<Histogram>("cub_histogram", "cub::DeviceHistogram",
+                                         "needs CUB, which comes with the CUDA Toolkit");
 #endif
-  return peer;
 }
 
 constexpr int kReadBlock = 256;
@@ -64,25 +61,22 @@ __global__ void __launch_bounds__(kReadBlock)
     for (int k = 0; k < kInFlight; ++k) mix(piece[k]);
   }
   for (; i < pieces.count; i += stride) mix(pieces.first[i]);
-  for (int step = 16; step > 0; step /= 2) mixed ^= __shfl_down_sync(0xffffffffu, mixed, step);
+  for (int step = 16; step > 0; step /= 2) mixed ^= __shfl_down_sync(kAllLanes, mixed, step);
   if (threadIdx.x % 32 == 0) atomicXor(&counts[0], mixed);
 }
 
 // Yardstick: the time it takes to read n bytes in pieces of 16.
 inline common::Variant<Histogram> histogram_read_only() {
-  common::Variant<Histogram> read;
-  read.name = "read_only";
-  read.idea = "yardstick: reads the bytes, counts nothing";
-  read.place = common::Place::device;
+  auto read = common::on_device<Histogram>(
+      "read_only", "yardstick: reads the bytes, counts nothing",
+      [](Histogram& p, cudaStream_t stream) {
+        const int grid = histogram_grid(histogram_read_only_kernel, kReadBlock, (p.n + 15) / 16);
+        CUDA_CHECK(cudaMemsetAsync(p.counts.on_device(), 0, kBins * sizeof(unsigned), stream));
+        histogram_read_only_kernel<<<grid, kReadBlock, 0, stream>>>(p.x.on_device(), p.n,
+                                                                    p.counts.on_device());
+        CUDA_CHECK(cudaGetLastError());
+      });
   read.kind = common::Kind::yardstick;
-  read.run = [](Histogram& p, cudaStream_t stream) -> common::Phases {
-    const int grid = histogram_grid(histogram_read_only_kernel, kReadBlock, (p.n + 15) / 16);
-    CUDA_CHECK(cudaMemsetAsync(p.counts.on_device(), 0, kBins * sizeof(unsigned), stream));
-    histogram_read_only_kernel<<<grid, kReadBlock, 0, stream>>>(p.x.on_device(), p.n,
-                                                                p.counts.on_device());
-    CUDA_CHECK(cudaGetLastError());
-    return {};
-  };
   // The same exclusive-or of all whole pieces, from the host.
   read.check = [](const Histogram& p) {
     unsigned char bytes[4] = {};

@@ -2,7 +2,7 @@
 // values: 256 queues, then 128, at last one.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "06_atomics_streams/histogram/variants.cuh"

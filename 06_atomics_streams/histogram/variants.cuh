@@ -1,6 +1,8 @@
 // The index of problem B: every way to count bytes, in reading order.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "06_atomics_streams/histogram/01_sequential.hpp"

@@ -12,6 +12,7 @@
 
 #include "06_atomics_streams/lock/02_per_thread.cuh"
 #include "06_atomics_streams/lock/problem.cuh"
+#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
 #include "common/cuda_check.cuh"
 
 // The better of two candidates: the larger value, of equal ones the smaller index.
@@ -25,8 +26,8 @@ __global__ void lock_per_warp_kernel(const float* x, std::int64_t n, Record* rec
   Record mine = {Lock::kLowest, Lock::kNowhere};
   if (i < n) mine = {x[i], static_cast<unsigned>(i)};
   for (int step = 16; step > 0; step /= 2) {
-    mine = better(mine, {__shfl_down_sync(0xffffffffu, mine.largest, step),
-                         __shfl_down_sync(0xffffffffu, mine.index, step)});
+    mine = better(mine, {__shfl_down_sync(kAllLanes, mine.largest, step),
+                         __shfl_down_sync(kAllLanes, mine.index, step)});
   }
   if (threadIdx.x % 32 == 0) enter_with_lock(lock, record, mine.largest, mine.index);
 }

@@ -13,6 +13,7 @@
 
 #include "06_atomics_streams/lock/02_per_thread.cuh"
 #include "06_atomics_streams/lock/problem.cuh"
+#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
 #include "common/cuda_check.cuh"
 
 // Unsigned integers in the order of the floats: positive ones move above the negative ones, whose
@@ -34,7 +35,7 @@ __global__ void lock_packed_kernel(const float* x, std::int64_t n, unsigned long
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   unsigned long long best = i < n ? pack(x[i], static_cast<unsigned>(i)) : 0;
   for (int step = 16; step > 0; step /= 2) {
-    best = max(best, __shfl_down_sync(0xffffffffu, best, step));
+    best = max(best, __shfl_down_sync(kAllLanes, best, step));
   }
   if (threadIdx.x % 32 == 0) atomicMax(packed, best);
 }

@@ -13,10 +13,12 @@
 
 #include "common/cuda_check.cuh"
 
+constexpr unsigned kAllLanes = 0xffffffffu;
+
 // The sum over the lanes of a full warp, in lane 0.
 template <class T>
 __device__ inline T warp_sum(T value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(0xffffffffu, value, step);
+  for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(kAllLanes, value, step);
   return value;
 }
 

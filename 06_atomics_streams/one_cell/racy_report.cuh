@@ -52,8 +52,8 @@ inline void report_racy(common::Program& program, OneCell& problem,
                 variant.name.c_str(), problem.expected, totals.c_str());
     if (!keeps_time(program.device())) {
       std::printf(
-          "Here the threads of a block take turns, which hides the race; `make sanitize` shows "
-          "it.\n");
+          "Here the threads of a block take turns, which hides the race. The race check names it; "
+          "the lesson says how to run it.\n");
     }
   }
 }

@@ -1,6 +1,8 @@
 // The index of problem A: every way to sum into one cell, in reading order.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "06_atomics_streams/one_cell/01_sequential.hpp"
@@ -34,7 +36,7 @@ inline std::vector<common::Variant<OneCell>> one_cell_variants() {
 }
 
 // Wrong on purpose, hence kept apart: common/ knows right, wrong and skipped, and this one is none
-// of them. racy.cuh runs it and says how wrong it was.
+// of them. racy_report.cuh runs it and says how wrong it was.
 inline std::vector<common::Variant<OneCell>> one_cell_wrong_on_purpose() {
   return {one_cell_rung("racy", "WRONG ON PURPOSE: + instead of atomicAdd", one_cell_racy)};
 }

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include "06_atomics_streams/one_cell/06_per_thread.cuh"
 #include "common/cuda_check.cuh"
