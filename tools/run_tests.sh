@@ -36,8 +36,8 @@ for program in "$@"; do
   else
     p=0 f=0 s=0
   fi
-  # A status that the counted failures do not explain is a failure of its own.
-  if ((status != 0 && f == 0)); then f=1; fi
+  # A status that the counted failures do not explain is a failure of its own; so is no count at all.
+  if ((f == 0 && (status != 0 || p + s == 0))); then f=1; fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
   printf '%-44s %4d passed %4d failed %4d skipped %4d s\n' \
     "$program" "$p" "$f" "$s" "$((SECONDS - start))"
