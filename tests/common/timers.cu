@@ -1,10 +1,11 @@
-// common/cpu_timer.hpp and common/gpu_timer.cuh: they measure what they say.
+// common/cpu_timer.hpp, common/gpu_timer.cuh, common/l2_flush.cuh: what a sample is measured with.
 #include <chrono>
 #include <thread>
 
 #include "common/cpu_timer.hpp"
 #include "common/device_facts.cuh"
 #include "common/gpu_timer.cuh"
+#include "common/l2_flush.cuh"
 #include "tests/catch.hpp"
 
 TEST_CASE("the CPU timer counts milliseconds from start()") {
@@ -35,4 +36,26 @@ TEST_CASE("the GPU timer measures the work between its events") {
   CHECK(once > 0);
   CHECK(fill_ms(50) > 5 * once);
   CUDA_CHECK(cudaFree(data));
+}
+
+TEST_CASE("emptying the cache runs in the stream, before the sample and not in it") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  common::DeviceFacts facts;
+  common::L2Flush nothing(facts);  // no cache: nothing to do
+  nothing.enqueue(nullptr);
+  facts.l2_bytes = 64 << 20;
+  common::L2Flush flush(facts);
+  common::GpuTimer around, behind;
+  double enclosing_ms = 0, empty_ms = 0;
+  for (int i = 0; i < 3; ++i) {
+    around.start();
+    flush.enqueue(nullptr);
+    behind.start();
+    behind.stop();
+    around.stop();
+    enclosing_ms = around.elapsed_ms();
+    empty_ms = behind.elapsed_ms();
+  }
+  CHECK(enclosing_ms > 0);
+  CHECK(empty_ms < enclosing_ms / 2);
 }
