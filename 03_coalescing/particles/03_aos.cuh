@@ -1,10 +1,10 @@
 // Rung 3, aos: the array of structures on the GPU, one thread per particle.
 //
 // The lanes of a warp read p.x of 32 particles at the same time, and those floats lie 32 bytes
-// apart: every one of the nine requests touches 32 sectors and uses 4 bytes of each. The same
-// sectors come up again for the next field, so the L1 cache saves the device's memory from the
-// worst, but the traffic between L1 and the SM is eight times what is used. What is wrong: the
-// layout.
+// apart: whatever a request asks for, it touches 32 sectors. The source has nine accesses of 4
+// bytes. Particle is aligned to 16 bytes, so nvcc may merge neighbours and makes four requests of
+// them: x y z vx, then vy vz are loaded, then x y, then z are stored. All come to the same sectors
+// again, which L1 holds. What is wrong: the layout.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,9 +1,10 @@
 // Rung 4, aos_vector: the same layout, but a thread takes half a particle per access.
 //
 // Two float4 loads bring all eight fields, one float4 store returns x, y, z and the vx that it must
-// not change: three requests instead of nine. Each still touches 32 sectors, of which it uses half.
-// It is the best that can be done for an array of structures without changing it. What is left:
-// mass and charge travel along for nothing, and the sectors written are half unchanged.
+// not change: three requests where the compiler had made four of nine. Each still touches 32
+// sectors, of which it uses half. Little more can be done for an array of structures without
+// changing it. What is left: mass and charge travel along for nothing, and the sectors written are
+// half unchanged.
 #pragma once
 
 #include <cuda_runtime.h>

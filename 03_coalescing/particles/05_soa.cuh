@@ -1,9 +1,10 @@
 // Rung 5, soa: a structure of arrays. Every field has an array of its own.
 //
-// The kernel is the one of rung 3, nine accesses of 4 bytes. But the x of 32 neighbouring particles
-// now lie side by side: each request is 128 bytes in 4 sectors. Fields that nobody asks for stay
-// where they are. The price is in the program: a particle is no longer one object, and whoever
-// needs all fields of a single particle touches eight lines. What is left: 4 bytes per access.
+// The source is that of rung 3, nine accesses of 4 bytes, and so is the machine code: there are no
+// neighbours in it to merge. But the x of 32 neighbouring particles now lie side by side: each
+// request is 128 bytes in 4 sectors. Fields that nobody asks for stay where they are. The price is
+// in the program: a particle is no longer one object, and whoever needs all fields of a single
+// particle touches eight lines. What is left: 4 bytes per access.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -11,7 +11,8 @@
 #include "common/random.cuh"
 #include "common/report.hpp"
 
-// One element of the array of structures: 32 bytes, as long as a sector.
+// One element of the array of structures: 32 bytes, as long as a sector. The alignment allows
+// accesses of 16 bytes, to a kernel (aos_vector) and to the compiler (aos).
 struct alignas(16) Particle {
   float x, y, z;
   float vx, vy, vz;

@@ -1,10 +1,10 @@
 // Rung 9, unrolled: the radius is a template argument.
 //
-// The compiler now knows how many taps there are: no loop, no test for the last group, and a weight
-// is an operand of the multiply-add itself, read from the constant cache without a load
-// instruction. The tile is loaded as float4 too; its start is rounded down to 16 bytes, and the
-// shift that this takes is a constant as well. One kernel per radius is compiled, for the radii
-// people use; others take the rung before.
+// The compiler now knows how many taps there are: no loop, no test for the last group. On sm_90 the
+// weights come from the constant cache two at a time into uniform registers, of which a warp has
+// one set for all its lanes; a multiply-add takes them from there. The tile is loaded as float4
+// too; its start is rounded down to 16 bytes, and the shift that this takes is a constant as well.
+// One kernel per radius is compiled, for the radii people use; others take the rung before.
 #pragma once
 
 #include <cuda_runtime.h>
