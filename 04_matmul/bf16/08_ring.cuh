@@ -17,7 +17,7 @@
 #include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 
-// A place in the ring. Whoever fills and whoever empties the stages each has one of his own.
+// A place in the ring. Those who fill the stages and those who empty them each keep their own.
 template <int kStages>
 struct RingPlace {
   int stage = 0;

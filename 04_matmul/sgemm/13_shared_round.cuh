@@ -10,7 +10,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "04_matmul/sgemm/12_split_sum.cuh"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "04_matmul/roofline.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "04_matmul/sgemm/variants.cuh"
 #include "common/harness.cuh"
