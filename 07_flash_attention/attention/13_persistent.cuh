@@ -24,7 +24,7 @@ template <class Tile>
 struct PersistentShared {
   static constexpr bool kHasRoom = Tile::kD <= 128;  // for O; and registers have room for Q
   unsigned char q[Tile::kQBytes];
-  unsigned char o[kHasRoom ? Tile::kQBytes : 1024];
+  unsigned char o[kHasRoom ? Tile::kQBytes : kTileAlignment];
   KvRings<Tile> kv;
   std::uint64_t q_full, q_empty;
   int tile;  // whose queries are in q; -1: there are no more
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
-    const int count = order.heads * order.q_tiles;
+    const int count = order.count();
     int tile = blockIdx.x;
     while (tile < count) {
       const int next = static_cast<int>(gridDim.x) + atomicAdd(counter, 1);
@@ -102,7 +102,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   for (;;) {
     wait(shared.q_full, q_place.parity);
     q_place.advance();
-    const int tile_of_queries = shared.tile;
+    // By the lane that will arrive at q_empty for its warp: after that the producer writes again.
+    const int read = threadIdx.x % 32 == 0 ? shared.tile : 0;
+    const int tile_of_queries = __shfl_sync(0xffffffffu, read, 0);
     if (tile_of_queries < 0) break;
     int head, q_tile;
     order.locate<kCausal>(tile_of_queries, head, q_tile);
@@ -112,7 +114,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const int unmasked = visible_keys<kCausal>(first_query + own_rows, n_q, n_k) / Tile::kKeys;
     if constexpr (kQInRegisters) {
       load_queries<Tile>(q, shared.q, own_rows);
-      __syncwarp();  // all lanes have read shared.tile
       release(shared.q_empty);
     }
 
@@ -169,10 +170,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
 #pragma unroll 1
       for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
-      if constexpr (!kQInRegisters) {
-        __syncwarp();  // all lanes have read shared.tile
-        release(shared.q_empty);
-      }
+      if constexpr (!kQInRegisters) release(shared.q_empty);
       wait(kv.v_full[v_place.stage], v_place.parity);
       issue_output<Tile>(o, p, kv.v[v_place.stage], accumulate);
       ptx::wgmma_wait_group<0>();
@@ -182,7 +180,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     } else {
 #pragma unroll
       for (int i = 0; i < Tile::kD / 2; ++i) o[i] = 0;
-      __syncwarp();  // all lanes have read shared.tile
       if constexpr (!kQInRegisters) release(shared.q_empty);
     }
 
@@ -205,10 +202,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
 inline void attention_persistent(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
                                  cudaStream_t stream) {
-  const auto launch = [&](auto tile, auto causal) {
-    using Tile = decltype(tile);
+  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
+    using Tile = HopperTile<head_dim, 2, head_dim == 256 ? 80 : 128, head_dim == 64 ? 3 : 2>;
     constexpr int kShared = shared_bytes<PersistentShared<Tile>>();
-    const auto kernel = attention_bf16_persistent_kernel<Tile, decltype(causal)::value>;
+    const auto kernel = attention_bf16_persistent_kernel<Tile, causal>;
     allow_shared(kernel, kShared);
     static const int most = multiprocessors();
     const TileOrder order = TileOrder::of(shape, Tile::kQueries);
@@ -216,9 +213,5 @@ inline void attention_persistent(const AttentionShape& shape, const Tensors<__nv
         attention_maps<Tile>(shape, t), t, order, next_tile_counter(), static_cast<int>(shape.n_q),
         static_cast<int>(shape.n_k), shape.scale() * kLog2E);
     CUDA_CHECK(cudaGetLastError());
-  };
-  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = HopperTile<head_dim, 2, head_dim == 256 ? 80 : 128, head_dim == 64 ? 3 : 2>;
-    launch(Tile(), causal);
   });
 }

@@ -13,7 +13,8 @@
 
 // O = softmax(Q K^T / sqrt(d)) V in bf16, and the log-sum-exp of each row. Device pointers, dense:
 // q, o [batch, heads, n_q, d]; k, v [batch, heads, n_k, d]; lse [batch, heads, n_q]; d = 64, 128 or
-// 256; causal = 0 or 1. Returns once the kernel is in the stream: 0, or 1 after a line on stderr.
+// 256; batch heads n_q < 2^31, n_q and n_k <= 2^22; causal = 0 or 1. Returns once the kernel is in
+// the stream: 0, or 1 after a line on stderr.
 extern "C" int attention_forward(const void* q, const void* k, const void* v, void* o, void* lse,
                                  std::int64_t batch, std::int64_t heads, std::int64_t n_q,
                                  std::int64_t n_k, int d, int causal, void* stream) {
