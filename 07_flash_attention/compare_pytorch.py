@@ -5,9 +5,9 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch with CUDA. Run from anywhere:
   python3 07_flash_attention/compare_pytorch.py [--d 64,128,256] [--n 1024,4096,16384] [--json FILE]
 
 All three work on the same tensors in one process and take turns, in a random order, so that they
-meet the same clocks and the same heat. Q, K and V are bf16, random; there are as many sequences as fit into --tokens,
-and 2048 / d heads. Rates count 4 batch heads n^2 d operations, half of that with a causal mask.
-Exit status 0 only if all results agree.
+meet the same clocks and the same heat. Q, K and V are bf16, random; there are as many sequences as
+fit into --tokens, and 2048 / d heads. Rates count 4 batch heads n^2 d operations, half of that with
+a causal mask. Exit status 0 only if all results are right; 2 if the arguments are not.
 """
 
 import argparse
@@ -38,7 +38,12 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--json", type=pathlib.Path, help="write the results there")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if not set(arguments.d) <= {64, 128, 256}:
+        parser.error("--d: only 64, 128 and 256")
+    if min(*arguments.n, arguments.tokens, arguments.rounds) < 1 or arguments.seconds <= 0:
+        parser.error("--n, --tokens, --rounds and --seconds must be above zero")
+    return arguments
 
 
 def build_library(folder):

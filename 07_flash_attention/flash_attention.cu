@@ -63,10 +63,8 @@ AttentionShape shape_of(const Options& options, const AttentionShape& or_else) {
   }
   if (options.batch > 0) shape.batch = options.batch;
   if (options.heads > 0) shape.heads = options.heads;
-  // Blocks and elements are counted in 31 and 63 bits.
-  if (static_cast<double>(shape.rows()) * shape.d > 1e12) {
-    throw common::UsageError("batch x heads x n x d is too large");
-  }
+  // The naive rung starts a block for each row, and blocks are counted in 31 bits.
+  if (shape.rows() > INT32_MAX) throw common::UsageError("batch x heads x n is too large");
   return shape;
 }
 

@@ -3,7 +3,7 @@
 // S = scale Q K^T, softmax of each row of S in place, O = S V. The products use the tiles of 32 x
 // 32 in shared memory that every matrix product starts from. It is what a framework does when the
 // three steps are three calls. What is still wrong: S has n_q x n_k elements a head. It is written,
-// read twice and written, and read again; and long before time runs out, memory does.
+// read three times and written, and read again; and long before time runs out, memory does.
 #pragma once
 
 #include <cuda_bf16.h>

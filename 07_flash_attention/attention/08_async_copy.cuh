@@ -72,7 +72,6 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
 // Device pointers; shapes as AttentionShape says.
 inline void attention_async_copy(const AttentionShape& shape, const Tensors<float>& t,
                                  cudaStream_t stream) {
-  constexpr float kLog2E = 1.44269504f;
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     with_register_tiling<head_dim>([&](auto tiling) {

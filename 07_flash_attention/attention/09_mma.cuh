@@ -184,8 +184,7 @@ inline void attention_mma(const AttentionShape& shape, const Tensors<__nv_bfloat
     using Tile = MmaTile<decltype(head_dim)::value>;
     const auto kernel = attention_bf16_mma_kernel<head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, Tile::kQueries);
-    refuse_without_shared(Tile::kSharedBytes);  // d = 256 wants 128 KB; sm_86 and sm_89 have 99
-    allow_shared(kernel, Tile::kSharedBytes);
+    allow_shared(kernel, Tile::kSharedBytes);  // d = 256 wants 128 KB; sm_86 and sm_89 have 99
     kernel<<<blocks, Tile::kThreads, Tile::kSharedBytes, stream>>>(t, n_q, n_k,
                                                                    shape.scale() * kLog2E);
     CUDA_CHECK(cudaGetLastError());

@@ -19,20 +19,13 @@
 #include "07_flash_attention/attention/softmax_rows.cuh"
 #include "common/cuda_check.cuh"
 
-template <class Tile>
-struct PingPongShared {
-  unsigned char q[Tile::kQBytes];
-  KvRings<Tile> kv;
-  std::uint64_t q_full;
-};
-
 template <class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     attention_bf16_ping_pong_kernel(const __grid_constant__ AttentionMaps maps,
                                     Tensors<__nv_bfloat16> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = aligned_shared<PingPongShared<Tile>>(dynamic_shared);
+  auto& shared = aligned_shared<BlockShared<Tile>>(dynamic_shared);
   KvRings<Tile>& kv = shared.kv;
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(&shared.q_full, 1);
@@ -136,19 +129,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
 inline void attention_ping_pong(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
                                 cudaStream_t stream) {
-  const auto launch = [&](auto tile, auto causal) {
-    using Tile = decltype(tile);
-    constexpr int kShared = shared_bytes<PingPongShared<Tile>>();
-    const auto kernel = attention_bf16_ping_pong_kernel<Tile, decltype(causal)::value>;
-    allow_shared(kernel, kShared);
-    const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
+  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
+  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
+    using Tile = HopperTile<head_dim, 2, head_dim == 256 ? 80 : 128, 2>;
+    constexpr int kShared = shared_bytes<BlockShared<Tile>>();
+    const auto kernel = attention_bf16_ping_pong_kernel<Tile, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, Tile::kQueries);
+    allow_shared(kernel, kShared);
     kernel<<<blocks, Tile::kThreads, kShared, stream>>>(attention_maps<Tile>(shape, t), t, n_q, n_k,
                                                         shape.scale() * kLog2E);
     CUDA_CHECK(cudaGetLastError());
-  };
-  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = HopperTile<head_dim, 2, head_dim == 256 ? 80 : 128, 2>;
-    launch(Tile(), causal);
   });
 }

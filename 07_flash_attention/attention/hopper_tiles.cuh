@@ -89,6 +89,15 @@ struct KvRings {
   std::uint64_t v_full[Tile::kStages], v_empty[Tile::kStages];
 };
 
+// All that a block of rungs 10 to 12 keeps in shared memory: its queries come once, so their buffer
+// needs no `empty`.
+template <class Tile>
+struct BlockShared {
+  unsigned char q[Tile::kQBytes];
+  KvRings<Tile> kv;
+  std::uint64_t q_full;
+};
+
 // A place in a ring of kStages buffers. `parity` is that of the round: who takes what is full waits
 // for it, who fills what is empty waits for the other one, which a new barrier counts as passed.
 template <int kStages>
@@ -114,7 +123,8 @@ __device__ __forceinline__ void start_rings(KvRings<Tile>& rings) {
   }
 }
 
-// One warp has no more use for a buffer.
+// One warp has no more use for a buffer: its lanes have all read it, and met since then (at
+// __syncwarp, or at the wait for a wgmma that read it).
 __device__ __forceinline__ void release(std::uint64_t& empty) {
   if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&empty);
 }
@@ -199,7 +209,7 @@ __device__ __forceinline__ void load_queries(std::uint32_t (&q)[Tile::kD / 16][4
   for (int c = 0; c < Tile::kD / 16; ++c) {
     ptx::ldmatrix_x4(q[c], tile + slab_offset(row, 2 * c + lane / 16, Tile::kQueries * 128));
   }
-  __syncwarp();
+  __syncwarp();  // before one lane releases the tile for all
 }
 
 // Issues o += P V (o = P V unless `accumulate`) as one group. P comes from registers. V lies with

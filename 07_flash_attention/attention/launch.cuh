@@ -11,6 +11,9 @@
 #include "common/cuda_check.cuh"
 #include "common/variant.cuh"
 
+// The hardware has powers of two and no others: e^x = 2^(x log2(e)), ln(x) = ln(2) log2(x).
+constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
+
 // Parts of size `part` that cover `whole`.
 __host__ __device__ constexpr int divide_up(std::int64_t whole, int part) {
   return static_cast<int>((whole + part - 1) / part);

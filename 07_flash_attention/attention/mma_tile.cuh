@@ -3,11 +3,6 @@
 
 #include <cuda_runtime.h>
 
-#include <string>
-
-#include "common/cuda_check.cuh"
-#include "common/variant.cuh"
-
 template <int kD>
 struct MmaTile {
   static constexpr int kWarpRows = kD == 256 ? 16 : 32;
@@ -28,14 +23,4 @@ __device__ inline int swizzled_piece(int row, int piece) {
 
 __device__ inline float (&four(float* registers))[4] {
   return *reinterpret_cast<float(*)[4]>(registers);
-}
-
-// Throws common::Skip if a block of this device cannot have that much shared memory.
-inline void refuse_without_shared(int bytes) {
-  int device = 0, most = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (most < bytes) {
-    throw common::Skip("needs " + std::to_string(bytes / 1024) + " KB of shared memory a block");
-  }
 }

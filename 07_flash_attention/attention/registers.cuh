@@ -201,7 +201,6 @@ __device__ void store_rows(RegisterState<T>& state, float* o, float* lse, int fi
       add_product(four, factor, state.o[r][i]);
       *reinterpret_cast<float4*>(o + row * T::kD + 4 * lane.member + 64 * i) = four;
     }
-    constexpr float kLn2 = 0.69314718f;
     if (lane.member == 0) lse[row] = kLn2 * (state.largest[r] + log2f(sum));
   }
 }

@@ -12,9 +12,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "07_flash_attention/attention/launch.cuh"
 #include "common/ptx_mma.cuh"
-
-constexpr float kLog2E = 1.44269504f;
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 __host__ __device__ constexpr int row_of_register(int i) { return i / 2 % 2; }
@@ -128,7 +127,6 @@ __device__ inline void scale_rows(float (&o)[N], const float (&factor)[2]) {
 // The end: what to multiply each row of O by, and its log-sum-exp. A row that saw no key: 0 and
 // -infinity.
 __device__ inline void finish_rows(SoftmaxRows& rows, float (&factor)[2], float (&lse)[2]) {
-  constexpr float kLn2 = 0.693147181f;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float sum = rows.sum[r];

@@ -15,7 +15,8 @@
 #include "common/harness.cuh"
 #include "common/program.cuh"
 
-// Accesses to global memory for each element of a matrix (tests/07_flash_attention.cu counts them).
+// Accesses to global memory for each element of a matrix (tests/07_flash_attention_softmax.cu
+// counts them).
 struct Accesses {
   int reads, writes;
 };
@@ -84,18 +85,7 @@ inline void print_large_inputs() {
 // Checks and times `variants` and adds the report to the program.
 inline void run_softmax(common::Program& program, std::int64_t rows, std::int64_t columns,
                         const std::vector<common::Variant<Softmax>>& variants) {
-  const common::WorkStream stream(program.device());
   Softmax problem(rows, columns, program.seed());
-  common::ProblemReport report;
-  report.problem = Softmax::name;
-  report.sizes = problem.sizes();
-  report.rows = common::verify_variants(program, problem, variants, stream.get());
-  if (!program.verify_only()) {
-    common::time_variants(program, problem, variants, stream.get(), report.rows);
-    common::derive_figures(problem, variants, program.device(), report.rows);
-  }
-  program.progress("");
-  program.add(report);
-  print_accesses(report, problem);
+  print_accesses(common::run_problem(program, problem, variants), problem);
   if (program.device().available) print_large_inputs();
 }
