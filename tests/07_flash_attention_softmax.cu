@@ -2,7 +2,9 @@
 // each element as often as the lesson says.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -130,6 +132,30 @@ TEST_CASE("softmax: rows that begin anywhere") {
     CUDA_CHECK(cudaMemcpy(problem.y.on_host(), y.data() + 1, sizeof(float) * rows * columns,
                           cudaMemcpyDeviceToHost));
     CHECK(problem.check().right());
+  }
+}
+
+TEST_CASE("softmax: a hundred runs give the same bits") {
+  if (!times_are_real()) SKIP_TEST("takes long without a GPU");
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const Size size : {Size{3000, 999}, Size{300, 70'001}}) {
+    Softmax problem(size.rows, size.columns, 8);
+    for_each_safe_rung(problem, [&](const common::Variant<Softmax>& variant) {
+      if (variant.place != common::Place::device) return;
+      const std::vector<float> first(problem.y.fetched(), problem.y.fetched() + problem.y.size());
+      int different = 0;
+      for (int run = 0; run < 100; ++run) {
+        problem.y.reset(common::Side::device);
+        CUDA_CHECK(cudaDeviceSynchronize());
+        variant.run(problem, stream.get());
+        CUDA_CHECK(cudaDeviceSynchronize());
+        problem.y.fetch(common::Side::device);
+        const std::size_t bytes = sizeof(float) * first.size();
+        if (std::memcmp(first.data(), problem.y.fetched(), bytes) != 0) ++different;
+      }
+      CHECK(different == 0);
+    });
   }
 }
 
