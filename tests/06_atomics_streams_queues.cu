@@ -108,6 +108,21 @@ TEST_CASE("default stream: the caller's stream waits for all that was launched")
   }
 }
 
+TEST_CASE("default stream: the caller's events alone are enough, however late each stream runs") {
+#if SIMT_INSTRUMENTED || defined(__SIMT__)
+  // The test above once more, by a simt that runs a stream only when somebody waits for it: a
+  // stream that the caller forgets comes too late.
+  const auto result = tests::run_command("SIMT_STREAMS=deferred " TEST_BUILD
+                                         "/tests/06_atomics_streams_queues "
+                                         "\"default stream: the caller's stream waits*\" 2>&1");
+  INFO(result.output);
+  CHECK(result.status == 0);
+  CHECK(result.output.find("1 passed, 0 failed, 0 skipped") != std::string::npos);
+#else
+  SKIP_TEST("needs simt");
+#endif
+}
+
 TEST_CASE("default stream: only the legacy one holds the eight up") {
   const common::DeviceFacts device = common::query_device();
   if (!keeps_time(device)) SKIP_TEST("overlap needs a GPU");
