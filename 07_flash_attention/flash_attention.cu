@@ -1,7 +1,7 @@
 // Chapter 07, flash attention: O = softmax(Q K^T / sqrt(d)) V, from softmax alone to tensor cores.
 //
-// Build without make:
-//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 07_flash_attention/flash_attention.cu -lcublas
+// Build without make, for Hopper (otherwise -arch=native):
+//   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 07_flash_attention/*.cu -lcublas
 // Each folder is a problem; its variants.cuh lists the ways to solve it. The lesson is README.md.
 #include <cstdint>
 #include <string>

@@ -239,9 +239,9 @@ struct Attention {
   }
 
   // Compares the rows of the reference within the bounds; elements of lse count on from those of O.
-  // The error reported is that of O. Of all other rows it is known only that
-  // an output is a mean of values, so no larger than the largest, and that lse is finite or, where
-  // no key is visible, -infinity.
+  // The error reported is that of O. Of all other rows it is known only that an output is a mean of
+  // values, so no larger than the largest, and that lse is finite or, where no key is visible,
+  // -infinity.
   template <class Bound, class LseBound>
   common::Comparison check(Bound bound, LseBound lse_bound) const {
     common::Comparison all;

@@ -13,6 +13,7 @@ constexpr int kTileThreads = 256;
 constexpr int kTeam = kTileThreads / kTileRows;  // neighbouring lanes that share a query
 constexpr int kTeamKeys = kTileKeys / kTeam;     // scores a thread computes
 static_assert(32 % kTeam == 0, "a team is a part of a warp");
+static_assert(kTileRows == kTileKeys, "load_tile loads as many queries as keys");
 
 template <int kD>
 struct Tile {
@@ -29,10 +30,10 @@ struct RowState {
   float o[Tile<kD>::kTeamCols];
 };
 
-// Copies rows first .. first + 31 of a matrix of `rows` rows; past the last, zeros.
+// Copies kTileRows rows, from row `first` on, of a matrix of `rows` rows; past the last, zeros.
 template <int kD>
 __device__ void load_tile(float (*to)[Tile<kD>::kPitch], const float* from, int first, int rows) {
-  for (int i = threadIdx.x; i < 32 * kD / 4; i += kTileThreads) {
+  for (int i = threadIdx.x; i < kTileRows * kD / 4; i += kTileThreads) {
     const int row = i / (kD / 4), col = i % (kD / 4) * 4;
     float4 four = make_float4(0, 0, 0, 0);
     if (first + row < rows) {
