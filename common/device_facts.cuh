@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/code_facts.cuh"
 #include "common/cuda_check.cuh"
 
 namespace common {
@@ -29,6 +30,7 @@ struct DeviceFacts {
   int runtime_version = 0;         // 13000 means 13.0
   int driver_version = 0;
   bool concurrent_managed = false;  // CPU and GPU may touch managed memory at the same time
+  CodeFacts code;                   // what this program holds for the device
 
   int compute_capability() const { return 10 * major + minor; }
   // False for a model GPU, whose kernels run on the CPU: it has no clock, no caches, and no
@@ -119,6 +121,7 @@ inline DeviceFacts query_device() {
   facts.shared_bytes_per_block_optin = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   facts.l2_bytes = attribute(cudaDevAttrL2CacheSize);
   facts.concurrent_managed = attribute(cudaDevAttrConcurrentManagedAccess) != 0;
+  facts.code = query_code();
 
   // kHz and bits; two transfers per clock (double data rate).
   const double memory_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate);

@@ -69,6 +69,11 @@ std::string why_skipped(const Variant<Problem>& variant, const DeviceFacts& devi
     return "needs sm_" + std::to_string(need) + (exact ? "a" : "") + ", this is sm_" +
            std::to_string(have);
   }
+  const CodeFacts& code = device.code;
+  if (code.capability > 0 && (code.capability < need || (exact && !code.for_sm_90a))) {
+    return "needs code for sm_" + std::to_string(need) + (exact ? "a" : "") +
+           ", this program was compiled for sm_" + std::to_string(code.capability);
+  }
   return "";
 }
 

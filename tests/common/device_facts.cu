@@ -26,6 +26,8 @@ TEST_CASE("without a device there is a reason, with one there are facts") {
   CHECK(device.max_threads_per_multiprocessor >= 1024);
   CHECK(device.shared_bytes_per_block >= 48 * 1024);
   CHECK(device.memory_bytes > 0);
+  CHECK(device.code.capability >= 70);
+  CHECK(device.code.capability <= device.compute_capability());
 }
 
 TEST_CASE("peak figures of a known chip are near its data sheet") {

@@ -165,6 +165,27 @@ TEST_CASE("what cannot run here is skipped with its reason") {
   CHECK(reason() == "needs CUB");
 }
 
+TEST_CASE("what was compiled for older chips is skipped, not run as an empty kernel") {
+  auto variant = variant_with(Fault::none, common::Place::device);
+  common::DeviceFacts device;
+  device.available = true;
+  device.major = 9;
+  device.code.capability = 75;
+  const auto reason = [&] { return common::why_skipped(variant, device); };
+
+  CHECK(reason().empty());
+  variant.needs = common::needs_sm(80);
+  CHECK(reason() == "needs code for sm_80, this program was compiled for sm_75");
+  device.code.capability = 90;
+  CHECK(reason().empty());
+  variant.needs = common::needs_exactly_sm(90);
+  CHECK(reason() == "needs code for sm_90a, this program was compiled for sm_90");
+  device.code.for_sm_90a = true;
+  CHECK(reason().empty());
+  device.code = {};
+  CHECK(reason().empty());  // unknown: the launch will tell
+}
+
 TEST_CASE("a variant may skip itself; a device may lack what a kernel is made of") {
   Doubling problem(10);
   const common::DeviceFacts no_device;
