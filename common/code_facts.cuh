@@ -1,5 +1,4 @@
-// What the kernels of this program were compiled for. A GPU also runs code for older ones, and
-// there
+// What the kernels of this program were compiled for. A GPU also runs code for older ones, in which
 // `#if __CUDA_ARCH__ >= 800` leaves out what they lack: such a kernel would do nothing.
 #pragma once
 

@@ -68,7 +68,11 @@ bool resolve_warp(Block& block, unsigned warp) {
     void* payload[kWarpSize];
     for (uint32_t rest = meeting; rest != 0; rest &= rest - 1)
       payload[__builtin_ctz(rest)] = lanes[__builtin_ctz(rest)].payload;
+    // It may call an operator of the user's: reads of the lanes' copies by the engine, not by a
+    // thread of the kernel.
+    state.block = nullptr;
     lanes[one].operation->combine(payload, meeting);
+    state.block = &block;
     make_ready(states, meeting);
     block.waiting_in_warp[warp] -= __builtin_popcount(meeting);
     progress = true;

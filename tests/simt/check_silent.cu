@@ -1,6 +1,7 @@
 // Correct programs, the tricky ones above all: the checks must have nothing to say about them.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
+#include <cooperative_groups/reduce.h>
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/pipeline>
@@ -223,6 +224,20 @@ __global__ void tiles_of_groups(int* out) {
   out[threadIdx.x] = s[threadIdx.x / 8 * 8];
 }
 
+// An operator that branches, on values with members: compiled into the program, called by the warp.
+struct Best {
+  int value, where;
+};
+__global__ void best_of_warp(const int* in, int* out) {
+  const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  const Best mine{in[threadIdx.x], static_cast<int>(threadIdx.x)};
+  const Best best = cg::reduce(warp, mine, [](const Best& a, const Best& b) {
+    if (a.value != b.value) return a.value > b.value ? a : b;
+    return a.where < b.where ? a : b;
+  });
+  if (warp.thread_rank() == 0) *out = best.where;
+}
+
 __global__ void private_histogram(const unsigned char* in, unsigned* bins, int n) {
   __shared__ unsigned local[256];
   for (unsigned b = threadIdx.x; b < 256; b += blockDim.x) local[b] = 0;
@@ -411,6 +426,12 @@ TEST_CASE("warps") {
   SECTION("tiles of cooperative groups") {
     tiles_of_groups<<<1, 64>>>(out);
     CHECK(to_host(out, 1)[0] == 28);
+  }
+  SECTION("a reduction with an operator of one's own") {
+    std::vector<int> in(32, 1);
+    in[20] = in[23] = 5;
+    best_of_warp<<<1, 32>>>(device_array(in), out);
+    CHECK(to_host(out, 1)[0] == 20);
   }
   check_silent();
 }
