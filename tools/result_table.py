@@ -121,13 +121,15 @@ def _aligned(titles, rows, numeric):
     return [line(titles), line(rule), *(line(row) for row in rows)]
 
 
-def _caption(run):
+def _caption(run, counted_with=None):
+    """Where, when and with which arguments; counted_with: those of the counters, if there are any."""
     if run["device"]:
         where = f"{run['device']['name']}, CUDA {run['toolkit']}"
     else:
         where = f"{run['cpu']['model']}, {run['cpu']['threads']} threads"
     command = f"{run['program']} {run['arguments']}".strip()
-    return f"*{where}, {run['date'][:10]}: `{command}`*"
+    counted = f"; counted with `{counted_with}`" if counted_with else ""
+    return f"*{where}, {run['date'][:10]}: `{command}`{counted}*"
 
 
 def _counters_of(results, run_name, columns):
@@ -251,8 +253,12 @@ def table(results, options):
     if run_name is None:
         raise TableError("the mark names no run=")
     run = _run_named(results, run_name)
+    counted_with = None
     if "sweep" in options:
         lines, notes = _sweep_table(run_name, run, options)
     else:
         lines, notes = _row_table(results, run_name, run, options)
-    return [*lines, "", _caption(run), *(part for note in notes for part in ("", note))]
+        if "counter:" in options.get("columns", ""):
+            counted_with = results["counters"][run_name.partition("/")[0]]["arguments"]
+    caption = _caption(run, counted_with)
+    return [*lines, "", caption, *(part for note in notes for part in ("", note))]

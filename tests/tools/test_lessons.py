@@ -53,6 +53,7 @@ RUN = {
 }
 COUNTERS = {
     "schema": 1,
+    "arguments": "--n 1003",
     "kernels": [{"kernel": "vector_add_grid_stride_kernel", "load_sectors_per_request": 4.0}],
 }
 
@@ -172,6 +173,7 @@ class Tables(LessonCase):
         )
         self.assertEqual(lines[0], "| Variant     |    Elements | Copy in, ms | Copy in, GB/s | Sectors per load |")
         self.assertEqual(lines[2], "| grid-stride | 268,435,456 |        12.3 |          21.5 |             4.00 |")
+        self.assertTrue(lines[-1].endswith("`01_vector_add --n 268435456`; counted with `--n 1003`*"), lines)
 
     def test_sweep(self):
         lines = self.table("sweep=block")
