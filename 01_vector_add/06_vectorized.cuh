@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "01_vector_add/05_grid_stride.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 __device__ inline float4 add(float4 a, float4 b) {
@@ -31,13 +32,9 @@ __global__ void vector_add_vectorized_kernel(const float* x, float* y, std::int6
   if (tail < n) y[tail] = x[tail] + y[tail];
 }
 
-inline bool is_aligned_to_16(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
-}
-
 // y[i] = x[i] + y[i] for all i < n. Device pointers; fast if both are aligned to 16 bytes.
 inline void vector_add_vectorized(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
-  if (!is_aligned_to_16(x) || !is_aligned_to_16(y)) {
+  if (!common::is_aligned_to_16(x) || !common::is_aligned_to_16(y)) {
     vector_add_grid_stride(x, y, n, stream);
     return;
   }

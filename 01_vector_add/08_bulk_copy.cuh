@@ -14,6 +14,7 @@
 
 #include "01_vector_add/06_vectorized.cuh"
 #include "01_vector_add/07_coarsened.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 #include "common/ptx.cuh"
 
@@ -58,7 +59,7 @@ inline int shared_bytes_for(int blocks, int static_bytes) {
 
 // y[i] = x[i] + y[i] for all i < n. Device pointers; fast if both are aligned to 16 bytes.
 inline void vector_add_bulk_copy(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
-  if (!is_aligned_to_16(x) || !is_aligned_to_16(y)) {
+  if (!common::is_aligned_to_16(x) || !common::is_aligned_to_16(y)) {
     vector_add_coarsened(x, y, n, stream);
     return;
   }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 namespace common {
@@ -39,7 +40,7 @@ inline PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
 
 // Whether the copy engine can read a tensor whose rows begin at `base` and `pitch_bytes` apart.
 inline bool fits_tensor_map(const void* base, std::uint64_t pitch_bytes) {
-  return reinterpret_cast<std::uintptr_t>(base) % 16 == 0 && pitch_bytes % 16 == 0;
+  return is_aligned_to_16(base) && pitch_bytes % 16 == 0;
 }
 
 // A tensor of bf16 elements on the device. sizes: elements in each dimension, the contiguous one

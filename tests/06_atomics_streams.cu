@@ -513,6 +513,7 @@ TEST_CASE("the racy rung is announced as wrong and does not fail the program") {
   CHECK(result.status == 0);
   CHECK(result.output.find("racy is wrong on purpose and is not judged: expected 3") !=
         std::string::npos);
+  CHECK(result.output.find("  run 5: got ") != std::string::npos);
   CHECK(result.output.find("right") == std::string::npos);
 }
 

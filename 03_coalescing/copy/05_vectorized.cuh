@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "03_coalescing/copy/04_coalesced.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 __global__ void copy_vectorized_kernel(const float* x, float* y, std::int64_t n) {
@@ -25,13 +26,9 @@ __global__ void copy_vectorized_kernel(const float* x, float* y, std::int64_t n)
   }
 }
 
-inline bool is_aligned_to_16(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
-}
-
 // y[i] = x[i] for all i < n. Device pointers; fast if both are aligned to 16 bytes.
 inline void copy_vectorized(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
-  if (!is_aligned_to_16(x) || !is_aligned_to_16(y)) {
+  if (!common::is_aligned_to_16(x) || !common::is_aligned_to_16(y)) {
     copy_coalesced(x, y, n, stream);
     return;
   }

@@ -14,6 +14,7 @@
 #include "03_coalescing/copy/05_vectorized.cuh"
 #include "03_coalescing/transpose/08_coarsened.cuh"
 #include "03_coalescing/transpose/tiles.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 // One tile, by kTile * kTile / 16 threads. rows, cols and the corner are multiples of 4, so a block
@@ -60,7 +61,8 @@ __global__ void __launch_bounds__(kTile* kTile / 16)
 
 // Whether all rows of both matrices begin on 16 bytes.
 inline bool takes_vectors(const float* in, const float* out, std::int64_t rows, std::int64_t cols) {
-  return rows % 4 == 0 && cols % 4 == 0 && is_aligned_to_16(in) && is_aligned_to_16(out);
+  return rows % 4 == 0 && cols % 4 == 0 && common::is_aligned_to_16(in) &&
+         common::is_aligned_to_16(out);
 }
 
 // out[c][r] = in[r][c], in: rows x cols. Device pointers, row-major, dense.

@@ -13,6 +13,7 @@
 
 #include "03_coalescing/copy/05_vectorized.cuh"
 #include "03_coalescing/window/06_constant.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 template <int kBlock>
@@ -55,7 +56,7 @@ __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* _
 // As window_constant(); y must be aligned to 16 bytes, or window_constant() does the work.
 inline void window_four_outputs(const float* x, float* y, std::int64_t n, int radius,
                                 cudaStream_t stream) {
-  if (!is_aligned_to_16(y)) {
+  if (!common::is_aligned_to_16(y)) {
     window_constant(x, y, n, radius, stream);
     return;
   }

@@ -14,6 +14,7 @@
 
 #include "03_coalescing/copy/05_vectorized.cuh"
 #include "03_coalescing/window/08_four_outputs.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 // x[i .. i + 3], i a multiple of 4; 0 where x has no such element.
@@ -74,7 +75,7 @@ inline void window_unrolled(const float* x, float* y, std::int64_t n, int radius
     case 8: kernel = window_unrolled_kernel<kBlock, 8>; break;
     case 16: kernel = window_unrolled_kernel<kBlock, 16>; break;
   }
-  if (kernel == nullptr || !is_aligned_to_16(x) || !is_aligned_to_16(y)) {
+  if (kernel == nullptr || !common::is_aligned_to_16(x) || !common::is_aligned_to_16(y)) {
     window_four_outputs(x, y, n, radius, stream);
     return;
   }

@@ -8,10 +8,11 @@
 #include <type_traits>
 
 #include "04_matmul/sgemm/tiles.cuh"
+#include "common/alignment.hpp"
 
 // Whether 16-byte accesses fit: rows of `cols` elements begin at multiples of 16 bytes.
 inline bool has_vector_rows(const __nv_bfloat16* x, std::int64_t cols) {
-  return cols % 8 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
+  return cols % 8 == 0 && common::is_aligned_to_16(x);
 }
 
 // The eight elements (row, col .. col + 7) of a rows x cols matrix, zeros past the edge. kVectors:

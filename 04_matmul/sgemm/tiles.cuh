@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 // Parts of size `part` that cover `whole`.
@@ -36,7 +37,7 @@ __device__ inline float at_or_zero(const float* x, int row, int col, int rows, i
 
 // Whether float4 fits: rows of `cols` floats begin at multiples of 16 bytes.
 inline bool has_vector_rows(const float* x, std::int64_t cols) {
-  return cols % 4 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
+  return cols % 4 == 0 && common::is_aligned_to_16(x);
 }
 
 // The four elements (row, col .. col + 3), zeros past the edge. kVectors: has_vector_rows(x, cols)

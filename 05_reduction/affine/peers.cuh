@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "05_reduction/affine/problem.cuh"
-#include "05_reduction/library_scratch.hpp"
 #include "common/cuda_check.cuh"
 #include "common/device_buffer.cuh"
+#include "common/library_scratch.cuh"
 #include "common/variant.cuh"
 
 #if __has_include(<cub/device/device_scan.cuh>)
@@ -28,7 +28,7 @@ inline common::Variant<Affine> affine_peer() {
   const auto prefixes = std::make_shared<common::DeviceBuffer<AffineMap>>();
   return common::peer<Affine>(
       "cub_scan", "the last element of cub::DeviceScan",
-      [prefixes, scratch = LibraryScratch()](Affine& p, cudaStream_t stream) {
+      [prefixes, scratch = common::LibraryScratch()](Affine& p, cudaStream_t stream) {
         if (prefixes->size() != p.n) *prefixes = common::DeviceBuffer<AffineMap>(p.n);
         const auto scan = [&](void* memory, std::size_t& bytes) {
           CUDA_CHECK(cub::DeviceScan::InclusiveScan(memory, bytes, p.maps.on_device(),

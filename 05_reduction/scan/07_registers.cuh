@@ -13,6 +13,7 @@
 
 #include "05_reduction/scan/06_reduce_then_scan.cuh"
 #include "05_reduction/sum/08_shuffle_down.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 constexpr int kRow = 4 * 32;  // floats that a warp loads with one instruction
@@ -87,10 +88,6 @@ __device__ float scan_rows(float4 (&rows)[kRows]) {
   return before;
 }
 
-inline bool is_aligned_to_16(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
-}
-
 // sums[b] is the sum of the first b + 1 times kTile elements.
 template <int kBlock, int kRows>
 __global__ void __launch_bounds__(kBlock)
@@ -128,7 +125,7 @@ inline void scan_registers(const float* x, float* y, std::int64_t n, float* tota
   const std::int64_t small_tiles = (n + kScanTile - 1) / kScanTile;
   const std::int64_t tiles = (n + kTile - 1) / kTile;
   if (tiles == 0) return;
-  const bool aligned = is_aligned_to_16(x) && is_aligned_to_16(y);
+  const bool aligned = common::is_aligned_to_16(x) && common::is_aligned_to_16(y);
   scan_reduce_kernel<<<small_tiles, kScanTile / 2, 0, stream>>>(x, n, totals);
   CUDA_CHECK(cudaGetLastError());
   scan_blelloch(totals, totals, small_tiles, stream);

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "05_reduction/scan/07_registers.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 // The state of a tile: in the upper half of 64 bits what is known, in the lower half a float. Flag
@@ -121,7 +122,7 @@ inline void scan_single_pass(const float* x, float* y, std::int64_t n, std::uint
   constexpr int kTile = kBlock * 4 * kRows;
   const std::int64_t tiles = (n + kTile - 1) / kTile;
   if (tiles == 0) return;
-  const bool aligned = is_aligned_to_16(x) && is_aligned_to_16(y);
+  const bool aligned = common::is_aligned_to_16(x) && common::is_aligned_to_16(y);
   scan_single_pass_kernel<kBlock, kRows>
       <<<tiles, kBlock, 0, stream>>>(x, y, n, aligned, states, counters);
   CUDA_CHECK(cudaGetLastError());

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "05_reduction/scan/08_single_pass.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 #include "common/ptx.cuh"
 #include "common/variant.cuh"
@@ -234,7 +235,7 @@ inline void scan_pipelined(const float* x, float* y, std::int64_t n, std::uint64
   static const int multiprocessors = prepare_pipelined();
   const std::int64_t tiles = (n + kRingTile - 1) / kRingTile;
   if (tiles == 0) return;
-  const bool aligned = is_aligned_to_16(x) && is_aligned_to_16(y);
+  const bool aligned = common::is_aligned_to_16(x) && common::is_aligned_to_16(y);
   const int blocks = static_cast<int>(std::min<std::int64_t>(tiles, multiprocessors));
   scan_pipelined_kernel<<<blocks, kPipelinedThreads, sizeof(ScanRing), stream>>>(
       x, y, n, static_cast<std::uint32_t>(tiles), aligned, states, counters);

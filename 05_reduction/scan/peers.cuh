@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
-#include "05_reduction/library_scratch.hpp"
 #include "05_reduction/scan/problem.cuh"
 #include "common/cuda_check.cuh"
+#include "common/library_scratch.cuh"
 #include "common/variant.cuh"
 #include "common/yardsticks.cuh"
 
@@ -19,7 +19,7 @@
 inline common::Variant<Scan> scan_peer() {
 #if __has_include(<cub/device/device_scan.cuh>)
   return common::peer<Scan>("cub_scan", "cub::DeviceScan",
-                            [scratch = LibraryScratch()](Scan& p, cudaStream_t stream) {
+                            [scratch = common::LibraryScratch()](Scan& p, cudaStream_t stream) {
                               const auto scan = [&](void* memory, std::size_t& bytes) {
                                 CUDA_CHECK(cub::DeviceScan::InclusiveSum(
                                     memory, bytes, p.x.on_device(), p.y.on_device(), p.n, stream));

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "05_reduction/sum/12_single_pass.cuh"
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 constexpr int kTunedBlock = 512;
@@ -92,7 +93,7 @@ void launch_tuned(const float* x, typename Op::Value* result, std::int64_t n, in
 template <class Op>
 void sum_tuned(const float* x, typename Op::Value* result, std::int64_t n,
                typename Op::Value* partials, unsigned* counter, cudaStream_t stream) {
-  if (reinterpret_cast<std::uintptr_t>(x) % 16 != 0) {
+  if (!common::is_aligned_to_16(x)) {
     sum_single_pass<Op>(x, result, n, partials, counter, stream);
     return;
   }

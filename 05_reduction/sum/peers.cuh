@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "05_reduction/library_scratch.hpp"
 #include "05_reduction/sum/15_tuned.cuh"
 #include "05_reduction/sum/problem.cuh"
 #include "common/cuda_check.cuh"
+#include "common/library_scratch.cuh"
 #include "common/variant.cuh"
 
 #if __has_include(<cub/device/device_reduce.cuh>)
@@ -56,15 +56,16 @@ template <class Op>
 common::Variant<Reduction<Op>> cub_reduce_peer() {
   using Problem = Reduction<Op>;
   if constexpr (has_cub_reduce<Op>()) {
-    return common::peer<Problem>("cub_reduce", "cub::DeviceReduce",
-                                 [scratch = LibraryScratch()](Problem& p, cudaStream_t stream) {
-                                   auto memory = scratch(p.n, [&] {
-                                     std::size_t bytes = 0;
-                                     cub_reduce(p, nullptr, bytes, stream);
-                                     return bytes;
-                                   });
-                                   cub_reduce(p, memory.data, memory.bytes, stream);
-                                 });
+    return common::peer<Problem>(
+        "cub_reduce", "cub::DeviceReduce",
+        [scratch = common::LibraryScratch()](Problem& p, cudaStream_t stream) {
+          auto memory = scratch(p.n, [&] {
+            std::size_t bytes = 0;
+            cub_reduce(p, nullptr, bytes, stream);
+            return bytes;
+          });
+          cub_reduce(p, memory.data, memory.bytes, stream);
+        });
   } else {
     return common::missing_peer<Problem>(
         "cub_reduce", "cub::DeviceReduce",

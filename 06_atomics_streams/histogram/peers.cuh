@@ -6,12 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 
 #include "06_atomics_streams/histogram/06_lane_columns.cuh"
 #include "06_atomics_streams/histogram/problem.cuh"
 #include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
+#include "common/library_scratch.cuh"
 #include "common/variant.cuh"
 
 #if __has_include(<cub/device/device_histogram.cuh>)
@@ -21,20 +20,20 @@
 // The peer: cub::DeviceHistogram over 256 bins of width 1.
 inline common::Variant<Histogram> histogram_peer() {
 #if __has_include(<cub/device/device_histogram.cuh>)
-  const auto scratch = std::make_shared<common::DeviceBuffer<char>>();
   return common::peer<Histogram>(
-      "cub_histogram", "cub::DeviceHistogram", [scratch](Histogram& p, cudaStream_t stream) {
+      "cub_histogram", "cub::DeviceHistogram",
+      [scratch = common::LibraryScratch()](Histogram& p, cudaStream_t stream) {
         const auto histogram = [&](void* memory, std::size_t& bytes) {
           CUDA_CHECK(cub::DeviceHistogram::HistogramEven(memory, bytes, p.x.on_device(),
                                                          p.counts.on_device(), kBins + 1, 0, kBins,
                                                          p.n, stream));
         };
-        std::size_t bytes = 0;
-        histogram(nullptr, bytes);  // asks how much memory it needs
-        if (scratch->bytes() < static_cast<std::int64_t>(bytes)) {
-          *scratch = common::DeviceBuffer<char>(static_cast<std::int64_t>(bytes));
-        }
-        histogram(scratch->data(), bytes);
+        auto memory = scratch(p.n, [&] {
+          std::size_t bytes = 0;
+          histogram(nullptr, bytes);
+          return bytes;
+        });
+        histogram(memory.data, memory.bytes);
       });
 #else
   return common::missing_peer<Histogram>("cub_histogram", "cub::DeviceHistogram",

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
 
 constexpr int kRowThreads = 512;  // a block, which takes one row
@@ -69,8 +70,7 @@ __device__ inline float sum_over_block(float value) {
 
 // Whether pieces of four floats fit: all rows begin at multiples of 16 bytes.
 inline bool rows_are_aligned(const float* x, const float* y, std::int64_t columns) {
-  const auto low_bits = reinterpret_cast<std::uintptr_t>(x) | reinterpret_cast<std::uintptr_t>(y);
-  return columns % 4 == 0 && low_bits % 16 == 0;
+  return columns % 4 == 0 && common::is_aligned_to_16(x) && common::is_aligned_to_16(y);
 }
 
 // Launches kernel4 or kernel1, of pieces of 4 floats or of 1, with one block for each row.
