@@ -110,6 +110,7 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
   } catch (const CudaError& error) {
     // The device as such can run it, but not what the kernel is made of.
     if (error.code() != cudaErrorNotSupported) throw;
+    synchronize();  // other blocks of the launch may still be at work on the arrays
     const bool is_model = device.available && !device.keeps_time();
     return {Status::skipped, kUnknown, is_model ? "needs instructions of a GPU" : error.what()};
   }

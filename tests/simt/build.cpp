@@ -111,6 +111,17 @@ TEST_CASE("a fault ends the launch, is named on stderr, and stays") {
   }
 }
 
+TEST_CASE("a launch that several blocks end reports one error") {
+  const std::string program = scratch("two_blocks_fail");
+  REQUIRE(nvcc("-O2 tests/simt/programs/two_blocks_fail.cu -o " + program).status == 0);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const auto ran = run(program, "", "SIMT_THREADS=2");
+    INFO(ran.output);
+    CHECK(contains(ran.output,
+                   "last: cudaErrorNotSupported\nsynchronize: cudaSuccess\nfree: cudaSuccess\n"));
+  }
+}
+
 TEST_CASE("a plain program is never run as if it were checked") {
   const std::string program = scratch("plain");
   REQUIRE(nvcc("tests/simt/programs/device_query.cu -o " + program).status == 0);
