@@ -1,5 +1,6 @@
 // Chapter 04, fp32: every variant is right at every size, the bound of the error catches what it
 // should, and memory is used as often as the lesson predicts.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -159,6 +160,26 @@ TEST_CASE("vector rungs take matrices that begin anywhere") {
                           cudaMemcpyDeviceToHost));
     CHECK(problem.check().right());
   }
+}
+
+TEST_CASE("launches take sets of inputs in turn, which differ in nothing but their place") {
+  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  Sgemm problem({5, 7, 3}, 1);
+  common::verify(problem, sgemm_rung("coalesced", "", sgemm_coalesced), common::query_device(),
+                 nullptr);
+  std::vector<const float*> places;
+  for (const int set : {0, 1, 2, 63}) {
+    problem.rotate(set);
+    for (const float* place : places) CHECK(problem.device_a() != place);
+    places.push_back(problem.device_a());
+    std::vector<float> a(problem.a.size()), b(problem.b.size());
+    CUDA_CHECK(cudaMemcpy(a.data(), problem.device_a(), 4 * a.size(), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(b.data(), problem.device_b(), 4 * b.size(), cudaMemcpyDeviceToHost));
+    CHECK(std::equal(a.begin(), a.end(), problem.a.pristine()));
+    CHECK(std::equal(b.begin(), b.end(), problem.b.pristine()));
+  }
+  problem.rotate(64 + 1);  // 64 sets are the most
+  CHECK(problem.device_a() == places[1]);
 }
 
 TEST_CASE("the bound of the error lets rounding pass and nothing else") {

@@ -12,11 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "04_matmul/input_sets.cuh"
 #include "04_matmul/reference.hpp"
 #include "04_matmul/sgemm/problem.cuh"
 #include "common/compare.hpp"
-#include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
 #include "common/device_facts.cuh"
 #include "common/guarded_array.cuh"
 #include "common/host_buffer.hpp"
@@ -68,8 +67,8 @@ struct Bf16Gemm {
   }
 
   // The inputs on the device, of the set that rotate() chose.
-  const bf16* device_a() { return set_ == 0 ? a.on_device() : more_a_[set_ - 1].data(); }
-  const bf16* device_b() { return set_ == 0 ? b.on_device() : more_b_[set_ - 1].data(); }
+  const bf16* device_a() { return sets_.device_a(a); }
+  const bf16* device_b() { return sets_.device_b(b); }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -124,17 +123,7 @@ struct Bf16Gemm {
   // Enough launches that starting the first and stopping the last do not count.
   int batch() const { return launches_; }
 
-  // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
-  // They are made at first use, with the same content: what is random stays random.
-  void rotate(int k) {
-    const double set_bytes = sizeof(bf16) * static_cast<double>(a.size() + b.size());
-    const int sets = 1 + static_cast<int>(std::min(63.0, kCacheBytes / set_bytes));
-    set_ = k % sets;
-    while (static_cast<int>(more_a_.size()) < set_) {
-      more_a_.push_back(copy_of(a));
-      more_b_.push_back(copy_of(b));
-    }
-  }
+  void rotate(int k) { sets_.rotate(k, a, b); }
 
   double peak_gflops(const common::DeviceFacts& device) const { return peak_bf16_gflops(device); }
 
@@ -143,11 +132,12 @@ struct Bf16Gemm {
   static double host_bytes(Shape shape) {
     return 2 * shape.bytes(sizeof(bf16)) + shape.bytes() + 8.0 * shape.m * shape.n;
   }
-  static double device_bytes(Shape shape) { return 2 * shape.bytes(sizeof(bf16)) + kCacheBytes; }
+  static double device_bytes(Shape shape) {
+    return 2 * shape.bytes(sizeof(bf16)) + InputSets<bf16>::kBytes;
+  }
 
  private:
-  static constexpr double kLuck = 85;         // L^2 of sum_bound()
-  static constexpr double kCacheBytes = 2e8;  // more than twice any L2 of today
+  static constexpr double kLuck = 85;  // L^2 of sum_bound()
 
   std::shared_ptr<const Bf16Reference> multiply() const {
     common::HostBuffer<float> x(a.size()), y(b.size());
@@ -171,13 +161,6 @@ struct Bf16Gemm {
     return static_cast<int>(std::clamp(launches, 10.0, 400.0));
   }
 
-  static common::DeviceBuffer<bf16> copy_of(const common::GuardedArray<bf16>& from) {
-    common::DeviceBuffer<bf16> copy(from.size());
-    CUDA_CHECK(cudaMemcpy(copy.data(), from.pristine(), copy.bytes(), cudaMemcpyHostToDevice));
-    return copy;
-  }
-
-  std::vector<common::DeviceBuffer<bf16>> more_a_, more_b_;
+  InputSets<bf16> sets_;
   int launches_;
-  int set_ = 0;
 };

@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "04_matmul/input_sets.cuh"
 #include "04_matmul/reference.hpp"
 #include "common/compare.hpp"
-#include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
 #include "common/device_facts.cuh"
 #include "common/guarded_array.cuh"
 #include "common/host_buffer.hpp"
@@ -57,8 +56,8 @@ struct Sgemm {
   }
 
   // The inputs on the device, of the set that rotate() chose.
-  const float* device_a() { return set_ == 0 ? a.on_device() : more_a_[set_ - 1].data(); }
-  const float* device_b() { return set_ == 0 ? b.on_device() : more_b_[set_ - 1].data(); }
+  const float* device_a() { return sets_.device_a(a); }
+  const float* device_b() { return sets_.device_b(b); }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -104,28 +103,17 @@ struct Sgemm {
   // Enough launches that starting the first and stopping the last do not count.
   int batch() const { return launches_; }
 
-  // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
-  // They are made at first use, with the same content: what is random stays random.
-  void rotate(int k) {
-    const double set_bytes = sizeof(float) * static_cast<double>(a.size() + b.size());
-    const int sets = 1 + static_cast<int>(std::min(63.0, kCacheBytes / set_bytes));
-    set_ = k % sets;
-    while (static_cast<int>(more_a_.size()) < set_) {
-      more_a_.push_back(copy_of(a));
-      more_b_.push_back(copy_of(b));
-    }
-  }
+  void rotate(int k) { sets_.rotate(k, a, b); }
 
   double peak_gflops(const common::DeviceFacts& device) const { return device.peak_fp32_gflops; }
 
   // For the check before anything is allocated. Host: A, B, C twice and the reference in double;
   // device: A, B, C and the other sets.
   static double host_bytes(Shape shape) { return 2 * shape.bytes() + 8.0 * shape.m * shape.n; }
-  static double device_bytes(Shape shape) { return 2 * shape.bytes() + kCacheBytes; }
+  static double device_bytes(Shape shape) { return 2 * shape.bytes() + InputSets<float>::kBytes; }
 
  private:
-  static constexpr double kLuck = 85;         // L^2 of bound()
-  static constexpr double kCacheBytes = 2e8;  // more than twice any L2 of today
+  static constexpr double kLuck = 85;  // L^2 of bound()
 
   double smaller_norm(std::int64_t row, std::int64_t column) const {
     return std::min(a_norms_[row], b_norms_[column]);
@@ -142,14 +130,7 @@ struct Sgemm {
     return static_cast<int>(std::clamp(launches, 4.0, 400.0));
   }
 
-  static common::DeviceBuffer<float> copy_of(const common::GuardedArray<float>& from) {
-    common::DeviceBuffer<float> copy(from.size());
-    CUDA_CHECK(cudaMemcpy(copy.data(), from.pristine(), copy.bytes(), cudaMemcpyHostToDevice));
-    return copy;
-  }
-
   std::vector<double> a_norms_, b_norms_;
-  std::vector<common::DeviceBuffer<float>> more_a_, more_b_;
+  InputSets<float> sets_;
   int launches_;
-  int set_ = 0;
 };
