@@ -63,8 +63,8 @@ inline std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// The most bf16 operations a second of the tensor cores, in 1e9, sums in fp32, no sparsity; a
-// multiply-add counts two. 0 if unknown. Per SM and clock: NVIDIA's architecture whitepapers of
+// The most bf16 or fp16 operations a second of the tensor cores, in 1e9, sums in fp32, no sparsity;
+// a multiply-add counts two. 0 if unknown. Per SM and clock: NVIDIA's architecture whitepapers of
 // A100, GA102, AD102, H100, Blackwell (peak rates over SMs and boost clocks). GeForce cards add up
 // in fp32 at half the rate of the professional cards with the same chip.
 inline double peak_bf16_gflops(const DeviceFacts& device) {

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace ptx {
 
@@ -54,15 +56,25 @@ __device__ inline void ldmatrix_x4_trans(std::uint32_t (&r)[4], const void* row)
 
 // d += a b for a warp: a is 16 x 16 (four 8 x 8 fragments: top left, bottom left, top right, bottom
 // right), b is 16 x 8 (top, bottom; held by columns, as ldmatrix .trans leaves a row-major matrix),
-// both bf16. d is 16 x 8 in fp32: d[0], d[1] in row l / 4 and d[2], d[3] in row l / 4 + 8, columns
-// 2 (l % 4) and 2 (l % 4) + 1.
+// both of T, __nv_bfloat16 or __half. d is 16 x 8 in fp32: d[0], d[1] in row l / 4 and d[2], d[3]
+// in row l / 4 + 8, columns 2 (l % 4) and 2 (l % 4) + 1.
+template <class T = __nv_bfloat16>
 __device__ inline void mma_m16n8k16(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                     std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  if constexpr (std::is_same_v<T, __half>) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    static_assert(std::is_same_v<T, __nv_bfloat16>, "T is __nv_bfloat16 or __half");
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
 }
 
 // Both rounded to bf16 (to nearest, ties to even) and packed, `low` in the lower half.
@@ -70,6 +82,25 @@ __device__ inline std::uint32_t pack_bf16(float low, float high) {
   std::uint32_t packed;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
   return packed;
+}
+
+// The same to fp16. What rounds to more than 65504 becomes infinite, what is below 2^-14 keeps
+// fewer bits, and what is not above 2^-25 becomes 0.
+__device__ inline std::uint32_t pack_f16(float low, float high) {
+  std::uint32_t packed;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+
+// The one of the two that makes T, __nv_bfloat16 or __half.
+template <class T>
+__device__ inline std::uint32_t pack(float low, float high) {
+  static_assert(std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half>);
+  if constexpr (std::is_same_v<T, __half>) {
+    return pack_f16(low, high);
+  } else {
+    return pack_bf16(low, high);
+  }
 }
 
 // 2^x with a relative error of 2^-22; results below 2^-126 become 0, 2^-infinity among them.

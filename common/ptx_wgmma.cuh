@@ -2,17 +2,20 @@
 // four), with operands that stay in shared memory (PTX ISA 8.0, "Asynchronous Warpgroup Level
 // Matrix Instructions"). One function for each instruction. They exist in code for sm_90a only.
 //
-// The order around them: write registers and shared memory -> wgmma_fence -> wgmma_bf16, any number
-// -> wgmma_commit_group -> other work -> wgmma_wait_group. Until that wait nobody may touch the
-// accumulators, registers given as A, or the tiles in shared memory.
+// The order around them: write registers and shared memory -> wgmma_fence -> wgmma_bf16 or
+// wgmma_f16, any number -> wgmma_commit_group -> other work -> wgmma_wait_group. Until that wait
+// nobody may touch the accumulators, registers given as A, or the tiles in shared memory.
 //
 // The accumulator d of a 64 x N product: warp w of the warpgroup, lane l, holds in d[i] row
 // 16 w + l / 4 + 8 ((i / 2) % 2), column 8 (i / 4) + 2 (l % 4) + i % 2.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/ptx.cuh"
 
@@ -88,34 +91,40 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
   "+f"(d[8 * g]), "+f"(d[8 * g + 1]), "+f"(d[8 * g + 2]), "+f"(d[8 * g + 3]), "+f"(d[8 * g + 4]), \
       "+f"(d[8 * g + 5]), "+f"(d[8 * g + 6]), "+f"(d[8 * g + 7])
 
-// d = a b + (accumulate ? d : 0) with a 64 x 16 and b 16 x n, both bf16. A: a descriptor, K-major.
-// B: a descriptor, K-major (each row of its tile holds one column of b) unless kTransB, then
-// MN-major.
-#define PTX_WGMMA_SHARED(n, text, a, b, p, t, ...)                                                \
-  template <int kTransB = 0>                                                                      \
-  __device__ inline void wgmma_bf16(float(&d)[n / 2], std::uint64_t a_tile, std::uint64_t b_tile, \
-                                    bool accumulate = true) {                                     \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                          \
-                 ", 0;\n"                                                                         \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" text "}, %" #a      \
-                 ", %" #b ", p, 1, 1, 0, %" #t ";\n}"                                             \
-                 : __VA_ARGS__                                                                    \
-                 : "l"(a_tile), "l"(b_tile), "r"(static_cast<int>(accumulate)), "n"(kTransB));    \
-  }
-
-// The same with A in registers: a warp holds 16 rows, as mma_m16n8k16 wants them.
-#define PTX_WGMMA_REGISTERS(n, text, a0, a1, a2, a3, b, p, t, ...)                             \
+// d = a b + (accumulate ? d : 0) with a 64 x 16 and b 16 x n, both bf16 (wgmma_bf16) or both fp16
+// (wgmma_f16). A: a descriptor, K-major. B: a descriptor, K-major (each row of its tile holds one
+// column of b) unless kTransB, then MN-major.
+#define PTX_WGMMA_SHARED_OF(type, n, text, a, b, p, t, ...)                                    \
   template <int kTransB = 0>                                                                   \
-  __device__ inline void wgmma_bf16(float(&d)[n / 2], const std::uint32_t(&a)[4],              \
-                                    std::uint64_t b_tile, bool accumulate = true) {            \
+  __device__ inline void wgmma_##type(float(&d)[n / 2], std::uint64_t a_tile,                  \
+                                      std::uint64_t b_tile, bool accumulate = true) {          \
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                       \
                  ", 0;\n"                                                                      \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" text "}, {%" #a0 \
-                 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b ", p, 1, 1, %" #t ";\n}"              \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." #type "." #type " {" text   \
+                 "}, %" #a ", %" #b ", p, 1, 1, 0, %" #t ";\n}"                                \
                  : __VA_ARGS__                                                                 \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile),                    \
-                   "r"(static_cast<int>(accumulate)), "n"(kTransB));                           \
+                 : "l"(a_tile), "l"(b_tile), "r"(static_cast<int>(accumulate)), "n"(kTransB)); \
   }
+#define PTX_WGMMA_SHARED(...)            \
+  PTX_WGMMA_SHARED_OF(bf16, __VA_ARGS__) \
+  PTX_WGMMA_SHARED_OF(f16, __VA_ARGS__)
+
+// The same with A in registers: a warp holds 16 rows, as mma_m16n8k16 wants them.
+#define PTX_WGMMA_REGISTERS_OF(type, n, text, a0, a1, a2, a3, b, p, t, ...)                   \
+  template <int kTransB = 0>                                                                  \
+  __device__ inline void wgmma_##type(float(&d)[n / 2], const std::uint32_t(&a)[4],           \
+                                      std::uint64_t b_tile, bool accumulate = true) {         \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                      \
+                 ", 0;\n"                                                                     \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." #type "." #type " {" text  \
+                 "}, {%" #a0 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b ", p, 1, 1, %" #t ";\n}" \
+                 : __VA_ARGS__                                                                \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile),                   \
+                   "r"(static_cast<int>(accumulate)), "n"(kTransB));                          \
+  }
+#define PTX_WGMMA_REGISTERS(...)            \
+  PTX_WGMMA_REGISTERS_OF(bf16, __VA_ARGS__) \
+  PTX_WGMMA_REGISTERS_OF(f16, __VA_ARGS__)
 
 PTX_WGMMA_SHARED(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, PTX_OPERANDS(d, 0),
                  PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3))
@@ -204,7 +213,9 @@ PTX_WGMMA_REGISTERS(256,
                     PTX_OPERANDS(d, 13), PTX_OPERANDS(d, 14), PTX_OPERANDS(d, 15))
 
 #undef PTX_WGMMA_REGISTERS
+#undef PTX_WGMMA_REGISTERS_OF
 #undef PTX_WGMMA_SHARED
+#undef PTX_WGMMA_SHARED_OF
 #undef PTX_OPERANDS
 #undef PTX_D0
 #undef PTX_D1
@@ -222,6 +233,18 @@ PTX_WGMMA_REGISTERS(256,
 #undef PTX_D13
 #undef PTX_D14
 #undef PTX_D15
+
+// The one of the two for elements of T, __nv_bfloat16 or __half. a: a descriptor or registers.
+template <class T, int kTransB = 0, int kCount, class A>
+__device__ inline void wgmma(float (&d)[kCount], const A& a, std::uint64_t b_tile,
+                             bool accumulate = true) {
+  if constexpr (std::is_same_v<T, __half>) {
+    wgmma_f16<kTransB>(d, a, b_tile, accumulate);
+  } else {
+    static_assert(std::is_same_v<T, __nv_bfloat16>, "T is __nv_bfloat16 or __half");
+    wgmma_bf16<kTransB>(d, a, b_tile, accumulate);
+  }
+}
 #endif
 
 }  // namespace ptx

@@ -4,12 +4,15 @@
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
@@ -43,23 +46,26 @@ inline bool fits_tensor_map(const void* base, std::uint64_t pitch_bytes) {
   return is_aligned_to_16(base) && pitch_bytes % 16 == 0;
 }
 
-// A tensor of bf16 elements on the device. sizes: elements in each dimension, the contiguous one
-// first; pitches: bytes from one index to the next in each dimension but the first, multiples of
-// 16; box: the elements of one copy, in each dimension at most 256, in the first at most 64, since
-// a row of the box is swizzled within its 128 bytes: the 16-byte piece p of row r of the box lies
-// at piece p ^ (r % 8). promotion: how many bytes the L2 cache fetches at a time.
-// Throws std::runtime_error if the driver refuses.
-inline CUtensorMap bf16_tensor_map(
-    const void* base, std::initializer_list<std::uint64_t> sizes,
-    std::initializer_list<std::uint64_t> pitches, std::initializer_list<std::uint32_t> box,
-    CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
+// A tensor on the device, of elements of T, __nv_bfloat16 or __half. sizes: elements in each
+// dimension, the contiguous one first; pitches: bytes from one index to the next in each dimension
+// but the first, multiples of 16; box: the elements of one copy, in each dimension at most 256, in
+// the first at most 64, since a row of the box is swizzled within its 128 bytes: the 16-byte piece
+// p of row r of the box lies at piece p ^ (r % 8). promotion: how many bytes the L2 cache fetches
+// at a time. Throws std::runtime_error if the driver refuses.
+template <class T>
+CUtensorMap tensor_map(const T* base, std::initializer_list<std::uint64_t> sizes,
+                       std::initializer_list<std::uint64_t> pitches,
+                       std::initializer_list<std::uint32_t> box,
+                       CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
+  constexpr bool kIsHalf = std::is_same_v<T, __half>;
+  static_assert(kIsHalf || std::is_same_v<T, __nv_bfloat16>, "T is __nv_bfloat16 or __half");
   const cuuint32_t every_element[5] = {1, 1, 1, 1, 1};
   CUtensorMap map;
   const CUresult status = tensor_map_encoder()(
-      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, static_cast<cuuint32_t>(sizes.size()),
-      const_cast<void*>(base), sizes.begin(), pitches.begin(), box.begin(), every_element,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      &map, kIsHalf ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+      static_cast<cuuint32_t>(sizes.size()), const_cast<T*>(base), sizes.begin(), pitches.begin(),
+      box.begin(), every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
     throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(status) +
                              " (base and pitches must be multiples of 16 bytes)");

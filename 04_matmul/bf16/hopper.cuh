@@ -51,9 +51,9 @@ inline bool fits_copy_engine(const __nv_bfloat16* a, std::int64_t a_cols, const 
 // fetch some of it in vain.
 inline CUtensorMap map_of_rows(const __nv_bfloat16* x, int rows, int cols, int box_rows) {
   const auto width = static_cast<std::uint64_t>(cols), height = static_cast<std::uint64_t>(rows);
-  return common::bf16_tensor_map(x, {width, height}, {sizeof *x * width},
-                                 {64, static_cast<std::uint32_t>(box_rows)},
-                                 CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  return common::tensor_map(x, {width, height}, {sizeof *x * width},
+                            {64, static_cast<std::uint32_t>(box_rows)},
+                            CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 }
 // A in boxes of `rows` rows and one step of k.
 inline CUtensorMap map_of_a(const __nv_bfloat16* a, int m, int k, int rows) {

@@ -44,7 +44,7 @@ struct AttentionMaps {
 inline CUtensorMap heads_map(const __nv_bfloat16* base, std::int64_t heads, std::int64_t n, int d,
                              int rows, int slabs) {
   const auto size = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-  return common::bf16_tensor_map(
+  return common::tensor_map(
       base, {64, size(n), size(d / 64), size(heads)}, {size(d * 2), 128, size(n * d * 2)},
       {64, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(slabs), 1});
 }

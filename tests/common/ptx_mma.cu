@@ -3,6 +3,7 @@
 #include "common/ptx_mma.cuh"
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cmath>
 #include <cstdint>
@@ -24,9 +25,10 @@ bool has_sm(int capability) {
 }
 
 // c = a b with a 16 x 16 and b 16 x 8, both row-major; rows of b from `rows` on count as zeros.
-__global__ void mma_kernel(const bf16* a, const bf16* b, float* c, int rows) {
+template <class T>
+__global__ void mma_kernel(const T* a, const T* b, float* c, int rows) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  __shared__ alignas(16) bf16 tile_a[16][16], tile_b[16][8];
+  __shared__ alignas(16) T tile_a[16][16], tile_b[16][8];
   const int lane = threadIdx.x;
   ptx::cp_async_16(&tile_a[lane / 2][lane % 2 * 8], a + lane * 8);
   if (lane < 16) ptx::cp_async_16(tile_b[lane], b + lane * 8, lane < rows);
@@ -38,7 +40,7 @@ __global__ void mma_kernel(const bf16* a, const bf16* b, float* c, int rows) {
   ptx::ldmatrix_x4(from_a, &tile_a[lane % 16][lane / 16 * 8]);
   ptx::ldmatrix_x4_trans(from_b, tile_b[lane % 16]);  // lanes 16 to 31 bring the same again
   float d[4] = {};
-  ptx::mma_m16n8k16(d, from_a, from_b[0], from_b[1]);
+  ptx::mma_m16n8k16<T>(d, from_a, from_b[0], from_b[1]);
   for (int i = 0; i < 4; ++i) {
     c[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = d[i];
   }
@@ -63,9 +65,10 @@ __global__ void round_trip_kernel(const bf16* in, bf16* out) {
 #endif
 }
 
+template <class T>
 __global__ void convert_kernel(const float* x, std::uint32_t* packed, float* power) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  packed[threadIdx.x] = ptx::pack_bf16(x[threadIdx.x], -2 * x[threadIdx.x]);
+  packed[threadIdx.x] = ptx::pack<T>(x[threadIdx.x], -2 * x[threadIdx.x]);
   power[threadIdx.x] = ptx::ex2(x[threadIdx.x]);
 #else
   (void)x, (void)packed, (void)power;
@@ -87,13 +90,12 @@ std::vector<T> on_host(const common::DeviceBuffer<T>& buffer) {
   return values;
 }
 
-}  // namespace
-
-TEST_CASE("cp.async, ldmatrix and mma.sync multiply two small matrices") {
-  if (!has_sm(80)) SKIP_TEST("needs sm_80");
-  std::vector<bf16> a(16 * 16), b(16 * 8);
-  for (int i = 0; i < 256; ++i) a[i] = __float2bfloat16(static_cast<float>(i * 7 % 23 - 11));
-  for (int i = 0; i < 128; ++i) b[i] = __float2bfloat16(static_cast<float>(i * 5 % 19 - 9));
+// With elements of A that are whole multiples of `unit`.
+template <class T>
+void check_product(float unit) {
+  std::vector<T> a(16 * 16), b(16 * 8);
+  for (int i = 0; i < 256; ++i) a[i] = T(unit * static_cast<float>(i * 7 % 23 - 11));
+  for (int i = 0; i < 128; ++i) b[i] = T(static_cast<float>(i * 5 % 19 - 9));
   const auto d_a = on_device(a), d_b = on_device(b);
   for (const int rows : {16, 11}) {
     const common::DeviceBuffer<float> d_c(16 * 8);
@@ -103,12 +105,43 @@ TEST_CASE("cp.async, ldmatrix and mma.sync multiply two small matrices") {
       for (int col = 0; col < 8; ++col) {
         float sum = 0;
         for (int k = 0; k < rows; ++k) {
-          sum += __bfloat162float(a[row * 16 + k]) * __bfloat162float(b[k * 8 + col]);
+          sum += static_cast<float>(a[row * 16 + k]) * static_cast<float>(b[k * 8 + col]);
         }
         CHECK(c[row * 8 + col] == sum);
       }
     }
   }
+}
+
+// The kernel's results for x (and for -2 x, in the upper half) against those of the host.
+template <class T>
+void check_pack(const std::vector<float>& x) {
+  const int count = static_cast<int>(x.size());
+  const common::DeviceBuffer<std::uint32_t> d_packed(count);
+  const common::DeviceBuffer<float> d_power(count);
+  convert_kernel<T><<<1, count>>>(on_device(x).data(), d_packed.data(), d_power.data());
+  const auto packed = on_host(d_packed);
+  const auto power = on_host(d_power);
+  const auto bits = [](float value) {
+    const T rounded(value);
+    return static_cast<std::uint32_t>(reinterpret_cast<const std::uint16_t&>(rounded));
+  };
+  for (int i = 0; i < count; ++i) {
+    INFO(x[i]);
+    CHECK(packed[i] == (bits(x[i]) | bits(-2 * x[i]) << 16));
+    const double exact = std::exp2(static_cast<double>(x[i]));
+    if (exact > 0x1p127) continue;  // infinite
+    CHECK(std::fabs(power[i] - exact) <= exact * 0x1p-22 + 0x1p-126);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("cp.async, ldmatrix and mma.sync multiply two small matrices") {
+  if (!has_sm(80)) SKIP_TEST("needs sm_80");
+  SECTION("bf16") { check_product<bf16>(1); }
+  SECTION("fp16") { check_product<__half>(1); }
+  SECTION("fp16, below its normal numbers") { check_product<__half>(0x1p-24f); }
 }
 
 TEST_CASE("stmatrix puts back what ldmatrix took") {
@@ -121,23 +154,18 @@ TEST_CASE("stmatrix puts back what ldmatrix took") {
   for (int i = 0; i < 256; ++i) CHECK(__bfloat162float(out[i]) == i);
 }
 
-TEST_CASE("pack_bf16 rounds to nearest even, ex2 is close to 2^x") {
+TEST_CASE("pack rounds to nearest even, ex2 is close to 2^x") {
   if (!has_sm(80)) SKIP_TEST("needs sm_80");
-  // 1 + 2^-8 lies between two bf16 numbers; the even one is 1. 1 + 3 2^-8 goes up to 1 + 2^-6.
-  const std::vector<float> x = {0, 1, -1, 0.3f, 1 + 0x1p-8f, 1 + 0x3p-8f, -7.5f, -150, -INFINITY};
-  const int count = static_cast<int>(x.size());
-  const common::DeviceBuffer<std::uint32_t> d_packed(count);
-  const common::DeviceBuffer<float> d_power(count);
-  convert_kernel<<<1, count>>>(on_device(x).data(), d_packed.data(), d_power.data());
-  const auto packed = on_host(d_packed);
-  const auto power = on_host(d_power);
-  const auto bits = [](float value) {
-    const bf16 rounded = __float2bfloat16_rn(value);
-    return static_cast<std::uint32_t>(reinterpret_cast<const std::uint16_t&>(rounded));
-  };
-  for (int i = 0; i < count; ++i) {
-    CHECK(packed[i] == (bits(x[i]) | bits(-2 * x[i]) << 16));
-    const double exact = std::exp2(static_cast<double>(x[i]));
-    CHECK(std::fabs(power[i] - exact) <= exact * 0x1p-22 + 0x1p-126);
+  // 1 + 2^-8 lies between two bf16 numbers; the even one is 1. 1 + 3 2^-8 goes up to 1 + 2^-6. The
+  // same with 2^-11 in fp16.
+  SECTION("bf16") {
+    check_pack<bf16>({0, 1, -1, 0.3f, 1 + 0x1p-8f, 1 + 0x3p-8f, -7.5f, -150, -INFINITY});
+  }
+  // fp16 ends at 65504: from 65520 on numbers round to infinity. Below 2^-14 its neighbours are
+  // 2^-24 apart: 2^-25 is a tie and becomes 0, a little more becomes 2^-24.
+  SECTION("fp16") {
+    check_pack<__half>({0, 1, -1, 0.3f, 1 + 0x1p-11f, 1 + 0x3p-11f, -7.5f, -150, -INFINITY});
+    check_pack<__half>({65504, 65519.996f, 65520, -32760, 0x1.004p-14f, 0x1.ffcp-15f, 0x1p-24f,
+                        0x3p-25f, 0x1p-25f, 0x1.8p-25f, -0x1p-26f});
   }
 }

@@ -2,6 +2,7 @@
 #include "common/ptx_tensor.cuh"
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstdint>
 #include <stdexcept>
@@ -22,11 +23,12 @@ constexpr int kTensorRows = 40, kTensorCols = 72;  // its second box lies outsid
 
 // Brings the box at (c0, c1), shows where its elements lie in shared memory, and stores it back to
 // another tensor of the same shape.
+template <class T>
 __global__ void __launch_bounds__(128)
     box_kernel(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to,
-               int c0, int c1, bf16* seen) {
+               int c0, int c1, T* seen) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  __shared__ __align__(1024) bf16 box[kRows * kCols];
+  __shared__ __align__(1024) T box[kRows * kCols];
   __shared__ alignas(8) std::uint64_t arrived;
   if (threadIdx.x == 0) {
     ptx::prefetch_tensormap(&from);
@@ -113,18 +115,19 @@ __global__ void __launch_bounds__(256, 1) warpgroups_kernel(int* out) {
 bool has_sm_90() { return common::query_device().compute_capability() >= 90; }
 
 // A tensor whose element (row, column) is a small number of its own.
-common::DeviceBuffer<bf16> numbered(int rows, int cols) {
-  std::vector<bf16> values(rows * cols);
-  for (int i = 0; i < rows * cols; ++i) values[i] = __float2bfloat16(1.0f * (i * 37 % 251));
-  common::DeviceBuffer<bf16> buffer(values.size());
+template <class T>
+common::DeviceBuffer<T> numbered(int rows, int cols) {
+  std::vector<T> values(rows * cols);
+  for (int i = 0; i < rows * cols; ++i) values[i] = T(1.0f * (i * 37 % 251));
+  common::DeviceBuffer<T> buffer(values.size());
   CUDA_CHECK(cudaMemcpy(buffer.data(), values.data(), buffer.bytes(), cudaMemcpyHostToDevice));
   return buffer;
 }
 float value_at(int row, int col, int cols) { return 1.0f * ((row * cols + col) * 37 % 251); }
 
-CUtensorMap map_of(const common::DeviceBuffer<bf16>& tensor, std::uint64_t rows,
-                   std::uint64_t cols) {
-  return common::bf16_tensor_map(tensor.data(), {cols, rows}, {2 * cols}, {kCols, kRows});
+template <class T>
+CUtensorMap map_of(const common::DeviceBuffer<T>& tensor, std::uint64_t rows, std::uint64_t cols) {
+  return common::tensor_map(tensor.data(), {cols, rows}, {2 * cols}, {kCols, kRows});
 }
 
 template <class T>
@@ -135,41 +138,47 @@ std::vector<T> on_host(const common::DeviceBuffer<T>& buffer) {
   return values;
 }
 
-}  // namespace
-
-TEST_CASE("a box arrives swizzled, with zeros outside the tensor, and leaves without them") {
-  if (!has_sm_90()) SKIP_TEST("needs sm_90");
-  const auto from = numbered(kTensorRows, kTensorCols);
+template <class T>
+void check_box() {
+  const auto from = numbered<T>(kTensorRows, kTensorCols);
   const auto from_map = map_of(from, kTensorRows, kTensorCols);
-  const common::DeviceBuffer<bf16> to(kTensorRows * kTensorCols), d_seen(kRows * kCols);
+  const common::DeviceBuffer<T> to(kTensorRows * kTensorCols), d_seen(kRows * kCols);
   CUDA_CHECK(cudaMemset(to.data(), 0, to.bytes()));
   for (const int c0 : {0, 64}) {
     for (const int c1 : {0, 32}) {
       box_kernel<<<1, 128>>>(from_map, map_of(to, kTensorRows, kTensorCols), c0, c1, d_seen.data());
-      const std::vector<bf16> seen = on_host(d_seen);
+      const std::vector<T> seen = on_host(d_seen);
       int wrong = 0;
       for (int row = 0; row < kRows; ++row) {
         for (int col = 0; col < kCols; ++col) {
           const bool inside = c1 + row < kTensorRows && c0 + col < kTensorCols;
           const float expected = inside ? value_at(c1 + row, c0 + col, kTensorCols) : 0;
           const int at = row * kCols + ((col / 8) ^ (row % 8)) * 8 + col % 8;
-          wrong += __bfloat162float(seen[at]) != expected;
+          wrong += static_cast<float>(seen[at]) != expected;
         }
       }
       CHECK(wrong == 0);
     }
   }
-  const std::vector<bf16> stored = on_host(to);
+  const std::vector<T> stored = on_host(to);
   int wrong = 0;
   for (int i = 0; i < kTensorRows * kTensorCols; ++i) {
-    wrong += __bfloat162float(stored[i]) != -value_at(0, i, kTensorCols);
+    wrong += static_cast<float>(stored[i]) != -value_at(0, i, kTensorCols);
   }
   CHECK(wrong == 0);
 }
 
+}  // namespace
+
+TEST_CASE("a box arrives swizzled, with zeros outside the tensor, and leaves without them") {
+  if (!has_sm_90()) SKIP_TEST("needs sm_90");
+  SECTION("bf16") { check_box<bf16>(); }
+  SECTION("fp16") { check_box<__half>(); }
+}
+
 TEST_CASE("a multicast reaches both blocks of a cluster") {
   if (!has_sm_90()) SKIP_TEST("needs sm_90");
-  const auto from = numbered(2 * kRows, kCols);
+  const auto from = numbered<bf16>(2 * kRows, kCols);
   const common::DeviceBuffer<bf16> d_seen(4 * kRows * kCols);
   cudaLaunchAttribute cluster;
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -203,10 +212,10 @@ TEST_CASE("warpgroups meet at a named barrier after sharing out the registers an
 }
 
 TEST_CASE("a pitch that the copy engine cannot take is refused") {
-  const auto base = reinterpret_cast<const void*>(std::uintptr_t{1024});
+  const auto base = reinterpret_cast<const bf16*>(std::uintptr_t{1024});
   CHECK(common::fits_tensor_map(base, 48));
   CHECK_FALSE(common::fits_tensor_map(base, 40));
-  CHECK_FALSE(common::fits_tensor_map(static_cast<const char*>(base) + 8, 48));
+  CHECK_FALSE(common::fits_tensor_map(base + 4, 48));
   if (!has_sm_90()) SKIP_TEST("the rest needs sm_90");
-  CHECK_THROWS_AS(common::bf16_tensor_map(base, {20, 8}, {40}, {16, 8}), std::runtime_error);
+  CHECK_THROWS_AS(common::tensor_map(base, {20, 8}, {40}, {16, 8}), std::runtime_error);
 }

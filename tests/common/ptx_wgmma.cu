@@ -3,6 +3,7 @@
 #include "common/ptx_wgmma.cuh"
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +17,6 @@
 
 namespace {
 
-using bf16 = __nv_bfloat16;
 constexpr int kM = 64, kK = 64;
 
 // Where element `column` of row `row` lies in a tile of rows of 64 elements. (Only sm_90a asks.)
@@ -27,12 +27,12 @@ constexpr int kM = 64, kK = 64;
 // c = a b with a 64 x 64 row-major. b is n x 64 with a row for each column of the product, or, if
 // kTransB, 64 x n row-major, kept as slabs of 64 columns. kRegisters: A comes through registers.
 // Everything is computed twice and added up, to see the accumulation.
-template <int kN, bool kTransB, bool kRegisters>
-__global__ void __launch_bounds__(128, 1) wgmma_kernel(const bf16* a, const bf16* b, float* c) {
+template <class T, int kN, bool kTransB, bool kRegisters>
+__global__ void __launch_bounds__(128, 1) wgmma_kernel(const T* a, const T* b, float* c) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
-  bf16* const tile_a = reinterpret_cast<bf16*>(shared);
-  bf16* const tile_b = tile_a + kM * kK;
+  T* const tile_a = reinterpret_cast<T*>(shared);
+  T* const tile_b = tile_a + kM * kK;
   for (int i = threadIdx.x; i < kM * kK; i += 128) tile_a[swizzled(i / kK, i % kK)] = a[i];
   for (int i = threadIdx.x; i < kN * kK; i += 128) {
     if (kTransB) {
@@ -64,9 +64,9 @@ __global__ void __launch_bounds__(128, 1) wgmma_kernel(const bf16* a, const bf16
           kTransB ? ptx::advance(ptx::descriptor_128B(tile_b, kK * 128, 1024), 2048 * step)
                   : ptx::advance(ptx::descriptor_128B(tile_b, 0, 1024), 32 * step);
       if constexpr (kRegisters) {
-        ptx::wgmma_bf16<kTransB>(d, from_a[step], b_tile, accumulate);
+        ptx::wgmma<T, kTransB>(d, from_a[step], b_tile, accumulate);
       } else {
-        ptx::wgmma_bf16<kTransB>(d, a_tile, b_tile, accumulate);
+        ptx::wgmma<T, kTransB>(d, a_tile, b_tile, accumulate);
       }
     }
   }
@@ -86,24 +86,24 @@ __global__ void __launch_bounds__(128, 1) wgmma_kernel(const bf16* a, const bf16
 bool has_wgmma() { return common::query_device().compute_capability() == 90; }
 
 // Returns how many elements of the product are wrong.
-template <int kN, bool kTransB, bool kRegisters>
-int wrong_elements() {
-  std::vector<bf16> a(kM * kK), b(kN * kK);
+template <class T, int kN, bool kTransB, bool kRegisters>
+int wrong_elements_of() {
+  std::vector<T> a(kM * kK), b(kN * kK);
   const auto a_at = [](int m, int k) { return (m * 5 + k * 3) % 13 - 6; };
   const auto b_at = [](int k, int n) { return (k * 7 + n * 11) % 17 - 8; };
   for (int i = 0; i < kM * kK; ++i) {
-    a[i] = __float2bfloat16(static_cast<float>(a_at(i / kK, i % kK)));
+    a[i] = T(static_cast<float>(a_at(i / kK, i % kK)));
   }
   for (int i = 0; i < kN * kK; ++i) {
     const int value = kTransB ? b_at(i / kN, i % kN) : b_at(i % kK, i / kK);
-    b[i] = __float2bfloat16(static_cast<float>(value));
+    b[i] = T(static_cast<float>(value));
   }
-  const common::DeviceBuffer<bf16> d_a(a.size()), d_b(b.size());
+  const common::DeviceBuffer<T> d_a(a.size()), d_b(b.size());
   const common::DeviceBuffer<float> d_c(kM * kN);
   CUDA_CHECK(cudaMemcpy(d_a.data(), a.data(), d_a.bytes(), cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaMemcpy(d_b.data(), b.data(), d_b.bytes(), cudaMemcpyHostToDevice));
-  const auto kernel = wgmma_kernel<kN, kTransB, kRegisters>;
-  constexpr int kBytes = (kM + kN) * kK * sizeof(bf16);
+  const auto kernel = wgmma_kernel<T, kN, kTransB, kRegisters>;
+  constexpr int kBytes = (kM + kN) * kK * sizeof(T);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   kernel<<<1, 128, kBytes>>>(d_a.data(), d_b.data(), d_c.data());
   CUDA_CHECK(cudaGetLastError());
@@ -118,6 +118,13 @@ int wrong_elements() {
     }
   }
   return wrong;
+}
+
+// In bf16 and in fp16 together.
+template <int kN, bool kTransB, bool kRegisters>
+int wrong_elements() {
+  return wrong_elements_of<__nv_bfloat16, kN, kTransB, kRegisters>() +
+         wrong_elements_of<__half, kN, kTransB, kRegisters>();
 }
 
 }  // namespace
