@@ -2,12 +2,13 @@
 """The best rung of chapter 07 beside the attention of PyTorch: cuDNN's and FlashAttention-2's.
 
 Needs a Hopper GPU (sm_90), nvcc, and PyTorch with CUDA. Run from anywhere:
-  python3 07_flash_attention/compare_pytorch.py [--d 64,128,256] [--n 1024,4096,16384] [--json FILE]
+  python3 07_flash_attention/compare_pytorch.py [--d 64,128,256] [--n 1024,4096,16384]
+          [--dtype fp16] [--json FILE]
 
 All three work on the same tensors in one process and take turns, in a random order, so that they
-meet the same clocks and the same heat. Q, K and V are bf16, random; there are as many sequences as
-fit into --tokens, and 2048 / d heads. Rates count 4 batch heads n^2 d operations, half of that with
-a causal mask. Exit status 0 only if all results are right; 2 if the arguments are not.
+meet the same clocks and the same heat. Q, K and V are bf16 (or fp16), random; there are as many
+sequences as fit into --tokens, and 2048 / d heads. Rates count 4 batch heads n^2 d operations, half
+of that with a causal mask. Exit status 0 only if all results are right; 2 if the arguments are not.
 """
 
 import argparse
@@ -33,6 +34,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--d", type=numbers, default=[64, 128, 256], help="head sizes")
     parser.add_argument("--n", type=numbers, default=[1024, 4096, 16384], help="sequence lengths")
+    parser.add_argument("--dtype", choices=["bf16", "fp16"], default="bf16", help="of Q, K, V, O")
     parser.add_argument("--tokens", type=int, default=16384, help="batch x n")
     parser.add_argument("--rounds", type=int, default=9, help="turns that each one takes")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
@@ -55,7 +57,7 @@ def build_library(folder):
          "-shared", "-Xcompiler=-fPIC,-fopenmp", str(SOURCE), "-o", str(library)],
         check=True)
     function = ctypes.CDLL(str(library)).attention_forward
-    function.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 4 + [ctypes.c_int] * 2 + [
+    function.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 4 + [ctypes.c_int] * 3 + [
         ctypes.c_void_p]
     return function
 
@@ -66,12 +68,13 @@ def contenders(torch, forward, tensors, causal):
     from torch.nn.functional import scaled_dot_product_attention
     q, k, v = tensors
     batch, heads, n_q, d = q.shape
+    is_fp16 = int(q.dtype == torch.float16)
     o = torch.empty_like(q)
     lse = torch.empty(batch, heads, n_q, device=q.device)
 
     def ours():
         status = forward(q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(), lse.data_ptr(),
-                         batch, heads, n_q, k.shape[2], d, int(causal),
+                         batch, heads, n_q, k.shape[2], d, int(causal), is_fp16,
                          torch.cuda.current_stream().cuda_stream)
         if status != 0:
             raise RuntimeError("attention_forward failed")
@@ -100,7 +103,8 @@ def exact_rows(torch, tensors, causal, head, rows):
 def compare(torch, forward, d, n, causal, arguments):
     """One row of the table."""
     batch, heads = max(1, arguments.tokens // n), 2048 // d
-    tensors = [torch.randn(batch, heads, n, d, device="cuda", dtype=torch.bfloat16)
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[arguments.dtype]
+    tensors = [torch.randn(batch, heads, n, d, device="cuda", dtype=dtype)
                for _ in range(3)]
     flops = 4 * batch * heads * n * n * d / (2 if causal else 1)
     rows = torch.unique(torch.tensor([0, n // 3, n // 2, n - 1], device="cuda"))
@@ -131,9 +135,10 @@ def compare(torch, forward, d, n, causal, arguments):
                 times[name].append(start.elapsed_time(end) / launches)
 
     medians = {name: statistics.median(ms) for name, ms in times.items()}
-    # Values are of size 1 and outputs are means of them, rounded to bf16 at the end.
-    right = all(errors[name] <= 2 * max(errors["cudnn"], 2.0 ** -9) for name in functions) and all(
-        difference <= 2.0 ** -5 for difference in differences.values())
+    # Values are of size 1 and outputs are means of them, rounded to 16 bits at the end.
+    unit = torch.finfo(dtype).eps / 2  # 2^-8 or 2^-11
+    right = all(errors[name] <= 2 * max(errors["cudnn"], unit / 2) for name in functions) and all(
+        difference <= 8 * unit for difference in differences.values())
     return {"d": d, "n": n, "batch": batch, "heads": heads, "causal": causal, "right": right,
             "rows": [{"name": name, "median_ms": medians[name], "min_ms": min(times[name]),
                       "max_ms": max(times[name]), "tflops": flops / medians[name] / 1e9,
@@ -141,7 +146,7 @@ def compare(torch, forward, d, n, causal, arguments):
                       "max_error": errors[name]} for name in functions]}
 
 
-def as_results(torch, results, arguments):
+def as_results(torch, results, dtype, arguments):
     """In the form of results/*.json, from which tools/lessons.py fills the lesson's table."""
     points = []
     for row in results:
@@ -156,7 +161,7 @@ def as_results(torch, results, arguments):
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "device": {"name": torch.cuda.get_device_name()}, "toolkit": torch.version.cuda,
         "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
-        "sweeps": [{"problem": "attention_bf16", "sweep": "shape", "points": points}]}
+        "sweeps": [{"problem": f"attention_{dtype}", "sweep": "shape", "points": points}]}
     return {"schema": 1, "counters": {}, "runs": {"compare_pytorch": run}}
 
 
@@ -171,7 +176,7 @@ def main():
     forward = build_library(arguments.build)
 
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
-          f"cuDNN {torch.backends.cudnn.version()}; TFLOP/s, medians")
+          f"cuDNN {torch.backends.cudnn.version()}; {arguments.dtype}, TFLOP/s, medians")
     print(f"{'d':>4} {'n':>6} {'causal':>6}   {'persistent':>10} {'cuDNN':>7} {'FA2':>7}   "
           f"{'x cuDNN':>7}   {'error':>8} {'cuDNN':>8}")
     torch.manual_seed(1)
@@ -187,7 +192,7 @@ def main():
                       f"{ours['ratio_to_cudnn']:>7.2f}   {ours['max_error']:>8.1e} "
                       f"{cudnn['max_error']:>8.1e}{'' if row['right'] else '   wrong'}", flush=True)
     if arguments.json:
-        facts = as_results(torch, results, shlex.join(sys.argv[1:]))
+        facts = as_results(torch, results, arguments.dtype, shlex.join(sys.argv[1:]))
         arguments.json.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
     return 0 if all(row["right"] for row in results) else 1
 

@@ -17,6 +17,9 @@
 
 namespace {
 
+// Of a hundred million scores the largest is 6 to 7 times the standard deviation: half of 65504.
+constexpr std::int64_t kMostFp16Spread = 5000;
+
 struct Options {
   std::int64_t batch = 0, heads = 0, n = 0, n_k = 0, tokens = 0;  // 0: not given
   std::int64_t spread = 1, rows = 0, columns = 0;
@@ -36,8 +39,8 @@ void add_options(common::Program& program, Options& options) {
   parser.add_flag("causal", "query i sees no key after its own", [&] { options.causal = true; });
   parser.add_integer("tokens", "sets batch to tokens / n, and heads to 2048 / d", &options.tokens,
                      1, 1 << 30);
-  parser.add_integer("spread", "standard deviation of the scores (default 1)", &options.spread, 1,
-                     1'000'000);
+  parser.add_integer("spread", "standard deviation of the scores (default 1, fp16: at most 5000)",
+                     &options.spread, 1, 1'000'000);
   parser.add_integer("rows", "of the softmax alone", &options.rows, 1, INT32_MAX);
   parser.add_integer("columns", "of the softmax alone", &options.columns, 1, Softmax::kMostColumns);
   parser.add_choice("sweep", {"columns", "n"},
@@ -79,17 +82,25 @@ int main(int argc, char** argv) {
   return program.main(argc, argv, [&](common::Program& frame) {
     const auto softmax = frame.select(Softmax::name, softmax_variants());
     const auto attention = frame.select(AttentionFp32::name, attention_variants());
-    const auto attention_bf16 = frame.select(AttentionBf16::name, attention_bf16_variants());
+    const auto attention_bf16 =
+        frame.select(AttentionBf16::name, attention_16bit_variants<__nv_bfloat16>());
+    const auto attention_fp16 =
+        frame.select(AttentionFp16::name, attention_16bit_variants<__half>());
     if (!frame.selection_done()) return;
 
     // Without a clock the kernels run on the CPU.
     const bool real = frame.device().clock_ghz > 0;
+    if (!attention_fp16.empty() && options.spread > kMostFp16Spread) {
+      throw common::UsageError("--spread: fp16 ends at 65504: at most " +
+                               std::to_string(kMostFp16Spread) +
+                               " (--only attention,attention_bf16 leaves fp16 out)");
+    }
     const std::int64_t rows = options.rows > 0 ? options.rows : real ? 512 : 16;
     const std::int64_t columns = options.columns > 0 ? options.columns : real ? 1 << 18 : 10'000;
     const AttentionShape small{1, 2, 250, 250, 64, false};
     const AttentionShape fp32 =
         shape_of(options, real ? AttentionShape{1, 16, 2048, 2048, 64, false} : small);
-    const AttentionShape bf16 =
+    const AttentionShape sixteen_bit =
         shape_of(options, real ? AttentionShape{4, 16, 4096, 4096, 128, false} : small);
     if (options.sweep == "columns") {
       frame.print_machine();
@@ -99,8 +110,9 @@ int main(int argc, char** argv) {
     if (options.sweep == "n") {
       frame.print_machine();
       sweep_n(frame, options.d.empty() ? fp32.d : std::stoi(options.d), options.causal, attention);
-      sweep_n(frame, options.d.empty() ? bf16.d : std::stoi(options.d), options.causal,
-              attention_bf16);
+      const int d = options.d.empty() ? sixteen_bit.d : std::stoi(options.d);
+      sweep_n(frame, d, options.causal, attention_bf16);
+      sweep_n(frame, d, options.causal, attention_fp16);
       return;
     }
     if (!softmax.empty()) {
@@ -110,8 +122,9 @@ int main(int argc, char** argv) {
     if (!attention.empty()) {
       frame.require_memory(AttentionFp32::host_bytes(fp32), AttentionFp32::device_bytes(fp32));
     }
-    if (!attention_bf16.empty()) {
-      frame.require_memory(AttentionBf16::host_bytes(bf16), AttentionBf16::device_bytes(bf16));
+    if (!attention_bf16.empty() || !attention_fp16.empty()) {
+      frame.require_memory(AttentionBf16::host_bytes(sixteen_bit),
+                           AttentionBf16::device_bytes(sixteen_bit));
     }
     frame.print_machine();
 
@@ -122,8 +135,12 @@ int main(int argc, char** argv) {
       run_attention(frame, problem, attention);
     }
     if (!attention_bf16.empty()) {
-      AttentionBf16 problem(bf16, frame.seed(), spread, real, options.slow);
+      AttentionBf16 problem(sixteen_bit, frame.seed(), spread, real, options.slow);
       run_attention(frame, problem, attention_bf16);
+    }
+    if (!attention_fp16.empty()) {
+      AttentionFp16 problem(sixteen_bit, frame.seed(), spread, real, options.slow);
+      run_attention(frame, problem, attention_fp16);
     }
   });
 }

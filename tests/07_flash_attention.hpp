@@ -1,6 +1,8 @@
 // What the tests of chapter 07's attention share: one variant on one problem, and many runs of it.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -19,6 +21,13 @@ namespace tests {
 
 // False where kernels run on the CPU.
 inline bool times_are_real() { return common::query_device().clock_ghz > 0; }
+
+// Calls test(element) for an element of either 16-bit type, each time in a section of its own.
+template <class Test>
+void in_16_bits(Test test) {
+  SECTION("bf16") { test(__nv_bfloat16{}); }
+  SECTION("fp16") { test(__half{}); }
+}
 
 inline std::string text_of(const AttentionShape& s) {
   return std::to_string(s.batch) + " x " + std::to_string(s.heads) + " x " + std::to_string(s.n_q) +

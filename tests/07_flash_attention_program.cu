@@ -39,6 +39,7 @@ TEST_CASE("flash_attention: bad arguments: exit status 2 and one line, at once")
                                 "--rows 2000000000 --columns 1000000000",
                                 "--spread 0",
                                 "--spread 1.5",
+                                "--spread 5001 --only attention_fp16",
                                 "--only nosuch",
                                 "--only softmax/kv_outer",
                                 "--sweep nosuch",
@@ -57,8 +58,9 @@ TEST_CASE("flash_attention: bad arguments: exit status 2 and one line, at once")
 TEST_CASE("flash_attention: --list prints one variant a line") {
   const auto result = tests::run_command(kProgram + " --list");
   CHECK(result.status == 0);
-  const auto count =
-      softmax_variants().size() + attention_variants().size() + attention_bf16_variants().size();
+  const auto count = softmax_variants().size() + attention_variants().size() +
+                     attention_16bit_variants<__nv_bfloat16>().size() +
+                     attention_16bit_variants<__half>().size();
   CHECK(result.lines == static_cast<int>(count));
 }
 
@@ -68,6 +70,8 @@ TEST_CASE("flash_attention: a small run is right and shows all it should") {
   CHECK(result.status == 0);
   for (const auto& variant : softmax_variants()) CHECK(has(result, "\n" + variant.name + " "));
   for (const auto& variant : attention_variants()) CHECK(has(result, "\n" + variant.name + " "));
+  CHECK(has(result, "attention_bf16, "));
+  CHECK(has(result, "attention_fp16, "));
   CHECK(has(result, "n = 33, nk = 40, d = 64, causal = 0"));
   CHECK(!has(result, "wrong"));
   if (!common::query_device().available) SKIP_TEST("needs a GPU");
@@ -105,6 +109,7 @@ TEST_CASE("flash_attention: sweeps run, and need a GPU") {
   if (!available) return;
   CHECK(has(n, "attention, swept over n"));
   CHECK(!has(n, "attention_bf16, swept"));
+  CHECK(!has(n, "attention_fp16, swept"));
   const auto columns = tests::run_command(kProgram + " --sweep columns --repeats 1");
   CHECK(columns.status == 0);
   CHECK(has(columns, "safe_over_online"));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,22 +15,27 @@
 
 namespace {
 
-using Bf16Variant = common::Variant<AttentionBf16>;
+using tests::in_16_bits;
 
-std::vector<Bf16Variant> tensor_rungs() {
-  std::vector<Bf16Variant> rungs;
-  for (const auto& variant : attention_bf16_variants()) {
+template <class T>
+using Rungs = std::vector<common::Variant<Attention<T>>>;
+
+template <class T>
+Rungs<T> tensor_rungs() {
+  Rungs<T> rungs;
+  for (const auto& variant : attention_16bit_variants<T>()) {
     if (variant.kind == common::Kind::rung && variant.name != "naive") rungs.push_back(variant);
   }
   return rungs;
 }
 
 // The rungs that this device runs; if there are none, the reason in `why_none`.
-std::vector<Bf16Variant> rungs_here(std::string& why_none) {
+template <class T>
+Rungs<T> rungs_here(std::string& why_none) {
   const common::DeviceFacts device = common::query_device();
-  std::vector<Bf16Variant> rungs;
+  Rungs<T> rungs;
   const bool is_model = device.available && device.clock_ghz == 0;  // has no tensor instructions
-  for (const auto& rung : tensor_rungs()) {
+  for (const auto& rung : tensor_rungs<T>()) {
     const std::string reason = is_model ? "needs a GPU" : common::why_skipped(rung, device);
     if (reason.empty()) rungs.push_back(rung);
     why_none = rungs.empty() ? reason : "";
@@ -38,8 +44,8 @@ std::vector<Bf16Variant> rungs_here(std::string& why_none) {
 }
 
 // Runs every rung on every shape, with every d, causal and not.
-void check(const std::vector<Bf16Variant>& rungs, const std::vector<AttentionShape>& shapes,
-           double spread) {
+template <class T>
+void check(const Rungs<T>& rungs, const std::vector<AttentionShape>& shapes, double spread) {
   const common::DeviceFacts device = common::query_device();
   const common::WorkStream stream(device);
   for (AttentionShape shape : shapes) {
@@ -47,7 +53,7 @@ void check(const std::vector<Bf16Variant>& rungs, const std::vector<AttentionSha
       for (const bool causal : {false, true}) {
         shape.d = d;
         shape.causal = causal;
-        AttentionBf16 problem(shape, 7, spread);
+        Attention<T> problem(shape, 7, spread);
         for (const auto& rung : rungs) {
           tests::check_variant(problem, rung, device, stream.get());
         }
@@ -57,21 +63,26 @@ void check(const std::vector<Bf16Variant>& rungs, const std::vector<AttentionSha
 }
 
 void check_here(const std::vector<AttentionShape>& shapes, double spread) {
-  std::string why_none;
-  const auto rungs = rungs_here(why_none);
-  if (rungs.empty()) SKIP_TEST(why_none);
-  check(rungs, shapes, spread);
+  in_16_bits([&](auto element) {
+    std::string why_none;
+    const auto rungs = rungs_here<decltype(element)>(why_none);
+    if (rungs.empty()) SKIP_TEST(why_none);
+    check(rungs, shapes, spread);
+  });
 }
 
 }  // namespace
 
 TEST_CASE("attention, tensor cores: there are rungs, and each names what it needs") {
-  CHECK(tensor_rungs().size() >= 5);
-  for (const auto& rung : tensor_rungs()) {
-    INFO(rung.name);
-    CHECK(rung.needs.compute_capability >= 80);
-    if (rung.name != "mma") CHECK(rung.needs.exactly_this_capability);
-  }
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    CHECK(tensor_rungs<T>().size() >= (std::is_same_v<T, __nv_bfloat16> ? 5 : 2));
+    for (const auto& rung : tensor_rungs<T>()) {
+      INFO(rung.name);
+      CHECK(rung.needs.compute_capability >= 80);
+      if (rung.name != "mma") CHECK(rung.needs.exactly_this_capability);
+    }
+  });
 }
 
 TEST_CASE("attention, tensor cores: right for one query, one key, and around every tile") {
@@ -110,28 +121,34 @@ TEST_CASE("attention, tensor cores: many heads, so that a block works on several
 }
 
 TEST_CASE("attention, tensor cores: more heads than a grid has rows") {
-  std::string why_none;
-  const auto rungs = rungs_here(why_none);
-  if (rungs.empty()) SKIP_TEST(why_none);
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const int d : {64, 256}) {
-    AttentionBf16 problem({2, 35'000, 1, 2, d, false}, 3);
-    for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
-  }
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    std::string why_none;
+    const auto rungs = rungs_here<T>(why_none);
+    if (rungs.empty()) SKIP_TEST(why_none);
+    const common::DeviceFacts device = common::query_device();
+    const common::WorkStream stream(device);
+    for (const int d : {64, 256}) {
+      Attention<T> problem({2, 35'000, 1, 2, d, false}, 3);
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
+    }
+  });
 }
 
 TEST_CASE("attention, tensor cores: 131072 tokens, without extra memory") {
-  std::string why_none;
-  const auto rungs = rungs_here(why_none);
-  if (rungs.empty()) SKIP_TEST(why_none);
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const int d : {64, 128, 256}) {
-    AttentionBf16 problem({1, 1, 131'072, 131'072, d, d == 128}, 3);
-    for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
-    CHECK(problem.workspace.held_bytes() == 0);
-  }
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    std::string why_none;
+    const auto rungs = rungs_here<T>(why_none);
+    if (rungs.empty()) SKIP_TEST(why_none);
+    const common::DeviceFacts device = common::query_device();
+    const common::WorkStream stream(device);
+    for (const int d : {64, 128, 256}) {
+      Attention<T> problem({1, 1, 131'072, 131'072, d, d == 128}, 3);
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
+      CHECK(problem.workspace.held_bytes() == 0);
+    }
+  });
 }
 
 TEST_CASE("attention, tensor cores: a queue hands out every tile once, the longest first") {
@@ -174,65 +191,101 @@ TEST_CASE("attention, tensor cores: scores of 10000 stay finite and right") {
 }
 
 TEST_CASE("attention, tensor cores: a score that grows from tile to tile rescales O every time") {
-  // Key j is j / 8 times the same vector, and queries have either sign: for some of them each tile
-  // has a larger score than the tile before, whichever way the tiles are walked through.
-  std::string why_none;
-  const auto rungs = rungs_here(why_none);
-  if (rungs.empty()) SKIP_TEST(why_none);
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const int d : {64, 128, 256}) {
-    AttentionBf16 problem({1, 1, 70, 1000, d, false}, 3);
-    for (int i = 0; i < 1000 * d; ++i) {
-      problem.k.pristine()[i] = __nv_bfloat16(static_cast<float>(i / d / 8) / d);
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    // Key j is j / 8 times the same vector, and queries have either sign: for some of them each
+    // tile has a larger score than the tile before, whichever way the tiles are walked through.
+    std::string why_none;
+    const auto rungs = rungs_here<T>(why_none);
+    if (rungs.empty()) SKIP_TEST(why_none);
+    const common::DeviceFacts device = common::query_device();
+    const common::WorkStream stream(device);
+    for (const int d : {64, 128, 256}) {
+      Attention<T> problem({1, 1, 70, 1000, d, false}, 3);
+      for (int i = 0; i < 1000 * d; ++i) {
+        problem.k.pristine()[i] = T(static_cast<float>(i / d / 8) / d);
+      }
+      for (int i = 0; i < 70 * d; ++i) {
+        problem.q.pristine()[i] = T(i / d % 2 == 0 ? 8.0f : -8.0f);
+      }
+      problem.compute_reference();
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
     }
-    for (int i = 0; i < 70 * d; ++i) {
-      problem.q.pristine()[i] = __nv_bfloat16(i / d % 2 == 0 ? 8.0f : -8.0f);
+  });
+}
+
+TEST_CASE("attention, tensor cores: small weights add up") {
+  // The first column adds 12 to the score of one key: the weights of the others are about e^-12,
+  // which fp16 keeps with 7 bits, below its normal numbers. Together they are a twelfth of the sum.
+  // The large one is among the last keys, with which the rungs begin.
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    std::string why_none;
+    const auto rungs = rungs_here<T>(why_none);
+    if (rungs.empty()) SKIP_TEST(why_none);
+    const common::DeviceFacts device = common::query_device();
+    const common::WorkStream stream(device);
+    for (const int d : {64, 256}) {  // whose roots are whole numbers
+      Attention<T> problem({1, 1, 70, 8000, d, false}, 3);
+      for (int i = 0; i < 8000 * d; ++i) {
+        if (i % d == 0) problem.k.pristine()[i] = T(i == 7990 * d ? 1.0f : 0.0f);
+        T& v = problem.v.pristine()[i];
+        v = T(std::fabs(static_cast<float>(v)));
+      }
+      for (int i = 0; i < 70 * d; i += d) {
+        problem.q.pristine()[i] = T(12 * std::sqrt(static_cast<float>(d)));
+      }
+      problem.compute_reference();
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
     }
-    problem.compute_reference();
-    for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
-  }
+  });
 }
 
 TEST_CASE("attention, tensor cores: a hundred runs give the same bits") {
-  std::string why_none;
-  const auto rungs = rungs_here(why_none);
-  if (rungs.empty()) SKIP_TEST(why_none);
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const int d : {64, 128, 256}) {
-    AttentionBf16 problem({1, 80, 400, 333, d, true}, 5);
-    for (const auto& rung : rungs) {
-      if (common::verify(problem, rung, device, stream.get()).status == common::Status::skipped) {
-        continue;
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    std::string why_none;
+    const auto rungs = rungs_here<T>(why_none);
+    if (rungs.empty()) SKIP_TEST(why_none);
+    const common::DeviceFacts device = common::query_device();
+    const common::WorkStream stream(device);
+    for (const int d : {64, 128, 256}) {
+      Attention<T> problem({1, 80, 400, 333, d, true}, 5);
+      for (const auto& rung : rungs) {
+        if (common::verify(problem, rung, device, stream.get()).status == common::Status::skipped) {
+          continue;
+        }
+        INFO(rung.name << ", d = " << d);
+        CHECK(tests::count_different(problem, rung, 100, stream.get()) == 0);
       }
-      INFO(rung.name << ", d = " << d);
-      CHECK(tests::count_different(problem, rung, 100, stream.get()) == 0);
     }
-  }
+  });
 }
 
 TEST_CASE("attention, tensor cores: two streams at once do not disturb each other") {
-  std::string why_none;
-  const auto rungs = rungs_here(why_none);
-  if (rungs.empty()) SKIP_TEST(why_none);
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream one(device), two(device);
-  AttentionBf16 a({1, 40, 300, 300, 128, true}, 5), b({1, 60, 200, 400, 128, true}, 6);
-  for (const auto& rung : rungs) {
-    INFO(rung.name);
-    for (AttentionBf16* problem : {&a, &b}) {
-      problem->each_array([](auto& array) { array.reset(common::Side::device); });
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    std::string why_none;
+    const auto rungs = rungs_here<T>(why_none);
+    if (rungs.empty()) SKIP_TEST(why_none);
+    const common::DeviceFacts device = common::query_device();
+    const common::WorkStream one(device), two(device);
+    Attention<T> a({1, 40, 300, 300, 128, true}, 5), b({1, 60, 200, 400, 128, true}, 6);
+    for (const auto& rung : rungs) {
+      INFO(rung.name);
+      for (Attention<T>* problem : {&a, &b}) {
+        problem->each_array([](auto& array) { array.reset(common::Side::device); });
+      }
+      CUDA_CHECK(cudaDeviceSynchronize());
+      for (int run = 0; run < 20; ++run) {
+        rung.run(a, one.get());
+        rung.run(b, two.get());
+      }
+      CUDA_CHECK(cudaDeviceSynchronize());
+      for (Attention<T>* problem : {&a, &b}) {
+        problem->each_array([](auto& array) { array.fetch(common::Side::device); });
+        CHECK(problem->check().right());
+      }
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
-    for (int run = 0; run < 20; ++run) {
-      rung.run(a, one.get());
-      rung.run(b, two.get());
-    }
-    CUDA_CHECK(cudaDeviceSynchronize());
-    for (AttentionBf16* problem : {&a, &b}) {
-      problem->each_array([](auto& array) { array.fetch(common::Side::device); });
-      CHECK(problem->check().right());
-    }
-  }
+  });
 }

@@ -6,7 +6,6 @@
 // read three times and written, and read again; and long before time runs out, memory does.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -20,7 +19,7 @@
 constexpr int kNaiveTile = 32;        // a block of 32 x 32 threads computes as many elements
 constexpr int kSoftmaxThreads = 256;  // on one row
 
-// s[i][j] = scale q_i k_j. T is float or bf16.
+// s[i][j] = scale q_i k_j. T is float, bf16 or fp16.
 template <class T>
 __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
     attention_scores_kernel(const T* q, const T* k, T* s, int n_q, int n_k, int d, float scale) {

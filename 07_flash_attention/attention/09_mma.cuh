@@ -1,13 +1,13 @@
-// Rung 9, mma: tensor cores (mma.sync, sm_80) do both products; Q, K, V and O are bf16.
+// Rung 9, mma: tensor cores (mma.sync, sm_80) do both products; Q, K, V and O are bf16 or fp16.
 //
 // The loops of q_outer. A warp has 32 queries (16 where d is 256): every key it fetches from shared
-// memory serves twice. Scores never leave the registers: rounded to bf16 they are operand A of the
-// second product as they lie. Tiles arrive by cp.async, one ahead, in pieces swizzled for ldmatrix;
-// operands are fetched one step ahead. What is still wrong: the warps that multiply also load and
-// wait for each other, and mma.sync reaches only about 60 % of what Hopper's tensor cores can do.
+// memory serves twice. Scores never leave the registers: rounded to 16 bits they are operand A of
+// the second product as they lie. Tiles arrive by cp.async, one ahead, in pieces swizzled for
+// ldmatrix; operands are fetched one step ahead. What is still wrong: the warps that multiply also
+// load and wait for each other, and mma.sync reaches only about 60 % of what Hopper's tensor cores
+// can do.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 #include "common/cuda_check.cuh"
 #include "common/ptx_mma.cuh"
 
-template <int kD, bool kCausal>
+template <class T, int kD, bool kCausal>
 __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
-    attention_bf16_mma_kernel(Tensors<__nv_bfloat16> t, int n_q, int n_k, float scale) {
+    attention_mma_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using Tile = MmaTile<kD>;
   constexpr int kKeys = Tile::kKeys, kThreads = Tile::kThreads, kPieces = kD / 8;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   const int first_row = first_query + warp * Tile::kWarpRows;
 
   // Orders a tile of `count` rows from row `first` of a head with n rows; zeros after the last.
-  const auto order = [&](uint4* tile, const __nv_bfloat16* from, int count, int first, int n) {
+  const auto order = [&](uint4* tile, const T* from, int count, int first, int n) {
     const uint4* rows = reinterpret_cast<const uint4*>(from + (head * n + first) * kD);
     for (int i = threadIdx.x; i < count * kPieces; i += kThreads) {
       const int row = i / kPieces;
@@ -91,8 +91,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       const int c = i / kRun, j = i % kRun;
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16(four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
-        ptx::mma_m16n8k16(four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
+        ptx::mma_m16n8k16<T>(four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
+        ptx::mma_m16n8k16<T>(four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
       }
     }
 
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       largest_scores(s[g], largest);
       if (raise_largest(rows[g], largest)) scale_rows(o[g], rows[g].factor);
       weigh_scores(s[g], rows[g]);
-      pack_weights(s[g], p[g]);
+      pack_weights<T>(s[g], p[g]);
     }
 
     // O += P V: step i has keys 16 (i / (kD / 16)) and columns 16 (i % (kD / 16)).
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       const int j = i / (kD / 16), c = i % (kD / 16);
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16(four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
-        ptx::mma_m16n8k16(four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
+        ptx::mma_m16n8k16<T>(four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
+        ptx::mma_m16n8k16<T>(four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
       }
     }
   };
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       for (int c = 0; c < kPieces; ++c) {
         uint4* piece = &tile_q[swizzled_piece<kD>(tile_row, c)];
         reinterpret_cast<std::uint32_t*>(piece)[lane % 4] =
-            ptx::pack_bf16(o[g][4 * c + 2 * r], o[g][4 * c + 2 * r + 1]);
+            ptx::pack<T>(o[g][4 * c + 2 * r], o[g][4 * c + 2 * r + 1]);
       }
     }
   }
@@ -177,12 +177,12 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 }
 
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
-inline void attention_mma(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
-                          cudaStream_t stream) {
+template <class T>
+void attention_mma(const AttentionShape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     using Tile = MmaTile<decltype(head_dim)::value>;
-    const auto kernel = attention_bf16_mma_kernel<head_dim, causal>;
+    const auto kernel = attention_mma_kernel<T, head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, Tile::kQueries);
     allow_shared(kernel, Tile::kSharedBytes);  // d = 256 wants 128 KB; sm_86 and sm_89 have 99
     kernel<<<blocks, Tile::kThreads, Tile::kSharedBytes, stream>>>(t, n_q, n_k,

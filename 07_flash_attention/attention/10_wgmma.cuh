@@ -7,7 +7,6 @@
 // wrong: whether one warpgroup multiplies while another is at its softmax is left to chance.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -21,9 +20,10 @@
 
 template <class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_bf16_wgmma_kernel(const __grid_constant__ AttentionMaps maps,
-                                Tensors<__nv_bfloat16> t, int n_q, int n_k, float scale) {
+    attention_wgmma_kernel(const __grid_constant__ AttentionMaps maps,
+                           Tensors<typename Tile::Element> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = aligned_shared<BlockShared<Tile>>(dynamic_shared);
   KvRings<Tile>& kv = shared.kv;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     largest_scores(s, largest);
     if (raise_largest(rows, largest)) scale_rows(o, rows.factor);
     weigh_scores(s, rows);
-    pack_weights(s, p);
+    pack_weights<T>(s, p);
 
     wait(kv.v_full[v_place.stage], v_place.parity);
     issue_output<Tile>(o, p, kv.v[v_place.stage], true);
@@ -105,15 +105,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
-inline void attention_wgmma(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
-                            cudaStream_t stream) {
+template <class T>
+void attention_wgmma(const AttentionShape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     // 64 x 256 of O are 128 registers a thread: too many for three warpgroups to compute.
-    using Tile = std::conditional_t<head_dim == 256, HopperTile<256, 2, 64, 2>,
-                                    HopperTile<head_dim, 3, 128, 2>>;
+    using Tile = std::conditional_t<head_dim == 256, HopperTile<T, 256, 2, 64, 2>,
+                                    HopperTile<T, head_dim, 3, 128, 2>>;
     constexpr int kShared = shared_bytes<BlockShared<Tile>>();
-    const auto kernel = attention_bf16_wgmma_kernel<Tile, causal>;
+    const auto kernel = attention_wgmma_kernel<Tile, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, Tile::kQueries);
     allow_shared(kernel, kShared);
     kernel<<<blocks, Tile::kThreads, kShared, stream>>>(attention_maps<Tile>(shape, t), t, n_q, n_k,

@@ -7,7 +7,6 @@
 // end of its queries a block has nothing to overlap with.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -21,9 +20,10 @@
 
 template <class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_bf16_overlap_kernel(const __grid_constant__ AttentionMaps maps,
-                                  Tensors<__nv_bfloat16> t, int n_q, int n_k, float scale) {
+    attention_overlap_kernel(const __grid_constant__ AttentionMaps maps,
+                             Tensors<typename Tile::Element> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = aligned_shared<BlockShared<Tile>>(dynamic_shared);
   KvRings<Tile>& kv = shared.kv;
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::fence_registers(o);
     release(kv.v_empty[v_place.stage]);
     v_place.advance();
-    pack_weights(s, p);
+    pack_weights<T>(s, p);
     if (raised) scale_rows(o, rows.factor);
   };
 
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     release(kv.k_empty[k_place.stage]);
     k_place.advance();
     weigh(tile--, std::true_type{});
-    pack_weights(s, p);
+    pack_weights<T>(s, p);
 #pragma unroll 1
     for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
 #pragma unroll 1
@@ -128,13 +128,13 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
-inline void attention_overlap(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
-                              cudaStream_t stream) {
+template <class T>
+void attention_overlap(const AttentionShape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = HopperTile<head_dim, 2, head_dim == 256 ? 80 : 128, 2>;
+    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, 2>;
     constexpr int kShared = shared_bytes<BlockShared<Tile>>();
-    const auto kernel = attention_bf16_overlap_kernel<Tile, causal>;
+    const auto kernel = attention_overlap_kernel<Tile, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, Tile::kQueries);
     allow_shared(kernel, kShared);
     kernel<<<blocks, Tile::kThreads, kShared, stream>>>(attention_maps<Tile>(shape, t), t, n_q, n_k,

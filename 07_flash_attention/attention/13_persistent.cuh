@@ -7,7 +7,6 @@
 // warpgroup runs dry for a moment; with d = 256 it waits for Q there.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -32,10 +31,11 @@ struct PersistentShared {
 
 template <class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_bf16_persistent_kernel(const __grid_constant__ AttentionMaps maps,
-                                     Tensors<__nv_bfloat16> t, TileOrder order, int* counter,
-                                     int n_q, int n_k, float scale) {
+    attention_persistent_kernel(const __grid_constant__ AttentionMaps maps,
+                                Tensors<typename Tile::Element> t, TileOrder order, int* counter,
+                                int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
   constexpr bool kQInRegisters = PersistentShared<Tile>::kHasRoom;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = aligned_shared<PersistentShared<Tile>>(dynamic_shared);
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::fence_registers(o);
       release(kv.v_empty[v_place.stage]);
       v_place.advance();
-      pack_weights(s, p);
+      pack_weights<T>(s, p);
       if (raised) scale_rows(o, rows.factor);
     };
 
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       } else {
         weigh(tile--, std::false_type{});
       }
-      pack_weights(s, p);
+      pack_weights<T>(s, p);
 #pragma unroll 1
       for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
 #pragma unroll 1
@@ -200,12 +200,12 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
-inline void attention_persistent(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t,
-                                 cudaStream_t stream) {
+template <class T>
+void attention_persistent(const AttentionShape& shape, const Tensors<T>& t, cudaStream_t stream) {
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = HopperTile<head_dim, 2, head_dim == 256 ? 80 : 128, head_dim == 64 ? 3 : 2>;
+    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, head_dim == 64 ? 3 : 2>;
     constexpr int kShared = shared_bytes<PersistentShared<Tile>>();
-    const auto kernel = attention_bf16_persistent_kernel<Tile, causal>;
+    const auto kernel = attention_persistent_kernel<Tile, causal>;
     allow_shared(kernel, kShared);
     static const int most = multiprocessors();
     const TileOrder order = TileOrder::of(shape, Tile::kQueries);

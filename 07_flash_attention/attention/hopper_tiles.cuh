@@ -1,12 +1,11 @@
 // What the Hopper rungs (10 and up) share: how their tiles lie in shared memory, how a producer
 // warpgroup has the copy engine fill them, and the two products as wgmma.
 //
-// A tile of R rows and d columns of bf16 lies as d / 64 slabs, one after the other; a slab is R
+// A tile of R rows and d columns of 16 bits lies as d / 64 slabs, one after the other; a slab is R
 // rows of 128 bytes, swizzled as the copy engine and wgmma both understand it. One copy instruction
 // brings all slabs, since the map shows a head as [d / 64, n, 64].
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -17,10 +16,12 @@
 #include "common/ptx_wgmma.cuh"
 #include "common/tensor_map.cuh"
 
-// A block: one producer warpgroup and `kConsumers` that compute, with 64 queries each. Keys and
-// values come in tiles of `kKeys` rows; kStages of either are in shared memory at a time.
-template <int kD_, int kConsumers_, int kKeys_, int kStages_>
+// A block for elements of 16 bits: one producer warpgroup and `kConsumers` that compute, with 64
+// queries each. Keys and values come in tiles of `kKeys` rows; kStages of either are in shared
+// memory at a time.
+template <class Element_, int kD_, int kConsumers_, int kKeys_, int kStages_>
 struct HopperTile {
+  using Element = Element_;
   static constexpr int kD = kD_, kConsumers = kConsumers_, kKeys = kKeys_, kStages = kStages_;
   static constexpr int kQueries = 64 * kConsumers;
   static constexpr int kThreads = 128 * (1 + kConsumers);
@@ -41,8 +42,9 @@ struct AttentionMaps {
 };
 
 // Boxes of `rows` rows and `slabs` slabs.
-inline CUtensorMap heads_map(const __nv_bfloat16* base, std::int64_t heads, std::int64_t n, int d,
-                             int rows, int slabs) {
+template <class T>
+CUtensorMap heads_map(const T* base, std::int64_t heads, std::int64_t n, int d, int rows,
+                      int slabs) {
   const auto size = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
   return common::tensor_map(
       base, {64, size(n), size(d / 64), size(heads)}, {size(d * 2), 128, size(n * d * 2)},
@@ -50,7 +52,8 @@ inline CUtensorMap heads_map(const __nv_bfloat16* base, std::int64_t heads, std:
 }
 
 template <class Tile>
-AttentionMaps attention_maps(const AttentionShape& shape, const Tensors<__nv_bfloat16>& t) {
+AttentionMaps attention_maps(const AttentionShape& shape,
+                             const Tensors<typename Tile::Element>& t) {
   constexpr int kD = Tile::kD;
   const std::int64_t heads = shape.all_heads();
   return {heads_map(t.q, heads, shape.n_q, kD, Tile::kQueries, kD / 64),
@@ -174,8 +177,9 @@ __device__ __forceinline__ void issue_scores(float (&s)[Tile::kKeys / 2], const 
 #pragma unroll
   for (int c = 0; c < Tile::kD / 16; ++c) {  // 16 columns: 32 bytes of a slab
     const int slab = c / 4, bytes = c % 4 * 32;
-    ptx::wgmma_bf16(s, ptx::advance(q_tile, slab * Tile::kQueries * 128 + bytes),
-                    ptx::advance(k_tile, slab * Tile::kKeys * 128 + bytes), c > 0);
+    ptx::wgmma<typename Tile::Element>(s, ptx::advance(q_tile, slab * Tile::kQueries * 128 + bytes),
+                                       ptx::advance(k_tile, slab * Tile::kKeys * 128 + bytes),
+                                       c > 0);
   }
   ptx::wgmma_commit_group();
 }
@@ -190,7 +194,8 @@ __device__ __forceinline__ void issue_scores(float (&s)[Tile::kKeys / 2],
   ptx::wgmma_fence();
 #pragma unroll
   for (int c = 0; c < Tile::kD / 16; ++c) {
-    ptx::wgmma_bf16(s, q[c], ptx::advance(k_tile, c / 4 * Tile::kKeys * 128 + c % 4 * 32), c > 0);
+    ptx::wgmma<typename Tile::Element>(
+        s, q[c], ptx::advance(k_tile, c / 4 * Tile::kKeys * 128 + c % 4 * 32), c > 0);
   }
   ptx::wgmma_commit_group();
 }
@@ -223,7 +228,8 @@ __device__ __forceinline__ void issue_output(float (&o)[Tile::kD / 2],
   ptx::wgmma_fence();
 #pragma unroll
   for (int j = 0; j < Tile::kKeys / 16; ++j) {
-    ptx::wgmma_bf16<1>(o, p[j], ptx::advance(v_tile, j * 16 * 128), j > 0 || accumulate);
+    ptx::wgmma<typename Tile::Element, 1>(o, p[j], ptx::advance(v_tile, j * 16 * 128),
+                                          j > 0 || accumulate);
   }
   ptx::wgmma_commit_group();
 }
@@ -240,8 +246,9 @@ __device__ __forceinline__ void pass_turn(int warpgroup) {
 }
 
 // Writes the log-sum-exp of rows `row` and `row` + 8 of a head.
-__device__ __forceinline__ void store_lse(const Tensors<__nv_bfloat16>& t, int head, int row,
-                                          int n_q, const float (&lse)[2]) {
+template <class T>
+__device__ __forceinline__ void store_lse(const Tensors<T>& t, int head, int row, int n_q,
+                                          const float (&lse)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     if (threadIdx.x % 4 != 0 || row + 8 * r >= n_q) continue;
@@ -251,10 +258,9 @@ __device__ __forceinline__ void store_lse(const Tensors<__nv_bfloat16>& t, int h
 
 // Writes a thread's share of O and the log-sum-exp: rows `row` and `row` + 8 of a head, laid out as
 // softmax_rows.cuh says. Four lanes write 16 bytes of a row together.
-template <int kD>
-__device__ __forceinline__ void store_rows(const Tensors<__nv_bfloat16>& t, int head, int row,
-                                           int n_q, const float (&o)[kD / 2],
-                                           const float (&lse)[2]) {
+template <int kD, class T>
+__device__ __forceinline__ void store_rows(const Tensors<T>& t, int head, int row, int n_q,
+                                           const float (&o)[kD / 2], const float (&lse)[2]) {
   store_lse(t, head, row, n_q, lse);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -263,7 +269,7 @@ __device__ __forceinline__ void store_rows(const Tensors<__nv_bfloat16>& t, int 
     auto* pairs = reinterpret_cast<std::uint32_t*>(t.o + at * kD) + threadIdx.x % 4;
 #pragma unroll
     for (int i = 0; i < kD / 2; i += 4) {
-      pairs[i] = ptx::pack_bf16(o[i + 2 * r], o[i + 2 * r + 1]);
+      pairs[i] = ptx::pack<T>(o[i + 2 * r], o[i + 2 * r + 1]);
     }
   }
 }
@@ -275,6 +281,7 @@ template <class Tile>
 __device__ __forceinline__ void send_output(const AttentionMaps& maps, unsigned char* buffer,
                                             const float (&o)[Tile::kD / 2], int warpgroup, int head,
                                             int first_row, int n_q) {
+  using T = typename Tile::Element;
   constexpr int kSlabBytes = 64 * 128;
   const int t = threadIdx.x % 128, lane = t % 32, row = t / 32 * 16 + lane % 16;
   const int barrier = 1 + Tile::kConsumers + warpgroup;
@@ -282,10 +289,10 @@ __device__ __forceinline__ void send_output(const AttentionMaps& maps, unsigned 
   ptx::named_barrier_sync(barrier, 128);
 #pragma unroll
   for (int c = 0; c < Tile::kD / 16; ++c) {
-    ptx::stmatrix_x4(
-        buffer + slab_offset(row, 2 * c + lane / 16, kSlabBytes),
-        ptx::pack_bf16(o[8 * c], o[8 * c + 1]), ptx::pack_bf16(o[8 * c + 2], o[8 * c + 3]),
-        ptx::pack_bf16(o[8 * c + 4], o[8 * c + 5]), ptx::pack_bf16(o[8 * c + 6], o[8 * c + 7]));
+    ptx::stmatrix_x4(buffer + slab_offset(row, 2 * c + lane / 16, kSlabBytes),
+                     ptx::pack<T>(o[8 * c], o[8 * c + 1]), ptx::pack<T>(o[8 * c + 2], o[8 * c + 3]),
+                     ptx::pack<T>(o[8 * c + 4], o[8 * c + 5]),
+                     ptx::pack<T>(o[8 * c + 6], o[8 * c + 7]));
   }
   ptx::fence_proxy_async();
   ptx::named_barrier_sync(barrier, 128);

@@ -2,7 +2,7 @@
 // It is what a framework without a fused kernel does, at the best it can be.
 #pragma once
 
-#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -24,7 +24,8 @@ template <class T>
 void cublas_of_heads(cublasHandle_t handle, bool turned, int rows, int cols, int depth,
                      float factor, const T* a, const T* b, T* c, int count) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
-  constexpr auto kType = kIsFloat ? CUDA_R_32F : CUDA_R_16BF;
+  constexpr bool kIsHalf = std::is_same_v<T, __half>;
+  constexpr auto kType = kIsFloat ? CUDA_R_32F : kIsHalf ? CUDA_R_16F : CUDA_R_16BF;
   constexpr auto kCompute = kIsFloat ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
   const float zero = 0;
   const auto size = [](int x, int y) { return static_cast<long long>(x) * y; };
@@ -62,7 +63,7 @@ common::Variant<Attention<T>> attention_cublas() {
   auto variant = common::missing_peer<Attention<T>>(
       "cublas", idea, "needs cuBLAS, which comes with the CUDA Toolkit");
 #endif
-  if (Attention<T>::kIsBf16) {
+  if (Attention<T>::kIs16Bit) {
     variant.check = [](const Attention<T>& p) { return p.check_eager(); };
   }
   return variant;

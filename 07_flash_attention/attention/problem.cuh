@@ -1,9 +1,10 @@
 // The problem: O = softmax(Q K^T / sqrt(d)) V and the log-sum-exp of each row, for any batch,
 // number of heads, number of queries and of keys, causal or not, in fp32 or with Q, K, V and O in
-// bf16.
+// bf16 or fp16.
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "07_flash_attention/attention/element.hpp"
 #include "07_flash_attention/attention/reference.hpp"
 #include "07_flash_attention/attention/shape.hpp"
 #include "07_flash_attention/attention/workspace.cuh"
@@ -22,11 +24,11 @@
 #include "common/random.cuh"
 #include "common/report.hpp"
 
-// T is float or __nv_bfloat16.
+// T is float, __nv_bfloat16 or __half.
 template <class T>
 struct Attention {
-  static constexpr bool kIsBf16 = !std::is_same_v<T, float>;
-  static constexpr const char* name = kIsBf16 ? "attention_bf16" : "attention";
+  static constexpr bool kIs16Bit = !std::is_same_v<T, float>;
+  static constexpr const char* name = Element<T>::problem;
 
   AttentionShape shape;
   bool times_are_real, lift_limits;
@@ -88,8 +90,8 @@ struct Attention {
     visit(lse);
   }
 
-  // The largest errors of what bf16 costs when scores and weights go through memory as bf16, over
-  // the rows that are compared. 0 in fp32.
+  // The largest errors of what T costs when scores and weights go through memory as T, over the
+  // rows that are compared. 0 in fp32.
   double eager_error() const { return eager_error_; }
   double eager_lse_error() const { return eager_lse_error_; }
 
@@ -102,20 +104,26 @@ struct Attention {
   //   sign: n u at most, and L sqrt(n) u if the roundings have random signs (Hoeffding's
   //   inequality, L^2 = 85: not once in a lifetime);
   // - an output is the quotient of two such sums, and at most the largest value in size.
-  // In bf16 weights and outputs are rounded once more, to 8 significant bits each. There a second
-  // bound holds as well, mostly the smaller one: twice the error of the plain way in bf16.
+  // In 16 bits weights and outputs are rounded once more, kUnit each. A small weight of fp16 does
+  // not keep that relative error: it may be off by kTiny instead, and is lost if it is no larger
+  // (2^-25 or 3e-8). Each of n keys can be off by that, against a sum of at least 1, since the key
+  // that set the shift has weight 1: n kTiny, which passes kUnit from 2^14 keys on. But there a
+  // second bound holds as well, mostly the smaller one: twice the error of the plain way in T. The
+  // plain way loses more: it rounds weights that are divided by their sum already.
   double bound(std::int64_t row) const {
     const double weights = std::expm1(2 * score_error(row)) + 4 * kUnit;
     double relative = 2 * (weights + sum_error()) + 4 * kUnit;
-    if (kIsBf16) relative += 2 * kBf16Unit;
+    if (kIs16Bit) {
+      relative += 2 * Element<T>::kUnit + static_cast<double>(shape.n_k) * Element<T>::kTiny;
+    }
     const double certain = relative * value_sizes_[row / shape.n_q];
-    return kIsBf16 ? std::min(certain, eager_bound()) : certain;
+    return kIs16Bit ? std::min(certain, eager_bound()) : certain;
   }
   double lse_bound(std::int64_t row) const {
     const double sum = std::expm1(2 * score_error(row)) + sum_error() + 8 * kUnit;
     return sum + 8 * kUnit * std::log(1.0 + static_cast<double>(shape.n_k));
   }
-  // For a variant that computes in the plain way in bf16.
+  // For a variant that computes in the plain way in T.
   double eager_bound() const { return 2 * std::max(eager_error_, last_rounding()); }
 
   common::Comparison check() const {
@@ -137,7 +145,7 @@ struct Attention {
   // Launches per sample: 5 to 10 ms of work for the fast rungs.
   int batch() const {
     if (!times_are_real) return 1;
-    return static_cast<int>(std::clamp((kIsBf16 ? 4e12 : 4e11) / shape.flops(), 1.0, 100.0));
+    return static_cast<int>(std::clamp((kIs16Bit ? 4e12 : 4e11) / shape.flops(), 1.0, 100.0));
   }
 
   // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
@@ -152,7 +160,7 @@ struct Attention {
   }
 
   double peak_gflops(const common::DeviceFacts& device) const {
-    return kIsBf16 ? peak_bf16_gflops(device) : device.peak_fp32_gflops;
+    return kIs16Bit ? peak_bf16_gflops(device) : device.peak_fp32_gflops;
   }
 
   // For the check before anything is allocated; without the workspace, for want of which a rung is
@@ -164,9 +172,9 @@ struct Attention {
 
  private:
   static constexpr double kUnit = 1.0 / (1 << 24);
-  static constexpr double kBf16Unit = 1.0 / (1 << 8);
-  static constexpr double kLuck = 9.22;       // L of bound()
-  static constexpr double kCacheBytes = 2e8;  // more than twice any L2 of today
+  static constexpr double kRounded = 1 + 0x1p-7;  // weights and outputs are, to 8 bits at worst
+  static constexpr double kLuck = 9.22;           // L of bound()
+  static constexpr double kCacheBytes = 2e8;      // more than twice any L2 of today
 
   struct InputSet {
     common::DeviceBuffer<T> q, k, v;
@@ -231,11 +239,11 @@ struct Attention {
     return error;
   }
 
-  // What rounding the largest output to bf16 may cost, all else being exact.
+  // What rounding the largest output to T may cost, all else being exact.
   double last_rounding() const {
     double largest = 0;
     for (const double x : expected.o) largest = std::max(largest, std::fabs(x));
-    return largest > 0 ? kBf16Unit * std::exp2(std::floor(std::log2(largest))) : 0;
+    return largest > 0 ? Element<T>::kUnit * std::exp2(std::floor(std::log2(largest))) : 0;
   }
 
   // Compares the rows of the reference within the bounds; elements of lse count on from those of O.
@@ -284,7 +292,7 @@ struct Attention {
 
   void merge_plausible(common::Comparison& all, std::int64_t row) const {
     const bool sees_keys = shape.visible(row % shape.n_q) > 0;
-    const double largest = value_sizes_[row / shape.n_q] * (1 + 2 * kBf16Unit);
+    const double largest = value_sizes_[row / shape.n_q] * kRounded;
     const double limit = sees_keys ? largest : 0;
     const T* from = o.fetched() + row * shape.d;
     for (int c = 0; c < shape.d; ++c) {
@@ -323,3 +331,4 @@ struct Attention {
 
 using AttentionFp32 = Attention<float>;
 using AttentionBf16 = Attention<__nv_bfloat16>;
+using AttentionFp16 = Attention<__half>;

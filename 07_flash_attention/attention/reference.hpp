@@ -1,8 +1,6 @@
 // What every result is compared with: attention in double precision, for all rows or for a sample
-// of them, and for bf16 beside it what the plain way of computing in bf16 would give.
+// of them, and for bf16 and fp16 beside it what the plain way of computing in that type would give.
 #pragma once
-
-#include <cuda_bf16.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,19 +8,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "07_flash_attention/attention/element.hpp"
 #include "07_flash_attention/attention/shape.hpp"
 #include "common/random.cuh"
-
-inline double to_double(float x) { return x; }
-inline double to_double(__nv_bfloat16 x) { return __bfloat162float(x); }
-inline double rounded_to_bf16(double x) {
-  return __bfloat162float(__float2bfloat16(static_cast<float>(x)));
-}
 
 struct AttentionReference {
   std::vector<std::int64_t> rows;  // of all batch * heads * n_q, ascending: those that are known
   std::vector<double> o, lse;      // rows.size() x d, rows.size()
-  std::vector<double> eager_o;     // bf16 only: with scores and weights rounded to bf16
+  std::vector<double> eager_o;     // 16 bits only: scores and weights rounded to the type
   std::vector<double> eager_lse;
 };
 
@@ -70,7 +63,7 @@ class ReferenceRows {
       for (int r = 0; r < count_; ++r) to.eager_lse[at + r] = weigh(r, p, true);
       multiply_values(values, p, o);
       std::transform(o.begin(), o.begin() + count_ * shape_.d, to.eager_o.begin() + at * shape_.d,
-                     rounded_to_bf16);
+                     rounded_to<T>);
     }
   }
 
@@ -97,22 +90,22 @@ class ReferenceRows {
     }
   }
 
-  // p = the weights of row r, which sum to 1; returns the log-sum-exp. With in_bf16, scores and
-  // weights are rounded as they are when both go through memory as bf16.
-  double weigh(int r, std::vector<double>& p, bool in_bf16) const {
+  // p = the weights of row r, which sum to 1; returns the log-sum-exp. With eager, scores and
+  // weights are rounded as they are when both go through memory as T.
+  double weigh(int r, std::vector<double>& p, bool eager) const {
     const std::int64_t keys = visible(r);
     const double* s = &scores_[r * keys_];
     double* to = &p[r * keys_];
     std::fill(to, to + keys_, 0.0);
     double largest = -HUGE_VAL, sum = 0;
     for (std::int64_t j = 0; j < keys; ++j) {
-      to[j] = in_bf16 ? rounded_to_bf16(s[j]) : s[j];
+      to[j] = eager ? rounded_to<T>(s[j]) : s[j];
       largest = std::max(largest, to[j]);
     }
     for (std::int64_t j = 0; j < keys; ++j) sum += to[j] = std::exp(to[j] - largest);
     for (std::int64_t j = 0; j < keys; ++j) {
       to[j] /= sum;
-      if (in_bf16) to[j] = rounded_to_bf16(to[j]);
+      if (eager) to[j] = rounded_to<T>(to[j]);
     }
     return keys > 0 ? largest + std::log(sum) : -HUGE_VAL;
   }

@@ -52,8 +52,8 @@ void run_attention(common::Program& program, Attention<T>& problem,
         " others: no NaN, no output larger than the largest value)\n",
         common::grouped(checked).c_str(), common::grouped(problem.shape.rows()).c_str());
   }
-  if (Attention<T>::kIsBf16) {
-    std::printf("(largest error of plain bf16 arithmetic here: %s; twice that is allowed)\n",
-                common::short_number(problem.eager_error()).c_str());
+  if (Attention<T>::kIs16Bit) {
+    std::printf("(largest error of plain %s arithmetic here: %s; twice that is allowed)\n",
+                Element<T>::name, common::short_number(problem.eager_error()).c_str());
   }
 }

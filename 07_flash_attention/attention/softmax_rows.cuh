@@ -109,12 +109,12 @@ __device__ inline void weigh_scores(float (&s)[N], SoftmaxRows& rows) {
   for (int r = 0; r < 2; ++r) rows.sum[r] += odd_sum[r];
 }
 
-// The same weights in bf16, as the operand A of the product with V, 16 keys at a time: the layout
-// of an accumulator and that of A match, so no lane needs anything of another.
-template <int N>
+// The same weights rounded to T, as the operand A of the product with V, 16 keys at a time: the
+// layout of an accumulator and that of A match, so no lane needs anything of another.
+template <class T, int N>
 __device__ inline void pack_weights(const float (&s)[N], std::uint32_t (&p)[N / 8][4]) {
 #pragma unroll
-  for (int i = 0; i < N; i += 2) p[i / 8][i / 2 % 4] = ptx::pack_bf16(s[i], s[i + 1]);
+  for (int i = 0; i < N; i += 2) p[i / 8][i / 2 % 4] = ptx::pack<T>(s[i], s[i + 1]);
 }
 
 // o *= factor, row by row.

@@ -1,10 +1,12 @@
 // The index of this problem: every way to compute attention, in reading order; first in fp32, then
-// with Q, K, V and O in bf16, where tensor cores do the products.
+// with Q, K, V and O in bf16 or fp16, where tensor cores do the products.
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "07_flash_attention/attention/01_sequential.hpp"
@@ -79,24 +81,29 @@ inline std::vector<common::Variant<AttentionFp32>> attention_variants() {
   };
 }
 
-inline std::vector<common::Variant<AttentionBf16>> attention_bf16_variants() {
-  using bf16 = __nv_bfloat16;
-  auto naive = attention_rung_with_workspace<bf16>(
-      "naive", "three kernels; scores and weights rounded to bf16", attention_naive<bf16>);
-  naive.check = [](const AttentionBf16& p) { return p.check_eager(); };
+// T is __nv_bfloat16 or __half. In fp16 the three rungs before the last are left out: they would
+// keep the compiler busy for a minute and show nothing that they do not show in bf16.
+template <class T>
+std::vector<common::Variant<Attention<T>>> attention_16bit_variants() {
+  auto naive = attention_rung_with_workspace<T>(
+      "naive", "three kernels; scores and weights rounded to 16 bits", attention_naive<T>);
+  naive.check = [](const Attention<T>& p) { return p.check_eager(); };
   const common::Needs hopper = common::needs_exactly_sm(90);
-  return {
-      naive,
-      attention_rung<bf16>("mma", "tensor cores, a warp at a time; scores stay in registers",
-                           attention_mma, common::needs_sm(80)),
-      attention_rung<bf16>("wgmma", "a producer warpgroup; the others multiply from shared memory",
-                           attention_wgmma, hopper),
-      attention_rung<bf16>("ping_pong", "warpgroups take turns at the tensor cores",
-                           attention_ping_pong, hopper),
-      attention_rung<bf16>("overlap", "exponentials while the tile before meets V",
-                           attention_overlap, hopper),
-      attention_rung<bf16>("persistent", "blocks stay, the longest tiles first; Q in registers",
-                           attention_persistent, hopper),
-      attention_cublas<bf16>(),
-  };
+  std::vector<common::Variant<Attention<T>>> variants = {
+      naive, attention_rung<T>("mma", "tensor cores, a warp at a time; scores stay in registers",
+                               attention_mma<T>, common::needs_sm(80))};
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    variants.push_back(
+        attention_rung<T>("wgmma", "a producer warpgroup; the others multiply from shared memory",
+                          attention_wgmma<T>, hopper));
+    variants.push_back(attention_rung<T>("ping_pong", "warpgroups take turns at the tensor cores",
+                                         attention_ping_pong<T>, hopper));
+    variants.push_back(attention_rung<T>("overlap", "exponentials while the tile before meets V",
+                                         attention_overlap<T>, hopper));
+  }
+  variants.push_back(attention_rung<T>("persistent",
+                                       "blocks stay, the longest tiles first; Q in registers",
+                                       attention_persistent<T>, hopper));
+  variants.push_back(attention_cublas<T>());
+  return variants;
 }
