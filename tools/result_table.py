@@ -50,7 +50,9 @@ TITLES = {
     "status": ("Result", str),
     "reason": ("Reason", str),
     "block": ("Threads per block", str),
-    "n": ("Elements", lambda value: f"{value:,}"),
+    "d": ("d", str),
+    "m": ("m", lambda value: f"{value:,}"),
+    "n": ("n", lambda value: f"{value:,}"),
     "stride": ("Stride", str),
     "occupancy": ("Occupancy, %", _fixed(1)),
 }

@@ -171,7 +171,7 @@ class Tables(LessonCase):
             "columns=name,sizes.n,phase:copy_in,phase:copy_in:gbps,"
             "counter:load_sectors_per_request only=grid-stride"
         )
-        self.assertEqual(lines[0], "| Variant     |    Elements | Copy in, ms | Copy in, GB/s | Sectors per load |")
+        self.assertEqual(lines[0], "| Variant     |           n | Copy in, ms | Copy in, GB/s | Sectors per load |")
         self.assertEqual(lines[2], "| grid-stride | 268,435,456 |        12.3 |          21.5 |             4.00 |")
         self.assertTrue(lines[-1].endswith("`01_vector_add --n 268435456`; counted with `--n 1003`*"), lines)
 
