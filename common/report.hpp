@@ -1,6 +1,7 @@
 // What a run found out: rows, and the two ways to show them, a table and JSON.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -107,27 +108,38 @@ inline std::string grouped(std::int64_t value) {
   return text;
 }
 
+inline std::string verdict_text(const Verdict& verdict) {
+  const std::string status = status_name(verdict.status);
+  return verdict.reason.empty() ? status : status + ": " + verdict.reason;
+}
+
+// Without times if no row was timed.
 inline void print_table(const ProblemReport& report) {
   std::string title = report.problem;
   for (const auto& [name, value] : report.sizes) title += ", " + name + " = " + grouped(value);
   std::printf("\n%s\n", title.c_str());
+  const auto is_timed = [](const Row& row) { return row.timing.samples > 0; };
+  if (std::none_of(report.rows.begin(), report.rows.end(), is_timed)) {
+    std::printf("%-22s %9s  %s\n", "variant", "max error", "verdict");
+    for (const Row& row : report.rows) {
+      std::printf("%-22s %9s  %s\n", row.name.c_str(), short_number(row.verdict.max_error).c_str(),
+                  verdict_text(row.verdict).c_str());
+    }
+    return;
+  }
   std::printf("%-22s %9s %19s %9s %7s %9s %7s %9s  %s\n", "variant", "ms", "min .. max",
               report.show_gflops ? "GFLOP/s" : "GB/s", "% roof", "x seq.", "x peer", "max error",
               "verdict");
   for (const Row& row : report.rows) {
-    const bool timed = row.timing.samples > 0;
+    const bool timed = is_timed(row);
     const std::string spread =
         timed ? short_number(row.timing.min_ms) + " .. " + short_number(row.timing.max_ms) : "";
-    const std::string verdict =
-        row.verdict.reason.empty()
-            ? status_name(row.verdict.status)
-            : std::string(status_name(row.verdict.status)) + ": " + row.verdict.reason;
     std::printf("%-22s %9s %19s %9s %7s %9s %7s %9s  %s\n", row.name.c_str(),
                 timed ? short_number(row.timing.median_ms).c_str() : "-", spread.c_str(),
                 short_number(report.show_gflops ? row.gflops : row.gbps).c_str(),
                 with_decimals(row.percent_of_roof, 1).c_str(), short_number(row.speedup).c_str(),
                 with_decimals(row.ratio_to_peer, 3).c_str(),
-                short_number(row.verdict.max_error).c_str(), verdict.c_str());
+                short_number(row.verdict.max_error).c_str(), verdict_text(row.verdict).c_str());
     for (const PhaseRow& phase : row.phases) {
       std::printf("  %-20s %9s %19s %9s %7s\n", phase.name.c_str(),
                   short_number(phase.median_ms).c_str(), "",
