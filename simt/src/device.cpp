@@ -281,15 +281,21 @@ void Device::set_async_error(cudaError_t error) {
 }
 
 void abort_launch(Launch& launch, int error) {
-  // Blocks that run at the same time may meet the same error, and the second of them after the
-  // program has taken the first one's: a launch fails once.
-  if (launch.aborted.exchange(true)) return;
   Device& device = Device::get();
-  // What the model GPU lacks is no fault: the program may go on with other kernels.
-  if (error == cudaErrorNotSupported)
-    device.set_async_error(cudaErrorNotSupported);
-  else
-    device.set_fault(static_cast<cudaError_t>(error));
+  {
+    // Blocks that run at the same time may meet the same error, and the second of them after the
+    // program has taken the first one's: a launch fails once. Its error is there before anybody can
+    // see that it was aborted and so end it.
+    static std::mutex one_at_a_time;
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    if (launch.aborted) return;
+    // What the model GPU lacks is no fault: the program may go on with other kernels.
+    if (error == cudaErrorNotSupported)
+      device.set_async_error(cudaErrorNotSupported);
+    else
+      device.set_fault(static_cast<cudaError_t>(error));
+    launch.aborted = true;
+  }
   // Blocks that nobody has taken will never run.
   const uint64_t next = launch.next_block.exchange(launch.block_count);
   if (next < launch.block_count) device.block_finished(launch, launch.block_count - next);
