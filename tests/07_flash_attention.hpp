@@ -15,12 +15,13 @@
 #include "07_flash_attention/attention/problem.cuh"
 #include "07_flash_attention/attention/shape.hpp"
 #include "common/harness.cuh"
+#include "common/launch.cuh"
 #include "tests/catch.hpp"
 
 namespace tests {
 
 // False where kernels run on the CPU.
-inline bool times_are_real() { return common::query_device().clock_ghz > 0; }
+inline bool times_are_real() { return common::query_device().keeps_time(); }
 
 // Calls test(element) for an element of either 16-bit type, each time in a section of its own.
 template <class Test>
@@ -42,7 +43,7 @@ void check_variant(Attention<T>& problem, const common::Variant<Attention<T>>& v
   INFO(variant.name << ": " << text_of(problem.shape));
   const auto verdict = common::verify(problem, variant, device, stream);
   INFO(verdict.reason);
-  if (verdict.status == common::Status::skipped && most_shared() < 227 * 1024) {
+  if (verdict.status == common::Status::skipped && common::most_shared() < 227 * 1024) {
     CHECK(verdict.reason.find("of shared memory") != std::string::npos);
     return;
   }

@@ -16,6 +16,7 @@
 #include "04_matmul/bf16/mma_tiling.cuh"
 #include "04_matmul/bf16/tiles.cuh"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 #include "common/ptx_mma.cuh"
 
 template <class T, bool kVectors>
@@ -114,10 +115,7 @@ void bf16_gemm_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_b
   using Deep = MmaTiling<kTransposedB, 128, 256, 64, 64, 64, 3>;
   using Shallow = MmaTiling<kTransposedB, 128, 256, 64, 64, 32, 4>;
   static_assert(Shallow::kSharedBytes <= 99 * 1024, "every GPU since sm_80 has that much");
-  int device = 0, bytes = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  const auto launch =
-      bytes >= Deep::kSharedBytes ? launch_multistage<Deep> : launch_multistage<Shallow>;
+  const auto launch = common::most_shared() >= Deep::kSharedBytes ? launch_multistage<Deep>
+                                                                  : launch_multistage<Shallow>;
   launch(a, b, c, m, n, k, stream);
 }

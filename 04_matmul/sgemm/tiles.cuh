@@ -7,12 +7,11 @@
 #include <type_traits>
 
 #include "common/alignment.hpp"
-#include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
-// Parts of size `part` that cover `whole`.
-__host__ __device__ constexpr int divide_up(std::int64_t whole, int part) {
-  return static_cast<int>((whole + part - 1) / part);
-}
+using common::allow_shared;
+using common::divide_up;
+using common::multiprocessor_count;
 
 // First element of the tile of C that this block computes. The grid is one-dimensional: its x
 // direction has room for 2^31 blocks, the others only for 65535.
@@ -90,23 +89,6 @@ __device__ inline void load_four_now(float* to, const float* from) {
 #else
   load_four(to, from);
 #endif
-}
-
-// The SMs of the current device.
-inline int multiprocessor_count() {
-  static const int kCount = [] {
-    int device = 0, count = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-    return count;
-  }();
-  return kCount;
-}
-
-// More than 48 KB of shared memory must be asked for, once for each kernel.
-template <class Kernel>
-void allow_shared(Kernel kernel, int bytes) {
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
 // Calls launch(vectors_a, vectors_b) with std::true_type or std::false_type: whether float4 fits

@@ -12,13 +12,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
 #include "05_reduction/scan/08_single_pass.cuh"
 #include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 #include "common/ptx.cuh"
-#include "common/variant.cuh"
 
 constexpr int kScanWarps = 8;  // beside them a warp each to load, to publish and to look back
 constexpr int kScanRows = 8;   // of each scan warp
@@ -211,32 +210,18 @@ __global__ void __launch_bounds__(kPipelinedThreads)
 #endif
 }
 
-// Lets the kernel have the ring in its shared memory and returns the number of SMs. Throws
-// common::Skip where a block cannot have that much: sm_90 and sm_100 give it, sm_120 not even half.
-inline int prepare_pipelined() {
-  static_assert(sizeof(ScanRing) + 1024 <= 228 * 1024, "one block has at most 227 KB");
-  constexpr int kShared = static_cast<int>(sizeof(ScanRing));
-  int device = 0, most_shared = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  if (kShared > most_shared) {
-    throw common::Skip("needs " + std::to_string(kShared / 1024) + " KB of shared memory a block");
-  }
-  CUDA_CHECK(cudaFuncSetAttribute(scan_pipelined_kernel,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
-  return multiprocessors;
-}
-
 // y[i] = x[0] + ... + x[i] for all i < n. Device pointers, fast if aligned to 16 bytes; states: one
 // per 8192 elements; counters: two. States and counters are 0 before and after. Needs sm_90.
 inline void scan_pipelined(const float* x, float* y, std::int64_t n, std::uint64_t* states,
                            unsigned* counters, cudaStream_t stream) {
-  static const int multiprocessors = prepare_pipelined();
+  static_assert(sizeof(ScanRing) + 1024 <= 228 * 1024, "one block has at most 227 KB");
+  // Skipped where a block cannot have that much: sm_90 and sm_100 give it, sm_120 not even half.
+  common::allow_shared(scan_pipelined_kernel, static_cast<int>(sizeof(ScanRing)));
   const std::int64_t tiles = (n + kRingTile - 1) / kRingTile;
   if (tiles == 0) return;
   const bool aligned = common::is_aligned_to_16(x) && common::is_aligned_to_16(y);
-  const int blocks = static_cast<int>(std::min<std::int64_t>(tiles, multiprocessors));
+  const int blocks =
+      static_cast<int>(std::min<std::int64_t>(tiles, common::multiprocessor_count()));
   scan_pipelined_kernel<<<blocks, kPipelinedThreads, sizeof(ScanRing), stream>>>(
       x, y, n, static_cast<std::uint32_t>(tiles), aligned, states, counters);
   CUDA_CHECK(cudaGetLastError());

@@ -207,11 +207,11 @@ void attention_persistent(const AttentionShape& shape, const Tensors<T>& t, cuda
     constexpr int kShared = shared_bytes<PersistentShared<Tile>>();
     const auto kernel = attention_persistent_kernel<Tile, causal>;
     allow_shared(kernel, kShared);
-    static const int most = multiprocessors();
     const TileOrder order = TileOrder::of(shape, Tile::kQueries);
-    kernel<<<std::min(most, order.count()), Tile::kThreads, kShared, stream>>>(
-        attention_maps<Tile>(shape, t), t, order, next_tile_counter(), static_cast<int>(shape.n_q),
-        static_cast<int>(shape.n_k), shape.scale() * kLog2E);
+    kernel<<<std::min(common::multiprocessor_count(), order.count()), Tile::kThreads, kShared,
+             stream>>>(attention_maps<Tile>(shape, t), t, order, next_tile_counter(),
+                       static_cast<int>(shape.n_q), static_cast<int>(shape.n_k),
+                       shape.scale() * kLog2E);
     CUDA_CHECK(cudaGetLastError());
   });
 }

@@ -8,16 +8,13 @@
 #include <string>
 #include <type_traits>
 
-#include "common/cuda_check.cuh"
-#include "common/variant.cuh"
+#include "common/launch.cuh"
 
 // The hardware has powers of two and no others: e^x = 2^(x log2(e)), ln(x) = ln(2) log2(x).
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
-// Parts of size `part` that cover `whole`.
-__host__ __device__ constexpr int divide_up(std::int64_t whole, int part) {
-  return static_cast<int>((whole + part - 1) / part);
-}
+using common::allow_shared;
+using common::divide_up;
 
 // Calls launch(std::integral_constant<int, d>()) for the d that kernels are compiled for.
 template <class Launch>
@@ -36,25 +33,6 @@ void with_head_dim(int d, bool causal, Launch launch) {
   with_head_dim(d, [&](auto head_dim) {
     causal ? launch(head_dim, std::true_type{}) : launch(head_dim, std::false_type{});
   });
-}
-
-// The most dynamic shared memory that a block of this device may have.
-inline int most_shared() {
-  int device = 0, most = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return most;
-}
-
-// Lets a kernel have this much dynamic shared memory; above 48 KB it must be asked for. Throws
-// common::Skip where there is not so much.
-template <class Kernel>
-void allow_shared(Kernel kernel, int bytes) {
-  static const int most = most_shared();
-  if (bytes > most) {
-    throw common::Skip("needs " + std::to_string(bytes / 1024) + " KB of shared memory a block");
-  }
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
 // How many of the first keys query `row` of a head sees; see AttentionShape::visible.

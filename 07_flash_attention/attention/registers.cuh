@@ -210,7 +210,7 @@ template <int kD, class Launch>
 void with_register_tiling(Launch launch) {
   using Large = RegisterTiling<kD, kD == 256 ? 4 : 8, kD == 256 ? 32 : 64, kD == 64 ? 2 : 1>;
   using Small = RegisterTiling<kD, 4, 32>;
-  static const int most = most_shared();
-  if (static_cast<int>(sizeof(typename Large::Shared)) <= most) return launch(Large());
+  constexpr int kLargeBytes = static_cast<int>(sizeof(typename Large::Shared));
+  if (kLargeBytes <= common::most_shared()) return launch(Large());
   launch(Small());
 }

@@ -78,10 +78,3 @@ __device__ __forceinline__ void leave_queue(int* counter) {
   counter[1] = 0;
 }
 #endif
-
-inline int multiprocessors() {
-  int device = 0, count = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}

@@ -13,6 +13,7 @@
 #include "07_flash_attention/softmax/05_online.cuh"
 #include "07_flash_attention/softmax/rows.cuh"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 template <int kWide>
 __global__ void __launch_bounds__(kRowThreads)
@@ -39,16 +40,13 @@ __global__ void __launch_bounds__(kRowThreads)
 
 // Columns of the longest row that fits: what a block may ask for, less what it has anyway.
 inline std::int64_t longest_cached_row() {
-  int device = 0, bytes = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return (bytes - 1024) / static_cast<std::int64_t>(sizeof(float));
+  return (common::most_shared() - 1024) / static_cast<std::int64_t>(sizeof(float));
 }
 
 // y = softmax of each row of x. Device pointers, row-major.
 inline void softmax_cached(const float* x, float* y, std::int64_t rows, std::int64_t columns,
                            cudaStream_t stream) {
-  static const std::int64_t most = longest_cached_row();
+  const std::int64_t most = longest_cached_row();
   if (columns > most) {
     softmax_online(x, y, rows, columns, stream);
     return;
@@ -56,8 +54,7 @@ inline void softmax_cached(const float* x, float* y, std::int64_t rows, std::int
   const auto kernel =
       rows_are_aligned(x, y, columns) ? softmax_cached_kernel<4> : softmax_cached_kernel<1>;
   const int bytes = static_cast<int>((columns + 3) / 4 * sizeof(float4));
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(most * sizeof(float))));
+  common::allow_shared(kernel, static_cast<int>(most * sizeof(float)));
   kernel<<<static_cast<unsigned>(rows), kRowThreads, bytes, stream>>>(x, y,
                                                                       static_cast<int>(columns));
   CUDA_CHECK(cudaGetLastError());
