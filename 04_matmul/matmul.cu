@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     if (!frame.selection_done()) return;
     const common::DeviceFacts& device = frame.device();
     // Without a clock the kernels run on the CPU.
-    const bool times_are_real = device.clock_ghz > 0;
+    const bool times_are_real = device.keeps_time();
     const bool size_asked = cube + asked.m + asked.n + asked.k > 0;
     if (!sweep.empty() && size_asked) throw common::UsageError("--sweep has sizes of its own");
     if (!sweep.empty() && !plot.empty()) throw common::UsageError("--plot runs the sweep itself");
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
       const std::int64_t largest = sizes_of_sweep(times_are_real).back();
       require_memory({largest, largest, largest});
     }
-    check_writable(plot);
+    common::require_writable("plot", plot);
     frame.print_machine();
     if (sweep == "quantization") return sweep_quantization(frame);
     if (sweep == "size") {

@@ -44,13 +44,6 @@ inline std::string size_chart(const common::Sweep& sweep) {
   return chart.svg();
 }
 
-// Refuses a file that cannot be written before anything is measured. Nothing if there is no name.
-inline void check_writable(const std::string& file) {
-  if (!file.empty() && !std::ofstream(file, std::ios::app)) {
-    throw common::UsageError("--plot: cannot write " + file);
-  }
-}
-
 // One chart above the other. Nothing if there is no name.
 inline void write_plot(const std::string& file, const std::vector<std::string>& charts) {
   if (file.empty()) return;

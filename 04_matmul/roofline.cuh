@@ -90,7 +90,7 @@ inline void print_reuse(const common::ProblemReport& report, Shape shape,
                   shared > 0 ? pair(reuse.piece_rows, reuse.piece_cols).c_str() : "1 x 1",
                   common::short_number(shape.flops() / (4 * reuse.global_loads(shape))).c_str(),
                   shared > 0 ? common::short_number(shape.flops() / (4 * shared)).c_str() : "-",
-                  device.clock_ghz > 0 ? common::short_number(row.gflops / 1e3).c_str() : "-",
+                  device.keeps_time() ? common::short_number(row.gflops / 1e3).c_str() : "-",
                   common::with_decimals(row.percent_of_roof, 1).c_str());
     }
   }

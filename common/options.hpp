@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,13 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Refuses a file that cannot be written, before anything is measured for it. An empty name is fine:
+// the option was not given.
+inline void require_writable(const std::string& option, const std::string& file) {
+  if (file.empty() || std::ofstream(file, std::ios::app)) return;
+  throw UsageError("--" + option + ": cannot write " + file);
+}
 
 // Decimal digits only, within [min, max]; anything else throws UsageError naming the option.
 inline std::int64_t parse_integer(const std::string& option, const std::string& text,

@@ -89,7 +89,7 @@ class Program {
         options_.print_help();
         return 0;
       }
-      if (!list_ && !json_file_.empty()) require_writable(json_file_);
+      if (!list_) require_writable("json", json_file_);
       for (int i = 1; i < argc; ++i) arguments_ += (i > 1 ? " " : "") + std::string(argv[i]);
       device_ = query_device();
       cpu_ = query_cpu();
@@ -209,11 +209,6 @@ class Program {
     const std::string line =
         first_line_of("nvidia-smi --query-gpu=clocks.sm,power.draw --format=csv,noheader");
     return line.empty() ? "" : ", now " + line;
-  }
-
-  // A file that cannot be written is refused before anything is measured for it.
-  static void require_writable(const std::string& file) {
-    if (!std::ofstream(file, std::ios::app)) throw UsageError("--json: cannot write " + file);
   }
 
   void write_report() const {

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "04_matmul/input_sets.cuh"
 #include "04_matmul/reference.hpp"
 #include "04_matmul/sgemm/problem.cuh"
 #include "common/compare.hpp"
 #include "common/device_facts.cuh"
 #include "common/guarded_array.cuh"
 #include "common/host_buffer.hpp"
+#include "common/input_sets.cuh"
 #include "common/random.cuh"
 #include "common/report.hpp"
 
@@ -33,6 +33,7 @@ struct Bf16Reference {
 template <bool kTransposedB>
 struct Bf16Gemm {
   static constexpr const char* name = kTransposedB ? "bf16_gemm_nt" : "bf16_gemm";
+  using Inputs = common::InputSets<bf16, 2>;
 
   Shape shape;
   bool lift_limits;  // run slow rungs at any size
@@ -67,8 +68,8 @@ struct Bf16Gemm {
   }
 
   // The inputs on the device, of the set that rotate() chose.
-  const bf16* device_a() { return sets_.device_a(a); }
-  const bf16* device_b() { return sets_.device_b(b); }
+  const bf16* device_a() { return sets_.on_device(0, a); }
+  const bf16* device_b() { return sets_.on_device(1, b); }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -123,7 +124,7 @@ struct Bf16Gemm {
   // Enough launches that starting the first and stopping the last do not count.
   int batch() const { return launches_; }
 
-  void rotate(int k) { sets_.rotate(k, a, b); }
+  void rotate(int k) { sets_.rotate(k, {&a, &b}); }
 
   double peak_gflops(const common::DeviceFacts& device) const { return peak_bf16_gflops(device); }
 
@@ -132,9 +133,7 @@ struct Bf16Gemm {
   static double host_bytes(Shape shape) {
     return 2 * shape.bytes(sizeof(bf16)) + shape.bytes() + 8.0 * shape.m * shape.n;
   }
-  static double device_bytes(Shape shape) {
-    return 2 * shape.bytes(sizeof(bf16)) + InputSets<bf16>::kBytes;
-  }
+  static double device_bytes(Shape shape) { return 2 * shape.bytes(sizeof(bf16)) + Inputs::kBytes; }
 
  private:
   static constexpr double kLuck = 85;  // L^2 of sum_bound()
@@ -161,6 +160,6 @@ struct Bf16Gemm {
     return static_cast<int>(std::clamp(launches, 10.0, 400.0));
   }
 
-  InputSets<bf16> sets_;
+  Inputs sets_;
   int launches_;
 };

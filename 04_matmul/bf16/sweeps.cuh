@@ -22,7 +22,7 @@ template <bool kTransposedB>
 std::vector<common::Variant<Bf16Gemm<kTransposedB>>> ends_of_ladder(
     const common::DeviceFacts& device) {
   std::vector<std::string> names = {"wmma"};
-  if (device.clock_ghz > 0) {  // otherwise kernels run on the CPU, which does not know mma.sync
+  if (device.keeps_time()) {  // otherwise kernels run on the CPU, which does not know mma.sync
     names = {"multistage", "cublas"};
     const auto hopper = bf16_gemm_hopper_variants<kTransposedB>();
     if (!hopper.empty()) names.insert(names.begin() + 1, hopper.back().name);
@@ -40,7 +40,7 @@ std::vector<common::Variant<Bf16Gemm<kTransposedB>>> ends_of_ladder(
 
 template <bool kTransposedB>
 common::Sweep sweep_size_bf16(common::Program& program) {
-  const bool real = program.device().clock_ghz > 0;
+  const bool real = program.device().keeps_time();
   const auto variants = ends_of_ladder<kTransposedB>(program.device());
   common::Sweep sweep{Bf16Gemm<kTransposedB>::name, "size", {"n", "flop_per_byte"}, {}};
   for (const auto& variant : variants) sweep.columns.push_back(variant.name + "_tflops");

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "04_matmul/input_sets.cuh"
 #include "04_matmul/reference.hpp"
 #include "common/compare.hpp"
 #include "common/device_facts.cuh"
 #include "common/guarded_array.cuh"
 #include "common/host_buffer.hpp"
+#include "common/input_sets.cuh"
 #include "common/random.cuh"
 #include "common/report.hpp"
 
@@ -32,6 +32,7 @@ struct Shape {
 };
 
 struct Sgemm {
+  using Inputs = common::InputSets<float, 2>;
   static constexpr const char* name = "sgemm";
 
   Shape shape;
@@ -56,8 +57,8 @@ struct Sgemm {
   }
 
   // The inputs on the device, of the set that rotate() chose.
-  const float* device_a() { return sets_.device_a(a); }
-  const float* device_b() { return sets_.device_b(b); }
+  const float* device_a() { return sets_.on_device(0, a); }
+  const float* device_b() { return sets_.on_device(1, b); }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -103,14 +104,14 @@ struct Sgemm {
   // Enough launches that starting the first and stopping the last do not count.
   int batch() const { return launches_; }
 
-  void rotate(int k) { sets_.rotate(k, a, b); }
+  void rotate(int k) { sets_.rotate(k, {&a, &b}); }
 
   double peak_gflops(const common::DeviceFacts& device) const { return device.peak_fp32_gflops; }
 
   // For the check before anything is allocated. Host: A, B, C twice and the reference in double;
   // device: A, B, C and the other sets.
   static double host_bytes(Shape shape) { return 2 * shape.bytes() + 8.0 * shape.m * shape.n; }
-  static double device_bytes(Shape shape) { return 2 * shape.bytes() + InputSets<float>::kBytes; }
+  static double device_bytes(Shape shape) { return 2 * shape.bytes() + Inputs::kBytes; }
 
  private:
   static constexpr double kLuck = 85;  // L^2 of bound()
@@ -131,6 +132,6 @@ struct Sgemm {
   }
 
   std::vector<double> a_norms_, b_norms_;
-  InputSets<float> sets_;
+  Inputs sets_;
   int launches_;
 };

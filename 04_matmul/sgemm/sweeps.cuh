@@ -34,7 +34,7 @@ common::Sweep sweep_shapes(common::Program& program, const std::string& name,
   for (const auto& variant : variants) columns.push_back(variant.name + "_tflops");
   common::Sweep sweep{Sgemm::name, name, columns, {}};
   for (const Shape& shape : shapes) {
-    Sgemm problem(shape, program.seed(), program.device().clock_ghz > 0);
+    Sgemm problem(shape, program.seed(), program.device().keeps_time());
     const std::vector<double> ms = common::time_sweep(program, problem, variants);
     std::vector<double> point = facts(shape);
     for (const double t : ms) point.push_back(shape.flops() / (1e9 * t));
@@ -52,7 +52,7 @@ inline std::vector<std::int64_t> sizes_of_sweep(bool times_are_real) {
 
 inline common::Sweep sweep_size(common::Program& program) {
   std::vector<Shape> shapes;
-  for (const std::int64_t n : sizes_of_sweep(program.device().clock_ghz > 0)) {
+  for (const std::int64_t n : sizes_of_sweep(program.device().keeps_time())) {
     shapes.push_back({n, n, n});
   }
   return sweep_shapes(program, "size", shapes, {"n", "flop_per_byte"}, [](Shape s) {
@@ -65,7 +65,7 @@ inline common::Sweep sweep_size(common::Program& program) {
 inline void sweep_quantization(common::Program& program) {
   using T = LargeTiling;
   const int multiprocessors = program.device().multiprocessors;
-  const bool real = program.device().clock_ghz > 0;
+  const bool real = program.device().keeps_time();
   std::vector<Shape> shapes;
   const std::int64_t k = real ? 2048 : 16;
   // Around a multiple of the tile: eight columns more are one tile more in every row of tiles.

@@ -17,10 +17,9 @@
 #include "07_flash_attention/attention/shape.hpp"
 #include "07_flash_attention/attention/workspace.cuh"
 #include "common/compare.hpp"
-#include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
 #include "common/device_facts.cuh"
 #include "common/guarded_array.cuh"
+#include "common/input_sets.cuh"
 #include "common/random.cuh"
 #include "common/report.hpp"
 
@@ -29,6 +28,7 @@ template <class T>
 struct Attention {
   static constexpr bool kIs16Bit = !std::is_same_v<T, float>;
   static constexpr const char* name = Element<T>::problem;
+  using Inputs = common::InputSets<T, 3>;
 
   AttentionShape shape;
   bool times_are_real, lift_limits;
@@ -74,11 +74,8 @@ struct Attention {
   }
   // The inputs of the set that rotate() chose.
   Tensors<T> on_device() {
-    if (set_ == 0) {
-      return {q.on_device(), k.on_device(), v.on_device(), o.on_device(), lse.on_device()};
-    }
-    const InputSet& set = more_[set_ - 1];
-    return {set.q.data(), set.k.data(), set.v.data(), o.on_device(), lse.on_device()};
+    return {inputs_.on_device(0, q), inputs_.on_device(1, k), inputs_.on_device(2, v),
+            o.on_device(), lse.on_device()};
   }
 
   template <class Visit>
@@ -148,15 +145,8 @@ struct Attention {
     return static_cast<int>(std::clamp((kIs16Bit ? 4e12 : 4e11) / shape.flops(), 1.0, 100.0));
   }
 
-  // Set k of as many sets as it takes that one is out of every cache when its turn comes again.
-  // They are made at first use, with the same content.
   void rotate(int index) {
-    const double set_bytes = sizeof(T) * static_cast<double>(q.size() + 2 * k.size());
-    const int sets = 1 + static_cast<int>(std::min(63.0, kCacheBytes / set_bytes));
-    set_ = times_are_real ? index % sets : 0;
-    while (static_cast<int>(more_.size()) < set_) {
-      more_.push_back({copy_of(q), copy_of(k), copy_of(v)});
-    }
+    if (times_are_real) inputs_.rotate(index, {&q, &k, &v});
   }
 
   double peak_gflops(const common::DeviceFacts& device) const {
@@ -167,18 +157,13 @@ struct Attention {
   // skipped.
   static double host_bytes(const AttentionShape& shape) { return 3 * shape.bytes(sizeof(T)) + 1e8; }
   static double device_bytes(const AttentionShape& shape) {
-    return 2 * shape.bytes(sizeof(T)) + kCacheBytes;
+    return 2 * shape.bytes(sizeof(T)) + Inputs::kBytes;
   }
 
  private:
   static constexpr double kUnit = 1.0 / (1 << 24);
   static constexpr double kRounded = 1 + 0x1p-7;  // weights and outputs are, to 8 bits at worst
   static constexpr double kLuck = 9.22;           // L of bound()
-  static constexpr double kCacheBytes = 2e8;      // more than twice any L2 of today
-
-  struct InputSet {
-    common::DeviceBuffer<T> q, k, v;
-  };
 
   static void fill(common::GuardedArray<T>& array, std::uint64_t seed, double factor) {
     T* to = array.pristine();
@@ -187,12 +172,6 @@ struct Attention {
     for (std::int64_t i = 0; i < count; ++i) {
       to[i] = T(static_cast<float>(factor) * common::random_float(seed, i));
     }
-  }
-
-  static common::DeviceBuffer<T> copy_of(const common::GuardedArray<T>& from) {
-    common::DeviceBuffer<T> copy(from.size());
-    CUDA_CHECK(cudaMemcpy(copy.data(), from.pristine(), copy.bytes(), cudaMemcpyHostToDevice));
-    return copy;
   }
 
   // Rounding errors of a sum of n terms, each rounding relative to a sum of at most 1.
@@ -325,8 +304,7 @@ struct Attention {
 
   std::vector<double> key_norms_, value_sizes_;  // one per head
   double eager_error_ = 0, eager_lse_error_ = 0;
-  std::vector<InputSet> more_;
-  int set_ = 0;
+  Inputs inputs_;
 };
 
 using AttentionFp32 = Attention<float>;
