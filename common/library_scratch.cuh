@@ -10,24 +10,22 @@
 
 namespace common {
 
-// Call as scratch(n, query), where query() returns the bytes that n elements need. Copies share
-// their memory.
+// For functions of the form call(memory, bytes) that do their work in `bytes` of memory, and only
+// set `bytes` to what they need if memory is null. scratch(n, call) does the work; it asks first if
+// n, the number of elements, is not that of the last time. Copies share their memory.
 class LibraryScratch {
  public:
-  struct Memory {
-    void* data;
-    std::size_t bytes;
-  };
-
-  template <class Query>
-  Memory operator()(std::int64_t n, Query query) const {
+  template <class Call>
+  void operator()(std::int64_t n, Call call) const {
     if (held_->n != n) {
-      held_->bytes = query();
+      held_->bytes = 0;
+      call(nullptr, held_->bytes);
       // Never null: that would be a question.
       held_->buffer = DeviceBuffer<char>(static_cast<std::int64_t>(held_->bytes) + 1);
       held_->n = n;
     }
-    return {held_->buffer.data(), held_->bytes};
+    std::size_t bytes = held_->bytes;
+    call(static_cast<void*>(held_->buffer.data()), bytes);
   }
 
  private:

@@ -30,16 +30,10 @@ inline common::Variant<Affine> affine_peer() {
       "cub_scan", "the last element of cub::DeviceScan",
       [prefixes, scratch = common::LibraryScratch()](Affine& p, cudaStream_t stream) {
         if (prefixes->size() != p.n) *prefixes = common::DeviceBuffer<AffineMap>(p.n);
-        const auto scan = [&](void* memory, std::size_t& bytes) {
+        scratch(p.n, [&](void* memory, std::size_t& bytes) {
           CUDA_CHECK(cub::DeviceScan::InclusiveScan(memory, bytes, p.maps.on_device(),
                                                     prefixes->data(), Then(), p.n, stream));
-        };
-        auto memory = scratch(p.n, [&] {
-          std::size_t bytes = 0;
-          scan(nullptr, bytes);
-          return bytes;
         });
-        scan(memory.data, memory.bytes);
         CUDA_CHECK(cudaMemcpyAsync(p.result.on_device(), prefixes->data() + p.n - 1,
                                    sizeof(AffineMap), cudaMemcpyDeviceToDevice, stream));
       });

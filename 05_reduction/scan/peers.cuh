@@ -20,16 +20,10 @@ inline common::Variant<Scan> scan_peer() {
 #if __has_include(<cub/device/device_scan.cuh>)
   return common::peer<Scan>("cub_scan", "cub::DeviceScan",
                             [scratch = common::LibraryScratch()](Scan& p, cudaStream_t stream) {
-                              const auto scan = [&](void* memory, std::size_t& bytes) {
+                              scratch(p.n, [&](void* memory, std::size_t& bytes) {
                                 CUDA_CHECK(cub::DeviceScan::InclusiveSum(
                                     memory, bytes, p.x.on_device(), p.y.on_device(), p.n, stream));
-                              };
-                              auto memory = scratch(p.n, [&] {
-                                std::size_t bytes = 0;
-                                scan(nullptr, bytes);
-                                return bytes;
                               });
-                              scan(memory.data, memory.bytes);
                             });
 #else
   return common::missing_peer<Scan>("cub_scan", "cub::DeviceScan",

@@ -59,12 +59,8 @@ common::Variant<Reduction<Op>> cub_reduce_peer() {
     return common::peer<Problem>(
         "cub_reduce", "cub::DeviceReduce",
         [scratch = common::LibraryScratch()](Problem& p, cudaStream_t stream) {
-          auto memory = scratch(p.n, [&] {
-            std::size_t bytes = 0;
-            cub_reduce(p, nullptr, bytes, stream);
-            return bytes;
-          });
-          cub_reduce(p, memory.data, memory.bytes, stream);
+          scratch(p.n,
+                  [&](void* memory, std::size_t& bytes) { cub_reduce(p, memory, bytes, stream); });
         });
   } else {
     return common::missing_peer<Problem>(

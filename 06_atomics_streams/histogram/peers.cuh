@@ -23,17 +23,11 @@ inline common::Variant<Histogram> histogram_peer() {
   return common::peer<Histogram>(
       "cub_histogram", "cub::DeviceHistogram",
       [scratch = common::LibraryScratch()](Histogram& p, cudaStream_t stream) {
-        const auto histogram = [&](void* memory, std::size_t& bytes) {
+        scratch(p.n, [&](void* memory, std::size_t& bytes) {
           CUDA_CHECK(cub::DeviceHistogram::HistogramEven(memory, bytes, p.x.on_device(),
                                                          p.counts.on_device(), kBins + 1, 0, kBins,
                                                          p.n, stream));
-        };
-        auto memory = scratch(p.n, [&] {
-          std::size_t bytes = 0;
-          histogram(nullptr, bytes);
-          return bytes;
         });
-        histogram(memory.data, memory.bytes);
       });
 #else
   return common::missing_peer<Histogram>("cub_histogram", "cub::DeviceHistogram",
