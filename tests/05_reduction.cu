@@ -11,6 +11,7 @@
 #include "05_reduction/summation_error.cuh"
 #include "common/harness.cuh"
 #include "tests/catch.hpp"
+#include "tests/repeats.hpp"
 #include "tests/run_command.hpp"
 
 namespace {
@@ -40,7 +41,7 @@ std::vector<std::int64_t> sizes_for(const common::DeviceFacts& device) {
   for (const std::int64_t n : kSizes) {
     if (n <= kLargest) sizes.push_back(n);
   }
-  if (device.available && device.clock_ghz > 0) sizes.push_back(kLarge);
+  if (device.keeps_time()) sizes.push_back(kLarge);
   return sizes;
 }
 
@@ -65,23 +66,6 @@ void check_all(const std::vector<common::Variant<Problem>>& variants) {
   }
 }
 
-// Runs every variant 50 times on one input: no hang, and the same bits each time.
-template <class Problem>
-void check_repeats(const std::vector<common::Variant<Problem>>& variants, std::int64_t n) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  Problem problem(n, 11);
-  for (const auto& variant : variants) {
-    if (!common::why_skipped(variant, device).empty()) continue;
-    for (int run = 0; run < 50; ++run) {
-      INFO(variant.name << ", run " << run);
-      const auto verdict = common::verify(problem, variant, device, stream.get());
-      INFO(verdict.reason);
-      REQUIRE(verdict.status != common::Status::wrong);
-    }
-  }
-}
-
 }  // namespace
 
 TEST_CASE("sum: every variant is right at every size") { check_all(sum_variants()); }
@@ -102,10 +86,10 @@ TEST_CASE("fifty runs, no hang and no difference") {
 #else
   const std::int64_t n = 3'000'017;
 #endif
-  check_repeats(sum_variants(), n);
-  check_repeats(extremum_variants<ArgMax>(), n);
-  check_repeats(affine_variants(), n);
-  check_repeats(scan_variants(), n);
+  tests::check_fifty_runs(Sum(n, 11), sum_variants());
+  tests::check_fifty_runs(Reduction<ArgMax>(n, 11), extremum_variants<ArgMax>());
+  tests::check_fifty_runs(Affine(n, 11), affine_variants());
+  tests::check_fifty_runs(Scan(n, 11), scan_variants());
 #endif
 }
 

@@ -17,6 +17,7 @@
 #include "06_atomics_streams/pi/variants.cuh"
 #include "common/harness.cuh"
 #include "tests/catch.hpp"
+#include "tests/repeats.hpp"
 #include "tests/run_command.hpp"
 
 #if SIMT_INSTRUMENTED
@@ -40,7 +41,7 @@ template <class Problem, class Make>
 std::string check_at_sizes(const common::Variant<Problem>& variant, std::vector<std::int64_t> sizes,
                            Make make, bool large_too = true) {
   const common::DeviceFacts device = common::query_device();
-  if (large_too && keeps_time(device)) sizes.push_back(kLarge);
+  if (large_too && device.keeps_time()) sizes.push_back(kLarge);
   const common::WorkStream stream(device);
   const std::string reason = common::why_skipped(variant, device);
   if (!reason.empty()) return reason;
@@ -155,7 +156,7 @@ TEST_CASE("the racy rung is named by the race check, at its line, and nothing el
 
 TEST_CASE("on a GPU the racy rung loses at least 31 of 32 samples, the others none") {
   const common::DeviceFacts device = common::query_device();
-  if (!keeps_time(device)) SKIP_TEST("needs a GPU");
+  if (!device.keeps_time()) SKIP_TEST("needs a GPU");
   const common::WorkStream stream(device);
   OneCell problem(1'000'000, 7);
   const auto got = total_of(problem, one_cell_wrong_on_purpose().at(0), stream.get());
@@ -363,25 +364,12 @@ TEST_CASE("lock: every variant is right at every size and leaves the lock free")
 }
 
 TEST_CASE("fifty runs of chapter 06, no hang and no difference") {
-  const common::DeviceFacts device = common::query_device();
-  if (!keeps_time(device)) SKIP_TEST("needs a GPU");
-  const common::WorkStream stream(device);
-  const auto repeat = [&](auto problem, const auto& variants) {
-    for (const auto& variant : variants) {
-      if (!common::why_skipped(variant, device).empty()) continue;
-      for (int run = 0; run < 50; ++run) {
-        INFO(variant.name << ", run " << run);
-        const auto verdict = common::verify(problem, variant, device, stream.get());
-        INFO(verdict.reason);
-        REQUIRE(verdict.status != common::Status::wrong);
-      }
-    }
-  };
-  repeat(OneCell(1'000'003, 5), one_cell_variants());
-  repeat(Histogram(1'000'003, 5, HistogramInput::skewed), histogram_variants());
-  repeat(FloatMax(1'000'003, 5), float_max_variants());
-  repeat(Lock(4099, 5), lock_variants());
-  repeat(Pi(1'000'003, 5), pi_variants());
+  if (!common::query_device().keeps_time()) SKIP_TEST("needs a GPU");
+  tests::check_fifty_runs(OneCell(1'000'003, 5), one_cell_variants());
+  tests::check_fifty_runs(Histogram(1'000'003, 5, HistogramInput::skewed), histogram_variants());
+  tests::check_fifty_runs(FloatMax(1'000'003, 5), float_max_variants());
+  tests::check_fifty_runs(Lock(4099, 5), lock_variants());
+  tests::check_fifty_runs(Pi(1'000'003, 5), pi_variants());
 }
 
 TEST_CASE("lock: its critical section is no race") {

@@ -34,7 +34,7 @@ template <class T>
 Rungs<T> rungs_here(std::string& why_none) {
   const common::DeviceFacts device = common::query_device();
   Rungs<T> rungs;
-  const bool is_model = device.available && device.clock_ghz == 0;  // has no tensor instructions
+  const bool is_model = device.available && !device.keeps_time();  // has no tensor instructions
   for (const auto& rung : tensor_rungs<T>()) {
     const std::string reason = is_model ? "needs a GPU" : common::why_skipped(rung, device);
     if (reason.empty()) rungs.push_back(rung);
@@ -43,31 +43,33 @@ Rungs<T> rungs_here(std::string& why_none) {
   return rungs;
 }
 
-// Runs every rung on every shape, with every d, causal and not.
-template <class T>
-void check(const Rungs<T>& rungs, const std::vector<AttentionShape>& shapes, double spread) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (AttentionShape shape : shapes) {
-    for (const int d : {64, 128, 256}) {
-      for (const bool causal : {false, true}) {
-        shape.d = d;
-        shape.causal = causal;
-        Attention<T> problem(shape, 7, spread);
-        for (const auto& rung : rungs) {
-          tests::check_variant(problem, rung, device, stream.get());
-        }
-      }
-    }
-  }
-}
-
-void check_here(const std::vector<AttentionShape>& shapes, double spread) {
+// Calls test(element, rungs, device, stream) for an element of either 16-bit type, with the rungs
+// that this device runs; a section is skipped if there are none.
+template <class Test>
+void with_rungs(Test test) {
   in_16_bits([&](auto element) {
     std::string why_none;
     const auto rungs = rungs_here<decltype(element)>(why_none);
     if (rungs.empty()) SKIP_TEST(why_none);
-    check(rungs, shapes, spread);
+    const common::DeviceFacts device = common::query_device();
+    const common::WorkStream stream(device);
+    test(element, rungs, device, stream.get());
+  });
+}
+
+// Runs every rung on every shape, with every d, causal and not.
+void check_here(const std::vector<AttentionShape>& shapes, double spread) {
+  with_rungs([&](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
+    for (AttentionShape shape : shapes) {
+      for (const int d : {64, 128, 256}) {
+        for (const bool causal : {false, true}) {
+          shape.d = d;
+          shape.causal = causal;
+          Attention<decltype(element)> problem(shape, 7, spread);
+          for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
+        }
+      }
+    }
   });
 }
 
@@ -121,31 +123,21 @@ TEST_CASE("attention, tensor cores: many heads, so that a block works on several
 }
 
 TEST_CASE("attention, tensor cores: more heads than a grid has rows") {
-  in_16_bits([](auto element) {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
-    std::string why_none;
-    const auto rungs = rungs_here<T>(why_none);
-    if (rungs.empty()) SKIP_TEST(why_none);
-    const common::DeviceFacts device = common::query_device();
-    const common::WorkStream stream(device);
     for (const int d : {64, 256}) {
       Attention<T> problem({2, 35'000, 1, 2, d, false}, 3);
-      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
     }
   });
 }
 
 TEST_CASE("attention, tensor cores: 131072 tokens, without extra memory") {
-  in_16_bits([](auto element) {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
-    std::string why_none;
-    const auto rungs = rungs_here<T>(why_none);
-    if (rungs.empty()) SKIP_TEST(why_none);
-    const common::DeviceFacts device = common::query_device();
-    const common::WorkStream stream(device);
     for (const int d : {64, 128, 256}) {
       Attention<T> problem({1, 1, 131'072, 131'072, d, d == 128}, 3);
-      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
       CHECK(problem.workspace.held_bytes() == 0);
     }
   });
@@ -191,15 +183,10 @@ TEST_CASE("attention, tensor cores: scores of 10000 stay finite and right") {
 }
 
 TEST_CASE("attention, tensor cores: a score that grows from tile to tile rescales O every time") {
-  in_16_bits([](auto element) {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
     // Key j is j / 8 times the same vector, and queries have either sign: for some of them each
     // tile has a larger score than the tile before, whichever way the tiles are walked through.
-    std::string why_none;
-    const auto rungs = rungs_here<T>(why_none);
-    if (rungs.empty()) SKIP_TEST(why_none);
-    const common::DeviceFacts device = common::query_device();
-    const common::WorkStream stream(device);
     for (const int d : {64, 128, 256}) {
       Attention<T> problem({1, 1, 70, 1000, d, false}, 3);
       for (int i = 0; i < 1000 * d; ++i) {
@@ -209,7 +196,7 @@ TEST_CASE("attention, tensor cores: a score that grows from tile to tile rescale
         problem.q.pristine()[i] = T(i / d % 2 == 0 ? 8.0f : -8.0f);
       }
       problem.compute_reference();
-      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
     }
   });
 }
@@ -218,13 +205,8 @@ TEST_CASE("attention, tensor cores: small weights add up") {
   // The first column adds 12 to the score of one key: the weights of the others are about e^-12,
   // which fp16 keeps with 7 bits, below its normal numbers. Together they are a twelfth of the sum.
   // The large one is among the last keys, with which the rungs begin.
-  in_16_bits([](auto element) {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
-    std::string why_none;
-    const auto rungs = rungs_here<T>(why_none);
-    if (rungs.empty()) SKIP_TEST(why_none);
-    const common::DeviceFacts device = common::query_device();
-    const common::WorkStream stream(device);
     for (const int d : {64, 256}) {  // whose roots are whole numbers
       Attention<T> problem({1, 1, 70, 8000, d, false}, 3);
       for (int i = 0; i < 8000 * d; ++i) {
@@ -236,39 +218,30 @@ TEST_CASE("attention, tensor cores: small weights add up") {
         problem.q.pristine()[i] = T(12 * std::sqrt(static_cast<float>(d)));
       }
       problem.compute_reference();
-      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream.get());
+      for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
     }
   });
 }
 
 TEST_CASE("attention, tensor cores: a hundred runs give the same bits") {
-  in_16_bits([](auto element) {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
-    std::string why_none;
-    const auto rungs = rungs_here<T>(why_none);
-    if (rungs.empty()) SKIP_TEST(why_none);
-    const common::DeviceFacts device = common::query_device();
-    const common::WorkStream stream(device);
     for (const int d : {64, 128, 256}) {
       Attention<T> problem({1, 80, 400, 333, d, true}, 5);
       for (const auto& rung : rungs) {
-        if (common::verify(problem, rung, device, stream.get()).status == common::Status::skipped) {
+        if (common::verify(problem, rung, device, stream).status == common::Status::skipped) {
           continue;
         }
         INFO(rung.name << ", d = " << d);
-        CHECK(tests::count_different(problem, rung, 100, stream.get()) == 0);
+        CHECK(tests::count_different(problem, rung, 100, stream) == 0);
       }
     }
   });
 }
 
 TEST_CASE("attention, tensor cores: two streams at once do not disturb each other") {
-  in_16_bits([](auto element) {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t) {
     using T = decltype(element);
-    std::string why_none;
-    const auto rungs = rungs_here<T>(why_none);
-    if (rungs.empty()) SKIP_TEST(why_none);
-    const common::DeviceFacts device = common::query_device();
     const common::WorkStream one(device), two(device);
     Attention<T> a({1, 40, 300, 300, 128, true}, 5), b({1, 60, 200, 400, 128, true}, 6);
     for (const auto& rung : rungs) {

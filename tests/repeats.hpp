@@ -1,0 +1,29 @@
+// For tests of what may depend on which thread is faster: every variant many times on one input.
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "common/harness.cuh"
+#include "tests/catch.hpp"
+
+namespace tests {
+
+// Runs every variant that this device runs fifty times: no hang, and right each time.
+template <class Problem>
+void check_fifty_runs(Problem&& problem,
+                      const std::vector<common::Variant<std::decay_t<Problem>>>& variants) {
+  const common::DeviceFacts device = common::query_device();
+  const common::WorkStream stream(device);
+  for (const auto& variant : variants) {
+    if (!common::why_skipped(variant, device).empty()) continue;
+    for (int run = 0; run < 50; ++run) {
+      INFO(variant.name << ", run " << run);
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(verdict.reason);
+      REQUIRE(verdict.status != common::Status::wrong);
+    }
+  }
+}
+
+}  // namespace tests
