@@ -86,7 +86,7 @@ void run_default_stream(common::Program& frame,
   if (variants.empty()) return;
   DefaultStream problem(kSpinRounds);
   common::run_problem(frame, problem, variants);
-  if (frame.verify_only() || !keeps_time(frame.device())) return;
+  if (frame.verify_only() || !frame.device().keeps_time()) return;
   for (const EightVariant& eight : eight_variants()) {
     for (const auto& variant : variants) {
       if (variant.name != eight.name) continue;
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
       return;
     }
 
-    const bool real_gpu = keeps_time(frame.device());
+    const bool real_gpu = frame.device().keeps_time();
     if (!options.timeline.empty() && !real_gpu) {
       throw common::UsageError("--timeline: needs a GPU, this device models no time");
     }

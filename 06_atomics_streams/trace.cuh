@@ -12,13 +12,6 @@
 
 #include "06_atomics_streams/timeline.hpp"
 #include "common/cuda_check.cuh"
-#include "common/device_facts.cuh"
-
-// A device that reports no clock models none either (the kernels run on the CPU): events there say
-// nothing about what would have overlapped.
-inline bool keeps_time(const common::DeviceFacts& device) {
-  return device.available && device.clock_ghz > 0;
-}
 
 class Trace {
  public:

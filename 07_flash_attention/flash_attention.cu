@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
     if (!frame.selection_done()) return;
 
     // Without a clock the kernels run on the CPU.
-    const bool real = frame.device().clock_ghz > 0;
+    const bool real = frame.device().keeps_time();
     if (!attention_fp16.empty() && options.spread > kMostFp16Spread) {
       throw common::UsageError("--spread: fp16 ends at 65504: at most " +
                                std::to_string(kMostFp16Spread) +

@@ -62,17 +62,16 @@ std::string why_skipped(const Variant<Problem>& variant, const DeviceFacts& devi
   if (!variant.needs.missing.empty()) return variant.needs.missing;
   if (variant.place == Place::cpu) return "";
   if (!device.available) return "needs a GPU";
-  const int need = variant.needs.compute_capability;
-  const int have = device.compute_capability();
+  const int need = variant.needs.compute_capability, have = device.compute_capability();
   const bool exact = variant.needs.exactly_this_capability;
+  const std::string wanted = "sm_" + std::to_string(need) + (exact ? "a" : "");
   if (have < need || (exact && have != need)) {
-    return "needs sm_" + std::to_string(need) + (exact ? "a" : "") + ", this is sm_" +
-           std::to_string(have);
+    return "needs " + wanted + ", this is sm_" + std::to_string(have);
   }
   const CodeFacts& code = device.code;
   if (code.capability > 0 && (code.capability < need || (exact && !code.for_sm_90a))) {
-    return "needs code for sm_" + std::to_string(need) + (exact ? "a" : "") +
-           ", this program was compiled for sm_" + std::to_string(code.capability);
+    return "needs code for " + wanted + ", this program was compiled for sm_" +
+           std::to_string(code.capability);
   }
   return "";
 }

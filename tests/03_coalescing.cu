@@ -215,7 +215,7 @@ TEST_CASE("particles: 32 sectors a request as structures, 4 as arrays") {
 
 TEST_CASE("latency: each level takes longer than the one before, and twice the same") {
   const common::DeviceFacts device = common::query_device();
-  if (!device.available || device.clock_ghz == 0) SKIP_TEST("needs the clock of a GPU");
+  if (!device.keeps_time()) SKIP_TEST("needs the clock of a GPU");
   const common::WorkStream stream(device);
   Latency problem(device, 1);
   double last = 0;

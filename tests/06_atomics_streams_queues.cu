@@ -125,7 +125,7 @@ TEST_CASE("default stream: the caller's events alone are enough, however late ea
 
 TEST_CASE("default stream: only the legacy one holds the eight up") {
   const common::DeviceFacts device = common::query_device();
-  if (!keeps_time(device)) SKIP_TEST("overlap needs a GPU");
+  if (!device.keeps_time()) SKIP_TEST("overlap needs a GPU");
   DefaultStream problem(100'000);
   problem.y.reset(common::Side::device);
   const auto at_once = [&problem](const EightVariant& eight) {
@@ -177,7 +177,7 @@ TEST_CASE("--sweep kernels prints a table; --sweep streams needs a device that k
   const auto streams =
       tests::run_command(kProgram + " --only pipeline --sweep streams --n 100000 --repeats 1 2>&1");
   INFO(streams.output);
-  CHECK(streams.status == (keeps_time(device) ? 0 : 2));
+  CHECK(streams.status == (device.keeps_time() ? 0 : 2));
 }
 
 TEST_CASE("small kernels: recording runs nothing, and each replay takes all steps") {
@@ -241,7 +241,7 @@ TEST_CASE("timeline: an engine makes one copy at a time") {
 }
 
 TEST_CASE("overlap is drawn on a GPU only") {
-  const bool real_gpu = keeps_time(common::query_device());
+  const bool real_gpu = common::query_device().keeps_time();
   const std::string file = TEST_BUILD "/tests/06_program_timeline.svg";
   const auto drawn = tests::run_command("rm -f " + file + "; " + kProgram +
                                         " --only pipeline,default_stream --n 100000 --repeats 2" +

@@ -75,7 +75,7 @@ struct Latency {
   common::GuardedArray<std::uint64_t> result;  // where the chain ended, and the cycles it took
 
   Latency(const common::DeviceFacts& device, std::uint64_t seed)
-      : has_clock(device.clock_ghz > 0),
+      : has_clock(device.keeps_time()),
         small("small", kSmallBytes, device, seed),
         middle("middle", kMiddleBytes, device, seed),
         large("large", kLargeBytes, device, seed),

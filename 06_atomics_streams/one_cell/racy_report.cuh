@@ -50,7 +50,7 @@ inline void report_racy(common::Program& program, OneCell& problem,
                               static_cast<double>(got), lost});
     }
     program.record(sweep);  // not printed: a table of rounded numbers would hide the differences
-    if (!keeps_time(program.device())) {
+    if (!program.device().keeps_time()) {
       std::printf(
           "Here the threads of a block take turns, which hides the race. The race check names it; "
           "the lesson says how to run it.\n");

@@ -35,7 +35,7 @@ inline void run_pipeline(common::Program& program, Pipeline& problem,
   report.sizes = problem.sizes();
   report.rows = common::verify_variants(program, problem, variants, stream.get());
   const bool timed = !program.verify_only();
-  const bool show_overlap = timed && keeps_time(program.device());
+  const bool show_overlap = timed && program.device().keeps_time();
   if (timed) {
     common::time_variants(program, problem, variants, stream.get(), report.rows);
     common::derive_figures(problem, variants, program.device(), report.rows);
@@ -75,7 +75,7 @@ inline void run_pipeline(common::Program& program, Pipeline& problem,
 
 // --sweep streams: how many streams does it take?
 inline void sweep_streams(common::Program& program, Pipeline& problem) {
-  if (!keeps_time(program.device())) {
+  if (!program.device().keeps_time()) {
     throw common::UsageError("--sweep streams: needs a GPU, this device models no time");
   }
   std::vector<common::Variant<Pipeline>> variants = {pipeline_ideal()};

@@ -21,7 +21,7 @@ using bf16 = __nv_bfloat16;
 bool has_sm(int capability) {
   const common::DeviceFacts facts = common::query_device();
   // The model GPU has no clock, and no tensor cores.
-  return facts.clock_ghz > 0 && facts.compute_capability() >= capability;
+  return facts.keeps_time() && facts.compute_capability() >= capability;
 }
 
 // c = a b with a 16 x 16 and b 16 x 8, both row-major; rows of b from `rows` on count as zeros.
