@@ -67,6 +67,7 @@ struct Attention {
     value_sizes_ = largest_per_head(v, false);
     eager_error_ = error_of(expected.eager_o, expected.o);
     eager_lse_error_ = error_of(expected.eager_lse, expected.lse);
+    eager_bound_ = 2 * std::max(eager_error_, last_rounding());
   }
 
   Tensors<T> on_host() {
@@ -121,7 +122,7 @@ struct Attention {
     return sum + 8 * kUnit * std::log(1.0 + static_cast<double>(shape.n_k));
   }
   // For a variant that computes in the plain way in T.
-  double eager_bound() const { return 2 * std::max(eager_error_, last_rounding()); }
+  double eager_bound() const { return eager_bound_; }
 
   common::Comparison check() const {
     return check([this](std::int64_t row) { return bound(row); },
@@ -303,7 +304,7 @@ struct Attention {
   static double larger(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
 
   std::vector<double> key_norms_, value_sizes_;  // one per head
-  double eager_error_ = 0, eager_lse_error_ = 0;
+  double eager_error_ = 0, eager_lse_error_ = 0, eager_bound_ = 0;
   Inputs inputs_;
 };
 
