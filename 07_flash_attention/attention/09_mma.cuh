@@ -11,6 +11,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "07_flash_attention/attention/launch.cuh"
 #include "07_flash_attention/attention/mma_tile.cuh"
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     attention_mma_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using Tile = MmaTile<kD>;
-  constexpr int kKeys = Tile::kKeys, kThreads = Tile::kThreads, kPieces = kD / 8;
+  constexpr int kKeys = Tile::kKeys, kPieces = kD / 8;
   constexpr int kGroups = Tile::kWarpRows / 16;  // of 16 queries, as mma takes them
   extern __shared__ uint4 pieces[];              // a piece: 16 bytes, 8 elements
   uint4* const tile_q = pieces;
@@ -38,28 +39,17 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   const int first_query = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * Tile::kQueries;
   const int first_row = first_query + warp * Tile::kWarpRows;
 
-  // Orders a tile of `count` rows from row `first` of a head with n rows; zeros after the last.
-  const auto order = [&](uint4* tile, const T* from, int count, int first, int n) {
-    const uint4* rows = reinterpret_cast<const uint4*>(from + (head * n + first) * kD);
-    for (int i = threadIdx.x; i < count * kPieces; i += kThreads) {
-      const int row = i / kPieces;
-      ptx::cp_async_16(&tile[swizzled_piece<kD>(row, i % kPieces)], rows + i, first + row < n);
-    }
-  };
-  const auto order_keys_and_values = [&](int tile) {
+  const RowCopier<kD, Tile::kThreads> copier;
+  const auto order_keys_and_values = [&](int tile, auto may_end) {
     const int buffer = tile % 2 * kKeys * kPieces;
-    order(tile_k + buffer, t.k, kKeys, tile * kKeys, n_k);
-    order(tile_v + buffer, t.v, kKeys, tile * kKeys, n_k);
+    copier.template order<kKeys>(tile_k + buffer, t.k, head, tile * kKeys, n_k, may_end);
+    copier.template order<kKeys>(tile_v + buffer, t.v, head, tile * kKeys, n_k, may_end);
   };
 
   SoftmaxRows rows[kGroups];
-  float o[kGroups][kD / 2];
+  float o[kGroups][kD / 2] = {};
 #pragma unroll
-  for (int g = 0; g < kGroups; ++g) {
-    start_rows(rows[g], scale);
-#pragma unroll
-    for (int i = 0; i < kD / 2; ++i) o[g][i] = 0;
-  }
+  for (int g = 0; g < kGroups; ++g) start_rows(rows[g], scale);
 
   const auto multiply_tile = [&](int tile, auto masked) {
     constexpr int kSteps = kD / 16 * (kKeys / 16);  // of 16 keys and 16 columns, in both products
@@ -67,22 +57,28 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     const uint4* const v_here = tile_v + tile % 2 * kKeys * kPieces;
     ptx::cp_async_wait<0>();
     __syncthreads();  // this tile is here, and nobody reads the other buffers any more
-    if (tile > 0) order_keys_and_values(tile - 1);
+    if (tile > 0) order_keys_and_values(tile - 1, std::false_type{});
     ptx::cp_async_commit();
+    if constexpr (decltype(masked)::value) {  // none of this warp's queries may see the tile
+      const int last_row = first_row + Tile::kWarpRows - 1;
+      if (visible_keys<kCausal>(last_row, n_q, n_k) <= tile * kKeys) return;
+    }
 
-    // S = Q K^T: step i has columns 16 (i / kRun) of Q and K, and keys 16 (i % kRun).
+    // S = Q K^T: step i has columns 16 (i / kRun) of Q and K, and keys 16 (i % kRun). Rows 16 apart
+    // are swizzled alike, too: a lane computes where its piece lies once for all of them.
     constexpr int kRun = kKeys / 16;
     float s[kGroups][kKeys / 2] = {};
     std::uint32_t q[2][kGroups][4], k[2][4];
     const auto fetch_q_and_k = [&](int i) {
       const int c = i / kRun, j = i % kRun;
+      const int query = warp * Tile::kWarpRows + lane % 16, key = lane / 16 * 8 + lane % 8;
 #pragma unroll
       for (int g = 0; g < kGroups && j == 0; ++g) {
-        const int row = warp * Tile::kWarpRows + 16 * g + lane % 16;
-        ptx::ldmatrix_x4(q[c % 2][g], &tile_q[swizzled_piece<kD>(row, 2 * c + lane / 16)]);
+        const uint4* piece = &tile_q[swizzled_piece<kD>(query, 2 * c + lane / 16)];
+        ptx::ldmatrix_x4(q[c % 2][g], piece + 16 * g * kPieces);
       }
-      const int key = 16 * j + lane / 16 * 8 + lane % 8;
-      ptx::ldmatrix_x4(k[i % 2], &k_here[swizzled_piece<kD>(key, 2 * c + lane / 8 % 2)]);
+      const uint4* piece = &k_here[swizzled_piece<kD>(key, 2 * c + lane / 8 % 2)];
+      ptx::ldmatrix_x4(k[i % 2], piece + 16 * j * kPieces);
     };
     fetch_q_and_k(0);
 #pragma unroll
@@ -115,8 +111,9 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     // O += P V: step i has keys 16 (i / (kD / 16)) and columns 16 (i % (kD / 16)).
     std::uint32_t v[2][4];
     const auto fetch_v = [&](int i) {
-      const int key = i / (kD / 16) * 16 + lane % 16, c = i % (kD / 16);
-      ptx::ldmatrix_x4_trans(v[i % 2], &v_here[swizzled_piece<kD>(key, 2 * c + lane / 16)]);
+      const int j = i / (kD / 16), c = i % (kD / 16);
+      const uint4* piece = &v_here[swizzled_piece<kD>(lane % 16, 2 * c + lane / 16)];
+      ptx::ldmatrix_x4_trans(v[i % 2], piece + 16 * j * kPieces);
     };
     fetch_v(0);
 #pragma unroll
@@ -137,8 +134,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   const int last_query = min(first_query + Tile::kQueries, n_q) - 1;
   int tile = divide_up(visible_keys<kCausal>(last_query, n_q, n_k), kKeys) - 1;
   const int unmasked = visible_keys<kCausal>(first_query, n_q, n_k) / kKeys;
-  order(tile_q, t.q, Tile::kQueries, first_query, n_q);
-  if (tile >= 0) order_keys_and_values(tile);
+  copier.template order<Tile::kQueries>(tile_q, t.q, head, first_query, n_q, std::true_type{});
+  if (tile >= 0) order_keys_and_values(tile, std::true_type{});
   ptx::cp_async_commit();
   for (; tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
   for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
@@ -166,13 +163,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     }
   }
   __syncwarp();
-  uint4* out = reinterpret_cast<uint4*>(t.o + (head * n_q + first_row) * kD);
-#pragma unroll
-  for (int i = lane; i < Tile::kWarpRows * kPieces; i += 32) {
-    const int row = i / kPieces;
-    if (first_row + row >= n_q) break;
-    out[i] = tile_q[swizzled_piece<kD>(first_row - first_query + row, i % kPieces)];
-  }
+  copy_rows<kD, Tile::kWarpRows>(t.o + (head * n_q + first_row) * kD, first_row, n_q, tile_q,
+                                 first_row - first_query);
 #endif
 }
 
