@@ -113,7 +113,8 @@ TEST_CASE("attention, tensor cores: as many keys as queries, fewer, more; masked
               {1, 2, 1000, 1, 64, false},
               {1, 1, 500, 100, 64, false},
               {1, 1, 100, 500, 64, false},
-              {1, 1, 641, 640, 64, false}},
+              {1, 1, 641, 640, 64, false},
+              {1, 1, 200, 2049, 64, false}},
              1);
 }
 

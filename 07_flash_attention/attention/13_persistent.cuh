@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
   RingPlace<Tile::kStages> k_place, v_place;
   RingPlace<1> q_place;
-  // Of the tile of queries that begins at first_query, how many tiles of keys anybody sees.
-  const auto tiles_of = [&](int first_query) {
-    const int last_query = min(first_query + Tile::kQueries, n_q) - 1;
+  // How many tiles of keys any of `count` queries from first_query on sees.
+  const auto tiles_of = [&](int first_query, int count) {
+    const int last_query = min(first_query + count, n_q) - 1;
     return divide_up(visible_keys<kCausal>(last_query, n_q, n_k), Tile::kKeys);
   };
 
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::mbarrier_arrive_expect_tx(&shared.q_full, Tile::kQBytes);
       ptx::tensor_load(shared.q, &maps.q, 0, first_query, 0, head, &shared.q_full);
       q_place.advance();
-      send_keys_and_values(maps, kv, k_place, v_place, head, tiles_of(first_query));
+      send_keys_and_values(maps, kv, k_place, v_place, head, tiles_of(first_query, Tile::kQueries));
       tile = next;
     }
     wait(shared.q_empty, q_place.parity ^ 1);
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     order.locate<kCausal>(tile_of_queries, head, q_tile);
     const int first_query = q_tile * Tile::kQueries;
     const int row = first_query + row_in_tile;
-    const int tiles = tiles_of(first_query);
+    const int tiles = tiles_of(first_query + own_rows, 64);
     const int unmasked = visible_keys<kCausal>(first_query + own_rows, n_q, n_k) / Tile::kKeys;
     if constexpr (kQInRegisters) {
       load_queries<Tile>(q, shared.q, own_rows);
@@ -151,6 +151,21 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       if (raised) scale_rows(o, rows.factor);
     };
 
+    // The last tile of keys may be there for the other warpgroup alone. A turn is passed on for it:
+    // each takes one for every tile but the first to be multiplied.
+    if constexpr (kCausal) {
+      for (int tile = tiles_of(first_query, Tile::kQueries) - 1; tile >= tiles; --tile) {
+        wait(kv.k_full[k_place.stage], k_place.parity);
+        release(kv.k_empty[k_place.stage]);
+        k_place.advance();
+        wait(kv.v_full[v_place.stage], v_place.parity);
+        release(kv.v_empty[v_place.stage]);
+        v_place.advance();
+        if (tile == 0) break;
+        take_turn<Tile>(warpgroup);
+        pass_turn<Tile>(warpgroup);
+      }
+    }
     start_rows(rows, scale);
     if (tiles > 0) {
       int tile = tiles - 1;
@@ -199,19 +214,32 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
+template <class Tile, bool kCausal>
+void launch_persistent(const AttentionShape& shape, const Tensors<typename Tile::Element>& t,
+                       cudaStream_t stream) {
+  constexpr int kShared = shared_bytes<PersistentShared<Tile>>();
+  const auto kernel = attention_persistent_kernel<Tile, kCausal>;
+  allow_shared(kernel, kShared);
+  const TileOrder order = TileOrder::of(shape, Tile::kQueries);
+  kernel<<<std::min(common::multiprocessor_count(), order.count()), Tile::kThreads, kShared,
+           stream>>>(attention_maps<Tile>(shape, t), t, order, next_tile_counter(),
+                     static_cast<int>(shape.n_q), static_cast<int>(shape.n_k),
+                     shape.scale() * kLog2E);
+  CUDA_CHECK(cudaGetLastError());
+}
+
 // Device pointers, aligned to 16 bytes; shapes as AttentionShape says.
 template <class T>
 void attention_persistent(const AttentionShape& shape, const Tensors<T>& t, cudaStream_t stream) {
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, head_dim == 64 ? 3 : 2>;
-    constexpr int kShared = shared_bytes<PersistentShared<Tile>>();
-    const auto kernel = attention_persistent_kernel<Tile, causal>;
-    allow_shared(kernel, kShared);
-    const TileOrder order = TileOrder::of(shape, Tile::kQueries);
-    kernel<<<std::min(common::multiprocessor_count(), order.count()), Tile::kThreads, kShared,
-             stream>>>(attention_maps<Tile>(shape, t), t, order, next_tile_counter(),
-                       static_cast<int>(shape.n_q), static_cast<int>(shape.n_k),
-                       shape.scale() * kLog2E);
-    CUDA_CHECK(cudaGetLastError());
+    // 80 keys are what fits with d = 256. 64 cost more synchronisation, but less is computed beyond
+    // the diagonal, and of a short sequence the diagonal is a large part.
+    if constexpr (causal && head_dim == 256) {
+      if (shape.n_k <= 2048) {
+        return launch_persistent<HopperTile<T, 256, 2, 64, 2>, true>(shape, t, stream);
+      }
+    }
+    launch_persistent<Tile, causal>(shape, t, stream);
   });
 }
