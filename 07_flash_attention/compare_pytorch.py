@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The best rung of chapter 07 beside the attention of PyTorch: cuDNN's and FlashAttention-2's.
+"""The best rungs of chapter 07 beside the attention of PyTorch: cuDNN's and FlashAttention-2's.
 
 Needs a Hopper GPU (sm_90), nvcc, and PyTorch with CUDA. Run from anywhere:
   python3 07_flash_attention/compare_pytorch.py [--d 64,128,256] [--n 1024,4096,16384]
           [--dtype fp16] [--json FILE]
 
-All three work on the same tensors in one process and take turns, in a random order, so that they
-meet the same clocks and the same heat. Q, K and V are bf16 (or fp16), random; there are as many
+Rung persistent has the instructions of cuDNN, wgmma and the copy engine; rung mma those of
+FlashAttention-2. All four work on the same tensors in one process and take turns, in a random order,
+so that they meet the same clocks and the same heat. Q, K and V are bf16 (or fp16), random; there are as many
 sequences as fit into --tokens, and 2048 / d heads. Rates count 4 batch heads n^2 d operations, half
 of that with a causal mask. Exit status 0 only if all results are right; 2 if the arguments are not.
 """
@@ -57,7 +58,7 @@ def build_library(folder):
          "-shared", "-Xcompiler=-fPIC,-fopenmp", str(SOURCE), "-o", str(library)],
         check=True)
     function = ctypes.CDLL(str(library)).attention_forward
-    function.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 4 + [ctypes.c_int] * 3 + [
+    function.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 4 + [ctypes.c_int] * 3 + [
         ctypes.c_void_p]
     return function
 
@@ -72,13 +73,15 @@ def contenders(torch, forward, tensors, causal):
     o = torch.empty_like(q)
     lse = torch.empty(batch, heads, n_q, device=q.device)
 
-    def ours():
-        status = forward(q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(), lse.data_ptr(),
-                         batch, heads, n_q, k.shape[2], d, int(causal), is_fp16,
-                         torch.cuda.current_stream().cuda_stream)
-        if status != 0:
-            raise RuntimeError("attention_forward failed")
-        return o
+    def rung(name):
+        def run():
+            status = forward(name, q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(),
+                             lse.data_ptr(), batch, heads, n_q, k.shape[2], d, int(causal), is_fp16,
+                             torch.cuda.current_stream().cuda_stream)
+            if status != 0:
+                raise RuntimeError("attention_forward failed")
+            return o
+        return run
 
     def of(backend):
         def run():
@@ -86,8 +89,8 @@ def contenders(torch, forward, tensors, causal):
                 return scaled_dot_product_attention(q, k, v, is_causal=causal)
         return run
 
-    return {"persistent": ours, "cudnn": of(SDPBackend.CUDNN_ATTENTION),
-            "flash_attention_2": of(SDPBackend.FLASH_ATTENTION)}
+    return {"persistent": rung(b"persistent"), "cudnn": of(SDPBackend.CUDNN_ATTENTION),
+            "mma": rung(b"mma"), "flash_attention_2": of(SDPBackend.FLASH_ATTENTION)}
 
 
 def exact_rows(torch, tensors, causal, head, rows):
@@ -140,22 +143,25 @@ def compare(torch, forward, d, n, causal, arguments):
     right = all(errors[name] <= 2 * max(errors["cudnn"], unit / 2) for name in functions) and all(
         difference <= 8 * unit for difference in differences.values())
     return {"d": d, "n": n, "batch": batch, "heads": heads, "causal": causal, "right": right,
-            "rows": [{"name": name, "median_ms": medians[name], "min_ms": min(times[name]),
-                      "max_ms": max(times[name]), "tflops": flops / medians[name] / 1e9,
-                      "ratio_to_cudnn": medians["cudnn"] / medians[name],
-                      "max_error": errors[name]} for name in functions]}
+            "rows": {name: {"median_ms": medians[name], "min_ms": min(times[name]),
+                            "max_ms": max(times[name]), "tflops": flops / medians[name] / 1e9,
+                            "max_error": errors[name]} for name in functions}}
+
+
+def ratio(row, name, peer):
+    """How many times as fast as its peer."""
+    return row["rows"][peer]["median_ms"] / row["rows"][name]["median_ms"]
 
 
 def as_results(torch, results, dtype, arguments):
     """In the form of results/*.json, from which tools/lessons.py fills the lesson's table."""
     points = []
     for row in results:
-        ours, cudnn, fa2 = row["rows"]
-        points.append({
-            "d": row["d"], "n": row["n"], "causal": int(row["causal"]),
-            "persistent": ours["tflops"], "cudnn": cudnn["tflops"],
-            "flash_attention_2": fa2["tflops"], "over_cudnn": ours["ratio_to_cudnn"],
-            "max_error": ours["max_error"], "cudnn_error": cudnn["max_error"], "rows": row["rows"]})
+        point = {key: int(row[key]) for key in ("d", "n", "causal")}
+        point.update({name: figures["tflops"] for name, figures in row["rows"].items()})
+        point["over_cudnn"] = ratio(row, "persistent", "cudnn")
+        point["over_flash_attention_2"] = ratio(row, "mma", "flash_attention_2")
+        points.append({**point, "rows": row["rows"]})
     run = {
         "program": "compare_pytorch.py", "arguments": arguments, "rows": [],
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -177,8 +183,8 @@ def main():
 
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
           f"cuDNN {torch.backends.cudnn.version()}; {arguments.dtype}, TFLOP/s, medians")
-    print(f"{'d':>4} {'n':>6} {'causal':>6}   {'persistent':>10} {'cuDNN':>7} {'FA2':>7}   "
-          f"{'x cuDNN':>7}   {'error':>8} {'cuDNN':>8}")
+    print(f"{'d':>4} {'n':>6} {'causal':>6}   {'persistent':>10} {'cuDNN':>7} {'ratio':>6}   "
+          f"{'mma':>5} {'FA2':>5} {'ratio':>6}   largest errors, in this order")
     torch.manual_seed(1)
     results = []
     for d in arguments.d:
@@ -186,11 +192,13 @@ def main():
             for causal in (False, True):
                 row = compare(torch, forward, d, n, causal, arguments)
                 results.append(row)
-                ours, cudnn, fa2 = row["rows"]
-                print(f"{d:>4} {n:>6} {'yes' if causal else 'no':>6}   {ours['tflops']:>10.0f} "
-                      f"{cudnn['tflops']:>7.0f} {fa2['tflops']:>7.0f}   "
-                      f"{ours['ratio_to_cudnn']:>7.2f}   {ours['max_error']:>8.1e} "
-                      f"{cudnn['max_error']:>8.1e}{'' if row['right'] else '   wrong'}", flush=True)
+                ours, cudnn, mma, fa2 = (row["rows"][name]["tflops"] for name in (
+                    "persistent", "cudnn", "mma", "flash_attention_2"))
+                errors = " ".join(f"{of['max_error']:.1e}" for of in row["rows"].values())
+                print(f"{d:>4} {n:>6} {'yes' if causal else 'no':>6}   {ours:>10.0f} "
+                      f"{cudnn:>7.0f} {ratio(row, 'persistent', 'cudnn'):>6.2f}   "
+                      f"{mma:>5.0f} {fa2:>5.0f} {ratio(row, 'mma', 'flash_attention_2'):>6.2f}   "
+                      f"{errors}{'' if row['right'] else '   wrong'}", flush=True)
     if arguments.json:
         facts = as_results(torch, results, arguments.dtype, shlex.join(sys.argv[1:]))
         arguments.json.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
