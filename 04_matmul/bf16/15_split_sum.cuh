@@ -7,6 +7,7 @@
 // highest clock, and nothing here changes what a multiplication takes.
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
@@ -22,17 +23,6 @@
 #include "04_matmul/sgemm/tiles.cuh"
 
 constexpr int kMostParts = 8;  // of a sum: larger clusters would not be portable
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Four floats of the shared memory of any block of the cluster (ptx::map_shared_rank).
-__device__ inline float4 load_remote(std::uint32_t address) {
-  float4 v;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-               : "r"(address));
-  return v;
-}
-#endif
 
 // The cluster computes one tile, number blockIdx.x / (blocks of the cluster); block r the steps of
 // part r of k. T: for one warpgroup that multiplies.
@@ -50,7 +40,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   prepare_ring<T>(full, empty, 4);
 
   RingPlace<T::kStages> place;
-  const int rank = static_cast<int>(ptx::cluster_rank());
+  const auto cluster = cooperative_groups::this_cluster();
+  const int rank = static_cast<int>(cluster.block_rank());
   const int2 tile = tiles.at(static_cast<int>(blockIdx.x) / parts);
   const int row = tile.x * T::kRows, col = tile.y * T::kCols;
   const int steps = (k + kStep - 1) / kStep;
@@ -90,8 +81,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       *reinterpret_cast<float2*>(sums + y * kPitch + x) = make_float2(sum[i], sum[i + 1]);
     }
   }
-  ptx::cluster_arrive();  // everybody's sums can be read
-  ptx::cluster_wait();
+  cluster.sync();  // everybody's sums can be read
 
   // This block adds up its rows, eight columns a thread, always in the same order.
   constexpr int kEights = T::kCols / 8;
@@ -102,9 +92,10 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 #pragma unroll
     for (int part = 0; part < kMostParts; ++part) {
       if (part < parts) {
-        const std::uint32_t address = ptx::map_shared_rank(sums + y * kPitch + x, part);
-        from[part][0] = load_remote(address);
-        from[part][1] = load_remote(address + 16);
+        const auto* remote =
+            reinterpret_cast<const float4*>(cluster.map_shared_rank(sums + y * kPitch + x, part));
+        from[part][0] = remote[0];
+        from[part][1] = remote[1];
       }
     }
     float total[8] = {};
@@ -125,8 +116,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
         make_uint4(ptx::pack_bf16(total[0], total[1]), ptx::pack_bf16(total[2], total[3]),
                    ptx::pack_bf16(total[4], total[5]), ptx::pack_bf16(total[6], total[7])));
   }
-  ptx::cluster_arrive();  // a block may not end while others read its memory
-  ptx::cluster_wait();
+  cluster.sync();  // a block may not end while others read its memory
 #else
   (void)map_a, (void)map_b, (void)c, (void)m, (void)n, (void)k, (void)parts, (void)tiles;
 #endif
