@@ -56,6 +56,8 @@ TITLES = {
     "stride": ("Stride", str),
     "occupancy": ("Occupancy, %", _fixed(1)),
 }
+# How keys of sweeps end that hold a rate: cublas_tflops.
+RATES = {"_tflops": "TFLOP/s", "_gbps": "GB/s"}
 # Keys of tools/profile.py.
 COUNTER_TITLES = {
     "launches": ("Launches", str),
@@ -81,6 +83,10 @@ def _title_and_format(column):
         title, form = TITLES.get(key or "median_ms", (key, significant))
         unit = "ms" if title == "Time, ms" else title
         return f"{phase.replace('_', ' ').capitalize()}, {unit}", form
+    for ending, unit in RATES.items():
+        if column.endswith(ending):
+            name = column.removesuffix(ending).replace("_", " ").capitalize()
+            return f"{name}, {unit}", significant
     return TITLES.get(column.removeprefix("sizes."), (column.replace("_", " ").capitalize(), str))
 
 
@@ -129,7 +135,9 @@ def _caption(run, counted_with=None):
         where = f"{run['device']['name']}, CUDA {run['toolkit']}"
     else:
         where = f"{run['cpu']['model']}, {run['cpu']['threads']} threads"
-    command = f"{run['program']} {run['arguments']}".strip()
+    # A list of rungs can be as long as the table, which names them anyway.
+    arguments = re.sub(r"--only \S{60,}", "--only …", run["arguments"])
+    command = f"{run['program']} {arguments}".strip()
     counted = f"; counted with `{counted_with}`" if counted_with else ""
     return f"*{where}, {run['date'][:10]}: `{command}`{counted}*"
 

@@ -65,6 +65,9 @@ class LessonCase(ToolCase):
         self.write("results/h200.json", json.dumps(results))
         self.write("01_vector_add/03_naive.cuh", "// naive\n\n// Adds.\nvoid add() {\n  go();\n}\n")
 
+    def results(self, run):
+        self.write("results/h200.json", json.dumps({"runs": {"01_vector_add/large": run}}))
+
     def lesson(self, text):
         return self.write("01_vector_add/README.md", text)
 
@@ -181,9 +184,22 @@ class Tables(LessonCase):
         self.assertEqual(lines[2], "|                32 |     1.50 | 2100 |         50.0 |")
         self.assertEqual(lines[3], "|               256 |    0.730 | 4390 |         93.8 |")
 
+    def test_a_rate_in_a_sweep_has_its_unit_in_the_title(self):
+        points = [{"n": 128, "best_rung_tflops": 1.125, "cublas_tflops": 0.5}]
+        sweep = {"problem": "vector_add", "sweep": "size", "points": points}
+        self.results({**RUN, "sweeps": [sweep]})
+        lines = self.table("sweep=size columns=n,best_rung_tflops,cublas_tflops")
+        self.assertEqual(lines[0], "|   n | Best rung, TFLOP/s | Cublas, TFLOP/s |")
+        self.assertEqual(lines[2], "| 128 |               1.12 |           0.500 |")
+
+    def test_a_long_list_of_rungs_is_left_out_of_the_caption(self):
+        rungs = ",".join(f"rung_{i}" for i in range(12))
+        self.results({**RUN, "arguments": f"--n 8 --only {rungs} --repeats 3"})
+        self.assertIn("`01_vector_add --n 8 --only … --repeats 3`*", "\n".join(self.table("")))
+
     def test_a_run_without_a_gpu_names_the_processor(self):
         run = {**RUN, "device": None, "cpu": {"model": "AMD EPYC", "threads": 2}}
-        self.write("results/h200.json", json.dumps({"runs": {"01_vector_add/large": run}}))
+        self.results(run)
         self.assertIn("*AMD EPYC, 2 threads, 2026-11-21: ", self.table("only=grid-stride")[-1])
 
     def test_best_rung_per_problem(self):
