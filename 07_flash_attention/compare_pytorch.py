@@ -6,10 +6,11 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch with CUDA. Run from anywhere:
           [--dtype fp16] [--json FILE]
 
 Rung persistent has the instructions of cuDNN, wgmma and the copy engine; rung mma those of
-FlashAttention-2. All four work on the same tensors in one process and take turns, in a random order,
-so that they meet the same clocks and the same heat. Q, K and V are bf16 (or fp16), random; there are as many
-sequences as fit into --tokens, and 2048 / d heads. Rates count 4 batch heads n^2 d operations, half
-of that with a causal mask. Exit status 0 only if all results are right; 2 if the arguments are not.
+FlashAttention-2. All four work on the same tensors in one process and take turns, in a random
+order, so that they meet the same clocks and the same heat. Q, K and V are bf16 (or fp16), random;
+there are as many sequences as fit into --tokens, and 2048 / d heads. Rates count 4 batch heads
+n^2 d operations, half of that with a causal mask. Exit status 0 only if all results are right; 2 if
+the arguments are not.
 """
 
 import argparse
@@ -58,7 +59,8 @@ def build_library(folder):
          "-shared", "-Xcompiler=-fPIC,-fopenmp", str(SOURCE), "-o", str(library)],
         check=True)
     function = ctypes.CDLL(str(library)).attention_forward
-    function.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 4 + [ctypes.c_int] * 3 + [
+    function.argtypes = [
+        ctypes.c_char_p, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4, *[ctypes.c_int] * 3,
         ctypes.c_void_p]
     return function
 

@@ -151,8 +151,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       if (raised) scale_rows(o, rows.factor);
     };
 
-    // The last tile of keys may be there for the other warpgroup alone. A turn is passed on for it:
-    // each takes one for every tile but the first to be multiplied.
+    // The last tile of keys may be there for the other warpgroup alone: hand it back unread. The
+    // other one takes a turn for each tile but its first, so this one must take as many.
     if constexpr (kCausal) {
       for (int tile = tiles_of(first_query, Tile::kQueries) - 1; tile >= tiles; --tile) {
         wait(kv.k_full[k_place.stage], k_place.parity);
