@@ -63,7 +63,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const int count = order.count();
     int tile = blockIdx.x;
     while (tile < count) {
-      const int next = static_cast<int>(gridDim.x) + atomicAdd(counter, 1);
+      // Asked for as late as the answer can still come in time: who asks early gets a tile that
+      // somebody else could have begun before.
+      int next = 0;
       int head, q_tile;
       order.locate<kCausal>(tile, head, q_tile);
       const int first_query = q_tile * Tile::kQueries;
@@ -72,7 +74,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::mbarrier_arrive_expect_tx(&shared.q_full, Tile::kQBytes);
       ptx::tensor_load(shared.q, &maps.q, 0, first_query, 0, head, &shared.q_full);
       q_place.advance();
-      send_keys_and_values(maps, kv, k_place, v_place, head, tiles_of(first_query, Tile::kQueries));
+      send_keys_and_values(maps, kv, k_place, v_place, head, tiles_of(first_query, Tile::kQueries),
+                           [&] { next = static_cast<int>(gridDim.x) + atomicAdd(counter, 1); });
       tile = next;
     }
     wait(shared.q_empty, q_place.parity ^ 1);

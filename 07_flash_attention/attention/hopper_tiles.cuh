@@ -134,13 +134,13 @@ __device__ __forceinline__ void release(std::uint64_t& empty) {
 
 // The producer's part in a tile of queries: the first `tiles` tiles of keys and values of a head,
 // the last one first, each as soon as its buffer is empty. K(n - 1) goes before V(n): its scores
-// are wanted first. By one thread.
-template <class Tile>
+// are wanted first. Calls before_last() when only the last V is left to send. By one thread.
+template <class Tile, class BeforeLast>
 __device__ __forceinline__ void send_keys_and_values(const AttentionMaps& maps,
                                                      KvRings<Tile>& rings,
                                                      RingPlace<Tile::kStages>& k_place,
                                                      RingPlace<Tile::kStages>& v_place, int head,
-                                                     int tiles) {
+                                                     int tiles, BeforeLast before_last) {
   const auto send = [&](const CUtensorMap& map, unsigned char* to, std::uint64_t& full,
                         std::uint64_t& empty, RingPlace<Tile::kStages>& place, int tile) {
     wait(empty, place.parity ^ 1);
@@ -161,6 +161,7 @@ __device__ __forceinline__ void send_keys_and_values(const AttentionMaps& maps,
     send_k(tile - 1);
     send_v(tile);
   }
+  before_last();
   if (tiles > 0) send_v(0);
 }
 
