@@ -1,5 +1,6 @@
 // Chapter 04, the rungs that only Hopper understands: right at every size, whatever the alignment,
 // and again and again.
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -71,9 +72,19 @@ TEST_CASE("Hopper rungs take matrices that begin anywhere") {
                         cudaMemcpyHostToDevice));
   using Multiply = void (*)(const bf16*, const bf16*, bf16*, int, int, int, cudaStream_t);
   const Multiply rungs[] = {
-      bf16_gemm_wgmma<false>,       bf16_gemm_ring<false>,      bf16_gemm_large_tile<false>,
-      bf16_gemm_persistent<false>,  bf16_gemm_multicast<false>, bf16_gemm_async_store<false>,
-      bf16_gemm_early_start<false>, bf16_gemm_by_shape<false>,  bf16_gemm_split_sum<false>};
+      bf16_gemm_wgmma<false>,
+      bf16_gemm_ring<false>,
+      bf16_gemm_large_tile<false>,
+      bf16_gemm_persistent<false>,
+      bf16_gemm_multicast<false>,
+      bf16_gemm_async_store<false>,
+      bf16_gemm_early_start<false>,
+      bf16_gemm_by_shape<false>,
+      bf16_gemm_split_sum<false>,
+      bf16_gemm_narrow_edge<false>,
+      [](const bf16* a, const bf16* b, bf16* c, int m, int n, int k, cudaStream_t stream) {
+        bf16_gemm_shared_round<false>(a, b, c, m, n, k, nullptr, stream);
+      }};
   for (const Multiply multiply : rungs) {
     CUDA_CHECK(cudaMemset(c.data(), 0xff, c.bytes()));  // NaN
     multiply(a.data() + 1, b.data() + 1, c.data() + 1, 72, 80, 88, nullptr);
@@ -94,7 +105,8 @@ TEST_CASE("every tile and every way to share a sum is right") {
   const auto check_layout = [](auto transposed) {
     constexpr bool kTransposedB = decltype(transposed)::value;
     for (const Shape shape :
-         {Shape{1, 8, 520}, Shape{65, 136, 1096}, Shape{300, 520, 512}, Shape{1032, 1288, 840}}) {
+         {Shape{1, 8, 520}, Shape{65, 136, 1096}, Shape{300, 520, 512}, Shape{1032, 1288, 840},
+          Shape{3000, 1400, 520}, Shape{2180, 2688, 520}}) {
       Bf16Gemm<kTransposedB> problem(shape, 3);
       const auto check = [&](const std::string& what, auto launch) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k << ", " << what);
@@ -116,8 +128,28 @@ TEST_CASE("every tile and every way to share a sum is right") {
       check_tile(WidePair{});
       check_tile(TallPair{});
       check_tile(Wide{});
+      check_tile(Middle{});
       check_tile(Square{});
       check_tile(Small{});
+      const auto check_edge = [&](auto edge) {
+        using Edge = decltype(edge);
+        if (n % WholeTile::kCols == 0 || n % WholeTile::kCols > Edge::kCols) return;
+        check("at the edge " + std::to_string(Edge::kCols) + " columns", [&] {
+          launch_narrow_edge<Edge, kTransposedB>(problem.device_a(), problem.device_b(),
+                                                 problem.c.on_device(), m, n, k, nullptr);
+        });
+      };
+      check_edge(EdgeTile<1>{});
+      check_edge(EdgeTile<2>{});
+      const common::DeviceBuffer<char> pieces(kBytesOfPieces);
+      const int clusters = clusters_that_share<kTransposedB>();
+      if (share_pairs(m, n, k, clusters).pairs.count() > clusters) {
+        check("shared round", [&] {
+          launch_shared_round<kTransposedB>(problem.device_a(), problem.device_b(),
+                                            problem.c.on_device(), m, n, k,
+                                            reinterpret_cast<float4*>(pieces.data()), nullptr);
+        });
+      }
       for (const int parts : {1, 2, 3, 4, 8}) {
         check("parts: " + std::to_string(parts), [&] {
           launch_split_sum<kTransposedB>(problem.device_a(), problem.device_b(),
@@ -133,7 +165,7 @@ TEST_CASE("every tile and every way to share a sum is right") {
 TEST_CASE("tile and parts follow the shape") {
   const auto tile = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     std::string size;
-    with_tile_by_shape(m, n, k, 132, [&](auto t) {
+    with_tile_by_shape(Product::of<false>(m, n, k), 132, [&](auto t) {
       size = std::to_string(t.kRows * t.kBlocksOfCluster) + " x " + std::to_string(t.kCols);
     });
     return size;
@@ -145,9 +177,26 @@ TEST_CASE("tile and parts follow the shape") {
   CHECK(tile(2048, 2048, 2048) == "128 x 256");  // a single round: alone
   CHECK(tile(1024, 1024, 1024) == "64 x 128");
 
+  const auto edge = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return plan_edge(Product::of<false>(m, n, k), 132).cols;
+  };
+  CHECK(edge(4000, 4104, 4056) == 64);
+  CHECK(edge(4096, 4200, 4096) == 128);
+  CHECK(edge(4096, 4096, 4096) == 0);  // there is none
+  CHECK(edge(5000, 5000, 5000) == 0);  // 136 columns: too many
+  CHECK(edge(2000, 264, 2000) == 0);   // too few tiles
+
+  const auto is_shared = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return is_round_shared(Product::of<false>(m, n, k), 132, 66);
+  };
+  CHECK(is_shared(5000, 5000, 5000));        // six rounds and four pairs
+  CHECK(!is_shared(4096, 4096, 4096));       // three rounds and 58 pairs of 66
+  CHECK(!is_shared(256, 256 * 132, 16384));  // two full rounds
+  CHECK(!is_shared(2048, 2048, 16384));      // less than a round
+
   const RoomForParts room = {66, 30, 14};
   const auto parts = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return parts_of_sum(m, n, k, 132, room);
+    return parts_of_sum(Product::of<false>(m, n, k), 132, room);
   };
   CHECK(parts(4096, 4096, 4096) == 1);
   CHECK(parts(1024, 1024, 1024) == 1);
@@ -161,6 +210,23 @@ TEST_CASE("tile and parts follow the shape") {
         const int p = parts(m, n, k);
         CHECK(p <= divide_up(k, kStep));
         if (p > 1) CHECK(divide_up(m, 64) * divide_up(n, 128) <= room[p / 4]);
+      }
+    }
+  }
+}
+
+// No pair is cut twice, every step is somebody's, and a piece's neighbour has the rest.
+TEST_CASE("shares are as long as a pair and cover all steps") {
+  for (const int clusters : {1, 2, 66, 72}) {
+    for (const int across : {1, 7, 73, 200}) {
+      const PairShares shares = share_pairs(300, 256 * across, 1000, clusters);
+      if (shares.pairs.count() <= clusters || shares.shared == 0) continue;
+      CHECK((shares.pairs.count() - shares.shared) % clusters == 0);
+      CHECK(shares.shared < 2 * clusters);
+      CHECK(shares.begin(0) == 0);
+      CHECK(shares.begin(clusters) == std::int64_t{shares.shared} * shares.steps);
+      for (int c = 0; c < clusters; ++c) {
+        CHECK(shares.begin(c + 1) - shares.begin(c) >= shares.steps);
       }
     }
   }
@@ -200,4 +266,42 @@ TEST_CASE("a hundred launches in a row neither hang nor differ, B as k x n") {
 }
 TEST_CASE("a hundred launches in a row neither hang nor differ, B as n x k") {
   check_a_hundred_launches<true>();
+}
+
+// Two streams at once, each with its own memory for pieces: which piece of a tile comes first is a
+// matter of chance, the result is not.
+TEST_CASE("shared rounds in two streams do not differ") {
+  const common::DeviceFacts device = common::query_device();
+  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
+    const std::string reason = common::why_skipped(variant, device);
+    if (!reason.empty()) SKIP_TEST(reason);
+  }
+  Bf16Gemm<false> problem(Shape{2180, 2312, 1096}, 11);
+  problem.each_array([](auto& array) { array.reset(common::Side::device); });
+  struct Lane {
+    common::WorkStream stream;
+    common::DeviceBuffer<char> pieces{kBytesOfPieces};
+    common::DeviceBuffer<bf16> c;
+    explicit Lane(const common::DeviceFacts& device, std::int64_t size) : stream(device), c(size) {}
+  };
+  Lane lanes[] = {Lane(device, problem.c.size()), Lane(device, problem.c.size())};
+  std::vector<bf16> result(problem.c.size());
+  for (int i = 0; i < 100; ++i) {
+    for (const Lane& lane : lanes) {
+      CUDA_CHECK(cudaMemsetAsync(lane.c.data(), 0xff, lane.c.bytes(), lane.stream.get()));
+      launch_shared_round<false>(problem.device_a(), problem.device_b(), lane.c.data(), 2180, 2312,
+                                 1096, reinterpret_cast<float4*>(lane.pieces.data()),
+                                 lane.stream.get());
+    }
+    for (const Lane& lane : lanes) {
+      CUDA_CHECK(cudaStreamSynchronize(lane.stream.get()));
+      CUDA_CHECK(cudaMemcpy(result.data(), lane.c.data(), lane.c.bytes(), cudaMemcpyDeviceToHost));
+      if (i == 0 && &lane == &lanes[0]) {
+        problem.c.reset(common::Side::host);
+        std::copy(result.begin(), result.end(), problem.c.on_host());
+        REQUIRE(problem.check().right());
+      }
+      REQUIRE(std::memcmp(result.data(), problem.c.on_host(), lane.c.bytes()) == 0);
+    }
+  }
 }

@@ -28,7 +28,6 @@ constexpr int kStagingBytes = kStagingSlabs * kSlabBytes;  // of a warpgroup
 template <int kCount>
 __device__ inline void store_slabs(const float (&sum)[kCount], unsigned char* staging,
                                    const CUtensorMap* map_c, int row, int col, int barrier) {
-  static_assert(kCount / 32 % kStagingSlabs == 0, "the next call goes on with the first slab");
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const int y = 16 * warp + lane % 16;  // whose address this lane gives to stmatrix
 #pragma unroll
@@ -51,6 +50,8 @@ __device__ inline void store_slabs(const float (&sum)[kCount], unsigned char* st
       ptx::bulk_commit_group();
     }
   }
+  // The next call begins with the first slab again, perhaps the one that was used last.
+  if (kCount / 32 % kStagingSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
 }
 #endif
 

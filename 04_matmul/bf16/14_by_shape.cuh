@@ -16,6 +16,7 @@
 
 #include "04_matmul/bf16/06_multistage.cuh"
 #include "04_matmul/bf16/13_early_start.cuh"
+#include "04_matmul/bf16/clocks.cuh"
 #include "04_matmul/bf16/clusters.cuh"
 #include "04_matmul/bf16/hopper.cuh"
 #include "04_matmul/sgemm/tiles.cuh"
@@ -35,6 +36,7 @@ struct ShapedTile : HopperTile<kRows, kCols, kStages> {
 using WidePair = ShapedTile<128, 256, 4, 2, 2>;
 using TallPair = ShapedTile<256, 128, 4, 2, 2>;
 using Wide = ShapedTile<128, 256, 4, 2, 1>;
+using Middle = ShapedTile<128, 192, 4, 2, 1>;
 using Square = ShapedTile<128, 128, 6, 2, 1>;
 using Small = ShapedTile<64, 128, 8, 1, 1>;
 
@@ -147,40 +149,25 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 #endif
 }
 
-// An SM computes 64 x 64 elements of C by one step of k in 128 clocks. Per step and per tile, small
-// tiles take somewhat longer; what a tile and a launch cost beside was measured on an H200.
-constexpr double kClocksOfLaunch = 3000;
-template <class T>
-double clocks_of_step() {
-  constexpr double kSlower = T::kRows == 64 ? 1.3 : T::kCols == 128 && T::kRows == 128 ? 1.03 : 1;
-  return kSlower * T::kRows * T::kCols / 32;
-}
-template <class T>
-double clocks_by_shape(std::int64_t m, std::int64_t n, std::int64_t k, int sms) {
-  constexpr int kCluster = T::kBlocksOfCluster;
-  const std::int64_t tiles =
-      std::int64_t{divide_up(m, T::kRows * kCluster)} * divide_up(n, T::kCols);
-  const double clocks_of_end = 500 + 0.06 * T::kRows * T::kCols;  // a tile's, to store it
-  return kClocksOfLaunch + divide_up(tiles, sms / kCluster) *
-                               (clocks_of_step<T>() * divide_up(k, kStep) + clocks_of_end);
-}
-
 // Calls visit(tile) with the tile that should take the fewest clocks.
 template <class Visit>
-void with_tile_by_shape(std::int64_t m, std::int64_t n, std::int64_t k, int sms, Visit visit) {
-  const std::int64_t tiles = std::int64_t{divide_up(m, Wide::kRows)} * divide_up(n, Wide::kCols);
+void with_tile_by_shape(const Product& product, int sms, Visit visit) {
+  const std::int64_t tiles =
+      std::int64_t{divide_up(product.m, Wide::kRows)} * divide_up(product.n, Wide::kCols);
   // Pairs of blocks save power. A single round of tiles does not last long enough for that to
   // count.
   const bool pairs = tiles > sms;
-  const double wide = clocks_by_shape<Wide>(m, n, k, sms);
-  const double wide_pair = pairs ? clocks_by_shape<WidePair>(m, n, k, sms) : HUGE_VAL;
-  const double tall_pair = pairs ? clocks_by_shape<TallPair>(m, n, k, sms) : HUGE_VAL;
-  const double square = clocks_by_shape<Square>(m, n, k, sms);
-  const double small = clocks_by_shape<Small>(m, n, k, sms);
-  const double fewest = std::min({wide, wide_pair, tall_pair, square, small});
+  const double wide = clocks_by_shape<Wide>(product, sms);
+  const double wide_pair = pairs ? clocks_by_shape<WidePair>(product, sms) : HUGE_VAL;
+  const double tall_pair = pairs ? clocks_by_shape<TallPair>(product, sms) : HUGE_VAL;
+  const double middle = clocks_by_shape<Middle>(product, sms);
+  const double square = clocks_by_shape<Square>(product, sms);
+  const double small = clocks_by_shape<Small>(product, sms);
+  const double fewest = std::min({wide, wide_pair, tall_pair, middle, square, small});
   if (wide_pair == fewest) return visit(WidePair{});
   if (tall_pair == fewest) return visit(TallPair{});
   if (wide == fewest) return visit(Wide{});
+  if (middle == fewest) return visit(Middle{});
   if (square == fewest) return visit(Square{});
   visit(Small{});
 }
@@ -208,7 +195,7 @@ void bf16_gemm_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfl
   if (!fits_copy_engine(a, k, b, kTransposedB ? k : n, c, n)) {
     return bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
   }
-  with_tile_by_shape(m, n, k, multiprocessor_count(), [&](auto tile) {
+  with_tile_by_shape(Product::of<kTransposedB>(m, n, k), multiprocessor_count(), [&](auto tile) {
     launch_by_shape<decltype(tile), kTransposedB>(a, b, c, m, n, k, stream);
   });
 }

@@ -3,8 +3,8 @@
 // Each block of a cluster takes a part of k for the same tile. In the end each adds up some rows of
 // it, which it reads straight from the shared memory of the others (distributed shared memory). No
 // atomic additions, no memory to allocate, and the same result in every run: the parts are always
-// added in the same order. What is still wrong: at this power the chip runs at two thirds of its
-// highest clock, and nothing here changes what a multiplication takes.
+// added in the same order. What is still wrong: where the width of C is not a multiple of a tile's,
+// the last column of tiles is computed nearly in vain.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -153,21 +153,21 @@ void launch_split_sum(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloa
 
 // Into how many parts each sum is split, 1 if that takes the fewest clocks. Larger clusters start
 // later and have more to add up: the clocks for that were measured on an H200.
-inline int parts_of_sum(std::int64_t m, std::int64_t n, std::int64_t k, int sms,
-                        const RoomForParts& room) {
+inline int parts_of_sum(const Product& product, int sms, const RoomForParts& room) {
   constexpr double kClocksOfSharing[3] = {2500, 6000, 8000};
-  const std::int64_t tiles = std::int64_t{divide_up(m, Small::kRows)} * divide_up(n, Small::kCols);
-  const int steps = divide_up(k, kStep);
+  const std::int64_t tiles =
+      std::int64_t{divide_up(product.m, Small::kRows)} * divide_up(product.n, Small::kCols);
+  const int steps = divide_up(product.k, kStep);
   int best = 1;
   double fewest = HUGE_VAL;
-  with_tile_by_shape(m, n, k, sms,
-                     [&](auto tile) { fewest = clocks_by_shape<decltype(tile)>(m, n, k, sms); });
+  with_tile_by_shape(product, sms,
+                     [&](auto tile) { fewest = clocks_by_shape<decltype(tile)>(product, sms); });
   for (int i = 0; i < 3; ++i) {
     const int parts = 2 << i;
     if (tiles > room[i] || parts > steps) break;
-    const double clocks =
-        clocks_by_shape<Small>(Small::kRows, Small::kCols, divide_up(k, parts), sms) +
-        kClocksOfSharing[i];
+    const Product part = {Small::kRows, Small::kCols, divide_up(product.k, parts), product.a_reads,
+                          product.b_reads};
+    const double clocks = clocks_by_shape<Small>(part, sms) + kClocksOfSharing[i];
     if (clocks < fewest) {
       fewest = clocks;
       best = parts;
@@ -184,7 +184,8 @@ void bf16_gemm_split_sum(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bf
   if (!fits_copy_engine(a, k, b, kTransposedB ? k : n, c, n)) {
     return bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
   }
-  const int parts = parts_of_sum(m, n, k, multiprocessor_count(), room_for_parts<kTransposedB>());
+  const int parts = parts_of_sum(Product::of<kTransposedB>(m, n, k), multiprocessor_count(),
+                                 room_for_parts<kTransposedB>());
   if (parts == 1) return bf16_gemm_by_shape<kTransposedB>(a, b, c, m, n, k, stream);
   launch_split_sum<kTransposedB>(a, b, c, m, n, k, parts, stream);
 }

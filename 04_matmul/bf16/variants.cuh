@@ -20,6 +20,8 @@
 #include "04_matmul/bf16/13_early_start.cuh"
 #include "04_matmul/bf16/14_by_shape.cuh"
 #include "04_matmul/bf16/15_split_sum.cuh"
+#include "04_matmul/bf16/16_narrow_edge.cuh"
+#include "04_matmul/bf16/17_shared_round.cuh"
 #include "04_matmul/bf16/hopper_variants.cuh"
 #include "04_matmul/bf16/peers.cuh"
 #include "04_matmul/bf16/problem.cuh"
