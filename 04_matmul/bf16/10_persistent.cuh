@@ -35,6 +35,11 @@ struct TileOrder {
   }
 };
 
+// Tiles of rows x cols elements of C, in bands of 2048 rows.
+inline TileOrder order_in_bands(int m, int n, int rows, int cols) {
+  return {divide_up(m, rows), divide_up(n, cols), 2048 / rows};
+}
+
 template <class T, bool kTransposedB>
 __global__ void __launch_bounds__(384, 1)
     bf16_gemm_persistent_kernel(const __grid_constant__ CUtensorMap map_a,
@@ -106,7 +111,7 @@ void bf16_gemm_persistent(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_b
   }
   const auto kernel = bf16_gemm_persistent_kernel<T, kTransposedB>;
   allow_shared(kernel, T::kRingBytes);
-  const TileOrder tiles{divide_up(m, T::kRows), divide_up(n, T::kCols), 16};
+  const TileOrder tiles = order_in_bands(m, n, T::kRows, T::kCols);
   kernel<<<std::min(tiles.count(), multiprocessor_count()), 384, T::kRingBytes, stream>>>(
       map_of_a(a, m, k, T::kRows), map_of_b<kTransposedB>(b, n, k, T::kCols), c, m, n, k, tiles);
   CUDA_CHECK(cudaGetLastError());

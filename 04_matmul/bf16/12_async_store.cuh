@@ -139,7 +139,7 @@ void bf16_gemm_async_store(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_
   }
   constexpr auto kKernel = bf16_gemm_async_store_kernel<T, kTransposedB>;
   constexpr int kShared = T::kRingBytes + 2 * kStagingBytes;
-  const TileOrder pairs{divide_up(m, kBlocks * T::kRows), divide_up(n, T::kCols), 8};
+  const TileOrder pairs = order_in_bands(m, n, kBlocks * T::kRows, T::kCols);
   const int most = clusters_at_once<kKernel>(kBlocks, 384, kShared);
   launch_clusters<kKernel>(Start::after, std::min(pairs.count(), most), kBlocks, 384, kShared,
                            stream, map_of_a(a, m, k, T::kRows),

@@ -106,7 +106,7 @@ void bf16_gemm_early_start(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_
   }
   constexpr auto kKernel = bf16_gemm_early_start_kernel<T, kTransposedB>;
   constexpr int kShared = T::kRingBytes + 2 * kStagingBytes;
-  const TileOrder pairs{divide_up(m, kBlocks * T::kRows), divide_up(n, T::kCols), 8};
+  const TileOrder pairs = order_in_bands(m, n, kBlocks * T::kRows, T::kCols);
   const int most = clusters_at_once<kKernel>(kBlocks, 384, kShared);
   launch_clusters<kKernel>(Start::early, std::min(pairs.count(), most), kBlocks, 384, kShared,
                            stream, map_of_a(a, m, k, T::kRows),

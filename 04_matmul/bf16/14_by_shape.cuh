@@ -172,14 +172,20 @@ void with_tile_by_shape(const Product& product, int sms, Visit visit) {
   visit(Small{});
 }
 
+// The clocks of that tile.
+inline double fewest_clocks_by_shape(const Product& product, int sms) {
+  double fewest = 0;
+  with_tile_by_shape(product, sms,
+                     [&](auto tile) { fewest = clocks_by_shape<decltype(tile)>(product, sms); });
+  return fewest;
+}
+
 template <class T, bool kTransposedB>
 void launch_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
                      int k, cudaStream_t stream) {
   constexpr int kCluster = T::kBlocksOfCluster;
   constexpr auto kKernel = bf16_gemm_by_shape_kernel<T, kTransposedB>;
-  // Bands of 2048 rows.
-  const TileOrder tiles{divide_up(m, kCluster * T::kRows), divide_up(n, T::kCols),
-                        2048 / (kCluster * T::kRows)};
+  const TileOrder tiles = order_in_bands(m, n, kCluster * T::kRows, T::kCols);
   const int most = clusters_at_once<kKernel>(kCluster, T::kThreads, T::kSharedBytes);
   launch_clusters<kKernel>(Start::early, std::min(tiles.count(), most), kCluster, T::kThreads,
                            T::kSharedBytes, stream, map_of_a(a, m, k, T::kRows),

@@ -12,7 +12,6 @@
 #include <cuda_runtime.h>
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 
 #include "04_matmul/bf16/06_multistage.cuh"
@@ -145,7 +144,7 @@ void launch_split_sum(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloa
   using T = Small;
   constexpr auto kKernel = bf16_gemm_split_sum_kernel<T, kTransposedB>;
   static_cast<void>(room_for_parts<kTransposedB>());  // allows the kernel its shared memory
-  const TileOrder tiles{divide_up(m, T::kRows), divide_up(n, T::kCols), 2048 / T::kRows};
+  const TileOrder tiles = order_in_bands(m, n, T::kRows, T::kCols);
   launch_clusters<kKernel>(Start::early, tiles.count(), parts, T::kThreads, T::kSharedBytes, stream,
                            map_of_a(a, m, k, T::kRows), map_of_b<kTransposedB>(b, n, k, T::kCols),
                            c, m, n, k, parts, tiles);
@@ -159,9 +158,7 @@ inline int parts_of_sum(const Product& product, int sms, const RoomForParts& roo
       std::int64_t{divide_up(product.m, Small::kRows)} * divide_up(product.n, Small::kCols);
   const int steps = divide_up(product.k, kStep);
   int best = 1;
-  double fewest = HUGE_VAL;
-  with_tile_by_shape(product, sms,
-                     [&](auto tile) { fewest = clocks_by_shape<decltype(tile)>(product, sms); });
+  double fewest = fewest_clocks_by_shape(product, sms);
   for (int i = 0; i < 3; ++i) {
     const int parts = 2 << i;
     if (tiles > room[i] || parts > steps) break;

@@ -30,8 +30,8 @@ struct EdgeOrder {
   int at_edge;
 
   static EdgeOrder of(int m, int n) {
-    constexpr int kRows = kBlocks * WholeTile::kRows;
-    return {{divide_up(m, kRows), n / WholeTile::kCols, 2048 / kRows},  // bands of 2048 rows
+    const int cols_of_whole = n - n % WholeTile::kCols;
+    return {order_in_bands(m, cols_of_whole, kBlocks * WholeTile::kRows, WholeTile::kCols),
             divide_up(m, kBlocks * EdgeTile<1>::kRows)};
   }
   __host__ __device__ int count() const { return whole.count() + at_edge; }
@@ -129,8 +129,7 @@ double clocks_with_edge(const Product& product, int sms) {
   constexpr double kClocksOfCopies = 700;
   const auto clocks_of = [&](auto tile) {
     constexpr int kElements = decltype(tile)::kRows * decltype(tile)::kCols;
-    return std::max(kClocksOfCopies, kElements / 32.0) * divide_up(product.k, kStep) + 500 +
-           0.06 * kElements;
+    return clocks_of_tile(std::max(kClocksOfCopies, kElements / 32.0), kElements, product.k);
   };
   const EdgeOrder pairs = EdgeOrder::of(static_cast<int>(product.m), static_cast<int>(product.n));
   const int clusters = sms / kBlocks, whole = pairs.whole.count();
@@ -151,10 +150,7 @@ struct EdgePlan {
   double clocks;
 };
 inline EdgePlan plan_edge(const Product& product, int sms) {
-  EdgePlan plan = {0, 0};
-  with_tile_by_shape(product, sms, [&](auto tile) {
-    plan.clocks = clocks_by_shape<decltype(tile)>(product, sms);
-  });
+  EdgePlan plan = {0, fewest_clocks_by_shape(product, sms)};
   const auto rest = static_cast<int>(product.n % WholeTile::kCols);
   const auto consider = [&](auto edge) {
     const double clocks = clocks_with_edge<decltype(edge)>(product, sms);

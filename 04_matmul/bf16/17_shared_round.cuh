@@ -169,8 +169,8 @@ void launch_shared_round(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bf
 // find less of what they need in the L2 cache, and writing and reading pieces takes time: both were
 // measured on an H200.
 inline double clocks_of_shared_round(const Product& product, const PairShares& shares) {
-  const double pair = clocks_of_step<WidePair>(product) * shares.steps + 500 +
-                      0.06 * WholeTile::kRows * WholeTile::kCols;
+  const double pair = clocks_of_tile(clocks_of_step<WidePair>(product),
+                                     WholeTile::kRows * WholeTile::kCols, product.k);
   const int rounds = (shares.pairs.count() - shares.shared) / shares.clusters;
   const double share = 1.0 * shares.shared / shares.clusters;  // in pairs
   const double apart = std::min(share - 1, 2 - share);         // neighbours, in pairs

@@ -36,13 +36,16 @@ double clocks_of_step(const Product& product) {
       product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kBlocksOfCluster;
   return std::max(kSlower * T::kRows * T::kCols / 32, 15.0 / 1024 * from_l2);
 }
+// A tile with so many elements: its steps, and to store it.
+inline double clocks_of_tile(double clocks_of_its_step, int elements, std::int64_t k) {
+  return clocks_of_its_step * divide_up(k, kStep) + 500 + 0.06 * elements;
+}
 template <class T>
 double clocks_by_shape(const Product& product, int sms) {
   constexpr int kCluster = T::kBlocksOfCluster;
   const std::int64_t tiles =
       std::int64_t{divide_up(product.m, T::kRows * kCluster)} * divide_up(product.n, T::kCols);
-  const double clocks_of_end = 500 + 0.06 * T::kRows * T::kCols;  // a tile's, to store it
   return kClocksOfLaunch +
          divide_up(tiles, sms / kCluster) *
-             (clocks_of_step<T>(product) * divide_up(product.k, kStep) + clocks_of_end);
+             clocks_of_tile(clocks_of_step<T>(product), T::kRows * T::kCols, product.k);
 }

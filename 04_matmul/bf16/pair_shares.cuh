@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "04_matmul/bf16/10_persistent.cuh"
 #include "04_matmul/bf16/pair_tiles.cuh"
 #include "04_matmul/sgemm/tiles.cuh"
 
@@ -25,8 +26,7 @@ struct PairShares {
 
 // There must be more pairs than clusters.
 inline PairShares share_pairs(int m, int n, int k, int clusters) {
-  constexpr int kRows = kBlocks * WholeTile::kRows;
-  const TileOrder pairs{divide_up(m, kRows), divide_up(n, WholeTile::kCols), 2048 / kRows};
+  const TileOrder pairs = order_in_bands(m, n, kBlocks * WholeTile::kRows, WholeTile::kCols);
   const int left = pairs.count() % clusters;
   return {pairs, left == 0 ? 0 : clusters + left, clusters, divide_up(k, kStep)};
 }

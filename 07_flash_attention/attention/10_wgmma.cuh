@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if (threadIdx.x == 0) {
       ptx::mbarrier_arrive_expect_tx(&shared.q_full, Tile::kQBytes);
       ptx::tensor_load(shared.q, &maps.q, 0, first_query, 0, head, &shared.q_full);
-      send_keys_and_values(maps, kv, k_place, v_place, head, tiles, [] {});
+      send_keys_and_values(maps, kv, k_place, v_place, head, tiles);
     }
     return;
   }

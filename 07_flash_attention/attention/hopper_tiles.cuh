@@ -132,15 +132,19 @@ __device__ __forceinline__ void release(std::uint64_t& empty) {
   if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&empty);
 }
 
+struct DoNothing {
+  __device__ void operator()() const {}
+};
+
 // The producer's part in a tile of queries: the first `tiles` tiles of keys and values of a head,
 // the last one first, each as soon as its buffer is empty. K(n - 1) goes before V(n): its scores
 // are wanted first. Calls before_last() when only the last V is left to send. By one thread.
-template <class Tile, class BeforeLast>
+template <class Tile, class BeforeLast = DoNothing>
 __device__ __forceinline__ void send_keys_and_values(const AttentionMaps& maps,
                                                      KvRings<Tile>& rings,
                                                      RingPlace<Tile::kStages>& k_place,
                                                      RingPlace<Tile::kStages>& v_place, int head,
-                                                     int tiles, BeforeLast before_last) {
+                                                     int tiles, BeforeLast before_last = {}) {
   const auto send = [&](const CUtensorMap& map, unsigned char* to, std::uint64_t& full,
                         std::uint64_t& empty, RingPlace<Tile::kStages>& place, int tile) {
     wait(empty, place.parity ^ 1);

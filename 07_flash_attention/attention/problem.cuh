@@ -67,7 +67,7 @@ struct Attention {
     value_sizes_ = largest_per_head(v, false);
     eager_error_ = error_of(expected.eager_o, expected.o);
     eager_lse_error_ = error_of(expected.eager_lse, expected.lse);
-    eager_bound_ = 2 * std::max(eager_error_, last_rounding());
+    if constexpr (kIs16Bit) eager_bound_ = 2 * std::max(eager_error_, last_rounding());
   }
 
   Tensors<T> on_host() {
