@@ -47,7 +47,8 @@ struct Max {
   static float input(std::uint64_t seed, std::uint64_t i) { return common::random_float(seed, i); }
 };
 
-struct Indexed {
+// Aligned to its size, so that it moves in one piece.
+struct alignas(16) Indexed {
   float value;
   std::int64_t index;
 };

@@ -71,12 +71,12 @@ void sweep_size(common::Program& program, const std::vector<common::Variant<Prob
 
 inline void sweep_sizes(common::Program& program, std::int64_t most) {
   const common::DeviceFacts& device = program.device();
-  sweep_size(
-      program,
-      named(sum_variants(),
-            {"single_block", "shuffle_xor", "grid_stride", "single_pass", "tuned", "cub_reduce"},
-            device),
-      most);
+  sweep_size(program,
+             named(sum_variants(),
+                   {"single_block", "shuffle_xor", "grid_stride", "single_pass", "tuned",
+                    "early_ticket", "cub_reduce"},
+                   device),
+             most);
   sweep_size(program,
              named(scan_variants(),
                    {"three_kernels", "registers", "single_pass", "pipelined", "cub_scan"}, device),

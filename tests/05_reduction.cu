@@ -194,6 +194,32 @@ TEST_CASE("the tuned sum is right for any number of tiles a block") {
   }
 }
 
+TEST_CASE("partials of any size announce themselves, for any number of tiles a block") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const common::WorkStream stream(device);
+  for (const int tiles : {1, 2, 5}) {
+    // A value of ArgMax has four words.
+    const auto variant =
+        common::on_device<Reduction<ArgMax>>("early_ticket", "", [tiles](auto& p, cudaStream_t s) {
+          launch_early_ticket<ArgMax>(p.x.on_device(), p.result.on_device(), p.n, tiles,
+                                      p.words.on_device(), p.counter.on_device(), s);
+        });
+    std::vector<std::int64_t> sizes = {kEarlyTile - 1, kEarlyTile, 2 * kEarlyTile + 1,
+                                       7 * kEarlyTile - 1};
+    // More blocks than the last one asks for at once; the CPU layer would take minutes.
+    if (device.keeps_time() && tiles == 1) sizes.push_back(2'100 * kEarlyTile);
+    for (const std::int64_t n : sizes) {
+      Reduction<ArgMax> problem(n, 13);
+      problem.x.pristine()[n - 1] = 2;  // the largest one lies where a tile ends
+      problem.expected = {2, n - 1};
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(tiles << " tiles, n = " << n << ": " << verdict.reason);
+      CHECK(verdict.status == common::Status::right);
+    }
+  }
+}
+
 TEST_CASE("affine maps do not commute: any other order gives another map") {
   Affine problem(4'099, 9);
   AffineMap* maps = problem.maps.pristine();
@@ -227,6 +253,7 @@ TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
       INFO(name << ", offset " << offset);
       CHECK(sum.check().right());
       CHECK(sum.counter.damage().empty());
+      CHECK(sum.words.damage().empty());
       sum.result.reset(common::Side::device);
     };
     sum_grid_stride(x, sum.result.on_device(), m, sum.partials.on_device(), nullptr);
@@ -239,6 +266,9 @@ TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
     sum_tuned<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(), sum.counter.on_device(),
                     nullptr);
     check_sum("tuned");
+    sum_early_ticket<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(),
+                           sum.words.on_device(), sum.counter.on_device(), nullptr);
+    check_sum("early_ticket");
 
     Scan scan(n, 3);
     float before = 0;
@@ -287,6 +317,11 @@ TEST_CASE("a rung works where the one before it left its scratch") {
     scan.y.fetch(common::Side::device);
     sum.result.fetch(common::Side::device);
     CHECK(scan.y.fetched()[n - 1] == scan.expected[n - 1]);
+    CHECK(*sum.result.fetched() == sum_sequential(sum.x.pristine(), n));
+    sum_early_ticket<Plus>(sum.x.on_device(), sum.result.on_device(), n, sum.partials.on_device(),
+                           sum.words.on_device(), sum.counter.on_device(), nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    sum.result.fetch(common::Side::device);
     CHECK(*sum.result.fetched() == sum_sequential(sum.x.pristine(), n));
   }
 }

@@ -91,8 +91,8 @@ TEST_CASE("fewer barriers from rung to rung") {
 }
 
 TEST_CASE("every sum reads each element once") {
-  for (const char* name :
-       {"single_block", "grid_stride", "operator", "single_pass", "one_atomic", "tuned"}) {
+  for (const char* name : {"single_block", "grid_stride", "operator", "single_pass", "one_atomic",
+                           "tuned", "early_ticket"}) {
     const auto counts = count_sum(name, n);
     INFO(name);
     CHECK(counts.global.load_bytes >= 4 * n);

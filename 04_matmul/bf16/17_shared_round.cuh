@@ -13,7 +13,6 @@
 #include <cuda/atomic>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "04_matmul/bf16/16_narrow_edge.cuh"
@@ -22,16 +21,14 @@
 #include "04_matmul/bf16/pair_shares.cuh"
 #include "04_matmul/bf16/pair_tiles.cuh"
 #include "04_matmul/sgemm/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "common/launch_slots.cuh"
 
-// Where the pieces of a launch meet: of each warpgroup of a shared pair, how many are complete. 0
-// before and after a launch. A launch has them for itself as long as the one kLaunches before it,
-// in whichever stream, has ended.
+// Where the pieces of a launch meet, for each of 64 launches side by side: of each warpgroup of a
+// shared pair, how many are complete. 0 before and after a launch.
 constexpr int kMostClusters = 72;  // a full GH100 has 144 SMs
 constexpr int kWarpgroups = 4;     // that multiply, in a cluster
-constexpr int kLaunches = 64;
 using Arrivals = int[2 * kMostClusters][kWarpgroups];
-static __device__ Arrivals arrivals[kLaunches];
+static __device__ Arrivals arrivals[64];
 
 // And where their sums are left: of each cluster the end of a pair and the beginning of another.
 constexpr int kFloat4OfPiece = 64 * WholeTile::kCols / 4;  // of a warpgroup
@@ -137,13 +134,8 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
 }
 
 inline Arrivals* next_arrivals() {
-  static Arrivals* const kFirst = [] {
-    void* address = nullptr;
-    CUDA_CHECK(cudaGetSymbolAddress(&address, arrivals));
-    return static_cast<Arrivals*>(address);
-  }();
-  static std::atomic<unsigned> launches{0};
-  return kFirst + launches++ % kLaunches;
+  static common::LaunchSlots slots(arrivals);
+  return slots.next();
 }
 
 template <bool kTransposedB>

@@ -47,23 +47,23 @@ __device__ void finish_in_order(typename Op::Value value, typename Op::Value* pa
   }
 }
 
-// x must be aligned to 16 bytes.
-template <class Op>
-__global__ void __launch_bounds__(kTunedBlock)
-    sum_tuned_kernel(const float* x, typename Op::Value* result, std::int64_t n,
-                     int tiles_per_block, typename Op::Value* partials, unsigned* counter) {
+// A thread's part of the `tiles` tiles of this block, kLoads float4 a thread and tile. x must be
+// aligned to 16 bytes.
+template <class Op, int kLoads>
+__device__ __forceinline__ typename Op::Value combine_tiles(const float* x, std::int64_t n,
+                                                            int tiles) {
+  constexpr int kTile = 4 * kTunedBlock * kLoads;
   const float4* x4 = reinterpret_cast<const float4*>(x);
   typename Op::Value value = Op::identity();
-  for (int k = 0; k < tiles_per_block; ++k) {
-    const std::int64_t tile =
-        (static_cast<std::int64_t>(blockIdx.x) * tiles_per_block + k) * kTunedTile;
+  for (int k = 0; k < tiles; ++k) {
+    const std::int64_t tile = (static_cast<std::int64_t>(blockIdx.x) * tiles + k) * kTile;
     const std::int64_t first = tile / 4 + threadIdx.x;  // float4
-    if (tile + kTunedTile <= n) {
-      float4 v[kTunedLoads];  // in registers: after unrolling every index is a constant
+    if (tile + kTile <= n) {
+      float4 v[kLoads];  // in registers: after unrolling every index is a constant
 #pragma unroll
-      for (int p = 0; p < kTunedLoads; ++p) v[p] = x4[first + p * kTunedBlock];
+      for (int p = 0; p < kLoads; ++p) v[p] = x4[first + p * kTunedBlock];
 #pragma unroll
-      for (int p = 0; p < kTunedLoads; ++p) {
+      for (int p = 0; p < kLoads; ++p) {
         value = combine4<Op>(value, v[p], 4 * (first + p * kTunedBlock));
       }
     } else {
@@ -73,7 +73,15 @@ __global__ void __launch_bounds__(kTunedBlock)
       break;  // there is no tile behind the last one
     }
   }
-  value = block_reduce<Op, kTunedBlock>(value);
+  return value;
+}
+
+template <class Op>
+__global__ void __launch_bounds__(kTunedBlock)
+    sum_tuned_kernel(const float* x, typename Op::Value* result, std::int64_t n,
+                     int tiles_per_block, typename Op::Value* partials, unsigned* counter) {
+  const auto value =
+      block_reduce<Op, kTunedBlock>(combine_tiles<Op, kTunedLoads>(x, n, tiles_per_block));
   finish_in_order<Op, kTunedBlock>(value, partials, counter, result);
 }
 

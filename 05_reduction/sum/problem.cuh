@@ -2,6 +2,7 @@
 // same code the maximum and where it is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,8 +26,10 @@ struct Reduction {
   common::GuardedArray<float> x;
   common::GuardedArray<Value> result;
   // What rungs work in, so that they need not allocate. The partial results may hold anything when
-  // a rung starts (here: NaN). The counter is 0, and whoever uses it must leave it so.
+  // a rung starts (here: NaN). The counter and the words are 0, and whoever uses them must leave
+  // them so.
   common::GuardedArray<Value> partials;
+  common::GuardedArray<std::uint64_t> words;
   common::GuardedArray<unsigned> counter;
   Value expected = Op::identity();
 
@@ -35,7 +38,9 @@ struct Reduction {
         x("x", common::Role::input, n),
         result("result", common::Role::output, 1),
         partials("partials", common::Role::output, partials_for(n)),
+        words("words", common::Role::input, words_for(n)),
         counter("counter", common::Role::input, 1) {
+    std::fill_n(words.pristine(), words_for(n), 0);
     *counter.pristine() = 0;
     float* to = x.pristine();
 #pragma omp parallel
@@ -55,11 +60,15 @@ struct Reduction {
   // for one value per warp of a grid that fills a large GPU.
   static std::int64_t partials_for(std::int64_t n) { return n / 255 + 8192; }
 
+  // Room for one value per 16384 elements, a word for every four bytes of it.
+  static std::int64_t words_for(std::int64_t n) { return (n / 16384 + 1) * (sizeof(Value) / 4); }
+
   template <class Visit>
   void each_array(Visit visit) {
     visit(x);
     visit(result);
     visit(partials);
+    visit(words);
     visit(counter);
   }
 

@@ -20,6 +20,7 @@
 #include "05_reduction/sum/13_one_atomic.cuh"
 #include "05_reduction/sum/14_cooperative_groups.cuh"
 #include "05_reduction/sum/15_tuned.cuh"
+#include "05_reduction/sum/16_early_ticket.cuh"
 #include "05_reduction/sum/peers.cuh"
 #include "05_reduction/sum/problem.cuh"
 #include "common/variant.cuh"
@@ -81,6 +82,17 @@ common::Variant<Reduction<Op>> tuned_rung() {
       });
 }
 
+template <class Op>
+common::Variant<Reduction<Op>> early_ticket_rung() {
+  using Problem = Reduction<Op>;
+  return common::on_device<Problem>(
+      "early_ticket", "the number is drawn at the start; partials say that they are there",
+      [](Problem& p, cudaStream_t stream) {
+        sum_early_ticket<Op>(p.x.on_device(), p.result.on_device(), p.n, p.partials.on_device(),
+                             p.words.on_device(), p.counter.on_device(), stream);
+      });
+}
+
 inline std::vector<common::Variant<Sum>> sum_variants() {
   using common::on_cpu, common::on_device;
   return {
@@ -107,6 +119,7 @@ inline std::vector<common::Variant<Sum>> sum_variants() {
                      }),
       cooperative_groups_rung<Plus>(),
       tuned_rung<Plus>(),
+      early_ticket_rung<Plus>(),
       cub_reduce_peer<Plus>(),
       sum_read_only(),
   };
@@ -130,6 +143,7 @@ std::vector<common::Variant<Reduction<Op>>> extremum_variants() {
       single_pass_rung<Op>(),
       cooperative_groups_rung<Op>(),
       tuned_rung<Op>(),
+      early_ticket_rung<Op>(),
       cub_reduce_peer<Op>(),
   };
 }

@@ -4,12 +4,11 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "07_flash_attention/attention/launch.cuh"
 #include "07_flash_attention/attention/shape.hpp"
-#include "common/cuda_check.cuh"
+#include "common/launch_slots.cuh"
 
 // Tile t of all, in the order in which they are begun. Without a causal mask: head by head, so that
 // blocks that run at the same time read the same keys and values, from the L2 cache. With one, the
@@ -52,21 +51,13 @@ struct TileOrder {
   }
 };
 
-// Counters that launches use in turn: [0] tiles handed out besides the first of each block, [1]
-// blocks that are done. The last block leaves both at 0. A launch has one for itself as long as the
-// one 64 launches before it, in whichever stream, has ended. They are of one device: that of the
-// first launch.
-constexpr int kCounters = 64;
-static __device__ int tile_counters[kCounters][2];
+// For each of 64 launches side by side: [0] tiles handed out besides the first of each block, [1]
+// blocks that are done. The last block leaves both at 0.
+static __device__ int tile_counters[64][2];
 
 inline int* next_tile_counter() {
-  static int* const kFirst = [] {
-    void* address = nullptr;
-    CUDA_CHECK(cudaGetSymbolAddress(&address, tile_counters));
-    return static_cast<int*>(address);
-  }();
-  static std::atomic<unsigned> launches{0};
-  return kFirst + 2 * (launches++ % kCounters);
+  static common::LaunchSlots slots(tile_counters);
+  return *slots.next();
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
