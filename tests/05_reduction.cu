@@ -354,6 +354,49 @@ TEST_CASE("float sums: the last block adds in a fixed order, so runs agree bit b
   for (int run = 0; run < 20; ++run) CHECK(sum_on_device(x.data(), x.size()) == first);
 }
 
+// The last block of one sum waits for its others while blocks of another sum take their places.
+TEST_CASE("float sums in two streams at once end, and agree bit by bit") {
+  const common::DeviceFacts device = common::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const std::int64_t n = device.keeps_time() ? kLarge : 100'003;
+  const int launches = device.keeps_time() ? 200 : 5;
+  std::vector<float> x(n);
+  fill_positive(x.data(), n, 6);
+  const common::DeviceBuffer<float> d_x(n);
+  CUDA_CHECK(cudaMemcpy(d_x.data(), x.data(), d_x.bytes(), cudaMemcpyHostToDevice));
+
+  struct Lane {
+    common::WorkStream stream;
+    common::DeviceBuffer<float> sums;
+    common::DeviceBuffer<std::uint64_t> words;
+    common::DeviceBuffer<unsigned> counter{1};
+    Lane(const common::DeviceFacts& device, std::int64_t n, int launches)
+        : stream(device), sums(launches), words(Sum::words_for(n)) {
+      CUDA_CHECK(cudaMemset(words.data(), 0, words.bytes()));
+      CUDA_CHECK(cudaMemset(counter.data(), 0, counter.bytes()));
+      CUDA_CHECK(cudaDeviceSynchronize());
+    }
+  };
+  const Lane lanes[] = {Lane(device, n, launches), Lane(device, n, launches)};
+  for (int i = 0; i < launches; ++i) {
+    for (const Lane& lane : lanes) {
+      launch_early_ticket<Plus>(d_x.data(), lane.sums.data() + i, n, 1, lane.words.data(),
+                                lane.counter.data(), lane.stream.get());
+    }
+  }
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const double exact = exact_sum(x.data(), n);
+  float first = 0;
+  for (const Lane& lane : lanes) {
+    std::vector<float> sums(launches);
+    CUDA_CHECK(
+        cudaMemcpy(sums.data(), lane.sums.data(), lane.sums.bytes(), cudaMemcpyDeviceToHost));
+    if (&lane == &lanes[0]) first = sums[0];
+    for (const float sum : sums) REQUIRE(sum == first);
+  }
+  CHECK(std::fabs(first - exact) <= 50 * 0x1p-24 * exact);
+}
+
 TEST_CASE("bad arguments: exit status 2 and one line, at once") {
   for (const char* arguments :
        {"--n 0", "--n -1", "--n abc", "--n 99999999999999", "--n 99999999999999999999",

@@ -3,8 +3,9 @@
 // What decides is how many bytes each SM has asked for and not yet got. A thread asks for four
 // float4 before it adds the first; a block of 512 threads reads tiles of 32 KB, up to four in a
 // row. Blocks are not made to stay: a new one starts while others still wait, and its loads fill
-// the gap that the tree of a finished block leaves. `--sweep tiles` shows more and fewer tiles. And
-// the number is drawn with just the order it needs, less than the two full fences of rung 12.
+// the gap that the tree of a finished block leaves. `--sweep tiles` shows more and fewer tiles. The
+// number is drawn with just the order it needs, less than the two full fences of rung 12. What is
+// still wrong: a block may leave only after two trips to the L2 cache, one behind the other.
 #pragma once
 
 #include <cuda_runtime.h>
