@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "05_reduction/affine/variants.cuh"
@@ -194,30 +195,56 @@ TEST_CASE("the tuned sum is right for any number of tiles a block") {
   }
 }
 
+// A float travels in one word, value and position in four.
+template <class Op>
+void check_announcements(const std::vector<std::int64_t>& sizes, int tiles,
+                         const common::DeviceFacts& device) {
+  const common::WorkStream stream(device);
+  const auto variant =
+      common::on_device<Reduction<Op>>("early_ticket", "", [tiles](auto& p, cudaStream_t s) {
+        launch_early_ticket<Op>(p.x.on_device(), p.result.on_device(), p.n, tiles,
+                                p.words.on_device(), p.counter.on_device(), s);
+      });
+  for (const std::int64_t n : sizes) {
+    Reduction<Op> problem(n, 13);
+    // In the first block, one in the middle, the last: the largest element decides, if one does.
+    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+      const float before = problem.x.pristine()[at];
+      const auto expected = problem.expected;
+      if constexpr (std::is_same_v<Op, ArgMax>) {
+        problem.x.pristine()[at] = 2;
+        problem.expected = {2, at};
+      }
+      const auto verdict = common::verify(problem, variant, device, stream.get());
+      INFO(Op::name << ", " << tiles << " tiles, n = " << n << ", at " << at << ": "
+                    << verdict.reason);
+      CHECK(verdict.status == common::Status::right);
+      problem.x.pristine()[at] = before;
+      problem.expected = expected;
+    }
+  }
+}
+
 TEST_CASE("partials of any size announce themselves, for any number of tiles a block") {
   const common::DeviceFacts device = common::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
-  const common::WorkStream stream(device);
   for (const int tiles : {1, 2, 5}) {
-    // A value of ArgMax has four words.
-    const auto variant =
-        common::on_device<Reduction<ArgMax>>("early_ticket", "", [tiles](auto& p, cudaStream_t s) {
-          launch_early_ticket<ArgMax>(p.x.on_device(), p.result.on_device(), p.n, tiles,
-                                      p.words.on_device(), p.counter.on_device(), s);
-        });
     std::vector<std::int64_t> sizes = {kEarlyTile - 1, kEarlyTile, 2 * kEarlyTile + 1,
                                        7 * kEarlyTile - 1};
     // More blocks than the last one asks for at once; the CPU layer would take minutes.
     if (device.keeps_time() && tiles == 1) sizes.push_back(2'100 * kEarlyTile);
-    for (const std::int64_t n : sizes) {
-      Reduction<ArgMax> problem(n, 13);
-      problem.x.pristine()[n - 1] = 2;  // the largest one lies where a tile ends
-      problem.expected = {2, n - 1};
-      const auto verdict = common::verify(problem, variant, device, stream.get());
-      INFO(tiles << " tiles, n = " << n << ": " << verdict.reason);
-      CHECK(verdict.status == common::Status::right);
-    }
+    check_announcements<Plus>(sizes, tiles, device);
+    check_announcements<ArgMax>(sizes, tiles, device);
   }
+}
+
+TEST_CASE("early_ticket: one tile a block for small n, four where SMs have enough to do") {
+  const std::int64_t round = 12 * 132 * kEarlyTile;  // twelve blocks for each of 132 SMs
+  CHECK(tiles_per_early_block(0, 132) == 1);
+  CHECK(tiles_per_early_block(2 * round - 1, 132) == 1);
+  CHECK(tiles_per_early_block(2 * round, 132) == 2);
+  CHECK(tiles_per_early_block(4 * round, 132) == 4);
+  CHECK(tiles_per_early_block(std::int64_t{1} << 40, 132) == 4);
 }
 
 TEST_CASE("affine maps do not commute: any other order gives another map") {
@@ -241,7 +268,7 @@ TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
   const common::DeviceFacts device = common::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   constexpr std::int64_t n = 20'003;
-  for (const int offset : {1, 2, 3}) {
+  for (const int offset : {1, 2, 3, 4}) {  // 4: aligned again, but not to the allocation
     const std::int64_t m = n - offset;
     Sum sum(n, 3);
     sum.each_array([](auto& array) { array.reset(common::Side::device); });
@@ -324,6 +351,9 @@ TEST_CASE("a rung works where the one before it left its scratch") {
     sum.result.fetch(common::Side::device);
     CHECK(*sum.result.fetched() == sum_sequential(sum.x.pristine(), n));
   }
+  sum.each_array([](auto& array) { array.fetch(common::Side::device); });
+  CHECK(sum.words.damage().empty());
+  CHECK(sum.counter.damage().empty());
 }
 
 TEST_CASE("sums of arbitrary floats stay within their bounds") {
@@ -355,14 +385,16 @@ TEST_CASE("float sums: the last block adds in a fixed order, so runs agree bit b
 }
 
 // The last block of one sum waits for its others while blocks of another sum take their places.
-TEST_CASE("float sums in two streams at once end, and agree bit by bit") {
+// Every launch adds up other elements, so a word of another launch would show.
+TEST_CASE("float sums in two streams at once end, and agree bit by bit with one after the other") {
   const common::DeviceFacts device = common::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   const std::int64_t n = device.keeps_time() ? kLarge : 100'003;
-  const int launches = device.keeps_time() ? 200 : 5;
-  std::vector<float> x(n);
-  fill_positive(x.data(), n, 6);
-  const common::DeviceBuffer<float> d_x(n);
+  const int launches = device.keeps_time() ? 200 : 5;  // in each stream
+  const std::int64_t elements = n + 4 * 2 * launches;
+  std::vector<float> x(elements);
+  fill_positive(x.data(), elements, 6);
+  const common::DeviceBuffer<float> d_x(elements);
   CUDA_CHECK(cudaMemcpy(d_x.data(), x.data(), d_x.bytes(), cudaMemcpyHostToDevice));
 
   struct Lane {
@@ -378,23 +410,43 @@ TEST_CASE("float sums in two streams at once end, and agree bit by bit") {
     }
   };
   const Lane lanes[] = {Lane(device, n, launches), Lane(device, n, launches)};
-  for (int i = 0; i < launches; ++i) {
-    for (const Lane& lane : lanes) {
-      launch_early_ticket<Plus>(d_x.data(), lane.sums.data() + i, n, 1, lane.words.data(),
-                                lane.counter.data(), lane.stream.get());
-    }
-  }
-  CUDA_CHECK(cudaDeviceSynchronize());
-  const double exact = exact_sum(x.data(), n);
-  float first = 0;
-  for (const Lane& lane : lanes) {
+  const auto run = [&](const Lane& lane, int i) {
+    const int number = 2 * i + (&lane == &lanes[1] ? 1 : 0);
+    launch_early_ticket<Plus>(d_x.data() + 4 * number, lane.sums.data() + i, n, 1,
+                              lane.words.data(), lane.counter.data(), lane.stream.get());
+  };
+  const auto sums_of = [&](const Lane& lane) {
+    CUDA_CHECK(cudaStreamSynchronize(lane.stream.get()));
     std::vector<float> sums(launches);
     CUDA_CHECK(
         cudaMemcpy(sums.data(), lane.sums.data(), lane.sums.bytes(), cudaMemcpyDeviceToHost));
-    if (&lane == &lanes[0]) first = sums[0];
-    for (const float sum : sums) REQUIRE(sum == first);
+    return sums;
+  };
+  std::vector<float> alone[2];
+  for (int l = 0; l < 2; ++l) {
+    for (int i = 0; i < launches; ++i) run(lanes[l], i);
+    alone[l] = sums_of(lanes[l]);
+    CUDA_CHECK(cudaMemset(lanes[l].sums.data(), 0xff, lanes[l].sums.bytes()));
+    CUDA_CHECK(cudaDeviceSynchronize());
   }
-  CHECK(std::fabs(first - exact) <= 50 * 0x1p-24 * exact);
+  const double exact = exact_sum(x.data(), n);
+  CHECK(std::fabs(alone[0][0] - exact) <= 50 * 0x1p-24 * exact);
+  CHECK(alone[0][0] != alone[1][launches - 1]);
+
+  for (int i = 0; i < launches; ++i) {
+    for (const Lane& lane : lanes) run(lane, i);
+  }
+  for (int l = 0; l < 2; ++l) {
+    CHECK(sums_of(lanes[l]) == alone[l]);
+    std::vector<std::uint64_t> words(lanes[l].words.size());
+    CUDA_CHECK(cudaMemcpy(words.data(), lanes[l].words.data(), lanes[l].words.bytes(),
+                          cudaMemcpyDeviceToHost));
+    CHECK(words == std::vector<std::uint64_t>(words.size(), 0));
+    unsigned counter = 1;
+    CUDA_CHECK(
+        cudaMemcpy(&counter, lanes[l].counter.data(), sizeof counter, cudaMemcpyDeviceToHost));
+    CHECK(counter == 0);
+  }
 }
 
 TEST_CASE("bad arguments: exit status 2 and one line, at once") {

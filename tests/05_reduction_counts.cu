@@ -115,6 +115,15 @@ TEST_CASE("one launch, and one atomic per block") {
   CHECK(atomic.atomics.global_requests == atomic.threads / kSumBlock);
 }
 
+TEST_CASE("early_ticket: one launch, one number a block, each element once") {
+  const auto counts = count_sum("early_ticket", 8 * n);
+  CHECK(counts.launches == 1);
+  CHECK(counts.threads == 8 * kTunedBlock);
+  CHECK(counts.atomics.global_requests == 8);
+  CHECK(counts.global.load_bytes >= 4 * 8 * n);
+  CHECK(counts.global.load_bytes < 4.1 * 8 * n);
+}
+
 TEST_CASE("ordered reduction: runs cost 32 sectors a request, rows 8") {
   const auto runs = count(affine_variants(), "contiguous", n, "affine_contiguous_kernel");
   const auto rows = count(affine_variants(), "ordered_shuffle", n, "affine_ordered_shuffle_kernel");

@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
 #endif
 }
 
-inline Arrivals* next_arrivals() {
+static inline Arrivals* next_arrivals() {
   static common::LaunchSlots slots(arrivals);
   return slots.next();
 }

@@ -1,4 +1,4 @@
-// Rung 15, tuned: rung 12 with the shape that the H200 likes best.
+// Rung 15, tuned: rung 12 in a shape that was tuned on an H200.
 //
 // What decides is how many bytes each SM has asked for and not yet got. A thread asks for four
 // float4 before it adds the first; a block of 512 threads reads tiles of 32 KB, up to four in a

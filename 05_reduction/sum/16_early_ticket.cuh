@@ -4,8 +4,8 @@
 // Rung 15 ends with two trips to the L2 cache: the partial must be there before the number is
 // drawn, and the number must be back before a block may leave. Here a block draws while its loads
 // are under way. Whoever gets the last number started last, so all others are running and may be
-// waited for; the others leave as soon as they have announced their partials. With the end that
-// much shorter, eight float4 a thread pay where four did before.
+// waited for; the others leave as soon as they have announced their partials. And a thread asks for
+// eight float4 before it adds the first, for which the compiler is told to keep the registers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,11 +29,9 @@ __global__ void __launch_bounds__(kTunedBlock, 2)
     sum_early_ticket_kernel(const float* x, typename Op::Value* result, std::int64_t n,
                             int tiles_per_block, std::uint64_t* words, unsigned* counter) {
   __shared__ bool is_last;
+  const cuda::atomic_ref<unsigned, cuda::thread_scope_device> drawn(*counter);
   unsigned ticket = 0;
-  if (threadIdx.x == 0) {
-    const cuda::atomic_ref<unsigned, cuda::thread_scope_device> drawn(*counter);
-    ticket = drawn.fetch_add(1, cuda::std::memory_order_relaxed);
-  }
+  if (threadIdx.x == 0) ticket = drawn.fetch_add(1, cuda::std::memory_order_relaxed);
   auto value = block_reduce<Op, kTunedBlock>(combine_tiles<Op, kEarlyLoads>(x, n, tiles_per_block));
   if (threadIdx.x == 0) {
     announce(value, words + blockIdx.x * kWordsOf<typename Op::Value>);
@@ -45,7 +43,7 @@ __global__ void __launch_bounds__(kTunedBlock, 2)
   value = collect<Op, kTunedBlock>(words);
   if (threadIdx.x == 0) {
     *result = value;
-    *counter = 0;
+    drawn.store(0, cuda::std::memory_order_relaxed);  // as relaxed as the draws that came before
   }
 }
 
@@ -61,9 +59,15 @@ void launch_early_ticket(const float* x, typename Op::Value* result, std::int64_
   CUDA_CHECK(cudaGetLastError());
 }
 
+// Up to four tiles a block, if each SM still gets twelve blocks, one after the other.
+inline int tiles_per_early_block(std::int64_t n, int multiprocessors) {
+  return static_cast<int>(std::clamp<std::int64_t>(n / kEarlyTile / (12 * multiprocessors), 1, 4));
+}
+
 // *result = x[0] combined with ... x[n - 1], the identity for n = 0. Device pointers, x fast if
 // aligned to 16 bytes; partials: as for rung 12, which takes the other x; words: kWordsOf<Value>
-// for each of n / kEarlyTile + 1 blocks. Words and counter are 0 before and after.
+// for each of n / kEarlyTile + 1 blocks. Words and counter are 0 before and after, and belong to
+// this launch until it has ended: two that share them may wait for ever.
 template <class Op>
 void sum_early_ticket(const float* x, typename Op::Value* result, std::int64_t n,
                       typename Op::Value* partials, std::uint64_t* words, unsigned* counter,
@@ -75,7 +79,6 @@ void sum_early_ticket(const float* x, typename Op::Value* result, std::int64_t n
   int device = 0, multiprocessors = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const std::int64_t for_twelve_each = n / kEarlyTile / (12 * multiprocessors);
-  const int tiles_per_block = static_cast<int>(std::clamp<std::int64_t>(for_twelve_each, 1, 4));
-  launch_early_ticket<Op>(x, result, n, tiles_per_block, words, counter, stream);
+  launch_early_ticket<Op>(x, result, n, tiles_per_early_block(n, multiprocessors), words, counter,
+                          stream);
 }

@@ -42,10 +42,10 @@ __device__ Value announced(const std::uint64_t (&words)[kWordsOf<Value>]) {
   return value;
 }
 
-// The partials of all blocks, combined in the order of the blocks; counts in thread 0. Waits until
-// they are there and leaves all words 0. A thread asks for several partials at a time, and again
-// for all of them if one is missing: waiting for one after the other would take a trip to the L2
-// cache for each.
+// The partials of all blocks, combined always in the same order (not that of the blocks: Op must be
+// commutative); counts in thread 0. Waits until they are there and leaves all words 0. A thread
+// asks for several partials at a time, and again for all of them if one is missing: waiting for one
+// after the other would take a trip to the L2 cache for each.
 template <class Op, int kBlock>
 __device__ typename Op::Value collect(std::uint64_t* words) {
   using Value = typename Op::Value;

@@ -61,7 +61,10 @@ struct Reduction {
   static std::int64_t partials_for(std::int64_t n) { return n / 255 + 8192; }
 
   // Room for one value per 16384 elements, a word for every four bytes of it.
-  static std::int64_t words_for(std::int64_t n) { return (n / 16384 + 1) * (sizeof(Value) / 4); }
+  static constexpr std::int64_t kElementsOfValue = 16384, kWordsOfValue = sizeof(Value) / 4;
+  static std::int64_t words_for(std::int64_t n) {
+    return (n / kElementsOfValue + 1) * kWordsOfValue;
+  }
 
   template <class Visit>
   void each_array(Visit visit) {

@@ -76,7 +76,7 @@ template <class Op>
 common::Variant<Reduction<Op>> tuned_rung() {
   using Problem = Reduction<Op>;
   return common::on_device<Problem>(
-      "tuned", "the shape that the H200 likes best", [](Problem& p, cudaStream_t stream) {
+      "tuned", "a shape tuned on an H200", [](Problem& p, cudaStream_t stream) {
         sum_tuned<Op>(p.x.on_device(), p.result.on_device(), p.n, p.partials.on_device(),
                       p.counter.on_device(), stream);
       });
@@ -85,6 +85,8 @@ common::Variant<Reduction<Op>> tuned_rung() {
 template <class Op>
 common::Variant<Reduction<Op>> early_ticket_rung() {
   using Problem = Reduction<Op>;
+  static_assert(kEarlyTile >= Problem::kElementsOfValue, "words for every block");
+  static_assert(kWordsOf<typename Op::Value> == Problem::kWordsOfValue, "and for its whole value");
   return common::on_device<Problem>(
       "early_ticket", "the number is drawn at the start; partials say that they are there",
       [](Problem& p, cudaStream_t stream) {

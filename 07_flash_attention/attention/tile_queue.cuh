@@ -55,7 +55,7 @@ struct TileOrder {
 // blocks that are done. The last block leaves both at 0.
 static __device__ int tile_counters[64][2];
 
-inline int* next_tile_counter() {
+static inline int* next_tile_counter() {
   static common::LaunchSlots slots(tile_counters);
   return *slots.next();
 }
