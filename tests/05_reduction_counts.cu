@@ -115,13 +115,14 @@ TEST_CASE("one launch, and one atomic per block") {
   CHECK(atomic.atomics.global_requests == atomic.threads / kSumBlock);
 }
 
-TEST_CASE("early_ticket: one launch, one number a block, each element once") {
+// How often the last block looks for the others is a matter of time, so there is no upper bound of
+// what it loads; with one block, above, there is.
+TEST_CASE("early_ticket: one launch, one number a block") {
   const auto counts = count_sum("early_ticket", 8 * n);
   CHECK(counts.launches == 1);
   CHECK(counts.threads == 8 * kTunedBlock);
   CHECK(counts.atomics.global_requests == 8);
   CHECK(counts.global.load_bytes >= 4 * 8 * n);
-  CHECK(counts.global.load_bytes < 4.1 * 8 * n);
 }
 
 TEST_CASE("ordered reduction: runs cost 32 sectors a request, rows 8") {
