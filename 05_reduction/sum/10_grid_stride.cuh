@@ -13,6 +13,7 @@
 
 #include "05_reduction/sum/09_shuffle_xor.cuh"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 // Elements of x before the first that is aligned to 16 bytes, of n in all.
 __device__ inline std::int64_t unaligned_head(const float* x, std::int64_t n) {
@@ -49,12 +50,10 @@ __global__ void sum_grid_stride_kernel(const float* x, float* sums, std::int64_t
 // once.
 template <class Kernel>
 int blocks_that_fit(Kernel kernel, std::int64_t n) {
-  int device = 0, multiprocessors = 0, per_multiprocessor = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  int per_multiprocessor = 0;
   CUDA_CHECK(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, kSumBlock, 0));
-  const std::int64_t most = static_cast<std::int64_t>(multiprocessors) * per_multiprocessor;
+  const std::int64_t most = std::int64_t{common::multiprocessor_count()} * per_multiprocessor;
   const std::int64_t needed = (n + 4 * kSumBlock - 1) / (4 * kSumBlock);
   return static_cast<int>(std::max<std::int64_t>(1, std::min(most, needed)));
 }

@@ -17,6 +17,7 @@
 #include "05_reduction/sum/12_single_pass.cuh"
 #include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 constexpr int kTunedBlock = 512;
 constexpr int kTunedLoads = 4;                             // float4 a thread and tile
@@ -106,10 +107,7 @@ void sum_tuned(const float* x, typename Op::Value* result, std::int64_t n,
     sum_single_pass<Op>(x, result, n, partials, counter, stream);
     return;
   }
-  int device = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const std::int64_t for_two_each = n / kTunedTile / (2 * multiprocessors);
+  const std::int64_t for_two_each = n / kTunedTile / (2 * common::multiprocessor_count());
   const int tiles_per_block = static_cast<int>(std::clamp<std::int64_t>(for_two_each, 1, 4));
   launch_tuned<Op>(x, result, n, tiles_per_block, partials, counter, stream);
 }

@@ -18,6 +18,7 @@
 #include "05_reduction/sum/announcements.cuh"
 #include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 constexpr int kEarlyLoads = 8;                             // float4 a thread and tile
 constexpr int kEarlyTile = 4 * kTunedBlock * kEarlyLoads;  // floats
@@ -76,9 +77,6 @@ void sum_early_ticket(const float* x, typename Op::Value* result, std::int64_t n
     sum_single_pass<Op>(x, result, n, partials, counter, stream);
     return;
   }
-  int device = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  launch_early_ticket<Op>(x, result, n, tiles_per_early_block(n, multiprocessors), words, counter,
-                          stream);
+  const int tiles_per_block = tiles_per_early_block(n, common::multiprocessor_count());
+  launch_early_ticket<Op>(x, result, n, tiles_per_block, words, counter, stream);
 }
