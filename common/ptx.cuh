@@ -40,6 +40,14 @@ __device__ inline void mbarrier_arrive_expect_tx(std::uint64_t* barrier, std::ui
       : "memory");
 }
 
+// Promises the bytes without arriving.
+__device__ inline void mbarrier_expect_tx(std::uint64_t* barrier, std::uint32_t bytes) {
+  asm volatile(
+      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
 // True once the phase with this parity has completed: all arrived, all bytes delivered. Asks and
 // returns at once.
 __device__ inline bool mbarrier_test_wait_parity(std::uint64_t* barrier, std::uint32_t parity) {

@@ -141,6 +141,46 @@ TEST_CASE("every way to share the last round is right") {
   }
 }
 
+TEST_CASE("copying and multiplying warps keep in step, whatever a block has to do") {
+  const common::DeviceFacts device = common::query_device();
+  const std::string reason = common::why_skipped(
+      sgemm_rung("", "", sgemm_copy_warps, common::needs_exactly_sm(90)), device);
+  if (!reason.empty()) SKIP_TEST(reason);
+  const auto multiply = [](Sgemm& problem, int blocks) {
+    const Shape shape = problem.shape;
+    const int tiles = tiles_of<CopyWarps::kRows, CopyWarps::kCols>(shape.m, shape.n);
+    const int turns = divide_up(shape.k, CopyWarps::kDepth), left = tiles % blocks;
+    const Shares shares = left == 0
+                              ? Shares{tiles, 0, turns, 0}
+                              : Shares{tiles - left, blocks, turns, std::int64_t{left} * turns};
+    problem.each_array([](auto& array) { array.reset(common::Side::device); });
+    launch_copy_warps(problem.device_a(), problem.device_b(), problem.c.on_device(), shape.m,
+                      shape.n, shape.k, shares, blocks, nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+  };
+  // Sums of less than a turn, of as many turns as the ring has stages and one more or less, and
+  // long ones; tiles cut off on both sides; shares of several tiles, of parts of one, and of none.
+  for (const std::int64_t k : {4, 16, 20, 64, 80, 96, 1000}) {
+    for (const Shape shape : {Shape{1, 4, k}, Shape{128, 256, k}, Shape{129, 260, k},
+                              Shape{1100, 516, k}, Shape{383, 1024, k}}) {
+      Sgemm problem(shape, 3);
+      for (const int blocks : {1, 2, 3, 7, 30}) {
+        INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k
+                    << ", blocks = " << blocks);
+        multiply(problem, blocks);
+        REQUIRE(problem.check().right());
+        REQUIRE(problem.c.damage().empty());
+      }
+    }
+  }
+  Sgemm problem({1100, 516, 260}, 5);
+  for (int i = 0; i < 100; ++i) {
+    multiply(problem, 7);
+    REQUIRE(problem.check().right());
+  }
+}
+
 TEST_CASE("vector rungs take matrices that begin anywhere") {
   if (!common::query_device().available) SKIP_TEST("needs a GPU");
   using Multiply = void (*)(const float*, const float*, float*, int, int, int, cudaStream_t);
@@ -153,7 +193,8 @@ TEST_CASE("vector rungs take matrices that begin anywhere") {
                         cudaMemcpyHostToDevice));
   for (const Multiply multiply :
        {Multiply{sgemm_vectorized}, Multiply{sgemm_warp_tile}, Multiply{sgemm_async_copy},
-        Multiply{sgemm_tuned}, Multiply{sgemm_split_sum}, Multiply{sgemm_shared_round}}) {
+        Multiply{sgemm_tuned}, Multiply{sgemm_split_sum}, Multiply{sgemm_shared_round},
+        Multiply{sgemm_copy_warps}}) {
     multiply(a.data() + 1, b.data() + 1, c.data() + 1, 36, 40, 44, nullptr);
     problem.c.reset(common::Side::host);
     CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(float) * problem.c.size(),

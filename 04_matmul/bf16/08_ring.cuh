@@ -17,20 +17,6 @@
 #include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 
-// A place in the ring. Those who fill the stages and those who empty them each keep their own.
-template <int kStages>
-struct RingPlace {
-  int stage = 0;
-  std::uint32_t phase = 0;  // parity of the round
-
-  __device__ void next() {
-    if (++stage == kStages) {
-      stage = 0;
-      phase ^= 1;
-    }
-  }
-};
-
 template <class T, bool kTransposedB>
 __global__ void __launch_bounds__(384, 1)
     bf16_gemm_ring_kernel(const __grid_constant__ CUtensorMap map_a,

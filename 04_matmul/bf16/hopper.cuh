@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "04_matmul/ring.cuh"
 #include "common/ptx.cuh"
 #include "common/ptx_mma.cuh"
 #include "common/ptx_tensor.cuh"
@@ -70,11 +71,6 @@ inline CUtensorMap map_of_c(const __nv_bfloat16* c, int m, int n) {
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-__device__ inline void wait(std::uint64_t* barrier, std::uint32_t parity) {
-  while (!ptx::mbarrier_try_wait_parity(barrier, parity)) {
-  }
-}
-
 // Orders B's tile of kCols columns, from `col` on, for the step at p.
 template <bool kTransposedB, int kCols>
 __device__ inline void order_b(unsigned char* to, const CUtensorMap* map_b, int p, int col,

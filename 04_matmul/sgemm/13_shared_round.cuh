@@ -76,13 +76,19 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
 template <class T>
 using WithLoadsThatStay = Tiling<T::kRows, T::kCols, T::kWarpRows, T::kWarpCols, T::kBlocks, true>;
 
+// Sets C to zero, from the first row of the band on in which the shared tiles begin; whole tiles
+// are stored later.
 template <class T>
-void launch_shared_round(const float* a, const float* b, float* c, int m, int n, int k,
-                         Shares shares, cudaStream_t stream) {
-  // From the first row of the band in which the shared tiles begin; whole tiles are stored later.
+void clear_shared_tiles(float* c, int m, int n, const Shares& shares, cudaStream_t stream) {
   const int band = shares.whole / (kBand * divide_up(n, T::kCols));
   const std::int64_t row = std::int64_t{band} * kBand * T::kRows;
   CUDA_CHECK(cudaMemsetAsync(c + row * n, 0, sizeof(float) * (m - row) * n, stream));
+}
+
+template <class T>
+void launch_shared_round(const float* a, const float* b, float* c, int m, int n, int k,
+                         Shares shares, cudaStream_t stream) {
+  clear_shared_tiles<T>(c, m, n, shares, stream);
   if (shares.whole > 0) launch_tuned<T>(a, b, c, m, n, k, shares.whole, stream);
   with_vectors(a, k, b, c, n, [&](auto vectors_a, auto vectors_b) {
     const auto kernel = sgemm_shared_round_kernel<WithLoadsThatStay<T>, vectors_a, vectors_b>;

@@ -78,14 +78,21 @@ __device__ inline void load_four(float* to, const float* from) {
   to[3] = v.w;
 }
 
-// The same at this very place: the compiler may move a plain load down to where its values are
-// first used, and then they are waited for. Chips older than Hopper get the plain load.
-__device__ inline void load_four_now(float* to, const float* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// The same at this very place, from an address within shared memory: the compiler may move a plain
+// load down to where its values are first used, and then they are waited for.
+__device__ inline void load_four_now_at(float* to, std::uint32_t from) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(from)))
+               : "r"(from)
                : "memory");
+}
+#endif
+
+// From a pointer. Chips older than Hopper get the plain load.
+__device__ inline void load_four_now(float* to, const float* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  load_four_now_at(to, static_cast<std::uint32_t>(__cvta_generic_to_shared(from)));
 #else
   load_four(to, from);
 #endif

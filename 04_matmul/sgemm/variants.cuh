@@ -17,6 +17,7 @@
 #include "04_matmul/sgemm/11_tuned.cuh"
 #include "04_matmul/sgemm/12_split_sum.cuh"
 #include "04_matmul/sgemm/13_shared_round.cuh"
+#include "04_matmul/sgemm/14_copy_warps.cuh"
 #include "04_matmul/sgemm/peers.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "common/variant.cuh"
@@ -43,7 +44,7 @@ common::Variant<Sgemm> sgemm_rung(const std::string& name, const std::string& id
 }
 
 inline std::vector<common::Variant<Sgemm>> sgemm_variants() {
-  using common::on_cpu, common::needs_sm;
+  using common::on_cpu, common::needs_sm, common::needs_exactly_sm;
   const auto sequential = [](Sgemm& p) {
     refuse_more_than(kMostSequential, p);
     sgemm_sequential(p.a.on_host(), p.b.on_host(), p.c.on_host(), p.shape.m, p.shape.n, p.shape.k);
@@ -77,6 +78,8 @@ inline std::vector<common::Variant<Sgemm>> sgemm_variants() {
                  sgemm_split_sum, needs_sm(80)),
       sgemm_rung("shared_round", "all SMs share the last round's tiles (sm_80)", sgemm_shared_round,
                  needs_sm(80)),
+      sgemm_rung("copy_warps", "four warps copy, eight only multiply (sm_90a)", sgemm_copy_warps,
+                 needs_exactly_sm(90)),
       sgemm_cublas(),
       sgemm_cublas_tf32(),
       sgemm_multiply_add(),
