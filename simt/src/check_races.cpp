@@ -59,42 +59,49 @@ bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const A
   self.clock = std::min(order.clock(now.thread), kClockLimit);
   self.atomic = now.atomic;
   const auto load = [](const uint64_t& word) {
-    const uint64_t bits = __atomic_load_n(&word, __ATOMIC_RELAXED);
+    const uint64_t bits = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
     Cell cell;
     std::memcpy(&cell, &bits, sizeof cell);
     return cell;
   };
-  const auto store = [&](uint64_t& word, uint32_t& pc) {
+  // Leaves this access and returns the one before it. All who come to a granule leave theirs first
+  // and then look at the others': of two that come at the same instant at least one sees the other.
+  const auto leave = [&](uint64_t& word, uint32_t& pc) {
+    __atomic_store_n(&pc, now.pc, __ATOMIC_RELAXED);
     uint64_t bits;
     std::memcpy(&bits, &self, sizeof bits);
-    __atomic_store_n(&word, bits, __ATOMIC_RELAXED);
-    __atomic_store_n(&pc, now.pc, __ATOMIC_RELAXED);
+    bits = __atomic_exchange_n(&word, bits, __ATOMIC_SEQ_CST);
+    Cell before;
+    std::memcpy(&before, &bits, sizeof before);
+    return before;
   };
-  const auto note = [&](const Cell& cell, bool wrote, const uint32_t& pc) {
-    *rival = {wrote, cell.atomic != 0, __atomic_load_n(&pc, __ATOMIC_RELAXED), cell.block,
-              static_cast<uint32_t>(cell.thread)};
+  const auto note = [&](const Cell& cell, bool wrote, uint32_t pc) {
+    *rival = {wrote, cell.atomic != 0, pc, cell.block, static_cast<uint32_t>(cell.thread)};
     found = true;
   };
+  const auto pc_of = [](const uint32_t& pc) { return __atomic_load_n(&pc, __ATOMIC_RELAXED); };
   for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
     Granule& memory = granules_[granule];
     const unsigned bytes = bytes_in_granule(offset, size, granule);
     self.bytes = bytes;
-    const Cell write = load(memory.write), read = load(memory.read);
-    if (unordered(write, bytes, stamp, now)) note(write, true, memory.write_pc);
     if (!now.writes) {
-      if (unordered(read, 15, stamp, now)) {
-        store(memory.other_read, memory.other_read_pc);
+      if (unordered(load(memory.read), 15, stamp, now)) {
+        leave(memory.other_read, memory.other_read_pc);
       } else {
-        store(memory.read, memory.read_pc);
+        leave(memory.read, memory.read_pc);
       }
+      const Cell write = load(memory.write);
+      if (unordered(write, bytes, stamp, now)) note(write, true, pc_of(memory.write_pc));
       continue;
     }
-    if (!found && unordered(read, bytes, stamp, now)) note(read, false, memory.read_pc);
-    const Cell other = load(memory.other_read);
+    const uint32_t pc_before = pc_of(memory.write_pc);
+    const Cell write = leave(memory.write, memory.write_pc);
+    if (unordered(write, bytes, stamp, now)) note(write, true, pc_before);
+    const Cell read = load(memory.read), other = load(memory.other_read);
+    if (!found && unordered(read, bytes, stamp, now)) note(read, false, pc_of(memory.read_pc));
     if (!found && unordered(other, bytes, stamp, now)) {
-      note(other, false, memory.other_read_pc);
+      note(other, false, pc_of(memory.other_read_pc));
     }
-    store(memory.write, memory.write_pc);
   }
   return found;
 }
