@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 __global__ void vector_add_grid_stride_kernel(const float* x, float* y, std::int64_t n) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -19,20 +20,10 @@ __global__ void vector_add_grid_stride_kernel(const float* x, float* y, std::int
   for (std::int64_t i = first; i < n; i += stride) y[i] = x[i] + y[i];
 }
 
-// Blocks of `block` threads that fit on the whole device at once.
-template <class Kernel>
-int resident_blocks(Kernel kernel, int block) {
-  int device = 0, multiprocessors = 0, per_multiprocessor = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, block, 0));
-  return multiprocessors * per_multiprocessor;
-}
-
 // y[i] = x[i] + y[i] for all i < n. Device pointers.
 inline void vector_add_grid_stride(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   const int block = 256;
-  static const int most = resident_blocks(vector_add_grid_stride_kernel, block);
+  static const int most = common::resident_blocks(vector_add_grid_stride_kernel, block);
   const std::int64_t needed = std::max<std::int64_t>(1, (n + block - 1) / block);
   const int grid = static_cast<int>(std::min<std::int64_t>(most, needed));
   vector_add_grid_stride_kernel<<<grid, block, 0, stream>>>(x, y, n);

@@ -15,6 +15,7 @@
 #include "01_vector_add/05_grid_stride.cuh"
 #include "common/alignment.hpp"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 __device__ inline float4 add(float4 a, float4 b) {
   return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
@@ -39,7 +40,7 @@ inline void vector_add_vectorized(const float* x, float* y, std::int64_t n, cuda
     return;
   }
   const int block = 256;
-  static const int most = resident_blocks(vector_add_vectorized_kernel, block);
+  static const int most = common::resident_blocks(vector_add_vectorized_kernel, block);
   const std::int64_t needed = std::max<std::int64_t>(1, (n / 4 + block - 1) / block);
   const int grid = static_cast<int>(std::min<std::int64_t>(most, needed));
   vector_add_vectorized_kernel<<<grid, block, 0, stream>>>(x, y, n);

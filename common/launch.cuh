@@ -30,6 +30,14 @@ inline int multiprocessor_count() {
   return kCount;
 }
 
+// Blocks of `block` threads that the whole device holds at once.
+template <class Kernel>
+int resident_blocks(Kernel kernel, int block) {
+  int per_multiprocessor = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, block, 0));
+  return multiprocessor_count() * per_multiprocessor;
+}
+
 // The most bytes of dynamic shared memory that a block of that device may have.
 inline int most_shared() {
   static const int kMost = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);

@@ -50,10 +50,7 @@ __global__ void sum_grid_stride_kernel(const float* x, float* sums, std::int64_t
 // once.
 template <class Kernel>
 int blocks_that_fit(Kernel kernel, std::int64_t n) {
-  int per_multiprocessor = 0;
-  CUDA_CHECK(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, kSumBlock, 0));
-  const std::int64_t most = std::int64_t{common::multiprocessor_count()} * per_multiprocessor;
+  const std::int64_t most = common::resident_blocks(kernel, kSumBlock);
   const std::int64_t needed = (n + 4 * kSumBlock - 1) / (4 * kSumBlock);
   return static_cast<int>(std::max<std::int64_t>(1, std::min(most, needed)));
 }

@@ -13,8 +13,9 @@
 
 #include "06_atomics_streams/float_max/03_ordered_bits.cuh"
 #include "06_atomics_streams/float_max/problem.cuh"
-#include "06_atomics_streams/one_cell/06_per_thread.cuh"
+#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 __global__ void float_max_aggregated_kernel(const float* x, std::int64_t n, float* largest) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -31,7 +32,7 @@ __global__ void float_max_aggregated_kernel(const float* x, std::int64_t n, floa
 inline void float_max_aggregated(const float* x, std::int64_t n, float* largest,
                                  cudaStream_t stream) {
   const int block = 256;
-  static const int most = resident_blocks(float_max_aggregated_kernel, block);
+  static const int most = common::resident_blocks(float_max_aggregated_kernel, block);
   const int grid = static_cast<int>(std::clamp<std::int64_t>((n + block - 1) / block, 1, most));
   float_max_start(largest, stream);
   float_max_aggregated_kernel<<<grid, block, 0, stream>>>(x, n, largest);

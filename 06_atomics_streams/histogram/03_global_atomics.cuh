@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "06_atomics_streams/histogram/problem.cuh"
-#include "06_atomics_streams/one_cell/06_per_thread.cuh"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 __global__ void histogram_global_atomics_kernel(const unsigned char* x, std::int64_t n,
                                                 unsigned* counts) {
@@ -25,7 +25,7 @@ __global__ void histogram_global_atomics_kernel(const unsigned char* x, std::int
 // Blocks for n items, one a thread, but no more than the device holds at once.
 template <class Kernel>
 int histogram_grid(Kernel kernel, int block, std::int64_t items) {
-  const std::int64_t most = resident_blocks(kernel, block);
+  const std::int64_t most = common::resident_blocks(kernel, block);
   return static_cast<int>(std::clamp<std::int64_t>((items + block - 1) / block, 1, most));
 }
 

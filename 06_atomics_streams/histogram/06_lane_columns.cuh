@@ -14,7 +14,9 @@
 
 #include "06_atomics_streams/histogram/05_vectorized.cuh"
 #include "06_atomics_streams/histogram/problem.cuh"
+#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 constexpr int kColumnBlock = 1024;  // threads; one block fills half an SM
 constexpr int kInFlight = 4;        // pieces that a thread asks for at once
@@ -81,11 +83,8 @@ __global__ void __launch_bounds__(kColumnBlock)
 
 // One block per SM, fewer if there is not that much to do.
 inline int column_grid(std::int64_t n) {
-  int device = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const std::int64_t needed = (n / 16 + kColumnBlock - 1) / kColumnBlock;
-  return static_cast<int>(std::clamp<std::int64_t>(needed, 1, multiprocessors));
+  const int needed = common::divide_up(n / 16, kColumnBlock);
+  return std::clamp(needed, 1, common::multiprocessor_count());
 }
 
 template <class Count>

@@ -9,6 +9,7 @@
 
 #include "06_atomics_streams/histogram/06_lane_columns.cuh"
 #include "06_atomics_streams/histogram/problem.cuh"
+#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
 #include "common/cuda_check.cuh"
 #include "common/library_scratch.cuh"
 #include "common/variant.cuh"

@@ -14,6 +14,7 @@
 
 #include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 // Adds `value` of every thread of the block to *cell with one atomic. All threads must call it; the
 // block's size is a multiple of 32.
@@ -38,21 +39,11 @@ __global__ void one_cell_per_thread_kernel(const std::uint16_t* x, std::int64_t 
   add_block_to_cell(sum, total);
 }
 
-// Blocks of `block` threads that the whole device holds at once.
-template <class Kernel>
-int resident_blocks(Kernel kernel, int block) {
-  int device = 0, multiprocessors = 0, per_multiprocessor = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, block, 0));
-  return multiprocessors * per_multiprocessor;
-}
-
 // *total = the sum of x[0 .. n). Device pointers.
 inline void one_cell_per_thread(const std::uint16_t* x, std::int64_t n, unsigned long long* total,
                                 cudaStream_t stream) {
   const int block = 256;
-  static const int most = resident_blocks(one_cell_per_thread_kernel, block);
+  static const int most = common::resident_blocks(one_cell_per_thread_kernel, block);
   const int grid = static_cast<int>(std::clamp<std::int64_t>((n + block - 1) / block, 1, most));
   CUDA_CHECK(cudaMemsetAsync(total, 0, sizeof *total, stream));
   one_cell_per_thread_kernel<<<grid, block, 0, stream>>>(x, n, total);

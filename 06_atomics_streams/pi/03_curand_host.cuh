@@ -16,6 +16,7 @@
 #include "06_atomics_streams/one_cell/06_per_thread.cuh"
 #include "common/cuda_check.cuh"
 #include "common/device_buffer.cuh"
+#include "common/launch.cuh"
 
 // Adds to *hits how many of the `points` pairs (xy[2 i], xy[2 i + 1]) lie in the quarter circle.
 __global__ void pi_curand_host_kernel(const float2* xy, std::int64_t points,
@@ -52,7 +53,7 @@ class CurandHost {
   // *hits (device pointer) = how many of n points hit. The same seed gives the same points again.
   void run(std::int64_t n, std::uint64_t seed, unsigned long long* hits, cudaStream_t stream) {
     const int block = 256;
-    static const int grid = resident_blocks(pi_curand_host_kernel, block);
+    static const int grid = common::resident_blocks(pi_curand_host_kernel, block);
     check_curand(curandSetStream(generator_, stream), "curandSetStream");
     check_curand(curandSetPseudoRandomGeneratorSeed(generator_, seed), "set seed");
     check_curand(curandSetGeneratorOffset(generator_, 0), "curandSetGeneratorOffset");

@@ -15,6 +15,7 @@
 #include "06_atomics_streams/one_cell/06_per_thread.cuh"
 #include "06_atomics_streams/pi/01_sequential.hpp"
 #include "common/cuda_check.cuh"
+#include "common/launch.cuh"
 
 __global__ void pi_philox_kernel(std::int64_t n, PhiloxKey key, unsigned long long* hits) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -28,7 +29,7 @@ __global__ void pi_philox_kernel(std::int64_t n, PhiloxKey key, unsigned long lo
 inline void pi_philox(std::int64_t n, std::uint64_t seed, unsigned long long* hits,
                       cudaStream_t stream) {
   const int block = 256;
-  static const int most = resident_blocks(pi_philox_kernel, block);
+  static const int most = common::resident_blocks(pi_philox_kernel, block);
   const std::int64_t needed = (n / 2 + block) / block;
   const int grid = static_cast<int>(std::clamp<std::int64_t>(needed, 1, most));
   CUDA_CHECK(cudaMemsetAsync(hits, 0, sizeof *hits, stream));
