@@ -45,6 +45,23 @@ float as_tf32(float x) {
 
 bool times_are_real() { return common::query_device().keeps_time(); }
 
+// Runs launch(a, b, c) on fresh arrays on the device and brings them back.
+template <class Launch>
+void run_on_device(Sgemm& problem, Launch launch) {
+  problem.each_array([](auto& array) { array.reset(common::Side::device); });
+  launch(problem.device_a(), problem.device_b(), problem.c.on_device());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+}
+
+// The tiles that fill no round of so many blocks are shared by all of them.
+template <class T>
+Shares share_rest(Shape shape, int blocks) {
+  const int tiles = tiles_of<T::kRows, T::kCols>(shape.m, shape.n), left = tiles % blocks;
+  const int turns = divide_up(shape.k, T::kDepth);
+  return {tiles - left, blocks, turns, std::int64_t{left} * turns};
+}
+
 }  // namespace
 
 TEST_CASE("every variant is right at every size") {
@@ -77,12 +94,9 @@ TEST_CASE("every way to split a sum is right") {
       INFO("m = " << shape.m << ", k = " << shape.k << ", parts = " << parts);
       Sgemm problem(shape, 3, times_are_real());
       const auto check = [&](auto tiling) {
-        problem.each_array([](auto& array) { array.reset(common::Side::device); });
-        launch_split_sum<decltype(tiling)>(problem.device_a(), problem.device_b(),
-                                           problem.c.on_device(), shape.m, shape.n, shape.k, parts,
-                                           nullptr);
-        CUDA_CHECK(cudaDeviceSynchronize());
-        problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+        run_on_device(problem, [&](const float* a, const float* b, float* c) {
+          launch_split_sum<decltype(tiling)>(a, b, c, shape.m, shape.n, shape.k, parts, nullptr);
+        });
         CHECK(problem.check().right());
         CHECK(problem.c.damage().empty());
       };
@@ -120,15 +134,11 @@ TEST_CASE("every way to share the last round is right") {
     using T = decltype(tiling);
     INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k
                 << ", multiprocessors = " << multiprocessors);
-    const int tiles = tiles_of<T::kRows, T::kCols>(shape.m, shape.n);
-    const int turns = divide_up(shape.k, T::kDepth), left = tiles % multiprocessors;
-    const Shares shares{tiles - left, multiprocessors, turns, std::int64_t{left} * turns};
+    const Shares shares = share_rest<T>(shape, multiprocessors);
     Sgemm problem(shape, 3, times_are_real());
-    problem.each_array([](auto& array) { array.reset(common::Side::device); });
-    launch_shared_round<T>(problem.device_a(), problem.device_b(), problem.c.on_device(), shape.m,
-                           shape.n, shape.k, shares, nullptr);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+    run_on_device(problem, [&](const float* a, const float* b, float* c) {
+      launch_shared_round<T>(a, b, c, shape.m, shape.n, shape.k, shares, nullptr);
+    });
     CHECK(problem.check().right());
     CHECK(problem.c.damage().empty());
   };
@@ -148,16 +158,11 @@ TEST_CASE("copying and multiplying warps keep in step, whatever a block has to d
   if (!reason.empty()) SKIP_TEST(reason);
   const auto multiply = [](Sgemm& problem, int blocks) {
     const Shape shape = problem.shape;
-    const int tiles = tiles_of<CopyWarps::kRows, CopyWarps::kCols>(shape.m, shape.n);
-    const int turns = divide_up(shape.k, CopyWarps::kDepth), left = tiles % blocks;
-    const Shares shares = left == 0
-                              ? Shares{tiles, 0, turns, 0}
-                              : Shares{tiles - left, blocks, turns, std::int64_t{left} * turns};
-    problem.each_array([](auto& array) { array.reset(common::Side::device); });
-    launch_copy_warps(problem.device_a(), problem.device_b(), problem.c.on_device(), shape.m,
-                      shape.n, shape.k, shares, blocks, nullptr);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+    Shares shares = share_rest<CopyWarps>(shape, blocks);
+    if (shares.to_share == 0) shares.parts = 0;
+    run_on_device(problem, [&](const float* a, const float* b, float* c) {
+      launch_copy_warps(a, b, c, shape.m, shape.n, shape.k, shares, blocks, nullptr);
+    });
   };
   // Sums of less than a turn, of as many turns as the ring has stages and one more or less, and
   // long ones; tiles cut off on both sides; shares of several tiles, of parts of one, and of none.

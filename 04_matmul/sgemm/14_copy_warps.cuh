@@ -116,10 +116,10 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
     for (int i = 0; i < kLoads; ++i) load(i, 0, 0);
 #pragma unroll 1
     for (int t = 0; t < piece.turns; ++t) {
+      const bool more = t + 1 < piece.turns;
       std::uint64_t* const emptied = &empty[place.stage];
 #pragma unroll
       for (int q = 0; q < T::kDepth; ++q) {
-        const bool more = t + 1 < piece.turns;
         if (q == T::kDepth - 2) {  // a step ahead, so that the loads after it come early
           place.next();
           if (more) wait(&full[place.stage], place.phase);
