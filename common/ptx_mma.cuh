@@ -120,6 +120,14 @@ __device__ inline void stmatrix_x4(void* row, std::uint32_t r0, std::uint32_t r1
                "r"(r0), "r"(r1), "r"(r2), "r"(r3)
                : "memory");
 }
+// The same, each fragment transposed on its way: a lane's address is that of a column.
+__device__ inline void stmatrix_x4_trans(void* column, std::uint32_t r0, std::uint32_t r1,
+                                         std::uint32_t r2, std::uint32_t r3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(column))),
+               "r"(r0), "r"(r1), "r"(r2), "r"(r3)
+               : "memory");
+}
 #endif
 
 }  // namespace ptx

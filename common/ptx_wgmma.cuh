@@ -92,18 +92,19 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
       "+f"(d[8 * g + 5]), "+f"(d[8 * g + 6]), "+f"(d[8 * g + 7])
 
 // d = a b + (accumulate ? d : 0) with a 64 x 16 and b 16 x n, both bf16 (wgmma_bf16) or both fp16
-// (wgmma_f16). A: a descriptor, K-major. B: a descriptor, K-major (each row of its tile holds one
-// column of b) unless kTransB, then MN-major.
-#define PTX_WGMMA_SHARED_OF(type, n, text, a, b, p, t, ...)                                    \
-  template <int kTransB = 0>                                                                   \
-  __device__ inline void wgmma_##type(float(&d)[n / 2], std::uint64_t a_tile,                  \
-                                      std::uint64_t b_tile, bool accumulate = true) {          \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                       \
-                 ", 0;\n"                                                                      \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." #type "." #type " {" text   \
-                 "}, %" #a ", %" #b ", p, 1, 1, 0, %" #t ";\n}"                                \
-                 : __VA_ARGS__                                                                 \
-                 : "l"(a_tile), "l"(b_tile), "r"(static_cast<int>(accumulate)), "n"(kTransB)); \
+// (wgmma_f16). A: a descriptor, K-major unless kTransA, then MN-major. B: a descriptor, K-major
+// (each row of its tile holds one column of b) unless kTransB, then MN-major.
+#define PTX_WGMMA_SHARED_OF(type, n, text, a, b, p, ta, tb, ...)                              \
+  template <int kTransB = 0, int kTransA = 0>                                                 \
+  __device__ inline void wgmma_##type(float(&d)[n / 2], std::uint64_t a_tile,                 \
+                                      std::uint64_t b_tile, bool accumulate = true) {         \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                      \
+                 ", 0;\n"                                                                     \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." #type "." #type " {" text  \
+                 "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb ";\n}"                       \
+                 : __VA_ARGS__                                                                \
+                 : "l"(a_tile), "l"(b_tile), "r"(static_cast<int>(accumulate)), "n"(kTransA), \
+                   "n"(kTransB));                                                             \
   }
 #define PTX_WGMMA_SHARED(...)            \
   PTX_WGMMA_SHARED_OF(bf16, __VA_ARGS__) \
@@ -111,9 +112,10 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
 
 // The same with A in registers: a warp holds 16 rows, as mma_m16n8k16 wants them.
 #define PTX_WGMMA_REGISTERS_OF(type, n, text, a0, a1, a2, a3, b, p, t, ...)                   \
-  template <int kTransB = 0>                                                                  \
+  template <int kTransB = 0, int kTransA = 0>                                                 \
   __device__ inline void wgmma_##type(float(&d)[n / 2], const std::uint32_t(&a)[4],           \
                                       std::uint64_t b_tile, bool accumulate = true) {         \
+    static_assert(kTransA == 0, "only a tile in shared memory can be MN-major");              \
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                      \
                  ", 0;\n"                                                                     \
                  "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." #type "." #type " {" text  \
@@ -126,26 +128,26 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
   PTX_WGMMA_REGISTERS_OF(bf16, __VA_ARGS__) \
   PTX_WGMMA_REGISTERS_OF(f16, __VA_ARGS__)
 
-PTX_WGMMA_SHARED(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, PTX_OPERANDS(d, 0),
-                 PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3))
+PTX_WGMMA_SHARED(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, 36,
+                 PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3))
 PTX_WGMMA_REGISTERS(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, 36, 37, 38,
                     PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3))
-PTX_WGMMA_SHARED(80, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4, 40, 41, 42, 43,
+PTX_WGMMA_SHARED(80, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4, 40, 41, 42, 43, 44,
                  PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3),
                  PTX_OPERANDS(d, 4))
 PTX_WGMMA_REGISTERS(80, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4, 40, 41, 42, 43, 44,
                     45, 46, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
                     PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4))
 PTX_WGMMA_SHARED(96, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5, 48, 49, 50,
-                 51, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3),
-                 PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5))
+                 51, 52, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
+                 PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5))
 PTX_WGMMA_REGISTERS(96, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5, 48, 49,
                     50, 51, 52, 53, 54, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
                     PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5))
 PTX_WGMMA_SHARED(128,
                  PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
                         ", " PTX_D7,
-                 64, 65, 66, 67, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
+                 64, 65, 66, 67, 68, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
                  PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
                  PTX_OPERANDS(d, 7))
 PTX_WGMMA_REGISTERS(128,
@@ -157,7 +159,7 @@ PTX_WGMMA_REGISTERS(128,
 PTX_WGMMA_SHARED(160,
                  PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
                         ", " PTX_D7 ", " PTX_D8 ", " PTX_D9,
-                 80, 81, 82, 83, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
+                 80, 81, 82, 83, 84, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
                  PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
                  PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9))
 PTX_WGMMA_REGISTERS(160,
@@ -169,7 +171,7 @@ PTX_WGMMA_REGISTERS(160,
 PTX_WGMMA_SHARED(176,
                  PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
                         ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10,
-                 88, 89, 90, 91, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
+                 88, 89, 90, 91, 92, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
                  PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
                  PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9), PTX_OPERANDS(d, 10))
 PTX_WGMMA_REGISTERS(176,
@@ -182,7 +184,7 @@ PTX_WGMMA_REGISTERS(176,
 PTX_WGMMA_SHARED(192,
                  PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
                         ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11,
-                 96, 97, 98, 99, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
+                 96, 97, 98, 99, 100, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
                  PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
                  PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9), PTX_OPERANDS(d, 10),
                  PTX_OPERANDS(d, 11))
@@ -193,15 +195,24 @@ PTX_WGMMA_REGISTERS(192,
                     PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
                     PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
                     PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11))
+PTX_WGMMA_SHARED(248,
+                 PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
+                        ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11 ", " PTX_D12
+                        ", " PTX_D13 ", " PTX_D14 ", %120, %121, %122, %123",
+                 124, 125, 126, 127, 128, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
+                 PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
+                 PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
+                 PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12), PTX_OPERANDS(d, 13),
+                 PTX_OPERANDS(d, 14), "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]))
 PTX_WGMMA_SHARED(256,
                  PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
                         ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11 ", " PTX_D12
                         ", " PTX_D13 ", " PTX_D14 ", " PTX_D15,
-                 128, 129, 130, 131, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                 PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
-                 PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9), PTX_OPERANDS(d, 10),
-                 PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12), PTX_OPERANDS(d, 13), PTX_OPERANDS(d, 14),
-                 PTX_OPERANDS(d, 15))
+                 128, 129, 130, 131, 132, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
+                 PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
+                 PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
+                 PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12), PTX_OPERANDS(d, 13),
+                 PTX_OPERANDS(d, 14), PTX_OPERANDS(d, 15))
 PTX_WGMMA_REGISTERS(256,
                     PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
                            ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11
@@ -235,14 +246,14 @@ PTX_WGMMA_REGISTERS(256,
 #undef PTX_D15
 
 // The one of the two for elements of T, __nv_bfloat16 or __half. a: a descriptor or registers.
-template <class T, int kTransB = 0, int kCount, class A>
+template <class T, int kTransB = 0, int kTransA = 0, int kCount, class A>
 __device__ inline void wgmma(float (&d)[kCount], const A& a, std::uint64_t b_tile,
                              bool accumulate = true) {
   if constexpr (std::is_same_v<T, __half>) {
-    wgmma_f16<kTransB>(d, a, b_tile, accumulate);
+    wgmma_f16<kTransB, kTransA>(d, a, b_tile, accumulate);
   } else {
     static_assert(std::is_same_v<T, __nv_bfloat16>, "T is __nv_bfloat16 or __half");
-    wgmma_bf16<kTransB>(d, a, b_tile, accumulate);
+    wgmma_bf16<kTransB, kTransA>(d, a, b_tile, accumulate);
   }
 }
 #endif

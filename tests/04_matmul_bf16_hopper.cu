@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "04_matmul/bf16/hopper_variants.cuh"
@@ -84,6 +85,9 @@ TEST_CASE("Hopper rungs take matrices that begin anywhere") {
       bf16_gemm_narrow_edge<false>,
       [](const bf16* a, const bf16* b, bf16* c, int m, int n, int k, cudaStream_t stream) {
         bf16_gemm_shared_round<false>(a, b, c, m, n, k, nullptr, stream);
+      },
+      [](const bf16* a, const bf16* b, bf16* c, int m, int n, int k, cudaStream_t stream) {
+        bf16_gemm_even_rounds<false>(a, b, c, m, n, k, nullptr, stream);
       }};
   for (const Multiply multiply : rungs) {
     CUDA_CHECK(cudaMemset(c.data(), 0xff, c.bytes()));  // NaN
@@ -150,6 +154,17 @@ TEST_CASE("every tile and every way to share a sum is right") {
                                             reinterpret_cast<float4*>(pieces.data()), nullptr);
         });
       }
+      const auto check_turned = [&](auto whole, auto edge) {
+        const std::string rows = std::to_string(whole.kCols) + " and " + std::to_string(edge.kCols);
+        check("turned, rows of a tile: " + rows, [&] {
+          launch_even_rounds<decltype(whole), decltype(edge), kTransposedB>(
+              problem.device_a(), problem.device_b(), problem.c.on_device(), m, n, k, nullptr);
+        });
+      };
+      check_turned(TurnedTile<248>{}, TurnedEdge<128>{});
+      check_turned(TurnedTile<248>{}, TurnedEdge<256>{});
+      check_turned(TurnedTile<192>{}, TurnedEdge<128>{});
+      check_turned(TurnedTile<192>{}, TurnedEdge<256>{});
       for (const int parts : {1, 2, 3, 4, 8}) {
         check("parts: " + std::to_string(parts), [&] {
           launch_split_sum<kTransposedB>(problem.device_a(), problem.device_b(),
@@ -194,6 +209,21 @@ TEST_CASE("tile and parts follow the shape") {
   CHECK(!is_shared(256, 256 * 132, 16384));  // two full rounds
   CHECK(!is_shared(2048, 2048, 16384));      // less than a round
 
+  // Rows of a whole tile and of those at the edge; 0: the rungs before are left to choose.
+  const auto rows = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    std::pair<int, int> chosen(0, 0);
+    with_even_rounds(Product::of<false>(m, n, k), 132, 66, [&](auto whole, auto edge) {
+      chosen = {whole.kCols, edge.kCols};
+    });
+    return chosen;
+  };
+  CHECK(rows(4096, 4096, 4096) == std::pair(248, 128));  // 256 pairs and 8: four rounds
+  CHECK(rows(8192, 8192, 8192) == std::pair(248, 256));  // 1024 and 32: sixteen
+  CHECK(rows(2560, 2560, 2560) == std::pair(192, 256));  // 120 and 10: two, nearly
+  CHECK(rows(4096, 2048, 64) == std::pair(248, 128));
+  CHECK(rows(5000, 5000, 5000) == std::pair(0, 0));  // shared rounds are better
+  CHECK(rows(2048, 2048, 2048) == std::pair(0, 0));  // less than a round
+
   const RoomForParts room = {66, 30, 14};
   const auto parts = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     return parts_of_sum(Product::of<false>(m, n, k), 132, room);
@@ -215,6 +245,25 @@ TEST_CASE("tile and parts follow the shape") {
   }
 }
 
+// Whatever is left over at the edge, each row of C is in one tile.
+TEST_CASE("turned tiles cover all rows") {
+  const auto check = [](auto whole, auto edge) {
+    for (int m = 1; m <= 1100; ++m) {
+      const EdgeOrder pairs = turned_pairs<decltype(whole), decltype(edge)>(m, 520);
+      const int left = m - pairs.whole.across * whole.kCols;
+      INFO("m = " << m << ", tiles of " << whole.kCols << " rows, at the edge " << edge.kCols);
+      REQUIRE(left <= edge.kCols);
+      REQUIRE(left > -whole.kCols);
+      REQUIRE(pairs.whole.down == 3);  // of 256 columns each
+      REQUIRE(pairs.at_edge == (left > 0 ? divide_up(520, 2 * edge.kRows) : 0));
+    }
+  };
+  check(TurnedTile<248>{}, TurnedEdge<128>{});
+  check(TurnedTile<248>{}, TurnedEdge<256>{});
+  check(TurnedTile<192>{}, TurnedEdge<128>{});
+  check(TurnedTile<192>{}, TurnedEdge<256>{});
+}
+
 // No pair is cut twice, every step is somebody's, and a piece's neighbour has the rest.
 TEST_CASE("shares are as long as a pair and cover all steps") {
   for (const int clusters : {3, 5, 66, 72}) {
@@ -233,7 +282,8 @@ TEST_CASE("shares are as long as a pair and cover all steps") {
 }
 
 // A barrier that is a phase off, or a stage freed too early, often shows only once in many runs.
-// The first shape has more tiles than SMs, for the second eight blocks share each sum.
+// The first shape has more tiles than SMs, for the second eight blocks share each sum, the third
+// has turned tiles in even rounds.
 template <bool kTransposedB>
 void check_a_hundred_launches() {
   const common::DeviceFacts device = common::query_device();
@@ -242,7 +292,8 @@ void check_a_hundred_launches() {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = common::why_skipped(variant, device);
       if (!reason.empty()) SKIP_TEST(reason);
-      for (const Shape shape : {Shape{1100, 1288, 712}, Shape{120, 136, 4104}}) {
+      for (const Shape shape :
+           {Shape{1100, 1288, 712}, Shape{120, 136, 4104}, Shape{4096, 2048, 64}}) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
         Bf16Gemm<kTransposedB> problem(shape, 9);
         const auto verdict = common::verify(problem, variant, device, stream.get());

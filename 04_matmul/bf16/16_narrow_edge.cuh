@@ -21,7 +21,7 @@
 #include "04_matmul/sgemm/tiles.cuh"
 
 template <int kSlabs>
-using EdgeTile = TileForm<2, kSlabs>;
+using EdgeTile = TileForm<2, 64 * kSlabs>;
 
 // The pairs of tiles, one below the other, in the order in which they are begun: whole ones, then
 // those at the right edge.
@@ -122,27 +122,30 @@ void launch_narrow_edge(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfl
                            map_of_b<kTransposedB>(b, n, k, 64), map_of_c(c, m, n), m, k, pairs);
 }
 
-// How many clocks the busiest cluster needs, by the model of rung 14. A step of the narrowest tiles
-// takes as long as its copies, longer than its multiplications (measured on an H200).
+// How many clocks the busiest cluster needs, if each pair takes so many.
+inline double clocks_of_busiest(const EdgeOrder& pairs, int clusters, double whole, double edge) {
+  int round = pairs.whole.count() / clusters;  // up to here all clusters have whole tiles
+  std::vector<double> clocks(clusters, kClocksOfLaunch + round * whole);
+  for (; round * clusters < pairs.count(); ++round) {
+    for (int cluster = 0; cluster < clusters; ++cluster) {
+      const int pair = pair_of(cluster, clusters, round);
+      if (pair < pairs.count()) clocks[cluster] += pair < pairs.whole.count() ? whole : edge;
+    }
+  }
+  return *std::max_element(clocks.begin(), clocks.end());
+}
+
+// The same by the model of rung 14. A step of the narrowest tiles takes as long as its copies,
+// longer than its multiplications (measured on an H200).
+constexpr double kClocksOfCopies = 700;
 template <class Edge>
 double clocks_with_edge(const Product& product, int sms) {
-  constexpr double kClocksOfCopies = 700;
   const auto clocks_of = [&](auto tile) {
     constexpr int kElements = decltype(tile)::kRows * decltype(tile)::kCols;
     return clocks_of_tile(std::max(kClocksOfCopies, kElements / 32.0), kElements, product.k);
   };
   const EdgeOrder pairs = EdgeOrder::of(static_cast<int>(product.m), static_cast<int>(product.n));
-  const int clusters = sms / kBlocks, whole = pairs.whole.count();
-  int round = whole / clusters;  // up to here all clusters have whole tiles
-  std::vector<double> clocks(clusters, kClocksOfLaunch + round * clocks_of(WholeTile{}));
-  for (; round * clusters < pairs.count(); ++round) {
-    for (int cluster = 0; cluster < clusters; ++cluster) {
-      const int pair = pair_of(cluster, clusters, round);
-      if (pair >= pairs.count()) continue;
-      clocks[cluster] += pair < whole ? clocks_of(WholeTile{}) : clocks_of(Edge{});
-    }
-  }
-  return *std::max_element(clocks.begin(), clocks.end());
+  return clocks_of_busiest(pairs, sms / kBlocks, clocks_of(WholeTile{}), clocks_of(Edge{}));
 }
 
 struct EdgePlan {

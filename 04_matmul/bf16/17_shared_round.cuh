@@ -4,8 +4,8 @@
 // As at the end of the fp32 ladder, the work of the last round, and of one more, is cut into equal
 // shares, wherever in a pair the cuts fall. But a sum may be rounded only once: of a tile's two
 // pieces the one complete first leaves its sums, in fp32, in memory, and the other one adds them.
-// Nobody waits. What is still wrong: at this power the chip runs at two thirds of its highest
-// clock, and nothing here changes what a multiplication takes.
+// Nobody waits. What is still wrong: the exchange takes as long as the idle part of a nearly full
+// round.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -13,6 +13,7 @@
 #include <cuda/atomic>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "04_matmul/bf16/16_narrow_edge.cuh"
@@ -157,24 +158,24 @@ void launch_shared_round(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bf
       share_pairs(m, n, k, clusters), pieces, next_arrivals());
 }
 
-// How many clocks that takes, by the model of rung 14. Clusters that are at different steps of k
-// find less of what they need in the L2 cache, and writing and reading pieces takes time: both were
-// measured on an H200.
-inline double clocks_of_shared_round(const Product& product, const PairShares& shares) {
+// How many clocks that takes, by the model of rung 14; infinity where there is nothing to share.
+// Clusters that are at different steps of k find less of what they need in the L2 cache, and
+// writing and reading pieces takes time: both were measured on an H200.
+inline double clocks_of_shared_round(const Product& product, int clusters) {
+  const PairShares shares = share_pairs(static_cast<int>(product.m), static_cast<int>(product.n),
+                                        static_cast<int>(product.k), clusters);
+  if (shares.pairs.count() <= clusters || shares.shared == 0) return HUGE_VAL;
   const double pair = clocks_of_tile(clocks_of_step<WidePair>(product),
                                      WholeTile::kRows * WholeTile::kCols, product.k);
-  const int rounds = (shares.pairs.count() - shares.shared) / shares.clusters;
-  const double share = 1.0 * shares.shared / shares.clusters;  // in pairs
-  const double apart = std::min(share - 1, 2 - share);         // neighbours, in pairs
+  const int rounds = (shares.pairs.count() - shares.shared) / clusters;
+  const double share = 1.0 * shares.shared / clusters;  // in pairs
+  const double apart = std::min(share - 1, 2 - share);  // neighbours, in pairs
   return kClocksOfLaunch + (rounds + (1.1 + 0.25 * apart) * share) * pair + 16000;
 }
 
 // Whether that takes fewer clocks than the rungs before.
 inline bool is_round_shared(const Product& product, int sms, int clusters) {
-  const PairShares shares = share_pairs(static_cast<int>(product.m), static_cast<int>(product.n),
-                                        static_cast<int>(product.k), clusters);
-  return shares.pairs.count() > clusters && shares.shared > 0 &&
-         clocks_of_shared_round(product, shares) < plan_edge(product, sms).clocks;
+  return clocks_of_shared_round(product, clusters) < plan_edge(product, sms).clocks;
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device

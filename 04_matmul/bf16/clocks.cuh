@@ -28,13 +28,13 @@ struct Product {
 // The clocks of one step of k. An SM computes 64 x 64 elements of C in 128; small tiles take
 // somewhat longer. Or the L2 cache is the limit: it delivers 1 KB to each SM in 15 clocks. That,
 // and what a tile and a launch cost beside, was measured on an H200.
-constexpr double kClocksOfLaunch = 3000;
+constexpr double kClocksOfLaunch = 3000, kClocksOfKilobyte = 15;
 template <class T>
 double clocks_of_step(const Product& product) {
   constexpr double kSlower = T::kRows == 64 ? 1.3 : T::kRows * T::kCols < 128 * 256 ? 1.03 : 1;
   const double from_l2 =
       product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kBlocksOfCluster;
-  return std::max(kSlower * T::kRows * T::kCols / 32, 15.0 / 1024 * from_l2);
+  return std::max(kSlower * T::kRows * T::kCols / 32, kClocksOfKilobyte / 1024 * from_l2);
 }
 // A tile with so many elements: its steps, and to store it.
 inline double clocks_of_tile(double clocks_of_its_step, int elements, std::int64_t k) {

@@ -86,19 +86,19 @@ __device__ inline void order_b(unsigned char* to, const CUtensorMap* map_b, int 
 }
 
 // Adds one step to the sums of a warpgroup, 64 rows by 2 kCount columns: four wgmma, each 16 values
-// of k. The first step sets the sums, so they need not be cleared. Does not wait.
-template <bool kTransposedB, int kCount>
+// of k. The first step sets the sums, so they need not be cleared. Does not wait. kTransposedA: A's
+// tile is a slab of 64 rows of the product, as of B's columns where B is k x n.
+template <bool kTransposedB, bool kTransposedA = false, int kCount>
 __device__ inline void multiply_step(float (&sum)[kCount], const unsigned char* a,
                                      const unsigned char* b, bool first) {
-  constexpr int kTransposeOnReading = kTransposedB ? 0 : 1;
   const std::uint64_t from_a = ptx::descriptor_128B(a, 0, kBytesOfEightRows);
   const std::uint64_t from_b =
       ptx::descriptor_128B(b, kTransposedB ? 0 : kSlabBytes, kBytesOfEightRows);
 #pragma unroll
   for (int q = 0; q < kStep / 16; ++q) {
-    // 16 values of k further: 32 bytes along a row of A; 16 rows down a slab of B.
-    ptx::wgmma_bf16<kTransposeOnReading>(
-        sum, ptx::advance(from_a, 32 * q),
+    // 16 values of k further: 32 bytes along a row, or 16 rows down a slab.
+    ptx::wgmma_bf16<kTransposedB ? 0 : 1, kTransposedA ? 1 : 0>(
+        sum, ptx::advance(from_a, kTransposedA ? 16 * kRowBytes * q : 32 * q),
         ptx::advance(from_b, kTransposedB ? 32 * q : 16 * kRowBytes * q), !first || q > 0);
   }
 }

@@ -16,6 +16,7 @@
 #include "04_matmul/bf16/15_split_sum.cuh"
 #include "04_matmul/bf16/16_narrow_edge.cuh"
 #include "04_matmul/bf16/17_shared_round.cuh"
+#include "04_matmul/bf16/18_even_rounds.cuh"
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/bf16/rung.cuh"
 #include "common/library_scratch.cuh"
@@ -27,14 +28,15 @@ std::vector<common::Variant<Bf16Gemm<kTransposedB>>> bf16_gemm_hopper_variants()
   const auto rung = [&](const char* name, const char* idea, auto run) {
     return bf16_gemm_rung<kTransposedB>(name, idea, run, hopper);
   };
-  const auto shared_round = [scratch = common::LibraryScratch()](const bf16* a, const bf16* b,
-                                                                 bf16* c, int m, int n, int k,
-                                                                 cudaStream_t stream) {
-    scratch(kBytesOfPieces, [&](void* memory, std::size_t& bytes) {
-      bytes = kBytesOfPieces;
-      if (memory == nullptr) return;
-      bf16_gemm_shared_round<kTransposedB>(a, b, c, m, n, k, static_cast<float4*>(memory), stream);
-    });
+  const auto with_pieces = [](auto multiply) {
+    return [multiply, scratch = common::LibraryScratch()](
+               const bf16* a, const bf16* b, bf16* c, int m, int n, int k, cudaStream_t stream) {
+      scratch(kBytesOfPieces, [&](void* memory, std::size_t& bytes) {
+        bytes = kBytesOfPieces;
+        if (memory == nullptr) return;
+        multiply(a, b, c, m, n, k, static_cast<float4*>(memory), stream);
+      });
+    };
   };
   return {
       rung("wgmma", "four warps multiply from shared memory, TMA loads (sm_90a)",
@@ -57,6 +59,9 @@ std::vector<common::Variant<Bf16Gemm<kTransposedB>>> bf16_gemm_hopper_variants()
            bf16_gemm_split_sum<kTransposedB>),
       rung("narrow_edge", "tiles at the right edge are only as wide as C (sm_90a)",
            bf16_gemm_narrow_edge<kTransposedB>),
-      rung("shared_round", "all SMs share the last rounds' tiles (sm_90a)", shared_round),
+      rung("shared_round", "all SMs share the last rounds' tiles (sm_90a)",
+           with_pieces(bf16_gemm_shared_round<kTransposedB>)),
+      rung("even_rounds", "tiles lower, so that all rounds are full (sm_90a)",
+           with_pieces(bf16_gemm_even_rounds<kTransposedB>)),
   };
 }

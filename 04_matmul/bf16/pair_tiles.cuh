@@ -1,4 +1,4 @@
-// What rungs 16 and 17 share: how a cluster of two blocks, each with two warpgroups that multiply,
+// What rungs 16 to 18 share: how a cluster of two blocks, each with two warpgroups that multiply,
 // computes two tiles, one below the other, for any part of k.
 #pragma once
 
@@ -12,20 +12,20 @@
 
 // A tile of C of one block: both warpgroups that multiply have 64 kParts rows of it. All forms use
 // the ring of WidePair.
-template <int kPartsOfWarpgroup, int kSlabsOfTile>
+template <int kPartsOfWarpgroup, int kColsOfTile>
 struct TileForm {
-  static constexpr int kParts = kPartsOfWarpgroup, kSlabs = kSlabsOfTile;
-  static constexpr int kRows = 128 * kParts, kCols = 64 * kSlabs;
+  static constexpr int kParts = kPartsOfWarpgroup, kCols = kColsOfTile;
+  static constexpr int kRows = 128 * kParts, kSlabs = (kCols + 63) / 64;
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytes = kBytesA + kSlabs * kSlabBytes;  // of a step
   static_assert(kBytes <= WidePair::kStageBytes, "a step fits into a stage");
 };
-using WholeTile = TileForm<1, 4>;
+using WholeTile = TileForm<1, 256>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Orders this block's part of the tile at (row, col), the values of k from `begin` up to `end`. By
-// one thread.
-template <class Form, bool kTransposedB, int kStages>
+// one thread. kTransposedA: A is k x m and comes in slabs, as B does where it is k x n.
+template <class Form, bool kTransposedB, bool kTransposedA = false, int kStages>
 __device__ inline void order_steps(const CUtensorMap* map_a, const CUtensorMap* map_b, int row,
                                    int col, int begin, int end, unsigned char* ring,
                                    std::uint64_t* full, std::uint64_t* empty,
@@ -38,8 +38,8 @@ __device__ inline void order_steps(const CUtensorMap* map_a, const CUtensorMap* 
     ptx::mbarrier_arrive_expect_tx(barrier, Form::kBytes);
 #pragma unroll
     for (int i = 0; i < Form::kParts; ++i) {
-      ptx::tensor_load(stage + i * WholeTile::kBytesA, map_a, p, row + i * WholeTile::kRows,
-                       barrier);
+      order_b<!kTransposedA, WholeTile::kRows>(stage + i * WholeTile::kBytesA, map_a, p,
+                                               row + i * WholeTile::kRows, barrier);
     }
     // The blocks of a cluster take turns with the slabs of B and order them for both.
     for (int s = ptx::cluster_rank(); s < Form::kSlabs; s += kBlocks) {
@@ -52,7 +52,7 @@ __device__ inline void order_steps(const CUtensorMap* map_a, const CUtensorMap* 
 
 // The sums of a warpgroup, over the values of k from `begin` up to `end`; those of its rows begin
 // at first_row of the tile.
-template <class Form, bool kTransposedB, int kStages>
+template <class Form, bool kTransposedB, bool kTransposedA = false, int kStages>
 __device__ __forceinline__ void multiply_steps(float (&sum)[Form::kParts][Form::kCols / 2],
                                                int first_row, int begin, int end,
                                                const unsigned char* ring, std::uint64_t* full,
@@ -64,8 +64,8 @@ __device__ __forceinline__ void multiply_steps(float (&sum)[Form::kParts][Form::
     ptx::wgmma_fence();
 #pragma unroll
     for (int i = 0; i < Form::kParts; ++i) {
-      multiply_step<kTransposedB>(sum[i], stage + (first_row + 64 * i) * kRowBytes,
-                                  stage + Form::kBytesA, p == begin);
+      multiply_step<kTransposedB, kTransposedA>(sum[i], stage + (first_row + 64 * i) * kRowBytes,
+                                                stage + Form::kBytesA, p == begin);
     }
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<1>();

@@ -22,6 +22,7 @@
 #include "04_matmul/bf16/15_split_sum.cuh"
 #include "04_matmul/bf16/16_narrow_edge.cuh"
 #include "04_matmul/bf16/17_shared_round.cuh"
+#include "04_matmul/bf16/18_even_rounds.cuh"
 #include "04_matmul/bf16/hopper_variants.cuh"
 #include "04_matmul/bf16/peers.cuh"
 #include "04_matmul/bf16/problem.cuh"

@@ -32,6 +32,8 @@ struct CopyWarps : LargeTiling {
   // Of 168 for each thread at the start: 12 * 168 = 8 * 232 + 4 * 40.
   static constexpr int kMultiplyingRegisters = 232, kCopyingRegisters = 40;
   static_assert(kCopying == kRows, "a copying thread has a row of A's tile");
+  // The named barrier at which a stage is handed back. 0 is __syncthreads.
+  __host__ __device__ static constexpr int empty(int stage) { return 1 + stage; }
 };
 
 __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
@@ -40,12 +42,9 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = CopyWarps;
   extern __shared__ __align__(128) float operand_ring[];
-  __shared__ std::uint64_t full[T::kStages], empty[T::kStages];
+  __shared__ std::uint64_t full[T::kStages];
   if (threadIdx.x == 0) {
-    for (int s = 0; s < T::kStages; ++s) {
-      ptx::mbarrier_init(&full[s], T::kCopying);
-      ptx::mbarrier_init(&empty[s], T::kMultiplying / 32);
-    }
+    for (int s = 0; s < T::kStages; ++s) ptx::mbarrier_init(&full[s], T::kCopying);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -56,6 +55,7 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
   if (threadIdx.x >= T::kMultiplying) {
     ptx::setmaxnreg_dec<T::kCopyingRegisters>();
     const int thread = threadIdx.x - T::kMultiplying;
+    int filled = 0;  // stages, in all turns
     // region copy
     while (pieces.next(piece)) {
       const int row = min(piece.tile.row + thread, m - 1);  // copies past the edge: never stored
@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
               step + 4 * i < k ? reinterpret_cast<const float4*>(from)[i] : make_float4(0, 0, 0, 0);
         }
         float* const stage = operand_ring + place.stage * T::kStage;
-        wait(&empty[place.stage], place.phase ^ 1);
+        if (filled >= T::kStages) ptx::named_barrier_sync(T::empty(place.stage), T::kThreads);
+        ++filled;
         if (thread == 0) {  // which has yet to arrive, so `full` cannot complete before B has come
           ptx::mbarrier_expect_tx(&full[place.stage], sizeof(float) * T::kTileB);
           ptx::tensor_load(stage + T::kTileA, &map_b, piece.tile.col, step, &full[place.stage]);
@@ -87,6 +88,10 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
       }
     }
     // endregion
+    // The stages emptied last: nobody fills them again, but no barrier may be left half complete.
+    for (int s = 0; s < min(filled, T::kStages); ++s) {
+      ptx::named_barrier_sync(T::empty(s), T::kThreads);
+    }
     return;
   }
 
@@ -117,7 +122,7 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
 #pragma unroll 1
     for (int t = 0; t < piece.turns; ++t) {
       const bool more = t + 1 < piece.turns;
-      std::uint64_t* const emptied = &empty[place.stage];
+      const int emptied = T::empty(place.stage);
 #pragma unroll
       for (int q = 0; q < T::kDepth; ++q) {
         if (q == T::kDepth - 2) {  // a step ahead, so that the loads after it come early
@@ -136,8 +141,7 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
           }
         }
       }
-      __syncwarp();  // all lanes have what they need of the stage
-      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(emptied);
+      ptx::named_barrier_arrive(emptied, T::kThreads);
     }
     // endregion
 #pragma unroll

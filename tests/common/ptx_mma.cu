@@ -50,6 +50,7 @@ __global__ void mma_kernel(const T* a, const T* b, float* c, int rows) {
 }
 
 // Four 8 x 8 matrices through registers and back, each 128 bytes on from the last.
+template <bool kTransposed>
 __global__ void round_trip_kernel(const bf16* in, bf16* out) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   __shared__ alignas(16) bf16 from[256], to[256];
@@ -57,7 +58,11 @@ __global__ void round_trip_kernel(const bf16* in, bf16* out) {
   __syncwarp();
   std::uint32_t r[4];
   ptx::ldmatrix_x4(r, from + threadIdx.x * 8);
-  ptx::stmatrix_x4(to + threadIdx.x * 8, r[0], r[1], r[2], r[3]);
+  if constexpr (kTransposed) {
+    ptx::stmatrix_x4_trans(to + threadIdx.x * 8, r[0], r[1], r[2], r[3]);
+  } else {
+    ptx::stmatrix_x4(to + threadIdx.x * 8, r[0], r[1], r[2], r[3]);
+  }
   __syncwarp();
   for (int i = threadIdx.x; i < 256; i += 32) out[i] = to[i];
 #else
@@ -144,14 +149,19 @@ TEST_CASE("cp.async, ldmatrix and mma.sync multiply two small matrices") {
   SECTION("fp16, below its normal numbers") { check_product<__half>(0x1p-24f); }
 }
 
-TEST_CASE("stmatrix puts back what ldmatrix took") {
+TEST_CASE("stmatrix puts back what ldmatrix took, or turns it") {
   if (!has_sm(90)) SKIP_TEST("needs sm_90");
   std::vector<bf16> in(256);
   for (int i = 0; i < 256; ++i) in[i] = __float2bfloat16(static_cast<float>(i));
   const common::DeviceBuffer<bf16> d_out(256);
-  round_trip_kernel<<<1, 32>>>(on_device(in).data(), d_out.data());
+  round_trip_kernel<false><<<1, 32>>>(on_device(in).data(), d_out.data());
   const std::vector<bf16> out = on_host(d_out);
   for (int i = 0; i < 256; ++i) CHECK(__bfloat162float(out[i]) == i);
+  round_trip_kernel<true><<<1, 32>>>(on_device(in).data(), d_out.data());
+  const std::vector<bf16> turned = on_host(d_out);
+  for (int i = 0; i < 256; ++i) {  // row i / 8 % 8 and column i % 8 of matrix i / 64
+    CHECK(__bfloat162float(turned[i / 64 * 64 + i % 8 * 8 + i / 8 % 8]) == i);
+  }
 }
 
 TEST_CASE("pack rounds to nearest even, ex2 is close to 2^x") {

@@ -24,10 +24,13 @@ constexpr int kM = 64, kK = 64;
   return row * 64 + ((column / 8) ^ (row % 8)) * 8 + column % 8;
 }
 
-// c = a b with a 64 x 64 row-major. b is n x 64 with a row for each column of the product, or, if
-// kTransB, 64 x n row-major, kept as slabs of 64 columns. kRegisters: A comes through registers.
+// Where A comes from: shared memory, as m x k or k x m, or registers.
+enum class FromA { shared, transposed, registers };
+
+// c = a b with a 64 x 64 row-major, or, if transposed, its columns as rows. b is n x 64 with a row
+// for each column of the product, or, if kTransB, 64 x n row-major, kept as slabs of 64 columns.
 // Everything is computed twice and added up, to see the accumulation.
-template <class T, int kN, bool kTransB, bool kRegisters>
+template <class T, int kN, bool kTransB, FromA kFromA>
 __global__ void __launch_bounds__(128, 1) wgmma_kernel(const T* a, const T* b, float* c) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -59,14 +62,16 @@ __global__ void __launch_bounds__(128, 1) wgmma_kernel(const T* a, const T* b, f
 #pragma unroll
     for (int step = 0; step < kK / 16; ++step) {
       const bool accumulate = round > 0 || step > 0;
-      const std::uint64_t a_tile = ptx::advance(ptx::descriptor_128B(tile_a, 0, 1024), 32 * step);
+      const std::uint64_t a_tile =
+          ptx::advance(ptx::descriptor_128B(tile_a, 0, 1024),
+                       kFromA == FromA::transposed ? 2048 * step : 32 * step);
       const std::uint64_t b_tile =
           kTransB ? ptx::advance(ptx::descriptor_128B(tile_b, kK * 128, 1024), 2048 * step)
                   : ptx::advance(ptx::descriptor_128B(tile_b, 0, 1024), 32 * step);
-      if constexpr (kRegisters) {
+      if constexpr (kFromA == FromA::registers) {
         ptx::wgmma<T, kTransB>(d, from_a[step], b_tile, accumulate);
       } else {
-        ptx::wgmma<T, kTransB>(d, a_tile, b_tile, accumulate);
+        ptx::wgmma<T, kTransB, kFromA == FromA::transposed>(d, a_tile, b_tile, accumulate);
       }
     }
   }
@@ -86,13 +91,14 @@ __global__ void __launch_bounds__(128, 1) wgmma_kernel(const T* a, const T* b, f
 bool has_wgmma() { return common::query_device().compute_capability() == 90; }
 
 // Returns how many elements of the product are wrong.
-template <class T, int kN, bool kTransB, bool kRegisters>
+template <class T, int kN, bool kTransB, FromA kFromA>
 int wrong_elements_of() {
   std::vector<T> a(kM * kK), b(kN * kK);
   const auto a_at = [](int m, int k) { return (m * 5 + k * 3) % 13 - 6; };
   const auto b_at = [](int k, int n) { return (k * 7 + n * 11) % 17 - 8; };
   for (int i = 0; i < kM * kK; ++i) {
-    a[i] = T(static_cast<float>(a_at(i / kK, i % kK)));
+    const int value = kFromA == FromA::transposed ? a_at(i % kM, i / kM) : a_at(i / kK, i % kK);
+    a[i] = T(static_cast<float>(value));
   }
   for (int i = 0; i < kN * kK; ++i) {
     const int value = kTransB ? b_at(i / kN, i % kN) : b_at(i % kK, i / kK);
@@ -102,7 +108,7 @@ int wrong_elements_of() {
   const common::DeviceBuffer<float> d_c(kM * kN);
   CUDA_CHECK(cudaMemcpy(d_a.data(), a.data(), d_a.bytes(), cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaMemcpy(d_b.data(), b.data(), d_b.bytes(), cudaMemcpyHostToDevice));
-  const auto kernel = wgmma_kernel<T, kN, kTransB, kRegisters>;
+  const auto kernel = wgmma_kernel<T, kN, kTransB, kFromA>;
   constexpr int kBytes = (kM + kN) * kK * sizeof(T);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   kernel<<<1, 128, kBytes>>>(d_a.data(), d_b.data(), d_c.data());
@@ -121,40 +127,49 @@ int wrong_elements_of() {
 }
 
 // In bf16 and in fp16 together.
-template <int kN, bool kTransB, bool kRegisters>
+template <int kN, bool kTransB, FromA kFromA>
 int wrong_elements() {
-  return wrong_elements_of<__nv_bfloat16, kN, kTransB, kRegisters>() +
-         wrong_elements_of<__half, kN, kTransB, kRegisters>();
+  return wrong_elements_of<__nv_bfloat16, kN, kTransB, kFromA>() +
+         wrong_elements_of<__half, kN, kTransB, kFromA>();
 }
 
 }  // namespace
 
 TEST_CASE("wgmma with both tiles in shared memory, B along K") {
   if (!has_wgmma()) SKIP_TEST("needs sm_90a");
-  CHECK(wrong_elements<64, false, false>() == 0);
-  CHECK(wrong_elements<80, false, false>() == 0);
-  CHECK(wrong_elements<96, false, false>() == 0);
-  CHECK(wrong_elements<128, false, false>() == 0);
-  CHECK(wrong_elements<160, false, false>() == 0);
-  CHECK(wrong_elements<176, false, false>() == 0);
-  CHECK(wrong_elements<192, false, false>() == 0);
-  CHECK(wrong_elements<256, false, false>() == 0);
+  CHECK(wrong_elements<64, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<80, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<96, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<128, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<160, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<176, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<192, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<248, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<256, false, FromA::shared>() == 0);
+}
+
+TEST_CASE("wgmma with A along M: a slab of 64 rows") {
+  if (!has_wgmma()) SKIP_TEST("needs sm_90a");
+  CHECK(wrong_elements<64, false, FromA::transposed>() == 0);
+  CHECK(wrong_elements<248, false, FromA::transposed>() == 0);
+  CHECK(wrong_elements<64, true, FromA::transposed>() == 0);
+  CHECK(wrong_elements<256, true, FromA::transposed>() == 0);
 }
 
 TEST_CASE("wgmma with B along N: slabs of 64 columns") {
   if (!has_wgmma()) SKIP_TEST("needs sm_90a");
-  CHECK(wrong_elements<64, true, false>() == 0);
-  CHECK(wrong_elements<128, true, false>() == 0);
-  CHECK(wrong_elements<192, true, false>() == 0);
-  CHECK(wrong_elements<256, true, false>() == 0);
+  CHECK(wrong_elements<64, true, FromA::shared>() == 0);
+  CHECK(wrong_elements<128, true, FromA::shared>() == 0);
+  CHECK(wrong_elements<192, true, FromA::shared>() == 0);
+  CHECK(wrong_elements<256, true, FromA::shared>() == 0);
 }
 
 TEST_CASE("wgmma with A in registers") {
   if (!has_wgmma()) SKIP_TEST("needs sm_90a");
-  CHECK(wrong_elements<64, false, true>() == 0);
-  CHECK(wrong_elements<64, true, true>() == 0);
-  CHECK(wrong_elements<128, false, true>() == 0);
-  CHECK(wrong_elements<128, true, true>() == 0);
-  CHECK(wrong_elements<192, true, true>() == 0);
-  CHECK(wrong_elements<256, true, true>() == 0);
+  CHECK(wrong_elements<64, false, FromA::registers>() == 0);
+  CHECK(wrong_elements<64, true, FromA::registers>() == 0);
+  CHECK(wrong_elements<128, false, FromA::registers>() == 0);
+  CHECK(wrong_elements<128, true, FromA::registers>() == 0);
+  CHECK(wrong_elements<192, true, FromA::registers>() == 0);
+  CHECK(wrong_elements<256, true, FromA::registers>() == 0);
 }
