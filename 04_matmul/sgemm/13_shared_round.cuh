@@ -16,6 +16,12 @@
 #include "04_matmul/sgemm/tiles.cuh"
 #include "common/cuda_check.cuh"
 
+// A part of a tile's sums: the tile, the first turn, and how many.
+struct SharedPiece {
+  int tile;
+  int begin, turns;
+};
+
 // Who computes what. The first `whole` tiles are computed as a whole. The others are counted in
 // turns of the loop over the sum, T::kDepth steps each, and shared by `parts` blocks. 0 parts: no
 // tile is shared.
@@ -27,6 +33,12 @@ struct Shares {
   // The first turn of a part, counted from the first tile that is left. It ends where the next
   // part begins.
   __host__ __device__ std::int64_t begin(int part) const { return to_share * part / parts; }
+  // What of the turns from `turn` on, up to `after`, lies in one tile.
+  __device__ SharedPiece piece_at(std::int64_t turn, std::int64_t after) const {
+    const int begin = static_cast<int>(turn % turns);
+    return {whole + static_cast<int>(turn / turns), begin,
+            static_cast<int>(min(std::int64_t{turns - begin}, after - turn))};
+  }
 };
 
 template <class T>
@@ -50,15 +62,14 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   std::int64_t first = shares.begin(part);
 #pragma unroll 1
   while (first != last) {  // tile after tile
-    const int index = shares.whole + static_cast<int>(first / shares.turns);
-    const int begin = static_cast<int>(first % shares.turns);
-    const int turns = static_cast<int>(min(std::int64_t{shares.turns - begin}, last - first));
+    const SharedPiece piece = shares.piece_at(first, last);
     const auto end =
-        static_cast<int>(min(std::int64_t{k}, std::int64_t{begin + turns} * T::kDepth));
-    const TileOrigin tile = tile_in_bands<T::kRows, T::kCols>(m, n, index);
+        static_cast<int>(min(std::int64_t{k}, std::int64_t{piece.begin + piece.turns} * T::kDepth));
+    const TileOrigin tile = tile_in_bands<T::kRows, T::kCols>(m, n, piece.tile);
     const Place<T> place;
     float sum[T::kThreadRows][T::kThreadCols] = {};
-    multiply_tile<T, kVectorsA, kVectorsB>(a, b, m, n, k, begin * T::kDepth, end, tile, place, sum);
+    multiply_tile<T, kVectorsA, kVectorsB>(a, b, m, n, k, piece.begin * T::kDepth, end, tile, place,
+                                           sum);
 #pragma unroll
     for (int r = 0; r < T::kThreadRows; ++r) {
 #pragma unroll
@@ -67,7 +78,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
                             &sum[r][s]);
       }
     }
-    first += turns;
+    first += piece.turns;
     __syncthreads();  // nobody reads the ring any more
   }
 }

@@ -39,9 +39,10 @@ struct Pieces {
       piece.is_shared = false;
       tile += static_cast<int>(gridDim.x);
     } else if (turn < after) {
-      index = shares.whole + static_cast<int>(turn / shares.turns);
-      piece.begin = static_cast<int>(turn % shares.turns);
-      piece.turns = static_cast<int>(min(std::int64_t{shares.turns - piece.begin}, after - turn));
+      const SharedPiece share = shares.piece_at(turn, after);
+      index = share.tile;
+      piece.begin = share.begin;
+      piece.turns = share.turns;
       piece.is_shared = true;
       turn += piece.turns;
     } else {
