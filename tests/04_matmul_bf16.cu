@@ -325,8 +325,9 @@ TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing") {
   };
   const int kernels = count("bytes spill loads");
   // Rungs 3 to 5 twice, multistage eight times; in both layouts of B rungs 7 to 13, 15 and 17, six
-  // tiles of rung 14, two edges of rung 16 and four forms of rung 18; the loop.
-  CHECK(kernels >= 3 * 2 + 8 + (9 + 6 + 2 + 4) * 2 + 1);
+  // tiles of rung 14, two edges of rung 16 and four forms of rung 18; the loop; and the kernel of
+  // common/ that only tells for which architecture it was compiled.
+  CHECK(kernels == 3 * 2 + 8 + (9 + 6 + 2 + 4) * 2 + 1 + 1);
   CHECK(count("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == kernels);
   // "Potential performance loss" of wgmma or setmaxnreg; C7519 only tells of a missing estimate.
   CHECK(count("(C75") == count("(C7519)"));

@@ -143,8 +143,8 @@ TEST_CASE("every tile and every way to share a sum is right") {
                                                  problem.c.on_device(), m, n, k, nullptr);
         });
       };
-      check_edge(EdgeTile<1>{});
-      check_edge(EdgeTile<2>{});
+      check_edge(EdgeTile<64>{});
+      check_edge(EdgeTile<128>{});
       const common::DeviceBuffer<char> pieces(kBytesOfPieces);
       const int clusters = clusters_that_share<kTransposedB>();
       if (share_pairs(m, n, k, clusters).pairs.count() > clusters) {

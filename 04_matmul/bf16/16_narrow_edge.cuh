@@ -20,8 +20,8 @@
 #include "04_matmul/bf16/pair_tiles.cuh"
 #include "04_matmul/sgemm/tiles.cuh"
 
-template <int kSlabs>
-using EdgeTile = TileForm<2, 64 * kSlabs>;
+template <int kCols>
+using EdgeTile = TileForm<2, kCols>;
 
 // The pairs of tiles, one below the other, in the order in which they are begun: whole ones, then
 // those at the right edge.
@@ -32,7 +32,7 @@ struct EdgeOrder {
   static EdgeOrder of(int m, int n) {
     const int cols_of_whole = n - n % WholeTile::kCols;
     return {order_in_bands(m, cols_of_whole, kBlocks * WholeTile::kRows, WholeTile::kCols),
-            divide_up(m, kBlocks * EdgeTile<1>::kRows)};
+            divide_up(m, kBlocks * EdgeTile<64>::kRows)};
   }
   __host__ __device__ int count() const { return whole.count() + at_edge; }
 };
@@ -122,7 +122,8 @@ void launch_narrow_edge(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfl
                            map_of_b<kTransposedB>(b, n, k, 64), map_of_c(c, m, n), m, k, pairs);
 }
 
-// How many clocks the busiest cluster needs, if each pair takes so many.
+// How many clocks the busiest cluster needs, if a pair of whole tiles takes `whole` and one at the
+// edge `edge`.
 inline double clocks_of_busiest(const EdgeOrder& pairs, int clusters, double whole, double edge) {
   int round = pairs.whole.count() / clusters;  // up to here all clusters have whole tiles
   std::vector<double> clocks(clusters, kClocksOfLaunch + round * whole);
@@ -135,9 +136,11 @@ inline double clocks_of_busiest(const EdgeOrder& pairs, int clusters, double who
   return *std::max_element(clocks.begin(), clocks.end());
 }
 
-// The same by the model of rung 14. A step of the narrowest tiles takes as long as its copies,
-// longer than its multiplications (measured on an H200).
+// A step of the narrowest tiles takes as long as its copies, longer than its multiplications
+// (measured on an H200).
 constexpr double kClocksOfCopies = 700;
+
+// The same by the model of rung 14.
 template <class Edge>
 double clocks_with_edge(const Product& product, int sms) {
   const auto clocks_of = [&](auto tile) {
@@ -160,8 +163,8 @@ inline EdgePlan plan_edge(const Product& product, int sms) {
     if (clocks <= plan.clocks) plan = {decltype(edge)::kCols, clocks};
   };
   const bool is_large = tiles_of<WholeTile::kRows, WholeTile::kCols>(product.m, product.n) > sms;
-  if (is_large && rest > 0 && rest <= 64) consider(EdgeTile<1>{});
-  if (is_large && rest > 64 && rest <= 128) consider(EdgeTile<2>{});
+  if (is_large && rest > 0 && rest <= 64) consider(EdgeTile<64>{});
+  if (is_large && rest > 64 && rest <= 128) consider(EdgeTile<128>{});
   return plan;
 }
 
@@ -175,8 +178,8 @@ void bf16_gemm_narrow_edge(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_
     cols = plan_edge(Product::of<kTransposedB>(m, n, k), multiprocessor_count()).cols;
   }
   switch (cols) {
-    case 64: return launch_narrow_edge<EdgeTile<1>, kTransposedB>(a, b, c, m, n, k, stream);
-    case 128: return launch_narrow_edge<EdgeTile<2>, kTransposedB>(a, b, c, m, n, k, stream);
+    case 64: return launch_narrow_edge<EdgeTile<64>, kTransposedB>(a, b, c, m, n, k, stream);
+    case 128: return launch_narrow_edge<EdgeTile<128>, kTransposedB>(a, b, c, m, n, k, stream);
     default: return bf16_gemm_split_sum<kTransposedB>(a, b, c, m, n, k, stream);
   }
 }

@@ -4,8 +4,7 @@
 // As at the end of the fp32 ladder, the work of the last round, and of one more, is cut into equal
 // shares, wherever in a pair the cuts fall. But a sum may be rounded only once: of a tile's two
 // pieces the one complete first leaves its sums, in fp32, in memory, and the other one adds them.
-// Nobody waits. What is still wrong: the exchange takes as long as the idle part of a nearly full
-// round.
+// Nobody waits. What is still wrong: the exchange takes longer than a nearly full round is idle.
 #pragma once
 
 #include <cuda_bf16.h>

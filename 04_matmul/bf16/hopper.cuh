@@ -7,6 +7,7 @@
 // - A, and B as n x k: a row of the tile is a row of the matrix, 64 values of k long.
 // - B as k x n: a row of the tile is 64 columns of one value of k. 64 such rows make a slab, and
 //   the tile has a slab for every 64 columns. wgmma transposes it while it reads.
+// In rung 18 the two change places.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -91,13 +92,14 @@ __device__ inline void order_b(unsigned char* to, const CUtensorMap* map_b, int 
 template <bool kTransposedB, bool kTransposedA = false, int kCount>
 __device__ inline void multiply_step(float (&sum)[kCount], const unsigned char* a,
                                      const unsigned char* b, bool first) {
+  constexpr int kTurnA = kTransposedA ? 1 : 0, kTurnB = kTransposedB ? 0 : 1;  // slabs, on reading
   const std::uint64_t from_a = ptx::descriptor_128B(a, 0, kBytesOfEightRows);
   const std::uint64_t from_b =
       ptx::descriptor_128B(b, kTransposedB ? 0 : kSlabBytes, kBytesOfEightRows);
 #pragma unroll
   for (int q = 0; q < kStep / 16; ++q) {
     // 16 values of k further: 32 bytes along a row, or 16 rows down a slab.
-    ptx::wgmma_bf16<kTransposedB ? 0 : 1, kTransposedA ? 1 : 0>(
+    ptx::wgmma_bf16<kTurnB, kTurnA>(
         sum, ptx::advance(from_a, kTransposedA ? 16 * kRowBytes * q : 32 * q),
         ptx::advance(from_b, kTransposedB ? 32 * q : 16 * kRowBytes * q), !first || q > 0);
   }

@@ -24,7 +24,7 @@ struct PairShares {
   }
 };
 
-// There must be more pairs than clusters.
+// Has a meaning only where there are more pairs than clusters.
 inline PairShares share_pairs(int m, int n, int k, int clusters) {
   const TileOrder pairs = order_in_bands(m, n, kBlocks * WholeTile::kRows, WholeTile::kCols);
   const int left = pairs.count() % clusters;

@@ -2,20 +2,20 @@
 // computes two tiles, one below the other, for any part of k.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
 #include "04_matmul/bf16/14_by_shape.cuh"
 #include "04_matmul/bf16/hopper.cuh"
+#include "04_matmul/sgemm/tiles.cuh"
 
 // A tile of C of one block: both warpgroups that multiply have 64 kParts rows of it. All forms use
 // the ring of WidePair.
 template <int kPartsOfWarpgroup, int kColsOfTile>
 struct TileForm {
   static constexpr int kParts = kPartsOfWarpgroup, kCols = kColsOfTile;
-  static constexpr int kRows = 128 * kParts, kSlabs = (kCols + 63) / 64;
+  static constexpr int kRows = 128 * kParts, kSlabs = divide_up(kCols, 64);
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytes = kBytesA + kSlabs * kSlabBytes;  // of a step
   static_assert(kBytes <= WidePair::kStageBytes, "a step fits into a stage");

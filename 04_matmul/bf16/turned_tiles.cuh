@@ -1,7 +1,6 @@
 // What rung 18 computes: tiles of C that are turned, so that they can have any multiple of 8 rows.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -20,7 +19,8 @@ using TurnedTile = TileForm<1, kRowsOfC>;
 template <int kRowsOfC>
 using TurnedEdge = TileForm<256 / kRowsOfC, kRowsOfC>;
 
-// The pairs of tiles: whole ones for as many rows as leave at most an edge's.
+// The pairs of tiles, side by side here: as few rows of whole ones as leave no more of C than a
+// tile at the edge has.
 template <class Whole, class Edge>
 EdgeOrder turned_pairs(int m, int n) {
   const int rows = divide_up(std::max(0, m - Edge::kCols), Whole::kCols) * Whole::kCols;

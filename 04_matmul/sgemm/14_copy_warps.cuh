@@ -33,7 +33,8 @@ struct CopyWarps : LargeTiling {
   static constexpr int kMultiplyingRegisters = 232, kCopyingRegisters = 40;
   static_assert(kCopying == kRows, "a copying thread has a row of A's tile");
   // The named barrier at which a stage is handed back. 0 is __syncthreads.
-  __host__ __device__ static constexpr int empty(int stage) { return 1 + stage; }
+  __host__ __device__ static constexpr int empty_barrier(int stage) { return 1 + stage; }
+  static_assert(kStages <= 15, "a block has 15 more");
 };
 
 __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
@@ -70,7 +71,8 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
               step + 4 * i < k ? reinterpret_cast<const float4*>(from)[i] : make_float4(0, 0, 0, 0);
         }
         float* const stage = operand_ring + place.stage * T::kStage;
-        if (filled >= T::kStages) ptx::named_barrier_sync(T::empty(place.stage), T::kThreads);
+        if (filled >= T::kStages)
+          ptx::named_barrier_sync(T::empty_barrier(place.stage), T::kThreads);
         ++filled;
         if (thread == 0) {  // which has yet to arrive, so `full` cannot complete before B has come
           ptx::mbarrier_expect_tx(&full[place.stage], sizeof(float) * T::kTileB);
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
     // endregion
     // The stages emptied last: nobody fills them again, but no barrier may be left half complete.
     for (int s = 0; s < min(filled, T::kStages); ++s) {
-      ptx::named_barrier_sync(T::empty(s), T::kThreads);
+      ptx::named_barrier_sync(T::empty_barrier(s), T::kThreads);
     }
     return;
   }
@@ -122,7 +124,7 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
 #pragma unroll 1
     for (int t = 0; t < piece.turns; ++t) {
       const bool more = t + 1 < piece.turns;
-      const int emptied = T::empty(place.stage);
+      const int emptied = T::empty_barrier(place.stage);
 #pragma unroll
       for (int q = 0; q < T::kDepth; ++q) {
         if (q == T::kDepth - 2) {  // a step ahead, so that the loads after it come early
