@@ -154,17 +154,13 @@ TEST_CASE("every tile and every way to share a sum is right") {
                                             reinterpret_cast<float4*>(pieces.data()), nullptr);
         });
       }
-      const auto check_turned = [&](auto whole, auto edge) {
+      each_turned_form([&](auto whole, auto edge) {
         const std::string rows = std::to_string(whole.kCols) + " and " + std::to_string(edge.kCols);
         check("turned, rows of a tile: " + rows, [&] {
           launch_even_rounds<decltype(whole), decltype(edge), kTransposedB>(
               problem.device_a(), problem.device_b(), problem.c.on_device(), m, n, k, nullptr);
         });
-      };
-      check_turned(TurnedTile<248>{}, TurnedEdge<128>{});
-      check_turned(TurnedTile<248>{}, TurnedEdge<256>{});
-      check_turned(TurnedTile<192>{}, TurnedEdge<128>{});
-      check_turned(TurnedTile<192>{}, TurnedEdge<256>{});
+      });
       for (const int parts : {1, 2, 3, 4, 8}) {
         check("parts: " + std::to_string(parts), [&] {
           launch_split_sum<kTransposedB>(problem.device_a(), problem.device_b(),
@@ -211,11 +207,8 @@ TEST_CASE("tile and parts follow the shape") {
 
   // Rows of a whole tile and of those at the edge; 0: the rungs before are left to choose.
   const auto rows = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    std::pair<int, int> chosen(0, 0);
-    with_even_rounds(Product::of<false>(m, n, k), 132, 66, [&](auto whole, auto edge) {
-      chosen = {whole.kCols, edge.kCols};
-    });
-    return chosen;
+    const RoundsPlan plan = plan_even_rounds(Product::of<false>(m, n, k), 132, 66);
+    return std::pair(plan.rows, plan.rows_at_edge);
   };
   CHECK(rows(4096, 4096, 4096) == std::pair(248, 128));  // 256 pairs and 8: four rounds
   CHECK(rows(8192, 8192, 8192) == std::pair(248, 256));  // 1024 and 32: sixteen
@@ -247,7 +240,7 @@ TEST_CASE("tile and parts follow the shape") {
 
 // Whatever is left over at the edge, each row of C is in one tile.
 TEST_CASE("turned tiles cover all rows") {
-  const auto check = [](auto whole, auto edge) {
+  each_turned_form([](auto whole, auto edge) {
     for (int m = 1; m <= 1100; ++m) {
       const EdgeOrder pairs = turned_pairs<decltype(whole), decltype(edge)>(m, 520);
       const int left = m - pairs.whole.across * whole.kCols;
@@ -257,11 +250,7 @@ TEST_CASE("turned tiles cover all rows") {
       REQUIRE(pairs.whole.down == 3);  // of 256 columns each
       REQUIRE(pairs.at_edge == (left > 0 ? divide_up(520, 2 * edge.kRows) : 0));
     }
-  };
-  check(TurnedTile<248>{}, TurnedEdge<128>{});
-  check(TurnedTile<248>{}, TurnedEdge<256>{});
-  check(TurnedTile<192>{}, TurnedEdge<128>{});
-  check(TurnedTile<192>{}, TurnedEdge<256>{});
+  });
 }
 
 // No pair is cut twice, every step is somebody's, and a piece's neighbour has the rest.

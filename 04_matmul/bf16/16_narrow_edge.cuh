@@ -43,6 +43,24 @@ __host__ __device__ inline int pair_of(int cluster, int clusters, int round) {
   return round * clusters + (round % 2 == 0 ? cluster : clusters - 1 - cluster);
 }
 
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// Calls visit(form, row, col) for each tile that block `rank` of a cluster computes, whole ones
+// first.
+template <class Whole, class Edge, class Visit>
+__device__ __forceinline__ void each_tile(const EdgeOrder& pairs, int rank, int cluster,
+                                          int clusters, Visit visit) {
+  int round = 0;
+  for (int i; (i = pair_of(cluster, clusters, round)) < pairs.whole.count(); ++round) {
+    const int2 pair = pairs.whole.at(i);
+    visit(Whole{}, (pair.x * kBlocks + rank) * Whole::kRows, pair.y * Whole::kCols);
+  }
+  for (int i; (i = pair_of(cluster, clusters, round)) < pairs.count(); ++round) {
+    visit(Edge{}, ((i - pairs.whole.count()) * kBlocks + rank) * Edge::kRows,
+          pairs.whole.across * Whole::kCols);
+  }
+}
+#endif
+
 template <class Edge, bool kTransposedB>
 __global__ void __launch_bounds__(WidePair::kThreads, 1)
     bf16_gemm_narrow_edge_kernel(const __grid_constant__ CUtensorMap map_a,
@@ -59,35 +77,20 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   const int rank = static_cast<int>(ptx::cluster_rank());
   const int cluster = static_cast<int>(blockIdx.x) / kBlocks;
   const int clusters = static_cast<int>(gridDim.x) / kBlocks;
-  int round = 0;
-  const auto each_whole = [&](auto visit) {
-    for (int i; (i = pair_of(cluster, clusters, round)) < pairs.whole.count(); ++round) {
-      const int2 pair = pairs.whole.at(i);
-      visit((pair.x * kBlocks + rank) * WholeTile::kRows, pair.y * WholeTile::kCols);
-    }
-  };
-  const auto each_at_edge = [&](auto visit) {
-    for (int i; (i = pair_of(cluster, clusters, round)) < pairs.count(); ++round) {
-      visit(((i - pairs.whole.count()) * kBlocks + rank) * Edge::kRows,
-            pairs.whole.across * WholeTile::kCols);
-    }
-  };
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<kLoadingRegisters>();
     if (threadIdx.x == 0) {
-      const auto order = [&](auto form, int row, int col) {
+      each_tile<WholeTile, Edge>(pairs, rank, cluster, clusters, [&](auto form, int row, int col) {
         order_steps<decltype(form), kTransposedB>(&map_a, &map_b, row, col, 0, k, ring, full, empty,
                                                   place);
-      };
-      each_whole([&](int row, int col) { order(WholeTile{}, row, col); });
-      each_at_edge([&](int row, int col) { order(Edge{}, row, col); });
+      });
     }
     __syncwarp();
   } else {
     ptx::setmaxnreg_inc<kMultiplyingRegisters>();
     unsigned char* const staging = ring + T::kRingBytes + (warpgroup - 1) * kStagingBytes;
-    const auto multiply = [&](auto form, int row, int col) {
+    each_tile<WholeTile, Edge>(pairs, rank, cluster, clusters, [&](auto form, int row, int col) {
       using Form = decltype(form);
       const int first_row = (warpgroup - 1) * 64 * Form::kParts;
       if (row + first_row >= m) return skip_steps(0, k, full, empty, place);
@@ -97,9 +100,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
       for (int i = 0; i < Form::kParts; ++i) {
         store_slabs(sum[i], staging, &map_c, row + first_row + 64 * i, col, warpgroup);
       }
-    };
-    each_whole([&](int row, int col) { multiply(WholeTile{}, row, col); });
-    each_at_edge([&](int row, int col) { multiply(Edge{}, row, col); });
+    });
     if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();
     __syncwarp();
   }

@@ -40,37 +40,22 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   const int rank = static_cast<int>(ptx::cluster_rank());
   const int cluster = static_cast<int>(blockIdx.x) / kBlocks;
   const int clusters = static_cast<int>(gridDim.x) / kBlocks;
-  int round = 0;
-  const auto each_whole = [&](auto visit) {
-    for (int i; (i = pair_of(cluster, clusters, round)) < pairs.whole.count(); ++round) {
-      const int2 pair = pairs.whole.at(i);
-      visit(pair.y * Whole::kCols, (pair.x * kBlocks + rank) * Whole::kRows);
-    }
-  };
-  const auto each_at_edge = [&](auto visit) {
-    for (int i; (i = pair_of(cluster, clusters, round)) < pairs.count(); ++round) {
-      visit(pairs.whole.across * Whole::kCols,
-            ((i - pairs.whole.count()) * kBlocks + rank) * Edge::kRows);
-    }
-  };
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<kLoadingRegisters>();
     if (threadIdx.x == 0) {
       // A and B change places. B's columns run along k where B is n x k, as A's rows otherwise do;
       // where it is k x n, it is a transposed A. And A is a transposed B.
-      const auto order = [&](auto form, int row, int col) {
+      each_tile<Whole, Edge>(pairs, rank, cluster, clusters, [&](auto form, int col, int row) {
         order_steps<decltype(form), true, !kTransposedB>(&map_b, &map_a, col, row, 0, k, ring, full,
                                                          empty, place);
-      };
-      each_whole([&](int row, int col) { order(Whole{}, row, col); });
-      each_at_edge([&](int row, int col) { order(Edge{}, row, col); });
+      });
     }
     __syncwarp();
   } else {
     ptx::setmaxnreg_inc<kMultiplyingRegisters>();
     unsigned char* const staging = ring + T::kRingBytes + (warpgroup - 1) * kStagingBytes;
-    const auto multiply = [&](auto form, int row, int col) {
+    each_tile<Whole, Edge>(pairs, rank, cluster, clusters, [&](auto form, int col, int row) {
       using Form = decltype(form);
       const int first_col = (warpgroup - 1) * 64 * Form::kParts;
       if (col + first_col >= n) return skip_steps(0, k, full, empty, place);
@@ -80,9 +65,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
       for (int i = 0; i < Form::kParts; ++i) {
         store_turned(sum[i], staging, &map_c, &map_rest, row, col + first_col + 64 * i, warpgroup);
       }
-    };
-    each_whole([&](int row, int col) { multiply(Whole{}, row, col); });
-    each_at_edge([&](int row, int col) { multiply(Edge{}, row, col); });
+    });
     if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();
     __syncwarp();
   }
@@ -129,35 +112,35 @@ double clocks_of_even_rounds(const Product& product, int clusters) {
       clocks_of(Whole{}), clocks_of(Edge{}));
 }
 
-// Calls visit(whole tile, edge) for the forms that should take the fewest clocks, or returns false
-// if the rungs before should take fewer.
+// Calls visit(whole tile, edge) with all forms to choose from.
 template <class Visit>
-bool with_even_rounds(const Product& product, int sms, int clusters, Visit visit) {
+void each_turned_form(Visit visit) {
+  visit(TurnedTile<248>{}, TurnedEdge<128>{});
+  visit(TurnedTile<248>{}, TurnedEdge<256>{});
+  visit(TurnedTile<192>{}, TurnedEdge<128>{});
+  visit(TurnedTile<192>{}, TurnedEdge<256>{});
+}
+
+// The rows of a whole tile and of one at the edge that should take the fewest clocks; 0: the rungs
+// before should take no more, or all pairs of tiles fit into one round.
+struct RoundsPlan {
+  int rows, rows_at_edge;
+};
+inline RoundsPlan plan_even_rounds(const Product& product, int sms, int clusters) {
+  RoundsPlan plan = {0, 0};
   if (tiles_of<kBlocks * WholeTile::kRows, WholeTile::kCols>(product.m, product.n) <= clusters) {
-    return false;  // not even one round
+    return plan;
   }
-  const double before =
+  double fewest =
       std::min(plan_edge(product, sms).clocks, clocks_of_shared_round(product, clusters));
-  const double wide_128 =
-      clocks_of_even_rounds<TurnedTile<248>, TurnedEdge<128>>(product, clusters);
-  const double wide_256 =
-      clocks_of_even_rounds<TurnedTile<248>, TurnedEdge<256>>(product, clusters);
-  const double narrow_128 =
-      clocks_of_even_rounds<TurnedTile<192>, TurnedEdge<128>>(product, clusters);
-  const double narrow_256 =
-      clocks_of_even_rounds<TurnedTile<192>, TurnedEdge<256>>(product, clusters);
-  const double fewest = std::min({wide_128, wide_256, narrow_128, narrow_256});
-  if (fewest >= before) return false;
-  if (wide_128 == fewest) {
-    visit(TurnedTile<248>{}, TurnedEdge<128>{});
-  } else if (wide_256 == fewest) {
-    visit(TurnedTile<248>{}, TurnedEdge<256>{});
-  } else if (narrow_128 == fewest) {
-    visit(TurnedTile<192>{}, TurnedEdge<128>{});
-  } else {
-    visit(TurnedTile<192>{}, TurnedEdge<256>{});
-  }
-  return true;
+  each_turned_form([&](auto whole, auto edge) {
+    const double clocks = clocks_of_even_rounds<decltype(whole), decltype(edge)>(product, clusters);
+    if (clocks < fewest) {
+      fewest = clocks;
+      plan = {whole.kCols, edge.kCols};
+    }
+  });
+  return plan;
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
@@ -165,12 +148,16 @@ bool with_even_rounds(const Product& product, int sms, int clusters, Visit visit
 template <bool kTransposedB>
 void bf16_gemm_even_rounds(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, float4* pieces, cudaStream_t stream) {
-  const bool done =
-      fits_copy_engine(a, k, b, kTransposedB ? k : n, c, n) &&
-      with_even_rounds(Product::of<kTransposedB>(m, n, k), multiprocessor_count(),
-                       clusters_that_share<kTransposedB>(), [&](auto whole, auto edge) {
-                         launch_even_rounds<decltype(whole), decltype(edge), kTransposedB>(
-                             a, b, c, m, n, k, stream);
-                       });
-  if (!done) bf16_gemm_shared_round<kTransposedB>(a, b, c, m, n, k, pieces, stream);
+  RoundsPlan plan = {0, 0};
+  if (fits_copy_engine(a, k, b, kTransposedB ? k : n, c, n)) {
+    plan = plan_even_rounds(Product::of<kTransposedB>(m, n, k), multiprocessor_count(),
+                            clusters_that_share<kTransposedB>());
+  }
+  if (plan.rows == 0) {
+    return bf16_gemm_shared_round<kTransposedB>(a, b, c, m, n, k, pieces, stream);
+  }
+  each_turned_form([&](auto whole, auto edge) {
+    if (plan.rows != whole.kCols || plan.rows_at_edge != edge.kCols) return;
+    launch_even_rounds<decltype(whole), decltype(edge), kTransposedB>(a, b, c, m, n, k, stream);
+  });
 }

@@ -71,8 +71,9 @@ __global__ void __launch_bounds__(CopyWarps::kThreads, 1)
               step + 4 * i < k ? reinterpret_cast<const float4*>(from)[i] : make_float4(0, 0, 0, 0);
         }
         float* const stage = operand_ring + place.stage * T::kStage;
-        if (filled >= T::kStages)
+        if (filled >= T::kStages) {
           ptx::named_barrier_sync(T::empty_barrier(place.stage), T::kThreads);
+        }
         ++filled;
         if (thread == 0) {  // which has yet to arrive, so `full` cannot complete before B has come
           ptx::mbarrier_expect_tx(&full[place.stage], sizeof(float) * T::kTileB);
