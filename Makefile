@@ -1,26 +1,65 @@
 # The only build system here. `make help` lists the verbs, `make doctor` says what this machine has.
 #
-# Three variables steer it; each can be given on the command line:
+# Four variables steer it; each can be given on the command line:
 #   CPU=1        run the kernels on the CPU, through simt/nvcc, even where there is a GPU
 #   ARCH=86      compile for this compute capability ("80 90a" for several, "all" for every one);
 #                default: that of the GPU
 #   BUILD=build  where everything that is built goes
+#   V=1          show the compiler's command lines
 
 BUILD ?= build
 .DEFAULT_GOAL := programs
 
+ifeq ($(wildcard simt/nvcc),)
+  $(error this is not the folder of the tutorial's Makefile; from elsewhere: make -C FOLDER)
+endif
+
+# What was typed for these is text, and no code for make or for a shell.
+override BUILD := $(or $(value BUILD),build)
+override A := $(value A)
+override B := $(value B)
+override ID := $(value ID)
+export A B ID
+
+# Recipes write into the build folder, and `make clean` removes what they wrote: it must be a folder
+# of its own, with a name that a shell takes as one word.
+ODD_LETTERS := $$ ` ' " \ ; & | < > ( ) * ? [ ] { } ! \# % ~ : = ,
+refuse_build = $(error BUILD='$(BUILD)' $(1))
+ifneq ($(words x$(BUILD)x),1)
+  $(call refuse_build,has blanks)
+endif
+ifneq ($(foreach c,$(ODD_LETTERS),$(findstring $(c),$(BUILD))),$(foreach c,$(ODD_LETTERS),))
+  $(call refuse_build,has letters that mean something to a shell)
+endif
+ifneq ($(shell b=$$(realpath -m -- '$(BUILD)'); case "$$(pwd -P)/" in ("$${b%/}"/*) echo bad ;; esac),)
+  $(call refuse_build,holds the sources: it must be a folder of its own)
+endif
+ifneq ($(wildcard $(foreach s,cu cuh hpp md,$(BUILD)/*.$(s) $(BUILD)/*/*.$(s))),)
+  $(call refuse_build,has sources in it: it must be a folder of its own)
+endif
+
 CHAPTERS := $(sort $(wildcard [0-9][0-9]_*))
-# Each chapter has one program, named after its only .cu file.
+# Each chapter has one program, named after its only .cu file; beside that of chapter 01 lies the
+# first kernel, a program that needs nothing of this repository.
+FIRST := $(BUILD)/01_vector_add/first_kernel
 PROGRAMS := $(patsubst %.cu,$(BUILD)/%,$(sort $(wildcard [0-9][0-9]_*/*.cu)))
-program_of = $(filter $(BUILD)/$(1)%,$(PROGRAMS))
+program_of = $(filter $(BUILD)/$(1)%,$(filter-out $(FIRST),$(PROGRAMS)))
+programs_of = $(filter $(BUILD)/$(1)%,$(PROGRAMS))
 
 # ---------------------------------------------------------------- compiler: nvcc or simt/nvcc
 CUDA_HOME ?= /usr/local/cuda
 TOOLKIT_NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc))
-GPU_ARCH := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
-                    | head -n 1 | tr -d . | grep -E '^[0-9]+$$')
+# Asked once: a make that this one calls knows it from the environment.
+ifneq ($(origin GPU_ARCH_FOUND),environment)
+  GPU_ARCH_FOUND := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
+                            | head -n 1 | tr -d . | grep -E '^[0-9]+$$')
+endif
+export GPU_ARCH_FOUND
+GPU_ARCH := $(GPU_ARCH_FOUND)
 
-ifdef CPU
+# given: whether a switch such as CPU=1 is on; CPU=0 and CPU=no are off.
+given = $(filter-out 0 no off false,$(1))
+ifneq ($(call given,$(CPU)),)
   NVCC := simt/nvcc
   WHY_SIMT := CPU=1 was given
 else ifndef NVCC
@@ -35,9 +74,12 @@ else ifndef NVCC
   endif
 endif
 # Verbs that run no kernel need not say where kernels run.
-WITHOUT_KERNELS := bench compare doctor lessons check format clean help
+WITHOUT_KERNELS := bench mutate compare doctor lessons check format clean help
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
+  # simt's engine is built on first use: into the build folder, for the sources may be read-only.
+  SIMT_BUILD ?= $(abspath $(BUILD))/simt
+  export SIMT_BUILD
   RUNS_KERNELS := $(filter-out $(WITHOUT_KERNELS),$(or $(MAKECMDGOALS),programs))
   $(if $(and $(WHY_SIMT),$(RUNS_KERNELS),$(filter 0,$(MAKELEVEL))),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
 endif
@@ -66,15 +108,34 @@ ifndef SIMT
   LIBS_04_matmul := -lcublas
   LIBS_06_atomics_streams := -lcurand
   LIBS_07_flash_attention := -lcublas
+  LIBS_namespaces := -lcublas
 endif
 
 # ---------------------------------------------------------------- build
-.PHONY: programs $(CHAPTERS) help FORCE
-programs: $(PROGRAMS)  ## build every chapter's program
+# Compilers run side by side on all cores, unless -j says otherwise; what they built runs one after
+# the other, or the times would be wrong.
+ifneq ($(filter run% test% bench profile-% sanitize%,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+side_by_side = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
+  built WHAT='$(strip $(1))'
+# One short line a program, or with V=1 the compiler's own.
+QUIET := $(if $(call given,$(V)),,@)
+say = $(if $(QUIET),@echo "$(if $(SIMT),$(1),$(notdir $(1))) $@")
+# Until it is whole, a file has another name: make takes what it finds under the right one for
+# finished, and two makes at a time do not write into one file.
+PART := .part$(shell echo $$PPID)
+finish = @mv -f $@$(PART) $@
+
+.PHONY: programs built $(CHAPTERS) help FORCE
+programs:  ## build every chapter's program
+	$(call side_by_side,$(PROGRAMS))
+built: $(WHAT)
+	@:
 
 # `make 01_vector_add` and `make 01` build one chapter.
 define chapter_verbs
-$(1): $(call program_of,$(1))
+$(1): $(call programs_of,$(1))
 .PHONY: $(firstword $(subst _, ,$(1)))
 $(firstword $(subst _, ,$(1))): $(1)
 endef
@@ -90,12 +151,17 @@ $(CONFIG): FORCE $(if $(SIMT),simt/nvcc $(wildcard simt/frontend/*.py simt/src/*
 
 $(BUILD)/%: %.cu $(CONFIG)
 	@mkdir -p $(@D)
-	$(NVCC) $(FLAGS) -MD -MP -MF $@.d -MT $@ $< -o $@ $(LIBS_$(patsubst %/,%,$(dir $*)))
+	$(call say,$(NVCC))
+	$(QUIET)$(NVCC) $(FLAGS) $(DEPENDENCIES) $< -o $@$(PART) $(LIBS_$(patsubst %/,%,$(dir $*)))
+	@mv -f $@$(PART).d $@.d
+	$(finish)
+DEPENDENCIES = -MD -MP -MF $@$(PART).d -MT $@
 
 # ---------------------------------------------------------------- run
 # `make run` and `make run-01`: exit status 0 only if every variant that ran was right.
 .PHONY: run $(CHAPTERS:%=run-%)
-run: $(CHAPTERS:%=run-%)  ## build and run every chapter (run-01: one chapter)
+run: programs  ## build and run every chapter (run-01: one chapter)
+	@status=0; for program in $(PROGRAMS); do $$program || status=1; done; exit $$status
 $(CHAPTERS:%=run-%): run-%: %
 	@$(call program_of,$*)
 run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
@@ -103,11 +169,19 @@ run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
 # The chapter whose number was given: 01 -> 01_vector_add.
 chapter_named = $(or $(filter $(1)_%,$(CHAPTERS)),$(error there is no chapter $(1)))
 
+# `make exercise-check ID=01/guard` is `./exercise check 01/guard`.
+exercise-%:  ## exercise-start ID=01/guard, exercise-check ID=...: as ./exercise (--help lists all)
+	@./exercise $* $${ID:+"$$ID"}
+
+.PHONY: first
+first: $(FIRST)  ## build and run the first kernel of all
+	@$(FIRST)
+
 # ---------------------------------------------------------------- test
 # One Catch2 program per file in tests/. On the CPU they are built with simt's checks, which name
-# races, stray accesses and the like; simt's own tests run there only.
-TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu)
-TEST_SOURCES += $(if $(SIMT),$(wildcard tests/simt/*.cu tests/simt/*.cpp))
+# races, stray accesses and the like; simt's own tests (simt/tests) run there only.
+TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu) tests/namespaces.cu
+TEST_SOURCES += $(if $(SIMT),$(wildcard simt/tests/*.cu simt/tests/*.cpp))
 TESTS := $(addprefix $(BUILD)/,$(basename $(sort $(TEST_SOURCES))))
 TEST_ENV := $(if $(SIMT),SIMT_CHECK=1)
 # Catch2 3 is a library, version 2 a header.
@@ -116,25 +190,35 @@ CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_test_macros.hpp \
 
 $(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -O1 -Wall -Wextra -I. -c $< -o $@
+	$(call say,$(CXX))
+	$(QUIET)$(CXX) -std=c++17 -O1 -Wall -Wextra -I. -c $< -o $@$(PART)
+	$(finish)
 
-build_test = $(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' -MD -MP -MF $@.d -MT $@ $< \
-	  $(BUILD)/tests/main.o -o $@ $(CATCH_LIB) $(foreach c,$(CHAPTERS),$(if $(filter $(c)%,$*),$(LIBS_$(c))))
+define build_test
+	@mkdir -p $(@D)
+	$(call say,$(NVCC))
+	$(QUIET)$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' $(DEPENDENCIES) $< $(BUILD)/tests/main.o \
+	  -o $@$(PART) $(CATCH_LIB) $(or $(LIBS_$*),$(foreach c,$(CHAPTERS),$(if $(filter $(c)%,$*),$(LIBS_$(c)))))
+	@mv -f $@$(PART).d $@.d
+	$(finish)
+endef
 $(BUILD)/tests/%: tests/%.cu $(BUILD)/tests/main.o $(CONFIG)
-	@mkdir -p $(@D)
 	$(build_test)
-$(BUILD)/tests/%: tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
-	@mkdir -p $(@D)
+$(BUILD)/simt/tests/%: simt/tests/%.cu $(BUILD)/tests/main.o $(CONFIG)
+	$(build_test)
+$(BUILD)/simt/tests/%: simt/tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
 	$(build_test)
 
 .PHONY: test tests test-programs $(CHAPTERS:%=test-%)
-test-programs: $(TESTS)
-tests: $(TESTS) $(PROGRAMS)
+test-programs:
+	$(call side_by_side,$(TESTS))
+tests:
+	$(call side_by_side,$(TESTS) $(PROGRAMS))
 test: tests  ## build and run every test (test-01: those of one chapter)
 	@tools/run_tests.sh $(TESTS) $(wildcard tests/tools/test_*.py)
 tests_of = $(filter $(BUILD)/tests/$(1)%,$(TESTS))
-$(CHAPTERS:%=test-%): test-%: %
-	@$(MAKE) --no-print-directory $(call tests_of,$*)
+$(CHAPTERS:%=test-%): test-%:
+	$(call side_by_side,$(call programs_of,$*) $(call tests_of,$*))
 	@tools/run_tests.sh $(call tests_of,$*)
 test-%: ; @$(MAKE) --no-print-directory test-$(call chapter_named,$*)
 
@@ -146,10 +230,10 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench sanitize compare doctor lessons check format clean
+.PHONY: bench sanitize compare doctor lessons check format clean mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
-	@tools/bench.py --build $(BUILD)
+	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
 	@tools/lessons.py
 
 profile-%:  ## profile-01: counters of every kernel (Nsight Compute, or simt without a GPU)
@@ -166,11 +250,13 @@ $(CHAPTERS:%=sanitize-%): sanitize-%: $(if $(SIMT),,%)
 	  --verify $(call small_args,$*)
 sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 
-compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side
-	@tools/compare.sh $(if $(A),"$(A)") $(if $(B),"$(B)")
+compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (KERNELS=1)
+	@tools/compare.py $(if $(call given,$(KERNELS)),--kernels) -- $${A:+"$$A"} $${B:+"$$B"}
 
 doctor:  ## what this machine has, and what you can do with it now
 	@tools/doctor.sh
+	@[ -x $(BUILD)/tools/device_query ] || \
+	  { echo; echo "Building tools/device_query.cu, which asks the device what it can do ..."; }
 	@echo; if $(MAKE) --no-print-directory $(BUILD)/tools/device_query >/dev/null 2>&1; then \
 	  $(BUILD)/tools/device_query; else \
 	  echo "tools/device_query.cu does not build; \`make $(BUILD)/tools/device_query\` shows why"; exit 1; fi
@@ -178,21 +264,34 @@ doctor:  ## what this machine has, and what you can do with it now
 lessons:  ## fill the code and the tables that the lessons quote
 	@tools/lessons.py
 
-check:  ## format, stale lessons, dead links, step sizes
+mutate:  ## plant small mistakes one at a time; a test must notice each (hours; tools/mutate.py --help)
+	@tools/mutate.py
+
+check:  ## format, stale lessons, dead links, include arrows, size of every rung
 	@tools/check.py
 
 CLANG_FORMAT := $(firstword $(shell command -v clang-format-14 clang-format 2>/dev/null))
 format:  ## format every source file
-	@git ls-files '*.cu' '*.cuh' '*.hpp' '*.h' '*.cpp' | xargs $(or $(CLANG_FORMAT),clang-format) -i
+	$(if $(CLANG_FORMAT),,@echo "format: clang-format is not installed (./setup.sh --dev installs it)" >&2; exit 1)
+	@find [!.]* -type d \( -path '$(BUILD)' -o -name build -o -name work \) -prune -o -type f \
+	  \( -name '*.cu' -o -name '*.cuh' -o -name '*.hpp' -o -name '*.h' -o -name '*.cpp' \) -print0 \
+	  | xargs -0 $(CLANG_FORMAT) -i
 
+# What somebody else put into the folder stays.
+MADE := config tests simt tools checked nvcc all-archs
 clean:  ## remove everything that was built
-	rm -rf $(BUILD)
+	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
+	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }
+	@rm -rf $(MADE:%=$(BUILD)/%) $(BUILD)/[0-9][0-9]_*
+	@[ ! -e $(BUILD) ] || rmdir $(BUILD) 2>/dev/null || \
+	  echo "clean: $(BUILD) keeps what was not built there:" $$(ls -A $(BUILD))
 
 help:  ## print this list
 	@grep -hE '^[a-z%-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
 
-# Without this, make says that it has "no rule to make target" what somebody mistyped.
+# Without this, make says that it has "no rule to make target" what somebody mistyped. With -B it
+# asks here for every source too.
 .DEFAULT:
-	@echo "make: there is nothing called '$@' here (\`make help\` lists the commands)" >&2; exit 2
+	$(if $(wildcard $@),@:,$(error there is nothing called '$@' here (`make help` lists the commands)))
 
 -include $(wildcard $(PROGRAMS:%=%.d) $(TESTS:%=%.d))

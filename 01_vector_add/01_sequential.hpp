@@ -7,7 +7,11 @@
 
 #include <cstdint>
 
+namespace vector_add {
+
 // y[i] = x[i] + y[i] for all i < n. Host pointers.
 inline void vector_add_sequential(const float* x, float* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] + y[i];
 }
+
+}  // namespace vector_add

@@ -8,8 +8,12 @@
 
 #include <cstdint>
 
+namespace vector_add {
+
 // y[i] = x[i] + y[i] for all i < n. Host pointers. Uses omp_get_max_threads() threads.
 inline void vector_add_openmp(const float* x, float* y, std::int64_t n) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] + y[i];
 }
+
+}  // namespace vector_add

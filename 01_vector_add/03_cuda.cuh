@@ -3,7 +3,7 @@
 // The loop is gone: n threads are started, and each works out which element is its own. Around the
 // kernel stands what every CUDA program does in some form: allocate on the device, copy in, launch,
 // copy out, free. Each part is timed on its own. What is still wrong: the copies take two hundred
-// times as long as the kernel.
+// times as long as the kernel. The next three rungs are about them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,21 +11,19 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/cpu_timer.hpp"
-#include "common/cuda_check.cuh"
-#include "common/gpu_timer.cuh"
-#include "common/variant.cuh"
+#include "01_vector_add/kit/kernel.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/cpu_timer.hpp"
+#include "common/kit/gpu_timer.cuh"
+#include "common/kit/phase.hpp"
 
-__global__ void vector_add_cuda_kernel(const float* x, float* y, std::int64_t n) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i] + y[i];  // the last block has threads to spare
-}
+namespace vector_add {
 
 // y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers (h_); the device has its own (d_).
-inline common::Phases vector_add_cuda(const float* h_x, float* h_y, std::int64_t n) {
+inline kit::Phases vector_add_cuda(const float* h_x, float* h_y, std::int64_t n) {
   const std::size_t bytes = n * sizeof(float);
-  common::CpuTimer cpu_timer;
-  common::GpuTimer gpu_timer;
+  kit::CpuTimer cpu_timer;
+  kit::GpuTimer gpu_timer;
 
   // 1. Memory on the device. The host may hold these pointers, but not follow them.
   float* d_x = nullptr;
@@ -70,3 +68,5 @@ inline common::Phases vector_add_cuda(const float* h_x, float* h_y, std::int64_t
           {"copy out", out_ms, array},
           {"free", free_ms}};
 }
+
+}  // namespace vector_add

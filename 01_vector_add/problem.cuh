@@ -3,29 +3,32 @@
 
 #include <cstdint>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
+
+namespace vector_add {
 
 struct VectorAdd {
   static constexpr const char* name = "vector_add";
 
   std::int64_t n;
   std::uint64_t x_seed, y_seed;
-  common::GuardedArray<float> x, y;
-  common::HostBuffer<float> expected;
+  bench::GuardedArray<float> x, y;
+  kit::HostBuffer<float> expected;
 
   VectorAdd(std::int64_t n, std::uint64_t seed)
       : n(n),
         x_seed(2 * seed),
         y_seed(2 * seed + 1),
-        x("x", common::Role::input, n),
-        y("y", common::Role::in_out, n),
+        x("x", bench::Role::input, n),
+        y("y", bench::Role::in_out, n),
         expected(n) {
-    common::fill_random(x.pristine(), n, x_seed);
-    common::fill_random(y.pristine(), n, y_seed);
+    kit::fill_random(x.pristine(), n, x_seed);
+    kit::fill_random(y.pristine(), n, y_seed);
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < n; ++i) expected[i] = x.pristine()[i] + y.pristine()[i];
   }
@@ -37,17 +40,19 @@ struct VectorAdd {
   }
 
   // IEEE 754 rounds one addition in one way only: every variant must hit the same bits.
-  common::Comparison check() const { return common::compare(y.fetched(), expected.data(), n, 0.0); }
+  bench::Comparison check() const { return bench::compare(y.fetched(), expected.data(), n, 0.0); }
 
-  common::Sizes sizes() const { return {{"n", n}}; }
+  bench::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return 3.0 * sizeof(float) * static_cast<double>(n); }
   double flops() const { return static_cast<double>(n); }
 
   // What a run takes, for the check before anything is allocated. On the device a round trip has
   // its own x and y beside those of the problem; on the host there are pristine and working copies,
   // the reference, STREAM's third array, and the pinned or managed copies.
-  static double host_bytes(std::int64_t n) { return 8.0 * sizeof(float) * static_cast<double>(n); }
-  static double device_bytes(std::int64_t n) {
-    return 4.0 * sizeof(float) * static_cast<double>(n);
+  static bench::MemoryNeed memory(std::int64_t n) {
+    const double floats = sizeof(float) * static_cast<double>(n);
+    return {8 * floats, 4 * floats};
   }
 };
+
+}  // namespace vector_add

@@ -1,5 +1,5 @@
 // Rows the tables of this chapter are read against: copies of the same bytes that do nothing else.
-// The copy of the CUDA runtime is in common/yardsticks.cuh.
+// The copy of the CUDA runtime is in common/bench/yardsticks.cuh.
 //
 // A Problem that wants them offers source() and destination(), two GuardedArray<float>; the smaller
 // of their sizes is copied.
@@ -11,9 +11,13 @@
 #include <cstdint>
 #include <string>
 
-#include "03_coalescing/copy/05_vectorized.cuh"
-#include "common/compare.hpp"
-#include "common/variant.cuh"
+#include "03_coalescing/kit/copy_kernel.cuh"
+#include "common/bench/compare.hpp"
+#include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/phase.hpp"
+
+namespace coalescing {
 
 template <class Problem>
 std::int64_t copied_floats(Problem& p) {
@@ -22,29 +26,34 @@ std::int64_t copied_floats(Problem& p) {
 
 // What both yardsticks have in common: the bytes they move, and what must be there afterwards.
 template <class Problem>
-common::Variant<Problem> copy_yardstick(const std::string& name, const std::string& idea,
-                                        common::Place place) {
-  common::Variant<Problem> yardstick;
+bench::Variant<Problem> copy_yardstick(const std::string& name, const std::string& idea,
+                                       bench::Place place) {
+  bench::Variant<Problem> yardstick;
   yardstick.name = name;
   yardstick.idea = "yardstick: " + idea;
   yardstick.place = place;
-  yardstick.kind = common::Kind::yardstick;
+  yardstick.kind = bench::Kind::yardstick;
   yardstick.bytes = [](const Problem& p) {
     return 2.0 * sizeof(float) * static_cast<double>(copied_floats(p));
   };
   yardstick.check = [](const Problem& p) {
-    return common::compare(p.destination().fetched(), p.source().pristine(), copied_floats(p), 0.0);
+    return bench::compare(p.destination().fetched(), p.source().pristine(), copied_floats(p), 0.0);
   };
   return yardstick;
 }
 
-// The copy of this chapter: 16 bytes per thread (copy/05_vectorized.cuh).
+// The copy of this chapter: 16 bytes per thread. The arrays are aligned.
 template <class Problem>
-common::Variant<Problem> copy_kernel_yardstick() {
+bench::Variant<Problem> copy_kernel_yardstick() {
   auto yardstick =
-      copy_yardstick<Problem>("copy_kernel", "a copy with 16-byte accesses", common::Place::device);
-  yardstick.run = [](Problem& p, cudaStream_t stream) -> common::Phases {
-    copy_vectorized(p.source().on_device(), p.destination().on_device(), copied_floats(p), stream);
+      copy_yardstick<Problem>("copy_kernel", "a copy with 16-byte accesses", bench::Place::device);
+  yardstick.run = [](Problem& p, cudaStream_t stream) -> kit::Phases {
+    const int block = 256;
+    const std::int64_t n = copied_floats(p), threads = n / 4 + n % 4;
+    const std::int64_t grid = std::max<std::int64_t>(1, (threads + block - 1) / block);
+    copy_vectorized_kernel<<<grid, block, 0, stream>>>(p.source().device_data(),
+                                                       p.destination().device_data(), n);
+    CUDA_CHECK(cudaGetLastError());
     return {};
   };
   return yardstick;
@@ -52,12 +61,12 @@ common::Variant<Problem> copy_kernel_yardstick() {
 
 // The copy of the CPU, with all its threads.
 template <class Problem>
-common::Variant<Problem> cpu_copy_yardstick() {
+bench::Variant<Problem> cpu_copy_yardstick() {
   auto yardstick =
-      copy_yardstick<Problem>("cpu_copy", "a copy on the CPU, all threads", common::Place::cpu);
-  yardstick.run = [](Problem& p, cudaStream_t) -> common::Phases {
-    const float* from = p.source().on_host();
-    float* to = p.destination().on_host();
+      copy_yardstick<Problem>("cpu_copy", "a copy on the CPU, all threads", bench::Place::cpu);
+  yardstick.run = [](Problem& p, cudaStream_t) -> kit::Phases {
+    const float* from = p.source().host_data();
+    float* to = p.destination().host_data();
     const std::int64_t count = copied_floats(p);
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
@@ -65,3 +74,5 @@ common::Variant<Problem> cpu_copy_yardstick() {
   };
   return yardstick;
 }
+
+}  // namespace coalescing

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <vector>
 
+namespace matmul {
+
 // C = A B, computed in double. Blocked, so that a large reference takes seconds and not minutes:
 // a thread keeps a piece of four rows of C in its first cache and adds k products to it.
 template <class T>
-void matmul_reference(const T* a, const T* b, double* c, std::int64_t m, std::int64_t n,
-                      std::int64_t k) {
+void multiply_in_double(const T* a, const T* b, double* c, std::int64_t m, std::int64_t n,
+                        std::int64_t k) {
   constexpr std::int64_t kRows = 4, kCols = 512;
   const std::int64_t row_blocks = (m + kRows - 1) / kRows;
   const std::int64_t col_blocks = (n + kCols - 1) / kCols;
@@ -66,3 +68,5 @@ std::vector<double> column_norms(const T* x, std::int64_t rows, std::int64_t col
   for (double& norm : norms) norm = std::sqrt(norm);
   return norms;
 }
+
+}  // namespace matmul

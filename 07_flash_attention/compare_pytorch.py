@@ -5,7 +5,7 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch with CUDA. Run from anywhere:
   python3 07_flash_attention/compare_pytorch.py [--d 64,128,256] [--n 1024,4096,16384]
           [--dtype fp16] [--json FILE]
 
-Rung persistent has the instructions of cuDNN, wgmma and the copy engine; rung mma those of
+Rung longest_first has the instructions of cuDNN, wgmma and TMA; rung lazy_rescale those of
 FlashAttention-2. All four work on the same tensors in one process and take turns, in a random
 order, so that they meet the same clocks and the same heat. Q, K and V are bf16 (or fp16), random;
 there are as many sequences as fit into --tokens, and 2048 / d heads. Rates count 4 batch heads
@@ -25,7 +25,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "07_flash_attention/attention/c_interface.cu"
+SOURCE = ROOT / "07_flash_attention/attention_16bit/c_interface.cu"
 
 
 def numbers(text):
@@ -91,8 +91,9 @@ def contenders(torch, forward, tensors, causal):
                 return scaled_dot_product_attention(q, k, v, is_causal=causal)
         return run
 
-    return {"persistent": rung(b"persistent"), "cudnn": of(SDPBackend.CUDNN_ATTENTION),
-            "mma": rung(b"mma"), "flash_attention_2": of(SDPBackend.FLASH_ATTENTION)}
+    return {"longest_first": rung(b"longest_first"), "cudnn": of(SDPBackend.CUDNN_ATTENTION),
+            "lazy_rescale": rung(b"lazy_rescale"),
+            "flash_attention_2": of(SDPBackend.FLASH_ATTENTION)}
 
 
 def exact_rows(torch, tensors, causal, head, rows):
@@ -161,8 +162,8 @@ def as_results(torch, results, dtype, arguments):
     for row in results:
         point = {key: int(row[key]) for key in ("d", "n", "causal")}
         point.update({name: figures["tflops"] for name, figures in row["rows"].items()})
-        point["over_cudnn"] = ratio(row, "persistent", "cudnn")
-        point["over_flash_attention_2"] = ratio(row, "mma", "flash_attention_2")
+        point["over_cudnn"] = ratio(row, "longest_first", "cudnn")
+        point["over_flash_attention_2"] = ratio(row, "lazy_rescale", "flash_attention_2")
         points.append({**point, "rows": row["rows"]})
     run = {
         "program": "compare_pytorch.py", "arguments": arguments, "rows": [],
@@ -185,8 +186,8 @@ def main():
 
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
           f"cuDNN {torch.backends.cudnn.version()}; {arguments.dtype}, TFLOP/s, medians")
-    print(f"{'d':>4} {'n':>6} {'causal':>6}   {'persistent':>10} {'cuDNN':>7} {'ratio':>6}   "
-          f"{'mma':>5} {'FA2':>5} {'ratio':>6}   largest errors, in this order")
+    print(f"{'d':>4} {'n':>6} {'causal':>6}   {'longest_first':>13} {'cuDNN':>7} {'ratio':>6}   "
+          f"{'lazy_rescale':>12} {'FA2':>5} {'ratio':>6}   largest errors, in this order")
     torch.manual_seed(1)
     results = []
     for d in arguments.d:
@@ -194,12 +195,13 @@ def main():
             for causal in (False, True):
                 row = compare(torch, forward, d, n, causal, arguments)
                 results.append(row)
-                ours, cudnn, mma, fa2 = (row["rows"][name]["tflops"] for name in (
-                    "persistent", "cudnn", "mma", "flash_attention_2"))
+                ours, cudnn, lazy, fa2 = (row["rows"][name]["tflops"] for name in (
+                    "longest_first", "cudnn", "lazy_rescale", "flash_attention_2"))
                 errors = " ".join(f"{of['max_error']:.1e}" for of in row["rows"].values())
-                print(f"{d:>4} {n:>6} {'yes' if causal else 'no':>6}   {ours:>10.0f} "
-                      f"{cudnn:>7.0f} {ratio(row, 'persistent', 'cudnn'):>6.2f}   "
-                      f"{mma:>5.0f} {fa2:>5.0f} {ratio(row, 'mma', 'flash_attention_2'):>6.2f}   "
+                print(f"{d:>4} {n:>6} {'yes' if causal else 'no':>6}   {ours:>13.0f} "
+                      f"{cudnn:>7.0f} {ratio(row, 'longest_first', 'cudnn'):>6.2f}   "
+                      f"{lazy:>12.0f} {fa2:>5.0f} "
+                      f"{ratio(row, 'lazy_rescale', 'flash_attention_2'):>6.2f}   "
                       f"{errors}{'' if row['right'] else '   wrong'}", flush=True)
     if arguments.json:
         facts = as_results(torch, results, arguments.dtype, shlex.join(sys.argv[1:]))

@@ -1,18 +1,27 @@
 // Chapter 01: every variant is right at every size, and the program refuses what it must refuse.
 #include <cmath>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "01_vector_add/memset_demo.cuh"
-#include "01_vector_add/sweeps.cuh"
-#include "01_vector_add/variants.cuh"
-#include "common/harness.cuh"
+#include "01_vector_add/ladder.cuh"
+#include "01_vector_add/study/memset_demo.cuh"
+#include "01_vector_add/study/sweeps.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/phase.hpp"
+#include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
 #endif
+
+using namespace vector_add;
 
 namespace {
 
@@ -27,23 +36,13 @@ const std::vector<std::int64_t> kSizes = {1,    2,    3,    4,    5,    31,     
 }  // namespace
 
 TEST_CASE("every variant is right at every size") {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const auto& variant : vector_add_variants()) {
-    DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
-      for (const std::int64_t n : kSizes) {
-        INFO("n = " << n);
-        VectorAdd problem(n, 7);
-        const auto verdict = common::verify(problem, variant, device, stream.get());
-        INFO(verdict.reason);
-        REQUIRE(verdict.status != common::Status::wrong);
-        if (verdict.status == common::Status::skipped) SKIP_TEST(verdict.reason);
-        CHECK(verdict.max_error == 0.0);
-      }
-    }
-  }
+  std::vector<bench::Settings::Given> sizes;
+  for (const std::int64_t n : kSizes) sizes.push_back({{"n", n}});
+  tests::every_variant_is_right(vector_add::ladder(), sizes);
+}
+
+TEST_CASE("every launch is in the stream that was given") {
+  tests::every_launch_is_in_its_stream(vector_add::ladder(), {{"n", 5003}});
 }
 
 TEST_CASE("n = 0 is an addition of nothing") {
@@ -51,13 +50,13 @@ TEST_CASE("n = 0 is an addition of nothing") {
   vector_add_sequential(&none, &none, 0);
   vector_add_openmp(&none, &none, 0);
   CHECK(none == 7);
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  const common::DeviceBuffer<float> d(4);
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const kit::DeviceBuffer<float> d(4);
   CUDA_CHECK(cudaMemset(d.data(), 0, d.bytes()));
   vector_add_grid_stride(d.data(), d.data(), 0, nullptr);
   vector_add_vectorized(d.data(), d.data(), 0, nullptr);
   vector_add_coarsened(d.data(), d.data(), 0, nullptr);
-  if (common::query_device().compute_capability() >= 90) {
+  if (bench::query_device().compute_capability() >= 90) {
     vector_add_bulk_copy(d.data(), d.data(), 0, nullptr);
   }
   CUDA_CHECK(cudaDeviceSynchronize());
@@ -65,30 +64,65 @@ TEST_CASE("n = 0 is an addition of nothing") {
   CHECK(none == 0);
 }
 
-TEST_CASE("the rungs take pointers that are not aligned to 16 bytes") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+TEST_CASE(
+    "one pointer that is not aligned to 16 bytes: taken, or refused before anything is written") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   constexpr int n = 1000;
   using Add = void (*)(const float*, float*, std::int64_t, cudaStream_t);
-  const bool has_bulk_copy = common::query_device().compute_capability() >= 90;
-  for (const Add add : {Add{vector_add_vectorized}, Add{vector_add_coarsened},
-                        has_bulk_copy ? Add{vector_add_bulk_copy} : Add{vector_add_coarsened}}) {
-    for (const int offset : {0, 1, 2, 3}) {
+  struct Case {
+    Add add;
+    bool moves_float4;
+  };
+  std::vector<Case> cases = {{vector_add_grid_stride, false},
+                             {vector_add_vectorized, true},
+                             {vector_add_coarsened, false}};
+  if (bench::query_device().compute_capability() >= 90)
+    cases.push_back({vector_add_bulk_copy, true});
+  for (const auto& [add, moves_float4] : cases) {
+    for (const auto& [x_shift, y_shift] : {std::pair{0, 0}, {1, 0}, {0, 1}, {2, 2}, {0, 3}}) {
+      INFO("x + " << x_shift << ", y + " << y_shift);
       VectorAdd problem(n, 3);
-      problem.each_array([](auto& array) { array.reset(common::Side::device); });
-      add(problem.x.on_device() + offset, problem.y.on_device() + offset, n - offset, nullptr);
+      problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+      const float* x = problem.x.device_data() + x_shift;
+      float* y = problem.y.device_data() + y_shift;
+      const int count = n - 3;
+      const bool refuses = moves_float4 && (x_shift != 0 || y_shift != 0);
+      if (refuses) {
+        CHECK_THROWS_AS(add(x, y, count, nullptr), kit::Skip);
+      } else {
+        add(x, y, count, nullptr);
+      }
       CUDA_CHECK(cudaDeviceSynchronize());
-      problem.each_array([](auto& array) { array.fetch(common::Side::device); });
-      for (int i = 0; i < offset; ++i) problem.expected[i] = problem.y.pristine()[i];
-      CHECK(problem.check().right());
+      problem.each_array([](auto& array) { array.fetch(bench::Side::device); });
+      std::vector<float> expected(problem.y.pristine(), problem.y.pristine() + n);
+      for (int i = 0; i < count && !refuses; ++i) {
+        expected[y_shift + i] += problem.x.pristine()[x_shift + i];
+      }
+      CHECK(bench::compare(problem.y.fetched(), expected.data(), n, 0.0).right());
       CHECK(problem.y.damage().empty());
     }
   }
 }
 
+TEST_CASE("grid_stride and vectorized: any grid covers any n") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  for (const auto kernel : {vector_add_grid_stride_kernel, vector_add_vectorized_kernel}) {
+    for (const int grid : {1, 3}) {
+      VectorAdd problem(10'007, 3);
+      problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+      kernel<<<grid, 64>>>(problem.x.device_data(), problem.y.device_data(), problem.n);
+      CUDA_CHECK(cudaGetLastError());
+      CUDA_CHECK(cudaDeviceSynchronize());
+      problem.each_array([](auto& array) { array.fetch(bench::Side::device); });
+      CHECK(problem.check().right());
+    }
+  }
+}
+
 TEST_CASE("a round trip reports each of its phases") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   std::vector<float> x(100, 1.0f), y(100, 2.0f);
-  const common::Phases phases = vector_add_cuda(x.data(), y.data(), 100);
+  const kit::Phases phases = vector_add_cuda(x.data(), y.data(), 100);
   REQUIRE(phases.size() == 5);
   CHECK(phases[1].name == "copy in");
   CHECK(phases[1].bytes == 800);
@@ -100,7 +134,7 @@ TEST_CASE("a round trip reports each of its phases") {
 }
 
 TEST_CASE("cudaMemset sets bytes") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   CHECK(int_after_memset(0) == 0);
   CHECK(int_after_memset(0x12) == 0x12121212);
   CHECK(int_after_memset(0xFF) == -1);
@@ -119,12 +153,12 @@ TEST_CASE("what the lesson claims of each kernel's memory requests, counted") {
   for (const Claim claim : {Claim{"cuda", 4, 2}, Claim{"grid_stride", 4, 2},
                             Claim{"vectorized", 16, 2}, Claim{"coarsened", 4, 6}}) {
     DYNAMIC_SECTION(claim.variant) {
-      for (const auto& variant : vector_add_variants()) {
+      for (const auto& variant : vector_add::ladder().variants) {
         if (variant.name != claim.variant) continue;
         VectorAdd problem(n, 1);
         simt::profile_reset();
-        const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
-        REQUIRE(verdict.status == common::Status::right);
+        const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+        REQUIRE(verdict.status == bench::Status::right);
         const auto counts = simt::profile("vector_add_" + variant.name + "_kernel");
         CHECK(counts.launches == 1);
         CHECK(counts.global.load_sectors_per_request() == claim.sectors);
@@ -141,7 +175,7 @@ TEST_CASE("what the lesson claims of each kernel's memory requests, counted") {
 }
 
 TEST_CASE("occupancy counts whole blocks") {
-  common::DeviceFacts device = common::query_device();
+  bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   if (device.max_threads_per_multiprocessor != 2048) SKIP_TEST("needs an SM for 2048 threads");
   CHECK(occupancy_percent(1024, device) == 100.0);
@@ -150,36 +184,55 @@ TEST_CASE("occupancy counts whole blocks") {
   CHECK(occupancy_percent(32, device) == 50.0);  // at most 32 blocks on an SM
 }
 
-TEST_CASE("bad arguments: exit status 2 and one line, at once") {
-  for (const char* arguments :
-       {"--n 0", "--n -1", "--n abc", "--n 99999999999999999", "--n 99999999999999999999",
-        "--n 1.5", "--n ''", "--n", "--only nosuch", "--only ''", "--nosuch", "-n 5", "stray",
-        "--repeats 0", "--seed -1", "--sweep nosuch", "--demo nosuch",
-        "--json /nonexistent/out.json --n 10 --only sequential"}) {
-    INFO(arguments);
-    const auto result = tests::run_command(kProgram + " " + arguments + " 2>&1 >/dev/null");
-    CHECK(result.status == 2);
-    CHECK(result.lines == 1);
-    CHECK(result.seconds < 5.0);
+TEST_CASE("the first kernel prints what each thread did, and ends with all of it right") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const auto result = tests::run_command(TEST_BUILD "/01_vector_add/first_kernel");
+  CHECK(result.status == 0);
+  CHECK(result.lines == 11);
+  for (const char* line :
+       {"block 0, thread 0: y[0] = 100\n", "block 2, thread 1: y[9] = 109\n", "all 10 right\n"}) {
+    CHECK(result.output.find(line) != std::string::npos);
   }
+}
+
+TEST_CASE("the first kernel is one short file that includes nothing of ours") {
+  std::ifstream source("01_vector_add/first_kernel.cu");
+  int lines = 0;
+  for (std::string line; std::getline(source, line); ++lines) {
+    CHECK(line.find("#include \"") == std::string::npos);
+  }
+  CHECK(lines > 20);
+  CHECK(lines <= 60);
+}
+
+TEST_CASE("the first kernel builds with the toolkit's nvcc, where there is one") {
+  const auto nvcc = tests::run_command(
+      "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");
+  if (nvcc.status != 0) SKIP_TEST("needs nvcc");
+  const std::string compiler = nvcc.output.substr(0, nvcc.output.find('\n'));
+  const auto built = tests::run_command(compiler + " 01_vector_add/first_kernel.cu -o " TEST_BUILD
+                                                   "/tests/first_kernel 2>&1");
+  INFO(built.output);
+  CHECK(built.status == 0);
+  CHECK(built.output.empty());
+}
+
+TEST_CASE("bad arguments: exit status 2 and one line, at once") {
+  tests::refuses_bad_arguments(
+      kProgram, "--n 10 --only sequential",
+      {"--n 0", "--n -1", "--n abc", "--n 99999999999999999", "--n 99999999999999999999", "--n 1.5",
+       "--n ''", "--n", "--verify --sweep block", "--demo memset --sweep block"});
 }
 
 TEST_CASE("--list prints one variant a line") {
-  const auto result = tests::run_command(kProgram + " --list");
-  CHECK(result.status == 0);
-  CHECK(result.lines == static_cast<int>(vector_add_variants().size()));
-  CHECK(result.lines >= 9);
+  const auto names = tests::names_of(vector_add::ladder());
+  tests::lists_every_variant(kProgram, names);
+  CHECK(names.size() >= 9);
 }
 
 TEST_CASE("a small run is right and prints every variant, skipped ones with a reason") {
-  const auto result = tests::run_command(kProgram + " --n 1000 --repeats 2");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  for (const auto& variant : vector_add_variants()) {
-    INFO(variant.name);
-    CHECK(result.output.find("\n" + variant.name + " ") != std::string::npos);
-  }
-  CHECK(result.output.find("wrong") == std::string::npos);
+  tests::small_run_is_right(kProgram, "--n 1000 --repeats 2",
+                            tests::names_of(vector_add::ladder()));
 }
 
 TEST_CASE("--json writes valid JSON with the facts of the run and a row per variant") {
@@ -203,7 +256,7 @@ TEST_CASE("--json writes valid JSON with the facts of the run and a row per vari
       file + " 2>&1");
   INFO(check.output);
   CHECK(check.status == 0);
-  CHECK(check.output == std::to_string(vector_add_variants().size()) + "\n");
+  CHECK(check.output == std::to_string(vector_add::ladder().variants.size()) + "\n");
 }
 
 TEST_CASE("--only runs what it names and nothing else") {

@@ -5,21 +5,27 @@
 #include <string>
 #include <vector>
 
-#include "02_warp_divergence/branch/variants.cuh"
-#include "02_warp_divergence/demos/barrier.cuh"
-#include "02_warp_divergence/demos/block_votes.cuh"
-#include "02_warp_divergence/demos/predication.cuh"
-#include "02_warp_divergence/demos/syncwarp.cuh"
-#include "02_warp_divergence/demos/votes.cuh"
-#include "02_warp_divergence/fast_math.cuh"
-#include "02_warp_divergence/polar/variants.cuh"
-#include "02_warp_divergence/sweeps.cuh"
-#include "common/harness.cuh"
+#include "02_warp_divergence/branch/ladder.cuh"
+#include "02_warp_divergence/polar/ladder.cuh"
+#include "02_warp_divergence/study/barrier.cuh"
+#include "02_warp_divergence/study/block_votes.cuh"
+#include "02_warp_divergence/study/branch_sweeps.cuh"
+#include "02_warp_divergence/study/fast_math.cuh"
+#include "02_warp_divergence/study/polar_sweeps.cuh"
+#include "02_warp_divergence/study/predication.cuh"
+#include "02_warp_divergence/study/syncwarp.cuh"
+#include "02_warp_divergence/study/votes.cuh"
+#include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
 #ifdef __SIMT__
 #include "simt/include/simt/profile.h"
 #endif
+
+using namespace branch;
+using namespace polar;
+using namespace warp_divergence;
 
 namespace {
 
@@ -28,60 +34,47 @@ const std::string kProgram = TEST_BUILD "/02_warp_divergence/warp_divergence";
 // Sizes around a warp, half a warp (two threads an angle), a block, the tiles of the coarsened and
 // of the tiled rung, primes, and one that needs many blocks. Those past 5000 only where kernels run
 // at full speed.
-std::vector<std::int64_t> sizes() {
-  std::vector<std::int64_t> sizes = {1,    2,    3,    15,   16,   17,   31,   32,
-                                     33,   127,  128,  129,  255,  256,  257,  1021,
-                                     1023, 1024, 1025, 2047, 2048, 2049, 4999, 20'011};
+std::vector<std::int64_t> lengths() {
+  std::vector<std::int64_t> lengths = {1,    2,    3,    15,   16,   17,   31,   32,
+                                       33,   127,  128,  129,  255,  256,  257,  1021,
+                                       1023, 1024, 1025, 2047, 2048, 2049, 4999, 20'011};
 #if !SIMT_INSTRUMENTED
-  sizes.insert(sizes.end(), {100'003, 1'000'000});
+  lengths.insert(lengths.end(), {100'003, 1'000'000});
 #endif
-  return sizes;
-}
-
-// Checks `variant` on the problem that `make(n)` gives, for every n.
-template <class Problem, class Make>
-void check_sizes(const common::Variant<Problem>& variant, Make make) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  const std::string reason = common::why_skipped(variant, device);
-  if (!reason.empty()) SKIP_TEST(reason);
-  for (const std::int64_t n : sizes()) {
-    INFO("n = " << n);
-    Problem problem = make(n);
-    const auto verdict = common::verify(problem, variant, device, stream.get());
-    INFO(verdict.reason);
-    REQUIRE(verdict.status == common::Status::right);
-  }
+  return lengths;
 }
 
 }  // namespace
 
 TEST_CASE("polar: every variant is right at every size") {
-  for (const auto& variant : polar_variants()) {
-    DYNAMIC_SECTION(variant.name) {
-      check_sizes(variant, [](std::int64_t n) { return Polar(n, 7); });
-    }
-  }
+  std::vector<bench::Settings::Given> sizes;
+  for (const std::int64_t n : lengths()) sizes.push_back({{"n", n}});
+  tests::every_variant_is_right(polar::ladder(), sizes);
 }
 
 TEST_CASE("branch: every variant is right at every size, whatever part is expensive") {
-  for (const auto& variant : branch_variants()) {
+  std::vector<bench::Settings::Given> sizes;
+  for (const std::int64_t n : lengths()) {
     for (const std::int64_t percent : {0, 2, 50, 100}) {
-      DYNAMIC_SECTION(variant.name << ", " << percent << " %") {
-        check_sizes(variant, [percent](std::int64_t n) { return Branch(n, percent, 1, 7); });
-      }
+      sizes.push_back({{"n", n}, {"percent", percent}});
     }
   }
+  tests::every_variant_is_right(branch::ladder(), sizes);
 }
 
 TEST_CASE("branch: every variant is right when the expensive elements come in runs") {
-  for (const auto& variant : branch_variants()) {
+  std::vector<bench::Settings::Given> sizes;
+  for (const std::int64_t n : lengths()) {
     for (const std::int64_t run : {5, 32, 300}) {
-      DYNAMIC_SECTION(variant.name << ", runs of " << run) {
-        check_sizes(variant, [run](std::int64_t n) { return Branch(n, 20, run, 7); });
-      }
+      sizes.push_back({{"n", n}, {"percent", 20}, {"run", run}});
     }
   }
+  tests::every_variant_is_right(branch::ladder(), sizes);
+}
+
+TEST_CASE("every launch is in the stream that was given") {
+  tests::every_launch_is_in_its_stream(polar::ladder(), {{"n", 5003}});
+  tests::every_launch_is_in_its_stream(branch::ladder(), {{"n", 5003}});
 }
 
 TEST_CASE("the angles cover [-pi, pi] and do not leave it") {
@@ -126,7 +119,7 @@ TEST_CASE("the check of problem B notices one rounding too many") {
 }
 
 TEST_CASE("fast math stays within its bounds") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
 #ifdef __SIMT__
   const std::int64_t step = 1'000'003;  // the host's sine stands in for the GPU's
 #else
@@ -157,7 +150,7 @@ TEST_CASE("the bounds of fast math are those of the programming guide, then thos
 }
 
 TEST_CASE("votes: any, all and ballot") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const WarpVotes none = votes_of_lanes(0, 0);
   CHECK(none.any == 0);
   CHECK(none.all == 0);
@@ -173,7 +166,7 @@ TEST_CASE("votes: any, all and ballot") {
 }
 
 TEST_CASE("block votes: count, and, or; also of an incomplete warp") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   for (const int length : {1, 31, 100, 1024}) {
     INFO("length = " << length);
     std::vector<float> values(length, 1.0f);
@@ -189,7 +182,7 @@ TEST_CASE("block votes: count, and, or; also of an incomplete warp") {
 }
 
 TEST_CASE("a barrier that all threads reach serves a short last part") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   for (const int n : {1, 63, 64, 65, 100, 128}) {
     INFO("n = " << n);
     std::vector<int> values(n);
@@ -204,7 +197,7 @@ TEST_CASE("a barrier that all threads reach serves a short last part") {
 }
 
 TEST_CASE("lanes pass on and wait for each other") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const std::vector<int> received = passed_on();
   for (int lane = 0; lane < 32; ++lane) {
     const int from = (lane + 1) % 32;
@@ -214,7 +207,7 @@ TEST_CASE("lanes pass on and wait for each other") {
 }
 
 TEST_CASE("an `if` and a choice compute the same, and take time") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   CHECK(predication_cycles<4, false>(1) > 0);
   CHECK(predication_cycles<4, true>(1) > 0);
 #ifndef __SIMT__
@@ -226,59 +219,29 @@ TEST_CASE("an `if` and a choice compute the same, and take time") {
 }
 
 TEST_CASE("bad arguments: exit status 2 and one line, at once") {
-  for (const char* arguments : {"--n 0",
-                                "--n -1",
-                                "--n abc",
-                                "--n 99999999999999999",
-                                "--n 99999999999999999999",
-                                "--n 1.5",
-                                "--n ''",
-                                "--n",
-                                "--percent -1",
-                                "--percent 101",
-                                "--run 0",
-                                "--step 0",
-                                "--only nosuch",
-                                "--only ''",
-                                "--nosuch",
-                                "-n 5",
-                                "stray",
-                                "--repeats 0",
-                                "--seed -1",
-                                "--sweep nosuch",
-                                "--demo nosuch",
-                                "--json /nonexistent/out.json --n 10 --only sequential"}) {
-    INFO(arguments);
-    const auto result = tests::run_command(kProgram + " " + arguments + " 2>&1 >/dev/null");
-    CHECK(result.status == 2);
-    CHECK(result.lines == 1);
-    CHECK(result.seconds < 5.0);
-  }
+  tests::refuses_bad_arguments(
+      kProgram, "--n 10 --only polar/sequential",
+      {"--n 0", "--n -1", "--n abc", "--n 99999999999999999", "--n 99999999999999999999", "--n 1.5",
+       "--n ''", "--n", "--percent -1", "--percent 101", "--run 0", "--step 0",
+       "--sweep percent --only polar"});
 }
 
 TEST_CASE("--list prints one variant a line") {
-  const auto result = tests::run_command(kProgram + " --list");
-  CHECK(result.status == 0);
-  CHECK(result.lines == static_cast<int>(polar_variants().size() + branch_variants().size()));
+  tests::lists_every_variant(kProgram, tests::names_of(polar::ladder(), branch::ladder()));
 }
 
 TEST_CASE("a small run is right and prints every variant and the errors of fast math") {
-  const auto result = tests::run_command(kProgram + " --n 1000 --repeats 2 --step 1000003");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  for (const auto& variant : polar_variants()) {
-    CHECK(result.output.find("\n" + variant.name + " ") != std::string::npos);
-  }
-  for (const auto& variant : branch_variants()) {
-    CHECK(result.output.find("\n" + variant.name + " ") != std::string::npos);
-  }
-  CHECK(result.output.find("wrong") == std::string::npos);
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  const std::string quick = "--n 1000 --repeats 2 --step 1000003";
+  tests::small_run_is_right(kProgram, quick, tests::names_of(polar::ladder(), branch::ladder()));
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const auto result = tests::run_command(kProgram + " " + quick + " --only fast_math");
   CHECK(result.output.find("__sincosf cos  on [-10000, 10000]: at most ") != std::string::npos);
+  const auto other = tests::run_command(kProgram + " " + quick + " --only uniform");
+  CHECK(other.output.find("__sincosf") == std::string::npos);
 }
 
 TEST_CASE("every demo and sweep runs") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   for (const char* arguments :
        {"--demo votes", "--demo block_votes", "--demo barrier", "--demo syncwarp", "--sweep steps",
         "--sweep pieces --n 3000 --repeats 1", "--sweep percent --n 3000 --repeats 1",
@@ -307,5 +270,6 @@ TEST_CASE("--json holds both problems and the errors of fast math") {
       file + " 2>&1");
   INFO(check.output);
   CHECK(check.status == 0);
-  CHECK(check.output == std::to_string(polar_variants().size() + branch_variants().size()) + "\n");
+  const auto names = tests::names_of(polar::ladder(), branch::ladder());
+  CHECK(check.output == std::to_string(names.size()) + "\n");
 }

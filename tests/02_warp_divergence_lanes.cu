@@ -6,31 +6,35 @@
 #include <string>
 #include <vector>
 
-#include "02_warp_divergence/branch/variants.cuh"
-#include "02_warp_divergence/demos/barrier.cuh"
-#include "02_warp_divergence/polar/variants.cuh"
-#include "common/harness.cuh"
+#include "02_warp_divergence/branch/ladder.cuh"
+#include "02_warp_divergence/polar/ladder.cuh"
+#include "02_warp_divergence/study/barrier.cuh"
+#include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
 
 #if SIMT_INSTRUMENTED
 
 #include "simt/include/simt/profile.h"
 
+using namespace branch;
+using namespace polar;
+using namespace warp_divergence;
+
 namespace {
 
 // Counts of kernel <problem>_<name>_kernel in one run of the variant `name`, which must be right.
 template <class Problem>
 simt::KernelProfile counts_of(Problem& problem,
-                              const std::vector<common::Variant<Problem>>& variants,
+                              const std::vector<bench::Variant<Problem>>& variants,
                               const std::string& name) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
   for (const auto& variant : variants) {
     if (variant.name != name) continue;
     simt::profile_reset();
-    const auto verdict = common::verify(problem, variant, device, stream.get());
+    const auto verdict = bench::verify(problem, variant, device, stream.get());
     INFO(verdict.reason);
-    CHECK(verdict.status == common::Status::right);
+    CHECK(verdict.status == bench::Status::right);
     const auto profile = simt::profile(std::string(Problem::name) + "_" + name + "_kernel");
     simt::profile_stop();
     CHECK(profile.launches == 1);
@@ -42,7 +46,7 @@ simt::KernelProfile counts_of(Problem& problem,
 
 simt::KernelProfile polar_counts(const std::string& name) {
   Polar problem(4096, 5);  // whole warps, blocks and tiles: no tail disturbs the counts
-  return counts_of(problem, polar_variants(), name);
+  return counts_of(problem, polar::ladder().variants, name);
 }
 
 constexpr std::int64_t kElements = 8192;
@@ -50,7 +54,7 @@ constexpr std::int64_t kElements = 8192;
 simt::KernelProfile branch_counts(const std::string& name, std::int64_t percent,
                                   std::int64_t run = 1) {
   Branch problem(kElements, percent, run, 5);
-  return counts_of(problem, branch_variants(), name);
+  return counts_of(problem, branch::ladder().variants, name);
 }
 
 // Of the warps that take elements in order, those with at least one expensive element.
@@ -71,8 +75,8 @@ TEST_CASE("divergent: 16 lanes at work in either path") {
   const auto profile = polar_counts("divergent");
   int stores = 0;
   for (const auto& site : profile.sites) {
-    if (site.kind == "global load") CHECK(site.active_lanes() == 32);
-    if (site.kind != "global store") continue;
+    if (site.kind == simt::AccessKind::kGlobalLoad) CHECK(site.active_lanes() == 32);
+    if (site.kind != simt::AccessKind::kGlobalStore) continue;
     ++stores;
     CHECK(site.active_lanes() == 16);
   }
@@ -143,7 +147,7 @@ TEST_CASE("aligned, tiled, partitioned: fewer warps on the expensive path, bette
   const auto expensive_store = [](const simt::KernelProfile& profile) {
     simt::SiteProfile fewest;
     for (const auto& site : profile.sites) {
-      if (site.kind != "global store") continue;
+      if (site.kind != simt::AccessKind::kGlobalStore) continue;
       if (fewest.requests == 0 || site.requests < fewest.requests) fewest = site;
     }
     return fewest;

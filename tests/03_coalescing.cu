@@ -3,15 +3,25 @@
 #include <string>
 #include <vector>
 
-#include "03_coalescing/copy/sweeps.cuh"
-#include "03_coalescing/copy/variants.cuh"
-#include "03_coalescing/latency/cycles.cuh"
-#include "03_coalescing/latency/variants.cuh"
-#include "03_coalescing/particles/variants.cuh"
-#include "common/harness.cuh"
+#include "03_coalescing/copy/ladder.cuh"
+#include "03_coalescing/latency/ladder.cuh"
+#include "03_coalescing/particles/ladder.cuh"
+#include "03_coalescing/study/copy_sweeps.cuh"
+#include "03_coalescing/study/latency_cycles.cuh"
+#include "03_coalescing/transpose/ladder.cuh"
+#include "03_coalescing/window/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/skip.hpp"
 #include "simt/include/simt/profile.h"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
+
+using namespace coalesced_copy;
+using namespace particles;
+using namespace latency;
 
 namespace {
 
@@ -23,36 +33,24 @@ const std::string kSmall =
 const std::vector<std::int64_t> kSizes = {1,   2,   3,    4,    5,    31,   32,   33,   127,
                                           255, 256, 1021, 1023, 1024, 1025, 2047, 2048, 2049};
 
-template <class MakeProblem, class Problem>
-void require_right(MakeProblem make, const std::vector<common::Variant<Problem>>& variants) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const auto& variant : variants) {
-    DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
-      for (const std::int64_t n : kSizes) {
-        INFO("n = " << n);
-        Problem problem = make(n);
-        const auto verdict = common::verify(problem, variant, device, stream.get());
-        INFO(verdict.reason);
-        REQUIRE(verdict.status == common::Status::right);
-        CHECK(verdict.max_error == 0.0);
-      }
-    }
-  }
+const tests::Refuses kNobodyRefuses = [](const auto&, const auto&) { return false; };
+
+std::vector<bench::Settings::Given> sizes_of(const std::string& setting) {
+  std::vector<bench::Settings::Given> sizes;
+  for (const std::int64_t n : kSizes) sizes.push_back({{setting, n}});
+  return sizes;
 }
 
 #if SIMT_INSTRUMENTED
 // What simt counted while every variant called `name` of `variants` ran once.
 template <class Problem>
-simt::KernelProfile counts(Problem& problem, const std::vector<common::Variant<Problem>>& variants,
+simt::KernelProfile counts(Problem& problem, const std::vector<bench::Variant<Problem>>& variants,
                            const std::string& name) {
   simt::profile_reset();
   for (const auto& variant : variants) {
     if (variant.name != name) continue;
-    const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
-    REQUIRE(verdict.status == common::Status::right);
+    const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+    REQUIRE(verdict.status == bench::Status::right);
   }
   const auto profile = simt::profile(std::string(Problem::name) + "_" + name + "_kernel");
   simt::profile_stop();
@@ -63,8 +61,8 @@ simt::KernelProfile counts(Problem& problem, const std::vector<common::Variant<P
 simt::GlobalCounts gather_counts(Copy& problem, int stride, int offset) {
   const auto variant = gather_variant(stride, offset);
   simt::profile_reset();
-  const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
-  REQUIRE(verdict.status == common::Status::right);
+  const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+  REQUIRE(verdict.status == bench::Status::right);
   const auto profile = simt::profile("copy_gather_kernel");
   simt::profile_stop();
   return profile.global;
@@ -74,43 +72,53 @@ simt::GlobalCounts gather_counts(Copy& problem, int stride, int offset) {
 }  // namespace
 
 TEST_CASE("copy: every variant is right at every size") {
-  require_right([](std::int64_t n) { return Copy(n, 7); }, copy_variants());
+  tests::every_variant_is_right(coalesced_copy::ladder(), sizes_of("n"), kNobodyRefuses);
 }
 
 TEST_CASE("particles: every variant is right at every size") {
-  require_right([](std::int64_t n) { return Particles(n, 7); }, particles_variants());
+  tests::every_variant_is_right(particles::ladder(), sizes_of("particles"), kNobodyRefuses);
+}
+
+TEST_CASE("every launch is in the stream that was given") {
+  tests::every_launch_is_in_its_stream(coalesced_copy::ladder(), {{"n", 5003}});
+  tests::every_launch_is_in_its_stream(particles::ladder(), {{"particles", 1003}});
+  tests::every_launch_is_in_its_stream(transpose::ladder(), {{"rows", 100}, {"cols", 60}});
+  tests::every_launch_is_in_its_stream(window::ladder(), {{"signal", 5003}, {"radius", 8}});
 }
 
 TEST_CASE("copy: large") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   Copy problem(1'000'003, 3);
-  for (const auto& variant : copy_variants()) {
-    if (!common::why_skipped(variant, device).empty()) continue;
+  for (const auto& variant : coalesced_copy::ladder().variants) {
+    if (!bench::why_skipped(variant, device).empty()) continue;
     INFO(variant.name);
-    CHECK(common::verify(problem, variant, device, nullptr).status == common::Status::right);
+    CHECK(bench::verify(problem, variant, device, nullptr).status == bench::Status::right);
   }
 }
 
-TEST_CASE("copy: pointers that are not aligned to 16 bytes") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+TEST_CASE("copy: one pointer that is not aligned is refused, and nothing is written") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   constexpr std::int64_t n = 1000;
   for (const int offset : {1, 2, 3}) {
     Copy problem(n, 3);
-    problem.each_array([](auto& array) { array.reset(common::Side::device); });
-    CUDA_CHECK(cudaMemset(problem.y.on_device(), 0, offset * sizeof(float)));
-    copy_vectorized(problem.x.on_device() + offset, problem.y.on_device() + offset, n - offset,
-                    nullptr);
+    problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+    const float* x = problem.x.device_data();
+    float* y = problem.y.device_data();
+    CHECK_THROWS_AS(copy_vectorized(x + offset, y, n - offset, nullptr), kit::Skip);
+    CHECK_THROWS_AS(copy_vectorized(x, y + offset, n - offset, nullptr), kit::Skip);
+    // The rungs of 4 bytes take any.
+    copy_coalesced(x + offset, y, n - offset, nullptr);
     CUDA_CHECK(cudaDeviceSynchronize());
-    problem.each_array([](auto& array) { array.fetch(common::Side::device); });
-    const float* x = problem.x.pristine() + offset;
-    CHECK(common::compare(problem.y.fetched() + offset, x, n - offset, 0.0).right());
+    problem.each_array([](auto& array) { array.fetch(bench::Side::device); });
+    const float* from = problem.x.pristine() + offset;
+    CHECK(bench::compare(problem.y.fetched(), from, n - offset, 0.0).right());
     CHECK(problem.y.damage().empty());
   }
 }
 
 TEST_CASE("copy: n = 0 copies nothing") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  const common::DeviceBuffer<float> d(4);
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const kit::DeviceBuffer<float> d(4);
   copy_chunked(d.data(), d.data(), 0, nullptr);
   copy_coalesced(d.data(), d.data(), 0, nullptr);
   copy_vectorized(d.data(), d.data(), 0, nullptr);
@@ -120,14 +128,14 @@ TEST_CASE("copy: n = 0 copies nothing") {
 TEST_CASE("copy: one request touches 4 sectors coalesced, 32 with the index roles swapped") {
 #if SIMT_INSTRUMENTED
   Copy problem(4096, 5);
-  const auto chunked = counts(problem, copy_variants(), "chunked").global;
+  const auto chunked = counts(problem, coalesced_copy::ladder().variants, "chunked").global;
   CHECK(chunked.load_sectors_per_request() == 32.0);
   CHECK(chunked.store_sectors_per_request() == 32.0);
-  const auto coalesced = counts(problem, copy_variants(), "coalesced").global;
+  const auto coalesced = counts(problem, coalesced_copy::ladder().variants, "coalesced").global;
   CHECK(coalesced.load_sectors_per_request() == 4.0);
   CHECK(coalesced.store_sectors_per_request() == 4.0);
   CHECK(coalesced.load_requests == chunked.load_requests);  // the same work otherwise
-  const auto vectorized = counts(problem, copy_variants(), "vectorized").global;
+  const auto vectorized = counts(problem, coalesced_copy::ladder().variants, "vectorized").global;
   CHECK(vectorized.load_sectors_per_request() == 16.0);
   CHECK(vectorized.store_sectors_per_request() == 16.0);
   CHECK(4 * vectorized.load_requests == coalesced.load_requests);
@@ -174,16 +182,16 @@ TEST_CASE("sectors per request of a gather, counted") {
 }
 
 TEST_CASE("every gather of the sweeps is right") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   for (const std::int64_t n : {1, 31, 32, 33, 1021}) {
     Copy problem(n, 5);
     for (int step = 0; step < 32; ++step) {
       INFO("n = " << n << ", step " << step);
-      const auto strided = common::verify(problem, gather_variant(step + 1, 0), device, nullptr);
-      CHECK(strided.status == common::Status::right);
-      const auto shifted = common::verify(problem, gather_variant(1, step), device, nullptr);
-      CHECK(shifted.status == common::Status::right);
+      const auto strided = bench::verify(problem, gather_variant(step + 1, 0), device, nullptr);
+      CHECK(strided.status == bench::Status::right);
+      const auto shifted = bench::verify(problem, gather_variant(1, step), device, nullptr);
+      CHECK(shifted.status == bench::Status::right);
     }
   }
 }
@@ -191,7 +199,7 @@ TEST_CASE("every gather of the sweeps is right") {
 TEST_CASE("particles: 32 sectors a request as structures, 4 as arrays") {
 #if SIMT_INSTRUMENTED
   Particles problem(512, 5);
-  const auto variants = particles_variants();
+  const auto variants = particles::ladder().variants;
   const auto aos = counts(problem, variants, "aos").global;
   const auto aos_vector = counts(problem, variants, "aos_vector").global;
   const auto soa = counts(problem, variants, "soa").global;
@@ -214,12 +222,12 @@ TEST_CASE("particles: 32 sectors a request as structures, 4 as arrays") {
 }
 
 TEST_CASE("latency: each level takes longer than the one before, and twice the same") {
-  const common::DeviceFacts device = common::query_device();
-  if (!device.keeps_time()) SKIP_TEST("needs the clock of a GPU");
-  const common::WorkStream stream(device);
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.is_real_gpu()) SKIP_TEST("needs the clock of a GPU");
+  const bench::WorkStream stream(device);
   Latency problem(device, 1);
   double last = 0;
-  for (const auto& variant : latency_variants()) {
+  for (const auto& variant : latency::ladder().variants) {
     INFO(variant.name);
     const double first = cycles_per_load(problem, variant, device, stream.get());
     const double second = cycles_per_load(problem, variant, device, stream.get());
@@ -232,7 +240,7 @@ TEST_CASE("latency: each level takes longer than the one before, and twice the s
 }
 
 TEST_CASE("latency: a ring visits every line once a lap") {
-  common::DeviceFacts device = common::query_device();
+  bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   const Ring ring("ring", 64 * Ring::kLineBytes, device, 3);
   std::vector<int> visits(ring.lines());
@@ -244,7 +252,8 @@ TEST_CASE("latency: a ring visits every line once a lap") {
 }
 
 TEST_CASE("bad arguments: exit status 2 and one line, at once") {
-  for (const char* arguments : {"--n 0",
+  tests::refuses_bad_arguments(kProgram, "--n 10 --only copy/sequential",
+                               {"--n 0",
                                 "--n -1",
                                 "--n abc",
                                 "--n 99999999999999999",
@@ -262,43 +271,20 @@ TEST_CASE("bad arguments: exit status 2 and one line, at once") {
                                 "--signal 99999999999999999",
                                 "--radius -1",
                                 "--radius 65",
-                                "--only nosuch",
                                 "--only copy/tiled",
-                                "--nosuch",
-                                "stray",
-                                "--sweep nosuch",
-                                "--demo nosuch",
-                                "--sweep stride --n 99999999999999999"}) {
-    INFO(arguments);
-    const auto result = tests::run_command(kProgram + " " + arguments + " 2>&1 >/dev/null");
-    CHECK(result.status == 2);
-    CHECK(result.lines == 1);
-    CHECK(result.seconds < 5.0);
-  }
+                                "--sweep stride --n 99999999999999999",
+                                "--sweep stride --only window"});
 }
 
-TEST_CASE("a small run is right and prints every problem") {
-  const auto result = tests::run_command(kProgram + kSmall + "--verify");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  for (const char* title : {"\ncopy, n = 1,000", "\nparticles, n = 100", "\nwindow, n = 500",
-                            "\ntranspose, rows = 40, cols = 70", "\nlatency, hops = 4,096"}) {
-    CHECK(result.output.find(title) != std::string::npos);
-  }
-  CHECK(result.output.find("wrong") == std::string::npos);
-}
-
-TEST_CASE("--list names each variant with its problem") {
-  const auto result = tests::run_command(kProgram + " --list");
-  CHECK(result.status == 0);
-  for (const char* name : {"copy/coalesced ", "particles/soa ", "transpose/padded ",
-                           "window/constant_by_lane ", "latency/l2 "}) {
-    CHECK(result.output.find(name) != std::string::npos);
-  }
+TEST_CASE("--list and a small run name each variant of the five problems") {
+  const auto names = tests::names_of(coalesced_copy::ladder(), particles::ladder(),
+                                     transpose::ladder(), window::ladder(), latency::ladder());
+  tests::lists_every_variant(kProgram, names);
+  tests::small_run_is_right(kProgram, kSmall + "--verify", names);
 }
 
 TEST_CASE("the sweeps print 32 points each, with their sectors") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   for (const std::string name : {"stride", "offset"}) {
     const auto result = tests::run_command(kProgram + " --n 2000 --repeats 2 --sweep " + name);

@@ -5,10 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "03_coalescing/window/variants.cuh"
-#include "common/harness.cuh"
+#include "03_coalescing/window/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/skip.hpp"
 #include "simt/include/simt/profile.h"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
+
+using namespace window;
 
 namespace {
 
@@ -19,9 +25,9 @@ const std::vector<std::pair<std::int64_t, int>> kShapes = {
     {255, 4}, {256, 8}, {257, 5}, {1021, 7}, {1023, 1},  {1024, 8}, {1025, 16},
     {100, 2}, {5, 4},   {3, 16},  {2047, 0}, {2049, 63}, {4096, 64}};
 
-std::vector<common::Variant<Window>> named(const std::string& name) {
-  std::vector<common::Variant<Window>> found;
-  for (const auto& variant : window_variants()) {
+std::vector<bench::Variant<Window>> named(const std::string& name) {
+  std::vector<bench::Variant<Window>> found;
+  for (const auto& variant : window::ladder().variants) {
     if (variant.name == name) found.push_back(variant);
   }
   REQUIRE(found.size() == 1);
@@ -32,8 +38,8 @@ std::vector<common::Variant<Window>> named(const std::string& name) {
 simt::KernelProfile counts(Window& problem, const std::string& name) {
   const auto variant = named(name)[0];
   simt::profile_reset();
-  const auto verdict = common::verify(problem, variant, common::query_device(), nullptr);
-  REQUIRE(verdict.status == common::Status::right);
+  const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+  REQUIRE(verdict.status == bench::Status::right);
   const auto profile = simt::profile("window_" + name + "_kernel");
   simt::profile_stop();
   REQUIRE(profile.launches == 1);
@@ -44,59 +50,70 @@ simt::KernelProfile counts(Window& problem, const std::string& name) {
 }  // namespace
 
 TEST_CASE("window: every variant is right for every length and radius") {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const auto& variant : window_variants()) {
-    DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
-      for (const auto& [n, radius] : kShapes) {
-        INFO("n = " << n << ", radius = " << radius);
-        Window problem(n, radius, 7);
-        const auto verdict = common::verify(problem, variant, device, stream.get());
-        INFO(verdict.reason);
-        REQUIRE(verdict.status == common::Status::right);
-      }
-    }
-  }
+  std::vector<bench::Settings::Given> sizes;
+  for (const auto& [n, radius] : kShapes) sizes.push_back({{"signal", n}, {"radius", radius}});
+  // unrolled is compiled for a few radii and refuses the others; no other rung stands in.
+  tests::every_variant_is_right(window::ladder(), sizes, [](const auto& name, const auto& size) {
+    const std::set<std::int64_t> compiled = {1, 2, 4, 8, 16};
+    return name == "unrolled" && compiled.count(size.at("radius")) == 0;
+  });
+}
+
+TEST_CASE("window: the chooser says whom it took") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const kit::DeviceBuffer<float> x(101), y(101);
+  CUDA_CHECK(cudaMemset(x.data(), 0, x.bytes()));
+  CHECK(window_chosen(x.data(), y.data(), 100, 8, nullptr) == "unrolled");
+  CHECK(window_chosen(x.data() + 1, y.data(), 100, 8, nullptr) == "four_outputs");
+  CHECK(window_chosen(x.data(), y.data() + 1, 100, 8, nullptr) == "constant");
+  CHECK(window_chosen(x.data(), y.data(), 100, 7, nullptr) == "four_outputs");
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 
 TEST_CASE("window: two problems do not use each other's constants") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   const auto constant = named("constant")[0], four = named("four_outputs")[0];
   Window first(100, 3, 1), second(100, 3, 2);
   for (int turn = 0; turn < 2; ++turn) {
     for (Window* problem : {&first, &second}) {
-      CHECK(common::verify(*problem, constant, device, nullptr).status == common::Status::right);
+      CHECK(bench::verify(*problem, constant, device, nullptr).status == bench::Status::right);
     }
-    CHECK(common::verify(first, four, device, nullptr).status == common::Status::right);
+    CHECK(bench::verify(first, four, device, nullptr).status == bench::Status::right);
   }
 }
 
 TEST_CASE("window: the bound lets rounding pass and a missing tap not") {
   Window problem(1000, 8, 3);
-  problem.each_array([](auto& array) { array.reset(common::Side::host); });
-  window_sequential(problem.x.on_host(), problem.weights.on_host(), problem.y.on_host(), 1000, 8);
-  problem.each_array([](auto& array) { array.fetch(common::Side::host); });
+  problem.each_array([](auto& array) { array.reset(bench::Side::host); });
+  window_sequential(problem.x.host_data(), problem.weights.host_data(), problem.y.host_data(), 1000,
+                    8);
+  problem.each_array([](auto& array) { array.fetch(bench::Side::host); });
   CHECK(problem.check().right());
-  float* weights = problem.weights.on_host();
+  float* weights = problem.weights.host_data();
   weights[16] = 0;
-  window_sequential(problem.x.on_host(), weights, problem.y.on_host(), 1000, 8);
+  window_sequential(problem.x.host_data(), weights, problem.y.host_data(), 1000, 8);
   CHECK_FALSE(problem.check().right());
 }
 
-TEST_CASE("window: a y that is not aligned to 16 bytes") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+TEST_CASE("window: what moves float4 refuses a pointer that is not aligned, whichever it is") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   constexpr std::int64_t n = 500;
-  Window problem(n, 5, 3);
-  problem.each_array([](auto& array) { array.reset(common::Side::device); });
+  constexpr int kRadius = 4;
+  Window problem(n, kRadius, 3);
+  problem.each_array([](auto& array) { array.reset(bench::Side::device); });
   use_weights_of(problem, nullptr);
-  const common::DeviceBuffer<float> d_y(n + 1);
-  window_four_outputs(problem.x.on_device(), d_y.data() + 1, n, 5, nullptr);
-  CUDA_CHECK(cudaMemcpy(problem.y.on_device(), d_y.data() + 1, n * sizeof(float),
-                        cudaMemcpyDeviceToDevice));
-  problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+  const kit::DeviceBuffer<float> d_x(n + 1), d_y(n + 1);
+  CUDA_CHECK(
+      cudaMemcpy(d_x.data() + 1, problem.x.pristine(), n * sizeof(float), cudaMemcpyHostToDevice));
+  const float* x = problem.x.device_data();
+  CHECK_THROWS_AS(window_four_outputs(x, d_y.data() + 1, n, kRadius, nullptr), kit::Skip);
+  CHECK_THROWS_AS(window_unrolled(x, d_y.data() + 1, n, kRadius, nullptr), kit::Skip);
+  CHECK_THROWS_AS(window_unrolled(d_x.data() + 1, d_y.data(), n, kRadius, nullptr), kit::Skip);
+  // Loads of 4 bytes may begin anywhere.
+  window_four_outputs(d_x.data() + 1, problem.y.device_data(), n, kRadius, nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());
+  problem.each_array([](auto& array) { array.fetch(bench::Side::device); });
   CHECK(problem.check().right());
 }
 

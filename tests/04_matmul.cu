@@ -5,36 +5,59 @@
 #include <string>
 #include <vector>
 
-#include "04_matmul/roofline.cuh"
-#include "04_matmul/sgemm/sweeps.cuh"
-#include "04_matmul/sgemm/variants.cuh"
-#include "common/harness.cuh"
+#include "04_matmul/sgemm/chosen.cuh"
+#include "04_matmul/sgemm/ladder.cuh"
+#include "04_matmul/study/roofline.cuh"
+#include "common/bench/harness.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
 #endif
 
+using namespace matmul;
+using namespace matmul::sgemm;
+
 namespace {
+
+bool is_real_gpu() { return bench::query_device().is_real_gpu(); }
 
 // One, a warp, and the tiles of all rungs (32, 64, 128, 256) each more and less by one; primes;
 // tall, wide and deep; sums of one product.
-const std::vector<Shape> kShapes = {
-    {1, 1, 1},      {2, 2, 2},      {3, 3, 3},      {4, 4, 4},      {31, 31, 31},    {32, 32, 32},
-    {33, 33, 33},   {63, 65, 7},    {64, 64, 8},    {65, 63, 9},    {127, 127, 15},  {128, 128, 16},
-    {129, 129, 17}, {127, 255, 31}, {128, 256, 32}, {129, 257, 33}, {101, 103, 107}, {997, 2, 3},
-    {2, 997, 5},    {3, 5, 997},    {1, 300, 1},    {300, 1, 1},    {1, 1, 2000},    {64, 68, 500},
-    {260, 264, 4},  {5, 1024, 24}};
-
-#ifdef SIMT_INSTRUMENTED
-const common::Variant<Sgemm>* variant_named(const std::vector<common::Variant<Sgemm>>& variants,
-                                            const std::string& name) {
-  for (const auto& variant : variants) {
-    if (variant.name == name) return &variant;
+std::vector<Shape> shapes() {
+  std::vector<Shape> shapes = {{1, 1, 1},       {2, 2, 2},      {3, 3, 3},      {4, 4, 4},
+                               {31, 31, 31},    {32, 32, 32},   {33, 33, 33},   {63, 65, 7},
+                               {64, 64, 8},     {65, 63, 9},    {127, 127, 15}, {128, 128, 16},
+                               {129, 129, 17},  {127, 255, 31}, {128, 256, 32}, {129, 257, 33},
+                               {101, 103, 107}, {997, 2, 3},    {2, 997, 5},    {3, 5, 997},
+                               {1, 300, 1},     {300, 1, 1},    {1, 1, 2000},   {64, 68, 500},
+                               {260, 264, 4},   {5, 1024, 24}};
+  // Large ones, whose rows begin at multiples of 16 bytes and not.
+  for (const std::int64_t odd : {0, 1}) {
+    shapes.push_back(is_real_gpu() ? Shape{1028 + odd, 2052 + odd, 1020 + odd}
+                                   : Shape{260 + odd, 520 + odd, 128 + odd});
   }
-  return nullptr;
+  return shapes;
 }
-#endif
+
+// The ladder with only those of its variants.
+template <class Wanted>
+bench::Ladder<Sgemm> ladder_of(Wanted wanted) {
+  bench::Ladder<Sgemm> some = ladder();
+  some.variants.clear();
+  for (const auto& variant : variants()) {
+    if (wanted(variant)) some.variants.push_back(variant);
+  }
+  return some;
+}
+bench::Variant<Sgemm> variant_named(const std::string& name) {
+  return ladder_of([&](const auto& variant) { return variant.name == name; }).variants.at(0);
+}
 
 // Rounded to the 11 significant bits of TF32.
 float as_tf32(float x) {
@@ -43,134 +66,129 @@ float as_tf32(float x) {
   return std::ldexp(std::nearbyint(std::ldexp(part, 11)), exponent - 11);
 }
 
-bool times_are_real() { return common::query_device().keeps_time(); }
-
 // Runs launch(a, b, c) on fresh arrays on the device and brings them back.
 template <class Launch>
 void run_on_device(Sgemm& problem, Launch launch) {
-  problem.each_array([](auto& array) { array.reset(common::Side::device); });
-  launch(problem.device_a(), problem.device_b(), problem.c.on_device());
+  problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+  launch(problem.device_a(), problem.device_b(), problem.c.device_data());
   CUDA_CHECK(cudaDeviceSynchronize());
-  problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+  problem.each_array([](auto& array) { array.fetch(bench::Side::device); });
 }
 
-// The tiles that fill no round of so many blocks are shared by all of them.
+// The tiles that fill no wave of so many blocks are shared by all of them.
 template <class T>
-Shares share_rest(Shape shape, int blocks) {
-  const int tiles = tiles_of<T::kRows, T::kCols>(shape.m, shape.n), left = tiles % blocks;
-  const int turns = divide_up(shape.k, T::kDepth);
-  return {tiles - left, blocks, turns, std::int64_t{left} * turns};
+StreamKPlan share_rest(Shape shape, int blocks) {
+  const int tiles = tile_count<T::kTileM, T::kTileN>(shape.m, shape.n), left = tiles % blocks;
+  const int k_tiles = divide_up(shape.k, T::kTileK);
+  return {tiles - left, blocks, k_tiles, std::int64_t{left} * k_tiles};
 }
 
 }  // namespace
 
 TEST_CASE("every variant is right at every size") {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  std::vector<Shape> shapes = kShapes;
-  shapes.push_back(times_are_real() ? Shape{1031, 2053, 1021} : Shape{257, 521, 131});
-  for (const auto& variant : sgemm_variants()) {
-    DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
-      for (const Shape& shape : shapes) {
-        INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
-        // It fills a chip with multiply-adds whatever the shape: on a model GPU two shapes will do.
-        const bool ends = &shape == &shapes.front() || &shape == &shapes.back();
-        if (variant.name == "multiply_add" && !times_are_real() && !ends) continue;
-        Sgemm problem(shape, 7, times_are_real());
-        const auto verdict = common::verify(problem, variant, device, stream.get());
-        INFO(verdict.reason);
-        REQUIRE(verdict.status == common::Status::right);
-      }
-    }
-  }
+  // The yardstick fills a chip with multiply-adds whatever the shape: two shapes will do.
+  const auto is_yardstick = [](const auto& variant) { return variant.name == "multiply_add"; };
+  std::vector<bench::Settings::Given> sizes;
+  for (const Shape& shape : shapes())
+    sizes.push_back({{"m", shape.m}, {"n", shape.n}, {"k", shape.k}});
+  tests::every_variant_is_right(
+      ladder_of([&](const auto& variant) { return !is_yardstick(variant); }), sizes);
+  tests::every_variant_is_right(ladder_of(is_yardstick), {sizes.front(), sizes.back()});
 }
 
-TEST_CASE("every way to split a sum is right") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+TEST_CASE("every way to split a sum over k is right") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   for (const Shape shape : {Shape{65, 66, 1}, Shape{64, 64, 64}, Shape{130, 260, 515}}) {
     for (const int parts : {1, 2, 3, 7}) {
       INFO("m = " << shape.m << ", k = " << shape.k << ", parts = " << parts);
-      Sgemm problem(shape, 3, times_are_real());
-      const auto check = [&](auto tiling) {
+      Sgemm problem(shape, 3, is_real_gpu());
+      const auto check = [&](auto tile) {
         run_on_device(problem, [&](const float* a, const float* b, float* c) {
-          launch_split_sum<decltype(tiling)>(a, b, c, shape.m, shape.n, shape.k, parts, nullptr);
+          launch_split_k<decltype(tile)>(a, b, c, shape.m, shape.n, shape.k, parts, nullptr);
         });
         CHECK(problem.check().right());
         CHECK(problem.c.damage().empty());
       };
-      check(LargeTiling{});
-      check(SmallTiling{});
-      check(TinyTiling{});
+      check(LargeTile{});
+      check(SmallTile{});
+      check(TinyTile{});
     }
   }
 }
 
-TEST_CASE("shares of the last round cover every turn once, and evenly") {
-  const Shares cube = share_out<LargeTiling>(4096, 4096, 4096, 132);
+TEST_CASE("parts of the last wave cover every k tile once, and evenly") {
+  const StreamKPlan cube = plan_stream_k<LargeTile>(4096, 4096, 4096, 132);
   CHECK(cube.whole == 3 * 132);
   CHECK(cube.parts == 132);
-  CHECK(cube.to_share == 116 * 256);
-  CHECK(share_out<LargeTiling>(128 * 132, 256, 4096, 132).parts == 0);  // nothing is left
-  CHECK(share_out<LargeTiling>(128 * 133, 256, 64, 132).parts == 0);    // sums too short
-  CHECK(share_out<LargeTiling>(2048, 2048, 2048, 132).parts == 0);      // not one full round
-  CHECK(share_out<LargeTiling>(128 * 133, 256, 4096, 132).whole == 132);
-  for (const Shares shares :
-       {cube, Shares{0, 7, 3, 2 * 3}, Shares{4, 3, 5, 5}, Shares{2, 5, 1000003, 4ll * 1000003}}) {
-    CHECK(shares.begin(0) == 0);
-    CHECK(shares.begin(shares.parts) == shares.to_share);
-    for (int part = 0; part < shares.parts; ++part) {
-      const std::int64_t turns = shares.begin(part + 1) - shares.begin(part);
-      REQUIRE(turns >= shares.to_share / shares.parts);
-      REQUIRE(turns <= shares.to_share / shares.parts + 1);
+  CHECK(cube.shared == 116 * 256);
+  CHECK(plan_stream_k<LargeTile>(128 * 132, 256, 4096, 132).parts == 0);  // nothing is left
+  CHECK(plan_stream_k<LargeTile>(128 * 133, 256, 64, 132).parts == 0);    // sums too short
+  CHECK(plan_stream_k<LargeTile>(2048, 2048, 2048, 132).parts == 0);      // too few SMs idle
+  CHECK(plan_stream_k<LargeTile>(128 * 133, 256, 4096, 132).whole == 132);
+  const StreamKPlan small = plan_stream_k<LargeTile>(1024, 1024, 1024, 132);  // less than a wave
+  CHECK(small.whole == 0);
+  CHECK(small.shared == 32 * 64);
+  for (const StreamKPlan plan : {cube, small, StreamKPlan{0, 7, 3, 2 * 3}, StreamKPlan{4, 3, 5, 5},
+                                 StreamKPlan{2, 5, 1000003, 4ll * 1000003}}) {
+    CHECK(plan.begin(0) == 0);
+    CHECK(plan.begin(plan.parts) == plan.shared);
+    for (int part = 0; part < plan.parts; ++part) {
+      const std::int64_t k_tiles = plan.begin(part + 1) - plan.begin(part);
+      REQUIRE(k_tiles >= plan.shared / plan.parts);
+      REQUIRE(k_tiles <= plan.shared / plan.parts + 1);
     }
   }
 }
 
-TEST_CASE("every way to share the last round is right") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  const auto check = [](auto tiling, Shape shape, int multiprocessors) {
-    using T = decltype(tiling);
+TEST_CASE("every way to share the last wave is right") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const auto check = [](auto tile, Shape shape, int multiprocessors) {
+    using T = decltype(tile);
     INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k
                 << ", multiprocessors = " << multiprocessors);
-    const Shares shares = share_rest<T>(shape, multiprocessors);
-    Sgemm problem(shape, 3, times_are_real());
+    const StreamKPlan plan = share_rest<T>(shape, multiprocessors);
+    Sgemm problem(shape, 3, is_real_gpu());
     run_on_device(problem, [&](const float* a, const float* b, float* c) {
-      launch_shared_round<T>(a, b, c, shape.m, shape.n, shape.k, shares, nullptr);
+      launch_stream_k<T>(a, b, c, shape.m, shape.n, shape.k, plan, nullptr);
     });
     CHECK(problem.check().right());
     CHECK(problem.c.damage().empty());
   };
   for (const int multiprocessors : {1, 2, 3, 7}) {
-    check(TinyTiling{}, {65, 66, 1}, multiprocessors);
-    check(TinyTiling{}, {130, 260, 515}, multiprocessors);
-    check(TinyTiling{}, {600, 72, 100}, multiprocessors);  // more than one band
-    check(SmallTiling{}, {130, 260, 116}, multiprocessors);
-    check(LargeTiling{}, {260, 516, 100}, multiprocessors);
+    check(TinyTile{}, {65, 66, 1}, multiprocessors);
+    check(TinyTile{}, {130, 260, 515}, multiprocessors);
+    check(TinyTile{}, {600, 72, 100}, multiprocessors);  // more than one group
+    check(SmallTile{}, {130, 260, 116}, multiprocessors);
+    check(LargeTile{}, {260, 516, 100}, multiprocessors);
   }
 }
 
-TEST_CASE("copying and multiplying warps keep in step, whatever a block has to do") {
-  const common::DeviceFacts device = common::query_device();
-  const std::string reason = common::why_skipped(
-      sgemm_rung("", "", sgemm_copy_warps, common::needs_exactly_sm(90)), device);
+TEST_CASE("producers and consumers keep in step, whatever a block has to do") {
+  const bench::DeviceFacts device = bench::query_device();
+  const std::string reason = bench::why_skipped(
+      sgemm_rung("", "", sgemm_warp_specialized, bench::needs_exactly_sm(90)), device);
   if (!reason.empty()) SKIP_TEST(reason);
   const auto multiply = [](Sgemm& problem, int blocks) {
     const Shape shape = problem.shape;
-    Shares shares = share_rest<CopyWarps>(shape, blocks);
-    if (shares.to_share == 0) shares.parts = 0;
+    StreamKPlan plan = share_rest<SpecializedTile>(shape, blocks);
+    if (plan.shared == 0) plan.parts = 0;
     run_on_device(problem, [&](const float* a, const float* b, float* c) {
-      launch_copy_warps(a, b, c, shape.m, shape.n, shape.k, shares, blocks, nullptr);
+      launch_warp_specialized(a, b, c, shape.m, shape.n, shape.k, plan, blocks, nullptr);
     });
   };
-  // Sums of less than a turn, of as many turns as the ring has stages and one more or less, and
-  // long ones; tiles cut off on both sides; shares of several tiles, of parts of one, and of none.
-  for (const std::int64_t k : {4, 16, 20, 64, 80, 96, 1000}) {
-    for (const Shape shape : {Shape{1, 4, k}, Shape{128, 256, k}, Shape{129, 260, k},
-                              Shape{1100, 516, k}, Shape{383, 1024, k}}) {
-      Sgemm problem(shape, 3);
-      for (const int blocks : {1, 2, 3, 7, 30}) {
+  // k of less than a k tile, of as many as the ring has stages and one more or less, and long ones;
+  // tiles cut off on both sides; parts of several tiles, of one, and of none.
+  // A model GPU takes seconds for what a GPU does in microseconds: few of them there.
+  const bool real = is_real_gpu();
+  const std::vector<std::int64_t> lengths =
+      real ? std::vector<std::int64_t>{4, 16, 20, 64, 80, 96, 1000}
+           : std::vector<std::int64_t>{20, 96};
+  for (const std::int64_t k : lengths) {
+    std::vector<Shape> shapes = {{1, 4, k}, {129, 260, k}};
+    if (real) shapes.insert(shapes.end(), {{128, 256, k}, {1100, 516, k}, {383, 1024, k}});
+    for (const Shape& shape : shapes) {
+      Sgemm problem(shape, 3, real);
+      for (const int blocks : real ? std::vector<int>{1, 2, 3, 7, 30} : std::vector<int>{1, 3}) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k
                     << ", blocks = " << blocks);
         multiply(problem, blocks);
@@ -179,40 +197,56 @@ TEST_CASE("copying and multiplying warps keep in step, whatever a block has to d
       }
     }
   }
-  Sgemm problem({1100, 516, 260}, 5);
-  for (int i = 0; i < 100; ++i) {
+  Sgemm problem(real ? Shape{1100, 516, 260} : Shape{129, 260, 100}, 5, real);
+  for (int i = 0; i < (real ? 100 : 2); ++i) {
     multiply(problem, 7);
     REQUIRE(problem.check().right());
   }
 }
 
-TEST_CASE("vector rungs take matrices that begin anywhere") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  using Multiply = void (*)(const float*, const float*, float*, int, int, int, cudaStream_t);
+TEST_CASE(
+    "rungs with 16-byte accesses take matrices that begin anywhere, or say that they do not") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const Shape shape{36, 40, 44};  // rows of whole float4, but not from an odd address
-  const common::DeviceBuffer<float> a(36 * 44 + 1), b(44 * 40 + 1), c(36 * 40 + 1);
-  Sgemm problem(shape, 5, times_are_real());
-  CUDA_CHECK(cudaMemcpy(a.data() + 1, problem.a.pristine(), sizeof(float) * problem.a.size(),
-                        cudaMemcpyHostToDevice));
-  CUDA_CHECK(cudaMemcpy(b.data() + 1, problem.b.pristine(), sizeof(float) * problem.b.size(),
-                        cudaMemcpyHostToDevice));
-  for (const Multiply multiply :
-       {Multiply{sgemm_vectorized}, Multiply{sgemm_warp_tile}, Multiply{sgemm_async_copy},
-        Multiply{sgemm_tuned}, Multiply{sgemm_split_sum}, Multiply{sgemm_shared_round},
-        Multiply{sgemm_copy_warps}}) {
-    multiply(a.data() + 1, b.data() + 1, c.data() + 1, 36, 40, 44, nullptr);
-    problem.c.reset(common::Side::host);
-    CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(float) * problem.c.size(),
-                          cudaMemcpyDeviceToHost));
-    CHECK(problem.check().right());
+  Sgemm problem(shape, 5, is_real_gpu());
+  const kit::DeviceBuffer<float> a(36 * 44 + 4), b(44 * 40 + 4), c(36 * 40 + 4);
+  // Each matrix at an odd address alone, then all, then none.
+  for (const int odd : {1, 2, 4, 7, 0}) {
+    float* const at_a = a.data() + (odd & 1);
+    float* const at_b = b.data() + (odd >> 1 & 1);
+    float* const at_c = c.data() + (odd >> 2 & 1);
+    CUDA_CHECK(cudaMemcpy(at_a, problem.a.pristine(), sizeof(float) * problem.a.size(),
+                          cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(at_b, problem.b.pristine(), sizeof(float) * problem.b.size(),
+                          cudaMemcpyHostToDevice));
+    for (const auto multiply :
+         {sgemm_vectorized, sgemm_warp_tile, sgemm_async_copy, sgemm_large_tile,
+          sgemm_register_double_buffer, sgemm_multistage, sgemm_grouped_tiles, sgemm_tile_by_size,
+          sgemm_split_k, sgemm_stream_k}) {
+      INFO("odd addresses (1: A, 2: B, 4: C): " << odd);
+      CUDA_CHECK(cudaMemset(c.data(), 0xff, sizeof(float) * (36 * 40 + 4)));  // NaN
+      multiply(at_a, at_b, at_c, 36, 40, 44, nullptr);
+      problem.c.reset(bench::Side::host);
+      CUDA_CHECK(cudaMemcpy(problem.c.host_data(), at_c, sizeof(float) * problem.c.size(),
+                            cudaMemcpyDeviceToHost));
+      CHECK(problem.check().right());
+    }
+    if (odd != 0) {
+      CHECK_THROWS_AS(sgemm_warp_specialized(at_a, at_b, at_c, 36, 40, 44, nullptr), kit::Skip);
+    }
   }
+  // And rows that are no multiple of 16 bytes long.
+  CHECK_THROWS_AS(sgemm_warp_specialized(a.data(), b.data(), c.data(), 36, 40, 43, nullptr),
+                  kit::Skip);
+  CHECK_THROWS_AS(sgemm_warp_specialized(a.data(), b.data(), c.data(), 36, 39, 44, nullptr),
+                  kit::Skip);
 }
 
 TEST_CASE("launches take sets of inputs in turn, which differ in nothing but their place") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   Sgemm problem({5, 7, 3}, 1);
-  common::verify(problem, sgemm_rung("coalesced", "", sgemm_coalesced), common::query_device(),
-                 nullptr);
+  bench::verify(problem, sgemm_rung("coalesced", "", sgemm_coalesced), bench::query_device(),
+                nullptr);
   std::vector<const float*> places;
   for (const int set : {0, 1, 2, 63}) {
     problem.rotate(set);
@@ -232,11 +266,9 @@ TEST_CASE("the bound of the error lets rounding pass and nothing else") {
   for (const std::int64_t k : {1, 2, 7, 64, 1000, 4096}) {
     DYNAMIC_SECTION("k = " << k) {
       Sgemm problem({16, 24, k}, 11);
-      for (auto& variant : sgemm_variants()) {
-        if (variant.name != "sequential") continue;
-        REQUIRE(common::verify(problem, variant, {}, nullptr).status == common::Status::right);
-      }
-      float* c = problem.c.on_host();
+      REQUIRE(bench::verify(problem, variant_named("sequential"), {}, nullptr).status ==
+              bench::Status::right);
+      float* c = problem.c.host_data();
       const std::vector<float> right(c, c + problem.c.size());
       const auto restore = [&] { std::copy(right.begin(), right.end(), c); };
 
@@ -283,7 +315,7 @@ TEST_CASE("intensity and roof as in the lesson") {
   CHECK(std::fabs(cube.intensity(2) - 2730.67) < 0.01);
   CHECK(std::fabs(flat.intensity(2) - 124.12) < 0.01);
   CHECK(std::fabs(flat.intensity() - 62.06) < 0.01);
-  common::DeviceFacts device;
+  bench::DeviceFacts device;
   CHECK(fp32_roof(device).ridge() == 0);
   device.peak_bandwidth_gbps = 4800;
   device.peak_fp32_gflops = 67200;
@@ -292,28 +324,43 @@ TEST_CASE("intensity and roof as in the lesson") {
   CHECK(fp32_roof(device).at(28) == 67200);
 }
 
-TEST_CASE("the tile is chosen by size") {
-  CHECK(plan_split_sum(4096, 4096, 4096, 132).tiling == Plan::kLarge);
-  CHECK(plan_split_sum(8192, 8192, 8192, 132).parts == 1);
-  CHECK(plan_split_sum(1024, 1024, 1024, 132).tiling == Plan::kSmall);
-  CHECK(plan_split_sum(1024, 1024, 1024, 132).parts == 1);
-  const Plan deep = plan_split_sum(64, 64, 1 << 20, 132);
-  CHECK(deep.tiling == Plan::kTiny);
-  CHECK(deep.parts == 4 * 132);
-  CHECK(plan_split_sum(64, 64, 64, 132).parts == 1);
-  CHECK(plan_split_sum(1, 1, 1, 132).parts == 1);
+TEST_CASE("the tile is chosen by size, and short sums are not split") {
+  CHECK(choose_tile_size(4096, 4096, 132) == TileSize::kLarge);
+  CHECK(choose_tile_size(1024, 1024, 132) == TileSize::kSmall);
+  CHECK(choose_tile_size(512, 512, 132) == TileSize::kTiny);
+  CHECK(choose_split_k_parts(64, 64, 1 << 20, 132) == 4 * 132);
+  CHECK(choose_split_k_parts(64, 64, 64, 132) == 1);
+  CHECK(choose_split_k_parts(1, 1, 1, 132) == 1);
+  CHECK(choose_split_k_parts(8192, 8192, 8192, 132) == 1);
 }
 
-TEST_CASE("slow rungs refuse sizes that take minutes, and --slow lifts that") {
-  Sgemm problem({1, 1, 1}, 1);
-  problem.shape = {8192, 8192, 8192};
-  CHECK_THROWS_AS(refuse_more_than(kMostSequential, problem), common::Skip);
-  problem.lift_limits = true;
-  refuse_more_than(kMostSequential, problem);
-  problem.lift_limits = false;
-  problem.shape = {4096, 4096, 4096};
-  refuse_more_than(kMostSequential, problem);  // the default size defines "x seq."
-  CHECK(problem.flops() == kMostSequential);
+TEST_CASE("the chooser takes the rung that is best there") {
+  const auto taken = [](Shape shape, const Circumstances& at) {
+    return std::string(choose(shape, at).name);
+  };
+  const Circumstances h200 = {132, true, true, true}, ragged = {132, true, true, false};
+  const Circumstances ampere = {108, true, false, true}, turing = {40, false, false, true};
+  for (const std::int64_t n : {128, 256, 512}) CHECK(taken({n, n, n}, h200) == "split_k");
+  CHECK(taken({64, 64, 64}, h200) == "tile_by_size");
+  CHECK(taken({1024, 1024, 1024}, h200) == "tile_by_size");
+  CHECK(taken({2048, 2048, 2048}, h200) == "grouped_tiles");
+  for (const std::int64_t n : {3072, 4096, 8192}) {
+    CHECK(taken({n, n, n}, h200) == "warp_specialized");
+    CHECK(taken({n, n, n}, ragged) == "stream_k");
+    CHECK(taken({n, n, n}, turing) == "warp_tile");
+  }
+  CHECK(taken({4096, 4096, 4096}, ampere) == "stream_k");
+  CHECK(taken({128 * 108, 256, 4096}, ampere) == "grouped_tiles");  // one full wave
+}
+
+TEST_CASE("only sizes above the default are too slow for the slow rungs") {
+  const Shape standard{4096, 4096, 4096}, large{8192, 8192, 8192};
+  for (const char* name : {"sequential", "naive"}) {
+    const auto slow = variant_named(name);
+    CHECK(slow.slow_above >= standard.flops());  // sequential defines "x seq." there
+    CHECK(slow.slow_above < large.flops());
+  }
+  CHECK(variant_named("coalesced").slow_above > large.flops());
 }
 
 TEST_CASE("global and shared loads are as many as the tiles predict") {
@@ -324,21 +371,22 @@ TEST_CASE("global and shared loads are as many as the tiles predict") {
   for (const Reuse& reuse : sgemm_reuse()) {
     DYNAMIC_SECTION(reuse.variant) {
       Sgemm problem(shape, 1, false);
-      const auto variants = sgemm_variants();
       simt::profile_reset();
-      const auto verdict = common::verify(problem, *variant_named(variants, reuse.variant),
-                                          common::query_device(), nullptr);
-      REQUIRE(verdict.status == common::Status::right);
+      const auto verdict =
+          bench::verify(problem, variant_named(reuse.variant), bench::query_device(), nullptr);
+      REQUIRE(verdict.status == bench::Status::right);
       const auto counts = simt::profile("sgemm_" + reuse.variant + "_kernel");
       double global = 0, shared = 0;
       for (const auto& site : counts.sites) {
         const double floats = static_cast<double>(site.lanes) * site.size / sizeof(float);
-        if (site.kind == "global load") global += floats;
-        if (site.kind == "shared load") shared += floats;
+        if (site.kind == simt::AccessKind::kGlobalLoad) global += floats;
+        if (site.kind == simt::AccessKind::kSharedLoad) shared += floats;
       }
       CHECK(global == reuse.global_loads(shape));
-      // The tuned rung loads one step's operands more than it uses, at the very end.
-      const double extra = reuse.variant == "tuned" ? 1.0 / shape.k : 0;
+      // Who loads one k ahead loads operands for one k more than it uses, at the very end.
+      const bool is_ahead = reuse.variant == "register_double_buffer" ||
+                            reuse.variant == "multistage" || reuse.variant == "grouped_tiles";
+      const double extra = is_ahead ? 1.0 / shape.k : 0;
       CHECK(shared <= reuse.shared_loads(shape) * (1 + extra));
       CHECK(shared >= reuse.shared_loads(shape));
     }
@@ -358,14 +406,14 @@ TEST_CASE("sectors and bank conflicts that the lesson claims, counted") {
   for (const Claim claim :
        {Claim{"naive", 16.5, 32, 0}, Claim{"coalesced", 2.5, 4, 0}, Claim{"tiled", 4, 4, 1},
         Claim{"register_tile", 0, 0, 3}, Claim{"vectorized", 0, 0, 1.5},
-        Claim{"warp_tile", 0, 16, 1}, Claim{"async_copy", 0, 16, 1}, Claim{"tuned", 0, 16, 1}}) {
+        Claim{"warp_tile", 0, 16, 1}, Claim{"async_copy", 0, 16, 1}, Claim{"large_tile", 0, 16, 1},
+        Claim{"multistage", 0, 16, 1}, Claim{"grouped_tiles", 0, 16, 1}}) {
     DYNAMIC_SECTION(claim.variant) {
       Sgemm problem({256, 256, 64}, 1, false);
-      const auto variants = sgemm_variants();
       simt::profile_reset();
-      const auto verdict = common::verify(problem, *variant_named(variants, claim.variant),
-                                          common::query_device(), nullptr);
-      REQUIRE(verdict.status == common::Status::right);
+      const auto verdict =
+          bench::verify(problem, variant_named(claim.variant), bench::query_device(), nullptr);
+      REQUIRE(verdict.status == bench::Status::right);
       const auto counts = simt::profile("sgemm_" + std::string(claim.variant) + "_kernel");
       if (claim.load_sectors > 0) {
         CHECK(counts.global.load_sectors_per_request() == claim.load_sectors);

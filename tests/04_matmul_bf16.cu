@@ -9,11 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "04_matmul/bf16/sweeps.cuh"
-#include "04_matmul/bf16/variants.cuh"
-#include "common/harness.cuh"
+#include "04_matmul/bf16/ladder.cuh"
+#include "04_matmul/bf16/problem.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/skip.hpp"
+#include "common/kit/swizzle.cuh"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
+
+using namespace matmul;
+using namespace matmul::bf16;
 
 namespace {
 
@@ -28,32 +36,30 @@ const std::vector<Shape> kShapes = {
     {264, 520, 136}, {136, 264, 8},   {8, 1024, 24},   {255, 511, 127}, {257, 513, 129},
     {256, 8, 2048},  {120, 248, 1000}};
 
-bool times_are_real() { return common::query_device().keeps_time(); }
+bool is_real_gpu() { return bench::query_device().is_real_gpu(); }
 
+// Rungs that use TMA refuse rows that do not begin on 16 bytes, and nothing else refuses anything.
 template <bool kTransposedB>
 void check_all_sizes() {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  std::vector<Shape> shapes = kShapes;
-  if (times_are_real()) {
+  // What a model GPU checks of a tensor core takes long: there a few shapes must do.
+  std::vector<Shape> shapes = {{1, 1, 1},    {3, 3, 3},      {33, 33, 33}, {65, 63, 9},
+                               {64, 72, 72}, {129, 129, 17}, {136, 264, 8}};
+  if (is_real_gpu()) {
+    shapes = kShapes;
     shapes.push_back({1031, 2053, 1021});
     shapes.push_back({2056, 1032, 4104});
   }
-  for (const auto& variant : bf16_gemm_variants<kTransposedB>()) {
-    DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
-      for (const Shape& shape : shapes) {
-        INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
-        Bf16Gemm<kTransposedB> problem(shape, 7, times_are_real());
-        const auto verdict = common::verify(problem, variant, device, stream.get());
-        INFO(verdict.reason);
-        // simt does not know the PTX of tensor cores.
-        if (verdict.status == common::Status::skipped) SKIP_TEST(verdict.reason);
-        REQUIRE(verdict.status == common::Status::right);
-      }
-    }
+  std::vector<bench::Settings::Given> sizes;
+  for (const Shape& s : shapes) sizes.push_back({{"m", s.m}, {"n", s.n}, {"k", s.k}});
+  std::set<std::string> needs_tma;
+  const auto all = ladder<kTransposedB>();
+  for (const auto& variant : all.variants) {
+    if (variant.needs.compute_capability >= 90) needs_tma.insert(variant.name);
   }
+  const auto refuses = [needs_tma](const std::string& name, const bench::Settings::Given& size) {
+    return needs_tma.count(name) > 0 && (size.at("n") % 8 != 0 || size.at("k") % 8 != 0);
+  };
+  tests::every_variant_is_right(all, sizes, refuses);
 }
 
 float chopped(double x) {
@@ -71,7 +77,7 @@ void set_each(Bf16Gemm<false>& problem, F f) {
       row[p] = problem.a.pristine()[i / s.n * s.k + p];
       column[p] = problem.b.pristine()[p * s.n + i % s.n];
     }
-    problem.c.on_host()[i] = static_cast<bf16>(static_cast<float>(f(row, column)));
+    problem.c.host_data()[i] = static_cast<Element>(static_cast<float>(f(row, column)));
   }
 }
 
@@ -104,34 +110,29 @@ TEST_CASE("both layouts hold the same matrices") {
 }
 
 TEST_CASE("rungs with 16-byte accesses take matrices that begin anywhere") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const Shape shape{40, 48, 56};  // rows of whole 16 bytes, but not from an odd address
-  const common::DeviceBuffer<bf16> a(40 * 56 + 1), b(56 * 48 + 1), c(40 * 48 + 1);
+  const kit::DeviceBuffer<Element> a(40 * 56 + 1), b(56 * 48 + 1), c(40 * 48 + 1);
   const auto check = [&](auto& problem, auto multiply) {
     const auto copy = [](const auto& to, const auto& from) {
-      CUDA_CHECK(cudaMemcpy(to.data() + 1, from.pristine(), sizeof(bf16) * from.size(),
+      CUDA_CHECK(cudaMemcpy(to.data() + 1, from.pristine(), sizeof(Element) * from.size(),
                             cudaMemcpyHostToDevice));
     };
     copy(a, problem.a);
     copy(b, problem.b);
-    try {
-      multiply(a.data() + 1, b.data() + 1, c.data() + 1, 40, 48, 56, nullptr);
-      CUDA_CHECK(cudaDeviceSynchronize());
-    } catch (const common::CudaError& error) {
-      if (error.code() != cudaErrorNotSupported) throw;
-      return;  // simt knows no mma.sync
-    }
-    problem.c.reset(common::Side::host);
-    CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(bf16) * problem.c.size(),
+    multiply(a.data() + 1, b.data() + 1, c.data() + 1, 40, 48, 56, nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    problem.c.reset(bench::Side::host);
+    CUDA_CHECK(cudaMemcpy(problem.c.host_data(), c.data() + 1, sizeof(Element) * problem.c.size(),
                           cudaMemcpyDeviceToHost));
     CHECK(problem.check().right());
   };
-  Bf16Gemm<false> rows(shape, 5, times_are_real());
+  Bf16Gemm<false> rows(shape, 5, is_real_gpu());
   check(rows, bf16_gemm_wmma);
   check(rows, bf16_gemm_mma_sync);
   check(rows, bf16_gemm_swizzled);
   check(rows, bf16_gemm_multistage<false>);
-  Bf16Gemm<true> columns(shape, 5, times_are_real());
+  Bf16Gemm<true> columns(shape, 5, is_real_gpu());
   check(columns, bf16_gemm_multistage<true>);
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("the bound lets one rounding pass and nothing else") {
   for (const std::int64_t k : {16, 64, 256, 1000, 4096, 8192}) {
     DYNAMIC_SECTION("k = " << k) {
       Bf16Gemm<false> problem({16, 24, k}, 11);
-      problem.c.reset(common::Side::host);
+      problem.c.reset(bench::Side::host);
       const std::int64_t count = problem.c.size();
       // What else may go wrong in a sum of thousands is as large as half of a rounding.
       const std::int64_t seen_surely = k <= 1000 ? count / 12 : 0;
@@ -172,7 +173,7 @@ TEST_CASE("the bound lets one rounding pass and nothing else") {
       // Rounded twice: half of the sum came from another block, in bf16.
       set_each(problem, [k](const auto& x, const auto& y) {
         return static_cast<float>(
-                   static_cast<bf16>(static_cast<float>(exact_sum(x, y, 0, k / 2)))) +
+                   static_cast<Element>(static_cast<float>(exact_sum(x, y, 0, k / 2)))) +
                exact_sum(x, y, k / 2, k);
       });
       CHECK(problem.check().wrong > seen_surely);
@@ -191,16 +192,16 @@ TEST_CASE("the bound lets one rounding pass and nothing else") {
 
       // The sum itself kept in bf16.
       set_each(problem, [k](const auto& x, const auto& y) {
-        bf16 sum = static_cast<bf16>(0.0f);
+        Element sum = static_cast<Element>(0.0f);
         for (std::int64_t p = 0; p < k; ++p) {
-          sum = static_cast<bf16>(static_cast<float>(sum) + x[p] * y[p]);
+          sum = static_cast<Element>(static_cast<float>(sum) + x[p] * y[p]);
         }
         return static_cast<float>(sum);
       });
       CHECK(problem.check().wrong > count / 4);
 
       set_each(problem, product);
-      problem.c.on_host()[77] = static_cast<bf16>(std::nanf(""));
+      problem.c.host_data()[77] = static_cast<Element>(std::nanf(""));
       CHECK(problem.check().wrong == 1);
       CHECK(problem.check().first_wrong == 77);
     }
@@ -210,7 +211,7 @@ TEST_CASE("the bound lets one rounding pass and nothing else") {
 TEST_CASE("half the distance of neighbours in bf16") {
   using Problem = Bf16Gemm<false>;
   for (const float x : {1.0f, 1.5f, 1.9921875f, 2.0f, 0.75f, 100.0f, 3e-5f, 40.0f}) {
-    const float rounded = static_cast<bf16>(x);
+    const float rounded = static_cast<Element>(x);
     std::uint32_t bits;
     std::memcpy(&bits, &rounded, 4);
     bits += 0x10000;
@@ -233,7 +234,7 @@ TEST_CASE("the bound grows with k, and stays below the rounding to bf16") {
 }
 
 TEST_CASE("peak and ridge of the tensor cores") {
-  common::DeviceFacts device;
+  bench::DeviceFacts device;
   CHECK(peak_bf16_gflops(device) == 0);
   CHECK(bf16_roof(device).ridge() == 0);
   device.major = 9;
@@ -250,34 +251,35 @@ TEST_CASE("peak and ridge of the tensor cores") {
 }
 
 namespace {
-// Every piece has a place of its own in its row, and eight rows of a column, as ldmatrix reads
-// them, or 128 bytes of neighbouring pieces, as copies store them, are in eight different bank
+// Every chunk has a place of its own in its row, and eight rows of a column, as ldmatrix reads
+// them, or 128 bytes of neighbouring chunks, as copies store them, are in eight different bank
 // groups.
 template <int kCols>
 void check_swizzle() {
   INFO(kCols);
-  constexpr int kPieces = kCols / 8;
+  constexpr int kChunks = kCols / 8;
   const auto bank_group = [](int offset) { return offset / 8 % 8; };
   std::set<int> all;
   for (int row = 0; row < 32; ++row) {
-    for (int piece = 0; piece < kPieces; ++piece) {
-      const int offset = swizzled<kCols>(row, 8 * piece);
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const int offset = kit::swizzled<kCols>(row, 8 * chunk);
       CHECK(offset / kCols == row);
       all.insert(offset);
     }
   }
-  CHECK(all.size() == 32 * kPieces);
+  CHECK(all.size() == 32 * kChunks);
   for (int row = 0; row < 32; row += 8) {
-    for (int piece = 0; piece < kPieces; ++piece) {
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
       std::set<int> groups;
-      for (int i = 0; i < 8; ++i) groups.insert(bank_group(swizzled<kCols>(row + i, 8 * piece)));
+      for (int i = 0; i < 8; ++i)
+        groups.insert(bank_group(kit::swizzled<kCols>(row + i, 8 * chunk)));
       CHECK(groups.size() == 8);
     }
   }
-  for (int first = 0; first < 32 * kPieces; first += 8) {
+  for (int first = 0; first < 32 * kChunks; first += 8) {
     std::set<int> groups;
     for (int i = first; i < first + 8; ++i) {
-      groups.insert(bank_group(swizzled<kCols>(i / kPieces, i % kPieces * 8)));
+      groups.insert(bank_group(kit::swizzled<kCols>(i / kChunks, i % kChunks * 8)));
     }
     CHECK(groups.size() == 8);
   }
@@ -291,29 +293,26 @@ TEST_CASE("the swizzle loses nothing and spreads a column over all banks") {
   check_swizzle<256>();
 }
 
-TEST_CASE("one core refuses what takes minutes, and --slow lifts that") {
-  Bf16Gemm<false> problem({1, 1, 1}, 1);
-  problem.shape = {8192, 8192, 8192};
-  CHECK_THROWS_AS(refuse_slow(problem), common::Skip);
-  problem.lift_limits = true;
-  refuse_slow(problem);
-  problem.lift_limits = false;
-  problem.shape = {4096, 4096, 4096};
-  refuse_slow(problem);  // the default size defines "x seq."
+TEST_CASE("one core refuses what takes minutes") {
+  for (const auto& variant : variants<false>()) {
+    const bool is_one_core = variant.name == "sequential";
+    CHECK((variant.slow_above < 2.0 * 8192 * 8192 * 8192) == is_one_core);
+    if (is_one_core) CHECK(variant.slow_above >= 2.0 * 4096 * 4096 * 4096);  // defines "x seq."
+  }
 }
 
 TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing") {
   const auto nvcc = tests::run_command(
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");
   if (nvcc.status != 0) SKIP_TEST("needs nvcc");
-  const std::string source = TEST_BUILD "/tests/04_matmul_bf16_spills.cu";
-  std::ofstream(source) << "#include \"04_matmul/bf16/variants.cuh\"\n"
-                           "void use() { bf16_gemm_variants<false>(), bf16_gemm_variants<true>(); "
-                           "}\n";
+  const std::string source = TEST_BUILD "/tests/04_matmul_bf16_spills";
+  std::ofstream(source) << "#include \"04_matmul/bf16/ladder.cuh\"\n"
+                           "void use() { matmul::bf16::variants<false>(); "
+                           "matmul::bf16::variants<true>(); }\n";
   const auto compiled = tests::run_command(
       nvcc.output.substr(0, nvcc.output.find('\n')) +
-      " -std=c++17 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -Xptxas -v -cubin " + source +
-      " -o " + source + ".cubin 2>&1");
+      " -std=c++17 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -Xptxas -v -cubin -x cu " +
+      source + " -o " + source + ".cubin 2>&1");
   INFO(compiled.output);
   REQUIRE(compiled.status == 0);
   const auto count = [&](const std::string& words) {
@@ -324,10 +323,11 @@ TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing") {
     return found;
   };
   const int kernels = count("bytes spill loads");
-  // Rungs 3 to 5 twice, multistage eight times; in both layouts of B rungs 7 to 13, 15 and 17, six
-  // tiles of rung 14, two edges of rung 16 and four forms of rung 18; the loop; and the kernel of
-  // common/ that only tells for which architecture it was compiled.
-  CHECK(kernels == 3 * 2 + 8 + (9 + 6 + 2 + 4) * 2 + 1 + 1);
+  // wmma, mma_sync and swizzled twice, multistage eight times; in both layouts of B eight rungs
+  // from tma to in_flight, programmatic_launch, six tiles of by_shape, split_k, two edges of
+  // narrow_edge, stream_k and four forms of full_waves; the loop; and the kernel of common/ that
+  // only tells for which architecture it was compiled.
+  CHECK(kernels == 3 * 2 + 8 + (8 + 1 + 6 + 1 + 2 + 1 + 4) * 2 + 1 + 1);
   CHECK(count("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == kernels);
   // "Potential performance loss" of wgmma or setmaxnreg; C7519 only tells of a missing estimate.
   CHECK(count("(C75") == count("(C7519)"));

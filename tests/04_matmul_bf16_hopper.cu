@@ -7,15 +7,23 @@
 #include <utility>
 #include <vector>
 
-#include "04_matmul/bf16/hopper_variants.cuh"
-#include "common/harness.cuh"
+#include "04_matmul/bf16/chosen.cuh"
+#include "04_matmul/bf16/ladder.cuh"
+#include "04_matmul/bf16/problem.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
+
+using namespace matmul;
+using namespace matmul::bf16;
 
 namespace {
 
-// Sizes that the copy engine can take (n and k multiples of 8), each with something left over: one
-// row; less than a step; tiles of 64, 128 and 256, and pairs of them, more and less by a little;
-// more steps than the ring has stages; more tiles than there are SMs, and an odd number of them.
+// Sizes that TMA can take (n and k multiples of 8), each with something left over: one row; less
+// than a tile of k; tiles of 64, 128 and 256, and pairs of them, more and less by a little; more
+// tiles of k than the ring has stages; more tiles than there are SMs, and an odd number of them.
 const std::vector<Shape> kAligned = {
     {1, 8, 8},        {2, 8, 64},      {3, 16, 72},     {63, 64, 56},    {64, 64, 64},
     {65, 72, 120},    {127, 120, 128}, {128, 128, 64},  {129, 136, 136}, {128, 256, 256},
@@ -23,24 +31,55 @@ const std::vector<Shape> kAligned = {
     {1, 2048, 512},   {1031, 8, 264},  {40, 4104, 136}, {8, 8, 8192},    {64, 128, 4096},
     {641, 776, 1288}, {2100, 2056, 72}};
 
-// Rows that begin anywhere: the rungs must leave these to another.
+// Of these, what a model GPU can check in a minute.
+const std::vector<Shape> kAlignedOfModel = {
+    {3, 16, 72}, {65, 72, 120}, {129, 136, 136}, {40, 264, 328}};
+
+// Rows that begin anywhere: TMA refuses these, and with it each rung from `tma` on.
 const std::vector<Shape> kUnaligned = {{1, 1, 1},    {2, 2, 2},     {31, 33, 32},  {129, 127, 64},
                                        {64, 64, 63}, {130, 257, 8}, {97, 101, 103}};
 
+bool is_real_gpu() { return bench::query_device().is_real_gpu(); }
+
+const std::vector<Shape>& aligned() { return is_real_gpu() ? kAligned : kAlignedOfModel; }
+
+// The rungs that use TMA, with the device that they need.
 template <bool kTransposedB>
-void check_all(const std::vector<Shape>& shapes) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const auto& variant : bf16_gemm_hopper_variants<kTransposedB>()) {
+std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> tma_rungs() {
+  std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> rungs;
+  for (const auto& variant : variants<kTransposedB>()) {
+    if (variant.kind == bench::Kind::rung && variant.needs.compute_capability >= 90) {
+      rungs.push_back(variant);
+    }
+  }
+  return rungs;
+}
+
+// Why this machine cannot run all of them; empty if it can.
+std::string why_not_here() {
+  const bench::DeviceFacts device = bench::query_device();
+  for (const auto& variant : tma_rungs<false>()) {
+    const std::string reason = bench::why_skipped(variant, device);
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+template <bool kTransposedB>
+void check_all(const std::vector<Shape>& shapes, bench::Status expected) {
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
+  for (const auto& variant : tma_rungs<kTransposedB>()) {
     DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
+      const std::string reason = bench::why_skipped(variant, device);
       if (!reason.empty()) SKIP_TEST(reason);
       for (const Shape& shape : shapes) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
-        Bf16Gemm<kTransposedB> problem(shape, 7);
-        const auto verdict = common::verify(problem, variant, device, stream.get());
+        Bf16Gemm<kTransposedB> problem(shape, 7, device.is_real_gpu());
+        const auto verdict = bench::verify(problem, variant, device, stream.get());
         INFO(verdict.reason);
-        REQUIRE(verdict.status == common::Status::right);
+        REQUIRE(verdict.status == expected);
+        if (expected == bench::Status::skipped) REQUIRE(verdict.reason == "needs rows of 16 bytes");
       }
     }
   }
@@ -48,85 +87,58 @@ void check_all(const std::vector<Shape>& shapes) {
 
 }  // namespace
 
-TEST_CASE("Hopper rungs are right at every size, B as k x n") { check_all<false>(kAligned); }
-TEST_CASE("Hopper rungs are right at every size, B as n x k") { check_all<true>(kAligned); }
-TEST_CASE("Hopper rungs are right where TMA cannot read, B as k x n") {
-  check_all<false>(kUnaligned);
+TEST_CASE("Hopper rungs are right at every size, B as k x n") {
+  check_all<false>(aligned(), bench::Status::right);
 }
-TEST_CASE("Hopper rungs are right where TMA cannot read, B as n x k") {
-  check_all<true>(kUnaligned);
+TEST_CASE("Hopper rungs are right at every size, B as n x k") {
+  check_all<true>(aligned(), bench::Status::right);
+}
+TEST_CASE("Hopper rungs skip what TMA cannot read, B as k x n") {
+  check_all<false>(kUnaligned, bench::Status::skipped);
+}
+TEST_CASE("Hopper rungs skip what TMA cannot read, B as n x k") {
+  check_all<true>(kUnaligned, bench::Status::skipped);
 }
 
-TEST_CASE("Hopper rungs take matrices that begin anywhere") {
-  const common::DeviceFacts device = common::query_device();
-  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
-    const std::string reason = common::why_skipped(variant, device);
-    if (!reason.empty()) SKIP_TEST(reason);
-  }
-  const Shape shape{72, 80, 88};  // rows of whole 16 bytes, but not from an odd address
-  Bf16Gemm<false> problem(shape, 5);
-  const common::DeviceBuffer<bf16> a(problem.a.size() + 1), b(problem.b.size() + 1),
-      c(problem.c.size() + 1);
-  CUDA_CHECK(cudaMemcpy(a.data() + 1, problem.a.pristine(), sizeof(bf16) * problem.a.size(),
-                        cudaMemcpyHostToDevice));
-  CUDA_CHECK(cudaMemcpy(b.data() + 1, problem.b.pristine(), sizeof(bf16) * problem.b.size(),
-                        cudaMemcpyHostToDevice));
-  using Multiply = void (*)(const bf16*, const bf16*, bf16*, int, int, int, cudaStream_t);
-  const Multiply rungs[] = {
-      bf16_gemm_wgmma<false>,
-      bf16_gemm_ring<false>,
-      bf16_gemm_large_tile<false>,
-      bf16_gemm_persistent<false>,
-      bf16_gemm_multicast<false>,
-      bf16_gemm_async_store<false>,
-      bf16_gemm_early_start<false>,
-      bf16_gemm_by_shape<false>,
-      bf16_gemm_split_sum<false>,
-      bf16_gemm_narrow_edge<false>,
-      [](const bf16* a, const bf16* b, bf16* c, int m, int n, int k, cudaStream_t stream) {
-        bf16_gemm_shared_round<false>(a, b, c, m, n, k, nullptr, stream);
-      },
-      [](const bf16* a, const bf16* b, bf16* c, int m, int n, int k, cudaStream_t stream) {
-        bf16_gemm_even_rounds<false>(a, b, c, m, n, k, nullptr, stream);
-      }};
-  for (const Multiply multiply : rungs) {
-    CUDA_CHECK(cudaMemset(c.data(), 0xff, c.bytes()));  // NaN
-    multiply(a.data() + 1, b.data() + 1, c.data() + 1, 72, 80, 88, nullptr);
-    problem.c.reset(common::Side::host);
-    CUDA_CHECK(cudaMemcpy(problem.c.on_host(), c.data() + 1, sizeof(bf16) * problem.c.size(),
-                          cudaMemcpyDeviceToHost));
-    CHECK(problem.check().right());
-  }
+TEST_CASE("matrices that do not begin on 16 bytes are refused, whatever their rows") {
+  const auto at = [](int elements) { return reinterpret_cast<const Element*>(2 * elements); };
+  CHECK(has_rows_for_tma<false>(at(64), at(64), at(64), 80, 88));
+  CHECK(has_rows_for_tma<true>(at(64), at(64), at(64), 80, 88));
+  CHECK(!has_rows_for_tma<false>(at(65), at(64), at(64), 80, 88));
+  CHECK(!has_rows_for_tma<false>(at(64), at(68), at(64), 80, 88));
+  CHECK(!has_rows_for_tma<true>(at(64), at(64), at(66), 80, 88));
+  CHECK(!has_rows_for_tma<false>(at(64), at(64), at(64), 84, 88));
+  CHECK(!has_rows_for_tma<true>(at(64), at(64), at(64), 80, 92));
+  CHECK_THROWS_AS(require_rows_for_tma<false>(at(64), at(64), at(64), 84, 88), kit::Skip);
 }
 
 // Whatever the plan would choose: each tile, and sums shared by each number of blocks.
-TEST_CASE("every tile and every way to share a sum is right") {
-  const common::DeviceFacts device = common::query_device();
-  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
-    const std::string reason = common::why_skipped(variant, device);
-    if (!reason.empty()) SKIP_TEST(reason);
-  }
+TEST_CASE("every tile and every way to split a sum is right") {
+  const std::string reason = why_not_here();
+  if (!reason.empty()) SKIP_TEST(reason);
   const auto check_layout = [](auto transposed) {
     constexpr bool kTransposedB = decltype(transposed)::value;
-    for (const Shape shape :
-         {Shape{1, 8, 520}, Shape{65, 136, 1096}, Shape{300, 520, 512}, Shape{1032, 1288, 840},
-          Shape{3000, 1400, 520}, Shape{2180, 2688, 520}}) {
+    const std::vector<Shape> shapes =
+        is_real_gpu() ? std::vector<Shape>{{1, 8, 520},       {65, 136, 1096},   {300, 520, 512},
+                                           {1032, 1288, 840}, {3000, 1400, 520}, {2180, 2688, 520}}
+                      : std::vector<Shape>{{65, 136, 520}};
+    for (const Shape& shape : shapes) {
       Bf16Gemm<kTransposedB> problem(shape, 3);
       const auto check = [&](const std::string& what, auto launch) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k << ", " << what);
-        problem.each_array([](auto& array) { array.reset(common::Side::device); });
+        problem.each_array([](auto& array) { array.reset(bench::Side::device); });
         launch();
         CUDA_CHECK(cudaDeviceSynchronize());
-        problem.each_array([](auto& array) { array.fetch(common::Side::device); });
+        problem.each_array([](auto& array) { array.fetch(bench::Side::device); });
         CHECK(problem.check().right());
         CHECK(problem.c.damage().empty());
       };
       const int m = static_cast<int>(shape.m), n = static_cast<int>(shape.n),
                 k = static_cast<int>(shape.k);
       const auto check_tile = [&](auto tile) {
-        check("tile of " + std::to_string(tile.kRows) + " x " + std::to_string(tile.kCols), [&] {
+        check("tile of " + std::to_string(tile.kTileM) + " x " + std::to_string(tile.kTileN), [&] {
           launch_by_shape<decltype(tile), kTransposedB>(problem.device_a(), problem.device_b(),
-                                                        problem.c.on_device(), m, n, k, nullptr);
+                                                        problem.c.device_data(), m, n, k, nullptr);
         });
       };
       check_tile(WidePair{});
@@ -137,34 +149,35 @@ TEST_CASE("every tile and every way to share a sum is right") {
       check_tile(Small{});
       const auto check_edge = [&](auto edge) {
         using Edge = decltype(edge);
-        if (n % WholeTile::kCols == 0 || n % WholeTile::kCols > Edge::kCols) return;
-        check("at the edge " + std::to_string(Edge::kCols) + " columns", [&] {
+        if (n % WholeTile::kTileN == 0 || n % WholeTile::kTileN > Edge::kTileN) return;
+        check("at the edge " + std::to_string(Edge::kTileN) + " columns", [&] {
           launch_narrow_edge<Edge, kTransposedB>(problem.device_a(), problem.device_b(),
-                                                 problem.c.on_device(), m, n, k, nullptr);
+                                                 problem.c.device_data(), m, n, k, nullptr);
         });
       };
       check_edge(EdgeTile<64>{});
       check_edge(EdgeTile<128>{});
-      const common::DeviceBuffer<char> pieces(kBytesOfPieces);
-      const int clusters = clusters_that_share<kTransposedB>();
-      if (share_pairs(m, n, k, clusters).pairs.count() > clusters) {
-        check("shared round", [&] {
-          launch_shared_round<kTransposedB>(problem.device_a(), problem.device_b(),
-                                            problem.c.on_device(), m, n, k,
-                                            reinterpret_cast<float4*>(pieces.data()), nullptr);
+      const kit::DeviceBuffer<char> partials(kPartialBytes);
+      const int clusters = stream_k_clusters<kTransposedB>();
+      if (plan_stream_k(m, n, k, clusters).shared > 0) {
+        check("stream-k", [&] {
+          launch_stream_k<kTransposedB>(problem.device_a(), problem.device_b(),
+                                        problem.c.device_data(), m, n, k,
+                                        reinterpret_cast<float4*>(partials.data()), nullptr);
         });
       }
-      each_turned_form([&](auto whole, auto edge) {
-        const std::string rows = std::to_string(whole.kCols) + " and " + std::to_string(edge.kCols);
-        check("turned, rows of a tile: " + rows, [&] {
-          launch_even_rounds<decltype(whole), decltype(edge), kTransposedB>(
-              problem.device_a(), problem.device_b(), problem.c.on_device(), m, n, k, nullptr);
+      each_transposed_form([&](auto whole, auto edge) {
+        const std::string rows =
+            std::to_string(whole.kTileN) + " and " + std::to_string(edge.kTileN);
+        check("transposed, rows of a tile: " + rows, [&] {
+          launch_full_waves<decltype(whole), decltype(edge), kTransposedB>(
+              problem.device_a(), problem.device_b(), problem.c.device_data(), m, n, k, nullptr);
         });
       });
       for (const int parts : {1, 2, 3, 4, 8}) {
         check("parts: " + std::to_string(parts), [&] {
-          launch_split_sum<kTransposedB>(problem.device_a(), problem.device_b(),
-                                         problem.c.on_device(), m, n, k, parts, nullptr);
+          launch_split_k<kTransposedB>(problem.device_a(), problem.device_b(),
+                                       problem.c.device_data(), m, n, k, parts, nullptr);
         });
       }
     }
@@ -176,8 +189,8 @@ TEST_CASE("every tile and every way to share a sum is right") {
 TEST_CASE("tile and parts follow the shape") {
   const auto tile = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     std::string size;
-    with_tile_by_shape(Product::of<false>(m, n, k), 132, [&](auto t) {
-      size = std::to_string(t.kRows * t.kBlocksOfCluster) + " x " + std::to_string(t.kCols);
+    with_cheapest_tile(Product::of<false>(m, n, k), 132, [&](auto t) {
+      size = std::to_string(t.kTileM * t.kCluster) + " x " + std::to_string(t.kTileN);
     });
     return size;
   };
@@ -188,38 +201,25 @@ TEST_CASE("tile and parts follow the shape") {
   CHECK(tile(2048, 2048, 2048) == "128 x 256");  // a single round: alone
   CHECK(tile(1024, 1024, 1024) == "64 x 128");
 
-  const auto edge = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return plan_edge(Product::of<false>(m, n, k), 132).cols;
-  };
-  CHECK(edge(4000, 4104, 4056) == 64);
-  CHECK(edge(4096, 4200, 4096) == 128);
-  CHECK(edge(4096, 4096, 4096) == 0);  // there is none
-  CHECK(edge(5000, 5000, 5000) == 0);  // 136 columns: too many
-  CHECK(edge(2000, 264, 2000) == 0);   // too few tiles
+  const auto edge = [](std::int64_t n) { return edge_columns(n); };
+  CHECK(edge(4104) == 64);
+  CHECK(edge(4200) == 128);
+  CHECK(edge(4096) == 0);  // there is none
+  CHECK(edge(5000) == 0);  // 136 columns: too many
 
-  const auto is_shared = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return is_round_shared(Product::of<false>(m, n, k), 132, 66);
-  };
-  CHECK(is_shared(5000, 5000, 5000));        // six rounds and four pairs
-  CHECK(!is_shared(4096, 4096, 4096));       // three rounds and 58 pairs of 66
-  CHECK(!is_shared(256, 256 * 132, 16384));  // two full rounds
-  CHECK(!is_shared(2048, 2048, 16384));      // less than a round
-
-  // Rows of a whole tile and of those at the edge; 0: the rungs before are left to choose.
+  // Rows of a whole tile and of those at the edge.
   const auto rows = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    const RoundsPlan plan = plan_even_rounds(Product::of<false>(m, n, k), 132, 66);
+    const WavesPlan plan = plan_full_waves(Product::of<false>(m, n, k), 66);
     return std::pair(plan.rows, plan.rows_at_edge);
   };
-  CHECK(rows(4096, 4096, 4096) == std::pair(248, 128));  // 256 pairs and 8: four rounds
+  CHECK(rows(4096, 4096, 4096) == std::pair(248, 128));  // 256 pairs and 8: four waves
   CHECK(rows(8192, 8192, 8192) == std::pair(248, 256));  // 1024 and 32: sixteen
   CHECK(rows(2560, 2560, 2560) == std::pair(192, 256));  // 120 and 10: two, nearly
   CHECK(rows(4096, 2048, 64) == std::pair(248, 128));
-  CHECK(rows(5000, 5000, 5000) == std::pair(0, 0));  // shared rounds are better
-  CHECK(rows(2048, 2048, 2048) == std::pair(0, 0));  // less than a round
 
   const RoomForParts room = {66, 30, 14};
   const auto parts = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return parts_of_sum(Product::of<false>(m, n, k), 132, room);
+    return plan_split_k(Product::of<false>(m, n, k), 132, room).parts;
   };
   CHECK(parts(4096, 4096, 4096) == 1);
   CHECK(parts(1024, 1024, 1024) == 1);
@@ -231,40 +231,60 @@ TEST_CASE("tile and parts follow the shape") {
     for (const std::int64_t n : {8, 200, 3000, 40000}) {
       for (const std::int64_t k : {1, 64, 65, 500, 5000, 100000}) {
         const int p = parts(m, n, k);
-        CHECK(p <= divide_up(k, kStep));
-        if (p > 1) CHECK(divide_up(m, 64) * divide_up(n, 128) <= room[p / 4]);
+        CHECK(p <= kit::divide_up(k, kTileK));
+        if (p > 1) CHECK(kit::divide_up(m, 64) * kit::divide_up(n, 128) <= room[p / 4]);
       }
     }
   }
 }
 
+// With the numbers of an H200.
+TEST_CASE("the chooser takes the rung that should be fastest") {
+  const auto chosen = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return cheapest_rung(Product::of<false>(m, n, k), {132, 66, {66, 30, 14}});
+  };
+  CHECK(chosen(4096, 4096, 4096) == "full_waves");
+  CHECK(chosen(8192, 8192, 8192) == "full_waves");
+  CHECK(chosen(2560, 2560, 2560) == "full_waves");
+  CHECK(chosen(4096, 2048, 64) == "full_waves");
+  CHECK(chosen(5000, 5000, 5000) == "stream_k");       // six waves and four pairs
+  CHECK(chosen(256, 256 * 132, 16384) == "by_shape");  // two full waves
+  CHECK(chosen(2048, 2048, 2048) == "by_shape");       // less than a wave
+  CHECK(chosen(2048, 2048, 16384) == "by_shape");
+  CHECK(chosen(1024, 1024, 1024) == "by_shape");
+  CHECK(chosen(512, 512, 512) == "by_shape");
+  CHECK(chosen(128, 128, 8192) == "split_k");
+  CHECK(chosen(120, 136, 4104) == "split_k");
+}
+
 // Whatever is left over at the edge, each row of C is in one tile.
-TEST_CASE("turned tiles cover all rows") {
-  each_turned_form([](auto whole, auto edge) {
+TEST_CASE("transposed tiles cover all rows") {
+  each_transposed_form([](auto whole, auto edge) {
     for (int m = 1; m <= 1100; ++m) {
-      const EdgeOrder pairs = turned_pairs<decltype(whole), decltype(edge)>(m, 520);
-      const int left = m - pairs.whole.across * whole.kCols;
-      INFO("m = " << m << ", tiles of " << whole.kCols << " rows, at the edge " << edge.kCols);
-      REQUIRE(left <= edge.kCols);
-      REQUIRE(left > -whole.kCols);
+      const EdgeSchedule pairs = transposed_pairs<decltype(whole), decltype(edge)>(m, 520);
+      const int left = m - pairs.whole.across * whole.kTileN;
+      INFO("m = " << m << ", tiles of " << whole.kTileN << " rows, at the edge " << edge.kTileN);
+      REQUIRE(left <= edge.kTileN);
+      REQUIRE(left > -whole.kTileN);
       REQUIRE(pairs.whole.down == 3);  // of 256 columns each
-      REQUIRE(pairs.at_edge == (left > 0 ? divide_up(520, 2 * edge.kRows) : 0));
+      REQUIRE(pairs.at_edge == (left > 0 ? kit::divide_up(520, 2 * edge.kTileM) : 0));
     }
   });
 }
 
-// No pair is cut twice, every step is somebody's, and a piece's neighbour has the rest.
-TEST_CASE("shares are as long as a pair and cover all steps") {
+// No pair is cut twice, every tile of k is somebody's, and a neighbour has the rest of a pair.
+TEST_CASE("Stream-K's shares are as long as a pair and cover all tiles of k") {
   for (const int clusters : {3, 5, 66, 72}) {
     for (const int across : {1, 7, 73, 200}) {
-      const PairShares shares = share_pairs(300, 256 * across, 1000, clusters);
-      if (shares.pairs.count() <= clusters || shares.shared == 0) continue;
-      CHECK((shares.pairs.count() - shares.shared) % clusters == 0);
-      CHECK(shares.shared < 2 * clusters);
-      CHECK(shares.begin(0) == 0);
-      CHECK(shares.begin(clusters) == std::int64_t{shares.shared} * shares.steps);
+      const StreamKPlan plan = plan_stream_k(300, 256 * across, 1000, clusters);
+      if (plan.pairs.count() <= clusters) CHECK(plan.shared == 0);
+      if (plan.shared == 0) continue;
+      CHECK((plan.pairs.count() - plan.shared) % clusters == 0);
+      CHECK(plan.shared < 2 * clusters);
+      CHECK(plan.begin(0) == 0);
+      CHECK(plan.begin(clusters) == std::int64_t{plan.shared} * plan.k_tiles);
       for (int c = 0; c < clusters; ++c) {
-        CHECK(shares.begin(c + 1) - shares.begin(c) >= shares.steps);
+        CHECK(plan.begin(c + 1) - plan.begin(c) >= plan.k_tiles);
       }
     }
   }
@@ -272,30 +292,33 @@ TEST_CASE("shares are as long as a pair and cover all steps") {
 
 // A barrier that is a phase off, or a stage freed too early, often shows only once in many runs.
 // The first shape has more tiles than SMs, for the second eight blocks share each sum, the third
-// has turned tiles in even rounds.
+// fills all waves with transposed tiles.
 template <bool kTransposedB>
 void check_a_hundred_launches() {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const auto& variant : bf16_gemm_hopper_variants<kTransposedB>()) {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.is_real_gpu()) SKIP_TEST("a hundred launches take too long without a GPU");
+  const bench::WorkStream stream(device);
+  for (const auto& variant : tma_rungs<kTransposedB>()) {
     DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
+      const std::string reason = bench::why_skipped(variant, device);
       if (!reason.empty()) SKIP_TEST(reason);
       for (const Shape shape :
            {Shape{1100, 1288, 712}, Shape{120, 136, 4104}, Shape{4096, 2048, 64}}) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
         Bf16Gemm<kTransposedB> problem(shape, 9);
-        const auto verdict = common::verify(problem, variant, device, stream.get());
+        const auto verdict = bench::verify(problem, variant, device, stream.get());
         INFO(verdict.reason);
-        REQUIRE(verdict.status == common::Status::right);
-        const std::vector<bf16> first(problem.c.fetched(), problem.c.fetched() + problem.c.size());
+        REQUIRE(verdict.status == bench::Status::right);
+        const std::vector<Element> first(problem.c.fetched(),
+                                         problem.c.fetched() + problem.c.size());
         for (int i = 0; i < 10; ++i) {
-          problem.c.reset(common::Side::device);
+          problem.c.reset(bench::Side::device);
           CUDA_CHECK(cudaDeviceSynchronize());
           for (int j = 0; j < 10; ++j) variant.run(problem, stream.get());
           CUDA_CHECK(cudaStreamSynchronize(stream.get()));
-          problem.c.fetch(common::Side::device);
-          REQUIRE(std::memcmp(problem.c.fetched(), first.data(), first.size() * sizeof(bf16)) == 0);
+          problem.c.fetch(bench::Side::device);
+          REQUIRE(std::memcmp(problem.c.fetched(), first.data(), first.size() * sizeof(Element)) ==
+                  0);
         }
       }
     }
@@ -308,40 +331,39 @@ TEST_CASE("a hundred launches in a row neither hang nor differ, B as n x k") {
   check_a_hundred_launches<true>();
 }
 
-// Two streams at once, each with its own memory for pieces: which piece of a tile comes first is a
+// Two streams at once, each with its own memory for partial sums: which of a tile comes first is a
 // matter of chance, the result is not.
-TEST_CASE("shared rounds in two streams do not differ") {
-  const common::DeviceFacts device = common::query_device();
-  for (const auto& variant : bf16_gemm_hopper_variants<false>()) {
-    const std::string reason = common::why_skipped(variant, device);
-    if (!reason.empty()) SKIP_TEST(reason);
-  }
+TEST_CASE("Stream-K in two streams does not differ") {
+  const std::string reason = why_not_here();
+  if (!reason.empty()) SKIP_TEST(reason);
+  if (!is_real_gpu()) SKIP_TEST("a hundred launches take too long without a GPU");
+  const bench::DeviceFacts device = bench::query_device();
   Bf16Gemm<false> problem(Shape{2180, 2312, 1096}, 11);
-  problem.each_array([](auto& array) { array.reset(common::Side::device); });
+  problem.each_array([](auto& array) { array.reset(bench::Side::device); });
   struct Lane {
-    common::WorkStream stream;
-    common::DeviceBuffer<char> pieces{kBytesOfPieces};
-    common::DeviceBuffer<bf16> c;
-    explicit Lane(const common::DeviceFacts& device, std::int64_t size) : stream(device), c(size) {}
+    bench::WorkStream stream;
+    kit::DeviceBuffer<char> partials{kPartialBytes};
+    kit::DeviceBuffer<Element> c;
+    explicit Lane(const bench::DeviceFacts& device, std::int64_t size) : stream(device), c(size) {}
   };
   Lane lanes[] = {Lane(device, problem.c.size()), Lane(device, problem.c.size())};
-  std::vector<bf16> result(problem.c.size());
+  std::vector<Element> result(problem.c.size());
   for (int i = 0; i < 100; ++i) {
     for (const Lane& lane : lanes) {
       CUDA_CHECK(cudaMemsetAsync(lane.c.data(), 0xff, lane.c.bytes(), lane.stream.get()));
-      launch_shared_round<false>(problem.device_a(), problem.device_b(), lane.c.data(), 2180, 2312,
-                                 1096, reinterpret_cast<float4*>(lane.pieces.data()),
-                                 lane.stream.get());
+      launch_stream_k<false>(problem.device_a(), problem.device_b(), lane.c.data(), 2180, 2312,
+                             1096, reinterpret_cast<float4*>(lane.partials.data()),
+                             lane.stream.get());
     }
     for (const Lane& lane : lanes) {
       CUDA_CHECK(cudaStreamSynchronize(lane.stream.get()));
       CUDA_CHECK(cudaMemcpy(result.data(), lane.c.data(), lane.c.bytes(), cudaMemcpyDeviceToHost));
       if (i == 0 && &lane == &lanes[0]) {
-        problem.c.reset(common::Side::host);
-        std::copy(result.begin(), result.end(), problem.c.on_host());
+        problem.c.reset(bench::Side::host);
+        std::copy(result.begin(), result.end(), problem.c.host_data());
         REQUIRE(problem.check().right());
       }
-      REQUIRE(std::memcmp(result.data(), problem.c.on_host(), lane.c.bytes()) == 0);
+      REQUIRE(std::memcmp(result.data(), problem.c.host_data(), lane.c.bytes()) == 0);
     }
   }
 }

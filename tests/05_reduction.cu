@@ -6,14 +6,22 @@
 #include <type_traits>
 #include <vector>
 
-#include "05_reduction/affine/variants.cuh"
-#include "05_reduction/scan/variants.cuh"
-#include "05_reduction/sum/variants.cuh"
-#include "05_reduction/summation_error.cuh"
-#include "common/harness.cuh"
+#include "05_reduction/affine/ladder.cuh"
+#include "05_reduction/scan/ladder.cuh"
+#include "05_reduction/study/summation_error.cuh"
+#include "05_reduction/sum/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/repeats.hpp"
 #include "tests/run_command.hpp"
+
+using namespace affine;
+using namespace reduction;
+using namespace scan;
 
 namespace {
 
@@ -37,48 +45,124 @@ constexpr std::int64_t kLargest = 70'000;
 constexpr std::int64_t kLargest = 1'000'000'000;
 #endif
 
-std::vector<std::int64_t> sizes_for(const common::DeviceFacts& device) {
+std::vector<std::int64_t> sizes_for(const bench::DeviceFacts& device) {
   std::vector<std::int64_t> sizes;
   for (const std::int64_t n : kSizes) {
     if (n <= kLargest) sizes.push_back(n);
   }
-  if (device.keeps_time()) sizes.push_back(kLarge);
+  if (device.is_real_gpu()) sizes.push_back(kLarge);
   return sizes;
 }
 
-template <class Problem>
-void check_all(const std::vector<common::Variant<Problem>>& variants) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const auto& variant : variants) {
-    DYNAMIC_SECTION(variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
-      for (const std::int64_t n : sizes_for(device)) {
-        INFO("n = " << n);
-        Problem problem(n, 7);
-        const auto verdict = common::verify(problem, variant, device, stream.get());
-        INFO(verdict.reason);
-        REQUIRE(verdict.status != common::Status::wrong);
-        if (verdict.status == common::Status::skipped) SKIP_TEST(verdict.reason);
-        CHECK(verdict.max_error == 0.0);
-      }
-    }
-  }
+std::vector<bench::Settings::Given> all_sizes() {
+  std::vector<bench::Settings::Given> sizes;
+  for (const std::int64_t n : sizes_for(bench::query_device())) sizes.push_back({{"n", n}});
+  return sizes;
 }
 
 }  // namespace
 
-TEST_CASE("sum: every variant is right at every size") { check_all(sum_variants()); }
-TEST_CASE("max: every variant is right at every size") { check_all(extremum_variants<Max>()); }
-TEST_CASE("argmax: every variant is right at every size") {
-  check_all(extremum_variants<ArgMax>());
+TEST_CASE("every variant is right at every size") {
+  const tests::Refuses nobody = [](const auto&, const auto&) { return false; };
+  tests::every_variant_is_right(reduction::ladder(), all_sizes(), nobody);
+  tests::every_variant_is_right(extremum_ladder<Max>(), all_sizes(), nobody);
+  tests::every_variant_is_right(extremum_ladder<ArgMax>(), all_sizes(), nobody);
+  tests::every_variant_is_right(affine::ladder(), all_sizes(), nobody);
+  tests::every_variant_is_right(scan::ladder(), all_sizes());
 }
-TEST_CASE("affine: every variant is right at every size") { check_all(affine_variants()); }
-TEST_CASE("scan: every variant is right at every size") { check_all(scan_variants()); }
+
+TEST_CASE("every launch is in the stream that was given") {
+  const bench::Settings::Given size = {{"n", 70'001}};  // several passes, several tiles
+  tests::every_launch_is_in_its_stream(reduction::ladder(), size);
+  tests::every_launch_is_in_its_stream(extremum_ladder<ArgMax>(), size);
+  tests::every_launch_is_in_its_stream(affine::ladder(), size);
+  tests::every_launch_is_in_its_stream(scan::ladder(), size);
+}
+
+TEST_CASE("sums whose grid strides: any grid covers any n, at any address") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  for (const int offset : {0, 1}) {
+    for (const int grid : {1, 3}) {
+      INFO("offset " << offset << ", " << grid << " blocks");
+      Sum sum(20'011, 3);
+      sum.each_array([](auto& array) { array.reset(bench::Side::device); });
+      const std::int64_t n = sum.n - offset;
+      const float* x = sum.x.device_data() + offset;
+      const float expected = sum_sequential(sum.x.pristine() + offset, n);
+      float* partials = sum.partials.device_data();
+      const auto total = [&] {
+        std::vector<float> of_blocks(grid);
+        CUDA_CHECK(
+            cudaMemcpy(of_blocks.data(), partials, grid * sizeof(float), cudaMemcpyDeviceToHost));
+        return sum_sequential(of_blocks.data(), grid);
+      };
+      sum_grid_stride_kernel<<<grid, kSumBlock>>>(x, partials, n);
+      CHECK(total() == expected);
+      CUDA_CHECK(cudaMemset(partials, 0, grid * sizeof(float)));
+      sum_operator_kernel<Plus><<<grid, kSumBlock>>>(x, partials, n);
+      CHECK(total() == expected);
+
+      float* result = sum.result.device_data();
+      const auto answer = [&] {
+        float got = 0;
+        CUDA_CHECK(cudaMemcpy(&got, result, sizeof got, cudaMemcpyDeviceToHost));
+        return got;
+      };
+      sum_single_pass_kernel<Plus>
+          <<<grid, kSumBlock>>>(x, result, n, partials, sum.counter.device_data());
+      CHECK(answer() == expected);
+      CUDA_CHECK(cudaMemset(result, 0, sizeof(float)));
+      sum_one_atomic_kernel<<<grid, kSumBlock>>>(x, result, n);
+      CHECK(answer() == expected);
+    }
+  }
+}
+
+namespace {
+__global__ void look_back_kernel(const std::uint64_t* states, std::int64_t tile, float* before) {
+  const float sum = look_back(states, tile);
+  before[threadIdx.x] = sum;
+}
+
+// The state of a tile as its block would publish it.
+std::uint64_t published(std::uint64_t flag, float sum) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &sum, sizeof bits);
+  return flag | bits;
+}
+}  // namespace
+
+TEST_CASE("look-back adds up every tile before, however far the last complete one is") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr int kTiles = 200;
+  const kit::DeviceBuffer<std::uint64_t> d_states(kTiles);
+  const kit::DeviceBuffer<float> d_before(32);
+  for (const int tile : {0, 1, 31, 32, 33, 64, 65, 100, 199}) {
+    for (const int complete : {-1, 0, 1, 30, 31, 32, 33, 63, 64, 98, 198}) {
+      if (complete >= tile) continue;
+      INFO("tile " << tile << ", complete up to " << complete);
+      // Tile t alone has the sum t + 1; what the complete one knows is no sum of such.
+      std::vector<std::uint64_t> states(kTiles);
+      float expected = 0;
+      for (int t = 0; t < tile; ++t) {
+        const float value = t == complete ? 1e6f : static_cast<float>(t + 1);
+        states[t] = published(t == complete ? kSumUpToEnd : kSumOfTile, value);
+        if (t >= complete) expected += value;
+      }
+      CUDA_CHECK(
+          cudaMemcpy(d_states.data(), states.data(), d_states.bytes(), cudaMemcpyHostToDevice));
+      look_back_kernel<<<1, 32>>>(d_states.data(), tile, d_before.data());
+      CUDA_CHECK(cudaGetLastError());
+      std::vector<float> before(32);
+      CUDA_CHECK(
+          cudaMemcpy(before.data(), d_before.data(), d_before.bytes(), cudaMemcpyDeviceToHost));
+      CHECK(before == std::vector<float>(32, expected));
+    }
+  }
+}
 
 TEST_CASE("fifty runs, no hang and no difference") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
 #ifdef SIMT_INSTRUMENTED
   SKIP_TEST("too slow with the checks of the CPU layer");
 #else
@@ -87,10 +171,10 @@ TEST_CASE("fifty runs, no hang and no difference") {
 #else
   const std::int64_t n = 3'000'017;
 #endif
-  tests::check_fifty_runs(Sum(n, 11), sum_variants());
-  tests::check_fifty_runs(Reduction<ArgMax>(n, 11), extremum_variants<ArgMax>());
-  tests::check_fifty_runs(Affine(n, 11), affine_variants());
-  tests::check_fifty_runs(Scan(n, 11), scan_variants());
+  tests::check_fifty_runs(Sum(n, 11), reduction::ladder().variants);
+  tests::check_fifty_runs(Reduction<ArgMax>(n, 11), extremum_ladder<ArgMax>().variants);
+  tests::check_fifty_runs(Affine(n, 11), affine::ladder().variants);
+  tests::check_fifty_runs(Scan(n, 11), scan::ladder().variants);
 #endif
 }
 
@@ -103,30 +187,30 @@ TEST_CASE("n = 0 gives the identity") {
   scan_sequential(nullptr, nullptr, 0);
   scan_openmp(nullptr, nullptr, 0);
 
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
-  const common::WorkStream stream(device);
+  const bench::WorkStream stream(device);
   const auto all_right = [&](auto problem, const auto& variants) {
     for (const auto& variant : variants) {
       // CUB's answer to n = 0 is its own affair, and the affine peer has no last element.
-      if (variant.kind != common::Kind::rung) continue;
-      const auto verdict = common::verify(problem, variant, device, stream.get());
+      if (variant.kind == bench::Kind::peer || variant.kind == bench::Kind::yardstick) continue;
+      const auto verdict = bench::verify(problem, variant, device, stream.get());
       INFO(variant.name << ": " << verdict.reason);
-      CHECK(verdict.status != common::Status::wrong);
+      CHECK(verdict.status != bench::Status::wrong);
     }
   };
-  all_right(Sum(0, 1), sum_variants());
-  all_right(Reduction<Max>(0, 1), extremum_variants<Max>());
-  all_right(Reduction<ArgMax>(0, 1), extremum_variants<ArgMax>());
-  all_right(Affine(0, 1), affine_variants());
-  all_right(Scan(0, 1), scan_variants());
+  all_right(Sum(0, 1), reduction::ladder().variants);
+  all_right(Reduction<Max>(0, 1), extremum_ladder<Max>().variants);
+  all_right(Reduction<ArgMax>(0, 1), extremum_ladder<ArgMax>().variants);
+  all_right(Affine(0, 1), affine::ladder().variants);
+  all_right(Scan(0, 1), scan::ladder().variants);
 }
 
 TEST_CASE("the check of a sum notices one element left out or taken twice") {
   Sum problem(100'003, 5);
   const float* x = problem.x.pristine();
-  problem.result.reset(common::Side::host);
-  float& result = *problem.result.on_host();
+  problem.result.reset(bench::Side::host);
+  float& result = *problem.result.host_data();
   result = sum_sequential(x, problem.n);
   CHECK(problem.check().right());
   for (const std::int64_t i : {0, 1, 50'000, 100'002}) {
@@ -142,55 +226,55 @@ TEST_CASE("the check of a sum notices one element left out or taken twice") {
 }
 
 TEST_CASE("of equal largest elements argmax names the first, wherever they are") {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
   constexpr std::int64_t n = 40'003;
   for (const std::int64_t first : {0, 3, 255, 256, 8'191, 20'000, 40'001}) {
     Reduction<ArgMax> problem(n, 3);
     for (const std::int64_t i : {first, first + 1, n - 1}) problem.x.pristine()[i] = 2;
     problem.expected = {2, first};
-    for (const auto& variant : extremum_variants<ArgMax>()) {
-      if (!common::why_skipped(variant, device).empty()) continue;
-      const auto verdict = common::verify(problem, variant, device, stream.get());
+    for (const auto& variant : extremum_ladder<ArgMax>().variants) {
+      if (!bench::why_skipped(variant, device).empty()) continue;
+      const auto verdict = bench::verify(problem, variant, device, stream.get());
       INFO(variant.name << ", first at " << first << ": " << verdict.reason);
-      CHECK(verdict.status != common::Status::wrong);
+      CHECK(verdict.status != bench::Status::wrong);
     }
   }
 }
 
 TEST_CASE("the maximum of negative numbers is negative") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
   Reduction<Max> problem(1'003, 3);
   for (std::int64_t i = 0; i < problem.n; ++i) problem.x.pristine()[i] -= 1.5f;
   problem.expected -= 1.5f;
   REQUIRE(problem.expected < 0);
-  for (const auto& variant : extremum_variants<Max>()) {
-    if (!common::why_skipped(variant, device).empty()) continue;
+  for (const auto& variant : extremum_ladder<Max>().variants) {
+    if (!bench::why_skipped(variant, device).empty()) continue;
     INFO(variant.name);
-    CHECK(common::verify(problem, variant, device, stream.get()).status != common::Status::wrong);
+    CHECK(bench::verify(problem, variant, device, stream.get()).status != bench::Status::wrong);
   }
 }
 
 TEST_CASE("the tuned sum is right for any number of tiles a block") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
-  const common::WorkStream stream(device);
+  const bench::WorkStream stream(device);
   for (const int tiles : {1, 2, 3, 16}) {
     const auto variant =
-        common::on_device<Reduction<ArgMax>>("tuned", "", [tiles](auto& p, cudaStream_t s) {
-          launch_tuned<ArgMax>(p.x.on_device(), p.result.on_device(), p.n, tiles,
-                               p.partials.on_device(), p.counter.on_device(), s);
+        bench::device_variant<Reduction<ArgMax>>("tuned", "", [tiles](auto& p, cudaStream_t s) {
+          launch_tuned<ArgMax>(p.x.device_data(), p.result.device_data(), p.n, tiles,
+                               p.partials.device_data(), p.counter.device_data(), s);
         });
     for (const std::int64_t n : {kTunedTile - 1, kTunedTile, 2 * kTunedTile, 2 * kTunedTile + 1,
                                  3 * kTunedTile + 5, 7 * kTunedTile - 1}) {
       Reduction<ArgMax> problem(n, 13);
       problem.x.pristine()[n - 1] = 2;  // the largest one lies where a tile ends
       problem.expected = {2, n - 1};
-      const auto verdict = common::verify(problem, variant, device, stream.get());
+      const auto verdict = bench::verify(problem, variant, device, stream.get());
       INFO(tiles << " tiles, n = " << n << ": " << verdict.reason);
-      CHECK(verdict.status == common::Status::right);
+      CHECK(verdict.status == bench::Status::right);
     }
   }
 }
@@ -198,12 +282,12 @@ TEST_CASE("the tuned sum is right for any number of tiles a block") {
 // A float travels in one word, value and position in four.
 template <class Op>
 void check_announcements(const std::vector<std::int64_t>& sizes, int tiles,
-                         const common::DeviceFacts& device) {
-  const common::WorkStream stream(device);
+                         const bench::DeviceFacts& device) {
+  const bench::WorkStream stream(device);
   const auto variant =
-      common::on_device<Reduction<Op>>("early_ticket", "", [tiles](auto& p, cudaStream_t s) {
-        launch_early_ticket<Op>(p.x.on_device(), p.result.on_device(), p.n, tiles,
-                                p.words.on_device(), p.counter.on_device(), s);
+      bench::device_variant<Reduction<Op>>("early_ticket", "", [tiles](auto& p, cudaStream_t s) {
+        launch_early_ticket<Op>(p.x.device_data(), p.result.device_data(), p.n, tiles,
+                                p.words.device_data(), p.counter.device_data(), s);
       });
   for (const std::int64_t n : sizes) {
     Reduction<Op> problem(n, 13);
@@ -215,10 +299,10 @@ void check_announcements(const std::vector<std::int64_t>& sizes, int tiles,
         problem.x.pristine()[at] = 2;
         problem.expected = {2, at};
       }
-      const auto verdict = common::verify(problem, variant, device, stream.get());
+      const auto verdict = bench::verify(problem, variant, device, stream.get());
       INFO(Op::name << ", " << tiles << " tiles, n = " << n << ", at " << at << ": "
                     << verdict.reason);
-      CHECK(verdict.status == common::Status::right);
+      CHECK(verdict.status == bench::Status::right);
       problem.x.pristine()[at] = before;
       problem.expected = expected;
     }
@@ -226,13 +310,13 @@ void check_announcements(const std::vector<std::int64_t>& sizes, int tiles,
 }
 
 TEST_CASE("partials of any size announce themselves, for any number of tiles a block") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   for (const int tiles : {1, 2, 5}) {
     std::vector<std::int64_t> sizes = {kEarlyTile - 1, kEarlyTile, 2 * kEarlyTile + 1,
                                        7 * kEarlyTile - 1};
     // More blocks than the last one asks for at once; the CPU layer would take minutes.
-    if (device.keeps_time() && tiles == 1) sizes.push_back(2'100 * kEarlyTile);
+    if (device.is_real_gpu() && tiles == 1) sizes.push_back(2'100 * kEarlyTile);
     check_announcements<Plus>(sizes, tiles, device);
     check_announcements<ArgMax>(sizes, tiles, device);
   }
@@ -264,38 +348,55 @@ TEST_CASE("affine maps do not commute: any other order gives another map") {
   CHECK_FALSE(same(affine_sequential(maps, problem.n)));
 }
 
-TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
-  const common::DeviceFacts device = common::query_device();
+TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes, or refuse them") {
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   constexpr std::int64_t n = 20'003;
   for (const int offset : {1, 2, 3, 4}) {  // 4: aligned again, but not to the allocation
     const std::int64_t m = n - offset;
     Sum sum(n, 3);
-    sum.each_array([](auto& array) { array.reset(common::Side::device); });
+    sum.each_array([](auto& array) { array.reset(bench::Side::device); });
     sum.expected = sum_sequential(sum.x.pristine() + offset, m);
-    const float* x = sum.x.on_device() + offset;
+    const float* x = sum.x.device_data() + offset;
     const auto check_sum = [&](const char* name) {
       CUDA_CHECK(cudaDeviceSynchronize());
-      sum.each_array([](auto& array) { array.fetch(common::Side::device); });
+      sum.each_array([](auto& array) { array.fetch(bench::Side::device); });
       INFO(name << ", offset " << offset);
       CHECK(sum.check().right());
       CHECK(sum.counter.damage().empty());
       CHECK(sum.words.damage().empty());
-      sum.result.reset(common::Side::device);
+      sum.result.reset(bench::Side::device);
     };
-    sum_grid_stride(x, sum.result.on_device(), m, sum.partials.on_device(), nullptr);
+    sum_grid_stride(x, sum.result.device_data(), m, sum.partials.device_data(), nullptr);
     check_sum("grid_stride");
-    sum_operator<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(), nullptr);
+    sum_operator<Plus>(x, sum.result.device_data(), m, sum.partials.device_data(), nullptr);
     check_sum("operator");
-    sum_single_pass<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(),
-                          sum.counter.on_device(), nullptr);
+    sum_single_pass<Plus>(x, sum.result.device_data(), m, sum.partials.device_data(),
+                          sum.counter.device_data(), nullptr);
     check_sum("single_pass");
-    sum_tuned<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(), sum.counter.on_device(),
-                    nullptr);
-    check_sum("tuned");
-    sum_early_ticket<Plus>(x, sum.result.on_device(), m, sum.partials.on_device(),
-                           sum.words.on_device(), sum.counter.on_device(), nullptr);
-    check_sum("early_ticket");
+    const auto tuned = [&] {
+      sum_tuned<Plus>(x, sum.result.device_data(), m, sum.partials.device_data(),
+                      sum.counter.device_data(), nullptr);
+    };
+    const auto early_ticket = [&] {
+      sum_early_ticket<Plus>(x, sum.result.device_data(), m, sum.words.device_data(),
+                             sum.counter.device_data(), nullptr);
+    };
+    const std::string chosen =
+        sum_chosen<Plus>(x, sum.result.device_data(), m, sum.partials.device_data(),
+                         sum.words.device_data(), sum.counter.device_data(), nullptr);
+    check_sum("chosen");
+    if (offset % 4 == 0) {
+      CHECK(chosen == "early_ticket");
+      tuned();
+      check_sum("tuned");
+      early_ticket();
+      check_sum("early_ticket");
+    } else {
+      CHECK(chosen == "single_pass");
+      CHECK_THROWS_AS(tuned(), kit::Skip);
+      CHECK_THROWS_AS(early_ticket(), kit::Skip);
+    }
 
     Scan scan(n, 3);
     float before = 0;
@@ -305,20 +406,21 @@ TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
     std::vector<Rung> rungs = {scan_single_pass};
     if (device.compute_capability() >= 90 &&
         device.shared_bytes_per_block_optin >= static_cast<int>(sizeof(ScanRing))) {
+      rungs.push_back(scan_producer_warp);
       rungs.push_back(scan_pipelined);
     }
     for (const Rung rung : rungs) {
-      scan.each_array([](auto& array) { array.reset(common::Side::device); });
-      rung(scan.x.on_device() + offset, scan.y.on_device() + offset, m, scan.states.on_device(),
-           scan.counters.on_device(), nullptr);
+      scan.each_array([](auto& array) { array.reset(bench::Side::device); });
+      rung(scan.x.device_data() + offset, scan.y.device_data() + offset, m,
+           scan.states.device_data(), scan.counters.device_data(), nullptr);
       CUDA_CHECK(cudaDeviceSynchronize());
-      scan.each_array([](auto& array) { array.fetch(common::Side::device); });
+      scan.each_array([](auto& array) { array.fetch(bench::Side::device); });
       std::int64_t wrong = 0;
       for (std::int64_t i = offset; i < n; ++i) {
         wrong += !(scan.y.fetched()[i] == scan.expected[i] - before);
       }
       CHECK(wrong == 0);
-      CHECK(common::is_poison(scan.y.fetched()[offset - 1]));
+      CHECK(bench::is_poison(scan.y.fetched()[offset - 1]));
       CHECK(scan.y.damage().empty());
       CHECK(scan.states.damage().empty());
       CHECK(scan.counters.damage().empty());
@@ -327,31 +429,31 @@ TEST_CASE("sum and scan take pointers that are not aligned to 16 bytes") {
 }
 
 TEST_CASE("a rung works where the one before it left its scratch") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   // Sizes go up and down; nothing is cleared in between but by the rungs themselves.
   const std::int64_t most = 70'001;
   Scan scan(most, 3);
   Sum sum(most, 3);
-  scan.each_array([](auto& array) { array.reset(common::Side::device); });
-  sum.each_array([](auto& array) { array.reset(common::Side::device); });
+  scan.each_array([](auto& array) { array.reset(bench::Side::device); });
+  sum.each_array([](auto& array) { array.reset(bench::Side::device); });
   for (const std::int64_t n : {70'001, 5, 33'000, 1, 70'001, 4'097}) {
-    scan_single_pass(scan.x.on_device(), scan.y.on_device(), n, scan.states.on_device(),
-                     scan.counters.on_device(), nullptr);
-    sum_single_pass<Plus>(sum.x.on_device(), sum.result.on_device(), n, sum.partials.on_device(),
-                          sum.counter.on_device(), nullptr);
+    scan_single_pass(scan.x.device_data(), scan.y.device_data(), n, scan.states.device_data(),
+                     scan.counters.device_data(), nullptr);
+    sum_single_pass<Plus>(sum.x.device_data(), sum.result.device_data(), n,
+                          sum.partials.device_data(), sum.counter.device_data(), nullptr);
     CUDA_CHECK(cudaDeviceSynchronize());
-    scan.y.fetch(common::Side::device);
-    sum.result.fetch(common::Side::device);
+    scan.y.fetch(bench::Side::device);
+    sum.result.fetch(bench::Side::device);
     CHECK(scan.y.fetched()[n - 1] == scan.expected[n - 1]);
     CHECK(*sum.result.fetched() == sum_sequential(sum.x.pristine(), n));
-    sum_early_ticket<Plus>(sum.x.on_device(), sum.result.on_device(), n, sum.partials.on_device(),
-                           sum.words.on_device(), sum.counter.on_device(), nullptr);
+    sum_early_ticket<Plus>(sum.x.device_data(), sum.result.device_data(), n,
+                           sum.words.device_data(), sum.counter.device_data(), nullptr);
     CUDA_CHECK(cudaDeviceSynchronize());
-    sum.result.fetch(common::Side::device);
+    sum.result.fetch(bench::Side::device);
     CHECK(*sum.result.fetched() == sum_sequential(sum.x.pristine(), n));
   }
-  sum.each_array([](auto& array) { array.fetch(common::Side::device); });
+  sum.each_array([](auto& array) { array.fetch(bench::Side::device); });
   CHECK(sum.words.damage().empty());
   CHECK(sum.counter.damage().empty());
 }
@@ -371,13 +473,13 @@ TEST_CASE("sums of arbitrary floats stay within their bounds") {
   CHECK(error(sum_in_double(x.data(), n)) <= n * 0x1p-53);
   // The loop is the bad one: that is what the table in the lesson shows.
   CHECK(error(sum_sequential(x.data(), n)) > 10 * error(sum_kahan(x.data(), n)));
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   // A thread adds up 16 elements four by four, then the tree of the block, then that of the last.
   CHECK(error(sum_on_device(x.data(), n)) <= (4 + 2 + 10 + 1 + 10) * u);
 }
 
 TEST_CASE("float sums: the last block adds in a fixed order, so runs agree bit by bit") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   std::vector<float> x(50'000);
   fill_positive(x.data(), x.size(), 6);
   const float first = sum_on_device(x.data(), x.size());
@@ -387,22 +489,22 @@ TEST_CASE("float sums: the last block adds in a fixed order, so runs agree bit b
 // The last block of one sum waits for its others while blocks of another sum take their places.
 // Every launch adds up other elements, so a word of another launch would show.
 TEST_CASE("float sums in two streams at once end, and agree bit by bit with one after the other") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
-  const std::int64_t n = device.keeps_time() ? kLarge : 100'003;
-  const int launches = device.keeps_time() ? 200 : 5;  // in each stream
+  const std::int64_t n = device.is_real_gpu() ? kLarge : 100'003;
+  const int launches = device.is_real_gpu() ? 200 : 5;  // in each stream
   const std::int64_t elements = n + 4 * 2 * launches;
   std::vector<float> x(elements);
   fill_positive(x.data(), elements, 6);
-  const common::DeviceBuffer<float> d_x(elements);
+  const kit::DeviceBuffer<float> d_x(elements);
   CUDA_CHECK(cudaMemcpy(d_x.data(), x.data(), d_x.bytes(), cudaMemcpyHostToDevice));
 
   struct Lane {
-    common::WorkStream stream;
-    common::DeviceBuffer<float> sums;
-    common::DeviceBuffer<std::uint64_t> words;
-    common::DeviceBuffer<unsigned> counter{1};
-    Lane(const common::DeviceFacts& device, std::int64_t n, int launches)
+    bench::WorkStream stream;
+    kit::DeviceBuffer<float> sums;
+    kit::DeviceBuffer<std::uint64_t> words;
+    kit::DeviceBuffer<unsigned> counter{1};
+    Lane(const bench::DeviceFacts& device, std::int64_t n, int launches)
         : stream(device), sums(launches), words(Sum::words_for(n)) {
       CUDA_CHECK(cudaMemset(words.data(), 0, words.bytes()));
       CUDA_CHECK(cudaMemset(counter.data(), 0, counter.bytes()));
@@ -450,40 +552,26 @@ TEST_CASE("float sums in two streams at once end, and agree bit by bit with one 
 }
 
 TEST_CASE("bad arguments: exit status 2 and one line, at once") {
-  for (const char* arguments :
-       {"--n 0", "--n -1", "--n abc", "--n 99999999999999", "--n 99999999999999999999",
-        "--n 1000000000000", "--n 1.5", "--n ''", "--n", "--only nosuch", "--only ''", "--nosuch",
-        "-n 5", "stray", "--repeats 0", "--seed -1", "--sweep nosuch",
-        "--json /nonexistent/out.json --n 10 --only scan/sequential"}) {
-    INFO(arguments);
-    const auto result = tests::run_command(kProgram + " " + arguments + " 2>&1 >/dev/null");
-    CHECK(result.status == 2);
-    CHECK(result.lines == 1);
-    CHECK(result.seconds < 5.0);
-  }
+  tests::refuses_bad_arguments(
+      kProgram, "--n 10 --only scan/sequential",
+      {"--n 0", "--n -1", "--n abc", "--n 99999999999999", "--n 99999999999999999999",
+       "--n 1000000000000", "--n 1.5", "--n ''", "--n", "--sweep tiles --only scan"});
 }
 
-TEST_CASE("--list prints one variant a line") {
-  const auto result = tests::run_command(kProgram + " --list");
-  CHECK(result.status == 0);
-  const std::size_t variants = sum_variants().size() + 2 * extremum_variants<Max>().size() +
-                               affine_variants().size() + scan_variants().size();
-  CHECK(result.lines == static_cast<int>(variants));
-}
-
-TEST_CASE("a small run is right and prints a table per problem and the table of errors") {
-  const auto result = tests::run_command(kProgram + " --n 5000 --repeats 2");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  for (const char* problem : {"sum", "max", "argmax", "affine", "scan"}) {
-    CHECK(result.output.find("\n" + std::string(problem) + ", n = 5,000") != std::string::npos);
-  }
-  CHECK(result.output.find("error of a sum of floats") != std::string::npos);
-  CHECK(result.output.find("wrong") == std::string::npos);
+TEST_CASE("--list and a small run name every variant, and a table of errors ends the sums") {
+  const auto names = tests::names_of(reduction::ladder(), extremum_ladder<Max>(),
+                                     extremum_ladder<ArgMax>(), affine::ladder(), scan::ladder());
+  tests::lists_every_variant(kProgram, names);
+  tests::small_run_is_right(kProgram, "--n 5000 --repeats 2", names);
+  const auto sums = tests::run_command(kProgram + " --n 5000 --repeats 2 --only sum");
+  CHECK(sums.output.find("error of a sum of floats") != std::string::npos);
+  const auto some = tests::run_command(kProgram + " --n 5000 --repeats 2 --only sum/@end");
+  CHECK(some.status == 0);
+  CHECK(some.output.find("error of a sum of floats") == std::string::npos);
 }
 
 TEST_CASE("sweeps print a table each") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const auto tiles = tests::run_command(kProgram + " --sweep tiles --n 20000 --repeats 1");
   INFO(tiles.output);
   CHECK(tiles.status == 0);

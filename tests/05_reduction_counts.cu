@@ -1,10 +1,11 @@
 // Chapter 05: what the lesson says that each rung changes, as counts of the CPU layer.
 #include <string>
 
-#include "05_reduction/affine/variants.cuh"
-#include "05_reduction/scan/variants.cuh"
-#include "05_reduction/sum/variants.cuh"
-#include "common/harness.cuh"
+#include "05_reduction/affine/ladder.cuh"
+#include "05_reduction/scan/ladder.cuh"
+#include "05_reduction/sum/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
 #include "tests/catch.hpp"
 
 #if __has_include("simt/profile.h") && defined(__SIMT__)
@@ -13,18 +14,20 @@
 
 #if SIMT_INSTRUMENTED
 
+using reduction::kSumBlock, reduction::kTunedBlock;
+
 namespace {
 
 // Runs one variant of `variants` at size n and returns what its kernels did, those whose name
 // contains `kernel`.
 template <class Problem>
-simt::KernelProfile count(const std::vector<common::Variant<Problem>>& variants,
+simt::KernelProfile count(const std::vector<bench::Variant<Problem>>& variants,
                           const std::string& name, std::int64_t n, const std::string& kernel) {
   Problem problem(n, 3);
-  const common::WorkStream stream(common::query_device());
+  const bench::WorkStream stream(bench::query_device());
   for (const auto& variant : variants) {
     if (variant.name != name) continue;
-    problem.each_array([](auto& array) { array.reset(common::Side::device); });
+    problem.each_array([](auto& array) { array.reset(bench::Side::device); });
     simt::profile_reset();
     variant.run(problem, stream.get());
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -36,7 +39,7 @@ simt::KernelProfile count(const std::vector<common::Variant<Problem>>& variants,
 }
 
 simt::KernelProfile count_sum(const std::string& name, std::int64_t n) {
-  return count(sum_variants(), name, n, "sum_" + name + "_kernel");
+  return count(reduction::ladder().variants, name, n, "sum_" + name + "_kernel");
 }
 
 constexpr std::int64_t n = 1 << 14;
@@ -126,8 +129,9 @@ TEST_CASE("early_ticket: one launch, one number a block") {
 }
 
 TEST_CASE("ordered reduction: runs cost 32 sectors a request, rows 8") {
-  const auto runs = count(affine_variants(), "contiguous", n, "affine_contiguous_kernel");
-  const auto rows = count(affine_variants(), "ordered_shuffle", n, "affine_ordered_shuffle_kernel");
+  const auto runs = count(affine::ladder().variants, "contiguous", n, "affine_contiguous_kernel");
+  const auto rows =
+      count(affine::ladder().variants, "ordered_shuffle", n, "affine_ordered_shuffle_kernel");
   CHECK(runs.global.load_sectors_per_request() > 31.0);
   CHECK(rows.global.load_sectors_per_request() < 8.1);
   CHECK(runs.global.load_bytes == rows.global.load_bytes);
@@ -135,7 +139,7 @@ TEST_CASE("ordered reduction: runs cost 32 sectors a request, rows 8") {
 
 TEST_CASE("scan: four passes over memory, three, two") {
   const auto passes = [](const char* name) {
-    const auto global = count(scan_variants(), name, 4 * n, "scan_").global;
+    const auto global = count(scan::ladder().variants, name, 4 * n, "scan_").global;
     return static_cast<double>(global.load_bytes_moved() + global.store_bytes_moved()) / (16 * n);
   };
   // Besides the array, each warp of a tile reads what lies before it: up to a quarter of a pass
@@ -150,8 +154,9 @@ TEST_CASE("scan: four passes over memory, three, two") {
 }
 
 TEST_CASE("scan: Blelloch adds less and conflicts more") {
-  const auto hillis = count(scan_variants(), "hillis_steele", n, "scan_hillis_steele_kernel");
-  const auto blelloch = count(scan_variants(), "blelloch", n, "scan_blelloch_kernel");
+  const auto hillis =
+      count(scan::ladder().variants, "hillis_steele", n, "scan_hillis_steele_kernel");
+  const auto blelloch = count(scan::ladder().variants, "blelloch", n, "scan_blelloch_kernel");
   CHECK(blelloch.shared.store_requests < hillis.shared.store_requests);
   CHECK(hillis.shared.load_conflict_degree() < 1.1);
   CHECK(blelloch.shared.load_conflict_degree() > 1.5);

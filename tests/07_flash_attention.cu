@@ -9,8 +9,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "07_flash_attention/attention/variants.cuh"
-#include "common/harness.cuh"
+#include "07_flash_attention/attention/ladder.cuh"
+#include "07_flash_attention/attention_16bit/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/skip.hpp"
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
 
@@ -18,29 +21,32 @@
 #include "simt/profile.h"
 #endif
 
+using namespace attention;
+
 namespace {
 
 using tests::check_variant;
 using tests::in_16_bits;
-using tests::times_are_real;
+using tests::is_real_gpu;
 
 // Rungs for tensor cores have tests of their own.
 template <class T>
-std::vector<common::Variant<Attention<T>>> variants_of() {
-  std::vector<common::Variant<Attention<T>>> plain;
-  for (const auto& variant : attention_16bit_variants<T>()) {
+std::vector<bench::Variant<Problem<T>>> variants_of() {
+  std::vector<bench::Variant<Problem<T>>> plain;
+  const auto ladder = attention_16bit_ladder<T>();
+  for (const auto& variant : ladder.variants) {
     if (variant.name == "naive" || variant.name == "cublas") plain.push_back(variant);
   }
   return plain;
 }
 template <>
-std::vector<common::Variant<AttentionFp32>> variants_of<float>() {
-  return attention_variants();
+std::vector<bench::Variant<Fp32>> variants_of<float>() {
+  return attention_ladder().variants;
 }
 
 // One query, one key; a warp, and the tiles of all rungs (32, 64, 128), each more and less by one;
 // primes; more queries than keys, and fewer; several heads.
-const std::vector<AttentionShape> kShapes = {
+const std::vector<Shape> kShapes = {
     {1, 1, 1, 1, 64, false},     {1, 1, 2, 3, 64, false},    {1, 1, 1, 65, 64, false},
     {1, 1, 65, 1, 64, false},    {2, 3, 5, 7, 64, false},    {1, 2, 31, 33, 64, false},
     {1, 1, 32, 32, 64, false},   {1, 1, 33, 31, 64, false},  {1, 1, 63, 64, 64, false},
@@ -52,23 +58,25 @@ const std::vector<AttentionShape> kShapes = {
     {1, 1, 65, 66, 128, true},   {1, 1, 35, 34, 256, true},  {2, 2, 64, 31, 64, true}};
 
 template <class T>
-void check_all_shapes(double spread, const std::vector<AttentionShape>& shapes) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
+void check_all_shapes(double spread, const std::vector<Shape>& shapes) {
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
   for (const auto& variant : variants_of<T>()) {
-    DYNAMIC_SECTION(Attention<T>::name << "/" << variant.name) {
-      const std::string reason = common::why_skipped(variant, device);
+    DYNAMIC_SECTION(Problem<T>::name << "/" << variant.name) {
+      const std::string reason = bench::why_skipped(variant, device);
       if (!reason.empty()) SKIP_TEST(reason);
-      for (const AttentionShape& shape : shapes) {
-        Attention<T> problem(shape, 7, spread, times_are_real());
-        check_variant(problem, variant, device, stream.get());
+      int right = 0;
+      for (const Shape& shape : shapes) {
+        Problem<T> problem(shape, 7, spread, is_real_gpu());
+        right += check_variant(problem, variant, device, stream.get());
       }
+      if (right == 0) SKIP_TEST("needs more shared memory");
     }
   }
 }
 
-const common::Variant<AttentionFp32>& fp32_rung(
-    const std::vector<common::Variant<AttentionFp32>>& variants, std::string_view name) {
+const bench::Variant<Fp32>& fp32_rung(const std::vector<bench::Variant<Fp32>>& variants,
+                                      std::string_view name) {
   for (const auto& variant : variants) {
     if (variant.name == name) return variant;
   }
@@ -78,16 +86,16 @@ const common::Variant<AttentionFp32>& fp32_rung(
 // A problem whose host results are those of the sequential rung.
 template <class Problem>
 void solve_on_host(Problem& problem) {
-  const auto variants = attention_variants();
-  REQUIRE(common::verify(problem, fp32_rung(variants, "sequential"), {}, nullptr).status ==
-          common::Status::right);
+  const auto variants = attention_ladder().variants;
+  REQUIRE(bench::verify(problem, fp32_rung(variants, "sequential"), {}, nullptr).status ==
+          bench::Status::right);
 }
 
 }  // namespace
 
 TEST_CASE("attention: every variant is right for every shape, in fp32") {
   auto shapes = kShapes;
-  if (times_are_real()) {
+  if (is_real_gpu()) {
     shapes.insert(shapes.end(), {{2, 3, 1021, 1531, 128, false},
                                  {2, 3, 1021, 1531, 64, true},
                                  {1, 2, 1531, 1021, 256, true},
@@ -101,10 +109,10 @@ TEST_CASE("attention: every plain variant is right for every shape, in 16 bits")
 }
 
 TEST_CASE("attention: scores of 10000 stay finite and right") {
-  const std::vector<AttentionShape> shapes = {
+  const std::vector<Shape> shapes = {
       {1, 1, 65, 130, 64, false}, {1, 1, 66, 65, 128, true}, {1, 1, 33, 40, 256, false}};
   check_all_shapes<float>(2500, shapes);
-  AttentionFp32 problem(shapes[0], 7, 2500);
+  Fp32 problem(shapes[0], 7, 2500);
   double largest = 0;
   for (const double lse : problem.expected.lse) largest = std::max(largest, lse);
   CHECK(largest > 5000);
@@ -112,29 +120,30 @@ TEST_CASE("attention: scores of 10000 stay finite and right") {
 }
 
 TEST_CASE("attention: 131072 tokens, without extra memory") {
-  if (!times_are_real()) SKIP_TEST("takes long without a GPU");
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  const auto variants = attention_variants();
-  AttentionFp32 problem({1, 1, 131'072, 131'072, 64, false}, 3);
+  if (!is_real_gpu()) SKIP_TEST("takes long without a GPU");
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
+  const auto variants = attention_ladder().variants;
+  Fp32 problem({1, 1, 131'072, 131'072, 64, false}, 3);
   // Not kv_outer: a head alone keeps one SM busy for a minute.
   for (const char* name : {"online", "q_outer", "register_tile", "async_copy"}) {
     const auto& variant = fp32_rung(variants, name);
-    if (!common::why_skipped(variant, device).empty()) continue;
+    if (!bench::why_skipped(variant, device).empty()) continue;
     check_variant(problem, variant, device, stream.get());
   }
   CHECK(problem.workspace.held_bytes() == 0);
 }
 
 TEST_CASE("attention: a hundred runs give the same bits") {
-  if (!times_are_real()) SKIP_TEST("takes long without a GPU");
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
+  if (!is_real_gpu()) SKIP_TEST("takes long without a GPU");
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
   for (const int d : {64, 128, 256}) {
-    AttentionFp32 problem({1, 80, 70, 333, d, true}, 5);
-    for (const auto& rung : attention_variants()) {
-      if (rung.kind != common::Kind::rung || rung.place != common::Place::device) continue;
-      if (common::verify(problem, rung, device, stream.get()).status == common::Status::skipped) {
+    Fp32 problem({1, 80, 70, 333, d, true}, 5);
+    const auto ladder = attention_ladder();
+    for (const auto& rung : ladder.variants) {
+      if (rung.kind != bench::Kind::rung || rung.place != bench::Place::device) continue;
+      if (bench::verify(problem, rung, device, stream.get()).status == bench::Status::skipped) {
         continue;
       }
       INFO(rung.name << ", d = " << d);
@@ -144,8 +153,8 @@ TEST_CASE("attention: a hundred runs give the same bits") {
 }
 
 TEST_CASE("attention: the reference is what the formula says") {
-  const AttentionShape shape{1, 2, 3, 5, 64, true};
-  const AttentionFp32 problem(shape, 3);
+  const Shape shape{1, 2, 3, 5, 64, true};
+  const Fp32 problem(shape, 3);
   const float *q = problem.q.pristine(), *k = problem.k.pristine(), *v = problem.v.pristine();
   REQUIRE(problem.expected.rows.size() == 6);
   for (int row = 0; row < 6; ++row) {
@@ -167,8 +176,7 @@ TEST_CASE("attention: the reference is what the formula says") {
 }
 
 TEST_CASE("attention: causal masks are aligned to the bottom right") {
-  const AttentionShape square{1, 1, 4, 4, 64, true}, wide{1, 1, 2, 5, 64, true},
-      tall{1, 1, 5, 2, 64, true};
+  const Shape square{1, 1, 4, 4, 64, true}, wide{1, 1, 2, 5, 64, true}, tall{1, 1, 5, 2, 64, true};
   CHECK(square.visible(0) == 1);
   CHECK(square.visible(3) == 4);
   CHECK(wide.visible(0) == 4);
@@ -184,16 +192,16 @@ TEST_CASE("attention: causal masks are aligned to the bottom right") {
 TEST_CASE("attention: the bound lets rounding pass and nothing else") {
   for (const std::int64_t n : {8, 100, 700}) {
     DYNAMIC_SECTION("n = " << n) {
-      const AttentionShape shape{1, 1, n, n, 64, true};
-      AttentionFp32 problem(shape, 11);
+      const Shape shape{1, 1, n, n, 64, true};
+      Fp32 problem(shape, 11);
       solve_on_host(problem);
-      float *o = problem.o.on_host(), *lse = problem.lse.on_host();
+      float *o = problem.o.host_data(), *lse = problem.lse.host_data();
 
-      AttentionShape off_by_one = shape;  // a mask that hides one key too many
+      Shape off_by_one = shape;  // a mask that hides one key too many
       off_by_one.n_k = n - 1;
       std::vector<float> wrong(n * 64), wrong_lse(n);
-      attention_sequential(off_by_one, {problem.q.pristine(), problem.k.pristine(),
-                                        problem.v.pristine(), wrong.data(), wrong_lse.data()});
+      sequential(off_by_one, {problem.q.pristine(), problem.k.pristine(), problem.v.pristine(),
+                              wrong.data(), wrong_lse.data()});
       std::int64_t refused = 0;
       for (std::int64_t i = 64; i < n * 64; ++i) {
         const float before = o[i];
@@ -221,18 +229,18 @@ TEST_CASE("attention: the bound lets rounding pass and nothing else") {
 TEST_CASE("attention: in 16 bits twice the error of plain arithmetic passes and no more") {
   in_16_bits([](auto element) {
     using T = decltype(element);
-    const AttentionShape shape{1, 1, 60, 200, 64, false};
-    Attention<T> problem(shape, 5);
+    const Shape shape{1, 1, 60, 200, 64, false};
+    Problem<T> problem(shape, 5);
     // Within a factor of ten of a rounding of the largest outputs, some 0.3 here.
     CHECK(problem.eager_error() > 0.03 * Element<T>::kUnit);
     CHECK(problem.eager_error() < 3 * Element<T>::kUnit);
-    problem.each_array([](auto& array) { array.reset(common::Side::host); });
+    problem.each_array([](auto& array) { array.reset(bench::Side::host); });
     const auto fill = [&](double error) {
       for (std::int64_t i = 0; i < problem.o.size(); ++i) {
-        problem.o.on_host()[i] = T(static_cast<float>(problem.expected.o[i] + error));
+        problem.o.host_data()[i] = T(static_cast<float>(problem.expected.o[i] + error));
       }
       for (std::int64_t i = 0; i < 60; ++i) {
-        problem.lse.on_host()[i] = static_cast<float>(problem.expected.lse[i]);
+        problem.lse.host_data()[i] = static_cast<float>(problem.expected.lse[i]);
       }
     };
     fill(0);
@@ -244,14 +252,14 @@ TEST_CASE("attention: in 16 bits twice the error of plain arithmetic passes and 
     CHECK(!problem.check_eager().right());
     // What went through bf16 on its way has lost three bits that fp16 would have kept.
     for (std::int64_t i = 0; i < problem.o.size(); ++i) {
-      problem.o.on_host()[i] =
+      problem.o.host_data()[i] =
           T(static_cast<float>(rounded_to<__nv_bfloat16>(problem.expected.o[i])));
     }
     CHECK(problem.check().right() == std::is_same_v<T, __nv_bfloat16>);
     // A log-sum-exp from rounded scores passes only where scores are rounded.
     fill(0);
     for (std::int64_t i = 0; i < 60; ++i) {
-      problem.lse.on_host()[i] = static_cast<float>(problem.expected.eager_lse[i]);
+      problem.lse.host_data()[i] = static_cast<float>(problem.expected.eager_lse[i]);
     }
     CHECK(!problem.check().right());
     CHECK(problem.check_eager().right());
@@ -273,7 +281,7 @@ TEST_CASE("attention: what is known of the 16-bit types is so") {
 }
 
 TEST_CASE("attention: a sample of the rows has the first and the last, the others are looked at") {
-  const AttentionShape shape{2, 3, 50, 40, 64, true};  // the first 10 rows of a head see nothing
+  const Shape shape{2, 3, 50, 40, 64, true};  // the first 10 rows of a head see nothing
   const auto rows = rows_to_check(shape, 20 * shape.flops() / shape.rows());
   CHECK(rows.size() >= 15);
   CHECK(rows.size() <= 25);
@@ -283,17 +291,17 @@ TEST_CASE("attention: a sample of the rows has the first and the last, the other
   }
   CHECK(rows_to_check(shape, 1e12).size() == 300);
 
-  AttentionFp32 problem(shape, 3);
+  Fp32 problem(shape, 3);
   solve_on_host(problem);
-  problem.expected = attention_reference(shape, problem.q.pristine(), problem.k.pristine(),
-                                         problem.v.pristine(), 5e4);
+  problem.expected =
+      reference_of(shape, problem.q.pristine(), problem.k.pristine(), problem.v.pristine(), 5e4);
   REQUIRE(problem.expected.rows.size() < 30);
   CHECK(problem.check().right());
   std::int64_t unknown = 60;  // a row that is not in the sample
   while (std::binary_search(problem.expected.rows.begin(), problem.expected.rows.end(), unknown)) {
     ++unknown;
   }
-  float *o = problem.o.on_host() + unknown * 64, *lse = problem.lse.on_host() + unknown;
+  float *o = problem.o.host_data() + unknown * 64, *lse = problem.lse.host_data() + unknown;
   const auto refused = [&](float& element, float value) {
     const float before = element;
     element = value;
@@ -309,22 +317,22 @@ TEST_CASE("attention: a sample of the rows has the first and the last, the other
 }
 
 TEST_CASE("attention: extra memory is all scores, or two floats a query, or nothing") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   struct Claim {
     const char* variant;
     double bytes;
   };
-  const AttentionShape shape{2, 2, 50, 70, 64, false};
-  const auto variants = attention_variants();
+  const Shape shape{2, 2, 50, 70, 64, false};
+  const auto variants = attention_ladder().variants;
   for (const Claim claim :
        {Claim{"naive", 4.0 * 200 * 70}, Claim{"online", 0}, Claim{"kv_outer", 2 * 4.0 * 200},
         Claim{"q_outer", 0}, Claim{"register_tile", 0}, Claim{"async_copy", 0}}) {
     INFO(claim.variant);
     const auto& variant = fp32_rung(variants, claim.variant);
-    if (!common::why_skipped(variant, device).empty()) continue;
-    AttentionFp32 problem(shape, 1);
-    REQUIRE(common::verify(problem, variant, device, nullptr).status == common::Status::right);
+    if (!bench::why_skipped(variant, device).empty()) continue;
+    Fp32 problem(shape, 1);
+    REQUIRE(bench::verify(problem, variant, device, nullptr).status == bench::Status::right);
     CHECK(problem.workspace.asked_bytes() == claim.bytes);
     problem.workspace.forget();
     std::size_t before = 0, after = 0, total = 0;
@@ -335,16 +343,16 @@ TEST_CASE("attention: extra memory is all scores, or two floats a query, or noth
     CHECK(before == after);  // a rung allocates nothing itself
     CHECK(problem.workspace.asked_bytes() == claim.bytes);
   }
-  AttentionBf16 problem(shape, 1);
-  const auto bf16 = attention_16bit_variants<__nv_bfloat16>();
-  REQUIRE(common::verify(problem, bf16[0], device, nullptr).status == common::Status::right);
+  Bf16 problem(shape, 1);
+  const auto bf16 = attention_16bit_ladder<__nv_bfloat16>().variants;
+  REQUIRE(bench::verify(problem, bf16[0], device, nullptr).status == bench::Status::right);
   CHECK(problem.workspace.asked_bytes() == 2.0 * 200 * 70);
 }
 
 TEST_CASE("attention: more extra memory than there is means skipped") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   Workspace workspace;
-  CHECK_THROWS_AS(workspace.get<float>(std::int64_t{1} << 50), common::Skip);
+  CHECK_THROWS_AS(workspace.get<float>(std::int64_t{1} << 50), kit::Skip);
   CHECK(workspace.held_bytes() == 0);
   CHECK(workspace.get<float>(10) != nullptr);
 }
@@ -354,13 +362,13 @@ TEST_CASE("attention: what each step saves, counted") {
   SKIP_TEST("counters need simt");
 #else
   constexpr std::int64_t n = 128;
-  const auto variants = attention_variants();
+  const auto variants = attention_ladder().variants;
   const auto count = [&](const std::string& name, const std::string& kernel, bool causal = false) {
-    AttentionFp32 problem({1, 1, n, n, 64, causal}, 1);
+    Fp32 problem({1, 1, n, n, 64, causal}, 1);
     simt::profile_reset();
     const auto verdict =
-        common::verify(problem, fp32_rung(variants, name), common::query_device(), nullptr);
-    REQUIRE(verdict.status == common::Status::right);
+        bench::verify(problem, fp32_rung(variants, name), bench::query_device(), nullptr);
+    REQUIRE(verdict.status == bench::Status::right);
     return simt::profile("attention_" + kernel + "_kernel");
   };
   const double matrix = 4.0 * n * 64;  // bytes of Q, K, V or O

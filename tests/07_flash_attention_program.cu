@@ -1,10 +1,17 @@
 // Chapter 07, the program: it runs what it is asked to run, and refuses what it must refuse.
-#include <string>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
-#include "07_flash_attention/attention/variants.cuh"
-#include "07_flash_attention/softmax/variants.cuh"
-#include "common/device_facts.cuh"
+#include <string>
+#include <vector>
+
+#include "07_flash_attention/attention/ladder.cuh"
+#include "07_flash_attention/attention_16bit/ladder.cuh"
+#include "07_flash_attention/backward/ladder.cuh"
+#include "07_flash_attention/softmax/ladder.cuh"
+#include "common/bench/device_facts.cuh"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
 
 namespace {
@@ -16,10 +23,19 @@ bool has(const tests::CommandResult& result, const std::string& text) {
   return result.output.find(text) != std::string::npos;
 }
 
+std::vector<std::string> all_names() {
+  return tests::names_of(
+      softmax::softmax_ladder(), attention::attention_ladder(),
+      attention::attention_16bit_ladder<__nv_bfloat16>(),
+      attention::attention_16bit_ladder<__half>(), backward::backward_ladder<float>(),
+      backward::backward_ladder<__nv_bfloat16>(), backward::backward_ladder<__half>());
+}
+
 }  // namespace
 
 TEST_CASE("flash_attention: bad arguments: exit status 2 and one line, at once") {
-  for (const char* arguments : {"--n 0",
+  tests::refuses_bad_arguments(kProgram, kSmall,
+                               {"--n 0",
                                 "--n -1",
                                 "--n abc",
                                 "--n 99999999999",
@@ -40,41 +56,18 @@ TEST_CASE("flash_attention: bad arguments: exit status 2 and one line, at once")
                                 "--spread 0",
                                 "--spread 1.5",
                                 "--spread 5001 --only attention_fp16",
-                                "--only nosuch",
-                                "--only softmax/kv_outer",
-                                "--sweep nosuch",
-                                "--nosuch",
-                                "stray",
-                                "--repeats 0",
-                                "--json /nonexistent/out.json --only softmax/openmp"}) {
-    INFO(arguments);
-    const auto result = tests::run_command(kProgram + " " + arguments + " 2>&1 >/dev/null");
-    CHECK(result.status == 2);
-    CHECK(result.lines == 1);
-    CHECK(result.seconds < 5.0);
-  }
+                                "--only softmax/kv_outer"});
 }
 
 TEST_CASE("flash_attention: --list prints one variant a line") {
-  const auto result = tests::run_command(kProgram + " --list");
-  CHECK(result.status == 0);
-  const auto count = softmax_variants().size() + attention_variants().size() +
-                     attention_16bit_variants<__nv_bfloat16>().size() +
-                     attention_16bit_variants<__half>().size();
-  CHECK(result.lines == static_cast<int>(count));
+  tests::lists_every_variant(kProgram, all_names());
 }
 
 TEST_CASE("flash_attention: a small run is right and shows all it should") {
-  const auto result = tests::run_command(kProgram + kSmall + " --repeats 2");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  for (const auto& variant : softmax_variants()) CHECK(has(result, "\n" + variant.name + " "));
-  for (const auto& variant : attention_variants()) CHECK(has(result, "\n" + variant.name + " "));
-  CHECK(has(result, "attention_bf16, "));
-  CHECK(has(result, "attention_fp16, "));
+  tests::small_run_is_right(kProgram, kSmall.substr(1) + " --repeats 2", all_names());
+  const auto result = tests::run_command(kProgram + kSmall + " --verify");
   CHECK(has(result, "n = 33, nk = 40, d = 64, causal = 0"));
-  CHECK(!has(result, "wrong"));
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   CHECK(has(result, "accesses an element"));
   CHECK(has(result, "inputs up to 10,000"));
   CHECK(has(result, "extra device memory"));
@@ -102,8 +95,8 @@ TEST_CASE("flash_attention: --tokens makes the shapes of the papers") {
 }
 
 TEST_CASE("flash_attention: sweeps run, and need a GPU") {
-  const bool available = common::query_device().available;
-  if (common::query_device().keeps_time()) SKIP_TEST("takes long on a GPU");
+  const bool available = bench::query_device().available;
+  if (bench::query_device().is_real_gpu()) SKIP_TEST("takes long on a GPU");
   const auto n = tests::run_command(
       kProgram + " --sweep n --repeats 1 --only attention/naive,attention/q_outer 2>/dev/null");
   CHECK(n.status == (available ? 0 : 2));

@@ -8,23 +8,28 @@
 #include <utility>
 #include <vector>
 
-#include "07_flash_attention/attention/variants.cuh"
-#include "common/harness.cuh"
+#include "07_flash_attention/attention_16bit/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
+
+using namespace attention;
 
 namespace {
 
 using tests::in_16_bits;
 
 template <class T>
-using Rungs = std::vector<common::Variant<Attention<T>>>;
+using Rungs = std::vector<bench::Variant<Problem<T>>>;
 
 template <class T>
 Rungs<T> tensor_rungs() {
   Rungs<T> rungs;
-  for (const auto& variant : attention_16bit_variants<T>()) {
-    if (variant.kind == common::Kind::rung && variant.name != "naive") rungs.push_back(variant);
+  const auto ladder = attention_16bit_ladder<T>();
+  for (const auto& variant : ladder.variants) {
+    const bool is_ours = variant.kind == bench::Kind::rung || variant.kind == bench::Kind::chooser;
+    if (is_ours && variant.name != "naive") rungs.push_back(variant);
   }
   return rungs;
 }
@@ -32,13 +37,14 @@ Rungs<T> tensor_rungs() {
 // The rungs that this device runs; if there are none, the reason in `why_none`.
 template <class T>
 Rungs<T> rungs_here(std::string& why_none) {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
   Rungs<T> rungs;
-  const bool is_model = device.available && !device.keeps_time();  // has no tensor instructions
+  Problem<T> smallest({1, 1, 1, 1, 64, false}, 1);
   for (const auto& rung : tensor_rungs<T>()) {
-    const std::string reason = is_model ? "needs a GPU" : common::why_skipped(rung, device);
-    if (reason.empty()) rungs.push_back(rung);
-    why_none = rungs.empty() ? reason : "";
+    const auto verdict = bench::verify(smallest, rung, device, stream.get());
+    if (verdict.status != bench::Status::skipped) rungs.push_back(rung);
+    why_none = rungs.empty() ? verdict.reason : "";
   }
   return rungs;
 }
@@ -51,21 +57,22 @@ void with_rungs(Test test) {
     std::string why_none;
     const auto rungs = rungs_here<decltype(element)>(why_none);
     if (rungs.empty()) SKIP_TEST(why_none);
-    const common::DeviceFacts device = common::query_device();
-    const common::WorkStream stream(device);
+    const bench::DeviceFacts device = bench::query_device();
+    const bench::WorkStream stream(device);
     test(element, rungs, device, stream.get());
   });
 }
 
 // Runs every rung on every shape, with every d, causal and not.
-void check_here(const std::vector<AttentionShape>& shapes, double spread) {
+void check_here(const std::vector<Shape>& shapes, double spread) {
   with_rungs([&](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
-    for (AttentionShape shape : shapes) {
+    for (Shape shape : shapes) {
       for (const int d : {64, 128, 256}) {
+        if (d > 64 && !tests::is_real_gpu()) continue;  // takes long without a GPU
         for (const bool causal : {false, true}) {
           shape.d = d;
           shape.causal = causal;
-          Attention<decltype(element)> problem(shape, 7, spread);
+          Problem<decltype(element)> problem(shape, 7, spread);
           for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
         }
       }
@@ -78,12 +85,15 @@ void check_here(const std::vector<AttentionShape>& shapes, double spread) {
 TEST_CASE("attention, tensor cores: there are rungs, and each names what it needs") {
   in_16_bits([](auto element) {
     using T = decltype(element);
-    CHECK(tensor_rungs<T>().size() >= (std::is_same_v<T, __nv_bfloat16> ? 5 : 2));
+    CHECK(tensor_rungs<T>().size() >= (std::is_same_v<T, __nv_bfloat16> ? 13 : 3));
+    bool is_hopper = false;  // all rungs after the first that needs it, but for the chooser
     for (const auto& rung : tensor_rungs<T>()) {
       INFO(rung.name);
       CHECK(rung.needs.compute_capability >= 80);
-      if (rung.name != "mma") CHECK(rung.needs.exactly_this_capability);
+      is_hopper = is_hopper || rung.needs.exactly_this_capability;
+      CHECK(rung.needs.exactly_this_capability == (is_hopper && rung.kind != bench::Kind::chooser));
     }
+    CHECK(is_hopper);
   });
 }
 
@@ -108,40 +118,60 @@ TEST_CASE("attention, tensor cores: right for one query, one key, and around eve
 TEST_CASE("attention, tensor cores: as many keys as queries, fewer, more; masked rows") {
   // With fewer keys than queries a causal mask leaves the first queries without any: the harness
   // expects zeros and -infinity there. 500 queries and 100 keys: whole tiles of queries see none.
-  // With more than 2048 keys rung 13 has larger tiles where d is 256.
+  // With more than 2048 keys longest_first has larger tiles where d is 256.
   check_here({{1, 2, 257, 255, 64, false},
               {2, 1, 1, 1000, 64, false},
               {1, 2, 1000, 1, 64, false},
               {1, 1, 500, 100, 64, false},
               {1, 1, 100, 500, 64, false},
-              {1, 1, 641, 640, 64, false},
+              {1, 1, 141, 140, 64, false},
+              {1, 2, 130, 130, 64, false},
               {1, 1, 200, 2049, 64, false}},
              1);
 }
 
 TEST_CASE("attention, tensor cores: many heads, so that a block works on several tiles") {
-  check_here(
-      {{2, 150, 65, 40, 64, false}, {3, 80, 130, 65, 64, false}, {1, 3, 1021, 1031, 64, false}}, 1);
+  std::vector<Shape> shapes = {{2, 70, 65, 40, 64, false}};  // more tiles than SMs
+  if (tests::is_real_gpu()) {
+    shapes.insert(
+        shapes.end(),
+        {{2, 150, 65, 40, 64, false}, {3, 80, 130, 65, 64, false}, {1, 3, 1021, 1031, 64, false}});
+  }
+  check_here(shapes, 1);
 }
 
 TEST_CASE("attention, tensor cores: more heads than a grid has rows") {
+  if (!tests::is_real_gpu()) SKIP_TEST("takes long without a GPU");
   with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
     for (const int d : {64, 256}) {
-      Attention<T> problem({2, 35'000, 1, 2, d, false}, 3);
+      Problem<T> problem({2, 35'000, 1, 2, d, false}, 3);
       for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
     }
   });
 }
 
 TEST_CASE("attention, tensor cores: 131072 tokens, without extra memory") {
+  if (!tests::is_real_gpu()) SKIP_TEST("takes long without a GPU");
   with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
     for (const int d : {64, 128, 256}) {
-      Attention<T> problem({1, 1, 131'072, 131'072, d, d == 128}, 3);
+      Problem<T> problem({1, 1, 131'072, 131'072, d, d == 128}, 3);
       for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
       CHECK(problem.workspace.held_bytes() == 0);
     }
+  });
+}
+
+TEST_CASE("attention, tensor cores: the chooser takes the last rung that runs here") {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
+    using T = decltype(element);
+    Problem<T> problem({1, 1, 40, 30, 64, true}, 3);
+    const auto& chooser = rungs.back();
+    REQUIRE(chooser.kind == bench::Kind::chooser);
+    REQUIRE(bench::verify(problem, chooser, device, stream).status == bench::Status::right);
+    const bool is_hopper = rungs.size() > 1 && rungs[rungs.size() - 2].name == "longest_first";
+    CHECK(chooser.chose(problem) == (is_hopper ? "longest_first" : "lazy_rescale"));
   });
 }
 
@@ -190,7 +220,8 @@ TEST_CASE("attention, tensor cores: a score that grows from tile to tile rescale
     // Key j is j / 8 times the same vector, and queries have either sign: for some of them each
     // tile has a larger score than the tile before, whichever way the tiles are walked through.
     for (const int d : {64, 128, 256}) {
-      Attention<T> problem({1, 1, 70, 1000, d, false}, 3);
+      if (d > 64 && !tests::is_real_gpu()) continue;  // takes long without a GPU
+      Problem<T> problem({1, 1, 70, 1000, d, false}, 3);
       for (int i = 0; i < 1000 * d; ++i) {
         problem.k.pristine()[i] = T(static_cast<float>(i / d / 8) / d);
       }
@@ -204,13 +235,14 @@ TEST_CASE("attention, tensor cores: a score that grows from tile to tile rescale
 }
 
 TEST_CASE("attention, tensor cores: small weights add up") {
+  if (!tests::is_real_gpu()) SKIP_TEST("takes long without a GPU");
   // The first column adds 12 to the score of one key: the weights of the others are about e^-12,
   // which fp16 keeps with 7 bits, below its normal numbers. Together they are a twelfth of the sum.
   // The large one is among the last keys, with which the rungs begin.
   with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
     for (const int d : {64, 256}) {  // whose roots are whole numbers
-      Attention<T> problem({1, 1, 70, 8000, d, false}, 3);
+      Problem<T> problem({1, 1, 70, 8000, d, false}, 3);
       for (int i = 0; i < 8000 * d; ++i) {
         if (i % d == 0) problem.k.pristine()[i] = T(i == 7990 * d ? 1.0f : 0.0f);
         T& v = problem.v.pristine()[i];
@@ -226,12 +258,13 @@ TEST_CASE("attention, tensor cores: small weights add up") {
 }
 
 TEST_CASE("attention, tensor cores: a hundred runs give the same bits") {
+  if (!tests::is_real_gpu()) SKIP_TEST("takes long without a GPU");
   with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
     for (const int d : {64, 128, 256}) {
-      Attention<T> problem({1, 80, 400, 333, d, true}, 5);
+      Problem<T> problem({1, 80, 400, 333, d, true}, 5);
       for (const auto& rung : rungs) {
-        if (common::verify(problem, rung, device, stream).status == common::Status::skipped) {
+        if (bench::verify(problem, rung, device, stream).status == bench::Status::skipped) {
           continue;
         }
         INFO(rung.name << ", d = " << d);
@@ -242,14 +275,15 @@ TEST_CASE("attention, tensor cores: a hundred runs give the same bits") {
 }
 
 TEST_CASE("attention, tensor cores: two streams at once do not disturb each other") {
+  if (!tests::is_real_gpu()) SKIP_TEST("takes long without a GPU");
   with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t) {
     using T = decltype(element);
-    const common::WorkStream one(device), two(device);
-    Attention<T> a({1, 40, 300, 300, 128, true}, 5), b({1, 60, 200, 400, 128, true}, 6);
+    const bench::WorkStream one(device), two(device);
+    Problem<T> a({1, 40, 300, 300, 128, true}, 5), b({1, 60, 200, 400, 128, true}, 6);
     for (const auto& rung : rungs) {
       INFO(rung.name);
-      for (Attention<T>* problem : {&a, &b}) {
-        problem->each_array([](auto& array) { array.reset(common::Side::device); });
+      for (Problem<T>* problem : {&a, &b}) {
+        problem->each_array([](auto& array) { array.reset(bench::Side::device); });
       }
       CUDA_CHECK(cudaDeviceSynchronize());
       for (int run = 0; run < 20; ++run) {
@@ -257,8 +291,8 @@ TEST_CASE("attention, tensor cores: two streams at once do not disturb each othe
         rung.run(b, two.get());
       }
       CUDA_CHECK(cudaDeviceSynchronize());
-      for (Attention<T>* problem : {&a, &b}) {
-        problem->each_array([](auto& array) { array.fetch(common::Side::device); });
+      for (Problem<T>* problem : {&a, &b}) {
+        problem->each_array([](auto& array) { array.fetch(bench::Side::device); });
         CHECK(problem->check().right());
       }
     }

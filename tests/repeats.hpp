@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "common/harness.cuh"
+#include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
 
 namespace tests {
@@ -12,16 +12,16 @@ namespace tests {
 // Runs every variant that this device runs fifty times: no hang, and right each time.
 template <class Problem>
 void check_fifty_runs(Problem&& problem,
-                      const std::vector<common::Variant<std::decay_t<Problem>>>& variants) {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
+                      const std::vector<bench::Variant<std::decay_t<Problem>>>& variants) {
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
   for (const auto& variant : variants) {
-    if (!common::why_skipped(variant, device).empty()) continue;
+    if (!bench::why_skipped(variant, device).empty()) continue;
     for (int run = 0; run < 50; ++run) {
       INFO(variant.name << ", run " << run);
-      const auto verdict = common::verify(problem, variant, device, stream.get());
+      const auto verdict = bench::verify(problem, variant, device, stream.get());
       INFO(verdict.reason);
-      REQUIRE(verdict.status != common::Status::wrong);
+      REQUIRE(verdict.status != bench::Status::wrong);
     }
   }
 }

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include "common/cpu_timer.hpp"
+#include "common/kit/cpu_timer.hpp"
 
 namespace tests {
 
@@ -20,7 +20,7 @@ struct CommandResult {
 
 inline CommandResult run_command(const std::string& command) {
   CommandResult result;
-  common::CpuTimer timer;
+  kit::CpuTimer timer;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return result;
   char buffer[4096];

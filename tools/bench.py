@@ -8,9 +8,12 @@ A chapter says in its bench.args what to run, one `label: arguments` a line:
 Each label becomes one entry "<chapter>/<label>". The label `counters` is kept for hardware
 counters: tools/profile.py runs the program with these arguments. Entries of chapters that were
 not asked for stay as they are.
+
+Every entry is stamped with the commit of the sources: COMMIT from the environment, or git's word.
+With changes that no commit holds (results/ and lessons aside) nothing is measured; --allow-dirty
+measures all the same, and the entries, the file and the tables that quote them say so.
 """
 
-import json
 import os
 import shlex
 import subprocess
@@ -18,28 +21,39 @@ import sys
 import tempfile
 from pathlib import Path
 
+import bench_args
 import cli
+import results
 from result_table import slug
 
 COUNTERS = "counters"
+DIRTY = "-dirty"  # how the commit of sources ends that differ from it
 
 
 class BenchError(Exception):
     """A run gave nothing that can be kept; the message is ready to print."""
 
 
-def parse_bench_args(path):
-    """{label: [argument, ...]} in the order of the file."""
-    runs = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        line = line.partition("#")[0].strip()
-        if not line:
-            continue
-        label, colon, arguments = line.partition(":")
-        if not colon or not label.strip() or label.strip() in runs:
-            raise BenchError(f"{path}:{number}: expected one `label: arguments` for each label")
-        runs[label.strip()] = shlex.split(arguments)
-    return runs
+def commit_of(root):
+    """The commit of the sources under `root`, with DIRTY behind it if they differ from it; empty
+    if nobody knows."""
+    if os.environ.get("COMMIT"):
+        return os.environ["COMMIT"]
+
+    def git(*arguments):
+        try:
+            command = ["git", "-C", str(root), *arguments]
+            result = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        except OSError:
+            return None
+        return result.stdout if result.returncode == 0 else None
+
+    top, commit = git("rev-parse", "--show-toplevel"), git("rev-parse", "--short=12", "HEAD")
+    # A repository around the sources, say that of a home folder, does not speak of them.
+    if top is None or commit is None or Path(top.rstrip("\n")).resolve() != root.resolve():
+        return ""
+    changed = git("status", "--porcelain", "--", ".", ":!results", ":!*.md")
+    return commit.strip() + (DIRTY if changed is None or changed.strip() else "")
 
 
 def chapters_named(root, names):
@@ -58,8 +72,9 @@ def chapters_named(root, names):
 
 
 def program_of(chapter, build):
-    """The one executable that is named after a .cu of the chapter."""
-    candidates = [build / chapter.name / source.stem for source in sorted(chapter.glob("*.cu"))]
+    """The one executable that is named after a .cu of the chapter, the first kernel apart."""
+    sources = [path for path in sorted(chapter.glob("*.cu")) if path.name != "first_kernel.cu"]
+    candidates = [build / chapter.name / source.stem for source in sources]
     programs = [path for path in candidates if os.access(path, os.X_OK)]
     if len(programs) != 1:
         found = f"{len(programs)} programs" if programs else "no program"
@@ -67,20 +82,29 @@ def program_of(chapter, build):
     return programs[0]
 
 
-def run_with_json(command, what):
+def is_dirty(commit):
+    return not commit or commit.endswith(DIRTY)
+
+
+def run_with_json(command, what, commit):
     """Runs `command --json FILE`, its output going to the terminal, and returns the JSON."""
+    environment = {**os.environ, "COMMIT": commit or f"unknown{DIRTY}"}
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run.json"
         print(f"{what}: {shlex.join(command)}", flush=True)
-        status = subprocess.run([*command[:1], "--json", str(output), *command[1:]]).returncode
+        words = [*command[:1], "--json", str(output), *command[1:]]
+        status = subprocess.run(words, env=environment).returncode
         if status != 0:
             raise BenchError(f"{what}: {command[0]} failed with exit code {status}")
         try:
-            run = json.loads(output.read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError) as error:
-            raise BenchError(f"{what}: {command[0]} wrote no valid JSON ({error})") from error
+            run = results.parse(cli.read_text(output))
+            results.check_run(run)
+        except (OSError, results.ResultsError) as error:
+            raise BenchError(f"{what}: {command[0]} wrote no valid results: {error}") from error
     # Without the --json of this script: a reader types the command without it.
     run["arguments"] = shlex.join(command[1:])
+    if is_dirty(commit):
+        run["dirty"] = True
     return run
 
 
@@ -88,24 +112,19 @@ def device_name(run):
     """Name of the GPU that ran, or None if there was none."""
     device = run.get("device")
     name = device and device.get("name")
-    return None if not name or name.lower().startswith("simt") else name
-
-
-def write_atomically(path, data):
-    """Never leaves a half-written results file: the new text replaces the old in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(
-        json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+    return (
+        None if not isinstance(name, str) or not name or name.lower().startswith("simt") else name
     )
-    partial.replace(path)
 
 
 def merge(path, chapter, labels, runs, counters):
     """Puts the new entries of one chapter into the file and drops those no longer asked for."""
     data = {"schema": 1, "runs": {}, COUNTERS: {}}
     if path.exists():
-        data = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            data = results.load(path)
+        except results.ResultsError as error:
+            raise BenchError(f"{path} is damaged and stays as it is: {error}") from error
     wanted = {f"{chapter}/{label}" for label in labels}
     data["runs"] = {
         name: run
@@ -115,7 +134,10 @@ def merge(path, chapter, labels, runs, counters):
     data["runs"].update(runs)
     if counters is not None:
         data.setdefault(COUNTERS, {})[chapter] = counters
-    write_atomically(path, data)
+    data.pop("dirty", None)
+    if dirty := sorted(name for name, run in data["runs"].items() if run.get("dirty")):
+        data["dirty"] = dirty
+    results.save(path, data)
 
 
 def profile(program, arguments, what):
@@ -130,19 +152,22 @@ def profile(program, arguments, what):
         print(f"{what}: {shlex.join([str(program), *arguments])}", flush=True)
         if subprocess.run([*command, str(program), *arguments]).returncode != 0:
             raise BenchError(f"{what}: no counters of {program} (--no-counters leaves them out)")
-        return json.loads(output.read_text(encoding="utf-8"))
+        return results.parse(cli.read_text(output))
 
 
 def bench_chapter(chapter, args):
     """Runs one chapter; returns the messages of what failed."""
-    wanted = parse_bench_args(chapter / "bench.args")
+    try:
+        wanted = bench_args.parse(chapter / "bench.args")
+    except bench_args.ArgumentsError as error:
+        raise BenchError(str(error)) from error
     program = program_of(chapter, args.build)
     failures, by_file, counters = [], {}, None
     counter_arguments = wanted.pop(COUNTERS, None)
     for label, arguments in wanted.items():
         what = f"{chapter.name}/{label}"
         try:
-            run = run_with_json([str(program), *arguments], what)
+            run = run_with_json([str(program), *arguments], what, args.commit)
         except BenchError as error:
             failures.append(str(error))
             continue
@@ -175,6 +200,11 @@ def main():
     parser.add_argument(
         "--no-counters", dest="counters", action="store_false", help="leave hardware counters out"
     )
+    parser.add_argument(
+        "--allow-dirty",
+        action="store_true",
+        help="measure sources that no commit holds, and say so",
+    )
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="01 or 01_vector_add")
     args = parser.parse_args()
     args.results = args.results or args.root / "results"
@@ -182,6 +212,11 @@ def main():
         chapters = chapters_named(args.root, args.chapters)
     except BenchError as error:
         parser.error(str(error))
+    args.commit = commit_of(args.root)
+    if not args.allow_dirty and is_dirty(args.commit):
+        why = "these sources differ from their commit" if args.commit else "no commit is known"
+        print(f"bench.py: {why}; commit first, or measure with --allow-dirty", file=sys.stderr)
+        return 1
     failures = []
     for chapter in chapters:
         try:
@@ -196,4 +231,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

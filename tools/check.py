@@ -4,62 +4,113 @@
   format    every C++ and CUDA file is as clang-format 14 leaves it; another version formats some
             lines differently, so what it finds is only a warning, and without one this is skipped
   lessons   quoted code, tables and links are up to date (tools/lessons.py --check)
-  rungs     numbered 01, 02, ... without gaps, each included by variants.cuh, each opening with a
-            comment of 3 to 8 lines, each a small step from the one before
-  includes  chapters include common/ but no other chapter; common/ and simt/ include no chapter
+  arrows    no file includes what it must not know (see ARROWS)
+  bench     every name in a bench.args is one that a ladder of the chapter knows
+  mutants   every mistake that tests/mutants plants still fits its source
+  rungs     numbered 01, 02, ... without gaps, each included by the ladder, each opening with a
+            comment of 3 to 8 lines, each a small step that can be read alone (see BOUNDS)
+
+--report prints what is counted about every rung, or those of one problem (--report 04/sgemm): lines
+changed from the rung before (own) and lines of kit that are new with it (kit), together its step;
+names from other files in its kernels; project headers under it; lines of its longest kernel, and of
+comment in it (why); lines of the file. Out of bounds is what a ! follows, or in beyond/ a ?.
 """
 
-import difflib
-import os
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
+from typing import NamedTuple, Optional
 
+import bench_args
 import cli
+import lessons
+import mutate
+from check_rungs import check_kit, check_order, check_rung, report
+from include_graph import Graph, source_files
+from rungs import Counter, ladders
 
 CLANG_FORMAT_MAJOR = 14  # Debian 12's; Ubuntu 24.04 offers it as clang-format-14
-SUFFIXES = {".cu", ".cuh", ".hpp", ".h", ".cpp"}
-RUNG = re.compile(r"^(\d\d)_\w+\.(?:hpp|cuh|cu)$")
-CHAPTER = re.compile(r"^\d\d_\w+$")
-INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 
-STEP_WARNING, STEP_ERROR = 80, 200
-LENGTH_WARNING, LENGTH_ERROR = 150, 300
-OPENING_LINES = range(3, 9)
+OFF, WARNING, ERROR = "off", "warning", "error"
+
+
+class Bound(NamedTuple):
+    main: Optional[int]  # at most this much on the main road
+    on_main: str  # what a breach there is
+    beyond: Optional[int]  # and for the rungs in beyond/
+    on_beyond: str
+
+
+# Every number a rung must keep, and what happens if it does not.
+BOUNDS = {
+    "rungs": Bound(14, ERROR, None, OFF),
+    "step": Bound(120, ERROR, 120, WARNING),
+    "names": Bound(12, ERROR, 12, WARNING),
+    "headers": Bound(12, ERROR, 20, ERROR),
+    "unsaid": Bound(0, ERROR, 0, ERROR),
+    "silent": Bound(0, ERROR, 0, ERROR),
+    "lines": Bound(300, ERROR, 300, ERROR),
+    "columns": Bound(100, ERROR, None, OFF),  # of Python
+    "gap": Bound(0, ERROR, 0, ERROR),
+    "unlisted": Bound(0, ERROR, 0, ERROR),
+    "opening": Bound(0, ERROR, 0, ERROR),
+}
+
+MUTANTS = WARNING  # a planted mistake (tests/mutants) that no longer fits its source
+
+# Every arrow that must not be, and what one is.
+ARROWS = {
+    "chapter -> chapter": ERROR,
+    "chapter -> simt": ERROR,
+    "simt -> chapter": ERROR,
+    "common -> chapter": ERROR,
+    "rung -> rung": ERROR,
+    "kit -> rung": ERROR,
+    "rung -> common/bench": ERROR,
+    "kit -> common/bench": ERROR,
+    "problem -> another problem": ERROR,
+    "common/kit -> common/bench": ERROR,
+    "bench/harness -> bench/program": ERROR,
+}
+
+
+# Folders that do not keep these rules yet: there a breach is a warning.
+NOT_YET = (
+    "04_matmul/bf16/",
+    "05_reduction/scan/",
+    "07_flash_attention/attention/",
+    "07_flash_attention/attention_16bit/",
+    "07_flash_attention/backward/",
+)
+RULES_NOT_YET_KEPT = {
+    *("rungs", "step", "names", "headers", "unsaid", "silent"),
+    *("rung -> rung", "kit -> rung", "problem -> another problem"),
+    *("rung -> common/bench", "kit -> common/bench"),
+}
 
 
 class Findings:
     """Prints findings as they come and counts them."""
 
-    def __init__(self, root):
-        self.root = root
-        self.errors = 0
-        self.warnings = 0
+    def __init__(self):
+        self.count = {ERROR: 0, WARNING: 0}
 
-    def error(self, path, message):
-        self.errors += 1
-        print(f"error: {path.relative_to(self.root)}: {message}")
+    def add(self, severity, path, message):
+        if severity != OFF:
+            self.count[severity] += 1
+            print(f"{severity}: {path}: {message}" if path else f"{severity}: {message}")
 
-    def warning(self, path, message):
-        self.warnings += 1
-        print(f"warning: {path.relative_to(self.root)}: {message}")
+    @staticmethod
+    def most(rule, is_beyond=False):
+        return BOUNDS[rule].beyond if is_beyond else BOUNDS[rule].main
 
-    def above(self, path, value, limits, message):
-        warning, error = limits
-        if value > error:
-            self.error(path, f"{message} (at most {error})")
-        elif value > warning:
-            self.warning(path, f"{message} (more than {warning})")
+    def breach(self, rule, is_beyond, path, message):
+        bound = BOUNDS[rule]
+        self.against(rule, bound.on_beyond if is_beyond else bound.on_main, path, message)
 
-
-def source_files(root):
-    found = []
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(f for f in folders if f not in cli.SKIPPED_FOLDERS and f[0] != ".")
-        found += [Path(folder) / f for f in sorted(files) if Path(f).suffix in SUFFIXES]
-    return found
+    def against(self, rule, severity, path, message):
+        is_known = rule in RULES_NOT_YET_KEPT and f"{path}/".startswith(NOT_YET)
+        self.add(WARNING if is_known and severity == ERROR else severity, path, message)
 
 
 def find_clang_format():
@@ -79,113 +130,109 @@ def check_format(root, files, findings):
         print("format: skipped, clang-format is not installed (./setup.sh --dev installs it)")
         return
     command, major = found
-    report = findings.error if major == CLANG_FORMAT_MAJOR else findings.warning
+    severity = ERROR if major == CLANG_FORMAT_MAJOR else WARNING
     if not files:
         return
     result = subprocess.run(
-        [command, "--dry-run", "--Werror", *map(str, files)], cwd=root, capture_output=True, text=True
+        [command, "--dry-run", "--Werror", *map(str, files)],
+        cwd=root,
+        capture_output=True,
+        text=True,
     )
     first_lines = {}
     for name, line in re.findall(r"^(.+?):(\d+):\d+: ", result.stderr, re.MULTILINE):
         first_lines.setdefault(name, line)
     if result.returncode != 0 and not first_lines:
-        findings.error(root, f"clang-format failed: {result.stderr.strip() or result.returncode}")
+        reason = result.stderr.strip() or result.returncode
+        findings.add(ERROR, "", f"clang-format failed: {reason}")
     for path in files:
         if str(path) in first_lines:
             line = f"line {first_lines[str(path)]}, "
-            report(path, f"not as clang-format {major} leaves it ({line}`make format` mends it)")
+            message = f"not as clang-format {major} leaves it ({line}`make format` mends it)"
+            findings.add(severity, path.relative_to(root), message)
 
 
 def check_lessons(root, findings):
-    tool = Path(__file__).resolve().parent / "lessons.py"
-    command = [sys.executable, str(tool), "--check", "--root", str(root)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    for line in result.stdout.splitlines():
-        findings.errors += 1
-        print(f"error: {line}")
-    if result.returncode not in (0, 1):
-        findings.errors += 1
-        print(f"error: tools/lessons.py failed: {result.stderr.strip()}")
+    for line in lessons.findings(root):
+        findings.add(ERROR, "", line)
 
 
-def opening_comment(lines):
-    """Number of lines of the comment a file opens with."""
-    if lines and lines[0].lstrip().startswith("/*"):
-        return next((i + 1 for i, line in enumerate(lines) if "*/" in line), len(lines))
-    return next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
-
-
-def changed_lines(before, after):
-    """Lines of `after` that are new or altered, and lines of `before` that have no successor.
-
-    The opening comments tell different stories by design and are left out.
-    """
-    old, new = ([line.strip() for line in t[opening_comment(t) :]] for t in (before, after))
-    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in blocks if tag != "equal")
-
-
-def check_ladder(folder, findings):
-    """The rungs of one problem."""
-    rungs = sorted(path for path in folder.iterdir() if RUNG.match(path.name))
-    if not rungs:
-        return
-    index = folder / "variants.cuh"
-    listed = set(INCLUDE.findall(index.read_text(encoding="utf-8"))) if index.is_file() else set()
-    if not index.is_file():
-        findings.error(folder, "has rungs but no variants.cuh")
-    previous = None
-    for position, rung in enumerate(rungs, 1):
-        lines = rung.read_text(encoding="utf-8").splitlines()
-        if int(rung.name[:2]) != position:
-            findings.error(rung, f"should be number {position:02}: rungs are numbered without gaps")
-        if index.is_file() and not any(name.rpartition("/")[2] == rung.name for name in listed):
-            findings.error(rung, "is not included by variants.cuh")
-        opening = opening_comment(lines)
-        if opening not in OPENING_LINES:
-            findings.error(rung, f"opens with {opening} lines of comment instead of 3 to 8")
-        findings.above(rung, len(lines), (LENGTH_WARNING, LENGTH_ERROR), f"{len(lines)} lines long")
-        if previous is not None:
-            changed = changed_lines(previous, lines)
-            message = f"{changed} lines changed from the rung before"
-            findings.above(rung, changed, (STEP_WARNING, STEP_ERROR), message)
-        previous = lines
-
-
-def check_includes(root, files, findings):
-    for path in files:
-        own = path.relative_to(root).parts[0]
-        if own != "common" and own != "simt" and not CHAPTER.match(own):
+def check_bench_args(root, graph, findings):
+    for file in sorted(root.glob(f"{cli.CHAPTERS}/bench.args")):
+        path = file.relative_to(root)
+        try:
+            runs = bench_args.parse(file)
+        except (OSError, bench_args.ArgumentsError) as error:
+            findings.add(ERROR, "", str(error).replace(f"{root}/", ""))
             continue
-        for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
-            near = path.parent / name
-            target = near if near.exists() else root / name
-            parts = Path(os.path.relpath(target, root)).parts
-            if CHAPTER.match(parts[0]) and parts[0] != own:
-                findings.error(path, f"includes {name}, which belongs to another chapter")
-            elif parts[0] == "simt" and own != "simt":
-                findings.error(path, f"includes {name}: only the build knows simt")
+        for label, arguments in runs.items():
+            for name in bench_args.unknown(graph, path.parts[0], arguments):
+                findings.add(ERROR, path, f"{label}: no ladder of this chapter has '{name}'")
+
+
+def check_mutants(root, findings):
+    """Whether each planted mistake still fits its source: tools/mutate.py could not plant it."""
+    for file in sorted(root.glob("tests/mutants/*.txt")):
+        path = file.relative_to(root)
+        try:
+            for mutant in mutate.read_list(file):
+                source = root / mutant.file
+                count = cli.read_text(source).count(mutant.old) if source.is_file() else 0
+                if count != 1:
+                    message = f"'{mutant.title}' fits {mutant.file} {count} times, not once"
+                    findings.add(MUTANTS, path, message)
+        except mutate.BadList as error:
+            findings.add(MUTANTS, path, str(error))
+
+
+def check_columns(root, findings):
+    for path in cli.files_of(root, {".py"}):
+        for number, line in enumerate(cli.read_text(path).splitlines(), 1):
+            if len(line) > BOUNDS["columns"].main:
+                where = f"{path.relative_to(root)}:{number}"
+                findings.breach("columns", False, where, f"{len(line)} columns (at most 100)")
 
 
 def main():
     parser = cli.Parser(__doc__)
     parser.add_root()
-    root = parser.parse_args().root.resolve()
+    parser.add_argument(
+        "--report",
+        nargs="?",
+        const="",
+        metavar="PROBLEM",
+        help="print what is counted, check nothing",
+    )
+    args = parser.parse_args()
+    root = args.root.resolve()
     if not root.is_dir():
         parser.error(f"no folder {root}")
-    findings = Findings(root)
     files = source_files(root)
+    graph = Graph(root, files)
+    counter = Counter(graph)
+    if args.report is not None:
+        wanted = re.sub(r"^(\d\d)_\w+", r"\1", args.report)
+        if not report(counter, BOUNDS, wanted):
+            parser.error(f"no problem '{args.report}'")
+        return 0
+    findings = Findings()
     check_format(root, files, findings)
     check_lessons(root, findings)
-    for chapter in sorted(path for path in root.glob(cli.CHAPTERS) if path.is_dir()):
-        check_ladder(chapter, findings)
-        for problem in sorted(path for path in chapter.iterdir() if path.is_dir()):
-            if problem.name != "exercises":
-                check_ladder(problem, findings)
-    check_includes(root, files, findings)
-    print(f"{findings.errors} errors, {findings.warnings} warnings")
-    return 1 if findings.errors else 0
+    for path, why in counter.names.unread.items():
+        findings.add(ERROR, path, f"cannot be cut into statements: {why}")
+    for ladder in ladders(graph):
+        check_order(graph, ladder, findings)
+        for path, facts in counter.facts(ladder).items():
+            check_rung(path, facts, path in ladder.beyond, findings)
+    check_kit(graph, counter, findings)
+    check_columns(root, findings)
+    check_mutants(root, findings)
+    check_bench_args(root, graph, findings)
+    for rule, path, message in graph.forbidden():
+        findings.against(rule, ARROWS[rule], path, message)
+    print(f"{findings.count[ERROR]} errors, {findings.count[WARNING]} warnings")
+    return 1 if findings.count[ERROR] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

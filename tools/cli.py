@@ -1,8 +1,10 @@
-"""What the Python tools share: one-line argument errors and the repository they work on."""
+"""What the Python tools share: errors of one line, files, and the repository they work on."""
 
 import argparse
 import os
 import shutil
+import sys
+import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -14,6 +16,55 @@ def cuda_tool(name):
     """Path of a tool of the CUDA Toolkit or None; its folder is often missing from PATH."""
     toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin")
     return shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}{toolkit}")
+
+
+def files_of(root, suffixes):
+    """Every file under `root` with one of these suffixes, what was built apart."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and f[0] != ".")
+        found += [Path(folder) / f for f in sorted(files) if Path(f).suffix in suffixes]
+    return found
+
+
+def read_text(path):
+    """The text of a file; bytes that are no UTF-8 are an OSError as a missing file is."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise OSError(f"{path}: not UTF-8 from byte {error.start} on") from error
+
+
+def write_text(path, text):
+    """Replaces a file in one step: on a full disk, or if this is ended, the old one stays whole."""
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    umask = os.umask(0)
+    os.umask(umask)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(partial, mode)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def run(main):
+    """Runs a tool: what a disk lacks or a reader ends is one line at most, and no traceback."""
+    try:
+        status = main()
+        sys.stdout.flush()
+    except (KeyboardInterrupt, OSError) as error:
+        # Whoever read the output may have seen enough (make compare ... | head).
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python tries to write the rest again
+        status = 130 if isinstance(error, KeyboardInterrupt) else 1
+    sys.exit(status)
 
 
 class Parser(argparse.ArgumentParser):

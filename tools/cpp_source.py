@@ -24,9 +24,9 @@ _SKIP = re.compile(
       | (?P<char>'(?:[^'\\\n]|\\.)+')""",
     re.VERBOSE | re.DOTALL,
 )
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _MARK = re.compile(r"^\s*//\s*(region|endregion)\b[ \t]*(\S*)\s*$")
-_TYPE = re.compile(r"^(?:typedef\s+)?(?:struct|class|union|enum(?:\s+(?:class|struct))?)\b")
+TYPE = re.compile(r"^(?:typedef\s+)?(?:struct|class|union|enum(?:\s+(?:class|struct))?)\b")
 _SCOPE = re.compile(r"^(?:inline\s+)?namespace\b|^extern\s*$")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 
@@ -35,9 +35,14 @@ def _blank(match):
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
-def _without_comments(text):
+def without_comments(text):
     keep_code = lambda m: m.group(0) if m.group("number") else _blank(m)
     return _SKIP.sub(keep_code, text)
+
+
+def code_of(text):
+    """`text` with comments, strings and preprocessor lines blanked: brackets count, lines stay."""
+    return DIRECTIVE.sub(_blank, without_comments(text))
 
 
 def _closing(code, start):
@@ -55,7 +60,7 @@ def _closing(code, start):
     raise SourceError(f"line {code.count(chr(10), 0, start) + 1}: '{code[start]}' is never closed")
 
 
-def _skip_template(head):
+def skip_template(head):
     """`head` without its leading `template <...>` clauses."""
     while (m := re.match(r"\s*template\s*<", head)) is not None:
         depth, i = 1, m.end()
@@ -68,7 +73,7 @@ def _skip_template(head):
     return head.strip()
 
 
-def _flat(head):
+def flat(head):
     """`head` with everything inside round and square brackets blanked out."""
     out, i = [], 0
     while i < len(head):
@@ -82,8 +87,9 @@ def _flat(head):
     return "".join(out)
 
 
-def _statements(code, begin, end):
-    """Yields (start, stop, head, has_body) of each statement; namespaces are entered."""
+def statements(code, begin, end, scope=()):
+    """Yields (start, stop, head, has_body, scope) of each statement; namespaces are entered, and
+    `scope` holds their names."""
     i = start = begin
     has_body = False
     while i < end:
@@ -91,16 +97,17 @@ def _statements(code, begin, end):
         if c.isspace() and code[start:i].strip() == "":
             start = i + 1
         elif c == ";":
-            yield start, i + 1, code[start:i], has_body
+            yield start, i + 1, code[start:i], has_body, scope
             start, has_body = i + 1, False
         elif c in "([":
             i = _closing(code, i)
         elif c == "{":
             close = _closing(code, i)
             head = code[start:i]
-            plain = _skip_template(head)
+            plain = skip_template(head)
             if _SCOPE.match(plain):
-                yield from _statements(code, i + 1, close)
+                inner = scope + tuple(re.findall(r"\w+", _SCOPE.sub("", plain)))
+                yield from statements(code, i + 1, close, inner)
                 start, has_body = close + 1, False
             else:
                 following = code[close + 1 : end].lstrip()[:1]
@@ -108,7 +115,7 @@ def _statements(code, begin, end):
                 # initialisers of a constructor. The semicolon after a type is on the same line.
                 has_body = True
                 if following not in (",", "{"):
-                    yield start, close + 1, head, True
+                    yield start, close + 1, head, True, scope
                     start, has_body = close + 1, False
             i = close
         elif c in ")]}":
@@ -118,13 +125,13 @@ def _statements(code, begin, end):
 
 def _defines(head, has_body, symbol):
     """2: the statement defines `symbol`; 1: it only declares it; 0: neither."""
-    plain = _skip_template(head)
+    plain = skip_template(head)
     name = re.escape(symbol)
-    if _TYPE.match(plain):
-        before_brace = _flat(plain).split("{")[0].split(":")[0]
+    if TYPE.match(plain):
+        before_brace = flat(plain).split("{")[0].split(":")[0]
         if re.search(rf"\b{name}\b(?:\s+final)?\s*$", before_brace):
             return 2 if has_body else 1
-    declared = re.split(r"(?<![=!<>])=(?!=)|\{", _flat(plain), maxsplit=1)[0]
+    declared = re.split(r"(?<![=!<>])=(?!=)|\{", flat(plain), maxsplit=1)[0]
     if re.search(rf"(?<!::)\b{name}\s*(?:<[^;]*>)?\s*\(", declared):
         return 2 if has_body else 1
     if re.search(rf"(?:^using\s+{name}|[\w>&*\]]\s*[\s&*]{name})\s*(?:\[.*\])?\s*$", declared):
@@ -140,13 +147,25 @@ def _tidy(lines):
     return textwrap.dedent("\n".join(_drop_marks(lines))).strip("\n")
 
 
+def with_comment(lines, visible_lines, first):
+    """The line in which the comment directly above line `first` begins, or `first` itself."""
+    while first and lines[first - 1].strip() and not visible_lines[first - 1].strip():
+        if _MARK.match(lines[first - 1]):
+            break
+        first -= 1
+    return first
+
+
 def symbol_text(text, symbol):
-    """The definition of `symbol` with the comment directly above it."""
-    visible = _without_comments(text)
-    code = _DIRECTIVE.sub(_blank, visible)
+    """The definition of `symbol` with the comment directly above it. Where several namespaces have
+    one of this name, `symbol` says which: bf16::store."""
+    visible, code = without_comments(text), code_of(text)
     found = {1: [], 2: []}
-    for start, stop, head, has_body in _statements(code, 0, len(code)):
-        grade = _defines(head, has_body, symbol)
+    *namespaces, name = symbol.split("::")
+    for start, stop, head, has_body, scope in statements(code, 0, len(code)):
+        grade = _defines(head, has_body, symbol)  # Buffer::Buffer, a constructor outside its class
+        if not grade and namespaces == list(scope[len(scope) - len(namespaces) :]):
+            grade = _defines(head, has_body, name)
         if grade:
             found[grade].append((start, stop))
     matches = found[2] or found[1]
@@ -159,10 +178,7 @@ def symbol_text(text, symbol):
         raise SourceError(f"'{symbol}' is defined {times}; use region=")
     lines, visible_lines = text.split("\n"), visible.split("\n")
     first, last = (line_of(position) for position in matches[0])
-    while first and lines[first - 1].strip() and not visible_lines[first - 1].strip():
-        if _MARK.match(lines[first - 1]):
-            break
-        first -= 1
+    first = with_comment(lines, visible_lines, first)
     return _tidy(lines[first : last + 1])
 
 

@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <string>
 
-#include "common/device_facts.cuh"
+#include "common/bench/device_facts.cuh"
 
 int main() {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (!device.available) {
     std::printf("no CUDA device: %s\n", device.reason.c_str());
     return 0;
@@ -21,8 +21,8 @@ int main() {
   };
   std::printf("%s\n", device.name.c_str());
   text_row("compute capability", std::to_string(device.major) + "." + std::to_string(device.minor));
-  text_row("CUDA runtime", common::version_text(device.runtime_version));
-  text_row("driver supports CUDA up to", common::version_text(device.driver_version));
+  text_row("CUDA runtime", bench::version_text(device.runtime_version));
+  text_row("driver supports CUDA up to", bench::version_text(device.driver_version));
   count_row("multiprocessors (SMs)", device.multiprocessors);
   count_row("threads per SM, at most", device.max_threads_per_multiprocessor);
   count_row("registers per SM", device.registers_per_multiprocessor, "of 32 bits");

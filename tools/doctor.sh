@@ -76,7 +76,7 @@ catch2_version CATCH_VERSION_MAJOR . CATCH_VERSION_MINOR . CATCH_VERSION_PATCH
 CODE
 }
 
-echo "This machine"
+echo "This machine" || exit 1 # nobody can read it: the disk is full, say
 system=$(sed -n 's/^PRETTY_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' /etc/os-release 2>/dev/null)
 row "system" "${system:-$(uname -sr)}"
 cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -1)

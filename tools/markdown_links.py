@@ -3,8 +3,10 @@
 import re
 from urllib.parse import unquote
 
+import cli
+
 _FENCE = re.compile(r"^\s*(?:>\s*)*(`{3,}|~{3,})")
-_LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+[\"'(][^)]*)?\)")
+_LINK = re.compile(r"!?(?<!\\)\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+[\"'(][^)]*)?\)")
 _DEFINITION = re.compile(r"^\s{0,3}\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)")
 _HTML = re.compile(r"<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)=[\"']([^\"'\s]+)", re.I)
 _HTML_ID = re.compile(r"<\w+[^>]*\b(?:id|name)=[\"']([^\"']+)[\"']", re.I)
@@ -79,7 +81,10 @@ def _why_dead(root, file, target):
     if place.is_dir():
         place = place / "README.md"
     if place.suffix == ".md":
-        known = place.is_file() and anchors(place.read_text(encoding="utf-8"))
+        try:
+            known = place.is_file() and anchors(cli.read_text(place))
+        except OSError as error:
+            return str(error)
         return None if known and unquote(anchor).lower() in known else "no such heading"
     line = re.fullmatch(r"L(\d+)(?:-L(\d+))?", anchor)
     if line and place.is_file():
@@ -92,7 +97,7 @@ def _why_dead(root, file, target):
 def dead_links(root, file):
     """(line, target, reason) of each dead link in `file`; web addresses are not looked at."""
     dead = []
-    for number, target in _targets(file.read_text(encoding="utf-8")):
+    for number, target in _targets(cli.read_text(file)):
         if not _SCHEME.match(target):
             reason = _why_dead(root, file, target)
             if reason:

@@ -7,9 +7,10 @@ or, without one, as a program built by simt/nvcc, and prints the same columns fo
   sectors/request   32-byte pieces of global memory one warp instruction touches: 4 is ideal for
                     4-byte elements, 16 for float4
   conflict          passes through shared memory per pass needed: 1 is free of bank conflicts
-  active lanes      threads of a warp that take part in an instruction, of 32
+  active lanes      threads of a warp that take part in an instruction, of 32; one that a predicate
+                    switches off does not
   divergent         branches at which the threads of a warp part
-  barriers, atomics warp instructions of that kind (ncu), as counted by simt otherwise
+  barriers, atomics warp instructions of that kind
 """
 
 import csv
@@ -22,6 +23,7 @@ import tempfile
 from pathlib import Path
 
 import cli
+import results
 
 # JSON key -> column title; both backends fill all of them, None where nothing was counted.
 COLUMNS = {
@@ -41,7 +43,7 @@ COLUMNS = {
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
-_THREADS, _WARPS = "smsp__thread_inst_executed.sum", "smsp__inst_executed.sum"
+_THREADS, _WARPS = "smsp__thread_inst_executed_pred_on.sum", "smsp__inst_executed.sum"
 _DIVERGENT = "smsp__sass_branch_targets_threads_divergent.sum"
 _OPCODES = "sass__inst_executed_per_opcode"
 METRICS = [
@@ -79,6 +81,16 @@ def _parse_value(name, text):
         return 0.0  # ncu prints n/a for a metric this chip does not have
 
 
+def kernel_name(text):
+    """'void a::bf16::wgmma_kernel<(int)4, T<2>>(const float *)' -> 'bf16::wgmma_kernel': instances
+    of a template are one kernel, and problems of a chapter may have kernels of one name."""
+    text = text.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
+    while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
+        text = shorter
+    words = text.partition("(")[0].split()
+    return "::".join(words[-1].split("::")[-2:]) if words else text
+
+
 def ncu_kernels(log):
     """One entry per kernel from ncu's CSV (one line per launch and metric), launches summed up."""
     lines = log.splitlines()
@@ -87,7 +99,7 @@ def ncu_kernels(log):
         raise ProfileError("ncu saw no kernel launch")
     sums, launches = {}, {}
     for row in csv.DictReader(line for line in lines[header:] if line.startswith('"')):
-        kernel, name = row["Kernel Name"], row["Metric Name"]
+        kernel, name = kernel_name(row["Kernel Name"]), row["Metric Name"]
         launches.setdefault(kernel, set()).add(row["ID"])
         total = sums.setdefault(kernel, {})
         value = _parse_value(name, row["Metric Value"])
@@ -142,7 +154,7 @@ def run_ncu(command):
         log_file = Path(folder) / "ncu.csv"
         # The clocks stay as they are: counts do not depend on them, and other users of the GPU do.
         options = ["--clock-control", "none", "--csv", "--log-file", str(log_file)]
-        options += ["--print-kernel-base", "function", *_instance_options(ncu)]
+        options += ["--print-kernel-base", "demangled", *_instance_options(ncu)]
         options += ["--metrics", ",".join(METRICS)]
         status = subprocess.run([ncu, *options, *command]).returncode
         log = log_file.read_text(encoding="utf-8", errors="replace") if log_file.exists() else ""
@@ -152,7 +164,10 @@ def run_ncu(command):
     if status != 0 or errors:
         reason = errors[0].removeprefix("==ERROR==").strip() if errors else f"exit code {status}"
         raise ProfileError(f"{command[0]} under ncu: {reason}")
-    return ncu_kernels(log)
+    try:
+        return ncu_kernels(log)
+    except (KeyError, TypeError, AttributeError, csv.Error) as error:
+        raise ProfileError(f"ncu wrote no valid counters: {error!r}") from error
 
 
 def _mean(figures):
@@ -168,11 +183,10 @@ def _wavefronts_needed(shared, operation):
 
 
 def simt_kernels(data):
-    """One entry per kernel from simt's own profile. Instances of a template are one kernel, under
-    its bare name, as Nsight Compute shows it."""
+    """One entry per kernel from simt's own profile."""
     instances = {}
     for kernel in data["kernels"]:
-        instances.setdefault(kernel["kernel"].partition("<")[0], []).append(kernel)
+        instances.setdefault(kernel_name(kernel["kernel"]), []).append(kernel)
 
     def sectors(of_kernel, operation):
         in_global = [kernel["global"] for kernel in of_kernel]
@@ -183,7 +197,10 @@ def simt_kernels(data):
     def conflict(of_kernel, operation):
         in_shared = [kernel["shared"] for kernel in of_kernel]
         return _mean(
-            [(s[f"{operation}_conflict_degree"], _wavefronts_needed(s, operation)) for s in in_shared]
+            [
+                (s[f"{operation}_conflict_degree"], _wavefronts_needed(s, operation))
+                for s in in_shared
+            ]
         )
 
     def total(of_kernel, key):
@@ -201,7 +218,7 @@ def simt_kernels(data):
                 [(k["active_lanes_per_instruction"], k["instructions"]) for k in of_kernel]
             ),
             "divergent_branches": total(of_kernel, "divergent_branches"),
-            "barriers": total(of_kernel, "barriers"),
+            "barriers": total(of_kernel, "barrier_requests"),
             "atomics": sum(
                 k["atomics"]["global_requests"] + k["atomics"]["shared_requests"] for k in of_kernel
             ),
@@ -220,7 +237,10 @@ def run_simt(command):
             raise ProfileError(f"{command[0]} failed with exit code {status}")
         if not output.exists():
             raise ProfileError(f"{command[0]} counted nothing: no instrumented simt build")
-        return simt_kernels(json.loads(output.read_text(encoding="utf-8")))
+        try:
+            return simt_kernels(results.parse(cli.read_text(output)))
+        except (OSError, results.ResultsError, KeyError, TypeError, AttributeError) as error:
+            raise ProfileError(f"{command[0]} wrote no valid counters: {error!r}") from error
 
 
 def format_cell(value):
@@ -262,9 +282,9 @@ def main():
             "arguments": " ".join(args.arguments),
             "kernels": kernels,
         }
-        args.json.write_text(json.dumps(profile, indent=1) + "\n", encoding="utf-8")
+        cli.write_text(args.json, json.dumps(profile, indent=1) + "\n")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

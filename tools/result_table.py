@@ -4,6 +4,12 @@ import math
 import re
 
 
+# What Markdown or HTML would read as its own in a name that came from a file.
+SPECIAL = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {letter: "\\" + letter for letter in "|`[]*\\"}
+)
+
+
 class TableError(Exception):
     """The results do not hold what the table asks for; the message is ready to print."""
 
@@ -15,6 +21,16 @@ NOTHING = "–"
 def slug(name):
     """'Warp-tile 4x4' -> 'warp_tile_4x4': the form used in file and kernel names."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def text_cell(text):
+    """A text from a file as one line of Markdown that says just this text."""
+    return " ".join(text.split()).translate(SPECIAL)
+
+
+def code_cell(text):
+    """The same between backticks, in which only they and ends of lines mean something."""
+    return " ".join(text.split()).replace("`", "'")
 
 
 def significant(value, digits=3):
@@ -98,20 +114,33 @@ def _number_or_text(value, form):
             value = int(value)
         elif form is str:
             return significant(value)
-    return str(form(value)).replace("|", "\\|")
+    if form is not str and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise TableError(f"{value!r} is no number")
+    return text_cell(str(form(value)))
+
+
+def _counters_of_row(row, counters):
+    """The counters of a row's kernel: problem_name_kernel, or name_kernel in the namespace of the
+    problem, which may serve several (bf16: bf16_gemm and bf16_gemm_nt)."""
+    problem, name = slug(row["problem"]), slug(row["name"])
+    for kernel, counted in counters.items():
+        namespace, _, base = kernel.rpartition("::")
+        own = base == f"{name}_kernel" and namespace and problem.startswith(namespace)
+        if own or base == f"{problem}_{name}_kernel":
+            return counted
+    return {}
 
 
 def _value(row, column, counters):
     kind, _, rest = column.partition(":")
     if kind == "counter":
-        kernel = f"{slug(row['problem'])}_{slug(row['name'])}_kernel"
-        return counters.get(kernel, {}).get(rest)
+        return _counters_of_row(row, counters).get(rest)
     if kind == "phase":
         phase_name, _, key = rest.partition(":")
         phases = {slug(phase["name"]): phase for phase in row.get("phases") or []}
         return phases.get(slug(phase_name), {}).get(key or "median_ms")
     if column.startswith("sizes."):
-        return row.get("sizes", {}).get(column[len("sizes."):])
+        return row.get("sizes", {}).get(column[len("sizes.") :])
     if column not in row:
         raise TableError(f"no column '{column}' in these results")
     return row[column]
@@ -130,7 +159,7 @@ def _aligned(titles, rows, numeric):
 
 
 def _caption(run, counted_with=None):
-    """Where, when and with which arguments; counted_with: those of the counters, if there are any."""
+    """Where, when and with which arguments; counted_with: those of the counters, if any."""
     if run["device"]:
         where = f"{run['device']['name']}, CUDA {run['toolkit']}"
     else:
@@ -138,8 +167,10 @@ def _caption(run, counted_with=None):
     # A list of rungs can be as long as the table, which names them anyway.
     arguments = re.sub(r"--only \S{60,}", "--only …", run["arguments"])
     command = f"{run['program']} {arguments}".strip()
-    counted = f"; counted with `{counted_with}`" if counted_with else ""
-    return f"*{where}, {run['date'][:10]}: `{command}`{counted}*"
+    if run.get("dirty"):
+        where += ", changed sources"
+    counted = f"; counted with `{code_cell(counted_with)}`" if counted_with else ""
+    return f"*{text_cell(where)}, {text_cell(run['date'][:10])}: `{code_cell(command)}`{counted}*"
 
 
 def _counters_of(results, run_name, columns):
@@ -158,6 +189,8 @@ def _row_table(results, run_name, run, options):
     if "only" in options:
         wanted = options["only"].split(",")
         rows = [row for row in rows if row["name"] in wanted]
+        if missing := [name for name in wanted if name not in {row["name"] for row in rows}]:
+            raise TableError(f"no row '{missing[0]}' in '{run_name}'")
     if not rows:
         raise TableError(f"no rows of problem '{options.get('problem', 'any')}' in '{run_name}'")
     columns = options["columns"].split(",") if "columns" in options else DEFAULT_COLUMNS
@@ -172,7 +205,8 @@ def _row_table(results, run_name, run, options):
         raise TableError(f"no kernel of '{run_name}' has the counters asked for")
     numeric = [column not in ("name", "status", "reason") for column in columns]
     lines = _aligned([title for title, _ in forms], cells, numeric)
-    notes = [f"`{r['name']}`: skipped, {r['reason']}." for r in rows if r["status"] == "skipped"]
+    skipped = [row for row in rows if row["status"] == "skipped"]
+    notes = [f"`{code_cell(r['name'])}`: skipped, {text_cell(r['reason'])}." for r in skipped]
     return lines, notes
 
 
@@ -201,7 +235,7 @@ def _sweep_table(run_name, run, options):
 def _best_line(row_of):
     """One problem at its best: its fastest kernel beside its fastest peer, or the yardstick."""
     kernels = [r for r in row_of if r["place"] == "device" and r["median_ms"] is not None]
-    rungs = [r for r in kernels if r["kind"] == "rung"]
+    rungs = [r for r in kernels if r["kind"] in ("rung", "chooser")]
     if not rungs:
         return None
     best = min(rungs, key=lambda r: r["median_ms"])
@@ -217,7 +251,7 @@ def _best_line(row_of):
     return {
         "problem": best["problem"].replace("_", " "),
         "size": size,
-        "name": best["name"],
+        "name": best.get("chose") or best["name"],
         "against": against,
         "ratio": ratio,
         **{key: best[key] for key in ("median_ms", "percent_of_roof", "speedup")},
@@ -227,8 +261,26 @@ def _best_line(row_of):
 def _best_table(results, wanted):
     """One line per problem of the runs (RUN), or of one problem in them (RUN:PROBLEM): where its
     ladder ends."""
-    titles = ["Problem", "Size", "Best rung", "Time, ms", "% of roof", "Over one core", "Against", "Ratio"]
-    keys = ["problem", "size", "name", "median_ms", "percent_of_roof", "speedup", "against", "ratio"]
+    titles = [
+        "Problem",
+        "Size",
+        "Best rung",
+        "Time, ms",
+        "% of roof",
+        "Over one core",
+        "Against",
+        "Ratio",
+    ]
+    keys = [
+        "problem",
+        "size",
+        "name",
+        "median_ms",
+        "percent_of_roof",
+        "speedup",
+        "against",
+        "ratio",
+    ]
     forms = [str, str, str, significant, _fixed(1), TITLES["speedup"][1], str, _fixed(2)]
     cells = []
     for words in wanted:
@@ -242,7 +294,9 @@ def _best_table(results, wanted):
                 cells.append([_number_or_text(best[key], form) for key, form in zip(keys, forms)])
     if not cells:
         raise TableError("none of these runs has a kernel that was timed")
-    lines = _aligned(titles, cells, [key not in ("problem", "size", "name", "against") for key in keys])
+    lines = _aligned(
+        titles, cells, [key not in ("problem", "size", "name", "against") for key in keys]
+    )
     caption = _caption(_run_named(results, wanted[0].partition(":")[0])).partition(":")[0] + "*"
     return [*lines, "", caption]
 

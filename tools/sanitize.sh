@@ -8,8 +8,9 @@ usage: tools/sanitize.sh [--simt] PROGRAM... [-- ARGUMENT...]
 
 With a GPU each PROGRAM runs under compute-sanitizer's memcheck, racecheck, synccheck and initcheck.
 Without one, or with --simt, it runs once with SIMT_CHECK=1 and must be an instrumented build of
-simt/nvcc. ARGUMENTs go to every program (default: --verify). Ends with one line per program and
-exits 1 if any tool found anything.
+simt/nvcc. ARGUMENTs go to every program (default: --verify). Ends with one line per program, under
+it the variants that this machine or these sizes made it skip: no tool has looked at them. Exits 1
+if any tool found anything.
 TEXT
 }
 
@@ -96,6 +97,12 @@ for program in "${programs[@]}"; do
   ((${#name} > width)) && width=${#name}
 done
 
+# skipped_variants: `problem/name: reason` of each row that the program of $log printed as skipped.
+skipped_variants() {
+  awk '/^[a-z][a-z0-9_]*, /{ problem = $1; sub(/,$/, "", problem) }
+       / skipped: /{ name = $1; sub(/.* skipped: /, ""); print problem "/" name ": " $0 }' "$log"
+}
+
 result=0
 table=$(printf "%-${width}s" program && printf '  %-11s' "${tools[@]}")
 for program in "${programs[@]}"; do
@@ -105,6 +112,8 @@ for program in "${programs[@]}"; do
     line+=$(printf '  %-11s' "$word")
   done
   table+=$'\n'$line
+  skipped=$(skipped_variants)
+  [[ -z $skipped ]] || table+=$'\n'$(sed 's/^/    skipped /' <<<"$skipped")
 done
-printf '%s\n' "$table" | sed 's/ *$//'
+sed 's/ *$//' <<<"$table" || result=1
 exit "$result"

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 
-#include "02_warp_divergence/branch/paths.cuh"
+#include "02_warp_divergence/branch/kit/paths.cuh"
+
+namespace branch {
 
 // y[i] = x[i] < 0 ? expensive_path(x[i]) : cheap_path(x[i]) for all i < n. Host pointers.
 inline void branch_sequential(const float* x, float* y, std::int64_t n) {
@@ -19,3 +21,5 @@ inline void branch_sequential(const float* x, float* y, std::int64_t n) {
     }
   }
 }
+
+}  // namespace branch

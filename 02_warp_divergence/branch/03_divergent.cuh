@@ -10,8 +10,10 @@
 
 #include <cstdint>
 
-#include "02_warp_divergence/branch/paths.cuh"
-#include "common/cuda_check.cuh"
+#include "02_warp_divergence/branch/kit/paths.cuh"
+#include "common/kit/check.cuh"
+
+namespace branch {
 
 __global__ void branch_divergent_kernel(const float* x, float* y, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -31,3 +33,5 @@ inline void branch_divergent(const float* x, float* y, std::int64_t n, cudaStrea
   branch_divergent_kernel<<<grid, block, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace branch

@@ -11,8 +11,10 @@
 
 #include <cstdint>
 
-#include "02_warp_divergence/branch/paths.cuh"
-#include "common/cuda_check.cuh"
+#include "02_warp_divergence/branch/kit/paths.cuh"
+#include "common/kit/check.cuh"
+
+namespace branch {
 
 __global__ void branch_select_kernel(const float* x, float* y, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -30,3 +32,5 @@ inline void branch_select(const float* x, float* y, std::int64_t n, cudaStream_t
   branch_select_kernel<<<grid, block, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace branch

@@ -11,13 +11,14 @@
 
 #include <cstdint>
 
-#include "02_warp_divergence/branch/paths.cuh"
-#include "common/cuda_check.cuh"
+#include "02_warp_divergence/branch/kit/paths.cuh"
+#include "common/kit/check.cuh"
 
-constexpr unsigned kWholeWarp = 0xFFFFFFFF;
+namespace branch {
 
-// The block is a multiple of 32 threads, and those past n stay: all lanes of kWholeWarp vote.
+// The block is a multiple of 32 threads, and those past n stay: all lanes of the mask vote.
 __global__ void branch_vote_kernel(const float* x, float* y, std::int64_t n) {
+  constexpr unsigned kWholeWarp = 0xFFFFFFFF;  // a bit for each lane that takes part
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const bool inside = i < n;
   const float value = inside ? x[i] : 0.0f;
@@ -37,3 +38,5 @@ inline void branch_vote(const float* x, float* y, std::int64_t n, cudaStream_t s
   branch_vote_kernel<<<grid, block, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace branch

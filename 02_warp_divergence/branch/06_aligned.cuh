@@ -11,20 +11,11 @@
 
 #include <cstdint>
 
-#include "02_warp_divergence/branch/05_vote.cuh"
-#include "02_warp_divergence/branch/paths.cuh"
-#include "common/cuda_check.cuh"
+#include "02_warp_divergence/branch/kit/paths.cuh"
+#include "02_warp_divergence/branch/kit/queue.cuh"
+#include "common/kit/check.cuh"
 
-// By a whole warp: raises *end, shared by the block, by the number of lanes in `lanes` and returns
-// this lane's place among them, counted from the old end.
-__device__ inline int place_in_queue(unsigned lanes, int* end) {
-  const int lane = threadIdx.x % 32;
-  int begin = 0;
-  if (lane == 0) begin = atomicAdd(end, __popc(lanes));  // one addition for the warp
-  begin = __shfl_sync(kWholeWarp, begin, 0);
-  const unsigned lower_lanes = (1u << lane) - 1;
-  return begin + __popc(lanes & lower_lanes);
-}
+namespace branch {
 
 constexpr int kAlignedBlock = 256;
 
@@ -63,3 +54,5 @@ inline void branch_aligned(const float* x, float* y, std::int64_t n, cudaStream_
   branch_aligned_kernel<<<grid, kAlignedBlock, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace branch

@@ -11,14 +11,15 @@
 
 #include <cstdint>
 
-#include "02_warp_divergence/branch/05_vote.cuh"
-#include "02_warp_divergence/branch/06_aligned.cuh"
-#include "02_warp_divergence/branch/paths.cuh"
-#include "common/cuda_check.cuh"
+#include "02_warp_divergence/branch/kit/paths.cuh"
+#include "02_warp_divergence/branch/kit/queue.cuh"
+#include "common/kit/check.cuh"
+
+namespace branch {
 
 constexpr int kTiledBlock = 256;
-constexpr int kTiledPieces = 8;
-constexpr int kTile = kTiledBlock * kTiledPieces;
+constexpr int kTiledItems = 8;
+constexpr int kTile = kTiledBlock * kTiledItems;
 
 __global__ void __launch_bounds__(kTiledBlock)
     branch_tiled_kernel(const float* x, float* y, std::int64_t n) {
@@ -29,15 +30,18 @@ __global__ void __launch_bounds__(kTiledBlock)
   if (threadIdx.x == 0) end = 0;
   __syncthreads();
 
+  // All loads are in flight before the first value is looked at.
   const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kTile;
-  float value[kTiledPieces];
+  float value[kTiledItems];
 #pragma unroll
-  for (int p = 0; p < kTiledPieces; ++p) {
+  for (int p = 0; p < kTiledItems; ++p) {
     const std::int64_t i = tile + p * kTiledBlock + threadIdx.x;
     value[p] = i < n ? x[i] : 0.0f;  // cheap, past the end
   }
+
+  // Cheap elements are finished here, expensive ones queue, whichever warp they are in.
 #pragma unroll
-  for (int p = 0; p < kTiledPieces; ++p) {
+  for (int p = 0; p < kTiledItems; ++p) {
     const int in_tile = p * kTiledBlock + threadIdx.x;
     const bool expensive = is_expensive(value[p]);
     if (tile + in_tile < n && !expensive) y[tile + in_tile] = cheap_path(value[p]);
@@ -53,6 +57,7 @@ __global__ void __launch_bounds__(kTiledBlock)
   }
   __syncthreads();
 
+  // The queue is shared out anew: every warp but the last finds 32 expensive elements.
   for (int t = threadIdx.x; t < end; t += kTiledBlock) {
     y[tile + owner[t]] = expensive_path(queue[t]);
   }
@@ -64,3 +69,5 @@ inline void branch_tiled(const float* x, float* y, std::int64_t n, cudaStream_t 
   branch_tiled_kernel<<<grid, kTiledBlock, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace branch

@@ -3,11 +3,13 @@
 
 #include <cuda_runtime.h>
 
-#include "02_warp_divergence/branch/paths.cuh"
+#include "02_warp_divergence/branch/kit/paths.cuh"
 #include "02_warp_divergence/branch/problem.cuh"
-#include "common/library_transform.cuh"
-#include "common/variant.cuh"
-#include "common/yardsticks.cuh"
+#include "common/bench/library_transform.cuh"
+#include "common/bench/variant.cuh"
+#include "common/bench/yardsticks.cuh"
+
+namespace branch {
 
 struct TakeBranch {
   __device__ float operator()(float x) const {
@@ -16,12 +18,15 @@ struct TakeBranch {
 };
 
 // The peer: the same function of each element, through the library's transform.
-inline common::Variant<Branch> branch_peer() {
-  return common::transform_peer<Branch>(
-      [](Branch& p, auto apply) { apply(p.y.on_device(), p.n, TakeBranch{}, p.x.on_device()); });
+inline bench::Variant<Branch> branch_peer() {
+  return bench::transform_peer<Branch>([](Branch& p, auto apply) {
+    apply(p.y.device_data(), p.n, TakeBranch{}, p.x.device_data());
+  });
 }
 
 // Yardstick: the device's own copy, which moves the same bytes.
-inline common::Variant<Branch> branch_device_copy() {
-  return common::device_copy(&Branch::x, &Branch::y);
+inline bench::Variant<Branch> branch_device_copy() {
+  return bench::device_copy(&Branch::x, &Branch::y);
 }
+
+}  // namespace branch

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
+namespace polar {
+
 // z[2i] = cos(phi[i]), z[2i + 1] = sin(phi[i]) for all i < n. Host pointers, angles in radians.
 inline void polar_sequential(const float* phi, float* z, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -15,3 +17,5 @@ inline void polar_sequential(const float* phi, float* z, std::int64_t n) {
     z[2 * i + 1] = sinf(phi[i]);
   }
 }
+
+}  // namespace polar

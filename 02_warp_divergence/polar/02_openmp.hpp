@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdint>
 
+namespace polar {
+
 // z[2i] = cos(phi[i]), z[2i + 1] = sin(phi[i]) for all i < n. Host pointers, angles in radians.
 // Uses omp_get_max_threads() threads.
 inline void polar_openmp(const float* phi, float* z, std::int64_t n) {
@@ -18,3 +20,5 @@ inline void polar_openmp(const float* phi, float* z, std::int64_t n) {
     z[2 * i + 1] = sinf(phi[i]);
   }
 }
+
+}  // namespace polar

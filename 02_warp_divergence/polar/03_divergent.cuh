@@ -9,7 +9,9 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace polar {
 
 __global__ void polar_divergent_kernel(const float* phi, float* z, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -29,3 +31,5 @@ inline void polar_divergent(const float* phi, float* z, std::int64_t n, cudaStre
   polar_divergent_kernel<<<grid, block, 0, stream>>>(phi, z, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace polar

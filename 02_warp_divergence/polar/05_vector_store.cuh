@@ -10,7 +10,9 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace polar {
 
 __global__ void polar_vector_store_kernel(const float* phi, float2* z, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -28,3 +30,5 @@ inline void polar_vector_store(const float* phi, float2* z, std::int64_t n, cuda
   polar_vector_store_kernel<<<grid, block, 0, stream>>>(phi, z, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace polar

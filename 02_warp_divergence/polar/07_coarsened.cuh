@@ -10,7 +10,9 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace polar {
 
 struct Accurate {
   __device__ static float2 point(float angle) {
@@ -60,3 +62,5 @@ inline void polar_coarsened(const float* phi, float2* z, std::int64_t n, cudaStr
   polar_coarsened_kernel<<<grid, kCoarsenedBlock, 0, stream>>>(phi, z, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace polar

@@ -8,9 +8,12 @@
 
 #include "02_warp_divergence/polar/07_coarsened.cuh"
 #include "02_warp_divergence/polar/problem.cuh"
-#include "common/cuda_check.cuh"
-#include "common/library_transform.cuh"
-#include "common/variant.cuh"
+#include "common/bench/library_transform.cuh"
+#include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/host_buffer.hpp"
+
+namespace polar {
 
 struct ToCartesian {
   __device__ float2 operator()(float angle) const {
@@ -21,9 +24,9 @@ struct ToCartesian {
 };
 
 // The peer: the same function of each angle, through the library's transform.
-inline common::Variant<Polar> polar_peer() {
-  return common::transform_peer<Polar>([](Polar& p, auto apply) {
-    apply(p.points_on_device(), p.n, ToCartesian{}, p.phi.on_device());
+inline bench::Variant<Polar> polar_peer() {
+  return bench::transform_peer<Polar>([](Polar& p, auto apply) {
+    apply(p.points_on_device(), p.n, ToCartesian{}, p.phi.device_data());
   });
 }
 
@@ -43,38 +46,40 @@ __global__ void __launch_bounds__(kCoarsenedBlock)
 
 // A yardstick: how long the bytes alone take.
 template <class Run>
-common::Variant<Polar> polar_yardstick(const std::string& name, const std::string& idea, Run run) {
-  common::Variant<Polar> stream = common::on_device<Polar>(name, idea, run);
-  stream.kind = common::Kind::yardstick;
+bench::Variant<Polar> polar_yardstick(const std::string& name, const std::string& idea, Run run) {
+  bench::Variant<Polar> stream = bench::device_variant<Polar>(name, idea, run);
+  stream.kind = bench::Kind::yardstick;
   stream.check = [](const Polar& p) {
-    common::HostBuffer<float> copies(2 * p.n);
+    kit::HostBuffer<float> copies(2 * p.n);
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < p.n; ++i) {
       copies[2 * i] = p.phi.pristine()[i];
       copies[2 * i + 1] = -p.phi.pristine()[i];
     }
-    return common::compare(p.z.fetched(), copies.data(), 2 * p.n, 0.0);
+    return bench::compare(p.z.fetched(), copies.data(), 2 * p.n, 0.0);
   };
   return stream;
 }
 
-inline common::Variant<Polar> polar_stream() {
+inline bench::Variant<Polar> polar_stream() {
   return polar_yardstick("stream", "yardstick: the same bytes without the mathematics",
                          [](Polar& p, cudaStream_t stream) {
                            const int block = 256;
                            const std::int64_t grid = (p.n + block - 1) / block;
                            polar_stream_kernel<<<grid, block, 0, stream>>>(
-                               p.phi.on_device(), p.points_on_device(), p.n);
+                               p.phi.device_data(), p.points_on_device(), p.n);
                            CUDA_CHECK(cudaGetLastError());
                          });
 }
 
-inline common::Variant<Polar> polar_stream_coarsened() {
+inline bench::Variant<Polar> polar_stream_coarsened() {
   return polar_yardstick("stream_coarsened", "yardstick: the same, several elements a thread",
                          [](Polar& p, cudaStream_t stream) {
                            const std::int64_t grid = coarsened_grid(p.n, kAnglesPerThread);
                            polar_stream_coarsened_kernel<<<grid, kCoarsenedBlock, 0, stream>>>(
-                               p.phi.on_device(), p.points_on_device(), p.n);
+                               p.phi.device_data(), p.points_on_device(), p.n);
                            CUDA_CHECK(cudaGetLastError());
                          });
 }
+
+}  // namespace polar

@@ -5,11 +5,15 @@
 #include <cmath>
 #include <cstdint>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
+
+namespace polar {
 
 // Largest |error| allowed.
 //
@@ -27,16 +31,17 @@ struct Polar {
   static constexpr float kLargestAngle = 3.1415925f;  // the last float that is not above pi
 
   std::int64_t n;
-  common::GuardedArray<float> phi;      // n angles in radians, within [-pi, pi]
-  common::GuardedArray<float> z;        // n points, two floats each
-  common::HostBuffer<double> expected;  // of z, in double precision
+  std::int64_t step = 1;             // of the study of fast math: every step-th float is tried
+  bench::GuardedArray<float> phi;    // n angles in radians, within [-pi, pi]
+  bench::GuardedArray<float> z;      // n points, two floats each
+  kit::HostBuffer<double> expected;  // of z, in double precision
 
   Polar(std::int64_t n, std::uint64_t seed)
       : n(n),
-        phi("phi", common::Role::input, n),
-        z("z", common::Role::output, 2 * n),
+        phi("phi", bench::Role::input, n),
+        z("z", bench::Role::output, 2 * n),
         expected(2 * n) {
-    common::fill_random(phi.pristine(), n, seed);
+    kit::fill_random(phi.pristine(), n, seed);
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < n; ++i) {
       phi.pristine()[i] *= kLargestAngle;
@@ -46,7 +51,7 @@ struct Polar {
   }
 
   // The points on the device as what they are. The array is aligned to 8 bytes and more.
-  float2* points_on_device() { return reinterpret_cast<float2*>(z.on_device()); }
+  float2* points_on_device() { return reinterpret_cast<float2*>(z.device_data()); }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -54,26 +59,32 @@ struct Polar {
     visit(z);
   }
 
-  common::Comparison check() const {
-    return common::compare(z.fetched(), expected.data(), 2 * n, kAccurateBound);
+  bench::Comparison check() const {
+    return bench::compare(z.fetched(), expected.data(), 2 * n, kAccurateBound);
   }
   // The comparison for a variant that uses the fast intrinsics.
-  common::Comparison check_fast() const {
-    return common::compare(z.fetched(), expected.data(), 2 * n, [](std::int64_t i) {
+  bench::Comparison check_fast() const {
+    return bench::compare(z.fetched(), expected.data(), 2 * n, [](std::int64_t i) {
       return i % 2 == 0 ? kFastCosBound : kFastSinBound;
     });
   }
 
-  common::Sizes sizes() const { return {{"n", n}}; }
+  bench::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return 3.0 * sizeof(float) * static_cast<double>(n); }
   double flops() const { return 0; }  // how many a sine takes is the library's business
 
   // What a run takes, for the check before anything is allocated. On the host: angles and points
   // with their pristine copy, the reference, and what the yardsticks are compared with.
-  static double host_bytes(std::int64_t n) {
-    return (6.0 * sizeof(float) + 2.0 * sizeof(double)) * static_cast<double>(n);
-  }
-  static double device_bytes(std::int64_t n) {
-    return 3.0 * sizeof(float) * static_cast<double>(n);
+  static bench::MemoryNeed memory(std::int64_t n) {
+    return {(6.0 * sizeof(float) + 2.0 * sizeof(double)) * static_cast<double>(n),
+            3.0 * sizeof(float) * static_cast<double>(n)};
   }
 };
+
+// The variant's result is held to the bounds of the fast intrinsics.
+inline bench::Variant<Polar> with_fast_bounds(bench::Variant<Polar> variant) {
+  variant.check = [](const Polar& p) { return p.check_fast(); };
+  return variant;
+}
+
+}  // namespace polar

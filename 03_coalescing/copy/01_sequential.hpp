@@ -7,7 +7,11 @@
 
 #include <cstdint>
 
+namespace coalesced_copy {
+
 // y[i] = x[i] for all i < n. Host pointers.
 inline void copy_sequential(const float* x, float* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
 }
+
+}  // namespace coalesced_copy

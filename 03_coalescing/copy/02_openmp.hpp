@@ -7,8 +7,12 @@
 
 #include <cstdint>
 
+namespace coalesced_copy {
+
 // y[i] = x[i] for all i < n. Host pointers. Uses omp_get_max_threads() threads.
 inline void copy_openmp(const float* x, float* y, std::int64_t n) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
 }
+
+}  // namespace coalesced_copy

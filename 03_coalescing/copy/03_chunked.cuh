@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace coalesced_copy {
 
 template <int kBlock, int kItems>
 __global__ void copy_chunked_kernel(const float* x, float* y, std::int64_t n) {
@@ -32,3 +34,5 @@ inline void copy_chunked(const float* x, float* y, std::int64_t n, cudaStream_t 
   copy_chunked_kernel<kBlock, kItems><<<grid, kBlock, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace coalesced_copy

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace coalesced_copy {
 
 template <int kBlock, int kItems>
 __global__ void copy_coalesced_kernel(const float* x, float* y, std::int64_t n) {
@@ -33,3 +35,5 @@ inline void copy_coalesced(const float* x, float* y, std::int64_t n, cudaStream_
   copy_coalesced_kernel<kBlock, kItems><<<grid, kBlock, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace coalesced_copy

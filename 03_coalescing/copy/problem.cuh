@@ -3,20 +3,23 @@
 
 #include <cstdint>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/random.cuh"
+
+namespace coalesced_copy {
 
 struct Copy {
   static constexpr const char* name = "copy";
 
   std::int64_t n;
-  common::GuardedArray<float> x, y;
+  bench::GuardedArray<float> x, y;
 
   Copy(std::int64_t n, std::uint64_t seed)
-      : n(n), x("x", common::Role::input, n), y("y", common::Role::output, n) {
-    common::fill_random(x.pristine(), n, seed);
+      : n(n), x("x", bench::Role::input, n), y("y", bench::Role::output, n) {
+    kit::fill_random(x.pristine(), n, seed);
   }
 
   template <class Visit>
@@ -25,16 +28,18 @@ struct Copy {
     visit(y);
   }
 
-  common::Comparison check() const { return common::compare(y.fetched(), x.pristine(), n, 0.0); }
+  bench::Comparison check() const { return bench::compare(y.fetched(), x.pristine(), n, 0.0); }
 
-  common::Sizes sizes() const { return {{"n", n}}; }
+  bench::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(n); }
   double flops() const { return 0; }
 
   // For the check before anything is allocated: x pristine and working, y working, and what a sweep
   // expects; x and y.
-  static double host_bytes(std::int64_t n) { return 4.0 * sizeof(float) * static_cast<double>(n); }
-  static double device_bytes(std::int64_t n) {
-    return 2.0 * sizeof(float) * static_cast<double>(n);
+  static bench::MemoryNeed memory(std::int64_t n) {
+    return {4.0 * sizeof(float) * static_cast<double>(n),
+            2.0 * sizeof(float) * static_cast<double>(n)};
   }
 };
+
+}  // namespace coalesced_copy

@@ -9,9 +9,12 @@
 
 #include <cstdint>
 
-#include "03_coalescing/latency/problem.cuh"
-#include "03_coalescing/latency/ptx.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/latency/kit/ptx.cuh"
+#include "common/kit/check.cuh"
+
+namespace latency {
+
+constexpr int kSharedRingBytes = 16 << 10;
 
 template <int kSlots>
 __global__ void latency_shared_kernel(const std::uint64_t* ring, std::uint64_t* result, int hops) {
@@ -33,11 +36,13 @@ __global__ void latency_shared_kernel(const std::uint64_t* ring, std::uint64_t* 
   result[1] = stop - start;
 }
 
-// Follows a ring of kSmallBytes for `hops` loads; result: end of the chain in bytes, cycles. Device
-// pointers.
+// Follows a ring of kSharedRingBytes for `hops` loads; result: end of the chain in bytes, cycles.
+// Device pointers.
 inline void latency_shared(const std::uint64_t* ring, std::uint64_t* result, int hops,
                            cudaStream_t stream) {
-  constexpr int kSlots = Latency::kSmallBytes / sizeof(std::uint64_t);
+  constexpr int kSlots = kSharedRingBytes / sizeof(std::uint64_t);
   latency_shared_kernel<kSlots><<<1, 256, 0, stream>>>(ring, result, hops);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace latency

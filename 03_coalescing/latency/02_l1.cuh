@@ -9,8 +9,10 @@
 
 #include <cstdint>
 
-#include "03_coalescing/latency/ptx.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/latency/kit/ptx.cuh"
+#include "common/kit/check.cuh"
+
+namespace latency {
 
 __global__ void latency_l1_kernel(const std::uint64_t* ring, std::uint64_t* result, int lap,
                                   int hops) {
@@ -33,3 +35,5 @@ inline void latency_l1(const std::uint64_t* ring, std::uint64_t* result, int lap
   latency_l1_kernel<<<1, 1, 0, stream>>>(ring, result, lap, hops);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace latency

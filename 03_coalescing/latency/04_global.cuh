@@ -10,8 +10,10 @@
 
 #include <cstdint>
 
-#include "03_coalescing/latency/ptx.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/latency/kit/ptx.cuh"
+#include "common/kit/check.cuh"
+
+namespace latency {
 
 __global__ void latency_global_kernel(const std::uint64_t* ring, std::uint64_t* result, int hops) {
   const std::uint64_t base = reinterpret_cast<std::uint64_t>(ring);
@@ -32,3 +34,5 @@ inline void latency_global(const std::uint64_t* ring, std::uint64_t* result, int
   latency_global_kernel<<<1, 1, 0, stream>>>(ring, result, hops);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace latency

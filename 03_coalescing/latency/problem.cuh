@@ -12,11 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "common/compare.hpp"
-#include "common/device_facts.cuh"
-#include "common/guarded_array.cuh"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/random.cuh"
+
+namespace latency {
 
 class Ring {
  public:
@@ -24,18 +27,18 @@ class Ring {
   static constexpr int kSlotsPerLine = kLineBytes / sizeof(std::uint64_t);
 
   // `bytes`: a multiple of a line. The ring holds device addresses: without a device it is empty.
-  Ring(const std::string& name, std::int64_t bytes, const common::DeviceFacts& device,
+  Ring(const std::string& name, std::int64_t bytes, const bench::DeviceFacts& device,
        std::uint64_t seed)
-      : slots(name, common::Role::input, bytes / sizeof(std::uint64_t)) {
+      : slots(name, bench::Role::input, bytes / sizeof(std::uint64_t)) {
     if (!device.available) return;
-    base_ = reinterpret_cast<std::uint64_t>(slots.on_device());
+    base_ = reinterpret_cast<std::uint64_t>(slots.device_data());
     std::fill_n(slots.pristine(), slots.size(), 0);
     const std::int64_t lines = bytes / kLineBytes;
     std::vector<std::int64_t> order(lines);
     std::iota(order.begin(), order.end(), 0);
     for (std::int64_t i = lines - 1; i > 0; --i) {
       // Positions 1 .. lines - 1 are shuffled (Fisher and Yates); the chain begins at line 0.
-      const std::int64_t j = 1 + common::random_bits(seed, i) % i;
+      const std::int64_t j = 1 + kit::random_bits(seed, i) % i;
       std::swap(order[i], order[j]);
     }
     for (std::int64_t i = 0; i < lines; ++i) {
@@ -54,7 +57,7 @@ class Ring {
     return offset;
   }
 
-  common::GuardedArray<std::uint64_t> slots;
+  bench::GuardedArray<std::uint64_t> slots;
 
  private:
   std::uint64_t address(std::int64_t line) const { return base_ + line * kLineBytes; }
@@ -72,14 +75,14 @@ struct Latency {
 
   bool has_clock;  // kernels that run on a CPU have nothing to measure here
   Ring small, middle, large;
-  common::GuardedArray<std::uint64_t> result;  // where the chain ended, and the cycles it took
+  bench::GuardedArray<std::uint64_t> result;  // where the chain ended, and the cycles it took
 
-  Latency(const common::DeviceFacts& device, std::uint64_t seed)
-      : has_clock(device.keeps_time()),
+  Latency(const bench::DeviceFacts& device, std::uint64_t seed)
+      : has_clock(device.is_real_gpu()),
         small("small", kSmallBytes, device, seed),
         middle("middle", kMiddleBytes, device, seed),
         large("large", kLargeBytes, device, seed),
-        result("result", common::Role::output, 2) {}
+        result("result", bench::Role::output, 2) {}
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -90,19 +93,23 @@ struct Latency {
   }
 
   // The chain must have ended `end` bytes into its ring, and a load takes more than a cycle.
-  common::Comparison check_end(std::uint64_t end) const {
+  bench::Comparison check_end(std::uint64_t end) const {
     const std::uint64_t cycles = result.fetched()[1];
     const bool plausible = cycles > kHops && cycles < std::uint64_t{kHops} * 100'000;
     const std::uint64_t expected[2] = {end, plausible ? cycles : kHops};
-    return common::compare(result.fetched(), expected, 2, 0.0);
+    return bench::compare(result.fetched(), expected, 2, 0.0);
   }
-  common::Comparison check() const { return {}; }  // every variant knows its own ring
+  bench::Comparison check() const { return {}; }  // every variant knows its own ring
 
-  common::Sizes sizes() const { return {{"hops", kHops}}; }
+  bench::Sizes sizes() const { return {{"hops", kHops}}; }
   double bytes() const { return 0; }
   double flops() const { return 0; }
 
   // For the check before anything is allocated.
-  static double host_bytes() { return 2.0 * (kSmallBytes + kMiddleBytes + kLargeBytes); }
-  static double device_bytes() { return 1.0 * (kSmallBytes + kMiddleBytes + kLargeBytes); }
+  static bench::MemoryNeed memory() {
+    return {2.0 * (kSmallBytes + kMiddleBytes + kLargeBytes),
+            1.0 * (kSmallBytes + kMiddleBytes + kLargeBytes)};
+  }
 };
+
+}  // namespace latency

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "03_coalescing/particles/problem.cuh"
+#include "03_coalescing/particles/kit/particle.cuh"
+
+namespace particles {
 
 // Moves n particles by one step of length dt. Host pointer.
 inline void particles_sequential(Particle* particles, std::int64_t n, float dt) {
@@ -19,3 +21,5 @@ inline void particles_sequential(Particle* particles, std::int64_t n, float dt) 
     p.z = std::fma(dt, p.vz, p.z);
   }
 }
+
+}  // namespace particles

@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "03_coalescing/particles/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/particles/kit/particle.cuh"
+#include "common/kit/check.cuh"
+
+namespace particles {
 
 __global__ void particles_aos_kernel(Particle* particles, std::int64_t n, float dt) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -32,3 +34,5 @@ inline void particles_aos(Particle* particles, std::int64_t n, float dt, cudaStr
   particles_aos_kernel<<<grid, block, 0, stream>>>(particles, n, dt);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace particles

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace particles {
 
 __global__ void particles_soa_kernel(float* fields, std::int64_t pitch, std::int64_t n, float dt) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -34,3 +36,5 @@ inline void particles_soa(float* fields, std::int64_t pitch, std::int64_t n, flo
   particles_soa_kernel<<<grid, block, 0, stream>>>(fields, pitch, n, dt);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace particles

@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace particles {
 
 __device__ inline float4 particles_advance(float4 position, float4 velocity, float dt) {
   return make_float4(fmaf(dt, velocity.x, position.x), fmaf(dt, velocity.y, position.y),
@@ -53,3 +55,5 @@ inline void particles_soa_vector(float* fields, std::int64_t pitch, std::int64_t
   particles_soa_vector_kernel<<<grid, block, 0, stream>>>(fields, pitch, n, dt);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace particles

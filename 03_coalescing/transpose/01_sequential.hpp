@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+namespace transpose {
+
 // out[c][r] = in[r][c], in: rows x cols. Host pointers, row-major, dense.
 inline void transpose_sequential(const float* in, float* out, std::int64_t rows,
                                  std::int64_t cols) {
@@ -14,3 +16,5 @@ inline void transpose_sequential(const float* in, float* out, std::int64_t rows,
     for (std::int64_t c = 0; c < cols; ++c) out[c * rows + r] = in[r * cols + c];
   }
 }
+
+}  // namespace transpose

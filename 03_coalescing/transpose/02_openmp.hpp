@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
+namespace transpose {
+
 // out[c][r] = in[r][c], in: rows x cols. Host pointers, row-major, dense.
 inline void transpose_openmp(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t kTile = 32;
@@ -22,3 +24,5 @@ inline void transpose_openmp(const float* in, float* out, std::int64_t rows, std
     }
   }
 }
+
+}  // namespace transpose

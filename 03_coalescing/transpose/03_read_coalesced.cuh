@@ -9,8 +9,10 @@
 
 #include <cstdint>
 
-#include "03_coalescing/transpose/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/transpose/kit/tiles.cuh"
+#include "common/kit/check.cuh"
+
+namespace transpose {
 
 template <int kTileRows, int kTileCols>
 __global__ void transpose_read_coalesced_kernel(const float* in, float* out, std::int64_t rows,
@@ -31,3 +33,5 @@ inline void transpose_read_coalesced(const float* in, float* out, std::int64_t r
       <<<grid, block, 0, stream>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace transpose

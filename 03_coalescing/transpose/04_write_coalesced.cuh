@@ -10,8 +10,10 @@
 
 #include <cstdint>
 
-#include "03_coalescing/transpose/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/transpose/kit/tiles.cuh"
+#include "common/kit/check.cuh"
+
+namespace transpose {
 
 template <int kTileRows, int kTileCols>
 __global__ void transpose_write_coalesced_kernel(const float* in, float* out, std::int64_t rows,
@@ -32,3 +34,5 @@ inline void transpose_write_coalesced(const float* in, float* out, std::int64_t 
       <<<grid, block, 0, stream>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace transpose

@@ -11,8 +11,10 @@
 
 #include <cstdint>
 
-#include "03_coalescing/transpose/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/transpose/kit/tiles.cuh"
+#include "common/kit/check.cuh"
+
+namespace transpose {
 
 template <int kTile>
 __global__ void __launch_bounds__(kTile* kTile)
@@ -40,3 +42,5 @@ inline void transpose_tiled(const float* in, float* out, std::int64_t rows, std:
   transpose_tiled_kernel<kTile><<<grid, block, 0, stream>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace transpose

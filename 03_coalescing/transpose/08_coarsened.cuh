@@ -10,8 +10,10 @@
 
 #include <cstdint>
 
-#include "03_coalescing/transpose/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/transpose/kit/tiles.cuh"
+#include "common/kit/check.cuh"
+
+namespace transpose {
 
 template <int kTile, int kThreadRows>
 __global__ void __launch_bounds__(kTile* kThreadRows)
@@ -47,3 +49,5 @@ inline void transpose_coarsened(const float* in, float* out, std::int64_t rows, 
   transpose_coarsened_kernel<kTile, kThreadRows><<<grid, block, 0, stream>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace transpose

@@ -11,10 +11,11 @@
 
 #include <cstdint>
 
-#include "03_coalescing/transpose/08_coarsened.cuh"
-#include "03_coalescing/transpose/09_vectorized.cuh"
-#include "03_coalescing/transpose/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/transpose/kit/tiles.cuh"
+#include "03_coalescing/transpose/kit/vector_tile.cuh"
+#include "common/kit/check.cuh"
+
+namespace transpose {
 
 template <int kTile>
 __global__ void __launch_bounds__(kTile* kTile / 16)
@@ -26,12 +27,11 @@ __global__ void __launch_bounds__(kTile* kTile / 16)
 // out[c][r] = in[r][c], in: rows x cols. Device pointers, row-major, dense.
 inline void transpose_write_order(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                                   cudaStream_t stream) {
-  if (!takes_vectors(in, out, rows, cols)) {
-    transpose_coarsened(in, out, rows, cols, stream);
-    return;
-  }
+  require_aligned_rows(in, out, rows, cols);
   constexpr int kTile = 64;
   const std::int64_t grid = tile_count(rows, cols, kTile, kTile);
   transpose_write_order_kernel<kTile><<<grid, kTile * kTile / 16, 0, stream>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace transpose

@@ -7,30 +7,34 @@
 #include <memory>
 
 #include "03_coalescing/transpose/problem.cuh"
-#include "common/variant.cuh"
+#include "common/bench/variant.cuh"
+#include "common/kit/phase.hpp"
+#include "common/kit/skip.hpp"
 
 #if __has_include(<cublas_v2.h>)
-#include "common/cublas_handle.hpp"
+#include "common/bench/cublas_handle.hpp"
 #endif
 
-inline common::Variant<Transpose> transpose_peer() {
-  common::Variant<Transpose> peer;
+namespace transpose {
+
+inline bench::Variant<Transpose> transpose_peer() {
+  bench::Variant<Transpose> peer;
   peer.name = "cublas_sgeam";
   peer.idea = "peer: cublasSgeam";
-  peer.place = common::Place::device;
-  peer.kind = common::Kind::peer;
+  peer.place = bench::Place::device;
+  peer.kind = bench::Kind::peer;
 #if __has_include(<cublas_v2.h>)
-  const auto handle = std::make_shared<common::CublasHandle>();
-  peer.run = [handle](Transpose& p, cudaStream_t stream) -> common::Phases {
-    if (p.rows > INT_MAX || p.cols > INT_MAX) throw common::Skip("its sizes are of type int");
-    common::CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
+  const auto handle = std::make_shared<bench::CublasHandle>();
+  peer.run = [handle](Transpose& p, cudaStream_t stream) -> kit::Phases {
+    if (p.rows > INT_MAX || p.cols > INT_MAX) throw kit::Skip("its sizes are of type int");
+    bench::CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
     // cuBLAS counts by columns: our rows x cols matrix is its cols x rows matrix with leading
     // dimension cols, and our output is its rows x cols matrix. B is not read when beta is 0.
     const int rows = static_cast<int>(p.rows), cols = static_cast<int>(p.cols);
     const float one = 1, zero = 0;
-    common::CublasHandle::check(
-        cublasSgeam(handle->get(), CUBLAS_OP_T, CUBLAS_OP_N, rows, cols, &one, p.in.on_device(),
-                    cols, &zero, p.out.on_device(), rows, p.out.on_device(), rows),
+    bench::CublasHandle::check(
+        cublasSgeam(handle->get(), CUBLAS_OP_T, CUBLAS_OP_N, rows, cols, &one, p.in.device_data(),
+                    cols, &zero, p.out.device_data(), rows, p.out.device_data(), rows),
         "cublasSgeam");
     return {};
   };
@@ -39,3 +43,5 @@ inline common::Variant<Transpose> transpose_peer() {
 #endif
   return peer;
 }
+
+}  // namespace transpose

@@ -6,26 +6,29 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
+
+namespace transpose {
 
 struct Transpose {
   static constexpr const char* name = "transpose";
 
-  std::int64_t rows, cols;              // of the input; the output is cols x rows
-  common::GuardedArray<float> in, out;  // both row-major and dense
-  common::HostBuffer<float> expected;
+  std::int64_t rows, cols;             // of the input; the output is cols x rows
+  bench::GuardedArray<float> in, out;  // both row-major and dense
+  kit::HostBuffer<float> expected;
 
   Transpose(std::int64_t rows, std::int64_t cols, std::uint64_t seed)
       : rows(rows),
         cols(cols),
-        in("in", common::Role::input, rows * cols),
-        out("out", common::Role::output, rows * cols),
+        in("in", bench::Role::input, rows * cols),
+        out("out", bench::Role::output, rows * cols),
         expected(rows * cols) {
-    common::fill_random(in.pristine(), in.size(), seed);
+    kit::fill_random(in.pristine(), in.size(), seed);
     // By the definition, but a strip of rows at a time, so that a cache line of the output is
     // finished while it is at hand.
     constexpr std::int64_t kStrip = 16;
@@ -41,10 +44,10 @@ struct Transpose {
   }
 
   // For the yardsticks.
-  common::GuardedArray<float>& source() { return in; }
-  common::GuardedArray<float>& destination() { return out; }
-  const common::GuardedArray<float>& source() const { return in; }
-  const common::GuardedArray<float>& destination() const { return out; }
+  bench::GuardedArray<float>& source() { return in; }
+  bench::GuardedArray<float>& destination() { return out; }
+  const bench::GuardedArray<float>& source() const { return in; }
+  const bench::GuardedArray<float>& destination() const { return out; }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -53,19 +56,19 @@ struct Transpose {
   }
 
   // Nothing is computed: every bit must arrive.
-  common::Comparison check() const {
-    return common::compare(out.fetched(), expected.data(), out.size(), 0.0);
+  bench::Comparison check() const {
+    return bench::compare(out.fetched(), expected.data(), out.size(), 0.0);
   }
 
-  common::Sizes sizes() const { return {{"rows", rows}, {"cols", cols}}; }
+  bench::Sizes sizes() const { return {{"rows", rows}, {"cols", cols}}; }
   double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(in.size()); }
   double flops() const { return 0; }
 
   // For the check before anything is allocated: in twice, out, expected; in and out.
-  static double host_bytes(std::int64_t rows, std::int64_t cols) {
-    return 4.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(cols);
-  }
-  static double device_bytes(std::int64_t rows, std::int64_t cols) {
-    return 2.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(cols);
+  static bench::MemoryNeed memory(std::int64_t rows, std::int64_t cols) {
+    return {4.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(cols),
+            2.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(cols)};
   }
 };
+
+}  // namespace transpose

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+namespace window {
+
 // y[i] = sum of weights[k + radius] * x[i + k] for k = -radius .. radius, x = 0 outside. Host
 // pointers.
 inline void window_sequential(const float* x, const float* weights, float* y, std::int64_t n,
@@ -18,3 +20,5 @@ inline void window_sequential(const float* x, const float* weights, float* y, st
     y[i] = sum;
   }
 }
+
+}  // namespace window

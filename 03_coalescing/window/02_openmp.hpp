@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+namespace window {
+
 // y[i] = sum of weights[k + radius] * x[i + k] for k = -radius .. radius, x = 0 outside. Host
 // pointers.
 inline void window_openmp(const float* x, const float* weights, float* y, std::int64_t n,
@@ -20,3 +22,5 @@ inline void window_openmp(const float* x, const float* weights, float* y, std::i
     y[i] = sum;
   }
 }
+
+}  // namespace window

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace window {
 
 __global__ void window_global_kernel(const float* x, const float* weights, float* y, std::int64_t n,
                                      int radius) {
@@ -34,3 +36,5 @@ inline void window_global(const float* x, const float* weights, float* y, std::i
   window_global_kernel<<<grid, block, 0, stream>>>(x, weights, y, n, radius);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace window

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace window {
 
 __global__ void window_read_only_kernel(const float* __restrict__ x,
                                         const float* __restrict__ weights, float* __restrict__ y,
@@ -35,3 +37,5 @@ inline void window_read_only(const float* x, const float* weights, float* y, std
   window_read_only_kernel<<<grid, block, 0, stream>>>(x, weights, y, n, radius);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace window

@@ -12,17 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "03_coalescing/window/kit/halo_tile.cuh"
+#include "common/kit/check.cuh"
 
-// tile[j] = x[first + j] for all j < count, 0 where x has no such element. All threads of the
-// block.
-__device__ inline void window_load_tile(const float* x, std::int64_t n, std::int64_t first,
-                                        int count, float* tile) {
-  for (int j = threadIdx.x; j < count; j += blockDim.x) {
-    const std::int64_t i = first + j;
-    tile[j] = i >= 0 && i < n ? x[i] : 0.0f;
-  }
-}
+namespace window {
 
 __global__ void window_shared_kernel(const float* __restrict__ x, const float* __restrict__ weights,
                                      float* __restrict__ y, std::int64_t n, int radius) {
@@ -48,3 +41,5 @@ inline void window_shared(const float* x, const float* weights, float* y, std::i
   window_shared_kernel<<<grid, block, tile_bytes, stream>>>(x, weights, y, n, radius);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace window

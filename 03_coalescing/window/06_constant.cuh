@@ -12,17 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "03_coalescing/window/05_shared.cuh"
-#include "03_coalescing/window/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/window/kit/halo_tile.cuh"
+#include "03_coalescing/window/kit/weights.cuh"
+#include "common/kit/check.cuh"
 
-__constant__ float window_weights[kMaxTaps];
-
-// Copies the weights into constant memory; `weights` is a host pointer to `taps` floats.
-inline void window_set_weights(const float* weights, int taps, cudaStream_t stream) {
-  CUDA_CHECK(cudaMemcpyToSymbolAsync(window_weights, weights, taps * sizeof(float), 0,
-                                     cudaMemcpyHostToDevice, stream));
-}
+namespace window {
 
 __global__ void window_constant_kernel(const float* __restrict__ x, float* __restrict__ y,
                                        std::int64_t n, int radius) {
@@ -50,3 +44,5 @@ inline void window_constant(const float* x, float* y, std::int64_t n, int radius
   window_constant_kernel<<<grid, block, tile_bytes, stream>>>(x, y, n, radius);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace window

@@ -13,8 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "03_coalescing/window/06_constant.cuh"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/window/kit/halo_tile.cuh"
+#include "03_coalescing/window/kit/weights.cuh"
+#include "common/kit/check.cuh"
+
+namespace window {
 
 // The tap a lane begins with: 0, taps - 1, taps - 2, ...
 __host__ __device__ inline int window_first_tap(int lane, int taps) {
@@ -49,3 +52,5 @@ inline void window_constant_by_lane(const float* x, float* y, std::int64_t n, in
   window_constant_by_lane_kernel<<<grid, block, tile_bytes, stream>>>(x, y, n, radius);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace window

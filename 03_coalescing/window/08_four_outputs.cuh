@@ -11,10 +11,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "03_coalescing/copy/05_vectorized.cuh"
-#include "03_coalescing/window/06_constant.cuh"
-#include "common/alignment.hpp"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/window/kit/halo_tile.cuh"
+#include "03_coalescing/window/kit/weights.cuh"
+#include "common/kit/align.hpp"
+#include "common/kit/check.cuh"
+
+namespace window {
 
 template <int kBlock>
 __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* __restrict__ y,
@@ -27,6 +29,7 @@ __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* _
   window_load_tile(x, n, first - radius, kTile + 4 * groups, reinterpret_cast<float*>(tile));
   __syncthreads();
 
+  // Four outputs need eight inputs for each group of four taps; a thread loads four of them.
   float sum[4] = {0, 0, 0, 0};
   float4 low = tile[threadIdx.x];
   for (int g = 0; g < groups; ++g) {
@@ -43,6 +46,7 @@ __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* _
     low = high;
   }
 
+  // One store for four outputs; only the end of y takes them one by one.
   const std::int64_t i = first + 4 * threadIdx.x;
   if (i + 4 <= n) {
     *reinterpret_cast<float4*>(y + i) = make_float4(sum[0], sum[1], sum[2], sum[3]);
@@ -53,16 +57,15 @@ __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* _
   }
 }
 
-// As window_constant(); y must be aligned to 16 bytes, or window_constant() does the work.
+// As window_constant(); y must be aligned to 16 bytes.
 inline void window_four_outputs(const float* x, float* y, std::int64_t n, int radius,
                                 cudaStream_t stream) {
-  if (!common::is_aligned_to_16(y)) {
-    window_constant(x, y, n, radius, stream);
-    return;
-  }
+  kit::require_aligned_to_16(y);
   constexpr int kBlock = 256;
   constexpr int kTile = 4 * kBlock;
   const std::int64_t grid = std::max<std::int64_t>(1, (n + kTile - 1) / kTile);
   window_four_outputs_kernel<kBlock><<<grid, kBlock, 0, stream>>>(x, y, n, radius);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace window

@@ -4,7 +4,7 @@
 // weights come from the constant cache two at a time into uniform registers, of which a warp has
 // one set for all its lanes; a multiply-add takes them from there. The tile is loaded as float4
 // too; its start is rounded down to 16 bytes, and the shift that this takes is a constant as well.
-// One kernel per radius is compiled, for the radii people use; others take the rung before.
+// One kernel per radius is compiled, for the radii people use.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "03_coalescing/copy/05_vectorized.cuh"
-#include "03_coalescing/window/08_four_outputs.cuh"
-#include "common/alignment.hpp"
-#include "common/cuda_check.cuh"
+#include "03_coalescing/window/kit/weights.cuh"
+#include "common/kit/align.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/skip.hpp"
+
+namespace window {
 
 // x[i .. i + 3], i a multiple of 4; 0 where x has no such element.
 __device__ inline float4 window_load_four(const float* x, std::int64_t n, std::int64_t i) {
@@ -38,6 +40,7 @@ __global__ void __launch_bounds__(kBlock)
   }
   __syncthreads();
 
+  // All inputs of the four windows, in registers: every index below is a constant.
   float in[kFloats];
 #pragma unroll
   for (int j = 0; j < kFloats / 4; ++j) {
@@ -51,6 +54,7 @@ __global__ void __launch_bounds__(kBlock)
     for (int o = 0; o < 4; ++o) sum[o] = fmaf(window_weights[k], in[kShift + k + o], sum[o]);
   }
 
+  // One store for four outputs; only the end of y takes them one by one.
   const std::int64_t i = first + 4 * threadIdx.x;
   if (i + 4 <= n) {
     *reinterpret_cast<float4*>(y + i) = make_float4(sum[0], sum[1], sum[2], sum[3]);
@@ -61,25 +65,31 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// As window_constant(); fast for radius 1, 2, 4, 8 and 16 and pointers aligned to 16 bytes, other
-// cases are left to window_four_outputs().
+using UnrolledKernel = void (*)(const float*, float*, std::int64_t);
+constexpr int kUnrolledBlock = 256;
+
+// The kernel for this radius, or null if there is none.
+inline UnrolledKernel unrolled_kernel(int radius) {
+  switch (radius) {
+    case 1: return window_unrolled_kernel<kUnrolledBlock, 1>;
+    case 2: return window_unrolled_kernel<kUnrolledBlock, 2>;
+    case 4: return window_unrolled_kernel<kUnrolledBlock, 4>;
+    case 8: return window_unrolled_kernel<kUnrolledBlock, 8>;
+    case 16: return window_unrolled_kernel<kUnrolledBlock, 16>;
+  }
+  return nullptr;
+}
+
+// As window_constant(), for the radii 1, 2, 4, 8 and 16 and pointers aligned to 16 bytes.
 inline void window_unrolled(const float* x, float* y, std::int64_t n, int radius,
                             cudaStream_t stream) {
-  using Kernel = void (*)(const float*, float*, std::int64_t);
-  constexpr int kBlock = 256;
-  Kernel kernel = nullptr;
-  switch (radius) {
-    case 1: kernel = window_unrolled_kernel<kBlock, 1>; break;
-    case 2: kernel = window_unrolled_kernel<kBlock, 2>; break;
-    case 4: kernel = window_unrolled_kernel<kBlock, 4>; break;
-    case 8: kernel = window_unrolled_kernel<kBlock, 8>; break;
-    case 16: kernel = window_unrolled_kernel<kBlock, 16>; break;
-  }
-  if (kernel == nullptr || !common::is_aligned_to_16(x) || !common::is_aligned_to_16(y)) {
-    window_four_outputs(x, y, n, radius, stream);
-    return;
-  }
-  const std::int64_t grid = std::max<std::int64_t>(1, (n + 4 * kBlock - 1) / (4 * kBlock));
-  kernel<<<grid, kBlock, 0, stream>>>(x, y, n);
+  const UnrolledKernel kernel = unrolled_kernel(radius);
+  if (kernel == nullptr) throw kit::Skip("compiled for the radii 1, 2, 4, 8 and 16");
+  kit::require_aligned_to_16(x, y);
+  constexpr int kTile = 4 * kUnrolledBlock;
+  const std::int64_t grid = std::max<std::int64_t>(1, (n + kTile - 1) / kTile);
+  kernel<<<grid, kUnrolledBlock, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace window

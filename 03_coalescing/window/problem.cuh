@@ -7,14 +7,15 @@
 #include <cmath>
 #include <cstdint>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "03_coalescing/window/kit/weights.cuh"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
 
-constexpr int kMaxRadius = 64;
-constexpr int kMaxTaps = 2 * kMaxRadius + 1;  // a tap: one product of the sum
+namespace window {
 
 struct Window {
   static constexpr const char* name = "window";
@@ -22,20 +23,20 @@ struct Window {
   std::int64_t n;
   int radius;
   std::uint64_t id;  // no two problems have the same: tells whose weights are in constant memory
-  common::GuardedArray<float> x, weights, y;
-  common::HostBuffer<double> expected, magnitude;
+  bench::GuardedArray<float> x, weights, y;
+  kit::HostBuffer<double> expected, magnitude;
 
   Window(std::int64_t n, int radius, std::uint64_t seed)
       : n(n),
         radius(radius),
         id(next_id()),
-        x("x", common::Role::input, n),
-        weights("weights", common::Role::input, 2 * radius + 1),
-        y("y", common::Role::output, n),
+        x("x", bench::Role::input, n),
+        weights("weights", bench::Role::input, 2 * radius + 1),
+        y("y", bench::Role::output, n),
         expected(n),
         magnitude(n) {
-    common::fill_random(x.pristine(), n, 2 * seed);
-    common::fill_random(weights.pristine(), weights.size(), 2 * seed + 1);
+    kit::fill_random(x.pristine(), n, 2 * seed);
+    kit::fill_random(weights.pristine(), weights.size(), 2 * seed + 1);
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < n; ++i) {
       double sum = 0, size = 0;
@@ -54,10 +55,10 @@ struct Window {
   int taps() const { return 2 * radius + 1; }
 
   // For the yardsticks.
-  common::GuardedArray<float>& source() { return x; }
-  common::GuardedArray<float>& destination() { return y; }
-  const common::GuardedArray<float>& source() const { return x; }
-  const common::GuardedArray<float>& destination() const { return y; }
+  bench::GuardedArray<float>& source() { return x; }
+  bench::GuardedArray<float>& destination() { return y; }
+  const bench::GuardedArray<float>& source() const { return x; }
+  const bench::GuardedArray<float>& destination() const { return y; }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -70,19 +71,20 @@ struct Window {
   // the error is below g = 2 m u / (1 - 2 m u) times the sum of the absolute products (Higham,
   // "Accuracy and Stability of Numerical Algorithms", section 3.1). With m <= 129 the denominator
   // is above 0.999.
-  common::Comparison check() const {
+  bench::Comparison check() const {
     const double g = 1.001 * 2 * taps() * std::ldexp(1.0, -24);
-    return common::compare(y.fetched(), expected.data(), n,
-                           [&](std::int64_t i) { return g * magnitude[i]; });
+    return bench::compare(y.fetched(), expected.data(), n,
+                          [&](std::int64_t i) { return g * magnitude[i]; });
   }
 
-  common::Sizes sizes() const { return {{"n", n}, {"radius", radius}}; }
+  bench::Sizes sizes() const { return {{"n", n}, {"radius", radius}}; }
   double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(n); }
   double flops() const { return 2.0 * taps() * static_cast<double>(n); }
 
   // For the check before anything is allocated: x twice, y, and two arrays of double.
-  static double host_bytes(std::int64_t n) { return 28.0 * static_cast<double>(n); }
-  static double device_bytes(std::int64_t n) { return 8.0 * static_cast<double>(n); }
+  static bench::MemoryNeed memory(std::int64_t n) {
+    return {28.0 * static_cast<double>(n), 8.0 * static_cast<double>(n)};
+  }
 
  private:
   static std::uint64_t next_id() {
@@ -90,3 +92,5 @@ struct Window {
     return ++last;
   }
 };
+
+}  // namespace window

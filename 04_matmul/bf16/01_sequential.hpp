@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
+namespace matmul::bf16 {
+
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Host pointers.
 inline void bf16_gemm_sequential(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                  std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -31,3 +33,5 @@ inline void bf16_gemm_sequential(const __nv_bfloat16* a, const __nv_bfloat16* b,
     }
   }
 }
+
+}  // namespace matmul::bf16

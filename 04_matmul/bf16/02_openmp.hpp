@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstdint>
 
+namespace matmul::bf16 {
+
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Host pointers. Uses
 // omp_get_max_threads() threads.
 inline void bf16_gemm_openmp(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
@@ -44,3 +46,5 @@ inline void bf16_gemm_openmp(const __nv_bfloat16* a, const __nv_bfloat16* b, __n
     }
   }
 }
+
+}  // namespace matmul::bf16

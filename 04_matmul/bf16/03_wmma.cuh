@@ -14,8 +14,12 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "04_matmul/bf16/kit/tile_store.cuh"
+#include "04_matmul/kit/tile_origin.cuh"
+#include "common/kit/check.cuh"
+
+namespace matmul::bf16 {
 
 // A block of 8 warps, 2 by 4; a warp has 64 x 32 elements of C, 4 x 2 fragments.
 template <bool kVectors>
@@ -24,34 +28,42 @@ __global__ void __launch_bounds__(256)
                           int n, int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using namespace nvcuda;
-  constexpr int kTile = 128, kDepth = 32;
-  __shared__ alignas(128) __nv_bfloat16 tile_a[kTile][kDepth], tile_b[kDepth][kTile];
+  constexpr int kTile = 128, kTileK = 32;
+  __shared__ alignas(128) __nv_bfloat16 tile_a[kTile][kTileK], tile_b[kTileK][kTile];
   __shared__ alignas(128) float staging[8][16][16];
+
+  // This block's tile of C, and this warp's part of it.
   const TileOrigin tile = tile_of_block<kTile, kTile>(n);
   const int t = threadIdx.x, warp = t / 32, lane = t % 32;
   const int y = warp / 4 * 64, x = warp % 4 * 32;
-  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[4][2];
+
+  // The accumulators: 4 x 2 fragments in fp32, all zero.
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[4][2];
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
 #pragma unroll
-    for (int s = 0; s < 2; ++s) wmma::fill_fragment(sum[r][s], 0.0f);
+    for (int s = 0; s < 2; ++s) wmma::fill_fragment(acc[r][s], 0.0f);
   }
-  for (int p = 0; p < k; p += kDepth) {
+
+  for (int p = 0; p < k; p += kTileK) {
+    // All threads bring one tile of k, 16 bytes each at a time; zeros past the edges.
 #pragma unroll
-    for (int i = 8 * t; i < kTile * kDepth; i += 8 * 256) {
-      *reinterpret_cast<uint4*>(&tile_a[i / kDepth][i % kDepth]) =
-          eight_or_zero<kVectors>(a, tile.row + i / kDepth, p + i % kDepth, m, k);
+    for (int i = 8 * t; i < kTile * kTileK; i += 8 * 256) {
+      *reinterpret_cast<uint4*>(&tile_a[i / kTileK][i % kTileK]) =
+          eight_or_zero<kVectors>(a, tile.row + i / kTileK, p + i % kTileK, m, k);
       *reinterpret_cast<uint4*>(&tile_b[i / kTile][i % kTile]) =
           eight_or_zero<kVectors>(b, p + i / kTile, tile.col + i % kTile, k, n);
     }
     __syncthreads();
+
+    // 16 values of k at a time: fragments from shared memory, then every A with every B.
 #pragma unroll
-    for (int q = 0; q < kDepth; q += 16) {
+    for (int q = 0; q < kTileK; q += 16) {
       wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> from_a[4];
       wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major> from_b[2];
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
-        wmma::load_matrix_sync(from_a[r], &tile_a[y + 16 * r][q], kDepth);
+        wmma::load_matrix_sync(from_a[r], &tile_a[y + 16 * r][q], kTileK);
       }
 #pragma unroll
       for (int s = 0; s < 2; ++s) {
@@ -60,16 +72,18 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
 #pragma unroll
-        for (int s = 0; s < 2; ++s) wmma::mma_sync(sum[r][s], from_a[r], from_b[s], sum[r][s]);
+        for (int s = 0; s < 2; ++s) wmma::mma_sync(acc[r][s], from_a[r], from_b[s], acc[r][s]);
       }
     }
-    __syncthreads();
+    __syncthreads();  // before the next tile overwrites this one
   }
+
+  // Round each fragment by way of shared memory: only there is known what lies where.
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
-      wmma::store_matrix_sync(&staging[warp][0][0], sum[r][s], 16, wmma::mem_row_major);
+      wmma::store_matrix_sync(&staging[warp][0][0], acc[r][s], 16, wmma::mem_row_major);
       __syncwarp();
       const int row = lane / 2, col = lane % 2 * 8;
       alignas(16) __nv_bfloat16 rounded[8];
@@ -89,7 +103,10 @@ __global__ void __launch_bounds__(256)
 inline void bf16_gemm_wmma(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, cudaStream_t stream) {
   with_vector_rows(a, k, b, n, c, n, [&](auto vectors) {
-    bf16_gemm_wmma_kernel<vectors><<<tiles_of<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
+    bf16_gemm_wmma_kernel<vectors>
+        <<<tile_count<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
     CUDA_CHECK(cudaGetLastError());
   });
 }
+
+}  // namespace matmul::bf16

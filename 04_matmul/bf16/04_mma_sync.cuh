@@ -13,26 +13,13 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/tiles.cuh"
-#include "common/cuda_check.cuh"
-#include "common/ptx_mma.cuh"
+#include "04_matmul/bf16/kit/fragment_store.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "04_matmul/kit/tile_origin.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/ptx/mma.cuh"
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// Rounds two neighbours and stores them at (row, col), as far as they are inside. kVectors:
-// has_vector_rows(c, cols) holds.
-template <bool kVectors>
-__device__ inline void store_two(__nv_bfloat16* c, int row, int col, int rows, int cols, float left,
-                                 float right) {
-  if (row >= rows || col >= cols) return;
-  __nv_bfloat16* to = c + static_cast<std::int64_t>(row) * cols + col;
-  if constexpr (kVectors) {
-    *reinterpret_cast<std::uint32_t*>(to) = ptx::pack_bf16(left, right);
-  } else {
-    to[0] = __float2bfloat16(left);
-    if (col + 1 < cols) to[1] = __float2bfloat16(right);
-  }
-}
-#endif
+namespace matmul::bf16 {
 
 // A block of 8 warps, 2 by 4; a warp has 64 x 32 elements of C, 4 x 4 fragments of 16 x 8.
 template <bool kVectors>
@@ -40,23 +27,29 @@ __global__ void __launch_bounds__(256)
     bf16_gemm_mma_sync_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                               int m, int n, int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  constexpr int kTile = 128, kDepth = 32;
-  __shared__ alignas(128) __nv_bfloat16 tile_a[kTile][kDepth], tile_b[kDepth][kTile];
+  constexpr int kTile = 128, kTileK = 32;
+  __shared__ alignas(128) __nv_bfloat16 tile_a[kTile][kTileK], tile_b[kTileK][kTile];
+
+  // This block's tile of C, and this warp's part of it.
   const TileOrigin tile = tile_of_block<kTile, kTile>(n);
   const int t = threadIdx.x, warp = t / 32, lane = t % 32;
   const int y = warp / 4 * 64, x = warp % 4 * 32;
-  float sum[4][4][4] = {};
-  for (int p = 0; p < k; p += kDepth) {
+  float acc[4][4][4] = {};
+
+  for (int p = 0; p < k; p += kTileK) {
+    // All threads bring one tile of k, 16 bytes each at a time; zeros past the edges.
 #pragma unroll
-    for (int i = 8 * t; i < kTile * kDepth; i += 8 * 256) {
-      *reinterpret_cast<uint4*>(&tile_a[i / kDepth][i % kDepth]) =
-          eight_or_zero<kVectors>(a, tile.row + i / kDepth, p + i % kDepth, m, k);
+    for (int i = 8 * t; i < kTile * kTileK; i += 8 * 256) {
+      *reinterpret_cast<uint4*>(&tile_a[i / kTileK][i % kTileK]) =
+          eight_or_zero<kVectors>(a, tile.row + i / kTileK, p + i % kTileK, m, k);
       *reinterpret_cast<uint4*>(&tile_b[i / kTile][i % kTile]) =
           eight_or_zero<kVectors>(b, p + i / kTile, tile.col + i % kTile, k, n);
     }
     __syncthreads();
+
+    // 16 values of k at a time: fragments from shared memory, then every A with every B.
 #pragma unroll
-    for (int q = 0; q < kDepth; q += 16) {
+    for (int q = 0; q < kTileK; q += 16) {
       // Lanes 0 to 15 point to the rows of the left two matrices, the others to those of the right.
       std::uint32_t from_a[4][4], from_b[2][4];
 #pragma unroll
@@ -72,19 +65,21 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
         for (int s = 0; s < 4; ++s) {
           const std::uint32_t* two = &from_b[s / 2][s % 2 * 2];
-          ptx::mma_m16n8k16(sum[r][s], from_a[r], two[0], two[1]);
+          ptx::mma_m16n8k16(acc[r][s], from_a[r], two[0], two[1]);
         }
       }
     }
-    __syncthreads();
+    __syncthreads();  // before the next tile overwrites this one
   }
+
+  // A lane has two neighbours of a row, and two more eight rows below: round and store them.
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
 #pragma unroll
     for (int s = 0; s < 4; ++s) {
       const int row = tile.row + y + 16 * r + lane / 4, col = tile.col + x + 8 * s + lane % 4 * 2;
-      store_two<kVectors>(c, row, col, m, n, sum[r][s][0], sum[r][s][1]);
-      store_two<kVectors>(c, row + 8, col, m, n, sum[r][s][2], sum[r][s][3]);
+      store_two<kVectors>(c, row, col, m, n, acc[r][s][0], acc[r][s][1]);
+      store_two<kVectors>(c, row + 8, col, m, n, acc[r][s][2], acc[r][s][3]);
     }
   }
 #else
@@ -97,7 +92,9 @@ inline void bf16_gemm_mma_sync(const __nv_bfloat16* a, const __nv_bfloat16* b, _
                                int m, int n, int k, cudaStream_t stream) {
   with_vector_rows(a, k, b, n, c, n, [&](auto vectors) {
     bf16_gemm_mma_sync_kernel<vectors>
-        <<<tiles_of<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
+        <<<tile_count<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
     CUDA_CHECK(cudaGetLastError());
   });
 }
+
+}  // namespace matmul::bf16

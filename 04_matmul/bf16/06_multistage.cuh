@@ -1,4 +1,4 @@
-// Rung 6, multistage: a ring of tiles that cp.async fills ahead, and fragments loaded a step ahead.
+// Rung 6, multistage: a ring of tiles that cp.async fills ahead, and fragments loaded ahead.
 //
 // As at the end of the fp32 ladder. While a warp multiplies, its next fragments are on their way
 // from shared memory into a second set of registers, and stages of tiles from global memory into a
@@ -13,14 +13,19 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/mma_tiling.cuh"
-#include "04_matmul/bf16/tiles.cuh"
-#include "common/cuda_check.cuh"
-#include "common/launch.cuh"
-#include "common/ptx_mma.cuh"
+#include "04_matmul/bf16/kit/mma_tile.cuh"
+#include "04_matmul/bf16/kit/tile_copier.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "04_matmul/kit/grouped_tiles.cuh"
+#include "04_matmul/kit/tile_origin.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+
+namespace matmul::bf16 {
 
 template <class T, bool kVectors>
-__global__ void __launch_bounds__(T::kThreads, T::kBlocks)
+__global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_multistage_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                 int m, int n, int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -28,40 +33,43 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   auto* const ring = reinterpret_cast<__nv_bfloat16*>(ring_storage);
   __nv_bfloat16* const last = ring + (T::kStages - 1) * T::kStage;
   const auto after = [=](__nv_bfloat16* stage) { return stage == last ? ring : stage + T::kStage; };
-  const TileOrigin tile = tile_in_bands<T::kRows, T::kCols>(m, n);
-  const int warp = threadIdx.x / 32;
-  const int y = warp / T::kWarpsAcross * T::kWarpRows, x = warp % T::kWarpsAcross * T::kWarpCols;
 
-  TileCopier<T::kRows, T::kDepth, T::kThreads, kVectors> copier_a(a, tile.row, 0, m, k);
+  // This block's tile of C, this warp's part of it, and this thread's part in copying.
+  const TileOrigin tile = grouped_tile<T::kTileM, T::kTileN>(m, n);
+  const int warp = threadIdx.x / 32;
+  const int y = warp / T::kWarpsAcross * T::kWarpM, x = warp % T::kWarpsAcross * T::kWarpN;
+
+  TileCopier<T::kTileM, T::kTileK, T::kThreads, kVectors> copier_a(a, tile.row, 0, m, k);
   TileCopier<T::kRowsB, T::kColsB, T::kThreads, kVectors> copier_b(
       b, T::kTransposedB ? tile.col : 0, T::kTransposedB ? 0 : tile.col, T::kTransposedB ? n : k,
       T::kTransposedB ? k : n);
-  const auto order = [&](__nv_bfloat16* stage) {
-    copier_a.order(stage);
-    copier_b.order(stage + T::kTileA);
+  const auto issue = [&](__nv_bfloat16* stage) {
+    copier_a.issue(stage);
+    copier_b.issue(stage + T::kTileA);
   };
   const auto advance = [&] {
-    copier_a.advance(0, T::kDepth);
-    T::kTransposedB ? copier_b.advance(0, T::kDepth) : copier_b.advance(T::kDepth, 0);
+    copier_a.advance(0, T::kTileK);
+    T::kTransposedB ? copier_b.advance(0, T::kTileK) : copier_b.advance(T::kTileK, 0);
   };
 
   // All stages but one are filled ahead; a group of copies for each, even if it is empty.
-  const int rounds = divide_up(k, T::kDepth);
+  const int k_tiles = kit::divide_up(k, T::kTileK);
 #pragma unroll
   for (int s = 0; s < T::kStages - 1; ++s) {
-    if (s < rounds) order(ring + s * T::kStage);
+    if (s < k_tiles) issue(ring + s * T::kStage);
     ptx::cp_async_commit();
     advance();
   }
   ptx::cp_async_wait<T::kStages - 2>();
   __syncthreads();
 
-  constexpr int kSteps = T::kDepth / 16;
-  float sum[T::kPartsA][2 * T::kPartsB][4] = {};
+  // While 16 values of k are multiplied, the fragments of the next 16 are on their way.
+  constexpr int kSteps = T::kTileK / 16;
+  float acc[T::kPartsA][2 * T::kPartsB][4] = {};
   Fragments<T> fragments[2];
   __nv_bfloat16 *stage = ring, *free = last;  // the stage in use, and the one to fill next
   fragments[0].load(stage, 0, y, x);
-  for (int round = 0; round < rounds; ++round) {
+  for (int i = 0; i < k_tiles; ++i) {
 #pragma unroll
     for (int q = 0; q < kSteps; ++q) {
       if (q == kSteps - 1) {
@@ -70,8 +78,9 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
         stage = after(stage);
       }
       fragments[(q + 1) % 2].load(stage, (q + 1) % kSteps, y, x);
+      // A stage that all warps have left is filled again.
       if (q == 0) {
-        if (round + T::kStages - 1 < rounds) order(free);
+        if (i + T::kStages - 1 < k_tiles) issue(free);
         free = after(free);
         ptx::cp_async_commit();
       }
@@ -81,15 +90,17 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
 #pragma unroll
         for (int s = 0; s < 2 * T::kPartsB; ++s) {
           const std::uint32_t* two = &fragments[q % 2].b[s / 2][s % 2 * 2];
-          ptx::mma_m16n8k16(sum[r][s], fragments[q % 2].a[r], two[0], two[1]);
+          ptx::mma_m16n8k16(acc[r][s], fragments[q % 2].a[r], two[0], two[1]);
         }
       }
     }
   }
+
+  // C leaves by way of the ring.
   ptx::cp_async_wait<0>();
   __syncthreads();  // the ring is free
-  store_part<T, kVectors>(sum, ring + warp * T::kWarpRows * T::kWarpCols, c, tile.row + y,
-                          tile.col + x, m, n);
+  store_part<T, kVectors>(acc, ring + warp * T::kWarpM * T::kWarpN, c, tile.row + y, tile.col + x,
+                          m, n);
 #else
   (void)a, (void)b, (void)c, (void)m, (void)n, (void)k;
 #endif
@@ -100,9 +111,9 @@ void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bflo
                        int n, int k, cudaStream_t stream) {
   with_vector_rows(a, k, b, T::kTransposedB ? k : n, c, n, [&](auto vectors) {
     const auto kernel = bf16_gemm_multistage_kernel<T, vectors>;
-    allow_shared(kernel, T::kSharedBytes);
-    kernel<<<tiles_of<T::kRows, T::kCols>(m, n), T::kThreads, T::kSharedBytes, stream>>>(a, b, c, m,
-                                                                                         n, k);
+    kit::allow_shared(kernel, T::kSharedBytes);
+    kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, T::kSharedBytes, stream>>>(
+        a, b, c, m, n, k);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -112,10 +123,12 @@ void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bflo
 template <bool kTransposedB>
 void bf16_gemm_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
-  using Deep = MmaTiling<kTransposedB, 128, 256, 64, 64, 64, 3>;
-  using Shallow = MmaTiling<kTransposedB, 128, 256, 64, 64, 32, 4>;
+  using Deep = MmaTile<kTransposedB, 128, 256, 64, 64, 64, 3>;
+  using Shallow = MmaTile<kTransposedB, 128, 256, 64, 64, 32, 4>;
   static_assert(Shallow::kSharedBytes <= 99 * 1024, "every GPU since sm_80 has that much");
-  const auto launch = common::most_shared() >= Deep::kSharedBytes ? launch_multistage<Deep>
-                                                                  : launch_multistage<Shallow>;
+  const auto launch = kit::most_shared() >= Deep::kSharedBytes ? launch_multistage<Deep>
+                                                               : launch_multistage<Shallow>;
   launch(a, b, c, m, n, k, stream);
 }
+
+}  // namespace matmul::bf16

@@ -10,43 +10,45 @@
 #include <string>
 
 #include "04_matmul/bf16/problem.cuh"
-#include "04_matmul/sgemm/tiles.cuh"
-#include "common/cuda_check.cuh"
-#include "common/ptx_mma.cuh"
-#include "common/variant.cuh"
+#include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
 
 #if __has_include(<cublas_v2.h>)
-#include "common/cublas_handle.hpp"
+#include "common/bench/cublas_handle.hpp"
 #endif
+
+namespace matmul::bf16 {
 
 // cuBLAS with sums in fp32, also between the parts of a sum that it may split. It counts by
 // columns: our row-major matrices are its transposed ones, and C' = B' A'.
 template <bool kTransposedB>
-common::Variant<Bf16Gemm<kTransposedB>> bf16_gemm_cublas() {
+bench::Variant<Bf16Gemm<kTransposedB>> cublas_peer() {
   using Problem = Bf16Gemm<kTransposedB>;
   const char* idea = "cublasGemmEx, bf16 in and out, sums in fp32";
 #if __has_include(<cublas_v2.h>)
-  const auto handle = std::make_shared<common::CublasHandle>();
-  auto variant = common::peer<Problem>("cublas", idea, [handle](Problem& p, cudaStream_t stream) {
+  const auto handle = std::make_shared<bench::CublasHandle>();
+  auto variant = bench::peer<Problem>("cublas", idea, [handle](Problem& p, cudaStream_t stream) {
     const int m = static_cast<int>(p.shape.m), n = static_cast<int>(p.shape.n);
     const int k = static_cast<int>(p.shape.k);
     const float one = 1, zero = 0;
-    common::CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
-    common::CublasHandle::check(
+    bench::CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
+    bench::CublasHandle::check(
         cublasSetMathMode(handle->get(), CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
         "cublasSetMathMode");
-    common::CublasHandle::check(
+    bench::CublasHandle::check(
         cublasGemmEx(handle->get(), kTransposedB ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, n, m, k,
                      &one, p.device_b(), CUDA_R_16BF, kTransposedB ? k : n, p.device_a(),
-                     CUDA_R_16BF, k, &zero, p.c.on_device(), CUDA_R_16BF, n, CUBLAS_COMPUTE_32F,
+                     CUDA_R_16BF, k, &zero, p.c.device_data(), CUDA_R_16BF, n, CUBLAS_COMPUTE_32F,
                      CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
   });
-  variant.needs = common::needs_sm(80);
+  variant.needs = bench::needs_sm(80);
   return variant;
 #else
-  return common::missing_peer<Problem>("cublas", idea,
-                                       "needs cuBLAS, which comes with the CUDA Toolkit");
+  return bench::missing_peer<Problem>("cublas", idea,
+                                      "needs cuBLAS, which comes with the CUDA Toolkit");
 #endif
 }
 
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(256)
 
 // About as many multiply-adds as the product has, and at least one round of every warp.
 template <bool kTransposedB>
-common::Variant<Bf16Gemm<kTransposedB>> bf16_gemm_mma_loop() {
+bench::Variant<Bf16Gemm<kTransposedB>> mma_loop_yardstick() {
   using Problem = Bf16Gemm<kTransposedB>;
   struct Work {
     int blocks, rounds;
@@ -106,25 +108,27 @@ common::Variant<Bf16Gemm<kTransposedB>> bf16_gemm_mma_loop() {
     }
   };
   const auto work = [](const Problem& p) {
-    Work w{2 * multiprocessor_count(), 1};
+    Work w{2 * kit::multiprocessor_count(), 1};
     w.rounds = std::max(1, static_cast<int>(std::lround(p.flops() / w.flops())));
     return w;
   };
-  auto variant = common::on_device<Problem>(
+  auto variant = bench::device_variant<Problem>(
       "mma_loop", "yardstick: mma.sync on registers, no memory",
       [work](Problem& p, cudaStream_t stream) {
         const Work w = work(p);
         bf16_gemm_mma_loop_kernel<<<w.blocks, 256, 0, stream>>>(
-            p.device_a(), p.a.size(), p.c.on_device(), p.c.size(), w.rounds);
+            p.device_a(), p.a.size(), p.c.device_data(), p.c.size(), w.rounds);
         CUDA_CHECK(cudaGetLastError());
       },
-      common::needs_sm(80));
-  variant.kind = common::Kind::yardstick;
+      bench::needs_sm(80));
+  variant.kind = bench::Kind::yardstick;
   variant.bytes = [](const Problem&) { return 0.0; };
   variant.flops = [work](const Problem& p) { return work(p).flops(); };
   variant.check = [work](const Problem& p) {
     const std::int64_t written = std::min<std::int64_t>(p.c.size(), 256 * work(p).blocks);
-    return common::compare(p.c.fetched(), p.c.fetched(), written, 0.0);  // no NaN: it was written
+    return bench::compare(p.c.fetched(), p.c.fetched(), written, 0.0);  // no NaN: it was written
   };
   return variant;
 }
+
+}  // namespace matmul::bf16

@@ -13,50 +13,52 @@
 #include <vector>
 
 #include "04_matmul/reference.hpp"
-#include "04_matmul/sgemm/problem.cuh"
-#include "common/compare.hpp"
-#include "common/device_facts.cuh"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/input_sets.cuh"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "04_matmul/shape.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/input_sets.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
 
-using bf16 = __nv_bfloat16;
+namespace matmul::bf16 {
+
+using Element = __nv_bfloat16;
 
 // What C is compared with. Both layouts of B share one: it takes long to compute.
 struct Bf16Reference {
-  common::HostBuffer<double> c;          // of the inputs as rounded to bf16
+  kit::HostBuffer<double> c;             // of the inputs as rounded to bf16
   std::vector<double> a_norms, b_norms;  // of A's rows and B's columns
 };
 
 template <bool kTransposedB>
 struct Bf16Gemm {
   static constexpr const char* name = kTransposedB ? "bf16_gemm_nt" : "bf16_gemm";
-  using Inputs = common::InputSets<bf16, 2>;
+  static constexpr int kElementBytes = sizeof(Element);
+  using Inputs = bench::InputSets<Element, 2>;
 
   Shape shape;
-  bool lift_limits;  // run slow rungs at any size
-  common::GuardedArray<bf16> a, b, c;
+  bench::GuardedArray<Element> a, b, c;
   std::shared_ptr<const Bf16Reference> reference;
 
-  // times_are_real: false where kernels run on the CPU; then one launch makes a sample. `known`:
+  // is_real_gpu: false where kernels run on the CPU; then one launch makes a sample. `known`:
   // the reference of a problem with the same shape and seed.
-  Bf16Gemm(Shape shape, std::uint64_t seed, bool times_are_real = true, bool lift_limits = false,
+  Bf16Gemm(Shape shape, std::uint64_t seed, bool is_real_gpu = true,
            std::shared_ptr<const Bf16Reference> known = nullptr)
       : shape(shape),
-        lift_limits(lift_limits),
-        a("A", common::Role::input, shape.m * shape.k),
-        b("B", common::Role::input, shape.k * shape.n),
-        c("C", common::Role::output, shape.m * shape.n),
+        a("A", bench::Role::input, shape.m * shape.k),
+        b("B", bench::Role::input, shape.k * shape.n),
+        c("C", bench::Role::output, shape.m * shape.n),
         reference(std::move(known)),
-        launches_(times_are_real ? launches_per_sample(shape) : 1) {
-    common::fill_random(a.pristine(), a.size(), 2 * seed);
+        launches_(is_real_gpu ? launches_per_sample(shape) : 1) {
+    kit::fill_random(a.pristine(), a.size(), 2 * seed);
 #pragma omp parallel for schedule(static)
     for (std::int64_t p = 0; p < shape.k; ++p) {
       for (std::int64_t j = 0; j < shape.n; ++j) {
         b.pristine()[index_b(p, j)] =
-            static_cast<bf16>(common::random_float(2 * seed + 1, p * shape.n + j));
+            static_cast<Element>(kit::random_float(2 * seed + 1, p * shape.n + j));
       }
     }
     if (reference == nullptr) reference = multiply();
@@ -68,8 +70,8 @@ struct Bf16Gemm {
   }
 
   // The inputs on the device, of the set that rotate() chose.
-  const bf16* device_a() { return sets_.on_device(0, a); }
-  const bf16* device_b() { return sets_.on_device(1, b); }
+  const Element* device_a() { return sets_.device_data(0, a); }
+  const Element* device_b() { return sets_.device_data(1, b); }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -83,7 +85,7 @@ struct Bf16Gemm {
   // rounding: every addend loses less than u = 2^-23 of the largest one, and so does the result
   // (Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer
   // Science 7 (2021)). Adding one by one with rounding, as a CPU does, is more accurate. The
-  // smaller of two bounds, with the names of Sgemm::bound():
+  // smaller of two bounds, with the names of the bound of sgemm:
   // - No luck needed: fewer than 2 k such losses, each of at most u sum|a b|, and
   //   sum|a b| <= |row of A| |column of B|.
   // - Random signs: addends and partial sums stay below L s. What the products lose has their
@@ -112,13 +114,13 @@ struct Bf16Gemm {
     return std::ldexp(1.0, std::max(exponent, -125) - 9);
   }
 
-  common::Comparison check() const {
-    return common::compare(c.fetched(), reference->c.data(), c.size(),
-                           [this](std::int64_t i) { return bound(i / shape.n, i % shape.n); });
+  bench::Comparison check() const {
+    return bench::compare(c.fetched(), reference->c.data(), c.size(),
+                          [this](std::int64_t i) { return bound(i / shape.n, i % shape.n); });
   }
 
-  common::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
-  double bytes() const { return shape.bytes(sizeof(bf16)); }
+  bench::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
+  double bytes() const { return shape.bytes(kElementBytes); }
   double flops() const { return shape.flops(); }
 
   // Enough launches that starting the first and stopping the last do not count.
@@ -126,20 +128,20 @@ struct Bf16Gemm {
 
   void rotate(int k) { sets_.rotate(k, {&a, &b}); }
 
-  double peak_gflops(const common::DeviceFacts& device) const { return peak_bf16_gflops(device); }
+  double peak_gflops(const bench::DeviceFacts& device) const { return peak_bf16_gflops(device); }
 
-  // For the check before anything is allocated. Host: A, B, C twice, A and B in fp32 for a while,
-  // the reference in double; device: A, B, C and the other sets.
-  static double host_bytes(Shape shape) {
-    return 2 * shape.bytes(sizeof(bf16)) + shape.bytes() + 8.0 * shape.m * shape.n;
+  // Host: A, B, C twice, A and B in fp32 for a while, the reference in double; device: A, B, C and
+  // the other sets.
+  static bench::MemoryNeed memory(Shape shape) {
+    const double matrices = 2 * shape.bytes(kElementBytes);
+    return {matrices + shape.bytes() + 8.0 * shape.m * shape.n, matrices + Inputs::kBytes};
   }
-  static double device_bytes(Shape shape) { return 2 * shape.bytes(sizeof(bf16)) + Inputs::kBytes; }
 
  private:
   static constexpr double kLuck = 85;  // L^2 of sum_bound()
 
   std::shared_ptr<const Bf16Reference> multiply() const {
-    common::HostBuffer<float> x(a.size()), y(b.size());
+    kit::HostBuffer<float> x(a.size()), y(b.size());
     std::copy(a.pristine(), a.pristine() + a.size(), x.data());
 #pragma omp parallel for schedule(static)
     for (std::int64_t p = 0; p < shape.k; ++p) {
@@ -148,10 +150,10 @@ struct Bf16Gemm {
       }
     }
     auto result = std::make_shared<Bf16Reference>();
-    result->c = common::HostBuffer<double>(c.size());
-    matmul_reference(x.data(), y.data(), result->c.data(), shape.m, shape.n, shape.k);
-    result->a_norms = row_norms(x.data(), shape.m, shape.k);
-    result->b_norms = column_norms(y.data(), shape.k, shape.n);
+    result->c = kit::HostBuffer<double>(c.size());
+    matmul::multiply_in_double(x.data(), y.data(), result->c.data(), shape.m, shape.n, shape.k);
+    result->a_norms = matmul::row_norms(x.data(), shape.m, shape.k);
+    result->b_norms = matmul::column_norms(y.data(), shape.k, shape.n);
     return result;
   }
 
@@ -163,3 +165,5 @@ struct Bf16Gemm {
   Inputs sets_;
   int launches_;
 };
+
+}  // namespace matmul::bf16

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstdint>
 
+namespace matmul::sgemm {
+
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Host pointers.
 inline void sgemm_sequential(const float* a, const float* b, float* c, std::int64_t m,
                              std::int64_t n, std::int64_t k) {
@@ -21,3 +23,5 @@ inline void sgemm_sequential(const float* a, const float* b, float* c, std::int6
     }
   }
 }
+
+}  // namespace matmul::sgemm

@@ -10,14 +10,17 @@
 
 #include <cstdint>
 
-#include "04_matmul/sgemm/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "04_matmul/kit/tile_origin.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace matmul::sgemm {
 
 __global__ void sgemm_coalesced_kernel(const float* a, const float* b, float* c, int m, int n,
                                        int k) {
-  const TileOrigin tile = tile_of_block<32, 32>(n);
-  const int row = tile.row + threadIdx.y;
-  const int col = tile.col + threadIdx.x;
+  const int block = static_cast<int>(blockIdx.x), blocks_across = kit::divide_up(n, 32);
+  const int row = block / blocks_across * 32 + threadIdx.y;
+  const int col = block % blocks_across * 32 + threadIdx.x;
   if (row >= m || col >= n) return;
   float sum = 0;
   for (int p = 0; p < k; ++p) {
@@ -29,6 +32,8 @@ __global__ void sgemm_coalesced_kernel(const float* a, const float* b, float* c,
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_coalesced(const float* a, const float* b, float* c, int m, int n, int k,
                             cudaStream_t stream) {
-  sgemm_coalesced_kernel<<<tiles_of<32, 32>(m, n), dim3(32, 32), 0, stream>>>(a, b, c, m, n, k);
+  sgemm_coalesced_kernel<<<tile_count<32, 32>(m, n), dim3(32, 32), 0, stream>>>(a, b, c, m, n, k);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace matmul::sgemm

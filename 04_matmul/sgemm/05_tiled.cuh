@@ -1,19 +1,22 @@
 // Rung 5, tiled: what a block reads, it reads once and shares.
 //
-// A block of 32 x 32 threads needs 32 rows of A and 32 columns of B. It walks along them in steps
-// of 32: each thread brings one element of either into shared memory, a barrier, 32 products from
-// there, a barrier. Each element is read from global memory once a block instead of 32 times:
-// m n k / 32 elements of either matrix in all. Past an edge the tiles hold zeros, so no size is
-// special and no thread leaves early: it would be missed at the barrier. What is still wrong: each
-// multiply-add still needs two loads, now from shared memory.
+// A block of 32 x 32 threads needs 32 rows of A and 32 columns of B. It walks along them one k tile
+// of 32 after the other: each thread brings one element of either matrix into shared memory, a
+// barrier, 32 products from there, a barrier. Each element is read from global memory once a block
+// instead of 32 times. Past an edge the tiles hold zeros, so no size is special and no thread
+// leaves early: it would be missed at the barrier. What is still wrong: each multiply-add still
+// needs two loads, now from shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "04_matmul/sgemm/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/sgemm/kit/edges.cuh"
+#include "common/kit/check.cuh"
+
+namespace matmul::sgemm {
 
 template <int kTile>
 __global__ void __launch_bounds__(kTile* kTile)
@@ -38,6 +41,8 @@ inline void sgemm_tiled(const float* a, const float* b, float* c, int m, int n, 
                         cudaStream_t stream) {
   constexpr int kTile = 32;
   const dim3 block(kTile, kTile);
-  sgemm_tiled_kernel<kTile><<<tiles_of<kTile, kTile>(m, n), block, 0, stream>>>(a, b, c, m, n, k);
+  sgemm_tiled_kernel<kTile><<<tile_count<kTile, kTile>(m, n), block, 0, stream>>>(a, b, c, m, n, k);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace matmul::sgemm

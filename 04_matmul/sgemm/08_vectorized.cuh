@@ -1,9 +1,9 @@
 // Rung 8, vectorized: 16 bytes a load, from global and from shared memory.
 //
-// B's tile is copied as float4. A's is turned on its way into shared memory: a thread loads 4
-// values of a row and stores them into 4 rows of the tile, one for each step of the sum. Now the 8
-// values of A that a thread needs for one step lie side by side as those of B do, and 16 loads
-// become 4. Where rows do not begin at multiples of 16 bytes, loads go one by one, and the rest
+// B's tile is copied as float4. A's is transposed on its way into shared memory: a thread loads 4
+// values of a row and stores them into 4 rows of the tile, one for each k. Now the 8 values of A
+// that a thread needs for one k lie side by side as those of B do, and 16 loads become 4. Where
+// rows do not begin at multiples of 16 bytes, loads from global memory go one by one, and the rest
 // stays. What is still wrong: lanes of a warp load their vectors from places that share banks.
 #pragma once
 
@@ -11,22 +11,29 @@
 
 #include <cstdint>
 
-#include "04_matmul/sgemm/tiles.cuh"
-#include "common/cuda_check.cuh"
+#include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/sgemm/kit/edges.cuh"
+#include "common/kit/check.cuh"
 
-template <int kTile, int kDepth, int kRegs, bool kVectorsA, bool kVectorsB>
-__global__ void __launch_bounds__(kTile* kTile / (kRegs * kRegs))
+namespace matmul::sgemm {
+
+template <int kTileM, int kTileN, int kTileK, int kThreadM, int kThreadN, bool kVectorsA,
+          bool kVectorsB>
+__global__ void __launch_bounds__(kTileM* kTileN / (kThreadM * kThreadN))
     sgemm_vectorized_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
-  constexpr int kThreads = kTile * kTile / (kRegs * kRegs);
-  static_assert(kTile * kDepth == 4 * kThreads, "each thread loads one float4 of either tile");
-  __shared__ alignas(16) float tile_a[kDepth][kTile], tile_b[kDepth][kTile];
-  const TileOrigin tile = tile_of_block<kTile, kTile>(n);
+  constexpr int kThreads = kTileM * kTileN / (kThreadM * kThreadN);
+  static_assert(kTileM * kTileK == 4 * kThreads, "each thread loads one float4 of A's tile");
+  static_assert(kTileK * kTileN == 4 * kThreads, "each thread loads one float4 of B's tile");
+  __shared__ alignas(16) float tile_a[kTileK][kTileM], tile_b[kTileK][kTileN];
+  const TileOrigin tile = tile_of_block<kTileM, kTileN>(n);
   const int t = threadIdx.x;
-  const int a_row = t / (kDepth / 4), a_col = t % (kDepth / 4) * 4;
-  const int b_row = t / (kTile / 4), b_col = t % (kTile / 4) * 4;
-  const int y = t / (kTile / kRegs) * kRegs, x = t % (kTile / kRegs) * kRegs;
-  float sum[kRegs][kRegs] = {};
-  for (int p = 0; p < k; p += kDepth) {
+  const int a_row = t / (kTileK / 4), a_col = t % (kTileK / 4) * 4;
+  const int b_row = t / (kTileN / 4), b_col = t % (kTileN / 4) * 4;
+  const int y = t / (kTileN / kThreadN) * kThreadM, x = t % (kTileN / kThreadN) * kThreadN;
+  float acc[kThreadM][kThreadN] = {};
+  for (int p = 0; p < k; p += kTileK) {
+    // region loop
+    // A's four neighbours belong to four different k: they are stored one below the other.
     const float4 v = four_or_zero<kVectorsA>(a, tile.row + a_row, p + a_col, m, k);
     tile_a[a_col][a_row] = v.x;
     tile_a[a_col + 1][a_row] = v.y;
@@ -35,26 +42,31 @@ __global__ void __launch_bounds__(kTile* kTile / (kRegs * kRegs))
     *reinterpret_cast<float4*>(&tile_b[b_row][b_col]) =
         four_or_zero<kVectorsB>(b, p + b_row, tile.col + b_col, k, n);
     __syncthreads();
+
+    // Four loads for each k, where there were 16.
 #pragma unroll
-    for (int q = 0; q < kDepth; ++q) {
-      float from_a[kRegs], from_b[kRegs];
+    for (int q = 0; q < kTileK; ++q) {
+      float from_a[kThreadM], from_b[kThreadN];
 #pragma unroll
-      for (int r = 0; r < kRegs; r += 4) load_four(&from_a[r], &tile_a[q][y + r]);
+      for (int r = 0; r < kThreadM; r += 4) load_four(&from_a[r], &tile_a[q][y + r]);
 #pragma unroll
-      for (int s = 0; s < kRegs; s += 4) load_four(&from_b[s], &tile_b[q][x + s]);
+      for (int s = 0; s < kThreadN; s += 4) load_four(&from_b[s], &tile_b[q][x + s]);
+        // endregion
 #pragma unroll
-      for (int r = 0; r < kRegs; ++r) {
+      for (int r = 0; r < kThreadM; ++r) {
 #pragma unroll
-        for (int s = 0; s < kRegs; ++s) sum[r][s] += from_a[r] * from_b[s];
+        for (int s = 0; s < kThreadN; ++s) acc[r][s] += from_a[r] * from_b[s];
       }
     }
     __syncthreads();
   }
+
+  // C has the row length of B: where float4 fit the one, they fit the other.
 #pragma unroll
-  for (int r = 0; r < kRegs; ++r) {
+  for (int r = 0; r < kThreadM; ++r) {
 #pragma unroll
-    for (int s = 0; s < kRegs; s += 4) {
-      store_four<kVectorsB>(c, tile.row + y + r, tile.col + x + s, m, n, &sum[r][s]);
+    for (int s = 0; s < kThreadN; s += 4) {
+      store_four<kVectorsB>(c, tile.row + y + r, tile.col + x + s, m, n, &acc[r][s]);
     }
   }
 }
@@ -62,13 +74,13 @@ __global__ void __launch_bounds__(kTile* kTile / (kRegs * kRegs))
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_vectorized(const float* a, const float* b, float* c, int m, int n, int k,
                              cudaStream_t stream) {
-  constexpr int kTile = 128, kDepth = 8, kRegs = 8;
-  const auto launch = [&](auto kernel) {
-    kernel<<<tiles_of<kTile, kTile>(m, n), kTile * kTile / (kRegs * kRegs), 0, stream>>>(a, b, c, m,
-                                                                                         n, k);
-    CUDA_CHECK(cudaGetLastError());
-  };
+  constexpr int kTileM = 128, kTileN = 128, kTileK = 8, kThreadM = 8, kThreadN = 8;
+  constexpr int kThreads = kTileM * kTileN / (kThreadM * kThreadN);
   with_vectors(a, k, b, c, n, [&](auto vectors_a, auto vectors_b) {
-    launch(sgemm_vectorized_kernel<kTile, kDepth, kRegs, vectors_a, vectors_b>);
+    sgemm_vectorized_kernel<kTileM, kTileN, kTileK, kThreadM, kThreadN, vectors_a, vectors_b>
+        <<<tile_count<kTileM, kTileN>(m, n), kThreads, 0, stream>>>(a, b, c, m, n, k);
+    CUDA_CHECK(cudaGetLastError());
   });
 }
+
+}  // namespace matmul::sgemm

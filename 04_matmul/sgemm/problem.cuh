@@ -8,57 +8,45 @@
 #include <vector>
 
 #include "04_matmul/reference.hpp"
-#include "common/compare.hpp"
-#include "common/device_facts.cuh"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/input_sets.cuh"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "04_matmul/shape.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/input_sets.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
 
-constexpr std::int64_t kMostSize = 2'000'000'000;  // an int can still count past it by a tile
-
-// Rows and columns of C, and the length of the sums that its elements are. Each from 1 to
-// kMostSize; their products may be larger.
-struct Shape {
-  std::int64_t m, n, k;
-
-  double flops() const { return 2.0 * m * n * k; }  // a multiply-add counts two
-  // Of matrices whose elements take `each` bytes, if every element moves once.
-  double bytes(int each = sizeof(float)) const {
-    return each * (1.0 * m * k + 1.0 * k * n + 1.0 * m * n);
-  }
-  double intensity(int each = sizeof(float)) const { return flops() / bytes(each); }
-};
+namespace matmul::sgemm {
 
 struct Sgemm {
-  using Inputs = common::InputSets<float, 2>;
+  using Inputs = bench::InputSets<float, 2>;
   static constexpr const char* name = "sgemm";
+  static constexpr int kElementBytes = sizeof(float);
 
   Shape shape;
-  bool lift_limits;  // run slow rungs at any size
-  common::GuardedArray<float> a, b, c;
-  common::HostBuffer<double> expected;
+  bench::GuardedArray<float> a, b, c;
+  kit::HostBuffer<double> expected;
 
-  // times_are_real: false where kernels run on the CPU; then one launch makes a sample.
-  Sgemm(Shape shape, std::uint64_t seed, bool times_are_real = true, bool lift_limits = false)
+  // is_real_gpu: false where kernels run on the CPU; then one launch makes a sample.
+  Sgemm(Shape shape, std::uint64_t seed, bool is_real_gpu = true)
       : shape(shape),
-        lift_limits(lift_limits),
-        a("A", common::Role::input, shape.m * shape.k),
-        b("B", common::Role::input, shape.k * shape.n),
-        c("C", common::Role::output, shape.m * shape.n),
+        a("A", bench::Role::input, shape.m * shape.k),
+        b("B", bench::Role::input, shape.k * shape.n),
+        c("C", bench::Role::output, shape.m * shape.n),
         expected(shape.m * shape.n),
-        launches_(times_are_real ? launches_per_sample(shape) : 1) {
-    common::fill_random(a.pristine(), a.size(), 2 * seed);
-    common::fill_random(b.pristine(), b.size(), 2 * seed + 1);
-    matmul_reference(a.pristine(), b.pristine(), expected.data(), shape.m, shape.n, shape.k);
+        launches_(is_real_gpu ? launches_per_sample(shape) : 1) {
+    kit::fill_random(a.pristine(), a.size(), 2 * seed);
+    kit::fill_random(b.pristine(), b.size(), 2 * seed + 1);
+    multiply_in_double(a.pristine(), b.pristine(), expected.data(), shape.m, shape.n, shape.k);
     a_norms_ = row_norms(a.pristine(), shape.m, shape.k);
     b_norms_ = column_norms(b.pristine(), shape.k, shape.n);
   }
 
   // The inputs on the device, of the set that rotate() chose.
-  const float* device_a() { return sets_.on_device(0, a); }
-  const float* device_b() { return sets_.on_device(1, b); }
+  const float* device_a() { return sets_.device_data(0, a); }
+  const float* device_b() { return sets_.device_data(1, b); }
 
   template <class Visit>
   void each_array(Visit visit) {
@@ -83,13 +71,13 @@ struct Sgemm {
     const double certain = ku < 1 ? ku / (1 - ku) * a_norms_[row] * b_norms_[column] : HUGE_VAL;
     return std::min(certain, kLuck * ku / std::sqrt(1.0 * shape.k) * smaller_norm(row, column));
   }
-  common::Comparison check() const {
+  bench::Comparison check() const {
     return compare([this](std::int64_t row, std::int64_t column) { return bound(row, column); });
   }
 
   // The same where both inputs are rounded to TF32 first, 11 significant bits: each product is off
   // by another 2^-10 of it at most, with random signs again.
-  common::Comparison check_tf32() const {
+  bench::Comparison check_tf32() const {
     return compare([this](std::int64_t row, std::int64_t column) {
       const double certain = a_norms_[row] * b_norms_[column];
       const double likely = std::sqrt(kLuck) * smaller_norm(row, column);
@@ -97,7 +85,7 @@ struct Sgemm {
     });
   }
 
-  common::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
+  bench::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
   double bytes() const { return shape.bytes(); }
   double flops() const { return shape.flops(); }
 
@@ -106,12 +94,13 @@ struct Sgemm {
 
   void rotate(int k) { sets_.rotate(k, {&a, &b}); }
 
-  double peak_gflops(const common::DeviceFacts& device) const { return device.peak_fp32_gflops; }
+  double peak_gflops(const bench::DeviceFacts& device) const { return device.peak_fp32_gflops; }
 
   // For the check before anything is allocated. Host: A, B, C twice and the reference in double;
   // device: A, B, C and the other sets.
-  static double host_bytes(Shape shape) { return 2 * shape.bytes() + 8.0 * shape.m * shape.n; }
-  static double device_bytes(Shape shape) { return 2 * shape.bytes() + Inputs::kBytes; }
+  static bench::MemoryNeed memory(Shape shape) {
+    return {2 * shape.bytes() + 8.0 * shape.m * shape.n, 2 * shape.bytes() + Inputs::kBytes};
+  }
 
  private:
   static constexpr double kLuck = 85;  // L^2 of bound()
@@ -120,8 +109,8 @@ struct Sgemm {
     return std::min(a_norms_[row], b_norms_[column]);
   }
   template <class Bound>
-  common::Comparison compare(Bound bound) const {
-    return common::compare(c.fetched(), expected.data(), c.size(), [this, bound](std::int64_t i) {
+  bench::Comparison compare(Bound bound) const {
+    return bench::compare(c.fetched(), expected.data(), c.size(), [this, bound](std::int64_t i) {
       return bound(i / shape.n, i % shape.n);
     });
   }
@@ -135,3 +124,5 @@ struct Sgemm {
   Inputs sets_;
   int launches_;
 };
+
+}  // namespace matmul::sgemm

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-#include "05_reduction/affine/problem.cuh"
+#include "05_reduction/affine/kit/affine_map.cuh"
+
+namespace affine {
 
 // maps[0], then maps[1], ... then maps[n - 1]. Host pointer.
 inline AffineMap affine_sequential(const AffineMap* maps, std::int64_t n) {
@@ -14,3 +16,5 @@ inline AffineMap affine_sequential(const AffineMap* maps, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) all = then(all, maps[i]);
   return all;
 }
+
+}  // namespace affine

@@ -11,9 +11,11 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+
+#include "05_reduction/affine/kit/affine_map.cuh"
 #endif
 
-#include "05_reduction/affine/problem.cuh"
+namespace affine {
 
 // maps[0], then maps[1], ... then maps[n - 1]. Host pointer.
 inline AffineMap affine_openmp(const AffineMap* maps, std::int64_t n) {
@@ -39,3 +41,5 @@ inline AffineMap affine_openmp(const AffineMap* maps, std::int64_t n) {
   for (const AffineMap& stretch : stretches) all = then(all, stretch);
   return all;
 }
+
+}  // namespace affine

@@ -9,15 +9,12 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
-#include "05_reduction/affine/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "05_reduction/affine/kit/affine_map.cuh"
+#include "05_reduction/affine/kit/passes.cuh"
 
-constexpr int kAffineBlock = 256;
-constexpr int kAffineRun = 16;  // maps of a thread
-constexpr int kAffineTile = kAffineBlock * kAffineRun;
+namespace affine {
 
 __global__ void affine_contiguous_kernel(const AffineMap* maps, AffineMap* results,
                                          std::int64_t n) {
@@ -40,26 +37,10 @@ __global__ void affine_contiguous_kernel(const AffineMap* maps, AffineMap* resul
   if (t == 0) results[blockIdx.x] = runs[0];
 }
 
-using AffinePass = void (*)(const AffineMap* maps, AffineMap* results, std::int64_t n);
-
-// Launches `pass`, which makes one map of each kAffineTile, until a single one is left.
-// partials: room for n / kAffineTile + n / kAffineTile^2 + ... maps, rounded up each time.
-inline void affine_in_passes(AffinePass pass, const AffineMap* maps, AffineMap* result,
-                             std::int64_t n, AffineMap* partials, cudaStream_t stream) {
-  while (true) {
-    const std::int64_t blocks = std::max<std::int64_t>(1, (n + kAffineTile - 1) / kAffineTile);
-    AffineMap* results = blocks == 1 ? result : partials;
-    pass<<<blocks, kAffineBlock, 0, stream>>>(maps, results, n);
-    CUDA_CHECK(cudaGetLastError());
-    if (blocks == 1) return;
-    maps = results;
-    n = blocks;
-    partials += blocks;
-  }
-}
-
 // *result = maps[0], then ... maps[n - 1]; the identity for n = 0. Device pointers.
 inline void affine_contiguous(const AffineMap* maps, AffineMap* result, std::int64_t n,
                               AffineMap* partials, cudaStream_t stream) {
   affine_in_passes(affine_contiguous_kernel, maps, result, n, partials, stream);
 }
+
+}  // namespace affine

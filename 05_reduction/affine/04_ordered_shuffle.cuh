@@ -12,17 +12,19 @@
 
 #include <cstdint>
 
-#include "05_reduction/affine/03_contiguous.cuh"
-#include "05_reduction/sum/08_shuffle_down.cuh"
-#include "common/cuda_check.cuh"
+#include "05_reduction/affine/kit/affine_map.cuh"
+#include "05_reduction/affine/kit/passes.cuh"
+#include "05_reduction/kit/all_lanes.cuh"
+
+namespace affine {
 
 // The maps of all lanes, in the order of the lanes; right in lane 0. All 32 lanes must call it.
 __device__ inline AffineMap ordered_warp_reduce(AffineMap own) {
   for (int s = 1; s < 32; s *= 2) {
     // Lane l has s maps from l on, and receives the s maps from l + s on. In the upper lanes, which
     // have no such partner, it is nonsense, but nothing of it reaches lane 0.
-    const AffineMap next = {__shfl_down_sync(kAllLanes, own.a, s),
-                            __shfl_down_sync(kAllLanes, own.b, s)};
+    const AffineMap next = {__shfl_down_sync(reduction::kAllLanes, own.a, s),
+                            __shfl_down_sync(reduction::kAllLanes, own.b, s)};
     own = then(own, next);
   }
   return own;
@@ -60,3 +62,5 @@ inline void affine_ordered_shuffle(const AffineMap* maps, AffineMap* result, std
                                    AffineMap* partials, cudaStream_t stream) {
   affine_in_passes(affine_ordered_shuffle_kernel, maps, result, n, partials, stream);
 }
+
+}  // namespace affine

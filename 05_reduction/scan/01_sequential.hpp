@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+namespace scan {
+
 // y[i] = x[0] + ... + x[i] for all i < n. Host pointers.
 inline void scan_sequential(const float* x, float* y, std::int64_t n) {
   float sum = 0;
@@ -16,3 +18,5 @@ inline void scan_sequential(const float* x, float* y, std::int64_t n) {
     y[i] = sum;
   }
 }
+
+}  // namespace scan

@@ -14,6 +14,8 @@
 #include <omp.h>
 #endif
 
+namespace scan {
+
 // y[i] = x[0] + ... + x[i] for all i < n. Host pointers.
 inline void scan_openmp(const float* x, float* y, std::int64_t n) {
   std::vector<float> sums;
@@ -43,3 +45,5 @@ inline void scan_openmp(const float* x, float* y, std::int64_t n) {
     }
   }
 }
+
+}  // namespace scan

@@ -10,9 +10,10 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "05_reduction/scan/kit/tile.cuh"
+#include "common/kit/check.cuh"
 
-constexpr int kScanTile = 1024;  // elements of a tile, in this rung and the next ones
+namespace scan {
 
 __global__ void __launch_bounds__(kScanTile)
     scan_hillis_steele_kernel(const float* x, float* y, std::int64_t n) {
@@ -43,3 +44,5 @@ inline void scan_hillis_steele(const float* x, float* y, std::int64_t n, cudaStr
   scan_hillis_steele_kernel<<<1, kScanTile, 0, stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace scan

@@ -10,8 +10,11 @@
 
 #include <cstdint>
 
-#include "05_reduction/scan/04_blelloch.cuh"
-#include "common/cuda_check.cuh"
+#include "05_reduction/scan/kit/blelloch.cuh"
+#include "05_reduction/scan/kit/tile.cuh"
+#include "common/kit/check.cuh"
+
+namespace scan {
 
 __global__ void __launch_bounds__(kScanTile / 2)
     scan_three_kernels_kernel(const float* x, float* y, std::int64_t n, float* totals) {
@@ -48,7 +51,9 @@ inline void scan_three_kernels(const float* x, float* y, std::int64_t n, float* 
   scan_three_kernels_kernel<<<tiles, kScanTile / 2, 0, stream>>>(x, y, n, totals);
   CUDA_CHECK(cudaGetLastError());
   if (tiles == 1) return;
-  scan_blelloch(totals, totals, tiles, stream);
+  scan_totals(totals, tiles, stream);
   scan_three_kernels_add_kernel<<<tiles - 1, kScanTile / 2, 0, stream>>>(y, n, totals);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace scan

@@ -12,54 +12,12 @@
 
 #include <cstdint>
 
-#include "05_reduction/scan/07_registers.cuh"
-#include "common/alignment.hpp"
-#include "common/cuda_check.cuh"
+#include "05_reduction/scan/kit/look_back.cuh"
+#include "05_reduction/scan/kit/rows.cuh"
+#include "common/kit/align.hpp"
+#include "common/kit/check.cuh"
 
-// The state of a tile: in the upper half of 64 bits what is known, in the lower half a float. Flag
-// and value travel in one word, so no fence is needed between them. 0: nothing is known yet.
-constexpr std::uint64_t kSumOfTile = 1ull << 32;   // the sum of the tile alone
-constexpr std::uint64_t kSumUpToEnd = 2ull << 32;  // the sum of all elements up to its end
-
-__device__ inline std::uint64_t make_state(std::uint64_t flag, float sum) {
-  return flag | __float_as_uint(sum);
-}
-__device__ inline float sum_in(std::uint64_t state) {
-  return __uint_as_float(static_cast<unsigned>(state));
-}
-
-// volatile: goes to the L2 cache, where the SMs meet, each time.
-__device__ inline std::uint64_t read_state(const std::uint64_t* states, std::int64_t tile) {
-  if (tile < 0) return kSumUpToEnd;  // before the first tile lies 0
-  return *const_cast<const volatile std::uint64_t*>(states + tile);
-}
-__device__ inline void publish_state(std::uint64_t* states, std::int64_t tile,
-                                     std::uint64_t state) {
-  *const_cast<volatile std::uint64_t*>(states + tile) = state;
-}
-
-// The sum of all tiles before `tile`, in every lane. All 32 lanes of a warp must call it. Spins
-// until the blocks that own those tiles have published their sums.
-__device__ inline float look_back(const std::uint64_t* states, std::int64_t tile) {
-  const int lane = threadIdx.x % 32;
-  float sum = 0;  // over the windows; each lane has its part
-  for (std::int64_t nearest = tile - 1;; nearest -= 32) {
-    std::uint64_t state = 0;
-    unsigned complete = 0, counts = 0;
-    while (true) {
-      state = read_state(states, nearest - lane);
-      complete = __ballot_sync(kAllLanes, state >= kSumUpToEnd);
-      // The lanes that count: up to the nearest complete tile, or all of them.
-      counts = complete == 0 ? kAllLanes : complete ^ (complete - 1);
-      const unsigned unknown = __ballot_sync(kAllLanes, state == 0);
-      if ((unknown & counts) == 0) break;
-      __nanosleep(100);  // leave the memory to those who have something to do
-    }
-    if (counts >> lane & 1) sum += sum_in(state);
-    if (complete != 0) break;
-  }
-  return __shfl_sync(kAllLanes, warp_scan(sum), 31);
-}
+namespace scan {
 
 // counters[0] hands out the tiles, counters[1] counts the finished ones.
 template <int kBlock, int kRows>
@@ -68,7 +26,6 @@ __global__ void __launch_bounds__(kBlock)
                             std::uint64_t* states, unsigned* counters) {
   constexpr int kWarps = kBlock / 32;
   constexpr int kTile = kBlock * 4 * kRows;
-  static_assert(kWarps <= 32, "one warp scans the sums of all warps");
   __shared__ float of_warps[kWarps];
   __shared__ unsigned ticket;
   __shared__ bool is_last;
@@ -80,21 +37,15 @@ __global__ void __launch_bounds__(kBlock)
   const std::int64_t first = tile * kTile + warp * (kRows * kRow) + 4 * lane;
   const bool fast = aligned && (tile + 1) * kTile <= n;
 
+  // The tile into registers, scanned warp by warp; each warp leaves its sum.
   float4 rows[kRows];
   load_rows(rows, x, first, n, fast);
   const float of_warp = scan_rows(rows);
   if (lane == 0) of_warps[warp] = of_warp;
   __syncthreads();
 
-  if (warp == 0) {
-    const float inclusive = warp_scan(lane < kWarps ? of_warps[lane] : 0);
-    const float of_tile = __shfl_sync(kAllLanes, inclusive, 31);
-    const float in_tile = before_lane(inclusive);
-    if (lane == 0) publish_state(states, tile, make_state(kSumOfTile, of_tile));
-    const float before = look_back(states, tile);
-    if (lane == 0) publish_state(states, tile, make_state(kSumUpToEnd, before + of_tile));
-    if (lane < kWarps) of_warps[lane] = before + in_tile;
-  }
+  // One warp for the block publishes the sum of the tile and looks back.
+  if (warp == 0) add_what_lies_before<kWarps>(of_warps, states, tile);
   __syncthreads();
 
   // This block will not look back again. The last one to say so clears the states for the next
@@ -122,8 +73,10 @@ inline void scan_single_pass(const float* x, float* y, std::int64_t n, std::uint
   constexpr int kTile = kBlock * 4 * kRows;
   const std::int64_t tiles = (n + kTile - 1) / kTile;
   if (tiles == 0) return;
-  const bool aligned = common::is_aligned_to_16(x) && common::is_aligned_to_16(y);
+  const bool aligned = kit::is_aligned_to_16(x) && kit::is_aligned_to_16(y);
   scan_single_pass_kernel<kBlock, kRows>
       <<<tiles, kBlock, 0, stream>>>(x, y, n, aligned, states, counters);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace scan

@@ -7,9 +7,13 @@
 
 #include <cstdint>
 
+namespace reduction {
+
 // x[0] + ... + x[n - 1]. Host pointer.
 inline float sum_sequential(const float* x, std::int64_t n) {
   float sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += x[i];
   return sum;
 }
+
+}  // namespace reduction

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+namespace reduction {
+
 // x[0] + ... + x[n - 1], in another order than the loop. Host pointer.
 inline float sum_openmp(const float* x, std::int64_t n) {
   float sum = 0;
@@ -15,3 +17,5 @@ inline float sum_openmp(const float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) sum += x[i];
   return sum;
 }
+
+}  // namespace reduction

@@ -10,9 +10,10 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
+#include "common/kit/check.cuh"
 
-constexpr int kSumBlock = 256;  // threads of a block, in this rung and the next ones
+namespace reduction {
 
 __global__ void sum_single_block_kernel(const float* x, float* result, std::int64_t n) {
   __shared__ float sums[kSumBlock];
@@ -33,3 +34,5 @@ inline void sum_single_block(const float* x, float* result, std::int64_t n, cuda
   sum_single_block_kernel<<<1, kSumBlock, 0, stream>>>(x, result, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace reduction

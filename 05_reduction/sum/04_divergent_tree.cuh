@@ -8,11 +8,12 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
-#include "05_reduction/sum/03_single_block.cuh"
-#include "common/cuda_check.cuh"
+#include "05_reduction/sum/kit/passes.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
+
+namespace reduction {
 
 __global__ void sum_divergent_tree_kernel(const float* x, float* sums, std::int64_t n) {
   __shared__ float tile[kSumBlock];
@@ -28,26 +29,10 @@ __global__ void sum_divergent_tree_kernel(const float* x, float* sums, std::int6
   if (t == 0) sums[blockIdx.x] = tile[0];
 }
 
-using SumPass = void (*)(const float* x, float* sums, std::int64_t n);
-
-// Launches `pass`, which makes one sum of each `tile` elements, until a single one is left.
-// partials: room for n / tile + n / tile^2 + ... values, rounded up each time.
-inline void sum_in_passes(SumPass pass, int tile, const float* x, float* result, std::int64_t n,
-                          float* partials, cudaStream_t stream) {
-  while (true) {
-    const std::int64_t blocks = std::max<std::int64_t>(1, (n + tile - 1) / tile);
-    float* sums = blocks == 1 ? result : partials;
-    pass<<<blocks, kSumBlock, 0, stream>>>(x, sums, n);
-    CUDA_CHECK(cudaGetLastError());
-    if (blocks == 1) return;
-    x = sums;
-    n = blocks;
-    partials += blocks;  // the next pass reads these: it must not write there
-  }
-}
-
 // *result = x[0] + ... + x[n - 1], 0 for n = 0. Device pointers; partials as for sum_in_passes.
 inline void sum_divergent_tree(const float* x, float* result, std::int64_t n, float* partials,
                                cudaStream_t stream) {
   sum_in_passes(sum_divergent_tree_kernel, kSumBlock, x, result, n, partials, stream);
 }
+
+}  // namespace reduction

@@ -11,7 +11,10 @@
 
 #include <cstdint>
 
-#include "05_reduction/sum/04_divergent_tree.cuh"
+#include "05_reduction/sum/kit/passes.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
+
+namespace reduction {
 
 __global__ void sum_conflicting_tree_kernel(const float* x, float* sums, std::int64_t n) {
   __shared__ float tile[kSumBlock];
@@ -33,3 +36,5 @@ inline void sum_conflicting_tree(const float* x, float* result, std::int64_t n, 
                                  cudaStream_t stream) {
   sum_in_passes(sum_conflicting_tree_kernel, kSumBlock, x, result, n, partials, stream);
 }
+
+}  // namespace reduction

@@ -1,16 +1,20 @@
 // Rung 6, sequential_tree: the elements that are added are neighbours too.
 //
 // Another pairing: thread t adds the element half a tile further on, and the tile halves with each
-// step. Lane t reads word t and word t + s, so 32 lanes always meet 32 banks. The order of the
-// additions changes, and with it the rounding, which is the price of every rung from here on.
-// What is still wrong: half of the threads load one element and then never add.
+// step. Lane t reads word t and word t + s, so 32 lanes always meet 32 banks. The price: elements
+// that are combined are no neighbours any more, so the operator must be commutative too. (Rounding
+// has differed from the loop's since rung 2.) What is still wrong: half of the threads load one
+// element and then never add.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "05_reduction/sum/04_divergent_tree.cuh"
+#include "05_reduction/sum/kit/passes.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
+
+namespace reduction {
 
 __global__ void sum_sequential_tree_kernel(const float* x, float* sums, std::int64_t n) {
   __shared__ float tile[kSumBlock];
@@ -31,3 +35,5 @@ inline void sum_sequential_tree(const float* x, float* result, std::int64_t n, f
                                 cudaStream_t stream) {
   sum_in_passes(sum_sequential_tree_kernel, kSumBlock, x, result, n, partials, stream);
 }
+
+}  // namespace reduction

@@ -10,7 +10,10 @@
 
 #include <cstdint>
 
-#include "05_reduction/sum/04_divergent_tree.cuh"
+#include "05_reduction/sum/kit/passes.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
+
+namespace reduction {
 
 __global__ void sum_first_add_kernel(const float* x, float* sums, std::int64_t n) {
   __shared__ float tile[kSumBlock];
@@ -31,3 +34,5 @@ inline void sum_first_add(const float* x, float* result, std::int64_t n, float* 
                           cudaStream_t stream) {
   sum_in_passes(sum_first_add_kernel, 2 * kSumBlock, x, result, n, partials, stream);
 }
+
+}  // namespace reduction

@@ -11,9 +11,11 @@
 
 #include <cstdint>
 
-#include "05_reduction/sum/04_divergent_tree.cuh"
+#include "05_reduction/kit/all_lanes.cuh"
+#include "05_reduction/sum/kit/passes.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
 
-constexpr unsigned kAllLanes = 0xffffffffu;
+namespace reduction {
 
 // The sum over the warp, in lane 0; the other lanes hold sums of parts. All 32 lanes must call it.
 __device__ inline float warp_sum_down(float sum) {
@@ -43,3 +45,5 @@ inline void sum_shuffle_down(const float* x, float* result, std::int64_t n, floa
                              cudaStream_t stream) {
   sum_in_passes(sum_shuffle_down_kernel, 2 * kSumBlock, x, result, n, partials, stream);
 }
+
+}  // namespace reduction

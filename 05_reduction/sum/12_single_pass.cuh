@@ -12,8 +12,13 @@
 
 #include <cstdint>
 
-#include "05_reduction/sum/11_operator.cuh"
-#include "common/cuda_check.cuh"
+#include "05_reduction/kit/operators.cuh"
+#include "05_reduction/sum/kit/grid.cuh"
+#include "05_reduction/sum/kit/reduce.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
+#include "common/kit/check.cuh"
+
+namespace reduction {
 
 // Combines one value per block of the grid into *result. All threads of all blocks must call it;
 // `value` counts in thread 0. partials: room for a value per block; counter: 0 before and after.
@@ -57,3 +62,5 @@ void sum_single_pass(const float* x, typename Op::Value* result, std::int64_t n,
   sum_single_pass_kernel<Op><<<blocks, kSumBlock, 0, stream>>>(x, result, n, partials, counter);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace reduction

@@ -11,8 +11,13 @@
 
 #include <cstdint>
 
-#include "05_reduction/sum/10_grid_stride.cuh"
-#include "common/cuda_check.cuh"
+#include "05_reduction/sum/kit/block_sum.cuh"
+#include "05_reduction/sum/kit/grid.cuh"
+#include "05_reduction/sum/kit/strided_sum.cuh"
+#include "05_reduction/sum/kit/sum_block.cuh"
+#include "common/kit/check.cuh"
+
+namespace reduction {
 
 __global__ void sum_one_atomic_kernel(const float* x, float* result, std::int64_t n) {
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kSumBlock + threadIdx.x;
@@ -28,3 +33,5 @@ inline void sum_one_atomic(const float* x, float* result, std::int64_t n, cudaSt
   sum_one_atomic_kernel<<<blocks, kSumBlock, 0, stream>>>(x, result, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace reduction

@@ -8,31 +8,36 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "05_reduction/sum/15_tuned.cuh"
+#include "05_reduction/sum/14_tuned.cuh"
+#include "05_reduction/sum/kit/tiles.cuh"
 #include "05_reduction/sum/problem.cuh"
-#include "common/cuda_check.cuh"
-#include "common/library_scratch.cuh"
-#include "common/variant.cuh"
+#include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/workspace.cuh"
 
 #if __has_include(<cub/device/device_reduce.cuh>)
 #include <cub/device/device_reduce.cuh>
+#endif
 
+namespace reduction {
+
+#if __has_include(<cub/device/device_reduce.cuh>)
 // With memory = nullptr it only sets the bytes it would need.
 inline void cub_reduce(Reduction<Plus>& p, void* memory, std::size_t& bytes, cudaStream_t stream) {
-  CUDA_CHECK(
-      cub::DeviceReduce::Sum(memory, bytes, p.x.on_device(), p.result.on_device(), p.n, stream));
+  CUDA_CHECK(cub::DeviceReduce::Sum(memory, bytes, p.x.device_data(), p.result.device_data(), p.n,
+                                    stream));
 }
 inline void cub_reduce(Reduction<Max>& p, void* memory, std::size_t& bytes, cudaStream_t stream) {
-  CUDA_CHECK(
-      cub::DeviceReduce::Max(memory, bytes, p.x.on_device(), p.result.on_device(), p.n, stream));
+  CUDA_CHECK(cub::DeviceReduce::Max(memory, bytes, p.x.device_data(), p.result.device_data(), p.n,
+                                    stream));
 }
 #if CUB_VERSION >= 300000
 #define SUM_HAS_CUB_ARGMAX 1
 // Since CUB 3 value and index go to two places: the members of our result.
 inline void cub_reduce(Reduction<ArgMax>& p, void* memory, std::size_t& bytes,
                        cudaStream_t stream) {
-  Indexed* result = p.result.on_device();
-  CUDA_CHECK(cub::DeviceReduce::ArgMax(memory, bytes, p.x.on_device(), &result->value,
+  Indexed* result = p.result.device_data();
+  CUDA_CHECK(cub::DeviceReduce::ArgMax(memory, bytes, p.x.device_data(), &result->value,
                                        &result->index, p.n, stream));
 }
 #endif
@@ -53,17 +58,17 @@ constexpr bool has_cub_reduce() {
 
 // The peer: cub::DeviceReduce, part of the toolkit.
 template <class Op>
-common::Variant<Reduction<Op>> cub_reduce_peer() {
+bench::Variant<Reduction<Op>> cub_reduce_peer() {
   using Problem = Reduction<Op>;
   if constexpr (has_cub_reduce<Op>()) {
-    return common::peer<Problem>(
-        "cub_reduce", "cub::DeviceReduce",
-        [scratch = common::LibraryScratch()](Problem& p, cudaStream_t stream) {
-          scratch(p.n,
-                  [&](void* memory, std::size_t& bytes) { cub_reduce(p, memory, bytes, stream); });
-        });
+    return bench::peer<Problem>("cub_reduce", "cub::DeviceReduce",
+                                [scratch = kit::Workspace()](Problem& p, cudaStream_t stream) {
+                                  scratch(p.n, [&](void* memory, std::size_t& bytes) {
+                                    cub_reduce(p, memory, bytes, stream);
+                                  });
+                                });
   } else {
-    return common::missing_peer<Problem>(
+    return bench::missing_peer<Problem>(
         "cub_reduce", "cub::DeviceReduce",
         "needs CUB, which comes with the CUDA Toolkit (argmax: version 3)");
   }
@@ -88,8 +93,8 @@ __global__ void __launch_bounds__(kTunedBlock)
 }
 
 // Yardstick: the same bytes read, nothing done with them.
-inline common::Variant<Sum> sum_read_only() {
-  common::Variant<Sum> row = common::on_device<Sum>(
+inline bench::Variant<Sum> sum_read_only() {
+  bench::Variant<Sum> row = bench::device_variant<Sum>(
       "read_only", "yardstick: reads every element and keeps nothing",
       [](Sum& p, cudaStream_t stream) {
         constexpr std::int64_t kPerBlock = 4 * kTunedBlock * kTunedLoads;
@@ -97,11 +102,13 @@ inline common::Variant<Sum> sum_read_only() {
         const std::int64_t blocks =
             std::max<std::int64_t>(1, (vectors + kPerBlock - 1) / kPerBlock);
         sum_read_only_kernel<<<blocks, kTunedBlock, 0, stream>>>(
-            reinterpret_cast<const float4*>(p.x.on_device()), p.result.on_device(), vectors);
+            reinterpret_cast<const float4*>(p.x.device_data()), p.result.device_data(), vectors);
         CUDA_CHECK(cudaGetLastError());
       });
-  row.kind = common::Kind::yardstick;
+  row.kind = bench::Kind::yardstick;
   row.bytes = [](const Sum& p) { return 16.0 * static_cast<double>(p.n / 4); };
-  row.check = [](const Sum&) { return common::Comparison{}; };  // it has no result
+  row.check = [](const Sum&) { return bench::Comparison{}; };  // it has no result
   return row;
 }
+
+}  // namespace reduction

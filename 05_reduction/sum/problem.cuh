@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "05_reduction/operators.cuh"
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/report.hpp"
+#include "05_reduction/kit/operators.cuh"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+
+namespace reduction {
 
 // Numbers to compare a Value by.
 inline std::vector<double> numbers_of(float value) { return {value}; }
@@ -23,23 +26,23 @@ struct Reduction {
   static constexpr const char* name = Op::name;
 
   std::int64_t n;
-  common::GuardedArray<float> x;
-  common::GuardedArray<Value> result;
+  bench::GuardedArray<float> x;
+  bench::GuardedArray<Value> result;
   // What rungs work in, so that they need not allocate. The partial results may hold anything when
   // a rung starts (here: NaN). The counter and the words are 0, and whoever uses them must leave
   // them so.
-  common::GuardedArray<Value> partials;
-  common::GuardedArray<std::uint64_t> words;
-  common::GuardedArray<unsigned> counter;
+  bench::GuardedArray<Value> partials;
+  bench::GuardedArray<std::uint64_t> words;
+  bench::GuardedArray<unsigned> counter;
   Value expected = Op::identity();
 
   Reduction(std::int64_t n, std::uint64_t seed)
       : n(n),
-        x("x", common::Role::input, n),
-        result("result", common::Role::output, 1),
-        partials("partials", common::Role::output, partials_for(n)),
-        words("words", common::Role::input, words_for(n)),
-        counter("counter", common::Role::input, 1) {
+        x("x", bench::Role::input, n),
+        result("result", bench::Role::output, 1),
+        partials("partials", bench::Role::output, partials_for(n)),
+        words("words", bench::Role::input, words_for(n)),
+        counter("counter", bench::Role::input, 1) {
     std::fill_n(words.pristine(), words_for(n), 0);
     *counter.pristine() = 0;
     float* to = x.pristine();
@@ -76,21 +79,23 @@ struct Reduction {
   }
 
   // Equality. For the sum that is no accident of rounding: see random_eighth.
-  common::Comparison check() const {
+  bench::Comparison check() const {
     const std::vector<double> actual = numbers_of(*result.fetched());
     const std::vector<double> wanted = numbers_of(expected);
-    return common::compare(actual.data(), wanted.data(), wanted.size(), 0.0);
+    return bench::compare(actual.data(), wanted.data(), wanted.size(), 0.0);
   }
 
-  common::Sizes sizes() const { return {{"n", n}}; }
+  bench::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return sizeof(float) * static_cast<double>(n); }  // each element once
   double flops() const { return static_cast<double>(n); }                  // n - 1, to be exact
 
   // What a run takes, for the check before anything is allocated.
-  static double host_bytes(std::int64_t n) { return 2.1 * sizeof(float) * static_cast<double>(n); }
-  static double device_bytes(std::int64_t n) {
-    return 1.1 * sizeof(float) * static_cast<double>(n);
+  static bench::MemoryNeed memory(std::int64_t n) {
+    return {2.1 * sizeof(float) * static_cast<double>(n),
+            1.1 * sizeof(float) * static_cast<double>(n)};
   }
 };
 
 using Sum = Reduction<Plus>;
+
+}  // namespace reduction

@@ -8,10 +8,14 @@
 
 #include <cuda_runtime.h>
 
-#include "06_atomics_streams/default_stream/01_legacy.cuh"
-#include "06_atomics_streams/default_stream/problem.cuh"
+#include "06_atomics_streams/default_stream/kit/eight_streams.cuh"
+#include "06_atomics_streams/kit/observer.hpp"
+
+namespace default_stream {
 
 inline void default_stream_per_thread(EightStreams& blocking, unsigned* y, int rounds,
-                                      cudaStream_t caller, Trace* trace) {
-  launch_eight(blocking, cudaStreamPerThread, y, rounds, caller, trace);
+                                      cudaStream_t caller, atomics_streams::Observer* observer) {
+  launch_eight(blocking, cudaStreamPerThread, y, rounds, caller, observer);
 }
+
+}  // namespace default_stream

@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <limits>
 
+namespace float_max {
+
 // The largest of x[0 .. n), minus infinity if there is none. Host pointer; no NaN among x.
 inline float float_max_sequential(const float* x, std::int64_t n) {
   float largest = -std::numeric_limits<float>::infinity();
   for (std::int64_t i = 0; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
   return largest;
 }
+
+}  // namespace float_max

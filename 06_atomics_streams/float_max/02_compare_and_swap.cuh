@@ -12,8 +12,10 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/float_max/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/float_max/kit/start.cuh"
+#include "common/kit/check.cuh"
+
+namespace float_max {
 
 // *cell = max(*cell, value), atomically. The cell is compared as bits: 0.0 and -0.0 are equal as
 // floats, and a loop that compared floats could wait for ever on a NaN. A NaN in `value` is
@@ -42,3 +44,5 @@ inline void float_max_compare_and_swap(const float* x, std::int64_t n, float* la
   float_max_compare_and_swap_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, largest);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace float_max

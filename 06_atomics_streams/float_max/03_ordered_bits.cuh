@@ -10,18 +10,11 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/float_max/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/float_max/kit/atomic_max.cuh"
+#include "06_atomics_streams/float_max/kit/start.cuh"
+#include "common/kit/check.cuh"
 
-// *cell = max(*cell, value), atomically, with 0.0 above -0.0. Neither may be NaN.
-__device__ inline void atomic_max_by_bits(float* cell, float value) {
-  const int bits = __float_as_int(value);
-  if (bits >= 0) {
-    atomicMax(reinterpret_cast<int*>(cell), bits);
-  } else {
-    atomicMin(reinterpret_cast<unsigned*>(cell), static_cast<unsigned>(bits));
-  }
-}
+namespace float_max {
 
 __global__ void float_max_ordered_bits_kernel(const float* x, std::int64_t n, float* largest) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -37,3 +30,5 @@ inline void float_max_ordered_bits(const float* x, std::int64_t n, float* larges
   float_max_ordered_bits_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, largest);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace float_max

@@ -11,19 +11,21 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "06_atomics_streams/float_max/03_ordered_bits.cuh"
-#include "06_atomics_streams/float_max/problem.cuh"
-#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
-#include "common/cuda_check.cuh"
-#include "common/launch.cuh"
+#include "06_atomics_streams/float_max/kit/atomic_max.cuh"
+#include "06_atomics_streams/float_max/kit/start.cuh"
+#include "06_atomics_streams/kit/warp_sum.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace float_max {
 
 __global__ void float_max_aggregated_kernel(const float* x, std::int64_t n, float* largest) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  float most = FloatMax::kLowest;
+  float most = kLowest;
   for (std::int64_t i = first; i < n; i += stride) most = fmaxf(most, x[i]);
   for (int step = 16; step > 0; step /= 2) {
-    most = fmaxf(most, __shfl_down_sync(kAllLanes, most, step));
+    most = fmaxf(most, __shfl_down_sync(atomics_streams::kAllLanes, most, step));
   }
   if (threadIdx.x % 32 == 0) atomic_max_by_bits(largest, most);
 }
@@ -32,9 +34,11 @@ __global__ void float_max_aggregated_kernel(const float* x, std::int64_t n, floa
 inline void float_max_aggregated(const float* x, std::int64_t n, float* largest,
                                  cudaStream_t stream) {
   const int block = 256;
-  static const int most = common::resident_blocks(float_max_aggregated_kernel, block);
+  static const int most = kit::resident_blocks(float_max_aggregated_kernel, block);
   const int grid = static_cast<int>(std::clamp<std::int64_t>((n + block - 1) / block, 1, most));
   float_max_start(largest, stream);
   float_max_aggregated_kernel<<<grid, block, 0, stream>>>(x, n, largest);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace float_max

@@ -9,9 +9,13 @@
 #include <algorithm>
 #include <cstdint>
 
+namespace histogram {
+
 // counts[v] = how often v occurs in x[0 .. n), for all 256 values. Host pointers.
 inline void histogram_openmp(const unsigned char* x, std::int64_t n, unsigned* counts) {
   std::fill(counts, counts + 256, 0u);
 #pragma omp parallel for schedule(static) reduction(+ : counts[:256])
   for (std::int64_t i = 0; i < n; ++i) ++counts[x[i]];
 }
+
+}  // namespace histogram

@@ -10,9 +10,11 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/histogram/03_global_atomics.cuh"
-#include "06_atomics_streams/histogram/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/histogram/kit/bins.hpp"
+#include "06_atomics_streams/histogram/kit/grid.cuh"
+#include "common/kit/check.cuh"
+
+namespace histogram {
 
 __global__ void histogram_shared_private_kernel(const unsigned char* x, std::int64_t n,
                                                 unsigned* counts) {
@@ -37,3 +39,5 @@ inline void histogram_shared_private(const unsigned char* x, std::int64_t n, uns
   histogram_shared_private_kernel<<<grid, block, 0, stream>>>(x, n, counts);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace histogram

@@ -11,23 +11,10 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/histogram/06_lane_columns.cuh"
+#include "06_atomics_streams/histogram/kit/lane_columns_kernel.cuh"
+#include "06_atomics_streams/histogram/kit/runs.cuh"
 
-// True if all 16 bytes are the same: four equal words, and a word that survives rotation by a byte.
-__device__ inline bool is_one_byte_repeated(uint4 piece) {
-  return piece.x == piece.y && piece.x == piece.z && piece.x == piece.w &&
-         piece.x == (piece.x << 8 | piece.x >> 24);
-}
-
-struct CountRuns {
-  __device__ static void take(uint4 piece, unsigned* column) {
-    if (is_one_byte_repeated(piece)) {
-      atomicAdd(&column[32 * (piece.x & 0xff)], 16u);
-    } else {
-      CountBytes::take(piece, column);
-    }
-  }
-};
+namespace histogram {
 
 // counts[v] = how often v occurs in x[0 .. n), for all 256 values; n < 2^32. Device pointers, x
 // with any alignment.
@@ -35,3 +22,5 @@ inline void histogram_runs(const unsigned char* x, std::int64_t n, unsigned* cou
                            cudaStream_t stream) {
   launch_lane_columns<CountRuns>(x, n, counts, stream);
 }
+
+}  // namespace histogram

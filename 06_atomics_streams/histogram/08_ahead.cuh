@@ -11,9 +11,13 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/histogram/06_lane_columns.cuh"
-#include "06_atomics_streams/histogram/07_runs.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/histogram/kit/bins.hpp"
+#include "06_atomics_streams/histogram/kit/lane_columns.cuh"
+#include "06_atomics_streams/histogram/kit/pieces.cuh"
+#include "06_atomics_streams/histogram/kit/runs.cuh"
+#include "common/kit/check.cuh"
+
+namespace histogram {
 
 __global__ void __launch_bounds__(kColumnBlock)
     histogram_ahead_kernel(const unsigned char* x, std::int64_t n, unsigned* counts) {
@@ -24,6 +28,7 @@ __global__ void __launch_bounds__(kColumnBlock)
   const Pieces pieces = split_in_pieces(x, n);
   const auto is_piece = [&](std::int64_t i) { return i < pieces.count; };
 
+  // The first requests leave before anything else is done.
   std::int64_t i = first;
   const bool in_groups = is_piece(i + (kInFlight - 1) * stride);
   uint4 piece[kInFlight];
@@ -34,6 +39,7 @@ __global__ void __launch_bounds__(kColumnBlock)
   clear_columns(columns);
   __syncthreads();
 
+  // Each piece that is counted has been replaced by a request for a later one.
   unsigned* const column = columns + threadIdx.x % 32;
   if (in_groups) {
     for (; is_piece(i + (2 * kInFlight - 1) * stride); i += kInFlight * stride) {
@@ -48,6 +54,7 @@ __global__ void __launch_bounds__(kColumnBlock)
     for (int k = 0; k < kInFlight; ++k) CountRuns::take(piece[k], column);
     i += kInFlight * stride;
   }
+  // What is left: fewer pieces than a group, and the bytes that belong to none.
   for (; is_piece(i); i += stride) CountRuns::take(pieces.first[i], column);
   each_single_byte(x, n, pieces, first,
                    [column](unsigned byte) { atomicAdd(&column[32 * byte], 1u); });
@@ -64,3 +71,5 @@ inline void histogram_ahead(const unsigned char* x, std::int64_t n, unsigned* co
   histogram_ahead_kernel<<<column_grid(n), kColumnBlock, 0, stream>>>(x, n, counts);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace histogram

@@ -7,32 +7,36 @@
 #include <cstdint>
 #include <cstring>
 
-#include "06_atomics_streams/histogram/06_lane_columns.cuh"
+#include "06_atomics_streams/histogram/kit/bins.hpp"
+#include "06_atomics_streams/histogram/kit/grid.cuh"
+#include "06_atomics_streams/histogram/kit/lane_columns.cuh"
+#include "06_atomics_streams/histogram/kit/pieces.cuh"
 #include "06_atomics_streams/histogram/problem.cuh"
-#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
-#include "common/cuda_check.cuh"
-#include "common/library_scratch.cuh"
-#include "common/variant.cuh"
+#include "06_atomics_streams/kit/warp_sum.cuh"
+#include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/workspace.cuh"
 
 #if __has_include(<cub/device/device_histogram.cuh>)
 #include <cub/device/device_histogram.cuh>
 #endif
 
+namespace histogram {
+
 // The peer: cub::DeviceHistogram over 256 bins of width 1.
-inline common::Variant<Histogram> histogram_peer() {
+inline bench::Variant<Histogram> histogram_peer() {
 #if __has_include(<cub/device/device_histogram.cuh>)
-  return common::peer<Histogram>(
-      "cub_histogram", "cub::DeviceHistogram",
-      [scratch = common::LibraryScratch()](Histogram& p, cudaStream_t stream) {
-        scratch(p.n, [&](void* memory, std::size_t& bytes) {
-          CUDA_CHECK(cub::DeviceHistogram::HistogramEven(memory, bytes, p.x.on_device(),
-                                                         p.counts.on_device(), kBins + 1, 0, kBins,
-                                                         p.n, stream));
-        });
-      });
+  return bench::peer<Histogram>("cub_histogram", "cub::DeviceHistogram",
+                                [scratch = kit::Workspace()](Histogram& p, cudaStream_t stream) {
+                                  scratch(p.n, [&](void* memory, std::size_t& bytes) {
+                                    CUDA_CHECK(cub::DeviceHistogram::HistogramEven(
+                                        memory, bytes, p.x.device_data(), p.counts.device_data(),
+                                        kBins + 1, 0, kBins, p.n, stream));
+                                  });
+                                });
 #else
-  return common::missing_peer<Histogram>("cub_histogram", "cub::DeviceHistogram",
-                                         "needs CUB, which comes with the CUDA Toolkit");
+  return bench::missing_peer<Histogram>("cub_histogram", "cub::DeviceHistogram",
+                                        "needs CUB, which comes with the CUDA Toolkit");
 #endif
 }
 
@@ -55,29 +59,32 @@ __global__ void __launch_bounds__(kReadBlock)
     for (int k = 0; k < kInFlight; ++k) mix(piece[k]);
   }
   for (; i < pieces.count; i += stride) mix(pieces.first[i]);
-  for (int step = 16; step > 0; step /= 2) mixed ^= __shfl_down_sync(kAllLanes, mixed, step);
+  for (int step = 16; step > 0; step /= 2)
+    mixed ^= __shfl_down_sync(atomics_streams::kAllLanes, mixed, step);
   if (threadIdx.x % 32 == 0) atomicXor(&counts[0], mixed);
 }
 
 // Yardstick: the time it takes to read n bytes in pieces of 16.
-inline common::Variant<Histogram> histogram_read_only() {
-  auto read = common::on_device<Histogram>(
+inline bench::Variant<Histogram> histogram_read_only() {
+  auto read = bench::device_variant<Histogram>(
       "read_only", "yardstick: reads the bytes, counts nothing",
       [](Histogram& p, cudaStream_t stream) {
         const int grid = histogram_grid(histogram_read_only_kernel, kReadBlock, (p.n + 15) / 16);
-        CUDA_CHECK(cudaMemsetAsync(p.counts.on_device(), 0, kBins * sizeof(unsigned), stream));
-        histogram_read_only_kernel<<<grid, kReadBlock, 0, stream>>>(p.x.on_device(), p.n,
-                                                                    p.counts.on_device());
+        CUDA_CHECK(cudaMemsetAsync(p.counts.device_data(), 0, kBins * sizeof(unsigned), stream));
+        histogram_read_only_kernel<<<grid, kReadBlock, 0, stream>>>(p.x.device_data(), p.n,
+                                                                    p.counts.device_data());
         CUDA_CHECK(cudaGetLastError());
       });
-  read.kind = common::Kind::yardstick;
+  read.kind = bench::Kind::yardstick;
   // The same exclusive-or of all whole pieces, from the host.
   read.check = [](const Histogram& p) {
     unsigned char bytes[4] = {};
     for (std::int64_t i = 0; i < p.n / 16 * 16; ++i) bytes[i % 4] ^= p.x.pristine()[i];
     unsigned expected[kBins] = {};
     std::memcpy(expected, bytes, sizeof bytes);
-    return common::compare(p.counts.fetched(), expected, kBins, 0.0);
+    return bench::compare(p.counts.fetched(), expected, kBins, 0.0);
   };
   return read;
 }
+
+}  // namespace histogram

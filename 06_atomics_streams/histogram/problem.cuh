@@ -3,46 +3,43 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "06_atomics_streams/histogram/kit/bins.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
 
-constexpr int kBins = 256;
+namespace histogram {
 
+// In the order of --input.
 enum class HistogramInput {
   uniform,   // every value equally likely
   skewed,    // half of all bytes are 0, larger values ever rarer
   constant,  // one value only
 };
 
-inline HistogramInput histogram_input(const std::string& name) {
-  if (name == "skewed") return HistogramInput::skewed;
-  return name == "constant" ? HistogramInput::constant : HistogramInput::uniform;
-}
-
 struct Histogram {
   static constexpr const char* name = "histogram";
 
   std::int64_t n;
-  common::GuardedArray<unsigned char> x;
-  common::GuardedArray<unsigned> counts;
-  common::HostBuffer<unsigned> expected;
+  bench::GuardedArray<unsigned char> x;
+  bench::GuardedArray<unsigned> counts;
+  kit::HostBuffer<unsigned> expected;
 
   // n < 2^32, so that a count cannot overflow. Values are below `distinct`.
   Histogram(std::int64_t n, std::uint64_t seed, HistogramInput input, int distinct = kBins)
       : n(n),
-        x("x", common::Role::input, n),
-        counts("counts", common::Role::output, kBins),
+        x("x", bench::Role::input, n),
+        counts("counts", bench::Role::output, kBins),
         expected(kBins) {
     unsigned* bins = expected.data();
     std::fill(bins, bins + kBins, 0u);
 #pragma omp parallel for schedule(static) reduction(+ : bins[:kBins])
     for (std::int64_t i = 0; i < n; ++i) {
-      x.pristine()[i] = value(input, distinct, common::random_bits(seed, i));
+      x.pristine()[i] = value(input, distinct, kit::random_bits(seed, i));
       ++bins[x.pristine()[i]];
     }
   }
@@ -54,16 +51,17 @@ struct Histogram {
   }
 
   // Counting is exact: the bound is 0.
-  common::Comparison check() const {
-    return common::compare(counts.fetched(), expected.data(), kBins, 0.0);
+  bench::Comparison check() const {
+    return bench::compare(counts.fetched(), expected.data(), kBins, 0.0);
   }
 
-  common::Sizes sizes() const { return {{"n", n}}; }
+  bench::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return static_cast<double>(n); }
   double flops() const { return 0; }
 
-  static double host_bytes(std::int64_t n) { return 2.0 * static_cast<double>(n); }
-  static double device_bytes(std::int64_t n) { return 1.0 * static_cast<double>(n); }
+  static bench::MemoryNeed memory(std::int64_t n) {
+    return {2.0 * static_cast<double>(n), 1.0 * static_cast<double>(n)};
+  }
 
  private:
   static unsigned char value(HistogramInput input, int distinct, std::uint64_t bits) {
@@ -81,3 +79,5 @@ struct Histogram {
     return static_cast<unsigned char>(42 % distinct);
   }
 };
+
+}  // namespace histogram

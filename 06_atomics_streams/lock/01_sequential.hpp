@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+namespace lock {
+
 // *largest = the largest of x[0 .. n), *index = its first place. Host pointers; n > 0, no NaN.
 inline void lock_sequential(const float* x, std::int64_t n, float* largest, unsigned* index) {
   *largest = -std::numeric_limits<float>::infinity();
@@ -18,3 +20,5 @@ inline void lock_sequential(const float* x, std::int64_t n, float* largest, unsi
     }
   }
 }
+
+}  // namespace lock

@@ -11,38 +11,11 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/lock/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/lock/kit/record.cuh"
+#include "06_atomics_streams/lock/kit/spin_lock.cuh"
+#include "common/kit/check.cuh"
 
-// What the lock protects.
-struct Record {
-  float largest;
-  unsigned index;
-};
-
-// The critical section: two plain loads, up to two plain stores.
-__device__ inline void enter_in_record(Record* record, float value, unsigned index) {
-  if (value > record->largest || (value == record->largest && index < record->index)) {
-    record->largest = value;
-    record->index = index;
-  }
-}
-
-__device__ inline void enter_with_lock(unsigned* lock, Record* record, float value,
-                                       unsigned index) {
-  bool done = false;
-  while (!done) {
-    if (atomicCAS(lock, 0u, 1u) == 0u) {
-      __threadfence();  // nothing below is read before the lock is taken
-      enter_in_record(record, value, index);
-      __threadfence();  // everything above is written before the lock is free
-      atomicExch(lock, 0u);
-      done = true;
-    }
-  }
-}
-
-__global__ void lock_start_kernel(Record* record) { *record = {Lock::kLowest, Lock::kNowhere}; }
+namespace lock {
 
 __global__ void lock_per_thread_kernel(const float* x, std::int64_t n, Record* record,
                                        unsigned* lock) {
@@ -59,3 +32,5 @@ inline void lock_per_thread(const float* x, std::int64_t n, Record* record, unsi
   lock_per_thread_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, record, lock);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace lock

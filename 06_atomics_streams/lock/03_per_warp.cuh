@@ -10,10 +10,12 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/lock/02_per_thread.cuh"
-#include "06_atomics_streams/lock/problem.cuh"
-#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/kit/warp_sum.cuh"
+#include "06_atomics_streams/lock/kit/record.cuh"
+#include "06_atomics_streams/lock/kit/spin_lock.cuh"
+#include "common/kit/check.cuh"
+
+namespace lock {
 
 // The better of two candidates: the larger value, of equal ones the smaller index.
 __device__ inline Record better(Record a, Record b) {
@@ -23,11 +25,11 @@ __device__ inline Record better(Record a, Record b) {
 __global__ void lock_per_warp_kernel(const float* x, std::int64_t n, Record* record,
                                      unsigned* lock) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  Record mine = {Lock::kLowest, Lock::kNowhere};
+  Record mine = {kLowest, kNowhere};
   if (i < n) mine = {x[i], static_cast<unsigned>(i)};
   for (int step = 16; step > 0; step /= 2) {
-    mine = better(mine, {__shfl_down_sync(kAllLanes, mine.largest, step),
-                         __shfl_down_sync(kAllLanes, mine.index, step)});
+    mine = better(mine, {__shfl_down_sync(atomics_streams::kAllLanes, mine.largest, step),
+                         __shfl_down_sync(atomics_streams::kAllLanes, mine.index, step)});
   }
   if (threadIdx.x % 32 == 0) enter_with_lock(lock, record, mine.largest, mine.index);
 }
@@ -41,3 +43,5 @@ inline void lock_per_warp(const float* x, std::int64_t n, Record* record, unsign
   lock_per_warp_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, record, lock);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace lock

@@ -11,10 +11,11 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/lock/02_per_thread.cuh"
-#include "06_atomics_streams/lock/problem.cuh"
-#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/kit/warp_sum.cuh"
+#include "06_atomics_streams/lock/kit/record.cuh"
+#include "common/kit/check.cuh"
+
+namespace lock {
 
 // Unsigned integers in the order of the floats: positive ones move above the negative ones, whose
 // own order is turned round. No NaN; -0.0 becomes 0.0, which it equals.
@@ -35,7 +36,7 @@ __global__ void lock_packed_kernel(const float* x, std::int64_t n, unsigned long
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   unsigned long long best = i < n ? pack(x[i], static_cast<unsigned>(i)) : 0;
   for (int step = 16; step > 0; step /= 2) {
-    best = max(best, __shfl_down_sync(kAllLanes, best, step));
+    best = max(best, __shfl_down_sync(atomics_streams::kAllLanes, best, step));
   }
   if (threadIdx.x % 32 == 0) atomicMax(packed, best);
 }
@@ -56,3 +57,5 @@ inline void lock_packed(const float* x, std::int64_t n, Record* record, cudaStre
   lock_unpack_kernel<<<1, 1, 0, stream>>>(packed);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace lock

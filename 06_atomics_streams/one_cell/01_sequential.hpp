@@ -7,9 +7,13 @@
 
 #include <cstdint>
 
+namespace one_cell {
+
 // The sum of x[0 .. n). Host pointer.
 inline unsigned long long one_cell_sequential(const std::uint16_t* x, std::int64_t n) {
   unsigned long long total = 0;
   for (std::int64_t i = 0; i < n; ++i) total += x[i];
   return total;
 }
+
+}  // namespace one_cell

@@ -11,7 +11,9 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace one_cell {
 
 __global__ void one_cell_racy_kernel(const std::uint16_t* x, std::int64_t n,
                                      unsigned long long* total) {
@@ -33,3 +35,5 @@ inline void one_cell_racy(const std::uint16_t* x, std::int64_t n, unsigned long 
   one_cell_racy_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, total);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace one_cell

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "common/kit/check.cuh"
+
+namespace one_cell {
 
 __global__ void one_cell_atomic_add_kernel(const std::uint16_t* x, std::int64_t n,
                                            unsigned long long* total) {
@@ -28,3 +30,5 @@ inline void one_cell_atomic_add(const std::uint16_t* x, std::int64_t n, unsigned
   one_cell_atomic_add_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, total);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace one_cell

@@ -11,21 +11,16 @@
 
 #include <cstdint>
 
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/kit/warp_sum.cuh"
+#include "common/kit/check.cuh"
 
-constexpr unsigned kAllLanes = 0xffffffffu;
-
-// The sum over the lanes of a full warp, in lane 0.
-template <class T>
-__device__ inline T warp_sum(T value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(kAllLanes, value, step);
-  return value;
-}
+namespace one_cell {
 
 __global__ void one_cell_warp_aggregated_kernel(const std::uint16_t* x, std::int64_t n,
                                                 unsigned long long* total) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const unsigned sum = warp_sum(i < n ? x[i] : 0u);  // 32 samples of 16 bits fit into 32 bits
+  const unsigned sum =
+      atomics_streams::warp_sum(i < n ? x[i] : 0u);  // 32 samples of 16 bits fit into 32 bits
   if (threadIdx.x % 32 == 0) atomicAdd(total, static_cast<unsigned long long>(sum));
 }
 
@@ -38,3 +33,5 @@ inline void one_cell_warp_aggregated(const std::uint16_t* x, std::int64_t n,
   one_cell_warp_aggregated_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n, total);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace one_cell

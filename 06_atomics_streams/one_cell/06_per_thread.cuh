@@ -12,23 +12,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "06_atomics_streams/one_cell/04_warp_aggregated.cuh"
-#include "common/cuda_check.cuh"
-#include "common/launch.cuh"
+#include "06_atomics_streams/kit/add_block_to_cell.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 
-// Adds `value` of every thread of the block to *cell with one atomic. All threads must call it; the
-// block's size is a multiple of 32.
-__device__ inline void add_block_to_cell(unsigned long long value, unsigned long long* cell) {
-  __shared__ unsigned long long of_warp[32];
-  const unsigned long long sum = warp_sum(value);
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    const unsigned long long all =
-        warp_sum(threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : 0);
-    if (threadIdx.x == 0) atomicAdd(cell, all);
-  }
-}
+namespace one_cell {
 
 __global__ void one_cell_per_thread_kernel(const std::uint16_t* x, std::int64_t n,
                                            unsigned long long* total) {
@@ -36,16 +24,18 @@ __global__ void one_cell_per_thread_kernel(const std::uint16_t* x, std::int64_t 
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   unsigned long long sum = 0;
   for (std::int64_t i = first; i < n; i += stride) sum += x[i];
-  add_block_to_cell(sum, total);
+  atomics_streams::add_block_to_cell(sum, total);
 }
 
 // *total = the sum of x[0 .. n). Device pointers.
 inline void one_cell_per_thread(const std::uint16_t* x, std::int64_t n, unsigned long long* total,
                                 cudaStream_t stream) {
   const int block = 256;
-  static const int most = common::resident_blocks(one_cell_per_thread_kernel, block);
+  static const int most = kit::resident_blocks(one_cell_per_thread_kernel, block);
   const int grid = static_cast<int>(std::clamp<std::int64_t>((n + block - 1) / block, 1, most));
   CUDA_CHECK(cudaMemsetAsync(total, 0, sizeof *total, stream));
   one_cell_per_thread_kernel<<<grid, block, 0, stream>>>(x, n, total);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace one_cell

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/random.cuh"
+
+namespace one_cell {
 
 struct OneCell {
   static constexpr const char* name = "one_cell";
@@ -14,16 +17,16 @@ struct OneCell {
   using Total = unsigned long long;  // the 64-bit type that atomicAdd takes
 
   std::int64_t n;
-  common::GuardedArray<Sample> x;
-  common::GuardedArray<Total> total;  // one cell
+  bench::GuardedArray<Sample> x;
+  bench::GuardedArray<Total> total;  // one cell
   Total expected = 0;
 
   OneCell(std::int64_t n, std::uint64_t seed)
-      : n(n), x("x", common::Role::input, n), total("total", common::Role::output, 1) {
+      : n(n), x("x", bench::Role::input, n), total("total", bench::Role::output, 1) {
     Total sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
     for (std::int64_t i = 0; i < n; ++i) {
-      x.pristine()[i] = static_cast<Sample>(common::random_bits(seed, i) >> 48);
+      x.pristine()[i] = static_cast<Sample>(kit::random_bits(seed, i) >> 48);
       sum += x.pristine()[i];
     }
     expected = sum;
@@ -37,12 +40,15 @@ struct OneCell {
 
   // Integers add up to the same total in any order: the bound is 0. A double holds it exactly as
   // long as n is below 2^37.
-  common::Comparison check() const { return common::compare(total.fetched(), &expected, 1, 0.0); }
+  bench::Comparison check() const { return bench::compare(total.fetched(), &expected, 1, 0.0); }
 
-  common::Sizes sizes() const { return {{"n", n}}; }
+  bench::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return sizeof(Sample) * static_cast<double>(n); }
   double flops() const { return 0; }
 
-  static double host_bytes(std::int64_t n) { return 2.0 * sizeof(Sample) * static_cast<double>(n); }
-  static double device_bytes(std::int64_t n) { return sizeof(Sample) * static_cast<double>(n); }
+  static bench::MemoryNeed memory(std::int64_t n) {
+    return {2.0 * sizeof(Sample) * static_cast<double>(n), sizeof(Sample) * static_cast<double>(n)};
+  }
 };
+
+}  // namespace one_cell

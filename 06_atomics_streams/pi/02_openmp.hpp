@@ -8,7 +8,10 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/pi/01_sequential.hpp"
+#include "06_atomics_streams/pi/kit/philox.hpp"
+#include "06_atomics_streams/pi/kit/points.hpp"
+
+namespace pi {
 
 // How many of n points hit.
 inline unsigned long long pi_openmp(std::int64_t n, std::uint64_t seed) {
@@ -19,3 +22,5 @@ inline unsigned long long pi_openmp(std::int64_t n, std::uint64_t seed) {
   for (std::int64_t pair = 0; pair < pairs; ++pair) hits += hits_of_pair(pair, n, key);
   return hits;
 }
+
+}  // namespace pi

@@ -13,10 +13,16 @@
 #include <stdexcept>
 #include <string>
 
-#include "06_atomics_streams/one_cell/06_per_thread.cuh"
-#include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
-#include "common/launch.cuh"
+#include "06_atomics_streams/kit/add_block_to_cell.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/launch.cuh"
+
+#if __has_include(<curand.h>)
+#include <curand.h>
+#endif
+
+namespace pi {
 
 // Adds to *hits how many of the `points` pairs (xy[2 i], xy[2 i + 1]) lie in the quarter circle.
 __global__ void pi_curand_host_kernel(const float2* xy, std::int64_t points,
@@ -27,11 +33,10 @@ __global__ void pi_curand_host_kernel(const float2* xy, std::int64_t points,
   for (std::int64_t i = first; i < points; i += stride) {
     mine += xy[i].x * xy[i].x + xy[i].y * xy[i].y <= 1.0f;
   }
-  add_block_to_cell(mine, hits);
+  atomics_streams::add_block_to_cell(mine, hits);
 }
 
 #if __has_include(<curand.h>)
-#include <curand.h>
 
 inline void check_curand(curandStatus_t status, const char* call) {
   if (status != CURAND_STATUS_SUCCESS) {
@@ -53,7 +58,7 @@ class CurandHost {
   // *hits (device pointer) = how many of n points hit. The same seed gives the same points again.
   void run(std::int64_t n, std::uint64_t seed, unsigned long long* hits, cudaStream_t stream) {
     const int block = 256;
-    static const int grid = common::resident_blocks(pi_curand_host_kernel, block);
+    static const int grid = kit::resident_blocks(pi_curand_host_kernel, block);
     check_curand(curandSetStream(generator_, stream), "curandSetStream");
     check_curand(curandSetPseudoRandomGeneratorSeed(generator_, seed), "set seed");
     check_curand(curandSetGeneratorOffset(generator_, 0), "curandSetGeneratorOffset");
@@ -70,7 +75,9 @@ class CurandHost {
 
  private:
   static constexpr std::int64_t kBatch = std::int64_t{1} << 24;  // points: 128 MB of floats
-  common::DeviceBuffer<float> xy_;
+  kit::DeviceBuffer<float> xy_;
   curandGenerator_t generator_ = nullptr;
 };
 #endif
+
+}  // namespace pi

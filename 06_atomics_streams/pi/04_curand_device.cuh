@@ -11,11 +11,16 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/one_cell/06_per_thread.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/kit/add_block_to_cell.cuh"
+#include "common/kit/check.cuh"
 
 #if __has_include(<curand_kernel.h>)
 #include <curand_kernel.h>
+#endif
+
+namespace pi {
+
+#if __has_include(<curand_kernel.h>)
 
 // A fixed number of threads: with another one, other points would be thrown.
 constexpr int kCurandBlock = 256;
@@ -33,7 +38,7 @@ __global__ void pi_curand_device_kernel(std::int64_t n, std::uint64_t seed,
     mine += r.x * r.x + r.y * r.y <= 1.0f;
     mine += point + 1 < n && r.z * r.z + r.w * r.w <= 1.0f;
   }
-  add_block_to_cell(mine, hits);
+  atomics_streams::add_block_to_cell(mine, hits);
 }
 
 // *hits = how many of n points hit. Device pointer.
@@ -44,3 +49,5 @@ inline void pi_curand_device(std::int64_t n, std::uint64_t seed, unsigned long l
   CUDA_CHECK(cudaGetLastError());
 }
 #endif
+
+}  // namespace pi

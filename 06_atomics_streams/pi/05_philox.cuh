@@ -12,27 +12,32 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "06_atomics_streams/one_cell/06_per_thread.cuh"
-#include "06_atomics_streams/pi/01_sequential.hpp"
-#include "common/cuda_check.cuh"
-#include "common/launch.cuh"
+#include "06_atomics_streams/kit/add_block_to_cell.cuh"
+#include "06_atomics_streams/pi/kit/philox.hpp"
+#include "06_atomics_streams/pi/kit/points.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace pi {
 
 __global__ void pi_philox_kernel(std::int64_t n, PhiloxKey key, unsigned long long* hits) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   unsigned long long mine = 0;
   for (std::int64_t pair = first; 2 * pair < n; pair += stride) mine += hits_of_pair(pair, n, key);
-  add_block_to_cell(mine, hits);
+  atomics_streams::add_block_to_cell(mine, hits);
 }
 
 // *hits = how many of n points hit. Device pointer.
 inline void pi_philox(std::int64_t n, std::uint64_t seed, unsigned long long* hits,
                       cudaStream_t stream) {
   const int block = 256;
-  static const int most = common::resident_blocks(pi_philox_kernel, block);
+  static const int most = kit::resident_blocks(pi_philox_kernel, block);
   const std::int64_t needed = (n / 2 + block) / block;
   const int grid = static_cast<int>(std::clamp<std::int64_t>(needed, 1, most));
   CUDA_CHECK(cudaMemsetAsync(hits, 0, sizeof *hits, stream));
   pi_philox_kernel<<<grid, block, 0, stream>>>(n, philox_key(seed), hits);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace pi

@@ -6,7 +6,9 @@
 // could travel while chunk 0 is being computed.
 #pragma once
 
-#include "06_atomics_streams/pipeline/batch.cuh"
+#include "06_atomics_streams/pipeline/kit/batch.cuh"
+
+namespace pipeline {
 
 inline void pipeline_one_stream(Batch& batch) {
   for (int c = 0; c < batch.chunks(); ++c) {
@@ -15,3 +17,5 @@ inline void pipeline_one_stream(Batch& batch) {
     batch.copy_out(c, c, batch.stream(0));
   }
 }
+
+}  // namespace pipeline

@@ -7,18 +7,11 @@
 // rung 1. What is still wrong: the memory.
 #pragma once
 
-#include "06_atomics_streams/pipeline/batch.cuh"
+#include "06_atomics_streams/pipeline/kit/batch.cuh"
+#include "06_atomics_streams/pipeline/kit/streams.cuh"
 
-constexpr int kStreams = 4;
-
-// Chunk c goes through stream c % streams.
-inline void pipeline_streams(Batch& batch, int streams) {
-  for (int c = 0; c < batch.chunks(); ++c) {
-    const cudaStream_t stream = batch.stream(c % streams);
-    batch.copy_in(c, c, stream);
-    batch.compute(c, c, stream);
-    batch.copy_out(c, c, stream);
-  }
-}
+namespace pipeline {
 
 inline void pipeline_pageable_streams(Batch& batch) { pipeline_streams(batch, kStreams); }
+
+}  // namespace pipeline

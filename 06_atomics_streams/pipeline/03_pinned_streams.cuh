@@ -6,8 +6,12 @@
 // than the longest. What is still wrong: it needs device memory for the whole batch.
 #pragma once
 
-#include "06_atomics_streams/pipeline/02_pageable_streams.cuh"
-#include "06_atomics_streams/pipeline/batch.cuh"
+#include "06_atomics_streams/pipeline/kit/batch.cuh"
+#include "06_atomics_streams/pipeline/kit/streams.cuh"
+
+namespace pipeline {
 
 // The caller has pointed the batch at pinned memory (Batch::use_host).
 inline void pipeline_pinned_streams(Batch& batch) { pipeline_streams(batch, kStreams); }
+
+}  // namespace pipeline

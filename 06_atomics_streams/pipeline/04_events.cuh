@@ -7,7 +7,10 @@
 // left: the first copy in and the last copy out have nothing to overlap with.
 #pragma once
 
-#include "06_atomics_streams/pipeline/batch.cuh"
+#include "06_atomics_streams/pipeline/kit/batch.cuh"
+#include "common/kit/check.cuh"
+
+namespace pipeline {
 
 constexpr int kSlots = 4;
 
@@ -30,3 +33,5 @@ inline void pipeline_events(Batch& batch) {
     CUDA_CHECK(cudaEventRecord(batch.left(c), out));
   }
 }
+
+}  // namespace pipeline

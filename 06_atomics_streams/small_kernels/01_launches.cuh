@@ -8,13 +8,10 @@
 
 #include <cuda_runtime.h>
 
-#include "06_atomics_streams/small_kernels/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/small_kernels/kit/step_kernel.cuh"
+#include "common/kit/check.cuh"
 
-__global__ void small_kernels_step_kernel(unsigned* x, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) x[i] = xorshift(x[i]);
-}
+namespace small_kernels {
 
 // Takes the n numbers at x (device pointer) `kernels` steps further.
 inline void small_kernels_launches(unsigned* x, int n, int kernels, cudaStream_t stream) {
@@ -24,3 +21,5 @@ inline void small_kernels_launches(unsigned* x, int n, int kernels, cudaStream_t
   }
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace small_kernels

@@ -9,9 +9,10 @@
 
 #include <cuda_runtime.h>
 
-#include "06_atomics_streams/small_kernels/01_launches.cuh"
-#include "06_atomics_streams/small_kernels/problem.cuh"
-#include "common/cuda_check.cuh"
+#include "06_atomics_streams/small_kernels/kit/step_kernel.cuh"
+#include "common/kit/check.cuh"
+
+namespace small_kernels {
 
 class SmallKernelsGraph {
  public:
@@ -21,7 +22,11 @@ class SmallKernelsGraph {
     cudaGraph_t graph = nullptr;
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    small_kernels_launches(x, n, kernels, stream);
+    const int block = 256;
+    for (int k = 0; k < kernels; ++k) {
+      small_kernels_step_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n);
+    }
+    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
     CUDA_CHECK(cudaGraphInstantiateWithFlags(&executable_, graph, 0));
     CUDA_CHECK(cudaGraphDestroy(graph));  // the executable graph does not need it any more
@@ -39,3 +44,5 @@ class SmallKernelsGraph {
   int kernels_;
   cudaGraphExec_t executable_ = nullptr;
 };
+
+}  // namespace small_kernels

@@ -5,28 +5,30 @@
 
 #include <cstdint>
 
-#include "06_atomics_streams/pipeline/batch.cuh"
-#include "common/compare.hpp"
-#include "common/cuda_check.cuh"
-#include "common/guarded_array.cuh"
-#include "common/host_buffer.hpp"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "06_atomics_streams/kit/xorshift.cuh"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/report.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/host_buffer.hpp"
+#include "common/kit/random.cuh"
+
+namespace small_kernels {
 
 struct SmallKernels {
   static constexpr const char* name = "small_kernels";
   static constexpr int kElements = 1024;
 
   int kernels;
-  common::GuardedArray<unsigned> x;
-  common::HostBuffer<unsigned> expected;
+  bench::GuardedArray<unsigned> x;
+  kit::HostBuffer<unsigned> expected;
 
   SmallKernels(int kernels, std::uint64_t seed)
-      : kernels(kernels), x("x", common::Role::in_out, kElements), expected(kElements) {
+      : kernels(kernels), x("x", bench::Role::in_out, kElements), expected(kElements) {
     for (int i = 0; i < kElements; ++i) {
-      x.pristine()[i] = static_cast<unsigned>(common::random_bits(seed, i) >> 32);
+      x.pristine()[i] = static_cast<unsigned>(kit::random_bits(seed, i) >> 32);
       expected[i] = x.pristine()[i];
-      for (int k = 0; k < kernels; ++k) expected[i] = xorshift(expected[i]);
+      for (int k = 0; k < kernels; ++k) expected[i] = atomics_streams::xorshift(expected[i]);
     }
   }
 
@@ -36,11 +38,13 @@ struct SmallKernels {
   }
 
   // A kernel left out, run twice or out of order would show: every one takes the state one on.
-  common::Comparison check() const {
-    return common::compare(x.fetched(), expected.data(), kElements, 0.0);
+  bench::Comparison check() const {
+    return bench::compare(x.fetched(), expected.data(), kElements, 0.0);
   }
 
-  common::Sizes sizes() const { return {{"kernels", kernels}, {"n", kElements}}; }
+  bench::Sizes sizes() const { return {{"kernels", kernels}, {"n", kElements}}; }
   double bytes() const { return 0; }
   double flops() const { return 0; }
 };
+
+}  // namespace small_kernels

@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "07_flash_attention/attention/shape.hpp"
+#include "07_flash_attention/shape.hpp"
 
-// Host pointers; shapes as AttentionShape says. Uses omp_get_max_threads() threads.
-inline void attention_openmp(const AttentionShape& shape, const Tensors<float>& t) {
+namespace attention {
+
+// Host pointers; shapes as Shape says. Uses omp_get_max_threads() threads.
+inline void openmp(const Shape& shape, const Tensors<float>& t) {
   const int d = shape.d;
 #pragma omp parallel
   {
@@ -27,16 +29,16 @@ inline void attention_openmp(const AttentionShape& shape, const Tensors<float>& 
       const float* k = t.k + head * shape.n_k * d;
       const float* v = t.v + head * shape.n_k * d;
 
-      float largest = -HUGE_VALF;
+      float row_max = -HUGE_VALF;
       for (std::int64_t j = 0; j < keys; ++j) {
         float score = 0;
 #pragma omp simd reduction(+ : score)
         for (int c = 0; c < d; ++c) score += q[c] * k[j * d + c];
         p[j] = shape.scale() * score;
-        largest = std::max(largest, p[j]);
+        row_max = std::max(row_max, p[j]);
       }
       float sum = 0;
-      for (std::int64_t j = 0; j < keys; ++j) sum += p[j] = std::exp(p[j] - largest);
+      for (std::int64_t j = 0; j < keys; ++j) sum += p[j] = std::exp(p[j] - row_max);
 
       float* o = t.o + row * d;
       std::fill(o, o + d, 0.0f);
@@ -44,7 +46,9 @@ inline void attention_openmp(const AttentionShape& shape, const Tensors<float>& 
         const float weight = p[j] / sum;
         for (int c = 0; c < d; ++c) o[c] += weight * v[j * d + c];
       }
-      t.lse[row] = largest + std::log(sum);
+      t.lse[row] = row_max + std::log(sum);
     }
   }
 }
+
+}  // namespace attention

@@ -11,10 +11,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include "07_flash_attention/attention/launch.cuh"
-#include "07_flash_attention/attention/shape.hpp"
-#include "07_flash_attention/attention/workspace.cuh"
-#include "common/cuda_check.cuh"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace attention {
 
 constexpr int kNaiveTile = 32;        // a block of 32 x 32 threads computes as many elements
 constexpr int kSoftmaxThreads = 256;  // on one row
@@ -23,10 +24,11 @@ constexpr int kSoftmaxThreads = 256;  // on one row
 template <class T>
 __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
     attention_scores_kernel(const T* q, const T* k, T* s, int n_q, int n_k, int d, float scale) {
+  // Which tile of S this block computes, of which head.
   __shared__ float tile_q[kNaiveTile][kNaiveTile];
   __shared__ float tile_k[kNaiveTile][kNaiveTile + 1];  // read down its columns: padded
-  const int tiles_across = divide_up(n_k, kNaiveTile);
-  const int tiles = divide_up(n_q, kNaiveTile) * tiles_across;
+  const int tiles_across = kit::divide_up(n_k, kNaiveTile);
+  const int tiles = kit::divide_up(n_q, kNaiveTile) * tiles_across;
   const std::int64_t head = blockIdx.x / tiles;
   const int tile = blockIdx.x % tiles;
   const int x = threadIdx.x, y = threadIdx.y;
@@ -35,6 +37,7 @@ __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
   q += head * n_q * d;
   k += head * n_k * d;
 
+  // 32 columns of Q and of K at a time; what lies outside counts as zeros.
   float sum = 0;
   for (int begin = 0; begin < d; begin += kNaiveTile) {
     const int key = first_key + y;
@@ -48,7 +51,7 @@ __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
   if (row < n_q && key < n_k) s[(head * n_q + row) * n_k + key] = T(scale * sum);
 }
 
-// The largest, or the sum, of one value of each of the block's threads; all threads get it.
+// The maximum, or the sum, of one value of each of the block's threads; all threads get it.
 template <bool kOfSum>
 __device__ float over_block(float value) {
   __shared__ float of_warp[kSoftmaxThreads / 32];
@@ -64,7 +67,7 @@ __device__ float over_block(float value) {
   return value;
 }
 
-// One block for each row of s: s = exp(s - largest) / sum over the keys that the row sees, 0 for
+// One block for each row of s: s = exp(s - row_max) / sum over the keys that the row sees, 0 for
 // the others.
 template <class T>
 __global__ void __launch_bounds__(kSoftmaxThreads)
@@ -72,29 +75,30 @@ __global__ void __launch_bounds__(kSoftmaxThreads)
   T* row = s + static_cast<std::int64_t>(blockIdx.x) * n_k;
   const int query = static_cast<int>(blockIdx.x) % n_q;
   const int keys = causal ? visible_keys<true>(query, n_q, n_k) : n_k;
-  float largest = -INFINITY, sum = 0;
+  float row_max = -INFINITY, sum = 0;
   for (int j = threadIdx.x; j < keys; j += kSoftmaxThreads) {
-    largest = fmaxf(largest, static_cast<float>(row[j]));
+    row_max = fmaxf(row_max, static_cast<float>(row[j]));
   }
-  largest = over_block<false>(largest);
+  row_max = over_block<false>(row_max);
   for (int j = threadIdx.x; j < keys; j += kSoftmaxThreads) {
-    sum += expf(static_cast<float>(row[j]) - largest);
+    sum += expf(static_cast<float>(row[j]) - row_max);
   }
   sum = over_block<true>(sum);
   for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
-    row[j] = T(j < keys ? expf(static_cast<float>(row[j]) - largest) / sum : 0.0f);
+    row[j] = T(j < keys ? expf(static_cast<float>(row[j]) - row_max) / sum : 0.0f);
   }
-  if (threadIdx.x == 0) lse[blockIdx.x] = largest + logf(sum);
+  if (threadIdx.x == 0) lse[blockIdx.x] = row_max + logf(sum);
 }
 
 // o = p v
 template <class T>
 __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
     attention_naive_kernel(const T* p, const T* v, T* o, int n_q, int n_k, int d) {
+  // Which tile of O this block computes, of which head.
   __shared__ float tile_p[kNaiveTile][kNaiveTile];
   __shared__ float tile_v[kNaiveTile][kNaiveTile];
   const int tiles_across = d / kNaiveTile;
-  const int tiles = divide_up(n_q, kNaiveTile) * tiles_across;
+  const int tiles = kit::divide_up(n_q, kNaiveTile) * tiles_across;
   const std::int64_t head = blockIdx.x / tiles;
   const int tile = blockIdx.x % tiles;
   const int x = threadIdx.x, y = threadIdx.y;
@@ -103,6 +107,7 @@ __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
   p += head * n_q * n_k;
   v += head * n_k * d;
 
+  // 32 keys at a time; what lies outside counts as zeros.
   float sum = 0;
   for (int begin = 0; begin < n_k; begin += kNaiveTile) {
     const bool inside = row < n_q && begin + x < n_k;
@@ -116,23 +121,24 @@ __global__ void __launch_bounds__(kNaiveTile* kNaiveTile)
   if (row < n_q) o[(head * n_q + row) * d + col] = T(sum);
 }
 
-// Device pointers; shapes as AttentionShape says, d a multiple of 32. Takes memory for all scores
-// from the workspace.
+// Device pointers; shapes as Shape says, d a multiple of 32. scores: room for all of them,
+// shape.rows() * shape.n_k elements.
 template <class T>
-void attention_naive(const AttentionShape& shape, const Tensors<T>& t, Workspace& workspace,
-                     cudaStream_t stream) {
-  T* s = workspace.get<T>(shape.rows() * shape.n_k);
+void naive(const Shape& shape, const Tensors<T>& t, T* scores, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k), d = shape.d;
-  const int heads = static_cast<int>(shape.all_heads()), tiles_down = divide_up(n_q, kNaiveTile);
+  const int heads = static_cast<int>(shape.all_heads());
+  const int tiles_down = kit::divide_up(n_q, kNaiveTile);
   const dim3 block(kNaiveTile, kNaiveTile);
-  const int score_tiles = heads * tiles_down * divide_up(n_k, kNaiveTile);
+  const int score_tiles = heads * tiles_down * kit::divide_up(n_k, kNaiveTile);
   const int output_tiles = heads * tiles_down * (d / kNaiveTile);
-  attention_scores_kernel<<<score_tiles, block, 0, stream>>>(t.q, t.k, s, n_q, n_k, d,
+  attention_scores_kernel<<<score_tiles, block, 0, stream>>>(t.q, t.k, scores, n_q, n_k, d,
                                                              shape.scale());
   CUDA_CHECK(cudaGetLastError());
-  attention_softmax_kernel<<<heads * n_q, kSoftmaxThreads, 0, stream>>>(s, t.lse, n_q, n_k,
+  attention_softmax_kernel<<<heads * n_q, kSoftmaxThreads, 0, stream>>>(scores, t.lse, n_q, n_k,
                                                                         shape.causal);
   CUDA_CHECK(cudaGetLastError());
-  attention_naive_kernel<<<output_tiles, block, 0, stream>>>(s, t.v, t.o, n_q, n_k, d);
+  attention_naive_kernel<<<output_tiles, block, 0, stream>>>(scores, t.v, t.o, n_q, n_k, d);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace attention

@@ -12,57 +12,64 @@
 #include <cmath>
 #include <cstdint>
 
-#include "07_flash_attention/attention/launch.cuh"
-#include "07_flash_attention/attention/shape.hpp"
-#include "07_flash_attention/attention/tile.cuh"
-#include "common/cuda_check.cuh"
+#include "07_flash_attention/attention/kit/shared_tile.cuh"
+#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace attention {
 
 template <int kD, bool kCausal>
-__global__ void __launch_bounds__(kTileThreads)
+__global__ void __launch_bounds__(SharedTile<kD>::kThreads)
     attention_q_outer_kernel(Tensors<float> t, int n_q, int n_k, float scale) {
-  extern __shared__ float4 shared[];
-  Tile<kD>& tile = *reinterpret_cast<Tile<kD>*>(shared);
-  const int row = threadIdx.x / kTeam, member = threadIdx.x % kTeam;
-  const int tiles = divide_up(n_q, kTileRows);
-  const std::int64_t head = blockIdx.x / tiles;
   // The last tiles of a causal head have the most to do: they start first.
-  const int first_row = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * kTileRows;
+  using Tile = SharedTile<kD>;
+  extern __shared__ float4 shared[];
+  Tile& tile = *reinterpret_cast<Tile*>(shared);
+  const int row = threadIdx.x / Tile::kRowThreads, member = threadIdx.x % Tile::kRowThreads;
+  const int tiles = kit::divide_up(n_q, Tile::kTileM);
+  const std::int64_t head = blockIdx.x / tiles;
+  const int first_row = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * Tile::kTileM;
   const float* k = t.k + head * n_k * kD;
   const float* v = t.v + head * n_k * kD;
   const int query = first_row + row;
   const int visible = visible_keys<kCausal>(query, n_q, n_k);
-  const int last_row = min(n_q, first_row + kTileRows) - 1;
+  const int last_row = min(n_q, first_row + Tile::kTileM) - 1;
   const int keys = visible_keys<kCausal>(last_row, n_q, n_k);  // that anybody here sees
 
-  load_tile<kD>(tile.q, t.q + head * n_q * kD, first_row, n_q);
+  // The keys and values pass by.
+  load_tile(tile.q, t.q + head * n_q * kD, first_row, n_q);
   RowState<kD> state = {-INFINITY, 0, {}};
-  for (int first_key = 0; first_key < keys; first_key += kTileKeys) {
-    load_tile<kD>(tile.k, k, first_key, n_k);
-    load_tile<kD>(tile.v, v, first_key, n_k);
+  for (int first_key = 0; first_key < keys; first_key += Tile::kTileN) {
+    load_tile(tile.k, k, first_key, n_k);
+    load_tile(tile.v, v, first_key, n_k);
     __syncthreads();
-    add_tile<kD>(tile, state, visible - first_key, scale);
+    add_tile(tile, state, visible - first_key, scale);
     __syncthreads();  // k and v may be written again
   }
 
+  // The state is written once.
   if (query >= n_q) return;
   const std::int64_t at = head * n_q + query;
   const float factor = state.sum > 0 ? 1 / state.sum : 0.0f;
-  for (int i = 0; i < Tile<kD>::kTeamCols; ++i) {
-    t.o[at * kD + member + kTeam * i] = state.o[i] * factor;
+  for (int i = 0; i < Tile::kThreadCols; ++i) {
+    t.o[at * kD + member + Tile::kRowThreads * i] = state.o[i] * factor;
   }
-  if (member == 0) t.lse[at] = state.largest + logf(state.sum);
+  if (member == 0) t.lse[at] = state.row_max + logf(state.sum);
 }
 
-// Device pointers; shapes as AttentionShape says.
-inline void attention_q_outer(const AttentionShape& shape, const Tensors<float>& t,
-                              cudaStream_t stream) {
+// Device pointers; shapes as Shape says.
+inline void q_outer(const Shape& shape, const Tensors<float>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
-  const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, kTileRows);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
+    using Tile = SharedTile<decltype(head_dim)::value>;
     const auto kernel = attention_q_outer_kernel<head_dim, causal>;
-    constexpr int kShared = sizeof(Tile<decltype(head_dim)::value>);
-    allow_shared(kernel, kShared);
-    kernel<<<blocks, kTileThreads, kShared, stream>>>(t, n_q, n_k, shape.scale());
+    const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
+    kit::allow_shared(kernel, sizeof(Tile));
+    kernel<<<blocks, Tile::kThreads, sizeof(Tile), stream>>>(t, n_q, n_k, shape.scale());
     CUDA_CHECK(cudaGetLastError());
   });
 }
+
+}  // namespace attention

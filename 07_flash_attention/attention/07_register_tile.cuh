@@ -11,20 +11,24 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/attention/launch.cuh"
-#include "07_flash_attention/attention/registers.cuh"
-#include "07_flash_attention/attention/shape.hpp"
-#include "common/cuda_check.cuh"
+#include "07_flash_attention/attention/kit/register_tile.cuh"
+#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace attention {
 
 template <class T, bool kCausal>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     attention_register_tile_kernel(Tensors<float> t, int n_q, int n_k, float scale) {
+  // The last tiles of a causal head have the most to do: they start first.
   extern __shared__ float4 shared[];
   auto& tile = *reinterpret_cast<typename T::Shared*>(shared);
-  const int tiles = divide_up(n_q, T::kRows);
+  const int tiles = kit::divide_up(n_q, T::kTileM);
   const std::int64_t head = blockIdx.x / tiles;
-  const int first_row = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * T::kRows;
-  const int last_row = min(n_q, first_row + T::kRows) - 1;
+  const int first_row = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * T::kTileM;
+  const int last_row = min(n_q, first_row + T::kTileM) - 1;
   const int keys = visible_keys<kCausal>(last_row, n_q, n_k);
   const float* k = t.k + head * n_k * T::kD;
   const float* v = t.v + head * n_k * T::kD;
@@ -32,37 +36,42 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   load_rows<T>(tile.q, t.q + head * n_q * T::kD, first_row, n_q);
   RegisterState<T> state;
   clear(state);
-  for (int first_key = 0; first_key < keys; first_key += T::kKeys) {
+  for (int first_key = 0; first_key < keys; first_key += T::kTileN) {
     load_rows<T>(tile.k, k, first_key, n_k);
     load_rows<T>(tile.v, v, first_key, n_k);
     __syncthreads();
-    float score[T::kLaneRows][T::kLaneKeys];
-    multiply_keys<T>(tile, score);
+
+    // Scores; hidden are those past the end of the keys or beyond the diagonal.
+    float score[T::kThreadM][T::kThreadN];
+    multiply_qk<T>(tile, score);
     const int inside = n_k - first_key;
     const int first_visible = first_row + 1 + n_k - n_q - first_key;
-    if (inside < T::kKeys || (kCausal && first_visible < T::kKeys)) {
-      hide_keys<T, kCausal>(score, first_visible, inside);
+    if (inside < T::kTileN || (kCausal && first_visible < T::kTileN)) {
+      mask_scores<T, kCausal>(score, first_visible, inside);
     }
-    weigh<T>(tile, state, score, scale);
-    multiply_values<T>(tile, state);
+
+    // The softmax of the tile, and its weighted values.
+    update_softmax<T>(tile, state, score, scale);
+    multiply_pv<T>(tile, state);
     __syncthreads();  // k and v may be written again
   }
   store_rows(state, t.o + head * n_q * T::kD, t.lse + head * n_q, first_row, n_q);
 }
 
-// Device pointers; shapes as AttentionShape says.
-inline void attention_register_tile(const AttentionShape& shape, const Tensors<float>& t,
-                                    cudaStream_t stream) {
+// Device pointers; shapes as Shape says.
+inline void register_tile(const Shape& shape, const Tensors<float>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    with_register_tiling<head_dim>([&](auto tiling) {
-      using T = decltype(tiling);
+    with_register_tile<head_dim>([&](auto tile) {
+      using T = decltype(tile);
       const auto kernel = attention_register_tile_kernel<T, causal>;
-      const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, T::kRows);
-      allow_shared(kernel, sizeof(typename T::Shared));
+      const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, T::kTileM);
+      kit::allow_shared(kernel, sizeof(typename T::Shared));
       kernel<<<blocks, T::kThreads, sizeof(typename T::Shared), stream>>>(t, n_q, n_k,
                                                                           kLog2E * shape.scale());
       CUDA_CHECK(cudaGetLastError());
     });
   });
 }
+
+}  // namespace attention

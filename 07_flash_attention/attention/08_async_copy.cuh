@@ -1,10 +1,10 @@
 // Rung 8, async_copy: the next tile is on its way while this one is being worked on.
 //
 // cp.async copies to shared memory without passing through registers, and nobody waits until the
-// bytes are needed. No second pair of buffers is needed either: the values travel while scores are
-// computed, and the next keys while the weighted values are added up; each takes the room that the
-// other half of the work has just left. What is still wrong: the fp32 units are the limit now. The
-// tensor cores multiply bf16 sixteen times as fast.
+// bytes are needed. No second pair of buffers is needed either: the V tile travels while scores are
+// computed, and the next K tile while the weighted values are added up; each takes the room that
+// the other half of the work has just left. What is still wrong: the fp32 units are the limit now.
+// The tensor cores multiply bf16 sixteen times as fast.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -12,14 +12,17 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/attention/launch.cuh"
-#include "07_flash_attention/attention/registers.cuh"
-#include "07_flash_attention/attention/shape.hpp"
-#include "common/cuda_check.cuh"
+#include "07_flash_attention/attention/kit/register_tile.cuh"
+#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace attention {
 
 // load_rows() that returns at once. The copies are a group of their own.
 template <class T, int kCount, int kPitch>
-__device__ void order_rows(float (&to)[kCount][kPitch], const float* from, int first, int rows) {
+__device__ void issue_rows(float (&to)[kCount][kPitch], const float* from, int first, int rows) {
   for (int i = threadIdx.x; i < kCount * T::kD / 4; i += T::kThreads) {
     const int row = i / (T::kD / 4), col = i % (T::kD / 4) * 4;
     if (first + row < rows) {
@@ -34,54 +37,60 @@ __device__ void order_rows(float (&to)[kCount][kPitch], const float* from, int f
 template <class T, bool kCausal>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     attention_async_copy_kernel(Tensors<float> t, int n_q, int n_k, float scale) {
+  // The last tiles of a causal head have the most to do: they start first.
   extern __shared__ float4 shared[];
   auto& tile = *reinterpret_cast<typename T::Shared*>(shared);
-  const int tiles = divide_up(n_q, T::kRows);
+  const int tiles = kit::divide_up(n_q, T::kTileM);
   const std::int64_t head = blockIdx.x / tiles;
-  const int first_row = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * T::kRows;
-  const int last_row = min(n_q, first_row + T::kRows) - 1;
+  const int first_row = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * T::kTileM;
+  const int last_row = min(n_q, first_row + T::kTileM) - 1;
   const int keys = visible_keys<kCausal>(last_row, n_q, n_k);
   const float* k = t.k + head * n_k * T::kD;
   const float* v = t.v + head * n_k * T::kD;
 
-  order_rows<T>(tile.k, k, 0, n_k);
+  issue_rows<T>(tile.k, k, 0, n_k);
   load_rows<T>(tile.q, t.q + head * n_q * T::kD, first_row, n_q);
   RegisterState<T> state;
   clear(state);
-  for (int first_key = 0; first_key < keys; first_key += T::kKeys) {
+  for (int first_key = 0; first_key < keys; first_key += T::kTileN) {
     __pipeline_wait_prior(0);
-    __syncthreads();  // the keys are there, and everybody is done with the values before
-    order_rows<T>(tile.v, v, first_key, n_k);
-    float score[T::kLaneRows][T::kLaneKeys];
-    multiply_keys<T>(tile, score);
-    __syncthreads();  // everybody is done with the keys
-    order_rows<T>(tile.k, k, first_key + T::kKeys, n_k);
+    __syncthreads();  // the K tile is here, and everybody is done with the V tile before
+
+    // V travels behind the scores, the next K behind the rest.
+    issue_rows<T>(tile.v, v, first_key, n_k);
+    float score[T::kThreadM][T::kThreadN];
+    multiply_qk<T>(tile, score);
+    __syncthreads();  // everybody is done with the K tile
+    issue_rows<T>(tile.k, k, first_key + T::kTileN, n_k);
+
+    // Hidden are scores past the end of the keys or beyond the diagonal.
     const int inside = n_k - first_key;
     const int first_visible = first_row + 1 + n_k - n_q - first_key;
-    if (inside < T::kKeys || (kCausal && first_visible < T::kKeys)) {
-      hide_keys<T, kCausal>(score, first_visible, inside);
+    if (inside < T::kTileN || (kCausal && first_visible < T::kTileN)) {
+      mask_scores<T, kCausal>(score, first_visible, inside);
     }
-    weigh<T>(tile, state, score, scale);
-    __pipeline_wait_prior(1);  // the values; the next keys may still be on their way
+    update_softmax<T>(tile, state, score, scale);
+    __pipeline_wait_prior(1);  // the V tile; the next K tile may still be on its way
     __syncthreads();
-    multiply_values<T>(tile, state);
+    multiply_pv<T>(tile, state);
   }
   store_rows(state, t.o + head * n_q * T::kD, t.lse + head * n_q, first_row, n_q);
 }
 
-// Device pointers; shapes as AttentionShape says.
-inline void attention_async_copy(const AttentionShape& shape, const Tensors<float>& t,
-                                 cudaStream_t stream) {
+// Device pointers; shapes as Shape says.
+inline void async_copy(const Shape& shape, const Tensors<float>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    with_register_tiling<head_dim>([&](auto tiling) {
-      using T = decltype(tiling);
+    with_register_tile<head_dim>([&](auto tile) {
+      using T = decltype(tile);
       const auto kernel = attention_async_copy_kernel<T, causal>;
-      const int blocks = static_cast<int>(shape.all_heads()) * divide_up(n_q, T::kRows);
-      allow_shared(kernel, sizeof(typename T::Shared));
+      const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, T::kTileM);
+      kit::allow_shared(kernel, sizeof(typename T::Shared));
       kernel<<<blocks, T::kThreads, sizeof(typename T::Shared), stream>>>(t, n_q, n_k,
                                                                           kLog2E * shape.scale());
       CUDA_CHECK(cudaGetLastError());
     });
   });
 }
+
+}  // namespace attention

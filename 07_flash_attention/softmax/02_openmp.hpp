@@ -1,7 +1,7 @@
 // Rung 2, openmp: all cores share the rows, and long rows too.
 //
 // A matrix may have fewer rows than there are cores, so each of the three loops is shared out over
-// the columns of a row, with a reduction for the largest and one for the sum; `simd` lets them use
+// the columns of a row, with a reduction for the maximum and one for the sum; `simd` lets them use
 // vector instructions. What is still wrong is the same as before: the row is read three times.
 #pragma once
 
@@ -9,20 +9,24 @@
 #include <cmath>
 #include <cstdint>
 
+namespace softmax {
+
 // y = softmax of each row of x. Host pointers, row-major. Uses omp_get_max_threads() threads.
-inline void softmax_openmp(const float* x, float* y, std::int64_t rows, std::int64_t columns) {
+inline void openmp(const float* x, float* y, std::int64_t rows, std::int64_t columns) {
 #pragma omp parallel for schedule(static) if (rows > 64)
   for (std::int64_t row = 0; row < rows; ++row) {
     const float* from = x + row * columns;
     float* to = y + row * columns;
-    float largest = -HUGE_VALF;
+    float row_max = -HUGE_VALF;
     double sum = 0;
-#pragma omp parallel for simd schedule(static) reduction(max : largest) if (rows <= 64)
-    for (std::int64_t i = 0; i < columns; ++i) largest = std::max(largest, from[i]);
+#pragma omp parallel for simd schedule(static) reduction(max : row_max) if (rows <= 64)
+    for (std::int64_t i = 0; i < columns; ++i) row_max = std::max(row_max, from[i]);
 #pragma omp parallel for simd schedule(static) reduction(+ : sum) if (rows <= 64)
-    for (std::int64_t i = 0; i < columns; ++i) sum += to[i] = std::exp(from[i] - largest);
+    for (std::int64_t i = 0; i < columns; ++i) sum += to[i] = std::exp(from[i] - row_max);
     const auto inverse = static_cast<float>(1 / sum);
 #pragma omp parallel for simd schedule(static) if (rows <= 64)
     for (std::int64_t i = 0; i < columns; ++i) to[i] *= inverse;
   }
 }
+
+}  // namespace softmax

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/softmax/rows.cuh"
+#include "07_flash_attention/softmax/kit/row_chunks.cuh"
+
+namespace softmax {
 
 template <int kWide>
 __global__ void __launch_bounds__(kRowThreads)
@@ -19,19 +21,21 @@ __global__ void __launch_bounds__(kRowThreads)
   y += std::int64_t{blockIdx.x} * columns;
 
   float sum = 0;
-  each_piece<kWide>(x, columns, [&](const Piece<kWide>& piece, int) {
-    for (int i = 0; i < kWide; ++i) sum += __expf(piece.x[i]);
+  each_chunk<kWide>(x, columns, [&](const Chunk<kWide>& chunk, int) {
+    for (int i = 0; i < kWide; ++i) sum += __expf(chunk.x[i]);
   });
   const float inverse = 1 / sum_over_block(sum);
 
-  each_piece<kWide>(x, columns, [&](Piece<kWide> piece, int index) {
-    for (int i = 0; i < kWide; ++i) piece.x[i] = __expf(piece.x[i]) * inverse;
-    reinterpret_cast<Piece<kWide>*>(y)[index] = piece;
+  each_chunk<kWide>(x, columns, [&](Chunk<kWide> chunk, int index) {
+    for (int i = 0; i < kWide; ++i) chunk.x[i] = __expf(chunk.x[i]) * inverse;
+    reinterpret_cast<Chunk<kWide>*>(y)[index] = chunk;
   });
 }
 
 // y = softmax of each row of x, if no row's sum of exp(x) overflows. Device pointers, row-major.
-inline void softmax_naive(const float* x, float* y, std::int64_t rows, std::int64_t columns,
-                          cudaStream_t stream) {
+inline void naive(const float* x, float* y, std::int64_t rows, std::int64_t columns,
+                  cudaStream_t stream) {
   launch_on_rows(softmax_naive_kernel<4>, softmax_naive_kernel<1>, x, y, rows, columns, stream);
 }
+
+}  // namespace softmax

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/compare.hpp"
-#include "common/guarded_array.cuh"
-#include "common/random.cuh"
-#include "common/report.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/random.cuh"
+
+namespace softmax {
 
 // A dense row-major matrix of floats; all finite. At most kMostColumns columns.
 struct Softmax {
@@ -17,21 +20,21 @@ struct Softmax {
   static constexpr std::int64_t kMostColumns = 1 << 30;
 
   std::int64_t rows, columns;
-  common::GuardedArray<float> x, y;
+  bench::GuardedArray<float> x, y;
 
   // spread: inputs are uniform in [-spread, spread).
   Softmax(std::int64_t rows, std::int64_t columns, std::uint64_t seed, double spread = 4)
       : rows(rows),
         columns(columns),
-        x("x", common::Role::input, rows * columns),
-        y("y", common::Role::output, rows * columns),
+        x("x", bench::Role::input, rows * columns),
+        y("y", bench::Role::output, rows * columns),
         largest_(rows),
         sums_(rows) {
     float* to = x.pristine();
     const std::int64_t count = x.size();
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < count; ++i) {
-      to[i] = static_cast<float>(spread) * common::random_float(seed, i);
+      to[i] = static_cast<float>(spread) * kit::random_float(seed, i);
     }
     compute_reference();
   }
@@ -76,15 +79,15 @@ struct Softmax {
     return y * kUnit * (8 + 3 * std::fabs(z) + 3 * std::log(n + 1) + sum) + 1e-38;
   }
 
-  common::Comparison check() const {
-    std::vector<common::Comparison> of_row(rows);
+  bench::Comparison check() const {
+    std::vector<bench::Comparison> of_row(rows);
 #pragma omp parallel for schedule(static) if (has_many_rows())
     for (std::int64_t row = 0; row < rows; ++row) of_row[row] = check_row(row);
 
-    common::Comparison all;
+    bench::Comparison all;
     all.count = y.size();
     for (std::int64_t row = 0; row < rows; ++row) {
-      const common::Comparison& part = of_row[row];
+      const bench::Comparison& part = of_row[row];
       if (part.wrong > 0 && all.wrong == 0) {
         all.first_wrong = row * columns + part.first_wrong;
         all.expected = part.expected;
@@ -103,16 +106,14 @@ struct Softmax {
     return *std::max_element(largest_.begin(), largest_.end()) > 88 - std::log(double(columns));
   }
 
-  common::Sizes sizes() const { return {{"rows", rows}, {"columns", columns}}; }
+  bench::Sizes sizes() const { return {{"rows", rows}, {"columns", columns}}; }
   double elements() const { return static_cast<double>(rows) * static_cast<double>(columns); }
   double bytes() const { return 2.0 * sizeof(float) * elements(); }
   double flops() const { return 0; }
 
-  static double host_bytes(std::int64_t rows, std::int64_t columns) {
-    return 3.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(columns);
-  }
-  static double device_bytes(std::int64_t rows, std::int64_t columns) {
-    return 2.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(columns);
+  static bench::MemoryNeed memory(std::int64_t rows, std::int64_t columns) {
+    const double array = sizeof(float) * static_cast<double>(rows) * static_cast<double>(columns);
+    return {3 * array, 2 * array};
   }
 
  private:
@@ -121,15 +122,17 @@ struct Softmax {
   // Then threads share the rows; otherwise, each row.
   bool has_many_rows() const { return rows >= 64; }
 
-  common::Comparison check_row(std::int64_t row) const {
+  bench::Comparison check_row(std::int64_t row) const {
     std::vector<double> wanted(columns);
 #pragma omp parallel for schedule(static) if (!has_many_rows())
     for (std::int64_t i = 0; i < columns; ++i) wanted[i] = expected(row, i);
     const float* from = x.pristine() + row * columns;
-    return common::compare(
-        y.fetched() + row * columns, wanted.data(), columns,
-        [&](std::int64_t i) { return bound(wanted[i], from[i] - largest_[row]); });
+    return bench::compare(y.fetched() + row * columns, wanted.data(), columns, [&](std::int64_t i) {
+      return bound(wanted[i], from[i] - largest_[row]);
+    });
   }
 
   std::vector<double> largest_, sums_;
 };
+
+}  // namespace softmax

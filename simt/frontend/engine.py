@@ -8,25 +8,25 @@ import subprocess
 import sys
 
 SIMT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-OBSERVER_FILES = ('check_', 'profile_', 'observe')  # only in the instrumented library
+OBSERVER_FILES = ("check_", "dwarf_", "observe", "profile_")  # only in the instrumented library
 
 
 def build_directory():
-    return os.environ.get('SIMT_BUILD') or os.path.join(os.path.dirname(SIMT), 'build', 'simt')
+    return os.environ.get("SIMT_BUILD") or os.path.join(os.path.dirname(SIMT), "build", "simt")
 
 
 def library(compiler, instrumented):
-    """Path of the library; builds it if needed. Several builds at the same time wait for one another."""
-    directory = os.path.join(build_directory(), 'instrumented' if instrumented else 'plain')
+    """Path of the library; builds it if needed. Builds at the same time wait for one another."""
+    directory = os.path.join(build_directory(), "instrumented" if instrumented else "plain")
     os.makedirs(directory, exist_ok=True)
-    archive = os.path.join(directory, 'libsimt.a')
-    stamp = os.path.join(directory, 'stamp')
+    archive = os.path.join(directory, "libsimt.a")
+    stamp = os.path.join(directory, "stamp")
     wanted = _fingerprint(compiler)
-    with open(os.path.join(directory, 'lock'), 'w') as lock:
+    with open(os.path.join(directory, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (os.path.exists(archive) and _read(stamp) == wanted):
             _build(compiler, directory, archive, instrumented)
-            with open(stamp, 'w') as file:
+            with open(stamp, "w") as file:
                 file.write(wanted)
     return archive
 
@@ -42,39 +42,40 @@ def _read(path):
 def _fingerprint(compiler):
     """Changes whenever a source, a header or the compiler does."""
     digest = hashlib.sha256()
-    digest.update(subprocess.run([compiler, '--version'], capture_output=True, check=True).stdout)
-    for pattern in ('src/*.cpp', 'src/*.h', 'include/**/*'):
+    digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout)
+    for pattern in ("src/*.cpp", "src/*.h", "include/**/*"):
         for path in sorted(glob.glob(os.path.join(SIMT, pattern), recursive=True)):
             if os.path.isfile(path):
                 digest.update(path.encode())
-                with open(path, 'rb') as file:
+                with open(path, "rb") as file:
                     digest.update(file.read())
     return digest.hexdigest()
 
 
 def _build(compiler, directory, archive, instrumented):
-    sources = sorted(glob.glob(os.path.join(SIMT, 'src', '*.cpp')))
+    sources = sorted(glob.glob(os.path.join(SIMT, "src", "*.cpp")))
     if not instrumented:
         sources = [s for s in sources if not os.path.basename(s).startswith(OBSERVER_FILES)]
     if sys.stderr.isatty():
-        print('simt: building the engine (once)', file=sys.stderr)
+        print("simt: building the engine (once)", file=sys.stderr)
     objects, running = [], []
     for source in sources:
-        target = os.path.join(directory, os.path.basename(source)[:-4] + '.o')
+        target = os.path.join(directory, os.path.basename(source)[:-4] + ".o")
         objects.append(target)
         if len(running) >= (os.cpu_count() or 1):
             _finish(running.pop(0))
         running.append(subprocess.Popen([
-            compiler, '-std=c++17', '-O2', '-g1', '-Wall', '-Wextra', '-fPIC', '-fno-strict-aliasing',
-            '-I', os.path.join(SIMT, 'src'), '-isystem', os.path.join(SIMT, 'include'),
-            '-c', source, '-o', target]))
+            compiler, "-std=c++17", "-O2", "-g1", "-Wall", "-Wextra", "-fPIC",
+            "-fno-strict-aliasing", "-I", os.path.join(SIMT, "src"),
+            "-isystem", os.path.join(SIMT, "include"),
+            "-c", source, "-o", target]))
     for process in running:
         _finish(process)
     if os.path.exists(archive):
         os.unlink(archive)
-    _finish(subprocess.Popen(['ar', 'crs', archive] + objects))
+    _finish(subprocess.Popen(["ar", "crs", archive] + objects))
 
 
 def _finish(process):
     if process.wait() != 0:
-        raise SystemExit('simt: cannot build the engine')
+        raise SystemExit("simt: cannot build the engine")

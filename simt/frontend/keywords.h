@@ -14,9 +14,15 @@
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
 #define CUDART_VERSION 13000
 #define CUDA_VERSION 13000
-// Host and device code are compiled together for the model GPU, so code under this guard is seen.
-#define __CUDA_ARCH__ 800
-#define __CUDA_ARCH_LIST__ 800
+// Host and device code are compiled together for the model GPU, so code under __CUDA_ARCH__ is
+// seen. simt/nvcc defines SIMT_ARCH; for 90, what nvcc defines for sm_90a.
+#define __CUDA_ARCH__ (SIMT_ARCH * 10)
+#define __CUDA_ARCH_LIST__ (SIMT_ARCH * 10)
+#if SIMT_ARCH == 90
+#define __CUDA_ARCH_FEAT_SM90_ALL 1
+#define __CUDA_ARCH_SPECIFIC__ 900
+#define __CUDA_ARCH_FAMILY_SPECIFIC__ 900
+#endif
 
 #define __global__ __simt_global__
 #define __device__ __simt_device__

@@ -1,5 +1,4 @@
-"""What has no meaning on a CPU. Inline PTX still builds: a kernel that comes to it fails with
-cudaErrorNotSupported. What cannot even be read is refused here, with its name and its line."""
+"""What simt lacks: refused with its name and its line, or explained where g++ did not find it."""
 
 import re
 
@@ -7,69 +6,63 @@ from .source import Refused
 
 # What the headers of the CUDA Toolkit that simt lacks begin with, and what they belong to.
 LIBRARIES = {
-    'cublas': 'cuBLAS', 'cub/': 'CUB', 'thrust/': 'Thrust', 'cuda/': 'libcu++', 'cufft': 'cuFFT',
-    'cusparse': 'cuSPARSE', 'cusolver': 'cuSOLVER', 'cudnn': 'cuDNN', 'nccl': 'NCCL', 'npp': 'NPP',
-    'nvrtc': 'NVRTC', 'nvml': 'NVML', 'cutlass/': 'CUTLASS', 'cute/': 'CUTLASS',
+    "cublas": "cuBLAS", "cub/": "CUB", "thrust/": "Thrust", "cuda/": "libcu++", "cufft": "cuFFT",
+    "cusparse": "cuSPARSE", "cusolver": "cuSOLVER", "cudnn": "cuDNN", "nccl": "NCCL", "npp": "NPP",
+    "nvrtc": "NVRTC", "nvml": "NVML", "cutlass/": "CUTLASS", "cute/": "CUTLASS",
 }
+# Members of cudaDeviceProp that CUDA 12 still has.
+GONE_FROM_DEVICE_PROP = {
+    "clockRate", "computeMode", "cooperativeMultiDeviceLaunch", "deviceOverlap",
+    "kernelExecTimeoutEnabled", "maxTexture1DLinear", "memoryClockRate",
+    "singleToDoublePrecisionPerfRatio",
+}
+COLOURS = re.compile(r"\x1b\[[\d;]*[mK]")
+
+
+def without_false_carets(messages, changed):
+    """What g++ says, without the columns and carets of lines that the front end has changed: they
+    count in the changed text, which nobody sees. `changed`: pairs of file and line."""
+    kept, hide = [], False
+    for line in messages.split("\n"):
+        plain = COLOURS.sub("", line)
+        place = re.match(r"([^\s:][^:]*):(\d+):(\d+):", plain)
+        if place:
+            hide = (place.group(1), int(place.group(2))) in changed
+            if hide:
+                row, column = place.group(2), place.group(3)
+                line = line.replace(f":{row}:{column}:", f":{row}:", 1)
+        elif hide and re.match(r" +\| ", plain):
+            continue
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def missing_part(messages):
-    """One line for what g++ could not find because it is a part of CUDA that simt lacks, or None."""
-    messages = re.sub(r'\x1b\[[\d;]*[mK]', '', messages)  # colours
-    header = re.search(r'fatal error: (\S+): No such file', messages)
+    """One line for what g++ could not find because simt lacks that part of CUDA, or None."""
+    messages = COLOURS.sub("", messages)
+    header = re.search(r"fatal error: (\S+): No such file", messages)
     if header:
         for start, library in LIBRARIES.items():
             if header.group(1).startswith(start):
-                return '%s belongs to %s, which simt does not have' % (header.group(1), library)
-    name = re.search(r'error: .(cu(?:da)?[A-Z]\w*). was not declared', messages)
-    if name:
-        if name.group(1).startswith('cuda'):
-            return 'simt has no %s' % name.group(1)
-        return '%s belongs to the driver API, which simt does not have' % name.group(1)
+                return f"{header.group(1)} belongs to {library}, which simt does not have"
+    member = re.search(r"cudaDeviceProp. has no member named .(\w+)", messages)
+    if member and member.group(1) in GONE_FROM_DEVICE_PROP:
+        return f"CUDA 13 removed cudaDeviceProp::{member.group(1)}; cudaDeviceGetAttribute tells it"
+    name = re.search(r"error: .(cu(?:da)?[A-Z]\w*). was not declared in this scope(.*)", messages)
+    if name and not re.search(r"did you mean \W+cu", name.group(2)):  # no typing mistake
+        if name.group(1).startswith("cuda"):
+            return f"simt has no {name.group(1)}"
+        return f"{name.group(1)} belongs to the driver API, which simt does not have"
     return None
-
-
-def rewrite_inline_ptx(source):
-    tokens = source.tokens
-    for i, token in enumerate(tokens):
-        if token.kind != 'name' or token.text not in ('asm', '__asm__', '__asm'):
-            continue
-        scope = token.scope
-        if scope is None or scope.kind != 'function' or not scope.device:
-            continue  # host code may hold assembly of the host
-        opening = i + 1
-        while tokens[opening].text in ('volatile', '__volatile__', '__volatile', 'inline', 'goto'):
-            opening += 1
-        if tokens[opening].text != '(':
-            continue
-        closing = tokens[opening].partner
-        parts = source.split(opening + 1, closing, ':')
-        template = ''.join(t.text for t in tokens[parts[0][0]:parts[0][1]] if t.kind == 'string')
-        instruction = re.search(r'[a-z][\w.:]*', template.replace('\\n', ' ').replace('\\t', ' '))
-        if not instruction:
-            continue  # an empty one only stops the compiler from moving code
-        operands = _operands(source, opening, closing)
-        line, file = source.line_and_file(i)
-        source.replace(i, closing + 1, 'do { ::simt::unsupported("inline PTX (%s)", "%s", %d); %s} while (0)' % (
-            instruction.group(), file, line, ''.join('(void)(%s); ' % o for o in operands)))
-
-
-def _operands(source, opening, closing):
-    """The expressions in the parentheses behind the constraints: "=r"(x)."""
-    tokens, found, j = source.tokens, [], opening + 1
-    while j < closing:
-        if tokens[j].text == '(' and tokens[j - 1].kind == 'string':
-            found.append(source.words(j + 1, tokens[j].partner))
-            j = tokens[j].partner
-        j += 1
-    return found
 
 
 def refuse_unreadable(source):
     for i, token in enumerate(source.tokens[:-1]):
-        if token.kind != 'name' or source.tokens[i + 1].text != '<':
+        if token.kind != "name" or source.tokens[i + 1].text != "<":
             continue
-        if token.text in ('texture', 'surface') and (token.scope is None or token.scope.kind == 'namespace') \
-                and source.tokens[i - 1].text in (';', '}', 'static', 'extern', '{'):
-            raise Refused('%s: %s references are not supported (CUDA 12 removed them from nvcc, too)' %
-                          (source.place(i), token.text))
+        outside = token.scope is None or token.scope.kind == "namespace"
+        if token.text not in ("texture", "surface") or not outside:
+            continue
+        if source.tokens[i - 1].text in (";", "}", "static", "extern", "{"):
+            what = f"{token.text} references are not supported"
+            raise Refused(f"{source.place(i)}: {what} (CUDA 12 removed them from nvcc, too)")

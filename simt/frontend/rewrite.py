@@ -1,29 +1,31 @@
 """CUDA C++ to plain C++: applies all rewrites to one preprocessed file."""
 
 from .handles import rewrite_handles
+from .inline_ptx import rewrite_inline_ptx
 from .kernels import rewrite_kernels
 from .launches import rewrite_launches
 from .polling import rewrite_loops
-from .refusals import refuse_unreadable, rewrite_inline_ptx
+from .refusals import refuse_unreadable
 from .source import Source
 from .variables import rewrite_variables
 
 
-def rewrite(text, name):
+def rewrite(text, name, architecture):
+    """(the text as plain C++, the lines that are no longer the user's: pairs of file and line)"""
     source = Source(text, name)
     refuse_unreadable(source)
     kernels = rewrite_kernels(source)
     rewrite_launches(source)
     rewrite_variables(source)
     rewrite_loops(source)
-    rewrite_inline_ptx(source)
+    rewrite_inline_ptx(source, architecture)
     rewrite_handles(source, kernels)
     _rewrite_noinline(source)
-    return source.result()
+    return source.result(), source.changed_lines()
 
 
 def _rewrite_noinline(source):
     """__noinline__ cannot be a macro: g++'s own headers write __attribute__((__noinline__))."""
     for i, token in enumerate(source.tokens):
-        if token.text == '__noinline__' and source.tokens[i - 1].text not in ('(', ','):
-            source.replace(i, i + 1, '__attribute__((noinline))')
+        if token.text == "__noinline__" and source.tokens[i - 1].text not in ("(", ","):
+            source.replace(i, i + 1, "__attribute__((noinline))")

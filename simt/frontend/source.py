@@ -1,14 +1,14 @@
 """The preprocessed text as tokens, with the few questions that the rewrites ask about it.
 
-The front end works on the output of `g++ -E`: headers, macros and comments are resolved, and line markers
-(`# 12 "vadd.cu"`) say where each line came from. Text from system headers holds nothing of interest and is
-not even tokenized. A rewrite never changes the number of lines, so that the compiler's messages and the
-debugger name the user's own lines.
+The front end works on the output of `g++ -E`: headers, macros and comments are resolved, and line
+markers (`# 12 "vadd.cu"`) say where each line came from. Text from system headers holds nothing of
+interest and is not even tokenized. A rewrite never changes the number of lines, so that the
+compiler's messages and the debugger name the user's own lines.
 """
 
 import re
 
-TOKEN = re.compile(r'''
+TOKEN = re.compile(r"""
     (?P<space>[ \t\f\v\n\\]+)
   | (?P<marker>^[ \t]*\#[^\n]*)
   | (?P<string>(?:u8|u|U|L)?R"(?P<fence>[^\s()\\"]{0,16})\((?:.|\n)*?\)(?P=fence)"
@@ -18,13 +18,13 @@ TOKEN = re.compile(r'''
   | (?P<name>[A-Za-z_$][\w$]*)
   | (?P<launch><<[ \t\n]*<)
   | (?P<mark>::|->|\+\+|--|&&|\|\||[<>=!]=|.)
-''', re.X | re.M | re.S)
+""", re.X | re.M | re.S)
 
 LINE_MARKER = re.compile(r'[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:[^"\\]|\\.)*)"([ \d]*)')
 NEXT_MARKER = re.compile(r'^[ \t]*#[ \t]*\d+[ \t]+"', re.M)
 
-OPENING = {')': '(', ']': '[', '}': '{'}
-CLOSING = {'(': ')', '[': ']', '{': '}'}
+OPENING = {")": "(", "]": "[", "}": "{"}
+CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Refused(Exception):
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 class Token:
-    __slots__ = ('kind', 'text', 'start', 'end', 'partner', 'scope')
+    __slots__ = ("kind", "text", "start", "end", "partner", "scope")
 
     def __init__(self, kind, text, start, end):
         self.kind = kind
@@ -47,7 +47,7 @@ class Token:
 
 
 class Scope:
-    """A pair of braces. kind: 'namespace', 'class' or 'function' (any braces that hold statements)."""
+    """A pair of braces. kind: "namespace", "class" or "function" (braces that hold statements)."""
 
     def __init__(self, kind, parent, device, template):
         self.kind = kind
@@ -76,29 +76,29 @@ class Source:
         while at < n:
             match = TOKEN.match(text, at)
             kind = match.lastgroup
-            if kind == 'fence':
-                kind = 'string'
+            if kind == "fence":
+                kind = "string"
             at = match.end()
-            if kind == 'space':
+            if kind == "space":
                 continue
-            if kind == 'marker':
+            if kind == "marker":
                 line = LINE_MARKER.match(match.group())
                 if line:
                     self.markers.append((at, int(line.group(1)), line.group(2)))
                     flags, file = line.group(3).split(), line.group(2)
-                    if '3' not in flags:
+                    if "3" not in flags:
                         user_files.add(file)
                     elif file not in user_files:  # a system header: on to the next marker
                         following = NEXT_MARKER.search(text, at)
                         at = following.start() if following else n
                 continue
-            word = '<<<' if kind == 'launch' else match.group()
+            word = "<<<" if kind == "launch" else match.group()
             self.tokens.append(Token(kind, word, match.start(), at))
 
     def _match_brackets(self):
         stack = []
         for i, token in enumerate(self.tokens):
-            if token.kind != 'mark':
+            if token.kind != "mark":
                 continue
             if token.text in CLOSING:
                 stack.append(i)
@@ -110,26 +110,26 @@ class Source:
     def _find_scopes(self):
         current, pending = None, []
         for i, token in enumerate(self.tokens):
-            if token.text == '}' and token.kind == 'mark' and pending:
+            if token.text == "}" and token.kind == "mark" and pending:
                 current = pending.pop()
             token.scope = current
-            if token.text == '{' and token.kind == 'mark':
+            if token.text == "{" and token.kind == "mark":
                 pending.append(current)
                 current = self._scope_of_brace(i, current)
 
     def _scope_of_brace(self, brace, parent):
         header = self.tokens[self.statement_start(brace):brace]
-        words = {t.text for t in header if t.kind == 'name'}
-        has_parameters = any(t.text == '(' for t in header)
+        words = {t.text for t in header if t.kind == "name"}
+        has_parameters = any(t.text == "(" for t in header)
         device = parent is not None and parent.device
-        template = 'template' in words or (parent is not None and parent.template)
-        outside = parent is None or parent.kind != 'function'
-        if outside and not has_parameters and words & {'namespace', 'extern'}:
-            return Scope('namespace', parent, device, template)
-        if words & {'class', 'struct', 'union', 'enum'} and not has_parameters:
-            return Scope('class', parent, device, template)
-        device = device or bool(words & {'__simt_device__', '__simt_global__'})
-        return Scope('function', parent, device, template)
+        template = "template" in words or (parent is not None and parent.template)
+        outside = parent is None or parent.kind != "function"
+        if outside and not has_parameters and words & {"namespace", "extern"}:
+            return Scope("namespace", parent, device, template)
+        if words & {"class", "struct", "union", "enum"} and not has_parameters:
+            return Scope("class", parent, device, template)
+        device = device or bool(words & {"__simt_device__", "__simt_global__"})
+        return Scope("function", parent, device, template)
 
     # ---- asking ---------------------------------------------------------------------------------
 
@@ -138,11 +138,11 @@ class Source:
         j = i
         while j > 0:
             before = self.tokens[j - 1]
-            if before.kind == 'mark':
-                if before.text in ')]' and before.partner is not None:
+            if before.kind == "mark":
+                if before.text in ")]" and before.partner is not None:
                     j = before.partner
                     continue
-                if before.text in ';{}([':
+                if before.text in ";{}([":
                     break
             j -= 1
         return j
@@ -152,61 +152,61 @@ class Source:
         j = i
         while j < len(self.tokens):
             token = self.tokens[j]
-            if token.kind == 'mark':
-                if token.text == ';':
+            if token.kind == "mark":
+                if token.text == ";":
                     return j
                 if token.text in CLOSING and token.partner is not None:
                     j = token.partner
             j += 1
-        raise Refused(self.place(i) + ': a declaration without an end')
+        raise Refused(self.place(i) + ": a declaration without an end")
 
     def behind_angle(self, i):
         """tokens[i] is the < of template arguments: the index behind the matching >."""
         depth, j = 0, i
         while j < len(self.tokens):
             text = self.tokens[j].text
-            if self.tokens[j].kind == 'mark':
-                if text == '<':
+            if self.tokens[j].kind == "mark":
+                if text == "<":
                     depth += 1
-                elif text == '>':
+                elif text == ">":
                     depth -= 1
                     if depth == 0:
                         return j + 1
                 elif text in CLOSING and self.tokens[j].partner is not None:
                     j = self.tokens[j].partner
-                elif text in ';{}':
+                elif text in ";{}":
                     break
             j += 1
-        raise Refused(self.place(i) + ': < without >')
+        raise Refused(self.place(i) + ": < without >")
 
     def before_angle(self, i):
         """tokens[i] is the > of template arguments: the index of the matching <."""
         depth, j = 0, i
         while j >= 0:
             token = self.tokens[j]
-            if token.kind == 'mark':
-                if token.text == '>':
+            if token.kind == "mark":
+                if token.text == ">":
                     depth += 1
-                elif token.text == '<':
+                elif token.text == "<":
                     depth -= 1
                     if depth == 0:
                         return j
                 elif token.text in OPENING and token.partner is not None:
                     j = token.partner
-                elif token.text in ';{}':
+                elif token.text in ";{}":
                     break
             j -= 1
-        raise Refused(self.place(i) + ': > without <')
+        raise Refused(self.place(i) + ": > without <")
 
-    def split(self, first, last, separator=','):
+    def split(self, first, last, separator=","):
         """Ranges [a, b) of tokens between separators that stand outside of all brackets."""
         parts, start, j = [], first, first
         while j < last:
             token = self.tokens[j]
-            if token.kind == 'mark':
+            if token.kind == "mark":
                 if token.text in CLOSING and token.partner is not None and token.partner < last:
                     j = token.partner
-                elif token.text == '<' and j > first and self.tokens[j - 1].kind == 'name':
+                elif token.text == "<" and j > first and self.tokens[j - 1].kind == "name":
                     j = self.behind_angle(j) - 1
                 elif token.text == separator:
                     parts.append((start, j))
@@ -222,12 +222,14 @@ class Source:
         for i in range(first, last):
             token = self.tokens[i]
             if pieces and self.tokens[i - 1].end != token.start:
-                pieces.append(' ')
+                pieces.append(" ")
             pieces.append(token.text)
-        return ''.join(pieces).replace('\n', ' ')
+        return "".join(pieces).replace("\n", " ")
 
     def line_and_file(self, i):
-        offset = self.tokens[i].start
+        return self.line_and_file_at(self.tokens[i].start)
+
+    def line_and_file_at(self, offset):
         line, file, behind = 1, self.name, 0
         low, high = 0, len(self.markers)
         while low < high:
@@ -238,22 +240,23 @@ class Source:
                 high = middle
         if low:
             behind, line, file = self.markers[low - 1]
-            return line + self.text.count('\n', behind, offset) - 1, file
-        return line + self.text.count('\n', 0, offset), file
+            return line + self.text.count("\n", behind, offset) - 1, file
+        return line + self.text.count("\n", 0, offset), file
 
     def place(self, i):
         line, file = self.line_and_file(i)
-        return '%s:%d' % (file, line)
+        return f"{file}:{line}"
 
     # ---- changing -------------------------------------------------------------------------------
 
     def replace(self, first, last, text):
         """Tokens [first, last) become `text`; what follows keeps its line number."""
         start, end = self.tokens[first].start, self.tokens[last - 1].end
-        if '\n#' in self.text[start:end]:  # line markers of macros from system headers
-            text += '\n# %d "%s"\n' % self.line_and_file(last - 1)
+        if "\n#" in self.text[start:end]:  # line markers of macros from system headers
+            line, file = self.line_and_file(last - 1)
+            text += f'\n# {line} "{file}"\n'
         else:
-            text += '\n' * self.text.count('\n', start, end)
+            text += "\n" * self.text.count("\n", start, end)
         self.edits.append((start, end, text))
 
     def insert_before(self, i, text):
@@ -261,6 +264,14 @@ class Source:
 
     def insert_behind(self, i, text):
         self.edits.append((self.tokens[i].end, self.tokens[i].end, text))
+
+    def changed_lines(self):
+        changed = set()
+        for start, end, text in self.edits:
+            if text != self.text[start:end]:
+                line, file = self.line_and_file_at(start)
+                changed |= {(file, line + k) for k in range(self.text.count("\n", start, end) + 1)}
+        return changed
 
     def result(self):
         pieces, at = [], 0
@@ -275,4 +286,4 @@ class Source:
             pieces.append(text)
             at = end
         pieces.append(self.text[at:])
-        return ''.join(pieces)
+        return "".join(pieces)

@@ -64,32 +64,53 @@ class grid_group {
 };
 SIMT_INLINE grid_group this_grid() { return {}; }
 
-// The model GPU has no clusters: code about them builds, and a kernel that asks for its cluster
-// ends with cudaErrorNotSupported. So nobody ever holds one of these.
+// The blocks of a cluster; a block that was launched without one is a cluster by itself.
 class cluster_group {
  public:
   struct arrival_token {};
-  static void sync() {}
-  static arrival_token barrier_arrive() { return {}; }
-  static void barrier_wait(arrival_token&&) {}
-  static void barrier_wait() {}
-  static unsigned thread_rank() { return 0; }
-  static unsigned block_rank() { return 0; }
-  static unsigned num_threads() { return 0; }
-  static unsigned num_blocks() { return 0; }
-  static dim3 dim_threads() { return {}; }
-  static dim3 dim_blocks() { return {}; }
-  static dim3 thread_index() { return {}; }
-  static dim3 block_index() { return {}; }
-  static unsigned query_shared_rank(const void*) { return 0; }
+  SIMT_UNWATCHED static void sync(simt::Location at = simt::Location::here()) {
+    simt::ptx::cluster_arrive(true, at);
+    simt::ptx::cluster_wait(at);
+  }
+  SIMT_UNWATCHED static arrival_token barrier_arrive(simt::Location at = simt::Location::here()) {
+    simt::ptx::cluster_arrive(true, at);
+    return {};
+  }
+  SIMT_UNWATCHED static void barrier_wait(arrival_token&&,
+                                          simt::Location at = simt::Location::here()) {
+    simt::ptx::cluster_wait(at);
+  }
+  SIMT_UNWATCHED static void barrier_wait(simt::Location at = simt::Location::here()) {
+    simt::ptx::cluster_wait(at);
+  }
+  SIMT_UNWATCHED static unsigned block_rank() { return simt::ptx::cluster_rank(); }
+  SIMT_UNWATCHED static unsigned num_blocks() { return simt::ptx::cluster_blocks(); }
+  SIMT_UNWATCHED static unsigned thread_rank() {
+    return block_rank() * detail::block_size() + detail::rank_in_block();
+  }
+  SIMT_UNWATCHED static unsigned num_threads() { return num_blocks() * detail::block_size(); }
+  SIMT_UNWATCHED static unsigned size() { return num_threads(); }
+  SIMT_UNWATCHED static dim3 dim_blocks() { return simt::ptx::cluster_shape(); }
+  SIMT_UNWATCHED static dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return {blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z};
+  }
+  SIMT_UNWATCHED static dim3 block_index() { return simt::ptx::block_in_cluster(); }
+  SIMT_UNWATCHED static dim3 thread_index() {
+    const dim3 block = block_index();
+    return {block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+            block.z * blockDim.z + threadIdx.z};
+  }
+  // Whose shared memory the address is in, and the same variable in that of block `rank`.
+  SIMT_UNWATCHED static unsigned query_shared_rank(const void* address) {
+    return simt::ptx::rank_of_shared(address);
+  }
   template <class T>
-  static T* map_shared_rank(T* address, int) {
-    return address;
+  SIMT_UNWATCHED static T* map_shared_rank(T* address, int rank) {
+    return static_cast<T*>(simt::ptx::map_shared_rank(address, static_cast<unsigned>(rank)));
   }
 };
-SIMT_UNWATCHED inline cluster_group this_cluster(simt::Location at = simt::Location::here()) {
-  simt::unsupported("a thread block cluster", at.file, at.line);
-}
+SIMT_INLINE cluster_group this_cluster() { return {}; }
 
 // Any set of lanes of one warp; the base of tiles and coalesced groups.
 class lane_group {

@@ -1,5 +1,5 @@
-// The driver API is not there; this header only lets code that mentions its types build. Functions
-// are looked up through cudaGetDriverEntryPoint, which reports cudaErrorNotSupported.
+// The driver API is not there, but for tensor maps; this header also lets code that mentions its
+// types build.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,10 @@ enum CUtensorMapDataType {
   CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
   CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
   CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
-  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ
 };
 enum CUtensorMapInterleave {
   CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -53,3 +56,10 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 };
+
+// Also found by cudaGetDriverEntryPoint, without linking anything.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                void* base, const cuuint64_t* sizes, const cuuint64_t* pitches,
+                                const cuuint32_t* box, const cuuint32_t* steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);

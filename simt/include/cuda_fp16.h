@@ -21,9 +21,19 @@ struct __half {
   __half(unsigned long value) : __half(static_cast<double>(value)) {}
   __half(long long value) : __half(static_cast<double>(value)) {}
   __half(unsigned long long value) : __half(static_cast<double>(value)) {}
-  operator float() const { return simt::float_from_half_bits(bits_); }
-  explicit operator bool() const { return (bits_ & 0x7fff) != 0; }
-  operator __half_raw() const { return {bits_}; }
+  // The value may lie in memory: these three are how it is read.
+  SIMT_UNWATCHED operator float() const {
+    SIMT_NOTE(read, this, sizeof bits_);
+    return simt::float_from_half_bits(bits_);
+  }
+  SIMT_UNWATCHED explicit operator bool() const {
+    SIMT_NOTE(read, this, sizeof bits_);
+    return (bits_ & 0x7fff) != 0;
+  }
+  SIMT_UNWATCHED operator __half_raw() const {
+    SIMT_NOTE(read, this, sizeof bits_);
+    return {bits_};
+  }
 
  private:
   unsigned short bits_;

@@ -6,6 +6,8 @@
 
 #include "simt/cuda.h"
 
+#define CURAND_H_
+
 enum curandStatus {
   CURAND_STATUS_SUCCESS = 0,
   CURAND_STATUS_VERSION_MISMATCH = 100,

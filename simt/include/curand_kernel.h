@@ -22,8 +22,7 @@ struct simt_spare_normal {
   double value_double = 0;
 };
 
-// ---- XORWOW
-// -------------------------------------------------------------------------------------------------
+// ---- XORWOW -----------------------------------------------------------------------------------
 
 struct curandStateXORWOW {
   unsigned d, v[5];
@@ -67,8 +66,7 @@ inline unsigned curand(curandStateXORWOW* state) {
   return v[4] + state->d;
 }
 
-// ---- Philox: ten rounds of multiplication turn a counter and a key into four numbers
-// -----------------------------
+// ---- Philox: ten rounds of multiplication turn a counter and a key into four numbers ----------
 
 struct curandStatePhilox4_32_10 {
   uint4 counter, output;
@@ -157,8 +155,7 @@ inline uint4 curand4(curandStatePhilox4_32_10* state) {
   }
 }
 
-// ---- distributions
-// ----------------------------------------------------------------------------------------------
+// ---- distributions ----------------------------------------------------------------------------
 
 namespace simt {
 

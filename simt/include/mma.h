@@ -33,38 +33,39 @@ struct Element<precision::tf32> {
   using type = float;
 };
 
-template <class Use, int M, int N, int K>
+template <class Use, int TileM, int TileN, int TileK>
 struct Shape;
-template <int M, int N, int K>
-struct Shape<matrix_a, M, N, K> {
-  static constexpr int rows = M, columns = K;
+template <int TileM, int TileN, int TileK>
+struct Shape<matrix_a, TileM, TileN, TileK> {
+  static constexpr int rows = TileM, columns = TileK;
 };
-template <int M, int N, int K>
-struct Shape<matrix_b, M, N, K> {
-  static constexpr int rows = K, columns = N;
+template <int TileM, int TileN, int TileK>
+struct Shape<matrix_b, TileM, TileN, TileK> {
+  static constexpr int rows = TileK, columns = TileN;
 };
-template <int M, int N, int K>
-struct Shape<accumulator, M, N, K> {
-  static constexpr int rows = M, columns = N;
+template <int TileM, int TileN, int TileK>
+struct Shape<accumulator, TileM, TileN, TileK> {
+  static constexpr int rows = TileM, columns = TileN;
 };
 
 // The shapes that the tensor cores know.
-template <int M, int N, int K, class T>
+template <int TileM, int TileN, int TileK, class T>
 constexpr bool is_shape() {
-  if (std::is_same<T, precision::tf32>::value) return M == 16 && N == 16 && K == 8;
-  if (std::is_same<T, double>::value) return M == 8 && N == 8 && K == 4;
-  return K == 16 && ((M == 16 && N == 16) || (M == 32 && N == 8) || (M == 8 && N == 32));
+  if (std::is_same<T, precision::tf32>::value) return TileM == 16 && TileN == 16 && TileK == 8;
+  if (std::is_same<T, double>::value) return TileM == 8 && TileN == 8 && TileK == 4;
+  return TileK == 16 && ((TileM == 16 && TileN == 16) || (TileM == 32 && TileN == 8) ||
+                         (TileM == 8 && TileN == 32));
 }
 
 }  // namespace detail
 
-template <class Use, int M, int N, int K, class T, class Layout = void>
+template <class Use, int TileM, int TileN, int TileK, class T, class Layout = void>
 struct fragment {
-  static_assert(std::is_same<Use, accumulator>::value || detail::is_shape<M, N, K, T>(),
+  static_assert(std::is_same<Use, accumulator>::value || detail::is_shape<TileM, TileN, TileK, T>(),
                 "WMMA has no such shape for this type");
   using element_type = typename detail::Element<T>::type;
-  static constexpr int rows = detail::Shape<Use, M, N, K>::rows;
-  static constexpr int columns = detail::Shape<Use, M, N, K>::columns;
+  static constexpr int rows = detail::Shape<Use, TileM, TileN, TileK>::rows;
+  static constexpr int columns = detail::Shape<Use, TileM, TileN, TileK>::columns;
   static constexpr int num_elements = rows * columns / 32;
   static constexpr int num_storage_elements = num_elements;
   element_type x[num_elements];
@@ -103,70 +104,76 @@ SIMT_INLINE void store(T* to, const Fragment& f, unsigned leading, bool column_m
   }
 }
 
-template <class D, class A, class B, class C>
+template <class Result, class FragmentA, class FragmentB, class FragmentC>
 struct ProductLane {
-  D* d;
-  const A* a;
-  const B* b;
-  const C* c;
+  Result* d;
+  const FragmentA* a;
+  const FragmentB* b;
+  const FragmentC* c;
 };
 
 // D = A B + C: collects the fragments of all lanes, multiplies, hands the result out.
-template <class D, class A, class B, class C>
+template <class Result, class FragmentA, class FragmentB, class FragmentC>
 SIMT_INLINE void multiply(void** payload, unsigned lanes) {
-  using Lane = ProductLane<D, A, B, C>;
-  using Input = typename A::element_type;
+  using Lane = ProductLane<Result, FragmentA, FragmentB, FragmentC>;
+  using Input = typename FragmentA::element_type;
   using Sum =
       std::conditional_t<std::is_integral<Input>::value, int,
                          std::conditional_t<std::is_same<Input, double>::value, double, float>>;
-  constexpr int M = D::rows, N = D::columns, K = A::columns;
-  Sum a[M * K] = {}, b[K * N] = {}, d[M * N] = {};
+  constexpr int TileM = Result::rows, TileN = Result::columns, TileK = FragmentA::columns;
+  Sum a[TileM * TileK] = {}, b[TileK * TileN] = {}, d[TileM * TileN] = {};
   for (int lane = 0; lane < 32; ++lane) {
     if (!(lanes >> lane & 1)) continue;
     const Lane& mine = *static_cast<Lane*>(payload[lane]);
-    for (int i = 0; i < A::num_elements; ++i) a[i * 32 + lane] = static_cast<Sum>(mine.a->x[i]);
-    for (int i = 0; i < B::num_elements; ++i) b[i * 32 + lane] = static_cast<Sum>(mine.b->x[i]);
-    for (int i = 0; i < C::num_elements; ++i) d[i * 32 + lane] = static_cast<Sum>(mine.c->x[i]);
+    for (int i = 0; i < FragmentA::num_elements; ++i)
+      a[i * 32 + lane] = static_cast<Sum>(mine.a->x[i]);
+    for (int i = 0; i < FragmentB::num_elements; ++i)
+      b[i * 32 + lane] = static_cast<Sum>(mine.b->x[i]);
+    for (int i = 0; i < FragmentC::num_elements; ++i)
+      d[i * 32 + lane] = static_cast<Sum>(mine.c->x[i]);
   }
-  for (int m = 0; m < M; ++m)
-    for (int k = 0; k < K; ++k)
-      for (int n = 0; n < N; ++n) d[m * N + n] += a[m * K + k] * b[k * N + n];
+  for (int m = 0; m < TileM; ++m)
+    for (int k = 0; k < TileK; ++k)
+      for (int n = 0; n < TileN; ++n) d[m * TileN + n] += a[m * TileK + k] * b[k * TileN + n];
   for (int lane = 0; lane < 32; ++lane) {
     if (!(lanes >> lane & 1)) continue;
     Lane& mine = *static_cast<Lane*>(payload[lane]);
-    for (int i = 0; i < D::num_elements; ++i)
-      mine.d->x[i] = static_cast<typename D::element_type>(d[i * 32 + lane]);
+    for (int i = 0; i < Result::num_elements; ++i)
+      mine.d->x[i] = static_cast<typename Result::element_type>(d[i * 32 + lane]);
   }
 }
 
 }  // namespace detail
 
-template <class Use, int M, int N, int K, class T, class Layout, class P>
-SIMT_INLINE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const P* from,
-                                  unsigned leading, simt::Location at = simt::Location::here()) {
+template <class Use, int TileM, int TileN, int TileK, class T, class Layout, class Stored>
+SIMT_INLINE void load_matrix_sync(fragment<Use, TileM, TileN, TileK, T, Layout>& f,
+                                  const Stored* from, unsigned leading,
+                                  simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::load(f, from, leading, std::is_same<Layout, col_major>::value);
 }
-template <int M, int N, int K, class T, class P>
-SIMT_INLINE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const P* from,
-                                  unsigned leading, layout_t layout,
+template <int TileM, int TileN, int TileK, class T, class Stored>
+SIMT_INLINE void load_matrix_sync(fragment<accumulator, TileM, TileN, TileK, T>& f,
+                                  const Stored* from, unsigned leading, layout_t layout,
                                   simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::load(f, from, leading, layout == mem_col_major);
 }
-template <int M, int N, int K, class T, class P>
-SIMT_INLINE void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>& f,
+template <int TileM, int TileN, int TileK, class T, class Stored>
+SIMT_INLINE void store_matrix_sync(Stored* to,
+                                   const fragment<accumulator, TileM, TileN, TileK, T>& f,
                                    unsigned leading, layout_t layout,
                                    simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
   detail::store(to, f, leading, layout == mem_col_major);
 }
 
-template <class D, class A, class B, class C>
-SIMT_INLINE void mma_sync(D& d, const A& a, const B& b, const C& c, bool = false,
-                          simt::Location at = simt::Location::here()) {
-  detail::ProductLane<D, A, B, C> lane{&d, &a, &b, &c};
-  simt::WarpOperation operation{"wmma::mma_sync", &detail::multiply<D, A, B, C>};
+template <class Result, class FragmentA, class FragmentB, class FragmentC>
+SIMT_INLINE void mma_sync(Result& d, const FragmentA& a, const FragmentB& b, const FragmentC& c,
+                          bool = false, simt::Location at = simt::Location::here()) {
+  detail::ProductLane<Result, FragmentA, FragmentB, FragmentC> lane{&d, &a, &b, &c};
+  simt::WarpOperation operation{"wmma::mma_sync",
+                                &detail::multiply<Result, FragmentA, FragmentB, FragmentC>};
   simt::warp_operation(0xffffffffu, operation, &lane, at);
 }
 

@@ -3,13 +3,17 @@
 #include <cstdio>
 #include <cstring>
 
+#include "errors.h"
 #include "graph.h"
 #include "limits.h"
 #include "memory.h"
 #include "options.h"
-#include "simt/runtime_api.h"
 
 using simt::record_error;
+
+namespace simt {
+void* driver_function(const char* name);  // tensor_map.cpp
+}
 
 namespace {
 
@@ -54,32 +58,33 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->maxGridSize[0] = kMaxGridX;
   p->maxGridSize[1] = p->maxGridSize[2] = kMaxGridYZ;
   p->totalConstMem = kConstantBytes;
-  p->major = 8;
-  p->minor = 0;
+  p->major = chip().architecture / 10;
+  p->minor = chip().architecture % 10;
   p->textureAlignment = 512;
   p->texturePitchAlignment = 32;
   p->surfaceAlignment = 512;
-  p->multiProcessorCount = kMultiprocessors;
+  p->multiProcessorCount = chip().multiprocessors;
   p->canMapHostMemory = 1;
   p->concurrentKernels = 1;
   p->asyncEngineCount = 3;
   p->unifiedAddressing = 1;
   p->memoryBusWidth = 5120;
-  p->l2CacheSize = kL2Bytes;
-  p->maxThreadsPerMultiProcessor = kThreadsPerMultiprocessor;
+  p->l2CacheSize = chip().l2_bytes;
+  p->maxThreadsPerMultiProcessor = chip().threads_per_multiprocessor;
   p->streamPrioritiesSupported = 1;
   p->globalL1CacheSupported = 1;
   p->localL1CacheSupported = 1;
-  p->sharedMemPerMultiprocessor = kSharedPerMultiprocessor;
+  p->sharedMemPerMultiprocessor = chip().shared_per_multiprocessor;
   p->regsPerMultiprocessor = kRegistersPerMultiprocessor;
   p->managedMemory = 1;
   p->concurrentManagedAccess = 1;
   p->computePreemptionSupported = 1;
   p->canUseHostPointerForRegisteredMem = 1;
   p->cooperativeLaunch = 1;
-  p->sharedMemPerBlockOptin = kSharedPerBlockOptIn;
-  p->maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
-  p->reservedSharedMemPerBlock = kSharedReserved;
+  p->clusterLaunch = chip().cluster_blocks > 1;
+  p->sharedMemPerBlockOptin = chip().shared_per_block;
+  p->maxBlocksPerMultiProcessor = chip().blocks_per_multiprocessor;
+  p->reservedSharedMemPerBlock = chip().shared_reserved;
   p->hostRegisterSupported = 1;
   p->memoryPoolsSupported = 1;
   p->hostNumaId = -1;
@@ -132,6 +137,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrComputePreemptionSupported: *value = p.computePreemptionSupported; break;
     case cudaDevAttrCanUseHostPointerForRegisteredMem: *value = 1; break;
     case cudaDevAttrCooperativeLaunch: *value = p.cooperativeLaunch; break;
+    case cudaDevAttrClusterLaunch: *value = p.clusterLaunch; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = int(p.sharedMemPerBlockOptin); break;
     case cudaDevAttrHostRegisterSupported: *value = 1; break;
     case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
@@ -146,6 +152,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
 
 cudaError_t cudaDeviceSynchronize() {
+  if (cudaError_t e = simt::check_may_wait(__func__)) return record_error(e);
   if (cudaError_t e = simt::check_no_capture_anywhere()) return record_error(e);
   simt::Device::get().wait_for_all();
   return record_error(cudaSuccess);
@@ -153,6 +160,7 @@ cudaError_t cudaDeviceSynchronize() {
 
 // Also clears a sticky error, which on a real GPU needs a new process in some cases.
 cudaError_t cudaDeviceReset() {
+  if (cudaError_t e = simt::check_may_wait(__func__)) return record_error(e);
   simt::Device::get().wait_for_all();
   simt::Device::get().clear_fault();
   simt::exchange_last_error(cudaSuccess);
@@ -218,12 +226,14 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 cudaError_t cudaProfilerStart() { return record_error(cudaSuccess); }
 cudaError_t cudaProfilerStop() { return record_error(cudaSuccess); }
 
-// There is no driver below the runtime.
-cudaError_t cudaGetDriverEntryPoint(const char*, void** function, unsigned long long,
+// There is no driver below the runtime, but for the functions of it that programs look up by name.
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
                                     cudaDriverEntryPointQueryResult* result) {
-  if (function) *function = nullptr;
-  if (result) *result = cudaDriverEntryPointSymbolNotFound;
-  return record_error(cudaErrorNotSupported);
+  if (!symbol || !function) return record_error(cudaErrorInvalidValue);
+  *function = simt::driver_function(symbol);
+  if (result)
+    *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return record_error(cudaSuccess);
 }
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
                                              unsigned long long flags,

@@ -1,12 +1,25 @@
 // cudaGetLastError and its kin.
 
-#include "graph.h"
-#include "simt/runtime_api.h"
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "device.h"
+#include "errors.h"
 
 namespace simt {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
+
+// Failed launches by the OS thread that asked for them, until it asks for its last error.
+std::mutex unseen_mutex;
+std::multimap<std::thread::id, Finding> unseen;
+
+void forget_failed_launches() {
+  std::lock_guard<std::mutex> lock(unseen_mutex);
+  unseen.erase(std::this_thread::get_id());
+}
 
 }  // namespace
 
@@ -19,17 +32,44 @@ cudaError_t record_error(cudaError_t error) {
   return error;
 }
 
+cudaError_t check_may_wait(const char* function) {
+  if (state.block) unsupported((std::string(function) + " in a kernel").c_str(), "", 0);
+  return state.worker ? cudaErrorNotPermitted : cudaSuccess;
+}
+
+void remember_failed_launch(const Kernel& kernel, const LaunchShape& shape, cudaError_t error) {
+  const auto text = [](dim3 d) {
+    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+  };
+  const std::string what = "the launch of kernel " + kernel.name + " at " + shape.at.file + ":" +
+                           std::to_string(shape.at.line) +
+                           " failed, and nobody asked why: " + cudaGetErrorString(error) +
+                           "\n  grid " + text(shape.grid) + ", block " + text(shape.block) + ", " +
+                           std::to_string(shape.dynamic_shared) + " bytes of dynamic shared memory";
+  std::lock_guard<std::mutex> lock(unseen_mutex);
+  unseen.emplace(std::this_thread::get_id(), Finding{"launch", what, error, shape.at});
+}
+
+void report_failed_launches() {
+  std::lock_guard<std::mutex> lock(unseen_mutex);
+  if (observer)
+    for (const auto& [thread, finding] : unseen) report(finding);
+  unseen.clear();
+}
+
 cudaError_t exchange_last_error(cudaError_t error) { return std::exchange(last_error, error); }
 
 }  // namespace simt
 
 // A fault stays with the device, but is the last error only until it is fetched.
 cudaError_t cudaGetLastError() {
+  simt::forget_failed_launches();
   const cudaError_t error = simt::exchange_last_error(cudaSuccess);
   return error ? error : simt::Device::get().take_async_error();
 }
 
 cudaError_t cudaPeekAtLastError() {
+  simt::forget_failed_launches();
   if (cudaError_t error = simt::Device::get().take_async_error()) simt::last_error = error;
   return simt::last_error;
 }

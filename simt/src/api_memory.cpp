@@ -2,9 +2,9 @@
 
 #include <cstring>
 
+#include "errors.h"
 #include "graph.h"
 #include "memory.h"
-#include "simt/runtime_api.h"
 
 using namespace simt;
 
@@ -42,12 +42,14 @@ cudaError_t copy_rows(void* to, const void* from, Rows rows, cudaMemcpyKind kind
     if (find_allocation(from, &a) && static_cast<const char*>(from) + from_bytes > a.base + a.bytes)
       return e;
   }
+  const bool pageable = waits_for_copy(to, from, kind);
+  if (synchronous || pageable)
+    if (cudaError_t e = check_may_wait("cudaMemcpy")) return e;
   if (synchronous)
     if (cudaError_t e = check_no_capture(stream)) return e;
   if (empty) return cudaSuccess;
   Task task;
   task.kind = Task::kCopy;
-  task.at = at;
   task.work = [=] {
     for (size_t row = 0; row < rows.height; ++row) {
       char* target = static_cast<char*>(to) + row * rows.to_pitch;
@@ -58,7 +60,6 @@ cudaError_t copy_rows(void* to, const void* from, Rows rows, cudaMemcpyKind kind
   };
   OperationPtr operation;
   if (cudaError_t e = submit(stream, std::move(task), &operation)) return e;
-  const bool pageable = waits_for_copy(to, from, kind);
   if (operation && (pageable || (synchronous && kind != cudaMemcpyDeviceToDevice)))
     device.wait(operation);
   return cudaSuccess;
@@ -79,7 +80,6 @@ cudaError_t fill(void* to, size_t pitch, int value, size_t width, size_t height,
   if (cudaError_t e = check_device_range(to, pitch * (height - 1) + width)) return e;
   Task task;
   task.kind = Task::kFill;
-  task.at = at;
   task.work = [=] {
     for (size_t row = 0; row < height; ++row) {
       char* target = static_cast<char*>(to) + row * pitch;
@@ -100,8 +100,7 @@ cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, Location at)
 
 }  // namespace
 
-// ---- allocation
-// -----------------------------------------------------------------------------------------
+// ---- allocation -------------------------------------------------------------------------------
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes, Location at) {
   return record_error(allocate(pointer, bytes, MemoryKind::kDevice, at));
@@ -141,6 +140,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags, Location
 }
 
 cudaError_t cudaFree(void* pointer) {
+  if (cudaError_t e = check_may_wait(__func__)) return record_error(e);
   if (cudaError_t fault = Device::get().fault()) return record_error(fault);
   if (!pointer) return record_error(cudaSuccess);
   if (cudaError_t e = check_no_capture_anywhere()) return record_error(e);
@@ -149,6 +149,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
+  if (cudaError_t e = check_may_wait(__func__)) return record_error(e);
   if (!pointer) return record_error(cudaSuccess);
   Device::get().wait_for_all();
   return record_error(free_host(pointer));
@@ -234,8 +235,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return record_error(cudaSuccess);
 }
 
-// ---- copying and filling
-// ----------------------------------------------------------------------------------
+// ---- copying and filling ----------------------------------------------------------------------
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, Location at) {
   return record_error(copy(to, from, bytes, kind, nullptr, true, at));
@@ -301,8 +301,7 @@ cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, s
   return record_error(fill(to, pitch, value, width, height, stream, at));
 }
 
-// ---- __device__ and __constant__ variables
-// ------------------------------------------------------------------
+// ---- __device__ and __constant__ variables ----------------------------------------------------
 
 namespace simt {
 namespace {
@@ -345,8 +344,7 @@ cudaError_t symbol_address(void** pointer, const void* symbol, size_t symbol_byt
 
 }  // namespace simt
 
-// ---- advice: there is one memory, so all of it is already where it is wanted
-// ---------------------------------
+// ---- advice: there is one memory, so all of it is already where it is wanted ------------------
 
 namespace {
 
@@ -394,8 +392,7 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* pointer, size_t,
   return record_error(submit(stream, Task{}));
 }
 
-// ---- memory pools: there is one, and it keeps nothing back
-// ----------------------------------------------------
+// ---- memory pools: there is one, and it keeps nothing back ------------------------------------
 
 struct CUmemPoolHandle_st {
   unsigned long long release_threshold = 0;

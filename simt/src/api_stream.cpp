@@ -1,7 +1,7 @@
 // Streams, events, host functions.
 
+#include "errors.h"
 #include "graph.h"
-#include "simt/runtime_api.h"
 
 using namespace simt;
 
@@ -25,6 +25,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  if (cudaError_t e = check_may_wait(__func__)) return record_error(e);
   Device& device = Device::get();
   CUstream_st* stream = device.stream(handle);
   if (!stream) return record_error(cudaErrorInvalidResourceHandle);
@@ -77,8 +78,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t call
   return record_error(submit(stream, std::move(task)));
 }
 
-// ---- events
-// -----------------------------------------------------------------------------------------------
+// ---- events -----------------------------------------------------------------------------------
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   constexpr unsigned kKnown =
@@ -127,6 +127,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (cudaError_t e = check_may_wait(__func__)) return record_error(e);
   if (!event) return record_error(cudaErrorInvalidResourceHandle);
   if (event->capture) return record_error(cudaErrorCapturedEvent);
   Device::get().wait(event->record);

@@ -114,43 +114,4 @@ void MemoryMap::sweep() {
   garbage_.clear();
 }
 
-std::string describe_address(const void* address) {
-  char text[400];
-  Allocation found;
-  const bool inside = find_allocation(address, &found);
-  if (!inside && !nearest_allocation(address, &found)) {
-    const auto before_shared =
-        reinterpret_cast<uint64_t>(shared_base()) - reinterpret_cast<uint64_t>(address);
-    if (before_shared <= 4096) {
-      snprintf(text, sizeof text, "address is %llu bytes before the block's shared memory",
-               static_cast<unsigned long long>(before_shared));
-    } else {
-      snprintf(text, sizeof text, "address %p is %s", address,
-               address == nullptr         ? "null"
-               : in_device_range(address) ? "in no allocation of device memory"
-                                          : "not device memory");
-    }
-    return text;
-  }
-  char what[200];
-  if (found.name.empty()) {
-    snprintf(what, sizeof what, "%zu bytes %s at %s:%d", found.bytes,
-             found.freed ? "freed, allocated" : "allocated", found.at.file, found.at.line);
-  } else {
-    snprintf(what, sizeof what, "variable %s of %zu bytes", found.name.c_str(), found.bytes);
-  }
-  const auto offset = reinterpret_cast<int64_t>(address) - reinterpret_cast<int64_t>(found.base);
-  const auto size = static_cast<int64_t>(found.bytes);
-  if (offset < 0) {
-    snprintf(text, sizeof text, "address is %lld bytes before %s", -static_cast<long long>(offset),
-             what);
-  } else if (offset >= size) {
-    snprintf(text, sizeof text, "address is %lld bytes past the end of %s",
-             static_cast<long long>(offset - size), what);
-  } else {
-    snprintf(text, sizeof text, "address is byte %lld of %s", static_cast<long long>(offset), what);
-  }
-  return text;
-}
-
 }  // namespace simt

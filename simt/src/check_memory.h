@@ -62,7 +62,4 @@ class MemoryMap {
   std::atomic<uint64_t> generation_{1};
 };
 
-// "byte 16 of 64 bytes allocated at a.cu:12, freed", or what else is known about the address.
-std::string describe_address(const void* address);
-
 }  // namespace simt

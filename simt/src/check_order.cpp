@@ -114,6 +114,19 @@ void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board)
   received_.assign(1, published);
 }
 
+void BlockOrder::publish_all(unsigned thread, uint64_t address, ReleaseBoard& board) {
+  Release release;
+  release.block = block_;
+  release.thread = thread;
+  release.own = clock_[thread];
+  release.all_before = base_;
+  release.warp_before = warp_base_[thread / 32];
+  release.received = received_;
+  const Release* published = board.publish(address, std::move(release));
+  received_.assign(1, published);
+  advance(thread, clock_[thread] + 1);
+}
+
 bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
   while (!unread_.empty()) {
     const Release* next = unread_.back();
@@ -123,12 +136,18 @@ bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
     known.all_before = std::max(known.all_before, next->all_before);
     uint32_t& own = known.own[next->thread];
     own = std::max(own, next->own);
+    if (next->warp_before != 0) {
+      uint32_t& warp = known.warps[next->thread / 32];
+      warp = std::max(warp, next->warp_before);
+    }
     unread_.push_back(next->through);
     unread_.insert(unread_.end(), next->received.begin(), next->received.end());
   }
   const auto found = known_.find(block);
   if (found == known_.end()) return false;
   if (clock < found->second.all_before) return true;
+  const auto warp = found->second.warps.find(thread / 32);
+  if (warp != found->second.warps.end() && clock < warp->second) return true;
   const auto own = found->second.own.find(thread);
   return own != found->second.own.end() && clock <= own->second;
 }

@@ -30,6 +30,7 @@ struct Release {
   uint32_t thread = 0;
   uint32_t own = 0;
   uint32_t all_before = 0;
+  uint32_t warp_before = 0;              // the same for the threads of its warp
   const Release* through = nullptr;      // the release found at the same address
   std::vector<const Release*> received;  // what the block had received from others by then
 };
@@ -67,6 +68,9 @@ class BlockOrder {
   // the thread has fenced. `address` must differ between the shared memories of two blocks.
   void receive(uint64_t address, ReleaseBoard& board);
   void publish(unsigned thread, uint64_t address, ReleaseBoard& board);
+  // The same for what needs no fence, as an arrival at a barrier. Includes what the other threads
+  // of the warp did before the warp last met.
+  void publish_all(unsigned thread, uint64_t address, ReleaseBoard& board);
 
   // Is an access of this block, by `other` at `clock`, ordered before `thread`'s present one?
   bool ordered(unsigned thread, unsigned other, uint32_t clock) {
@@ -89,7 +93,8 @@ class BlockOrder {
 
   struct Known {
     uint32_t all_before = 0;
-    std::unordered_map<uint32_t, uint32_t> own;  // per thread
+    std::unordered_map<uint32_t, uint32_t> own;    // per thread
+    std::unordered_map<uint32_t, uint32_t> warps;  // per warp
   };
 
   uint64_t block_ = 0;

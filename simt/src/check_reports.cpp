@@ -4,33 +4,26 @@
 #include <cstdio>
 #include <sstream>
 
+#include "json_writer.h"
+
 namespace simt {
 
-std::string json_string(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (c == '\n') {
-      quoted += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      snprintf(escape, sizeof escape, "\\u%04x", c);
-      quoted += escape;
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
-void CheckReports::add(CheckReport report, const std::string& where) {
-  const std::string key = report.check + "\n" + report.kernel + "\n" + where;
+void CheckReports::add(CheckReport report, const std::vector<std::string>& places) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (Entry& entry : entries_) {
-    if (entry.key != key) continue;
-    ++entry.report.count;
+  Entry* known = nullptr;
+  const bool all_named = std::all_of(places.begin(), places.end(), [&](const std::string& place) {
+    for (Entry& entry : entries_) {
+      const auto& named = entry.places;
+      if (entry.report.check != report.check || entry.report.kernel != report.kernel ||
+          std::find(named.begin(), named.end(), place) == named.end())
+        continue;
+      known = &entry;
+      return true;
+    }
+    return false;
+  });
+  if (all_named) {
+    ++known->report.count;
     return;
   }
   report.count = 1;
@@ -39,7 +32,7 @@ void CheckReports::add(CheckReport report, const std::string& where) {
   std::istringstream lines(report.message);
   for (std::string line; std::getline(lines, line);) text += "simt: " + line + "\n";
   fwrite(text.data(), 1, text.size(), stderr);
-  entries_.push_back({key, std::move(report)});
+  entries_.push_back({places, std::move(report)});
 }
 
 std::vector<CheckReport> CheckReports::take() {
@@ -80,20 +73,27 @@ void CheckReports::write_json(const std::string& path) {
     return;
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  fprintf(file, "{\"schema\":1,\"kernels_checked\":%llu,\"errors\":%zu,\"reports\":[",
-          static_cast<unsigned long long>(launches()), errors_locked());
-  const char* comma = "";
+  JsonWriter json(file);
+  json.open("{");
+  json.member("schema", uint64_t{1});
+  json.member("kernels_checked", launches());
+  json.member("errors", uint64_t{errors_locked()});
+  json.name("reports");
+  json.open("[");
   for (const Entry& entry : entries_) {
     const CheckReport& r = entry.report;
-    fprintf(
-        file,
-        "%s\n{\"check\":%s,\"kernel\":%s,\"file\":%s,\"line\":%u,\"count\":%llu,\"message\":%s}",
-        comma, json_string(r.check).c_str(), json_string(r.kernel).c_str(),
-        json_string(r.file).c_str(), r.line, static_cast<unsigned long long>(r.count),
-        json_string(r.message).c_str());
-    comma = ",";
+    json.element();
+    json.open("\n{");
+    json.member("check", r.check);
+    json.member("kernel", r.kernel);
+    json.member("file", r.file);
+    json.member("line", uint64_t{r.line});
+    json.member("count", r.count);
+    json.member("message", r.message);
+    json.close("}");
   }
-  fprintf(file, "]}\n");
+  json.close("]");
+  json.close("}\n");
   fclose(file);
 }
 

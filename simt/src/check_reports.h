@@ -13,9 +13,10 @@ namespace simt {
 
 class CheckReports {
  public:
-  // Adds a report and prints its message, unless one with the same check, kernel and place `where`
-  // is there already; then it is only counted.
-  void add(CheckReport report, const std::string& where);
+  // Adds a report and prints its message, unless reports of the same check and kernel have named
+  // all its places already; then it is only counted. (A race has two places. A missing barrier
+  // makes many pairs of a few lines; each line is told once.)
+  void add(CheckReport report, const std::vector<std::string>& places);
 
   void count_launch() { __atomic_fetch_add(&launches_, 1, __ATOMIC_RELAXED); }
   uint64_t launches() const { return __atomic_load_n(&launches_, __ATOMIC_RELAXED); }
@@ -30,7 +31,7 @@ class CheckReports {
 
  private:
   struct Entry {
-    std::string key;
+    std::vector<std::string> places;
     CheckReport report;
   };
   size_t errors_locked() const;  // by whoever holds mutex_
@@ -39,8 +40,5 @@ class CheckReports {
   std::vector<Entry> entries_;
   uint64_t launches_ = 0;
 };
-
-// A string as JSON writes it, with the quotation marks.
-std::string json_string(const std::string& text);
 
 }  // namespace simt

@@ -10,10 +10,10 @@
 #include "graph.h"
 #include "memory.h"
 
-// ---- skipping ahead in XORWOW
-// --------------------------------------------------------------------------------- One step is a
-// linear map of the state's 160 bits, a matrix over GF(2); n steps are its n-th power. The powers
-// with exponents 2^0, 2^1, ... are made by squaring, once; a jump multiplies those in n.
+// ---- skipping ahead in XORWOW ------------------------------------------------------------------
+// One step is a linear map of the state's 160 bits, a matrix over GF(2); n steps are its n-th
+// power. The powers with exponents 2^0, 2^1, ... are made by squaring, once; a jump multiplies
+// those in n.
 
 namespace simt {
 namespace {
@@ -74,8 +74,7 @@ void xorwow_skip_subsequences(unsigned v[5], unsigned long long n) { skip(v, n, 
 
 }  // namespace simt
 
-// ---- host API
-// ---------------------------------------------------------------------------------------------------
+// ---- host API ---------------------------------------------------------------------------------
 
 struct curandGenerator_st {
   unsigned long long seed = 0;

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "errors.h"
+#include "faults.h"
 #include "options.h"
+#include "worker.h"
 
 namespace simt {
 namespace {
@@ -59,11 +62,11 @@ void Device::shut_down() {
   }
   work_available_.notify_all();
   for (auto& thread : threads_) thread.join();
+  report_failed_launches();
   if (observer) observer->program_end();
 }
 
-// ---- operations
-// -------------------------------------------------------------------------------------
+// ---- operations -------------------------------------------------------------------------------
 
 // Puts the operation behind those in `before`. The lock is held.
 void Device::add(const OperationPtr& operation, const std::vector<OperationPtr>& before) {
@@ -103,13 +106,11 @@ void Device::make_ready(const OperationPtr& operation) {
   launch->number = ++launches_;
   launch->kernel = task.kernel;
   launch->call = task.call;
-  launch->at = task.at;
-  launch->grid = task.grid;
-  launch->block = task.block;
-  launch->dynamic_shared = task.dynamic_shared;
-  launch->cooperative = task.cooperative;
-  launch->block_count = uint64_t(task.grid.x) * task.grid.y * task.grid.z;
-  launch->threads_per_block = task.block.x * task.block.y * task.block.z;
+  static_cast<LaunchShape&>(*launch) = task.shape;
+  launch->block_count = uint64_t(launch->grid.x) * launch->grid.y * launch->grid.z;
+  const dim3 cluster = launch->cluster;
+  if (cluster.x != 0) launch->cluster_blocks = cluster.x * cluster.y * cluster.z;
+  launch->threads_per_block = launch->block.x * launch->block.y * launch->block.z;
   if (observer) observer->launch_begin(*launch);
   operation->launch = std::move(launch);
   running_.push_back(operation);
@@ -188,8 +189,7 @@ void Device::wait_for_all() {
   work_done_.wait(lock, [&] { return outstanding_ == 0; });
 }
 
-// ---- workers
-// ----------------------------------------------------------------------------------------
+// ---- workers ----------------------------------------------------------------------------------
 
 OperationPtr Device::running_kernel() {
   if (pending_work_ == 0) return nullptr;
@@ -267,8 +267,7 @@ void Device::sleep_until_work() {
   --idle_or_polling;
 }
 
-// ---- faults
-// -----------------------------------------------------------------------------------------
+// ---- faults -----------------------------------------------------------------------------------
 
 void Device::set_fault(cudaError_t error) {
   int none = 0;

@@ -20,7 +20,6 @@
 
 #include "engine.h"
 #include "simt/runtime_types.h"
-#include "worker.h"
 
 namespace simt {
 
@@ -33,10 +32,7 @@ struct Task {
   // kKernel
   Kernel* kernel = nullptr;
   std::shared_ptr<const void> call;
-  dim3 grid, block;
-  size_t dynamic_shared = 0;
-  bool cooperative = false;
-  Location at;
+  LaunchShape shape;
 };
 
 struct Operation {
@@ -158,21 +154,5 @@ class Device {
 
 // --default-stream per-thread: stream 0 is the calling thread's own.
 void use_per_thread_default_stream();
-
-// Ends a launch with an error: sticky, except for cudaErrorNotSupported.
-void abort_launch(Launch& launch, int error);
-
-// Sets the calling thread's last error and returns it; with a fault, the fault.
-cudaError_t record_error(cudaError_t error);
-
-// Checks a launch as the driver does; cudaSuccess or the error.
-cudaError_t check_launch(const Task& task);
-
-// Static shared memory of the kernel so far as it is known before its first launch.
-void place_known_variables(Kernel& kernel);
-
-// The signal handlers that turn a segmentation fault in a kernel into cudaErrorIllegalAddress.
-void install_fault_handlers();
-void use_alternate_stack();
 
 }  // namespace simt

@@ -36,7 +36,11 @@ constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;
 // Shared memory of the block that a worker runs: 48 KiB for `__shared__ T x`, behind it the dynamic
 // part. The addresses stay the same for every block of a worker; bank = (address / 4) % 32, and
 // both parts start at a multiple of 1024 bytes.
-constexpr size_t kDynamicSharedBytes = 164 * 1024;
+constexpr size_t kDynamicSharedBytes = 228 * 1024;
+// The blocks of a cluster run on one worker, each with shared memory of its own: block r of the
+// cluster has slot r, this many bytes after the slot before. A block without a cluster has slot 0.
+constexpr size_t kSharedSlotBytes = kStaticSharedBytes + kDynamicSharedBytes + 4096;
+constexpr unsigned kMaxClusterBlocks = 16;
 
 enum class State : uint8_t {
   kNew,         // not started
@@ -47,26 +51,38 @@ enum class State : uint8_t {
   kWarp,        // waits in a warp operation for the lanes named in `mask`
   kActiveMask,  // waits in __activemask until no other lane of the warp can arrive
   kYield,       // polled something; goes on after everybody else had a turn
+  kNamed,       // waits in bar.sync for barrier `number`
+  kMbarrier,    // waits for a phase of the mbarrier at `object`
+  kCluster,     // waits in barrier.cluster.wait
+  kWarpgroup,   // waits in wgmma for the other threads of its warpgroup
   kPaused,      // the observer paused it (pause_thread); goes on after Observer::warp_idle
   kExited,
 };
 
-// What a waiting thread waits for. `at` is valid while it is kBarrier, kGrid, kWarp or kActiveMask.
+// What a waiting thread waits for. `at` is valid unless it is kYield or kPaused.
 struct Waiting {
   Location at;                               // the source line of the waiting call
   Barrier barrier = Barrier::kSync;          // kBarrier: which one
   uint32_t mask = 0;                         // kWarp: the lanes named; kActiveMask: the result
   const WarpOperation* operation = nullptr;  // kWarp: what happens once all are there
-  void* payload = nullptr;                   // kWarp: this lane's operands and result
+  void* payload = nullptr;                   // kWarp, kWarpgroup: its operands and result
+  const void* object = nullptr;              // kMbarrier: the mbarrier
+  unsigned number = 0;                       // kNamed: which barrier; kMbarrier: the phase's parity
 };
 
-struct Launch {
-  uint64_t number = 0;  // 1, 2, 3, ... in the order the program asked for them
-  Kernel* kernel = nullptr;
-  Location at;  // of the <<<>>>
+// What stands between <<< and >>>, but for the stream: how many blocks of how many threads.
+struct LaunchShape {
   dim3 grid, block;
   size_t dynamic_shared = 0;  // bytes
-  bool cooperative = false;
+  bool cooperative = false;   // grid.sync() is allowed: all blocks are resident at once
+  Location at;                // of the <<<>>>
+  dim3 cluster{0, 0, 0};      // blocks of a cluster in each direction; 0: without clusters
+};
+
+struct Launch : LaunchShape {
+  uint64_t number = 0;  // 1, 2, 3, ... in the order the program asked for them
+  Kernel* kernel = nullptr;
+  unsigned cluster_blocks = 1;  // of one cluster
   uint64_t block_count = 0;
   unsigned threads_per_block = 0;
 
@@ -82,7 +98,13 @@ struct Launch {
   const char* name() const { return kernel->name.c_str(); }
 };
 
+struct BlockAsync;  // async.h
+struct Cluster;     // async.h
+
 struct Block {
+  Block();
+  ~Block();
+
   Launch* launch = nullptr;
   uint64_t number = 0;  // x + y * gridDim.x + z * gridDim.x * gridDim.y
   uint3 index{};        // blockIdx
@@ -106,6 +128,16 @@ struct Block {
   unsigned last_voters = 0;
   unsigned last_votes = 0;
 
+  bool woken = false;  // a thread was made kReady by something other than the scheduler
+  // Grows with everything that may end another thread's polling; and what it was when the block
+  // last let its polling threads go on.
+  uint64_t events = 0;
+  uint64_t events_seen = 0;
+
+  Cluster* cluster = nullptr;  // null: launched without one
+  unsigned cluster_rank = 0;
+  std::unique_ptr<BlockAsync> async;  // made when it is first used
+
   uint64_t grid_phase = 0;   // of the grid.sync() it waits at
   std::vector<char> parked;  // its shared memory, while another block uses the worker
   size_t parked_static = 0;  // how much of it is static
@@ -119,6 +151,9 @@ struct Block {
   Waiting waiting[kMaxThreads];
 
   void* observer_data = nullptr;  // the observer's own; the engine never touches it
+
+  // Do all threads that still live stand at grid.sync()?
+  bool stands_at_grid() const { return at_grid != 0 && at_grid + exited == thread_count; }
 };
 
 // ---- who runs now -----------------------------------------------------------------------------
@@ -164,6 +199,9 @@ bool find_allocation(const void* address, Allocation* found);
 // Like find_allocation, for an address just outside: the allocation that ends or starts nearest
 // within 4 KiB.
 bool nearest_allocation(const void* address, Allocation* found);
+
+// "address is byte 16 of 64 bytes freed, allocated at a.cu:12", or what else is known about it.
+std::string describe_address(const void* address);
 
 // ---- observer ---------------------------------------------------------------------------------
 
@@ -219,6 +257,14 @@ class Observer {
   virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void fence(Scope) {}
+  // mbarriers, named barriers and barriers of a cluster: the running thread says under this key
+  // that all it did so far is done, or learns all that was said so under it.
+  virtual void publish(uint64_t /*key*/) {}
+  virtual void receive(uint64_t /*key*/) {}
+  // The running thread starts to wait for one of these.
+  virtual void event_wait() {}
+  // A copy in the background has written these bytes of shared memory or of device memory.
+  virtual void copy_wrote(const void* /*address*/, size_t /*bytes*/) {}
 
   // A kernel thread (or, with no current block, host code) touched memory that it may not touch.
   // Called in the signal handler; true: the observer has reported it.

@@ -12,7 +12,9 @@
 #include <mutex>
 #include <set>
 
-#include "device.h"
+#include "faults.h"
+#include "simt/runtime_types.h"
+#include "worker.h"
 
 namespace simt {
 
@@ -37,8 +39,7 @@ void note_release() {
   if (observer && state.block) observer->fence(Scope::kDevice);
 }
 
-// ---- messages
-// -----------------------------------------------------------------------------------------
+// ---- messages ---------------------------------------------------------------------------------
 
 void report(const std::string& text) {
   fflush(stdout);
@@ -74,6 +75,19 @@ std::string describe_waiting(const Block& b) {
       case State::kExited: what = "have exited"; break;
       case State::kBarrier: what = std::string("wait in __syncthreads") + place; break;
       case State::kGrid: what = std::string("wait in grid.sync()") + place; break;
+      case State::kNamed:
+        what = "wait for named barrier " + std::to_string(w.number) + place + ", at which " +
+               std::to_string(b.async->named[w.number].arrived) + " of " +
+               std::to_string(b.async->named[w.number].expected) + " threads have come";
+        break;
+      case State::kMbarrier:
+        what = "wait for parity " + std::to_string(w.number) + " of " +
+               describe_mbarrier(b, w.object) + place;
+        break;
+      case State::kCluster: what = std::string("wait in barrier.cluster.wait") + place; break;
+      case State::kWarpgroup:
+        what = std::string("wait for the other threads of their warpgroup in wgmma") + place;
+        break;
       case State::kWarp: {
         char mask[40];
         snprintf(mask, sizeof mask, ", mask 0x%08x", w.mask);
@@ -98,8 +112,7 @@ std::string describe_waiting(const Block& b) {
   return text;
 }
 
-// ---- ends of a launch
-// ---------------------------------------------------------------------------------
+// ---- ends of a launch -------------------------------------------------------------------------
 
 void fail_kernel(int cuda_error) {
   abort_launch(*state.block->launch, cuda_error);
@@ -128,8 +141,7 @@ void unsupported(const char* feature, const char* file, int line) {
   fail_kernel(cudaErrorNotSupported);
 }
 
-// ---- signals
-// --------------------------------------------------------------------------------------------
+// ---- signals ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -149,25 +161,9 @@ bool was_write([[maybe_unused]] const ucontext_t& context) {
 #endif
 }
 
-std::string describe_address(const void* address) {
-  char text[400];
-  Allocation a;
-  if (!nearest_allocation(address, &a)) {
-    snprintf(text, sizeof text, "address %p, which is not device memory", address);
-    return text;
-  }
-  const long offset = static_cast<const char*>(address) - a.base;
-  const char* relation = a.freed      ? "already freed"
-                         : offset < 0 ? "before its start"
-                                      : "past its end";
-  snprintf(text, sizeof text, "byte %ld of the %zu bytes allocated at %s:%d (%s)", offset, a.bytes,
-           a.at.file, a.at.line, relation);
-  return text;
-}
-
 void on_fault(int signal, siginfo_t* info, void* context) {
   const auto& machine = *static_cast<const ucontext_t*>(context);
-  const bool in_kernel = state.worker && state.block && state.worker->running_fiber();
+  const bool in_kernel = state.worker && state.block && state.worker->in_kernel();
   const bool is_write = was_write(machine);
   const bool told = observer && signal != SIGFPE &&
                     observer->fault(info->si_addr, program_counter(machine), is_write);
@@ -184,17 +180,27 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   char* address = static_cast<char*>(info->si_addr);
   const size_t guard = 4096;
-  const char* stack_low = state.worker->running_fiber()->low;
-  if (address < stack_low && address >= stack_low - guard) {
+  const Fiber* fiber = state.worker->running_fiber();
+  if (fiber && address < fiber->low && address >= fiber->low - guard) {
     report({"stack",
             describe_current_thread() +
                 ": local variables or recursion overflow the thread's stack (SIMT_STACK_KB)",
             cudaErrorLaunchFailure});
     fail_kernel(cudaErrorLaunchFailure);
   }
+#if defined(__x86_64__)
+  // The processor names no address: 16 bytes or more at an address that is no multiple of them.
+  if (!told && !address && info->si_code == SI_KERNEL) {
+    report({"misaligned",
+            describe_current_thread() + ": misaligned access of 16 bytes or more (a build with " +
+                "SIMT_CHECK=1 says where)",
+            cudaErrorMisalignedAddress});
+    fail_kernel(cudaErrorMisalignedAddress);
+  }
+#endif
   if (!told)
     report({"memory",
-            describe_current_thread() + ": illegal " + (is_write ? "write to " : "read of ") +
+            describe_current_thread() + ": illegal " + (is_write ? "write: " : "read: ") +
                 describe_address(address),
             cudaErrorIllegalAddress});
   fail_kernel(cudaErrorIllegalAddress);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "launch.h"
 #include "limits.h"
 #include "memory.h"
 #include "simt/runtime_api.h"
@@ -104,24 +105,17 @@ bool same_shape(const CUgraph_st& a, const CUgraph_st& b) {
   return true;
 }
 
-// Records a launch of a kernel given by pointer as a task.
+// A launch of a kernel given by pointer, as a task.
 cudaError_t kernel_task(const cudaKernelNodeParams& p, Task* task) {
-  CUgraph_st scratch;
-  CUstream_st* stream = Device::get().create_stream(false, 0);
-  stream->capture = &scratch;
-  cudaError_t error = launch_by_pointer(
-      p.func, {p.gridDim, p.blockDim, p.sharedMemBytes, stream, false, cudaSuccess, {}},
-      p.kernelParams);
-  Device::get().destroy_stream(stream);
-  if (error) return error;
-  *task = scratch.nodes.front()->task;
-  return cudaSuccess;
+  LaunchRequest request;
+  request.shape = {p.gridDim, p.blockDim, p.sharedMemBytes, false, {}};
+  request.record = task;
+  return launch_by_pointer(p.func, request, p.kernelParams);
 }
 
 }  // namespace
 
-// ---- capture
-// ------------------------------------------------------------------------------------------------
+// ---- capture ----------------------------------------------------------------------------------
 
 cudaError_t submit(CUstream_st* stream, Task task, OperationPtr* operation) {
   Device& device = Device::get();
@@ -218,8 +212,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return record_error(cudaSuccess);
 }
 
-// ---- graphs
-// -------------------------------------------------------------------------------------------------
+// ---- graphs -----------------------------------------------------------------------------------
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
   if (!graph || flags != 0) return record_error(cudaErrorInvalidValue);
@@ -351,8 +344,7 @@ cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
   return record_error(kernel_task(*parameters, &node->task));
 }
 
-// ---- executable graphs
-// ----------------------------------------------------------------------------------------
+// ---- executable graphs ------------------------------------------------------------------------
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long) {

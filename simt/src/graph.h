@@ -38,22 +38,4 @@ cudaError_t check_no_capture_anywhere();
 // A stream that waits for an event of a captured stream is captured with it.
 cudaError_t join_capture(CUstream_st* stream, const CUevent_st& event);
 
-struct LaunchRequest {
-  dim3 grid, block;
-  size_t dynamic_shared = 0;
-  cudaStream_t stream = nullptr;
-  bool cooperative = false;
-  cudaError_t error = cudaSuccess;
-  Location at;
-};
-
-// Launches a kernel that was registered by kernel_handle().
-cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request, void** arguments);
-
-// The kernel behind a registered pointer, or null.
-Kernel* find_kernel(const void* function);
-
-// Replaces the calling thread's last error; returns the old one.
-cudaError_t exchange_last_error(cudaError_t error);
-
 }  // namespace simt

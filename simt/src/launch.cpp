@@ -6,25 +6,17 @@
 #include <map>
 #include <mutex>
 
-#include "device.h"
+#include "errors.h"
 #include "graph.h"
+#include "launch.h"
 #include "limits.h"
 
 namespace simt {
 namespace {
 
-struct Configuration {
-  dim3 grid, block;
-  size_t dynamic_shared;
-  cudaStream_t stream;
-  bool cooperative;
-  cudaError_t error;  // of cudaLaunchKernelExC's attributes
-  Location at;
-};
-
-// Configurations whose kernel call is still to come. A stack: computing the arguments of one launch
-// may launch another kernel.
-thread_local std::vector<Configuration> configurations;
+// Requests whose kernel call is still to come. A stack: computing the arguments of one launch may
+// launch another kernel.
+thread_local std::vector<LaunchRequest> requests;
 thread_local KernelQuery* query = nullptr;
 
 // "void matmul(const float*, int) [with int TILE = 16; T = float]" -> "matmul<16, float>"
@@ -81,15 +73,14 @@ Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds
 }
 
 void configure(dim3 grid, dim3 block, size_t dynamic_shared, cudaStream_t stream, Location at) {
-  configurations.push_back({grid, block, dynamic_shared, stream, false, cudaSuccess, at});
+  requests.push_back({{grid, block, dynamic_shared, false, at}, stream, cudaSuccess, nullptr});
 }
 
-// ---- launching
-// --------------------------------------------------------------------------------------
+// ---- launching --------------------------------------------------------------------------------
 
-cudaError_t check_launch(const Task& task) {
-  const Kernel& kernel = *task.kernel;
-  const dim3 g = task.grid, b = task.block;
+// Checks a launch as the driver does; cudaSuccess or the error.
+static cudaError_t check_launch(const Kernel& kernel, const LaunchShape& shape) {
+  const dim3 g = shape.grid, b = shape.block;
   // CUDA 13 calls all of these an invalid value (CUDA 12: an invalid configuration).
   if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0)
     return cudaErrorInvalidValue;
@@ -103,13 +94,28 @@ cudaError_t check_launch(const Task& task) {
   const size_t allowed =
       std::max(size_t(kernel.max_dynamic_shared),
                kSharedPerBlock - std::min(kSharedPerBlock, kernel.static_shared));
-  if (task.dynamic_shared > allowed ||
-      kernel.static_shared + task.dynamic_shared > kSharedPerBlockOptIn)
+  if (shape.dynamic_shared > allowed ||
+      kernel.static_shared + shape.dynamic_shared > chip().shared_per_block)
     return cudaErrorInvalidValue;
-  if (kernel.bounds.clusters) return cudaErrorNotSupported;
-  if (task.cooperative) {
-    const int resident = resident_blocks(kernel, static_cast<int>(threads), task.dynamic_shared);
-    if (uint64_t(g.x) * g.y * g.z > uint64_t(resident) * kMultiprocessors)
+  if (kernel.static_shared > kStaticSharedBytes) {
+    report({"shared-memory",
+            "kernel " + kernel.name + " has " + std::to_string(kernel.static_shared) +
+                " bytes of static shared " +
+                "memory; at most 49152 are possible (nvcc refuses to link it)",
+            cudaErrorInvalidValue, shape.at});
+    return cudaErrorInvalidValue;
+  }
+  if (shape.cluster.x != 0) {
+    const dim3 c = shape.cluster;
+    if (chip().cluster_blocks == 1) return cudaErrorNotSupported;
+    const uint64_t blocks = uint64_t(c.x) * c.y * c.z;
+    if (blocks == 0 || blocks > (kernel.large_clusters ? kMaxClusterBlocks : chip().cluster_blocks))
+      return cudaErrorInvalidClusterSize;
+    if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0) return cudaErrorInvalidClusterSize;
+  }
+  if (shape.cooperative) {
+    const int resident = resident_blocks(kernel, static_cast<int>(threads), shape.dynamic_shared);
+    if (uint64_t(g.x) * g.y * g.z > uint64_t(resident) * chip().multiprocessors)
       return cudaErrorCooperativeLaunchTooLarge;
   }
   return cudaSuccess;
@@ -120,45 +126,59 @@ void launch_configured(Kernel& kernel, const void* call) {
     query->result_ = &kernel;
     return;
   }
-  if (state.block) unsupported("launching a kernel from a kernel (dynamic parallelism)", "", 0);
-  if (configurations.empty()) {
+  if (requests.empty()) {
+    report({"launch",
+            "kernel " + kernel.name + " is called without <<<grid, block>>>, which nvcc " +
+                "refuses to compile",
+            cudaErrorMissingConfiguration});
     record_error(cudaErrorMissingConfiguration);
     return;
   }
-  const Configuration c = configurations.back();
-  configurations.pop_back();
-  Task task;
-  task.kind = Task::kKernel;
-  task.kernel = &kernel;
-  task.grid = c.grid;
-  task.block = c.block;
-  task.dynamic_shared = c.dynamic_shared;
-  task.cooperative = c.cooperative;
-  task.at = c.at;
+  LaunchRequest request = requests.back();
+  if (state.block)
+    unsupported("launching a kernel from a kernel (dynamic parallelism)", request.shape.at.file,
+                request.shape.at.line);
+  requests.pop_back();
+  const unsigned* own = kernel.bounds.cluster;
+  if (own[0] != 0) {
+    const dim3 asked = request.shape.cluster;
+    if (asked.x != 0 && (asked.x != own[0] || asked.y != own[1] || asked.z != own[2]))
+      request.error = cudaErrorInvalidClusterSize;
+    request.shape.cluster = dim3(own[0], own[1], own[2]);
+  }
   if (Device::get().fault()) {
     record_error(Device::get().fault());
     return;
   }
-  cudaError_t error = c.error ? c.error : check_launch(task);
-  CUstream_st* stream = Device::get().stream(c.stream);
+  cudaError_t error = request.error ? request.error : check_launch(kernel, request.shape);
+  CUstream_st* stream = Device::get().stream(request.stream);
   if (!stream) error = cudaErrorInvalidResourceHandle;
   if (error) {
     if (error == cudaErrorNotSupported)
       report({"unsupported",
               "kernel " + kernel.name + ": thread block clusters are not supported " +
-                  "on the model GPU (compute capability 8.0)",
+                  "on the model GPU (sm_" + std::to_string(chip().architecture) + ")",
               error});
+    else if (!request.error_is_returned)
+      remember_failed_launch(kernel, request.shape, error);
     record_error(error);
     return;
   }
+  Task task;
+  task.kind = Task::kKernel;
+  task.kernel = &kernel;
+  task.shape = request.shape;
   task.call = std::shared_ptr<const void>(
       kernel.clone(call), [&kernel](const void* copy) { kernel.destroy(const_cast<void*>(copy)); });
+  if (request.record) {
+    *request.record = std::move(task);
+    return;
+  }
   // The kernel may have failed already; that is for a later call to tell.
   if (cudaError_t refused = submit(stream, std::move(task))) record_error(refused);
 }
 
-// ---- kernels by pointer
-// -------------------------------------------------------------------------------
+// ---- kernels by pointer -----------------------------------------------------------------------
 
 KernelQuery::KernelQuery() : outer_(query) { query = this; }
 KernelQuery::~KernelQuery() { query = outer_; }
@@ -168,7 +188,7 @@ void register_kernel(const void* function, KernelHandle handle) {
   handles()[function] = handle;
 }
 
-bool find_handle(const void* function, KernelHandle* handle) {
+static bool find_handle(const void* function, KernelHandle* handle) {
   std::lock_guard<std::mutex> lock(handles_mutex);
   auto found = handles().find(function);
   if (found == handles().end()) return false;
@@ -186,8 +206,8 @@ cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request
                               void** arguments) {
   KernelHandle handle;
   if (!find_handle(function, &handle)) return record_error(cudaErrorInvalidResourceHandle);
-  configurations.push_back({request.grid, request.block, request.dynamic_shared, request.stream,
-                            request.cooperative, request.error, request.at});
+  requests.push_back(request);
+  requests.back().error_is_returned = true;
   cudaError_t before = exchange_last_error(cudaSuccess);
   handle.call(function, arguments);
   cudaError_t error = exchange_last_error(before);

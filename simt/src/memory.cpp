@@ -63,7 +63,9 @@ class DeviceMemory {
     // The end of the allocation lies at the end of the last page, as near as the alignment allows,
     // so that running past it hits the unmapped page behind.
     char* start = first + pages - round_up(bytes, kAlignment);
-    memset(start, kGarbage, bytes < kGarbageBytes ? bytes : kGarbageBytes);
+    // Managed memory comes from the host's operating system, which hands out zeros.
+    if (kind == MemoryKind::kDevice)
+      memset(start, kGarbage, bytes < kGarbageBytes ? bytes : kGarbageBytes);
     Pages& block = blocks_[start];
     block.allocation = {start, bytes, kind, at, "", false};
     block.pages = first;
@@ -181,8 +183,7 @@ NamedRanges& symbols() {
 
 }  // namespace
 
-// ---- looking up
-// ---------------------------------------------------------------------------------------
+// ---- looking up -------------------------------------------------------------------------------
 
 bool in_device_range(const void* address) { return device_memory().contains(address); }
 
@@ -194,6 +195,45 @@ bool find_allocation(const void* address, Allocation* found) {
 bool nearest_allocation(const void* address, Allocation* found) {
   if (in_device_range(address)) return device_memory().find(address, found, kPage);
   return find_allocation(address, found);
+}
+
+std::string describe_address(const void* address) {
+  char text[400];
+  Allocation found;
+  const bool inside = find_allocation(address, &found);
+  if (!inside && !nearest_allocation(address, &found)) {
+    const auto before_shared =
+        reinterpret_cast<uint64_t>(shared_base()) - reinterpret_cast<uint64_t>(address);
+    if (before_shared <= 4096) {
+      snprintf(text, sizeof text, "address is %llu bytes before the block's shared memory",
+               static_cast<unsigned long long>(before_shared));
+    } else {
+      if (address == nullptr) return "the address is null";
+      snprintf(
+          text, sizeof text, "address %p is %s", address,
+          in_device_range(address) ? "in no allocation of device memory" : "not device memory");
+    }
+    return text;
+  }
+  char what[200];
+  if (found.name.empty()) {
+    snprintf(what, sizeof what, "%zu bytes %s at %s:%d", found.bytes,
+             found.freed ? "freed, allocated" : "allocated", found.at.file, found.at.line);
+  } else {
+    snprintf(what, sizeof what, "variable %s of %zu bytes", found.name.c_str(), found.bytes);
+  }
+  const auto offset = reinterpret_cast<int64_t>(address) - reinterpret_cast<int64_t>(found.base);
+  const auto size = static_cast<int64_t>(found.bytes);
+  if (offset < 0) {
+    snprintf(text, sizeof text, "address is %lld bytes before %s", -static_cast<long long>(offset),
+             what);
+  } else if (offset >= size) {
+    snprintf(text, sizeof text, "address is %lld bytes past the end of %s",
+             static_cast<long long>(offset - size), what);
+  } else {
+    snprintf(text, sizeof text, "address is byte %lld of %s", static_cast<long long>(offset), what);
+  }
+  return text;
 }
 
 Symbol::Symbol(const void* address, size_t bytes, const char* name, bool constant) {
@@ -212,8 +252,7 @@ bool is_pageable(const void* address) {
   return !in_device_range(address) && !find_allocation(address, &a);
 }
 
-// ---- allocating
-// ---------------------------------------------------------------------------------------
+// ---- allocating -------------------------------------------------------------------------------
 
 cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, Location at) {
   return device_memory().allocate(pointer, bytes, kind, at);
@@ -257,8 +296,7 @@ cudaError_t unregister_host(void* pointer) {
   return cudaSuccess;
 }
 
-// ---- checking copies
-// ------------------------------------------------------------------------------------
+// ---- checking copies --------------------------------------------------------------------------
 
 namespace {
 

@@ -8,9 +8,10 @@
 #include <cstring>
 #include <iostream>
 
-#include "observe_lines.h"
+#include "dwarf_lines.h"
 #include "profile_report.h"
 #include "simt/runtime_types.h"
+#include "worker.h"
 
 namespace simt {
 namespace {
@@ -78,8 +79,7 @@ Watcher::Watcher()
       program_base(simt::program_base()),
       thread_data_bytes(program_image().thread_bytes) {}
 
-// ---- launches
-// -------------------------------------------------------------------------------------
+// ---- launches ---------------------------------------------------------------------------------
 
 uint32_t Watcher::new_stamp() {
   std::lock_guard<std::mutex> lock(stamp_mutex_);
@@ -152,8 +152,7 @@ void Watcher::block_end(Block& block) {
   launch.idle.push_back(std::move(watch));
 }
 
-// ---- passed on to the block
-// -------------------------------------------------------------------------
+// ---- passed on to the block -------------------------------------------------------------------
 
 void Watcher::barrier(Block& block) { watch_of(&block)->barrier(); }
 void Watcher::grid_barrier(Block& block) { watch_of(&block)->grid_barrier(); }
@@ -168,13 +167,27 @@ void Watcher::warp_wait(uint32_t named, const WarpOperation&, Location) {
 }
 void Watcher::thread_exit() { watch_of(state.block)->thread_exit(); }
 void Watcher::fence(Scope) { watch_of(state.block)->fence(); }
+void Watcher::publish(uint64_t key) { watch_of(state.block)->publish(key); }
+void Watcher::receive(uint64_t key) { watch_of(state.block)->receive(key); }
+void Watcher::event_wait() { watch_of(state.block)->event_wait(); }
+void Watcher::copy_wrote(const void* address, size_t bytes) {
+  const Block* owner = owner_of_shared(address);
+  if (owner == nullptr) {
+    memory.filled(address, bytes);
+    return;
+  }
+  const char* shared =
+      shared_base() + (int64_t{owner->cluster_rank} - int64_t{state.block->cluster_rank}) *
+                          int64_t{kSharedSlotBytes};
+  watch_of(owner)->copy_wrote(static_cast<const char*>(address) - shared, bytes);
+}
 
 namespace {
 
 void announce(const void* address, unsigned bytes, const void* pc, Use use) {
-  watch_of(state.block)
-      ->announced(reinterpret_cast<uint64_t>(address), bytes,
-                  relative_pc(pc, watcher->program_base), use);
+  const auto at = reinterpret_cast<uint64_t>(address);
+  if (is_local(at)) return;
+  watch_of(state.block)->announced(at, bytes, relative_pc(pc, watcher->program_base), use);
 }
 
 }  // namespace
@@ -195,8 +208,7 @@ void Watcher::atomic_store(const void* address, unsigned bytes, const void* pc) 
   announce(address, bytes, pc, Use::kAtomicStore);
 }
 
-// ---- memory
-// -------------------------------------------------------------------------------------------
+// ---- memory -----------------------------------------------------------------------------------
 
 void Watcher::allocated(const Allocation& allocation) { memory.allocated(allocation); }
 void Watcher::freed(const Allocation& allocation) { memory.freed(allocation); }
@@ -210,8 +222,7 @@ bool Watcher::is_program_data(uint64_t address) const {
   return address - image.begin < image.end - image.begin;
 }
 
-// ---- reports
-// ------------------------------------------------------------------------------------------
+// ---- reports ----------------------------------------------------------------------------------
 
 void Watcher::report(const char* check, const std::string& what, uint32_t pc,
                      const std::string& more) {
@@ -229,7 +240,7 @@ void Watcher::report(const char* check, const std::string& what, uint32_t pc,
     report.message += "host code";
   }
   report.message += "\n  " + more;
-  reports.add(std::move(report), to_string(at));
+  reports.add(std::move(report), {to_string(at)});
 }
 
 void Watcher::host_access(uint64_t address, uint32_t pc, bool is_write) {
@@ -279,7 +290,8 @@ bool Watcher::finding(const Finding& finding) {
       report.message += watch_of(block)->describe_loops();
     }
   }
-  reports.add(std::move(report), finding.message);
+  const std::string place = report.file + ":" + std::to_string(report.line);
+  reports.add(std::move(report), {finding.at.line ? place : finding.message});
   return true;
 }
 
@@ -291,8 +303,7 @@ void Watcher::program_end() {
   if (environment_says("SIMT_PROFILE", false)) print_profiles(stderr, kernels);
 }
 
-// ---- for tests (simt/profile.h)
-// -------------------------------------------------------------------
+// ---- for tests (simt/profile.h) ---------------------------------------------------------------
 
 void profile_reset() {
   counting = true;

@@ -1,9 +1,11 @@
 // The observer of an instrumented program: what stands behind the checks and the counters.
 //
-//   observe_hooks.cpp   the compiler calls these before every memory access and in every basic
-//   block observe.cpp         the engine calls these when blocks start, threads wait, memory is
-//   allocated check_*             what is a violation, and how it is told profile_*           what
-//   is counted, and how it is told
+//   observe_hooks.cpp   the compiler calls these: before a memory access, in every basic block
+//   observe.cpp         the engine calls these: a block starts, a thread waits, memory is allocated
+//   observe_block.cpp   what happens to each access of a running block
+//   check_*             what is a violation, and how it is told
+//   profile_*           what is counted, and how it is told
+//   dwarf_lines.*       code address -> file and line
 //
 // Each running block has a BlockWatch. Only the worker that runs the block uses it, so it needs no
 // locks; what the blocks of a launch share (publications, see check_order.h) is in its LaunchWatch.
@@ -98,6 +100,11 @@ class BlockWatch {
     access({address, pc, static_cast<uint16_t>(size), depth_, use, true});
   }
   void fence() { order_.fence(state.thread); }
+  void publish(uint64_t key) { order_.publish_all(state.thread, key, launch_->board); }
+  void receive(uint64_t key) { order_.receive(key, launch_->board); }
+  void event_wait() { wait(TraceKind::kBarrier, 0); }
+  // A copy in the background has written to this block's shared memory.
+  void copy_wrote(uint64_t offset, size_t bytes);
   void barrier_wait(Location at);
   void grid_wait() { wait(TraceKind::kBarrier, 0); }
   void warp_wait(uint32_t lanes) { wait(TraceKind::kWarpSync, lanes); }
@@ -210,6 +217,10 @@ class Watcher final : public Observer {
   void atomic_load(const void* address, unsigned bytes, const void* pc) override;
   void atomic_store(const void* address, unsigned bytes, const void* pc) override;
   void fence(Scope scope) override;
+  void publish(uint64_t key) override;
+  void receive(uint64_t key) override;
+  void event_wait() override;
+  void copy_wrote(const void* address, size_t bytes) override;
   bool fault(const void* address, const void* pc, bool is_write) override;
   bool finding(const Finding& finding) override;
   void allocated(const Allocation& allocation) override;
@@ -240,6 +251,13 @@ class Watcher final : public Observer {
   uint32_t next_stamp_ = 1;
   std::mutex stamp_mutex_;
 };
+
+// Is it one of the running thread's own variables? They are registers or local memory, which the
+// checks do not look at.
+inline bool is_local(uint64_t address) {
+  const auto stack = reinterpret_cast<uint64_t>(state.stack_low);
+  return address - stack < reinterpret_cast<uint64_t>(state.stack_high) - stack;
+}
 
 // Null before the first use of the device.
 extern Watcher* watcher;

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dwarf_lines.h"
 #include "observe.h"
-#include "observe_lines.h"
 #include "simt/runtime_types.h"
 #include "simt/sync.h"
+#include "worker.h"
 
 namespace simt {
 namespace {
@@ -104,8 +105,7 @@ void BlockWatch::end() {
   launch_ = nullptr;
 }
 
-// ---- accesses
-// ---------------------------------------------------------------------------------------
+// ---- accesses ---------------------------------------------------------------------------------
 
 void BlockWatch::access(const Access& access) {
   const uint64_t offset = access.address - shared_base_;
@@ -119,6 +119,11 @@ void BlockWatch::access(const Access& access) {
     return;
   }
   if (access.address - thread_data_ < thread_data_bytes_) return;
+  // Shared memory of another block of the cluster: races are looked for in each block's own only.
+  if (in_shared_window(pointer(access.address))) {
+    if (writes(access.use)) watcher->copy_wrote(pointer(access.address), access.size);
+    return;
+  }
   WatchedMemory* memory = find_memory(access);
   if (memory == nullptr) return;
   // Constant memory has a path and a cache of its own.
@@ -224,6 +229,10 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   unsettled_ = true;
 }
 
+void BlockWatch::copy_wrote(uint64_t offset, size_t bytes) {
+  std::memset(shared_written_.data() + offset, run_, bytes);
+}
+
 void BlockWatch::read_of_unwritten_shared(const Access& access, uint64_t offset) {
   const uint8_t* written = shared_written_.data() + offset;
   // Structures have gaps that nobody writes: a wide read is wrong only if none of it was written.
@@ -274,8 +283,7 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
   }
 }
 
-// ---- races
-// --------------------------------------------------------------------------------------------
+// ---- races ------------------------------------------------------------------------------------
 
 void BlockWatch::found_race(const Access& access, const Rival& rival, bool shared) {
   const uint64_t pair =
@@ -353,12 +361,10 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
   } else {
     report.message += "\n  " + describe_address(pointer(access.address));
   }
-  const std::string where = to_string(here) + to_string(there);
-  watcher->reports.add(std::move(report), where);
+  watcher->reports.add(std::move(report), {to_string(here), to_string(there)});
 }
 
-// ---- waiting
-// ------------------------------------------------------------------------------------------
+// ---- waiting ----------------------------------------------------------------------------------
 
 void BlockWatch::record(const TraceEvent& event) {
   WarpTrace& trace = traces_[state.thread / kWarpSize];
@@ -405,7 +411,16 @@ std::string BlockWatch::describe_loops() const {
 
 void BlockWatch::barrier() {
   order_.barrier();
-  if (counting_) counters_.count_barrier();
+  if (counting_) {
+    unsigned warps = 0;
+    for (unsigned warp = 0; warp < block_->warp_count; ++warp) {
+      const unsigned first = warp * kWarpSize;
+      const unsigned last = std::min(first + kWarpSize, block_->thread_count);
+      warps += std::any_of(block_->state + first, block_->state + last,
+                           [](State state) { return state == State::kBarrier; });
+    }
+    counters_.count_barrier(warps);
+  }
   const Location at = barrier_at_;
   const bool mixed = barrier_mixed_;
   barrier_at_ = {nullptr, 0};
@@ -448,8 +463,8 @@ void BlockWatch::barrier() {
                       (group.count == 1 ? " thread, " : " threads, first ") +
                       thread_name(group.first);
   }
-  const std::string where = report.file + std::to_string(report.line);
-  watcher->reports.add(std::move(report), where);
+  const std::string where = report.file + ":" + std::to_string(report.line);
+  watcher->reports.add(std::move(report), {where});
 }
 
 void BlockWatch::grid_barrier() {

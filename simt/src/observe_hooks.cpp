@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dwarf_lines.h"
 #include "observe.h"
-#include "observe_lines.h"
 #include "simt/sync.h"
 
 namespace simt {
@@ -31,13 +31,11 @@ inline __attribute__((always_inline)) void on_access(const void* pointer, unsign
     }
     return;
   }
-  // The thread's own variables are registers or local memory, which the checks do not look at.
-  const auto stack = reinterpret_cast<uint64_t>(state.stack_low);
-  const auto stack_end = reinterpret_cast<uint64_t>(state.stack_high);
-  if (address - stack < stack_end - stack) return;
+  if (is_local(address)) return;
   BlockWatch* watch = watch_of(block);
   if (watch == nullptr) return;
-  const auto depth = (stack_end - reinterpret_cast<uint64_t>(top)) / 16;
+  const auto depth =
+      (reinterpret_cast<uint64_t>(state.stack_high) - reinterpret_cast<uint64_t>(top)) / 16;
   watch->access({address, relative_pc(pc, watcher->program_base), static_cast<uint16_t>(size),
                  static_cast<uint16_t>(depth), use, aligned});
 }

@@ -59,6 +59,16 @@ uint64_t free_memory() {
   return kilobytes ? kilobytes << 10 : uint64_t(1) << 31;
 }
 
+// "random" or "random:7", whose seed replaces *seed.
+bool is_random(const std::string& text, uint64_t* seed) {
+  if (text == "random") return true;
+  if (text.rfind("random:", 0) != 0 || text.size() == 7 ||
+      text.find_first_not_of("0123456789", 7) != std::string::npos)
+    return false;
+  *seed = strtoull(text.c_str() + 7, nullptr, 10);
+  return true;
+}
+
 Options read_options() {
   Options o{};
   o.threads = static_cast<int>(number("SIMT_THREADS", cores(), 1));
@@ -66,19 +76,26 @@ Options read_options() {
   o.memory_bytes = number("SIMT_MEMORY", free_memory() / 2 >> 20 << 20, 1, true);
   o.patience = static_cast<double>(number("SIMT_TIMEOUT", 20, 1));
   o.seed = 1;
-  std::string order = variable("SIMT_ORDER");
+  const std::string order = variable("SIMT_ORDER");
   if (order.empty() || order == "forward") {
     o.order = Order::kForward;
   } else if (order == "reverse") {
     o.order = Order::kReverse;
-  } else if (order == "random") {
+  } else if (is_random(order, &o.seed)) {
     o.order = Order::kRandom;
-  } else if (order.rfind("random:", 0) == 0 &&
-             order.find_first_not_of("0123456789", 7) == std::string::npos && order.size() > 7) {
-    o.order = Order::kRandom;
-    o.seed = strtoull(order.c_str() + 7, nullptr, 10);
   } else {
     reject("SIMT_ORDER", order, "forward, reverse, random or random:SEED");
+  }
+  o.async_seed = 1;
+  const std::string async = variable("SIMT_ASYNC");
+  if (async.empty() || async == "late") {
+    o.async = Async::kLate;
+  } else if (async == "early") {
+    o.async = Async::kEarly;
+  } else if (is_random(async, &o.async_seed)) {
+    o.async = Async::kRandom;
+  } else {
+    reject("SIMT_ASYNC", async, "late, early, random or random:SEED");
   }
   std::string streams = variable("SIMT_STREAMS");
   if (!streams.empty() && streams != "deferred" && streams != "eager")

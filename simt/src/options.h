@@ -7,11 +7,14 @@
 namespace simt {
 
 enum class Order { kForward, kReverse, kRandom };
+enum class Async { kLate, kEarly, kRandom };
 
 struct Options {
   int threads;  // SIMT_THREADS: OS threads that run blocks; default: all cores
   Order order;  // SIMT_ORDER=forward|reverse|random[:seed]: of blocks, warps and lanes
   uint64_t seed;
+  Async async;  // SIMT_ASYNC=late|early|random[:seed]: when copies in the background are done
+  uint64_t async_seed;
   size_t stack_bytes;   // SIMT_STACK_KB: stack of one CUDA thread; default 128
   size_t memory_bytes;  // SIMT_MEMORY=bytes or 4G, 512M: of the model GPU; default half of what is
                         // free

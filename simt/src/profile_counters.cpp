@@ -4,64 +4,44 @@
 #include <map>
 #include <tuple>
 
-#include "observe_lines.h"
+#include "dwarf_lines.h"
 #include "profile_requests.h"
 
 namespace simt {
 namespace {
 
-const char* name_of(TraceKind kind) {
-  switch (kind) {
-    case TraceKind::kGlobalLoad: return "global load";
-    case TraceKind::kGlobalStore: return "global store";
-    case TraceKind::kGlobalAtomic: return "global atomic";
-    case TraceKind::kSharedLoad: return "shared load";
-    case TraceKind::kSharedStore: return "shared store";
-    case TraceKind::kSharedAtomic: return "shared atomic";
-    default: return "";
-  }
-}
-
-bool is_atomic(TraceKind kind) {
-  return kind == TraceKind::kGlobalAtomic || kind == TraceKind::kSharedAtomic;
-}
-bool is_shared(TraceKind kind) {
-  return kind == TraceKind::kSharedLoad || kind == TraceKind::kSharedStore ||
-         kind == TraceKind::kSharedAtomic;
-}
-
 void sum_up(const SiteCounts& site, KernelProfile& kernel) {
   GlobalCounts& global = kernel.global;
   SharedCounts& shared = kernel.shared;
   switch (site.kind) {
-    case TraceKind::kGlobalLoad:
+    case AccessKind::kGlobalLoad:
       global.load_requests += site.requests;
       global.load_sectors += site.sectors;
       global.load_bytes_used += site.bytes_used;
       global.load_lanes += site.lanes;
       global.load_bytes += site.lanes * site.size;
       break;
-    case TraceKind::kGlobalStore:
+    case AccessKind::kGlobalStore:
       global.store_requests += site.requests;
       global.store_sectors += site.sectors;
       global.store_bytes_used += site.bytes_used;
       global.store_lanes += site.lanes;
       global.store_bytes += site.lanes * site.size;
       break;
-    case TraceKind::kSharedLoad:
+    case AccessKind::kSharedLoad:
       shared.load_requests += site.requests;
       shared.load_wavefronts += site.wavefronts;
       shared.load_groups += site.groups;
       shared.load_max_degree = std::max(shared.load_max_degree, site.max_degree);
       break;
-    case TraceKind::kSharedStore:
+    case AccessKind::kSharedStore:
       shared.store_requests += site.requests;
       shared.store_wavefronts += site.wavefronts;
       shared.store_groups += site.groups;
       shared.store_max_degree = std::max(shared.store_max_degree, site.max_degree);
       break;
-    case TraceKind::kGlobalAtomic:
-    case TraceKind::kSharedAtomic: {
+    case AccessKind::kGlobalAtomic:
+    case AccessKind::kSharedAtomic: {
       AtomicCounts& atomics = kernel.atomics;
       const bool in_shared = is_shared(site.kind);
       (in_shared ? atomics.shared_requests : atomics.global_requests) += site.requests;
@@ -70,11 +50,16 @@ void sum_up(const SiteCounts& site, KernelProfile& kernel) {
       atomics.max_serialization = std::max(atomics.max_serialization, site.max_serialization);
       break;
     }
-    default: break;
   }
 }
 
 }  // namespace
+
+const char* to_string(AccessKind kind) {
+  static constexpr const char* kNames[] = {"global load", "global store", "global atomic",
+                                           "shared load", "shared store", "shared atomic"};
+  return kNames[static_cast<unsigned>(kind)];
+}
 
 void SiteCounts::add(const SiteCounts& other) {
   kind = other.kind;
@@ -97,7 +82,7 @@ SiteCounts& Counters::site(const TraceEvent& event) {
   if (recent.key != key) {
     recent.key = key;
     recent.site = &sites_[key];
-    recent.site->kind = event.kind;
+    recent.site->kind = static_cast<AccessKind>(event.kind);
     recent.site->size = event.size;
   }
   return *recent.site;
@@ -112,7 +97,7 @@ void Counters::execute(const TraceEvent& event, uint32_t lanes, const uint64_t* 
   const WarpAccess access{lanes, event.size, address};
   ++counts.requests;
   counts.lanes += active;
-  if (is_shared(event.kind)) {
+  if (is_shared(counts.kind)) {
     const SharedCost cost = shared_cost(access);
     counts.wavefronts += cost.wavefronts;
     counts.groups += cost.ideal_wavefronts;
@@ -122,7 +107,7 @@ void Counters::execute(const TraceEvent& event, uint32_t lanes, const uint64_t* 
     counts.sectors += cost.sectors;
     counts.bytes_used += cost.bytes_used;
   }
-  if (is_atomic(event.kind)) {
+  if (is_atomic(counts.kind)) {
     const AtomicCost cost = atomic_cost(access);
     counts.serialization += cost.serialization;
     counts.max_serialization = std::max<uint64_t>(counts.max_serialization, cost.serialization);
@@ -137,6 +122,7 @@ void Counters::add(const Counters& other) {
   instruction_lanes_ += other.instruction_lanes_;
   divergent_branches_ += other.divergent_branches_;
   barriers_ += other.barriers_;
+  barrier_requests_ += other.barrier_requests_;
   for (const auto& entry : other.sites_) sites_[entry.first].add(entry.second);
 }
 
@@ -150,9 +136,10 @@ KernelProfile Counters::profile(const std::string& kernel) const {
   result.instruction_lanes = instruction_lanes_;
   result.divergent_branches = divergent_branches_;
   result.barriers = barriers_;
+  result.barrier_requests = barrier_requests_;
   // The compiler may have copied one access of the source (unrolled loops): its copies are one
   // site.
-  using Place = std::tuple<std::string, unsigned, unsigned, TraceKind, unsigned>;
+  using Place = std::tuple<std::string, unsigned, unsigned, AccessKind, unsigned>;
   std::map<Place, SiteCounts> places;
   for (const auto& entry : sites_) {
     const SiteCounts& counts = entry.second;
@@ -166,7 +153,7 @@ KernelProfile Counters::profile(const std::string& kernel) const {
     site.file = std::get<0>(place.first);
     site.line = std::get<1>(place.first);
     site.column = std::get<2>(place.first);
-    site.kind = name_of(counts.kind);
+    site.kind = counts.kind;
     site.size = counts.size;
     site.requests = counts.requests;
     site.lanes = counts.lanes;

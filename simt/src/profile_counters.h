@@ -14,7 +14,7 @@ namespace simt {
 
 // Counts of one access instruction in the program.
 struct SiteCounts {
-  TraceKind kind = TraceKind::kBasicBlock;
+  AccessKind kind = AccessKind::kGlobalLoad;
   unsigned size = 0;
   uint64_t requests = 0, lanes = 0;
   uint64_t sectors = 0, bytes_used = 0;
@@ -34,7 +34,11 @@ class Counters {
 
   void execute(const TraceEvent& event, uint32_t lanes, const uint64_t* address);
   void diverged(const TraceEvent&) { ++divergent_branches_; }
-  void count_barrier() { ++barriers_; }
+  // A block passes a barrier, at which so many of its warps stand.
+  void count_barrier(unsigned warps) {
+    ++barriers_;
+    barrier_requests_ += warps;
+  }
 
   void add(const Counters& other);
   void clear() { *this = Counters(); }
@@ -48,6 +52,7 @@ class Counters {
   SiteCounts& site(const TraceEvent& event);
 
   uint64_t instructions_ = 0, instruction_lanes_ = 0, divergent_branches_ = 0, barriers_ = 0;
+  uint64_t barrier_requests_ = 0;
   // By code address and kind. The small table in front finds nearly all of them.
   std::unordered_map<uint64_t, SiteCounts> sites_;
   struct Recent {

@@ -2,13 +2,10 @@
 
 #include <cinttypes>
 
-#include "check_reports.h"
+#include "json_writer.h"
 
 namespace simt {
 namespace {
-
-bool is_shared(const SiteProfile& site) { return site.kind.compare(0, 6, "shared") == 0; }
-bool is_atomic(const SiteProfile& site) { return site.kind.find("atomic") != std::string::npos; }
 
 // "global loads     32 requests, 4.00 sectors each (1.00 per thread), 100 % of 4096 moved bytes
 // used"
@@ -33,15 +30,15 @@ void print_shared(FILE* out, const char* what, uint64_t requests, uint64_t wavef
 
 void print_site(FILE* out, const SiteProfile& site) {
   const std::string place = site.file + ":" + std::to_string(site.line);
-  fprintf(out, "  %-36s %-13s %4u %10" PRIu64 " %6.1f", place.c_str(), site.kind.c_str(), site.size,
-          site.requests, site.active_lanes());
-  if (is_shared(site)) {
+  fprintf(out, "  %-36s %-13s %4u %10" PRIu64 " %6.1f", place.c_str(), to_string(site.kind),
+          site.size, site.requests, site.active_lanes());
+  if (is_shared(site.kind)) {
     fprintf(out, " %8s %6s %8.2f", "", "", site.conflict_degree());
   } else {
     fprintf(out, " %8.2f %4.0f %% %8s", site.sectors_per_request(),
             100 * ratio(site.bytes_used, site.sectors * 32), "");
   }
-  if (is_atomic(site)) fprintf(out, " %8.2f", ratio(site.serialization, site.requests));
+  if (is_atomic(site.kind)) fprintf(out, " %8.2f", ratio(site.serialization, site.requests));
   fputc('\n', out);
 }
 
@@ -78,60 +75,18 @@ void print_kernel(FILE* out, const KernelProfile& kernel) {
   for (const SiteProfile& site : kernel.sites) print_site(out, site);
 }
 
-// Writes JSON members one after another: name, value, comma where needed.
-class Json {
- public:
-  explicit Json(FILE* out) : out_(out) {}
-  void open(const char* bracket) {
-    fputs(bracket, out_);
-    first_ = true;
-  }
-  void close(const char* bracket) {
-    fputs(bracket, out_);
-    first_ = false;
-  }
-  void name(const char* text) {
-    element();
-    fprintf(out_, "\"%s\":", text);
-    first_ = true;  // what follows is the value
-  }
-  void element() {
-    if (!first_) fputc(',', out_);
-    first_ = false;
-  }
-  void member(const char* key, const std::string& value) {
-    name(key);
-    fputs(json_string(value).c_str(), out_);
-    first_ = false;
-  }
-  void member(const char* key, uint64_t value) {
-    name(key);
-    fprintf(out_, "%" PRIu64, value);
-    first_ = false;
-  }
-  void member(const char* key, double value) {
-    name(key);
-    fprintf(out_, "%.6g", value);
-    first_ = false;
-  }
-
- private:
-  FILE* out_;
-  bool first_ = true;
-};
-
-void write_site(Json& json, const SiteProfile& site) {
+void write_site(JsonWriter& json, const SiteProfile& site) {
   json.element();
   json.open("\n {");
   json.member("file", site.file);
   json.member("line", uint64_t{site.line});
   json.member("column", uint64_t{site.column});
-  json.member("kind", site.kind);
+  json.member("kind", std::string(to_string(site.kind)));
   json.member("size", uint64_t{site.size});
   json.member("executions", site.lanes);
   json.member("requests", site.requests);
   json.member("active_lanes", site.active_lanes());
-  if (is_shared(site)) {
+  if (is_shared(site.kind)) {
     json.member("wavefronts", site.wavefronts);
     json.member("conflict_degree", site.conflict_degree());
     json.member("max_conflict_degree", site.max_degree);
@@ -141,14 +96,14 @@ void write_site(Json& json, const SiteProfile& site) {
     json.member("bytes_used", site.bytes_used);
     json.member("bytes_moved", site.sectors * 32);
   }
-  if (is_atomic(site)) {
+  if (is_atomic(site.kind)) {
     json.member("serialization", ratio(site.serialization, site.requests));
     json.member("max_serialization", site.max_serialization);
   }
   json.close("}");
 }
 
-void write_kernel(Json& json, const KernelProfile& kernel) {
+void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.element();
   json.open("\n{");
   json.member("kernel", kernel.kernel);
@@ -159,6 +114,7 @@ void write_kernel(Json& json, const KernelProfile& kernel) {
   json.member("active_lanes_per_instruction", kernel.active_lanes_per_instruction());
   json.member("divergent_branches", kernel.divergent_branches);
   json.member("barriers", kernel.barriers);
+  json.member("barrier_requests", kernel.barrier_requests);
   const GlobalCounts& global = kernel.global;
   json.name("global");
   json.open("{");
@@ -219,7 +175,7 @@ void write_profiles_json(const std::string& path, const std::vector<KernelProfil
     perror(("simt: SIMT_PROFILE_JSON=" + path).c_str());
     return;
   }
-  Json json(file);
+  JsonWriter json(file);
   json.open("{");
   json.member("schema", uint64_t{1});
   json.name("kernels");

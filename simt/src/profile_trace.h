@@ -13,19 +13,22 @@
 #include <cstring>
 #include <new>
 
+#include "simt/profile.h"
+
 namespace simt {
 
 enum class TraceKind : uint8_t {
-  kBasicBlock,
-  kGlobalLoad,
+  kGlobalLoad,  // the accesses, as in AccessKind
   kGlobalStore,
   kGlobalAtomic,
   kSharedLoad,
   kSharedStore,
   kSharedAtomic,
+  kBasicBlock,
   kWarpSync,  // from here on: a lane waits. `address` holds the mask it waits with
   kBarrier,
 };
+static_assert(uint8_t(TraceKind::kSharedAtomic) == uint8_t(AccessKind::kSharedAtomic));
 
 struct TraceEvent {
   uint64_t address;

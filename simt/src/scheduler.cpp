@@ -10,14 +10,14 @@
 #include <map>
 #include <numeric>
 
-#include "device.h"
+#include "faults.h"
 #include "options.h"
+#include "simt/runtime_types.h"
 #include "worker.h"
 
 namespace simt {
 
-// ---- which thread is next
-// -------------------------------------------------------------------------
+// ---- which thread is next ---------------------------------------------------------------------
 
 inline void Worker::make_current(unsigned thread) {
   block->state[thread] = State::kRunning;
@@ -105,8 +105,7 @@ void Worker::run_lanes(unsigned warp) {
   position_ = kWarpSize;
 }
 
-// ---- one block
-// --------------------------------------------------------------------------------------
+// ---- one block --------------------------------------------------------------------------------
 
 void Worker::set_order(const Launch& launch, uint64_t block_number) {
   const unsigned warps = (launch.threads_per_block + kWarpSize - 1) / kWarpSize;
@@ -139,6 +138,11 @@ void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
   b.thread_count = launch.threads_per_block;
   b.warp_count = (b.thread_count + kWarpSize - 1) / kWarpSize;
   b.exited = b.at_barrier = b.at_grid = b.yielded = b.barriers_passed = 0;
+  b.woken = false;
+  b.events = b.events_seen = 0;
+  b.cluster = nullptr;
+  b.cluster_rank = 0;
+  if (b.async) b.async->begin(launch.threads_per_block);
   b.voters = b.votes = 0;
   b.grid_phase = 0;
   b.parked.clear();
@@ -175,15 +179,29 @@ Turn Worker::run_block(Block& b) {
         if (observer) observer->warp_idle(b, warp);
       } while (b.waiting_in_warp[warp] && resolve_warp(b, warp));
     }
-    if (b.exited == b.thread_count) return Turn::kFinished;
+    if (b.exited == b.thread_count) {
+      while (b.async && complete_one_copy(b)) continue;
+      return b.launch->aborted ? Turn::kAborted : Turn::kFinished;
+    }
+    if (b.woken) {
+      b.woken = false;
+      continue;
+    }
     if (b.yielded) {
       b.yielded = 0;
       for (unsigned i = 0; i < b.thread_count; ++i)
         if (b.state[i] == State::kYield) b.state[i] = State::kReady;
-      return Turn::kPolling;
+      if (b.async && complete_one_copy(b)) continue;
+      if (b.events == b.events_seen) return Turn::kPolling;
+      b.events_seen = b.events;
+      continue;
     }
     if (release_block_barrier(b)) continue;
-    if (b.at_grid && b.at_grid + b.exited == b.thread_count) return Turn::kAtGrid;
+    if (b.async && release_cluster_barrier(b)) continue;
+    if (b.async && complete_one_copy(b)) continue;
+    if (b.launch->aborted) return Turn::kAborted;
+    if (b.stands_at_grid()) return Turn::kAtGrid;
+    if (b.cluster) return Turn::kWaiting;
     report({"deadlock", describe_waiting(b), cudaErrorLaunchTimeout});
     abort_launch(*b.launch, cudaErrorLaunchTimeout);
     return Turn::kAborted;
@@ -203,14 +221,14 @@ void Worker::abandon_threads(Block& b) {
 }
 
 void Worker::leave_after_fault() {
+  if (performing_) siglongjmp(after_fault_, 1);
   running_ = nullptr;
   Context never;
   simt_switch_context(&never, scheduler_);
   __builtin_unreachable();
 }
 
-// ---- what the running thread calls
-// -------------------------------------------------------------------
+// ---- what the running thread calls ------------------------------------------------------------
 
 // Each of these ends with the switch to another thread, see fiber.h.
 
@@ -274,6 +292,17 @@ unsigned active_mask(Location at) {
   ++b.waiting_in_warp[state.thread / kWarpSize];
   state.worker->suspend(State::kActiveMask);
   return w.mask;
+}
+
+void Worker::wait_for_event(State waiting, Location at) {
+  block->waiting[state.thread].at = at;
+  if (observer) observer->event_wait();
+  suspend(waiting);
+}
+
+void wake(Block& b, unsigned thread) {
+  b.state[thread] = State::kReady;
+  b.woken = true;
 }
 
 void give_way() {

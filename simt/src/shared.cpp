@@ -5,7 +5,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "device.h"
+#include "engine.h"
+#include "launch.h"
 
 namespace simt {
 namespace {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "limits.h"
+
 namespace simt {
 namespace {
 
@@ -13,9 +15,27 @@ bool asks_for(const char* variable) {
   return value && *value && strcmp(value, "0") != 0;
 }
 
+// Set by the constructors of global objects, so it must not have one itself.
+int newest_architecture = 0;
+
+// A T4, an A100, an H200.
+constexpr size_t kKiB = 1024, kMiB = 1024 * 1024;
+constexpr Chip kChips[] = {
+    {75, 40, 1024, 16, 64 * kKiB, 64 * kKiB, 0, 4 * kMiB, 1},
+    {80, 108, 2048, 32, 164 * kKiB, 163 * kKiB, 1024, 40 * kMiB, 1},
+    {90, 132, 2048, 32, 228 * kKiB, 227 * kKiB, 1024, 60 * kMiB, 8},
+};
+
 }  // namespace
 
-TranslationUnit::TranslationUnit(bool instrumented) {
+const Chip& chip() {
+  for (const Chip& one : kChips)
+    if (one.architecture == newest_architecture) return one;
+  return kChips[2];
+}
+
+TranslationUnit::TranslationUnit(bool instrumented, int architecture) {
+  if (architecture > newest_architecture) newest_architecture = architecture;
   if (instrumented) return;
   for (const char* variable : {"SIMT_CHECK", "SIMT_PROFILE"}) {
     if (!asks_for(variable)) continue;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "device.h"
 #include "worker.h"
 
 namespace simt {

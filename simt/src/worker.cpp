@@ -12,27 +12,12 @@
 #include <numeric>
 
 #include "device.h"
+#include "faults.h"
 #include "options.h"
 
 namespace simt {
 
 void fiber_entry();
-
-namespace {
-
-// The shared memory of one worker, with unmapped pages around it.
-char* map_shared_memory() {
-  const size_t page = 4096, bytes = kStaticSharedBytes + kDynamicSharedBytes;
-  char* all = static_cast<char*>(mmap(nullptr, bytes + 2 * page, PROT_NONE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (all == MAP_FAILED || mprotect(all + page, bytes, PROT_READ | PROT_WRITE) != 0) {
-    fprintf(stderr, "simt: no memory for the blocks' shared memory\n");
-    exit(1);
-  }
-  return all + page;
-}
-
-}  // namespace
 
 Worker::Worker(int number) : number(number), fibers_(&fiber_entry) {
   std::iota(lane_order_, lane_order_ + kWarpSize, 0);
@@ -44,7 +29,7 @@ Worker::~Worker() = default;
 void Worker::work() {
   Device& device = Device::get();
   state.worker = this;
-  state.shared = map_shared_memory();
+  state.shared = slot(0);
   use_alternate_stack();
   while (!device.quitting()) {
     bool active = resume_parked();
@@ -66,7 +51,7 @@ namespace {
 
 // Which block the n-th one to start is.
 uint64_t block_in_order(const Launch& launch, uint64_t n) {
-  const uint64_t count = launch.block_count;
+  const uint64_t count = launch.block_count / launch.cluster_blocks;
   switch (options().order) {
     case Order::kReverse: return count - 1 - n;
     case Order::kRandom: {
@@ -91,22 +76,22 @@ bool Worker::start_blocks() {
       source_ = device.running_kernel();
     if (!source_) return any;
     Launch& launch = *source_->launch;
-    const uint64_t number = launch.next_block++;
+    const uint64_t number = launch.next_block.fetch_add(launch.cluster_blocks);
     if (number >= launch.block_count) continue;  // another worker was faster
-    if (free_blocks_.empty()) {
-      all_blocks_.push_back(std::make_unique<Block>());
-      free_blocks_.push_back(all_blocks_.back().get());
-    }
-    Block* next = free_blocks_.back();
-    free_blocks_.pop_back();
-    begin_block(*next, launch, block_in_order(launch, number));
-    if (observer) {
-      enter(*next);
-      observer->block_begin(*next);
+    Block* next;
+    if (launch.cluster.x) {
+      next = start_cluster(launch, block_in_order(launch, number / launch.cluster_blocks));
+    } else {
+      next = new_block();
+      begin_block(*next, launch, block_in_order(launch, number));
+      if (observer) {
+        enter(*next);
+        observer->block_begin(*next);
+      }
     }
     const size_t parked = parked_.size();
     run_turn(next);
-    if (parked_.size() > parked && !parked_.back()->at_grid) return true;
+    if (parked_.size() > parked && !stands_at_grid(*parked_.back())) return true;
   }
 }
 
@@ -120,17 +105,20 @@ bool Worker::resume_parked() {
       parked_.push_back(next);
       continue;
     }
-    if (next->at_grid && next->launch->grid_phase != next->grid_phase) {
-      enter(*next);
-      if (observer) observer->grid_barrier(*next);
-      next->at_grid = 0;
-      for (unsigned i = 0; i < next->thread_count; ++i)
-        if (next->state[i] == State::kGrid) next->state[i] = State::kReady;
+    // Only a whole block may go on: one that polls may have some of its threads at grid.sync().
+    if (stands_at_grid(*next) && next->launch->grid_phase != next->grid_phase) {
+      for_each_member(*next, [&](Block& member) {
+        enter(member);
+        if (observer) observer->grid_barrier(member);
+        member.at_grid = 0;
+        for (unsigned i = 0; i < member.thread_count; ++i)
+          if (member.state[i] == State::kGrid) wake(member, i);
+      });
     }
-    const unsigned exited = next->exited, barriers = next->barriers_passed;
+    const uint64_t before = progress_of(*next);
     run_turn(next);
-    bool polls_only = !parked_.empty() && parked_.back() == next && !next->at_grid &&
-                      next->exited == exited && next->barriers_passed == barriers;
+    const bool polls_only =
+        !parked_.empty() && parked_.back() == next && progress_of(*next) == before;
     if (!polls_only) {
       ++Device::get().progress;
       any = true;
@@ -141,25 +129,31 @@ bool Worker::resume_parked() {
 
 bool Worker::may_go_on(const Block& b) const {
   if (b.launch->aborted) return true;
-  if (b.at_grid && b.at_grid + b.exited == b.thread_count)
-    return b.launch->grid_phase != b.grid_phase;
+  if (stands_at_grid(b)) return b.launch->grid_phase != b.grid_phase;
   return true;
 }
 
 // Runs the block until it ends or cannot go on, and puts it where it belongs then.
 void Worker::run_turn(Block* b) {
   enter(*b);
-  switch (b->launch->aborted ? Turn::kAborted : run_block(*b)) {
+  switch (b->launch->aborted ? Turn::kAborted
+          : b->cluster       ? run_cluster(*b->cluster)
+                             : run_block(*b)) {
     case Turn::kAborted:
-      abandon_threads(*b);
+      if (b->cluster) {
+        for (Block* member : b->cluster->members) abandon_threads(*member);
+      } else {
+        abandon_threads(*b);
+      }
       finish(b);
       return;
     case Turn::kFinished: finish(b); return;
+    case Turn::kWaiting:  // only of one block of a cluster
     case Turn::kAtGrid:
       b->grid_phase = b->launch->grid_phase;
       parked_.push_back(b);
       leave(*b);
-      Device::get().block_at_grid(*b->launch);
+      for_each_member(*b, [](Block& member) { Device::get().block_at_grid(*member.launch); });
       return;
     case Turn::kPolling:
       parked_.push_back(b);
@@ -178,22 +172,33 @@ void Worker::enter(Block& b) {
   ::blockIdx = b.index;
   ::blockDim = launch.block;
   ::gridDim = launch.grid;
-  if (owner_ == &b) return;
-  if (owner_) {
-    const Launch& other = *owner_->launch;
+  state.shared = slot(b.cluster_rank);
+  if (!b.cluster) {
+    make_present(b);
+    return;
+  }
+  for (Block* member : b.cluster->members) make_present(*member);
+}
+
+// The block's shared memory into its slot, and what is there now to where it waits.
+void Worker::make_present(Block& b) {
+  Block*& owner = owner_[b.cluster_rank];
+  if (owner == &b) return;
+  char* shared = slot(b.cluster_rank);
+  if (owner) {
+    const Launch& other = *owner->launch;
     const size_t other_static = other.kernel->static_shared;
-    owner_->parked.resize(other_static + other.dynamic_shared);
-    memcpy(owner_->parked.data(), state.shared, other_static);
-    memcpy(owner_->parked.data() + other_static, state.shared + kStaticSharedBytes,
-           other.dynamic_shared);
-    owner_->parked_static = other_static;
+    owner->parked.resize(other_static + other.dynamic_shared);
+    memcpy(owner->parked.data(), shared, other_static);
+    memcpy(owner->parked.data() + other_static, shared + kStaticSharedBytes, other.dynamic_shared);
+    owner->parked_static = other_static;
   }
   if (!b.parked.empty()) {
-    memcpy(state.shared, b.parked.data(), b.parked_static);
-    memcpy(state.shared + kStaticSharedBytes, b.parked.data() + b.parked_static,
-           launch.dynamic_shared);
+    memcpy(shared, b.parked.data(), b.parked_static);
+    memcpy(shared + kStaticSharedBytes, b.parked.data() + b.parked_static,
+           b.launch->dynamic_shared);
   }
-  owner_ = &b;
+  owner = &b;
 }
 
 void Worker::leave(Block&) {
@@ -203,9 +208,13 @@ void Worker::leave(Block&) {
 
 void Worker::finish(Block* b) {
   Launch& launch = *b->launch;
+  if (b->cluster) {
+    finish_cluster(*b->cluster);
+    return;
+  }
   if (observer) observer->block_end(*b);
   leave(*b);
-  owner_ = nullptr;
+  owner_[0] = nullptr;
   free_blocks_.push_back(b);
   Device::get().block_finished(launch);
 }

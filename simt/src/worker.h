@@ -3,11 +3,14 @@
 // scheduler.cpp moves between the threads of the block; worker.cpp between blocks.
 #pragma once
 
+#include <setjmp.h>
+
 #include <chrono>
 #include <deque>
 #include <memory>
 #include <vector>
 
+#include "async.h"
 #include "engine.h"
 #include "fiber.h"
 
@@ -21,6 +24,7 @@ enum class Turn {
   kAtGrid,    // all live threads stand at grid.sync()
   kPolling,   // threads wait for something that only another block can do
   kAborted,   // a fault, or the launch was given up
+  kWaiting,   // threads wait for another block of the cluster
 };
 
 struct Worker {
@@ -33,6 +37,8 @@ struct Worker {
   void abandon_threads(Block& block);
   // The running thread stops in this state, until the scheduler makes it kReady.
   void suspend(State state);
+  // The running thread waits for something that another thread will end with wake().
+  void wait_for_event(State state, Location at);
   // The running thread ends the launch.
   [[noreturn]] void leave_after_fault();
 
@@ -40,6 +46,8 @@ struct Worker {
   void work();
   // The fibre that is on the processor; null: the scheduler is.
   const Fiber* running_fiber() const { return running_; }
+  // In a kernel's thread, or at work for one.
+  bool in_kernel() const { return running_ || performing_; }
 
   const int number;
   Block* block = nullptr;
@@ -63,6 +71,20 @@ struct Worker {
   void finish(Block* block);
   void give_up_if_stuck();
 
+  // ---- copies in the background (async_copies.cpp)
+  // Carries out one copy that is under way; false: there is none.
+  bool complete_one_copy(Block& block);
+
+  // ---- clusters (cluster.cpp)
+  Block* new_block();
+  Block* start_cluster(Launch& launch, uint64_t number);
+  Turn run_cluster(Cluster& cluster);
+  void finish_cluster(Cluster& cluster);
+  void make_present(Block& block);
+  char* slot(unsigned rank);
+
+  bool performing_ = false;  // the scheduler carries out a copy: a fault ends it with after_fault_
+  sigjmp_buf after_fault_;
   Context scheduler_ = nullptr;  // the worker's own stack, while a fibre runs
   Fiber* running_ = nullptr;     // the fibre that runs now, null: the scheduler
   FiberPool fibers_;
@@ -73,7 +95,10 @@ struct Worker {
 
   std::shared_ptr<Operation> source_;  // the kernel whose blocks it takes at the moment
   std::deque<Block*> parked_;          // blocks that wait for other blocks
-  Block* owner_ = nullptr;             // the block whose shared memory is in place
+  char* slots_ = nullptr;              // kMaxClusterBlocks shared memories, mapped as needed
+  unsigned mapped_slots_ = 0;
+  Block* owner_[kMaxClusterBlocks] = {};  // whose shared memory is in each slot
+  std::vector<std::unique_ptr<Cluster>> free_clusters_;
   std::vector<std::unique_ptr<Block>> all_blocks_;
   std::vector<Block*> free_blocks_;
   uint64_t seen_progress_ = 0;
@@ -83,6 +108,17 @@ struct Worker {
 // Carries out the warp operations whose lanes have all arrived, then lets their lanes go on. False:
 // none of the warp's lanes can go on.
 bool resolve_warp(Block& block, unsigned warp);
+
+// All live threads stand at the barrier of the cluster (or of the block that has none): lets them
+// go on.
+bool release_cluster_barrier(Block& block);
+
+// Makes a thread that waits for an event ready, in the running block or in one of its cluster.
+void wake(Block& block, unsigned thread);
+
+// Is the address in the shared memory of this worker's blocks? Which block's, or null.
+bool in_shared_window(const void* address);
+Block* owner_of_shared(const void* address);
 
 // Text for the deadlock report: which threads wait where.
 std::string describe_waiting(const Block& block);

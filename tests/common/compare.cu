@@ -1,5 +1,5 @@
-// common/compare.hpp: a NaN cannot pass, and the first wrong element is named.
-#include "common/compare.hpp"
+// common/bench/compare.hpp: a NaN cannot pass, and the first wrong element is named.
+#include "common/bench/compare.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include "tests/catch.hpp"
 
-using common::compare;
+using bench::compare;
 
 TEST_CASE("equal arrays are right") {
   const std::vector<float> a = {1.0f, -2.5f, 0.0f};
@@ -63,7 +63,7 @@ TEST_CASE("infinity equals infinity, and nothing else") {
 TEST_CASE("poison is recognised as never written") {
   const std::vector<float> expected = {1, 2};
   std::vector<float> actual = {1, 2};
-  std::memset(&actual[1], common::kPoisonByte, sizeof(float));
+  std::memset(&actual[1], bench::kPoisonByte, sizeof(float));
   const auto result = compare(actual.data(), expected.data(), 2, 0.5);
   CHECK(result.unwritten == 1);
   CHECK(result.describe() == "1 of 2 wrong, the first at 1: expected 2, got NaN (1 never written)");
@@ -76,4 +76,22 @@ TEST_CASE("a bound per element") {
       compare(actual.data(), expected.data(), 2, [](std::int64_t i) { return i == 0 ? 2.0 : 0.5; });
   CHECK(result.wrong == 1);
   CHECK(result.first_wrong == 1);
+}
+
+TEST_CASE("of several wrong elements the first is named, also where each thread finds some") {
+  std::vector<float> expected(100'000, 1.0f), actual = expected;
+  for (const int i : {12'345, 12'346, 50'000, 99'999}) actual[i] = 2;
+  const auto result = compare(actual.data(), expected.data(), 100'000, 0.5);
+  CHECK(result.wrong == 4);
+  CHECK(result.first_wrong == 12'345);
+}
+
+TEST_CASE("only an element whose every byte is poison was never written") {
+  const std::vector<float> expected = {1, 1};
+  std::vector<float> actual = {1, 1};
+  const unsigned char one_byte[] = {0x00, 0xFF, 0x00, 0x40};
+  std::memcpy(&actual[1], one_byte, sizeof(float));
+  const auto result = compare(actual.data(), expected.data(), 2, 0.5);
+  CHECK(result.wrong == 1);
+  CHECK(result.unwritten == 0);
 }

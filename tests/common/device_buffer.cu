@@ -1,19 +1,20 @@
-// common/device_buffer.cuh and common/host_buffer.hpp: owners of memory.
-#include "common/device_buffer.cuh"
+// common/kit/device_buffer.cuh and common/kit/host_buffer.hpp: owners of memory.
+#include "common/kit/device_buffer.cuh"
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "common/device_facts.cuh"
-#include "common/host_buffer.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/host_buffer.hpp"
 #include "tests/catch.hpp"
 
-using common::DeviceBuffer;
-using common::HostBuffer;
+using kit::DeviceBuffer;
+using kit::HostBuffer;
 
 TEST_CASE("a device buffer holds data, moves, and frees itself") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const std::vector<int> in = {1, 2, 3};
   std::vector<int> out(3);
   DeviceBuffer<int> a(3);
@@ -27,8 +28,23 @@ TEST_CASE("a device buffer holds data, moves, and frees itself") {
   CHECK(out == in);
 }
 
+TEST_CASE("a buffer that is moved to gives up what it held") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr std::int64_t kBytes = 64 << 20;
+  std::size_t before = 0, after = 0, total = 0;
+  CUDA_CHECK(cudaMemGetInfo(&before, &total));
+  {
+    DeviceBuffer<char> kept(kBytes);
+    for (int i = 0; i < 50; ++i) kept = DeviceBuffer<char>(kBytes);
+    CHECK(kept.size() == kBytes);
+    CUDA_CHECK(cudaMemset(kept.data(), 1, kBytes));
+  }
+  CUDA_CHECK(cudaMemGetInfo(&after, &total));
+  CHECK(after + kBytes > before);
+}
+
 TEST_CASE("freed device memory can be had again") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   std::size_t before = 0, after = 0, total = 0;
   { DeviceBuffer<char> warm_up(1 << 20); }
   CUDA_CHECK(cudaMemGetInfo(&before, &total));
@@ -38,8 +54,8 @@ TEST_CASE("freed device memory can be had again") {
 }
 
 TEST_CASE("more device memory than there is throws") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  CHECK_THROWS_AS(DeviceBuffer<char>(std::int64_t{1} << 50), common::CudaError);
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  CHECK_THROWS_AS(DeviceBuffer<char>(std::int64_t{1} << 50), kit::CudaError);
 }
 
 TEST_CASE("empty buffers are fine") {
@@ -61,7 +77,7 @@ TEST_CASE("copy_parallel copies every byte, at any length") {
     std::vector<unsigned char> from(n + 1), to(n + 1, 0xEE);
     for (int i = 0; i < n; ++i) from[i] = static_cast<unsigned char>(i * 7 + i / 256);
     from[n] = 0;
-    common::copy_parallel(to.data(), from.data(), n);
+    kit::copy_parallel(to.data(), from.data(), n);
     CHECK(to[n] == 0xEE);  // not one byte more
     to[n] = 0;
     CHECK(to == from);

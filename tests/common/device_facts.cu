@@ -1,20 +1,20 @@
-// common/device_facts.cuh and common/cpu_facts.hpp: what this machine is.
-#include "common/device_facts.cuh"
+// common/bench/device_facts.cuh and common/bench/cpu_facts.hpp: what this machine is.
+#include "common/bench/device_facts.cuh"
 
 #include <cmath>
 
-#include "common/cpu_facts.hpp"
+#include "common/bench/cpu_facts.hpp"
 #include "tests/catch.hpp"
 
 TEST_CASE("the CPU is known") {
-  const common::CpuFacts cpu = common::query_cpu();
+  const bench::CpuFacts cpu = bench::query_cpu();
   CHECK(cpu.threads >= 1);
   CHECK_FALSE(cpu.model.empty());
   CHECK(cpu.available_bytes > 1e6);
 }
 
 TEST_CASE("without a device there is a reason, with one there are facts") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   CHECK(device.runtime_version >= 12000);
   if (!device.available) {
     CHECK_FALSE(device.reason.empty());
@@ -31,7 +31,7 @@ TEST_CASE("without a device there is a reason, with one there are facts") {
 }
 
 TEST_CASE("peak figures of a known chip are near its data sheet") {
-  const common::DeviceFacts device = common::query_device();
+  const bench::DeviceFacts device = bench::query_device();
   if (device.name.find("H200") == std::string::npos) SKIP_TEST("needs an H200");
   CHECK(device.peak_bandwidth_gbps > 4700);  // data sheet: 4.8 TB/s
   CHECK(device.peak_bandwidth_gbps < 5000);
@@ -41,13 +41,13 @@ TEST_CASE("peak figures of a known chip are near its data sheet") {
 
 TEST_CASE("tensor-core peaks as the data sheets give them") {
   const auto tflops = [](const char* name, int capability, int multiprocessors, double clock_ghz) {
-    common::DeviceFacts device;
+    bench::DeviceFacts device;
     device.name = name;
     device.major = capability / 10;
     device.minor = capability % 10;
     device.multiprocessors = multiprocessors;
     device.clock_ghz = clock_ghz;
-    return common::peak_bf16_gflops(device) / 1e3;
+    return bench::peak_bf16_gflops(device) / 1e3;
   };
   CHECK(std::fabs(tflops("NVIDIA A100-SXM4-80GB", 80, 108, 1.41) - 312) < 1);
   CHECK(std::fabs(tflops("NVIDIA H100 80GB HBM3", 90, 132, 1.83) - 989) < 1);
@@ -57,6 +57,6 @@ TEST_CASE("tensor-core peaks as the data sheets give them") {
 }
 
 TEST_CASE("version numbers read as people write them") {
-  CHECK(common::version_text(13000) == "13.0");
-  CHECK(common::version_text(12080) == "12.8");
+  CHECK(bench::version_text(13000) == "13.0");
+  CHECK(bench::version_text(12080) == "12.8");
 }

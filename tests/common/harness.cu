@@ -1,13 +1,18 @@
-// common/harness.cuh, guarded_array.cuh: variants that are wrong on purpose, each of which must be
-// caught, on the host and on the device.
-#include "common/harness.cuh"
+// common/bench/harness.cuh, guarded_array.cuh: variants that are wrong on purpose, each of which
+// must be caught, on the host and on the device.
+#include "common/bench/harness.cuh"
 
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "common/random.cuh"
+#include "common/bench/program.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/gpu_timer.cuh"
+#include "common/kit/phase.hpp"
+#include "common/kit/random.cuh"
+#include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
 
 namespace {
@@ -16,12 +21,12 @@ namespace {
 struct Doubling {
   static constexpr const char* name = "doubling";
   std::int64_t n;
-  common::GuardedArray<float> in, out;
+  bench::GuardedArray<float> in, out;
   std::vector<float> expected;
 
   explicit Doubling(std::int64_t n)
-      : n(n), in("in", common::Role::input, n), out("out", common::Role::output, n), expected(n) {
-    common::fill_random(in.pristine(), n, 5);
+      : n(n), in("in", bench::Role::input, n), out("out", bench::Role::output, n), expected(n) {
+    kit::fill_random(in.pristine(), n, 5);
     for (std::int64_t i = 0; i < n; ++i) expected[i] = 2 * in.pristine()[i];
   }
   template <class Visit>
@@ -29,10 +34,8 @@ struct Doubling {
     visit(in);
     visit(out);
   }
-  common::Comparison check() const {
-    return common::compare(out.fetched(), expected.data(), n, 0.0);
-  }
-  common::Sizes sizes() const { return {{"n", n}}; }
+  bench::Comparison check() const { return bench::compare(out.fetched(), expected.data(), n, 0.0); }
+  bench::Sizes sizes() const { return {{"n", n}}; }
   double bytes() const { return 8.0 * n; }
   double flops() const { return 1.0 * n; }
 };
@@ -67,53 +70,55 @@ __global__ void double_all_kernel(float* in, float* out, std::int64_t n, Fault f
   if (threadIdx.x == 0) double_all(in, out, n, fault);
 }
 
-common::Variant<Doubling> variant_with(Fault fault, common::Place place) {
-  if (place == common::Place::cpu) {
-    return common::on_cpu<Doubling>("on_cpu", "", [fault](Doubling& p) {
-      double_all(p.in.on_host(), p.out.on_host(), p.n, fault);
+bench::Variant<Doubling> variant_with(Fault fault, bench::Place place) {
+  if (place == bench::Place::cpu) {
+    return bench::cpu_variant<Doubling>("on_cpu", "", [fault](Doubling& p) {
+      double_all(p.in.host_data(), p.out.host_data(), p.n, fault);
     });
   }
-  return common::on_device<Doubling>("on_device", "", [fault](Doubling& p, cudaStream_t stream) {
-    double_all_kernel<<<1, 32, 0, stream>>>(p.in.on_device(), p.out.on_device(), p.n, fault);
-    CUDA_CHECK(cudaGetLastError());
-  });
+  return bench::device_variant<Doubling>("on_device", "",
+                                         [fault](Doubling& p, cudaStream_t stream) {
+                                           double_all_kernel<<<1, 32, 0, stream>>>(
+                                               p.in.device_data(), p.out.device_data(), p.n, fault);
+                                           CUDA_CHECK(cudaGetLastError());
+                                         });
 }
 
 struct Expectation {
   Fault fault;
   const char* name;
-  common::Status status;
+  bench::Status status;
   const char* reason;  // a part of it
 };
 
 const std::vector<Expectation> kExpectations = {
-    {Fault::none, "nothing wrong", common::Status::right, ""},
-    {Fault::one_wrong_element, "one wrong element", common::Status::wrong,
+    {Fault::none, "nothing wrong", bench::Status::right, ""},
+    {Fault::one_wrong_element, "one wrong element", bench::Status::wrong,
      "1 of 1000 wrong, the first at 500"},
-    {Fault::one_nan, "one NaN", common::Status::wrong, "1 of 1000 wrong, the first at 500"},
-    {Fault::writes_nothing, "writes nothing", common::Status::wrong, "(1000 never written)"},
-    {Fault::misses_the_last, "misses the last", common::Status::wrong,
+    {Fault::one_nan, "one NaN", bench::Status::wrong, "1 of 1000 wrong, the first at 500"},
+    {Fault::writes_nothing, "writes nothing", bench::Status::wrong, "(1000 never written)"},
+    {Fault::misses_the_last, "misses the last", bench::Status::wrong,
      "1 of 1000 wrong, the first at 999"},
-    {Fault::writes_past_the_end, "writes past the end", common::Status::wrong,
-     "wrote past the end of out"},
-    {Fault::writes_before_the_start, "writes before the start", common::Status::wrong,
-     "wrote before the start of out"},
-    {Fault::changes_its_input, "changes its input", common::Status::wrong,
+    {Fault::writes_past_the_end, "writes past the end", bench::Status::wrong,
+     "wrote past the end of out (1000 elements): at 1000"},
+    {Fault::writes_before_the_start, "writes before the start", bench::Status::wrong,
+     "wrote before the start of out (1000 elements): at -1"},
+    {Fault::changes_its_input, "changes its input", bench::Status::wrong,
      "changed its input in, first at 1"},
 };
 
 }  // namespace
 
 TEST_CASE("the harness catches each fault, on the CPU and on the device") {
-  const common::DeviceFacts device = common::query_device();
-  const common::WorkStream stream(device);
-  for (const common::Place place : {common::Place::cpu, common::Place::device}) {
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
+  for (const bench::Place place : {bench::Place::cpu, bench::Place::device}) {
     for (const Expectation& expected : kExpectations) {
-      DYNAMIC_SECTION((place == common::Place::cpu ? "cpu: " : "device: ") << expected.name) {
-        if (place == common::Place::device && !device.available) SKIP_TEST("needs a GPU");
+      DYNAMIC_SECTION((place == bench::Place::cpu ? "cpu: " : "device: ") << expected.name) {
+        if (place == bench::Place::device && !device.available) SKIP_TEST("needs a GPU");
         Doubling problem(1000);
         const auto verdict =
-            common::verify(problem, variant_with(expected.fault, place), device, stream.get());
+            bench::verify(problem, variant_with(expected.fault, place), device, stream.get());
         INFO(verdict.reason);
         CHECK(verdict.status == expected.status);
         CHECK(verdict.reason.find(expected.reason) != std::string::npos);
@@ -124,29 +129,29 @@ TEST_CASE("the harness catches each fault, on the CPU and on the device") {
 
 TEST_CASE("a fault of one variant does not stain the next") {
   Doubling problem(100);
-  const common::DeviceFacts no_device;
+  const bench::DeviceFacts no_device;
   const auto run = [&](Fault fault) {
-    return common::verify(problem, variant_with(fault, common::Place::cpu), no_device, nullptr)
+    return bench::verify(problem, variant_with(fault, bench::Place::cpu), no_device, nullptr)
         .status;
   };
-  CHECK(run(Fault::changes_its_input) == common::Status::wrong);
-  CHECK(run(Fault::none) == common::Status::right);
-  CHECK(run(Fault::writes_past_the_end) == common::Status::wrong);
-  CHECK(run(Fault::none) == common::Status::right);
+  CHECK(run(Fault::changes_its_input) == bench::Status::wrong);
+  CHECK(run(Fault::none) == bench::Status::right);
+  CHECK(run(Fault::writes_past_the_end) == bench::Status::wrong);
+  CHECK(run(Fault::none) == bench::Status::right);
 }
 
 TEST_CASE("a NaN makes the maximum error NaN") {
   Doubling problem(10);
-  const auto verdict = common::verify(problem, variant_with(Fault::one_nan, common::Place::cpu),
-                                      common::DeviceFacts{}, nullptr);
+  const auto verdict = bench::verify(problem, variant_with(Fault::one_nan, bench::Place::cpu),
+                                     bench::DeviceFacts{}, nullptr);
   CHECK(std::isnan(verdict.max_error));
 }
 
 TEST_CASE("what cannot run here is skipped with its reason") {
   Doubling problem(10);
-  auto variant = variant_with(Fault::none, common::Place::device);
-  common::DeviceFacts device;
-  const auto reason = [&] { return common::why_skipped(variant, device); };
+  auto variant = variant_with(Fault::none, bench::Place::device);
+  bench::DeviceFacts device;
+  const auto reason = [&] { return bench::why_skipped(variant, device); };
 
   CHECK(reason() == "needs a GPU");
   device.available = true;
@@ -166,19 +171,19 @@ TEST_CASE("what cannot run here is skipped with its reason") {
 }
 
 TEST_CASE("what was compiled for older chips is skipped, not run as an empty kernel") {
-  auto variant = variant_with(Fault::none, common::Place::device);
-  common::DeviceFacts device;
+  auto variant = variant_with(Fault::none, bench::Place::device);
+  bench::DeviceFacts device;
   device.available = true;
   device.major = 9;
   device.code.capability = 75;
-  const auto reason = [&] { return common::why_skipped(variant, device); };
+  const auto reason = [&] { return bench::why_skipped(variant, device); };
 
   CHECK(reason().empty());
-  variant.needs = common::needs_sm(80);
+  variant.needs = bench::needs_sm(80);
   CHECK(reason() == "needs code for sm_80, this program was compiled for sm_75");
   device.code.capability = 90;
   CHECK(reason().empty());
-  variant.needs = common::needs_exactly_sm(90);
+  variant.needs = bench::needs_exactly_sm(90);
   CHECK(reason() == "needs code for sm_90a, this program was compiled for sm_90");
   device.code.for_sm_90a = true;
   CHECK(reason().empty());
@@ -188,47 +193,46 @@ TEST_CASE("what was compiled for older chips is skipped, not run as an empty ker
 
 TEST_CASE("a variant may skip itself; a device may lack what a kernel is made of") {
   Doubling problem(10);
-  const common::DeviceFacts no_device;
-  const auto by_itself = common::on_cpu<Doubling>(
-      "a", "", [](Doubling&) { throw common::Skip("too large for this lesson"); });
-  auto verdict = common::verify(problem, by_itself, no_device, nullptr);
-  CHECK(verdict.status == common::Status::skipped);
+  const bench::DeviceFacts no_device;
+  const auto by_itself = bench::cpu_variant<Doubling>(
+      "a", "", [](Doubling&) { throw kit::Skip("too large for this lesson"); });
+  auto verdict = bench::verify(problem, by_itself, no_device, nullptr);
+  CHECK(verdict.status == bench::Status::skipped);
   CHECK(verdict.reason == "too large for this lesson");
 
   const auto unsupported =
-      common::on_cpu<Doubling>("b", "", [](Doubling&) { CUDA_CHECK(cudaErrorNotSupported); });
-  verdict = common::verify(problem, unsupported, no_device, nullptr);
-  CHECK(verdict.status == common::Status::skipped);
+      bench::cpu_variant<Doubling>("b", "", [](Doubling&) { CUDA_CHECK(cudaErrorNotSupported); });
+  verdict = bench::verify(problem, unsupported, no_device, nullptr);
+  CHECK(verdict.status == bench::Status::skipped);
   CHECK(verdict.reason.find("cudaErrorNotSupported") != std::string::npos);
 
-  common::DeviceFacts model;
+  bench::DeviceFacts model;
   model.available = true;
-  verdict = common::verify(problem, unsupported, model, nullptr);
-  CHECK(verdict.status == common::Status::skipped);
+  verdict = bench::verify(problem, unsupported, model, nullptr);
+  CHECK(verdict.status == bench::Status::skipped);
   CHECK(verdict.reason == "needs instructions of a GPU");
 }
 
 TEST_CASE("any other CUDA error ends the run") {
   Doubling problem(10);
   const auto failing =
-      common::on_cpu<Doubling>("a", "", [](Doubling&) { CUDA_CHECK(cudaErrorInvalidValue); });
-  CHECK_THROWS_AS(common::verify(problem, failing, common::DeviceFacts{}, nullptr),
-                  common::CudaError);
+      bench::cpu_variant<Doubling>("a", "", [](Doubling&) { CUDA_CHECK(cudaErrorInvalidValue); });
+  CHECK_THROWS_AS(bench::verify(problem, failing, bench::DeviceFacts{}, nullptr), kit::CudaError);
 }
 
 TEST_CASE("a whole problem runs inside a program, and one wrong variant makes its status 1") {
   const auto status_with = [](Fault fault) {
-    common::Program program("test", "harness");
+    bench::Program program("test", "harness");
     char name[] = "program", repeats[] = "--repeats=3";
     char* argv[] = {name, repeats, nullptr};
-    return program.main(2, argv, [fault](common::Program& frame) {
+    return program.main(2, argv, [fault](bench::Program& frame) {
       Doubling problem(1000);
-      const std::vector<common::Variant<Doubling>> variants = {
-          variant_with(Fault::none, common::Place::cpu),
-          variant_with(fault, common::Place::cpu),
-          variant_with(Fault::none, common::Place::device),
+      const std::vector<bench::Variant<Doubling>> variants = {
+          variant_with(Fault::none, bench::Place::cpu),
+          variant_with(fault, bench::Place::cpu),
+          variant_with(Fault::none, bench::Place::device),
       };
-      common::run_problem(frame, problem, variants);
+      bench::run_problem(frame, problem, variants);
     });
   };
   CHECK(status_with(Fault::none) == 0);
@@ -238,26 +242,27 @@ TEST_CASE("a whole problem runs inside a program, and one wrong variant makes it
 TEST_CASE(
     "what goes wrong only after many runs is found after timing; what is wrong is not timed") {
   int runs = 0;
-  const auto tires = common::on_cpu<Doubling>("tires", "", [&runs](Doubling& p) {
-    double_all(p.in.on_host(), p.out.on_host(), p.n,
+  const auto tires = bench::cpu_variant<Doubling>("tires", "", [&runs](Doubling& p) {
+    double_all(p.in.host_data(), p.out.host_data(), p.n,
                ++runs > 3 ? Fault::writes_past_the_end : Fault::none);
   });
-  common::Program program("test", "harness");
+  bench::Program program("test", "harness");
   char name[] = "program", repeats[] = "--repeats=5";
   char* argv[] = {name, repeats, nullptr};
-  common::ProblemReport report;
-  const int status = program.main(2, argv, [&](common::Program& frame) {
+  bench::ProblemReport report;
+  const int status = program.main(2, argv, [&](bench::Program& frame) {
     Doubling problem(1000);
-    report = common::run_problem(frame, problem,
-                                 {tires, variant_with(Fault::misses_the_last, common::Place::cpu)});
+    report = bench::run_problem(frame, problem,
+                                {tires, variant_with(Fault::misses_the_last, bench::Place::cpu)});
   });
   CHECK(status == 1);
   REQUIRE(report.rows.size() == 2);
   CHECK(runs == 1 + 5 + 1);
   CHECK(report.rows[0].timing.samples == 5);
-  CHECK(report.rows[0].verdict.status == common::Status::wrong);
-  CHECK(report.rows[0].verdict.reason == "wrote past the end of out (after timing)");
-  CHECK(report.rows[1].verdict.status == common::Status::wrong);
+  CHECK(report.rows[0].verdict.status == bench::Status::wrong);
+  CHECK(report.rows[0].verdict.reason ==
+        "wrote past the end of out (1000 elements): at 1000 (after timing)");
+  CHECK(report.rows[1].verdict.status == bench::Status::wrong);
   CHECK(report.rows[1].timing.samples == 0);
 }
 
@@ -269,42 +274,42 @@ struct BatchedDoubling : Doubling {
   using Doubling::Doubling;
   int batch() const { return 5; }
   void rotate(int k) { rotations.push_back(k); }
-  double peak_gflops(const common::DeviceFacts&) const { return 8; }
+  double peak_gflops(const bench::DeviceFacts&) const { return 8; }
 };
 
 TEST_CASE("a batch rotates its inputs, is timed per launch, and has a roof of its own") {
   int launches = 0;
-  const auto count_launches = common::on_device<BatchedDoubling>(
+  const auto count_launches = bench::device_variant<BatchedDoubling>(
       "counting", "", [&launches](BatchedDoubling&, cudaStream_t) { ++launches; });
   BatchedDoubling problem(1'000'000);  // 1e6 operations
 
-  common::Row row;
+  bench::Row row;
   row.timing.samples = 1;
   row.timing.median_ms = 0.25;  // so 4 GFLOP/s
-  std::vector<common::Row> rows = {row};
-  common::DeviceFacts device;
+  std::vector<bench::Row> rows = {row};
+  bench::DeviceFacts device;
   device.peak_bandwidth_gbps = 1e9;
-  common::derive_figures(problem, {count_launches}, device, rows);
+  bench::derive_figures(problem, {count_launches}, device, rows);
   CHECK(rows[0].percent_of_roof == 50.0);
 
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  common::GpuTimer timer;
-  const auto sampler =
-      common::make_sampler(problem, count_launches, nullptr, nullptr, &timer, nullptr);
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  kit::GpuTimer timer;
+  const auto sampler = bench::make_sampler(problem, count_launches, nullptr,
+                                           static_cast<bench::L2Flush*>(nullptr), &timer, nullptr);
   CHECK(sampler() >= 0);
   CHECK(launches == 5);
   CHECK(problem.rotations == std::vector<int>{0, 1, 2, 3, 4});
   problem.rotations.clear();
-  common::verify(problem, count_launches, common::query_device(), nullptr);
+  bench::verify(problem, count_launches, bench::query_device(), nullptr);
   CHECK(problem.rotations == std::vector<int>{0});
 }
 
 TEST_CASE("phases of a round trip are summarised one by one") {
-  const std::vector<common::Phases> samples = {
+  const std::vector<kit::Phases> samples = {
       {{"in", 1.0, 8e6}, {"kernel", 2.0, 8e6, true}, {"free", 9.0}},
       {{"in", 3.0, 8e6}, {"kernel", 2.0, 8e6, true}, {"free", 7.0}},
   };
-  const auto rows = common::summarize_phases(samples, 8.0);
+  const auto rows = bench::summarize_phases(samples, 8.0);
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].name == "in");
   CHECK(rows[0].median_ms == 2.0);
@@ -317,34 +322,34 @@ TEST_CASE("phases of a round trip are summarised one by one") {
 TEST_CASE("rates and ratios follow from the times") {
   Doubling problem(1'000'000);  // 8e6 bytes, 1e6 operations
   const auto row_of = [](double ms) {
-    common::Row row;
-    row.verdict.status = common::Status::right;
+    bench::Row row;
+    row.verdict.status = bench::Status::right;
     row.timing.median_ms = ms;
     row.timing.samples = 10;
     return row;
   };
-  std::vector<common::Variant<Doubling>> variants(6);
-  variants[0].name = "sequential";
-  variants[0].place = common::Place::cpu;
+  std::vector<bench::Variant<Doubling>> variants(6);
+  variants[0].kind = bench::Kind::baseline;
+  variants[0].place = bench::Place::cpu;
   variants[1].name = "cpu yardstick";
-  variants[1].place = common::Place::cpu;
-  variants[1].kind = common::Kind::yardstick;
+  variants[1].place = bench::Place::cpu;
+  variants[1].kind = bench::Kind::yardstick;
   variants[2].name = "rung";
-  variants[2].place = common::Place::device;
+  variants[2].place = bench::Place::device;
   variants[3].name = "slow peer";
-  variants[3].place = common::Place::device;
-  variants[3].kind = common::Kind::peer;
+  variants[3].place = bench::Place::device;
+  variants[3].kind = bench::Kind::peer;
   variants[4] = variants[3];
   variants[5].name = "device yardstick";
-  variants[5].place = common::Place::device;
-  variants[5].kind = common::Kind::yardstick;
+  variants[5].place = bench::Place::device;
+  variants[5].kind = bench::Kind::yardstick;
   variants[5].bytes = [](const Doubling&) { return 4e6; };
   variants[1].flops = [](const Doubling&) { return 8e6; };
-  std::vector<common::Row> rows = {row_of(8),   row_of(4),   row_of(0.5),
-                                   row_of(2.0), row_of(1.0), row_of(0.25)};
-  common::DeviceFacts device;
+  std::vector<bench::Row> rows = {row_of(8),   row_of(4),   row_of(0.5),
+                                  row_of(2.0), row_of(1.0), row_of(0.25)};
+  bench::DeviceFacts device;
   device.peak_bandwidth_gbps = 32;
-  common::derive_figures(problem, variants, device, rows);
+  bench::derive_figures(problem, variants, device, rows);
 
   CHECK(rows[0].gbps == 1.0);
   CHECK(rows[0].percent_of_roof == 50.0);  // of the yardstick's 2 GB/s
@@ -358,4 +363,158 @@ TEST_CASE("rates and ratios follow from the times") {
   CHECK(rows[1].gflops == 2.0);         // and one that does
   CHECK(std::isnan(rows[5].speedup));
   CHECK(std::isnan(rows[5].ratio_to_peer));
+}
+
+// What a sampler does, one letter a call: f the flush, [ and ] the clock, x the variant.
+struct Log {
+  std::string calls;
+  struct Flush {
+    Log* log;
+    void enqueue(cudaStream_t) { log->calls += 'f'; }
+  };
+  // Between start and stop 30 milliseconds pass.
+  struct Timer {
+    Log* log;
+    void start(cudaStream_t) { log->calls += '['; }
+    void stop(cudaStream_t) { log->calls += ']'; }
+    double elapsed_ms() const { return 30; }
+  };
+  template <class Problem>
+  bench::Variant<Problem> variant() {
+    return bench::device_variant<Problem>("logged", "",
+                                          [this](Problem&, cudaStream_t) { calls += 'x'; });
+  }
+};
+
+TEST_CASE("a cold sample flushes before its clock starts; a warm one does not flush") {
+  Doubling problem(10);
+  Log log;
+  Log::Flush flush{&log};
+  Log::Timer timer{&log};
+  const auto variant = log.variant<Doubling>();
+  CHECK(bench::make_sampler(problem, variant, nullptr, &flush, &timer, nullptr)() == 30);
+  CHECK(log.calls == "f[x]");
+  log.calls.clear();
+  Log::Flush* none = nullptr;
+  CHECK(bench::make_sampler(problem, variant, nullptr, none, &timer, nullptr)() == 30);
+  CHECK(log.calls == "[x]");
+}
+
+TEST_CASE("device samples are cold by default, on a chip that has a cache") {
+  bench::RunSettings settings;
+  settings.device.available = true;
+  settings.device.clock_ghz = 1;
+  CHECK(bench::wants_flush(settings, bench::Place::device));
+  CHECK_FALSE(bench::wants_flush(settings, bench::Place::cpu));
+  CHECK_FALSE(bench::wants_flush(settings, bench::Place::round_trip));
+  settings.device.clock_ghz = 0;  // a model of a GPU
+  CHECK_FALSE(bench::wants_flush(settings, bench::Place::device));
+  settings.device.clock_ghz = 1;
+  settings.cold = false;
+  CHECK_FALSE(bench::wants_flush(settings, bench::Place::device));
+}
+
+TEST_CASE("a sample of a batch is the time of one launch") {
+  BatchedDoubling problem(10);  // five launches
+  Log log;
+  Log::Flush* none = nullptr;
+  Log::Timer timer{&log};
+  const auto variant = log.variant<BatchedDoubling>();
+  CHECK(bench::make_sampler(problem, variant, nullptr, none, &timer, nullptr)() == 6);
+  CHECK(log.calls == "[xxxxx]");
+}
+
+TEST_CASE("the stream of the variants does not wait for the legacy default stream") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const bench::WorkStream stream(device);
+  unsigned flags = 0;
+  CUDA_CHECK(cudaStreamGetFlags(stream.get(), &flags));
+  CHECK(flags == cudaStreamNonBlocking);
+}
+
+__global__ void write_late_kernel(float* out, std::int64_t n, const float* in) {
+  for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = 2 * in[i];
+}
+
+TEST_CASE("a variant is judged by what it leaves when all its streams are done") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  cudaStream_t other;
+  CUDA_CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  const auto elsewhere =
+      bench::device_variant<Doubling>("elsewhere", "", [other](Doubling& p, cudaStream_t) {
+        write_late_kernel<<<1, 32, 0, other>>>(p.out.device_data(), p.n, p.in.device_data());
+        CUDA_CHECK(cudaGetLastError());
+      });
+  Doubling problem(1 << 20);
+  const bench::WorkStream stream(device);
+  for (int run = 0; run < 5; ++run) {
+    CHECK(bench::verify(problem, elsewhere, device, stream.get()).status == bench::Status::right);
+  }
+  CUDA_CHECK(cudaStreamDestroy(other));
+}
+
+TEST_CASE("what cannot run is not run") {
+  int runs = 0;
+  auto variant = bench::cpu_variant<Doubling>("counted", "", [&runs](Doubling&) { ++runs; });
+  variant.needs.missing = "needs a library";
+  Doubling problem(10);
+  const auto verdict = bench::verify(problem, variant, bench::DeviceFacts{}, nullptr);
+  CHECK(verdict.status == bench::Status::skipped);
+  CHECK(verdict.reason == "needs a library");
+  CHECK(runs == 0);
+}
+
+TEST_CASE("--verify runs a variant twice: one that is right only the first time is wrong") {
+  int runs = 0;
+  const auto once = bench::cpu_variant<Doubling>("once", "", [&runs](Doubling& p) {
+    double_all(p.in.host_data(), p.out.host_data(), p.n,
+               ++runs > 1 ? Fault::misses_the_last : Fault::none);
+  });
+  Doubling problem(1000);
+  bench::RunSettings settings;
+  settings.verify_only = true;
+  const auto report = bench::run_problem(settings, problem, {once});
+  REQUIRE(report.rows.size() == 1);
+  CHECK(runs == 2);
+  CHECK(report.rows[0].verdict.status == bench::Status::wrong);
+  CHECK(report.rows[0].verdict.reason.find("the first at 999") != std::string::npos);
+  CHECK(report.rows[0].verdict.reason.find("(in the second run)") != std::string::npos);
+  CHECK(report.rows[0].timing.samples == 0);
+}
+
+TEST_CASE("what takes minutes is skipped, unless slow variants are asked for") {
+  auto variant = variant_with(Fault::none, bench::Place::cpu);
+  variant.slow_above = 999;  // the problem has 1000 operations
+  Doubling problem(1000);
+  bench::RunSettings settings;
+  settings.verify_only = true;
+  const auto status = [&] {
+    return bench::run_problem(settings, problem, {variant}).rows[0].verdict.status;
+  };
+  CHECK(status() == bench::Status::skipped);
+  settings.slow = true;
+  CHECK(status() == bench::Status::right);
+  settings.slow = false;
+  variant.slow_above = 1000;
+  CHECK(status() == bench::Status::right);
+}
+
+TEST_CASE("a chooser's row says whom it took") {
+  const auto chooser = bench::chooser<Doubling>("picks", [](Doubling& p, cudaStream_t) {
+    double_all(p.in.host_data(), p.out.host_data(), p.n, Fault::none);
+    return p.n > 100 ? "large" : "small";
+  });
+  auto on_host = chooser;  // so that it runs without a GPU, too
+  on_host.place = bench::Place::cpu;
+  bench::RunSettings settings;
+  settings.verify_only = true;
+  for (const std::int64_t n : {10, 1000}) {
+    Doubling problem(n);
+    const auto report = bench::run_problem(settings, problem, {on_host});
+    CHECK(report.rows[0].verdict.status == bench::Status::right);
+    CHECK(report.rows[0].chose == (n > 100 ? "large" : "small"));
+    CHECK(report.rows[0].kind == "chooser");
+  }
 }

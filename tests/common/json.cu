@@ -1,12 +1,12 @@
-// common/json.hpp: what is written is JSON, whatever the values.
-#include "common/json.hpp"
+// common/bench/json.hpp: what is written is JSON, whatever the values.
+#include "common/bench/json.hpp"
 
 #include <limits>
 
 #include "tests/catch.hpp"
 
 TEST_CASE("objects, arrays and values nest with commas in the right places") {
-  common::JsonWriter json;
+  bench::JsonWriter json;
   json.begin_object();
   json.field("name", "x");
   json.field("count", 3);
@@ -26,13 +26,13 @@ TEST_CASE("objects, arrays and values nest with commas in the right places") {
 }
 
 TEST_CASE("text is escaped") {
-  common::JsonWriter json;
+  bench::JsonWriter json;
   json.value("a\"b\\c\nd\x01");
   CHECK(json.text() == R"("a\"b\\c\u000ad\u0001")");
 }
 
 TEST_CASE("whole numbers are exact, others have nine digits") {
-  common::JsonWriter json;
+  bench::JsonWriter json;
   json.begin_array();
   json.value(327654632987.0);
   json.value(9007199254740992.0);
@@ -46,7 +46,7 @@ TEST_CASE("whole numbers are exact, others have nine digits") {
 }
 
 TEST_CASE("what JSON cannot say becomes null") {
-  common::JsonWriter json;
+  bench::JsonWriter json;
   json.begin_array();
   json.value(std::numeric_limits<double>::quiet_NaN());
   json.value(std::numeric_limits<double>::infinity());

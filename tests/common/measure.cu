@@ -1,16 +1,17 @@
-// common/measure.hpp: medians, spread, when the loop stops, and that candidates take turns.
-#include "common/measure.hpp"
+// common/bench/measure.hpp: medians, spread, when the loop stops, and that candidates take turns.
+#include "common/bench/measure.hpp"
 
 #include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "common/kit/cpu_timer.hpp"
 #include "tests/catch.hpp"
 
-using common::measure_interleaved;
-using common::MeasurePlan;
-using common::summarize;
+using bench::measure_interleaved;
+using bench::MeasurePlan;
+using bench::summarize;
 
 TEST_CASE("summary of samples") {
   SECTION("odd count: the middle one") {
@@ -110,4 +111,33 @@ TEST_CASE("warm-up runs are not counted") {
   const auto timings = measure_interleaved({[&calls] { return 1.0 * ++calls; }}, plan);
   CHECK(timings[0].samples == 1);
   CHECK(timings[0].median_ms >= 2.0);
+}
+
+// A sampler that never settles, each sample a millisecond long.
+std::function<double()> unsteady_millisecond() {
+  return [calls = 0]() mutable {
+    const kit::CpuTimer clock;
+    while (clock.elapsed_ms() < 1) {
+    }
+    return ++calls % 2 == 0 ? 1.0 : 100.0;
+  };
+}
+
+TEST_CASE("the warm-up goes on for as long as it was asked to") {
+  MeasurePlan plan;
+  plan.repeats = 1;
+  plan.warm_up_seconds = 0.2;
+  const kit::CpuTimer clock;
+  measure_interleaved({unsteady_millisecond()}, plan);
+  CHECK(clock.elapsed_ms() >= 200);
+}
+
+TEST_CASE("the time cap grows with the number of candidates") {
+  MeasurePlan plan;
+  plan.seconds_each = 0.05;
+  plan.max_samples = 10'000;
+  const std::vector<std::function<double()>> six(6, unsteady_millisecond());
+  const kit::CpuTimer clock;
+  measure_interleaved(six, plan);
+  CHECK(clock.elapsed_ms() >= 300);
 }

@@ -1,5 +1,5 @@
-// common/options.hpp: everything that is not understood is refused, with one clear line.
-#include "common/options.hpp"
+// common/bench/options.hpp: everything that is not understood is refused, with one clear line.
+#include "common/bench/options.hpp"
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ struct Parsed {
 
 Parsed parse(std::vector<std::string> arguments) {
   Parsed parsed;
-  common::OptionParser parser;
+  bench::OptionParser parser;
   parser.add_integer("n", "elements", &parsed.n, 1, 1000);
   parser.add_choice("sweep", {"size", "block"}, "what to sweep", &parsed.sweep);
   parser.add_value("json", "FILE", "output", [&](const std::string& text) { parsed.file = text; });
@@ -35,7 +35,7 @@ Parsed parse(std::vector<std::string> arguments) {
 std::string refusal(const std::vector<std::string>& arguments) {
   try {
     parse(arguments);
-  } catch (const common::UsageError& error) {
+  } catch (const bench::UsageError& error) {
     return error.what();
   }
   return "";
@@ -75,9 +75,34 @@ TEST_CASE("unknown options, missing values and stray arguments are refused") {
   CHECK_FALSE(refusal({"--list=yes"}).empty());
 }
 
+TEST_CASE("an abbreviation is taken where it fits one option, and refused where it fits several") {
+  CHECK(parse({"--sw", "block"}).sweep == "block");
+  const auto refusal_of = [](const std::string& argument) {
+    bench::OptionParser parser;
+    parser.add_flag("repeat", "", [] {});
+    parser.add_flag("report", "", [] {});
+    std::string program = "program", given = argument;
+    char* argv[] = {program.data(), given.data(), nullptr};
+    try {
+      parser.parse(2, argv);
+    } catch (const bench::UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal_of("--rep") == "ambiguous option --rep (--help lists them)");
+  CHECK(refusal_of("--r=3") == "ambiguous option --r=3 (--help lists them)");
+  CHECK(refusal_of("--repe").empty());
+}
+
+TEST_CASE("an option that is given twice is refused, not ignored once") {
+  CHECK(refusal({"--n", "1", "--n", "2"}) == "--n is given twice");
+  CHECK(refusal({"--list", "--list"}) == "--list is given twice");
+}
+
 TEST_CASE("lists are split at commas, empty parts kept") {
   using List = std::vector<std::string>;
-  CHECK(common::split_commas("a,b") == List{"a", "b"});
-  CHECK(common::split_commas("a") == List{"a"});
-  CHECK(common::split_commas("a,,b") == List{"a", "", "b"});
+  CHECK(bench::split_commas("a,b") == List{"a", "b"});
+  CHECK(bench::split_commas("a") == List{"a"});
+  CHECK(bench::split_commas("a,,b") == List{"a", "", "b"});
 }

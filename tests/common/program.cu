@@ -1,19 +1,20 @@
-// common/program.cuh: selection, refusals and exit statuses, within one process.
-#include "common/program.cuh"
+// common/bench/program.cuh: selection, refusals and exit statuses, within one process.
+#include "common/bench/program.cuh"
 
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "common/kit/check.cuh"
 #include "tests/catch.hpp"
 
 namespace {
 
 struct Empty {};  // selection does not look at the problem
 
-int run(std::vector<std::string> arguments, const std::function<void(common::Program&)>& body) {
-  common::Program program("test", "a program for tests");
+int run(std::vector<std::string> arguments, const std::function<void(bench::Program&)>& body) {
+  bench::Program program("test", "a program for tests");
   arguments.insert(arguments.begin(), "program");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -21,10 +22,10 @@ int run(std::vector<std::string> arguments, const std::function<void(common::Pro
   return program.main(static_cast<int>(arguments.size()), argv.data(), body);
 }
 
-std::vector<common::Variant<Empty>> named(const std::vector<std::string>& names) {
-  std::vector<common::Variant<Empty>> variants;
+std::vector<bench::Variant<Empty>> named(const std::vector<std::string>& names) {
+  std::vector<bench::Variant<Empty>> variants;
   for (const std::string& name : names) {
-    variants.push_back(common::on_cpu<Empty>(name, "", [](Empty&) {}));
+    variants.push_back(bench::cpu_variant<Empty>(name, "", [](Empty&) {}));
   }
   return variants;
 }
@@ -32,7 +33,7 @@ std::vector<common::Variant<Empty>> named(const std::vector<std::string>& names)
 // Names that `--only` leaves of two problems: p with a and b, q with b and c.
 std::string selection(const std::string& only) {
   std::string text;
-  const auto body = [&text](common::Program& program) {
+  const auto body = [&text](bench::Program& program) {
     for (const auto& v : program.select("p", named({"a", "b"}))) text += "p/" + v.name + " ";
     for (const auto& v : program.select("q", named({"b", "c"}))) text += "q/" + v.name + " ";
     program.selection_done();
@@ -58,24 +59,24 @@ TEST_CASE("--only with an unknown name is a usage error") {
 }
 
 TEST_CASE("exit statuses") {
-  CHECK(run({}, [](common::Program&) {}) == 0);
-  CHECK(run({"--help"}, [](common::Program&) { FAIL("--help must not run the program"); }) == 0);
-  CHECK(run({}, [](common::Program&) { throw common::UsageError("no"); }) == 2);
-  CHECK(run({}, [](common::Program&) { throw std::bad_alloc(); }) == 2);
-  CHECK(run({}, [](common::Program&) { CUDA_CHECK(cudaErrorInvalidValue); }) == 1);
+  CHECK(run({}, [](bench::Program&) {}) == 0);
+  CHECK(run({"--help"}, [](bench::Program&) { FAIL("--help must not run the program"); }) == 0);
+  CHECK(run({}, [](bench::Program&) { throw bench::UsageError("no"); }) == 2);
+  CHECK(run({}, [](bench::Program&) { throw std::bad_alloc(); }) == 2);
+  CHECK(run({}, [](bench::Program&) { CUDA_CHECK(cudaErrorInvalidValue); }) == 1);
 }
 
 TEST_CASE("a file that cannot be written is refused before anything runs") {
-  const auto body = [](common::Program&) { FAIL("measured for nothing"); };
+  const auto body = [](bench::Program&) { FAIL("measured for nothing"); };
   CHECK(run({"--json", "/nonexistent/file.json"}, body) == 2);
   CHECK(run({"--json", "/"}, body) == 2);
 }
 
 TEST_CASE("the JSON holds every sweep, printed or only recorded") {
   const std::string file = std::string(TEST_BUILD) + "/tests/common/program.json";
-  const int status = run({"--json", file}, [](common::Program& program) {
-    program.add(common::Sweep{"p", "printed", {"x"}, {{1}}});
-    program.record(common::Sweep{"p", "kept", {"x"}, {{327654632987.0}}});
+  const int status = run({"--json", file}, [](bench::Program& program) {
+    program.add(bench::Sweep{"p", "printed", {"x"}, {{1}}});
+    program.record(bench::Sweep{"p", "kept", {"x"}, {{327654632987.0}}});
   });
   CHECK(status == 0);
   std::ostringstream text;
@@ -87,24 +88,24 @@ TEST_CASE("the JSON holds every sweep, printed or only recorded") {
 }
 
 TEST_CASE("a wrong row makes the status 1, a skipped one does not") {
-  const auto status_with = [](common::Status status) {
-    return run({}, [status](common::Program& program) {
-      common::ProblemReport report;
+  const auto status_with = [](bench::Status status) {
+    return run({}, [status](bench::Program& program) {
+      bench::ProblemReport report;
       report.rows.resize(1);
       report.rows[0].verdict.status = status;
       program.add(report);
     });
   };
-  CHECK(status_with(common::Status::right) == 0);
-  CHECK(status_with(common::Status::skipped) == 0);
-  CHECK(status_with(common::Status::wrong) == 1);
+  CHECK(status_with(bench::Status::right) == 0);
+  CHECK(status_with(bench::Status::skipped) == 0);
+  CHECK(status_with(bench::Status::wrong) == 1);
 }
 
 TEST_CASE("sizes that cannot fit are refused") {
   const auto needs = [](double host_bytes, double device_bytes) {
-    return run({}, [=](common::Program& p) { p.require_memory(host_bytes, device_bytes); });
+    return run({}, [=](bench::Program& p) { p.require_memory(host_bytes, device_bytes); });
   };
   CHECK(needs(1e3, 1e3) == 0);
   CHECK(needs(1e18, 1e3) == 2);
-  if (common::query_device().available) CHECK(needs(1e3, 1e18) == 2);
+  if (bench::query_device().available) CHECK(needs(1e3, 1e18) == 2);
 }

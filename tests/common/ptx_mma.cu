@@ -1,6 +1,6 @@
-// common/ptx_mma.cuh: each instruction alone, on a device that has it. Numbers are small integers,
-// so that every result is exact.
-#include "common/ptx_mma.cuh"
+// common/kit/ptx/mma.cuh: each instruction alone, on a device that has it. Numbers are small
+// integers, so that every result is exact.
+#include "common/kit/ptx/mma.cuh"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -9,20 +9,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
-#include "common/device_facts.cuh"
+#include "common/bench/device_facts.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
 
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-bool has_sm(int capability) {
-  const common::DeviceFacts facts = common::query_device();
-  // The model GPU has no clock, and no tensor cores.
-  return facts.keeps_time() && facts.compute_capability() >= capability;
-}
+bool has_sm(int capability) { return bench::query_device().compute_capability() >= capability; }
 
 // c = a b with a 16 x 16 and b 16 x 8, both row-major; rows of b from `rows` on count as zeros.
 template <class T>
@@ -81,14 +77,14 @@ __global__ void convert_kernel(const float* x, std::uint32_t* packed, float* pow
 }
 
 template <class T>
-common::DeviceBuffer<T> on_device(const std::vector<T>& values) {
-  common::DeviceBuffer<T> buffer(values.size());
+kit::DeviceBuffer<T> on_device(const std::vector<T>& values) {
+  kit::DeviceBuffer<T> buffer(values.size());
   CUDA_CHECK(cudaMemcpy(buffer.data(), values.data(), buffer.bytes(), cudaMemcpyHostToDevice));
   return buffer;
 }
 
 template <class T>
-std::vector<T> on_host(const common::DeviceBuffer<T>& buffer) {
+std::vector<T> on_host(const kit::DeviceBuffer<T>& buffer) {
   std::vector<T> values(buffer.size());
   CUDA_CHECK(cudaGetLastError());
   CUDA_CHECK(cudaMemcpy(values.data(), buffer.data(), buffer.bytes(), cudaMemcpyDeviceToHost));
@@ -103,7 +99,7 @@ void check_product(float unit) {
   for (int i = 0; i < 128; ++i) b[i] = T(static_cast<float>(i * 5 % 19 - 9));
   const auto d_a = on_device(a), d_b = on_device(b);
   for (const int rows : {16, 11}) {
-    const common::DeviceBuffer<float> d_c(16 * 8);
+    const kit::DeviceBuffer<float> d_c(16 * 8);
     mma_kernel<<<1, 32>>>(d_a.data(), d_b.data(), d_c.data(), rows);
     const std::vector<float> c = on_host(d_c);
     for (int row = 0; row < 16; ++row) {
@@ -122,8 +118,8 @@ void check_product(float unit) {
 template <class T>
 void check_pack(const std::vector<float>& x) {
   const int count = static_cast<int>(x.size());
-  const common::DeviceBuffer<std::uint32_t> d_packed(count);
-  const common::DeviceBuffer<float> d_power(count);
+  const kit::DeviceBuffer<std::uint32_t> d_packed(count);
+  const kit::DeviceBuffer<float> d_power(count);
   convert_kernel<T><<<1, count>>>(on_device(x).data(), d_packed.data(), d_power.data());
   const auto packed = on_host(d_packed);
   const auto power = on_host(d_power);
@@ -153,7 +149,7 @@ TEST_CASE("stmatrix puts back what ldmatrix took, or turns it") {
   if (!has_sm(90)) SKIP_TEST("needs sm_90");
   std::vector<bf16> in(256);
   for (int i = 0; i < 256; ++i) in[i] = __float2bfloat16(static_cast<float>(i));
-  const common::DeviceBuffer<bf16> d_out(256);
+  const kit::DeviceBuffer<bf16> d_out(256);
   round_trip_kernel<false><<<1, 32>>>(on_device(in).data(), d_out.data());
   const std::vector<bf16> out = on_host(d_out);
   for (int i = 0; i < 256; ++i) CHECK(__bfloat162float(out[i]) == i);

@@ -1,6 +1,6 @@
-// common/ptx_wgmma.cuh: each shape of wgmma alone, with tiles written by hand in the layout that
-// the copy engine's 128-byte swizzle gives. Numbers are small integers: results are exact.
-#include "common/ptx_wgmma.cuh"
+// common/kit/ptx/wgmma.cuh: each shape of wgmma alone, with tiles written by hand in the layout
+// that the copy engine's 128-byte swizzle gives. Numbers are small integers: results are exact.
+#include "common/kit/ptx/wgmma.cuh"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
-#include "common/device_facts.cuh"
-#include "common/ptx_mma.cuh"
-#include "common/ptx_tensor.cuh"
+#include "common/bench/device_facts.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/tma.cuh"
 #include "tests/catch.hpp"
 
 namespace {
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(128, 1) wgmma_kernel(const T* a, const T* b, f
 #endif
 }
 
-bool has_wgmma() { return common::query_device().compute_capability() == 90; }
+bool has_wgmma() { return bench::query_device().compute_capability() == 90; }
 
 // Returns how many elements of the product are wrong.
 template <class T, int kN, bool kTransB, FromA kFromA>
@@ -104,8 +104,8 @@ int wrong_elements_of() {
     const int value = kTransB ? b_at(i / kN, i % kN) : b_at(i % kK, i / kK);
     b[i] = T(static_cast<float>(value));
   }
-  const common::DeviceBuffer<T> d_a(a.size()), d_b(b.size());
-  const common::DeviceBuffer<float> d_c(kM * kN);
+  const kit::DeviceBuffer<T> d_a(a.size()), d_b(b.size());
+  const kit::DeviceBuffer<float> d_c(kM * kN);
   CUDA_CHECK(cudaMemcpy(d_a.data(), a.data(), d_a.bytes(), cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaMemcpy(d_b.data(), b.data(), d_b.bytes(), cudaMemcpyHostToDevice));
   const auto kernel = wgmma_kernel<T, kN, kTransB, kFromA>;

@@ -1,24 +1,24 @@
-// common/random.cuh: signed, spread out, the same on host and device.
-#include "common/random.cuh"
+// common/kit/random.cuh: signed, spread out, the same on host and device.
+#include "common/kit/random.cuh"
 
 #include <cmath>
 #include <set>
 #include <vector>
 
-#include "common/cuda_check.cuh"
-#include "common/device_buffer.cuh"
-#include "common/device_facts.cuh"
+#include "common/bench/device_facts.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
 
 __global__ void random_floats_kernel(float* out, int n, std::uint64_t seed) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = common::random_float(seed, i);
+  if (i < n) out[i] = kit::random_float(seed, i);
 }
 
 TEST_CASE("values lie in [-1, 1), with mean 0 and variance 1/3") {
   constexpr int n = 1'000'000;
   std::vector<float> values(n);
-  common::fill_random(values.data(), n, 42);
+  kit::fill_random(values.data(), n, 42);
   double sum = 0, squares = 0;
   bool inside = true;
   for (const float v : values) {
@@ -34,9 +34,9 @@ TEST_CASE("values lie in [-1, 1), with mean 0 and variance 1/3") {
 
 TEST_CASE("one seed, one sequence; another seed, another sequence") {
   std::vector<float> a(1000), b(1000), c(1000);
-  common::fill_random(a.data(), 1000, 1);
-  common::fill_random(b.data(), 1000, 1);
-  common::fill_random(c.data(), 1000, 2);
+  kit::fill_random(a.data(), 1000, 1);
+  kit::fill_random(b.data(), 1000, 1);
+  kit::fill_random(c.data(), 1000, 2);
   CHECK(a == b);
   CHECK(a != c);
 }
@@ -44,17 +44,17 @@ TEST_CASE("one seed, one sequence; another seed, another sequence") {
 TEST_CASE("neighbouring indices and seeds do not repeat") {
   std::set<std::uint64_t> seen;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    for (std::uint64_t i = 0; i < 100; ++i) seen.insert(common::random_bits(seed, i));
+    for (std::uint64_t i = 0; i < 100; ++i) seen.insert(kit::random_bits(seed, i));
   }
   CHECK(seen.size() == 10'000);
 }
 
 TEST_CASE("the device computes the same numbers") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   constexpr int n = 10'000;
   std::vector<float> on_host(n), from_device(n);
-  common::fill_random(on_host.data(), n, 3);
-  const common::DeviceBuffer<float> d(n);
+  kit::fill_random(on_host.data(), n, 3);
+  const kit::DeviceBuffer<float> d(n);
   random_floats_kernel<<<(n + 255) / 256, 256>>>(d.data(), n, 3);
   CUDA_CHECK(cudaGetLastError());
   CUDA_CHECK(cudaMemcpy(from_device.data(), d.data(), d.bytes(), cudaMemcpyDeviceToHost));

@@ -1,15 +1,17 @@
-// common/cpu_timer.hpp, common/gpu_timer.cuh, common/l2_flush.cuh: what a sample is measured with.
+// common/kit/cpu_timer.hpp, common/kit/gpu_timer.cuh, common/bench/l2_flush.cuh: what a sample is
+// measured with.
 #include <chrono>
 #include <thread>
 
-#include "common/cpu_timer.hpp"
-#include "common/device_facts.cuh"
-#include "common/gpu_timer.cuh"
-#include "common/l2_flush.cuh"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/l2_flush.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/cpu_timer.hpp"
+#include "common/kit/gpu_timer.cuh"
 #include "tests/catch.hpp"
 
 TEST_CASE("the CPU timer counts milliseconds from start()") {
-  common::CpuTimer timer;
+  kit::CpuTimer timer;
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   timer.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -20,11 +22,11 @@ TEST_CASE("the CPU timer counts milliseconds from start()") {
 
 // Writes every byte of a large range, so that the time cannot be zero.
 TEST_CASE("the GPU timer measures the work between its events") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   constexpr std::size_t kBytes = 64 << 20;
   void* data = nullptr;
   CUDA_CHECK(cudaMalloc(&data, kBytes));
-  common::GpuTimer timer;
+  kit::GpuTimer timer;
   const auto fill_ms = [&](int times) {
     timer.start();
     for (int i = 0; i < times; ++i) CUDA_CHECK(cudaMemsetAsync(data, i, kBytes));
@@ -39,13 +41,13 @@ TEST_CASE("the GPU timer measures the work between its events") {
 }
 
 TEST_CASE("emptying the cache runs in the stream, before the sample and not in it") {
-  if (!common::query_device().available) SKIP_TEST("needs a GPU");
-  common::DeviceFacts facts;
-  common::L2Flush nothing(facts);  // no cache: nothing to do
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  bench::DeviceFacts facts;
+  bench::L2Flush nothing(facts);  // no cache: nothing to do
   nothing.enqueue(nullptr);
   facts.l2_bytes = 64 << 20;
-  common::L2Flush flush(facts);
-  common::GpuTimer around, behind;
+  bench::L2Flush flush(facts);
+  kit::GpuTimer around, behind;
   double enclosing_ms = 0, empty_ms = 0;
   for (int i = 0; i < 3; ++i) {
     around.start();

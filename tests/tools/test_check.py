@@ -1,8 +1,18 @@
 """What make check finds."""
 
+import contextlib
+import io
+import os
+import re
+import sys
 import unittest
+from pathlib import Path
+from unittest import mock
 
-from tool_case import ToolCase
+from tool_case import ToolCase  # (puts tools/ on the path)
+
+import check
+import cpp_names
 
 OPENING = "// one\n// two\n// three\n"
 
@@ -11,7 +21,17 @@ def rung(lines, opening=OPENING):
     return opening + "".join(f"int v{i};\n" for i in lines)
 
 
-class Check(ToolCase):
+def includes(*names):
+    return "".join(f'#include "{name}"\n' for name in names)
+
+
+def kernel(lines, comments=0, name="k"):
+    """A rung with a kernel of so many lines of code and lines of comment."""
+    body = "  // why\n" * comments + "  go();\n" * lines
+    return f"{OPENING}__global__ void {name}(int n) {{\n{body}}}\n"
+
+
+class CheckCase(ToolCase):
     def setUp(self):
         super().setUp()
         self.clang_format()
@@ -32,13 +52,33 @@ class Check(ToolCase):
         )
 
     def index(self, *names, folder="01_add"):
-        self.write(f"{folder}/variants.cuh", "".join(f'#include "{name}"\n' for name in names))
+        self.write(f"{folder}/ladder.cuh", includes(*names))
 
-    def check(self, status=0, **options):
-        return self.run_tool("check.py", "--root", self.root, status=status, **options).stdout
+    def check(self, *arguments, status=None, only_fakes=False, not_yet=()):
+        """What check.py prints, without the time that a process of its own would take. Its status
+        must say whether there are errors."""
+        path = str(self.bin) if only_fakes else f"{self.bin}:{os.environ['PATH']}"
+        words = ["check.py", "--root", str(self.root), *arguments]
+        out = io.StringIO()
+        with mock.patch.object(sys, "argv", words), mock.patch.dict(os.environ, PATH=path):
+            with contextlib.redirect_stdout(out), mock.patch.object(check, "NOT_YET", not_yet):
+                found = check.main()
+        errors = re.search(r"^([1-9]\d*) errors", out.getvalue(), re.MULTILINE)
+        self.assertEqual(found, 1 if errors else 0, out.getvalue())
+        if status is not None:
+            self.assertEqual(found, status, out.getvalue())
+        return out.getvalue()
 
+    def row(self, name):
+        """The words of one line of the report."""
+        words = [line.split() for line in self.check("--report").splitlines()]
+        first = "" if words[0][0] == "rung" else words[0][0]
+        return next(line for line in words if first + line[0] == name)
+
+
+class Check(CheckCase):
     def test_a_sound_repository(self):
-        self.write("01_add/add.cu", '#include "common/report.hpp"\n#include "01_add/variants.cuh"\n')
+        self.write("01_add/add.cu", '#include "common/report.hpp"\n#include "01_add/ladder.cuh"\n')
         self.write("common/report.hpp", "#pragma once\n")
         self.assertEqual(self.check(), "0 errors, 0 warnings\n")
 
@@ -59,7 +99,9 @@ class Check(ToolCase):
     def test_format_by_another_version_is_a_warning(self):
         (self.bin / "clang-format-14").unlink()
         self.clang_format(major=18, complains=True)
-        self.assertIn("warning: 01_add/02_naive.cuh: not as clang-format 18", self.check(only_fakes=True))
+        self.assertIn(
+            "warning: 01_add/02_naive.cuh: not as clang-format 18", self.check(only_fakes=True)
+        )
 
     def test_without_clang_format_the_rest_is_checked(self):
         (self.bin / "clang-format-14").unlink()
@@ -77,11 +119,42 @@ class Check(ToolCase):
         self.write("01_add/04_tiled.cuh", rung(range(5, 20)))
         self.assertIn("04_tiled.cuh: should be number 03", self.check(status=1))
 
-    def test_rung_that_variants_forgot(self):
+    def test_rung_that_the_ladder_forgot(self):
         self.index("01_sequential.hpp")
+        self.assertIn("02_naive.cuh: is not included by ladder.cuh", self.check(status=1))
+        (self.root / "01_add/ladder.cuh").unlink()
+        self.assertIn("01_add: has rungs but no ladder.cuh", self.check(status=1))
+
+    def test_variants_serve_where_there_is_no_ladder_yet(self):
+        self.write("01_add/variants.cuh", includes("01_sequential.hpp"))
+        (self.root / "01_add/ladder.cuh").unlink()
         self.assertIn("02_naive.cuh: is not included by variants.cuh", self.check(status=1))
-        (self.root / "01_add/variants.cuh").unlink()
-        self.assertIn("01_add: has rungs but no variants.cuh", self.check(status=1))
+        self.write("01_add/variants.cuh", includes("01_sequential.hpp", "02_naive.cuh"))
+        self.check()
+
+    def test_an_index_in_parts(self):
+        self.index("01_sequential.hpp", "more.cuh")
+        self.write("01_add/more.cuh", includes("02_naive.cuh"))
+        self.check()
+        # What a rung stands on is no index: the rung would be listed by chance.
+        self.write("01_add/01_sequential.hpp", rung(range(10)) + includes("more.cuh"))
+        self.assertIn("02_naive.cuh: is not included by ladder.cuh", self.check(status=1))
+
+    def test_beyond_has_numbers_of_its_own(self):
+        self.index("01_sequential.hpp", "02_naive.cuh", "beyond/01_wide.cuh")
+        self.write("01_add/beyond/01_wide.cuh", rung(range(12)))
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("01_add/beyond/03_far.cuh", rung(range(12)))
+        out = self.check(status=1)
+        self.assertIn("beyond/03_far.cuh: should be number 02", out)
+        self.assertIn("beyond/03_far.cuh: is not included by ladder.cuh", out)
+
+    def test_length_of_the_main_road(self):
+        names = [f"{i:02}_rung.cuh" for i in range(1, 16)]
+        for name in names:
+            self.write(f"02_polar/polar/{name}", rung(range(5)))
+        self.index(*names, folder="02_polar/polar")
+        self.assertIn("02_polar/polar: 15 rungs on the main road (at most 14)", self.check())
 
     def test_opening_comment(self):
         for count in (0, 2, 9):
@@ -93,12 +166,6 @@ class Check(ToolCase):
         self.write("01_add/02_naive.cuh", rung(range(10), "/* a\n   b\n   c */\n"))
         self.check()
 
-    def test_step_size(self):
-        self.write("01_add/02_naive.cuh", rung(range(10, 95)))
-        self.assertIn("warning: 01_add/02_naive.cuh: 85 lines changed", self.check())
-        self.write("01_add/02_naive.cuh", rung(range(10, 215)))
-        self.assertIn("error: 01_add/02_naive.cuh: 205 lines changed", self.check(status=1))
-
     def test_opening_and_indent_are_no_step(self):
         text = "".join(f"  int v{i};\n" for i in range(100))
         self.write("01_add/01_sequential.hpp", rung(range(100)))
@@ -106,33 +173,359 @@ class Check(ToolCase):
         self.assertEqual(self.check(), "0 errors, 0 warnings\n")
 
     def test_length(self):
-        self.write("01_add/01_sequential.hpp", rung(range(160)))
-        self.write("01_add/02_naive.cuh", rung(range(170)))
-        out = self.check()
-        self.assertIn("warning: 01_add/01_sequential.hpp: 163 lines long", out)
-        self.write("01_add/01_sequential.hpp", rung(range(300)))
-        self.write("01_add/02_naive.cuh", rung(range(300)))
-        self.assertIn("error: 01_add/01_sequential.hpp: 303 lines long", self.check(status=1))
+        self.write("01_add/01_sequential.hpp", rung(range(297)))
+        self.write("01_add/02_naive.cuh", rung(range(297)))
+        self.check()
+        self.write("01_add/02_naive.cuh", rung(range(298)))
+        self.assertIn(
+            "error: 01_add/02_naive.cuh: 301 lines long (at most 300)", self.check(status=1)
+        )
 
     def test_problems_in_subfolders(self):
         self.write("03_coalescing/transpose/02_naive.cuh", rung(range(5)))
         self.index("02_naive.cuh", folder="03_coalescing/transpose")
-        self.assertIn("03_coalescing/transpose/02_naive.cuh: should be number 01", self.check(status=1))
+        self.assertIn(
+            "03_coalescing/transpose/02_naive.cuh: should be number 01", self.check(status=1)
+        )
 
-    def test_includes_across_the_house(self):
-        self.write("02_polar/polar.cu", '#include "01_add/variants.cuh"\n#include "../01_add/02_naive.cuh"\n')
-        self.write("01_add/add.cu", '#include "simt/fibre.h"\n')
-        self.write("common/report.hpp", '#include "01_add/variants.cuh"\n')
-        out = self.check(status=1)
-        self.assertIn("02_polar/polar.cu: includes 01_add/variants.cuh", out)
-        self.assertIn("02_polar/polar.cu: includes ../01_add/02_naive.cuh", out)
-        self.assertIn("01_add/add.cu: includes simt/fibre.h: only the build knows simt", out)
-        self.assertIn("common/report.hpp: includes 01_add/variants.cuh", out)
-        self.assertIn("4 errors", out)
+
+class BenchArguments(CheckCase):
+    def setUp(self):
+        super().setUp()
+        self.index("01_loop.cuh", folder="04_matmul/bf16")
+        self.write("04_matmul/bf16/01_loop.cuh", rung(range(5)))
+        self.write("04_matmul/bf16/problem.cuh", 'auto name = nt ? "bf16_gemm_nt" : "bf16_gemm";\n')
+        self.write("04_matmul/bf16/peers.cuh", 'auto peer = "cublas";\n')
+        self.index("01_tiled.cuh", folder="04_matmul/sgemm")
+        self.write("04_matmul/sgemm/01_tiled.cuh", rung(range(5)))
+        self.write("04_matmul/sgemm/problem.cuh", 'auto name = "sgemm"; auto tag = "end";\n')
+
+    def test_names_of_the_ladders(self):
+        self.write(
+            "04_matmul/bench.args",
+            """
+            default: --only loop,tiled,sgemm,bf16_gemm
+            best: --size 8192 --only bf16_gemm_nt/loop,sgemm/tiled,bf16_gemm/cublas,@end,sgemm/@end
+            plain: --only=cublas
+            """,
+        )
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+
+    def test_names_that_no_ladder_has(self):
+        for name in ("lopp", "sgemm/loop", "sgemm/cublas", "bf16/loop", "nosuch/tiled", "@begin"):
+            self.write("04_matmul/bench.args", f"default: --only tiled,{name} --n 3\n")
+            message = f"04_matmul/bench.args: default: no ladder of this chapter has '{name}'"
+            self.assertIn(f"error: {message}", self.check(status=1))
+
+    def test_files_that_cannot_be_read(self):
+        self.write("04_matmul/bench.args", "default: --only 'a\n")
+        self.assertIn("error: 04_matmul/bench.args:1: No closing quotation", self.check(status=1))
+
+
+class Mutants(CheckCase):
+    def test_mistakes_that_cannot_be_planted(self):
+        entry = "== {}\nfile {}\ntest tests/x\n---\n{}\n+++\nint other;\n"
+        self.write("tests/mutants/add.txt", entry.format("fits", "01_add/02_naive.cuh", "int v7;"))
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        for file, old, count in (
+            ("01_add/02_naive.cuh", "int old;", 0),
+            ("01_add/02_naive.cuh", "int ", 15),
+            ("01_add/gone.cuh", "int v7;", 0),
+        ):
+            self.write("tests/mutants/add.txt", entry.format("stale", file, old))
+            message = f"tests/mutants/add.txt: 'stale' fits {file} {count} times, not once"
+            self.assertIn(f"warning: {message}", self.check())
+        self.write("tests/mutants/add.txt", "== no file\n")
+        self.assertIn("warning: tests/mutants/add.txt: ", self.check())
+
+
+class Steps(CheckCase):
+    """What counts as one step."""
+
+    def test_changed_lines(self):
+        self.write("01_add/02_naive.cuh", rung(range(10, 130)))
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("01_add/02_naive.cuh", rung(range(10, 131)))
+        self.assertIn(
+            "02_naive.cuh: a step of 121: 121 lines changed from the rung before, 0", self.check()
+        )
+
+    def test_lines_that_went_count_too(self):
+        self.write("01_add/01_sequential.hpp", rung(range(40)))
+        self.write("01_add/02_naive.cuh", rung(range(5)))
+        self.assertEqual(self.row("01/naive")[1], "35")
+
+    def test_opening_indent_comments_and_includes_are_no_step(self):
+        text = "".join(f"  int v{i};  // {i}\n\n  // why\n" for i in range(100))
+        self.write("01_add/01_sequential.hpp", rung(range(100)))
+        self.write("01_add/02_naive.cuh", "// A\n// B\n// C\n" + includes("<vector>") + text)
+        self.assertEqual(self.row("01/naive")[1:4], ["0", "0", "0"])
+
+    def test_kit_counts_where_it_is_new(self):
+        self.index("01_sequential.hpp", "02_naive.cuh", "03_tiled.cuh")
+        self.write("01_add/kit/tile.cuh", includes("01_add/kit/copy.cuh") + rung(range(20)))
+        self.write("01_add/kit/copy.cuh", "// why\n" + rung(range(30)))
+        for name in ("02_naive", "03_tiled"):
+            self.write(f"01_add/{name}.cuh", rung(range(10)) + includes("01_add/kit/tile.cuh"))
+        self.assertEqual(self.row("01/naive")[1:4], ["0", "50", "50"])
+        self.assertEqual(self.row("01/tiled")[1:4], ["0", "0", "0"])
+
+    def test_what_chapters_before_have_shown_is_not_new(self):
+        self.write("common/kit/check.cuh", rung(range(7)))
+        self.write("common/kit/ptx/mma.cuh", rung(range(90)))
+        self.write("01_add/02_naive.cuh", rung(range(10)) + includes("common/kit/check.cuh"))
+        self.index("01_first.cuh", folder="02_polar/polar")
+        self.write(
+            "02_polar/polar/01_first.cuh",
+            OPENING + includes("common/kit/check.cuh", "common/kit/ptx/mma.cuh"),
+        )
+        self.assertEqual(self.row("01/naive")[2], "7")
+        self.assertEqual(self.row("02/polar/first")[2], "0")
+
+    def test_a_side_road_leaves_the_main_one_anywhere(self):
+        self.index("01_sequential.hpp", "02_naive.cuh", "beyond/01_wide.cuh")
+        self.write("01_add/02_naive.cuh", rung(range(50, 150)))
+        self.write("01_add/beyond/01_wide.cuh", rung(range(12)))
+        self.assertEqual(self.row("01/beyond/wide")[1], "2")
+
+
+class ReadAlone(CheckCase):
+    """How much of other files somebody must know who reads one rung."""
+
+    def naive(self, body, *files):
+        self.write("01_add/02_naive.cuh", OPENING + includes(*files) + body)
+
+    def test_names_from_other_files(self):
+        self.write("01_add/kit/tile.cuh", "".join(f"struct Name{i} {{}};\n" for i in range(13)))
+        used = " ".join(f"Name{i}();" for i in range(12))
+        own = "struct Own {};\n"
+        self.naive(f"{own}__global__ void k() {{ {used} Own(); std::move(1); }}\n", "kit/tile.cuh")
+        self.assertEqual(self.row("01/naive")[4], "12")
+        self.naive(f"{own}__global__ void k() {{ {used} Name12(); }}\n", "kit/tile.cuh")
+        self.assertIn("02_naive.cuh: 13 names from other files", self.check())
+
+    def test_instructions_and_hosts_names_do_not_count(self):
+        self.write("common/kit/ptx/mma.cuh", "namespace ptx {\nint mma();\n}\n")
+        self.write("common/kit/launch.cuh", "namespace kit {\nint blocks();\n}\n")
+        self.naive(
+            "__global__ void k() { ptx::mma(); }\nvoid launch() { kit::blocks(); }\n",
+            "common/kit/ptx/mma.cuh",
+            "common/kit/launch.cuh",
+        )
+        self.assertEqual(self.row("01/naive")[4], "0")
+
+    def test_headers_under_a_rung(self):
+        for i in range(20):
+            below = includes(f"kit/h{i + 1}.cuh") if i < 19 else ""
+            self.write(f"01_add/kit/h{i}.cuh", below.replace("kit/", ""))
+        self.naive("int x;\n", "kit/h8.cuh")
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.naive("int x;\n", "kit/h7.cuh")
+        self.assertIn("02_naive.cuh: 13 project headers under it (at most 12)", self.check())
+        self.naive("int x;\n")
+        self.index("01_sequential.hpp", "02_naive.cuh", "beyond/01_wide.cuh")
+        self.write("01_add/beyond/01_wide.cuh", OPENING + includes("../kit/h0.cuh"))
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("01_add/kit/h20.cuh", "")
+        self.write("01_add/kit/h19.cuh", includes("h20.cuh"))
+        self.assertIn("01_wide.cuh: 21 project headers under it (at most 20)", self.check())
+
+    def test_every_name_comes_by_an_include_of_its_own(self):
+        self.write("01_add/kit/tile.cuh", includes("origin.cuh") + "struct Tile {};\n")
+        self.write("01_add/kit/origin.cuh", "struct Origin {};\nconstexpr int kSide = 32;\n")
+        self.naive("void f() { Tile t; Origin o = g(kSide); }\n", "kit/tile.cuh")
+        self.assertIn(
+            "02_naive.cuh: takes Origin, kSide from 01_add/kit/origin.cuh without", self.check()
+        )
+        self.naive("void f() { Tile t; Origin o = g(kSide); }\n", "kit/tile.cuh", "kit/origin.cuh")
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+
+    def test_long_kernels_say_why(self):
+        for lines, comments, is_silent in (
+            (24, 0, False),
+            (25, 1, True),
+            (25, 2, False),
+            (36, 2, True),
+        ):
+            self.write("01_add/02_naive.cuh", kernel(lines, comments))
+            message = f"k has {lines} lines and {comments} lines of comment"
+            (self.assertIn if is_silent else self.assertNotIn)(message, self.check())
+
+    def test_device_functions_are_as_long_as_kernels(self):
+        self.write("01_add/02_naive.cuh", kernel(30).replace("__global__", "__device__ inline"))
+        self.assertIn("k has 30 lines and 0 lines of comment", self.check())
+
+    def test_what_rungs_stand_on_says_why_too(self):
+        self.write("01_add/kit/tile.cuh", kernel(30, name="load"))
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.naive("int x;\n", "kit/tile.cuh")
+        self.assertIn("01_add/kit/tile.cuh: load has 30 lines and 0 lines of", self.check())
+
+    def test_columns_of_python(self):
+        self.write("tools/a.py", "x" * 100 + "\n")
+        self.write("build/b.py", "x" * 101 + "\n")
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("simt/frontend/a.py", "x = 1\n" + "x" * 101 + "\n")
+        self.assertIn("error: simt/frontend/a.py:2: 101 columns (at most 100)", self.check())
+
+
+class Arrows(CheckCase):
+    """Each arrow that must not be, seen to be found."""
+
+    def arrow(self, path, target, found, **options):
+        """Whether `path` including `target` is found as this rule."""
+        self.write(path, OPENING + includes(target))
+        out = self.check(status=1, **options)
+        self.assertIn(f"error: {path}: includes {target}", out)
+        self.assertIn(f"({found}: never)", out)
+        self.write(path, OPENING)
+
+    def setUp(self):
+        super().setUp()
+        for name in ("sgemm", "bf16"):
+            self.index("01_loop.cuh", folder=f"04_matmul/{name}")
+            self.write(f"04_matmul/{name}/01_loop.cuh", OPENING)
+        for path in ("common/bench/program.cuh", "common/bench/report.hpp", "common/kit/check.cuh"):
+            self.write(path, "#pragma once\n")
+
+    def test_what_may_be(self):
+        self.write("04_matmul/sgemm/01_loop.cuh", OPENING + includes("04_matmul/kit/tile.cuh"))
+        self.write("04_matmul/kit/tile.cuh", includes("common/kit/check.cuh"))
+        self.write(
+            "04_matmul/sgemm/problem.cuh",
+            includes("common/bench/report.hpp", "04_matmul/shape.hpp"),
+        )
+        self.write("04_matmul/shape.hpp", "#pragma once\n")
+        self.write(
+            "04_matmul/study/roofline.cuh",
+            includes("04_matmul/sgemm/ladder.cuh", "04_matmul/bf16/problem.cuh"),
+        )
+        self.write("04_matmul/bf16/problem.cuh", includes("common/bench/report.hpp"))
+        self.write(
+            "04_matmul/matmul.cu",
+            includes("04_matmul/sgemm/ladder.cuh", "04_matmul/study/roofline.cuh"),
+        )
+        self.write(
+            "common/bench/harness.cuh", includes("common/bench/report.hpp", "common/kit/check.cuh")
+        )
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+
+    def test_rung_to_rung(self):
+        self.arrow("01_add/02_naive.cuh", "01_add/01_sequential.hpp", "rung -> rung")
+        self.index("01_sequential.hpp", "02_naive.cuh", "beyond/01_wide.cuh")
+        self.arrow("01_add/beyond/01_wide.cuh", "../02_naive.cuh", "rung -> rung")
+
+    def test_kit_to_rung(self):
+        self.arrow("01_add/kit/tile.cuh", "../02_naive.cuh", "kit -> rung")
+        self.arrow("01_add/problem.cuh", "02_naive.cuh", "kit -> rung")
+        # What a rung stands on is kit, wherever it lies.
+        self.write("01_add/02_naive.cuh", OPENING + includes("tiles.cuh"))
+        self.arrow("01_add/tiles.cuh", "01_sequential.hpp", "kit -> rung")
+
+    def test_rung_to_bench(self):
+        self.arrow("01_add/02_naive.cuh", "common/bench/report.hpp", "rung -> common/bench")
+        self.arrow("01_add/kit/tile.cuh", "common/bench/report.hpp", "kit -> common/bench")
+        self.write("01_add/problem.cuh", includes("common/bench/report.hpp"))
+        self.arrow("01_add/02_naive.cuh", "problem.cuh", "rung -> common/bench")
+
+    def test_problem_to_another_problem(self):
+        rule = "problem -> another problem"
+        self.arrow("04_matmul/bf16/problem.cuh", "04_matmul/sgemm/ladder.cuh", rule)
+        self.arrow("04_matmul/bf16/kit/tile.cuh", "04_matmul/sgemm/kit/tile.cuh", rule)
+        self.write("04_matmul/sgemm/kit/tile.cuh", "#pragma once\n")
+        self.write("04_matmul/kit/shared.cuh", includes("04_matmul/sgemm/kit/tile.cuh"))
+        self.arrow("04_matmul/bf16/01_loop.cuh", "04_matmul/kit/shared.cuh", rule)
+
+    def test_common(self):
+        self.arrow("common/kit/launch.cuh", "common/bench/report.hpp", "common/kit -> common/bench")
+        self.arrow(
+            "common/bench/harness.cuh", "common/bench/program.cuh", "bench/harness -> bench/program"
+        )
+        self.write("common/bench/report.hpp", includes("common/bench/program.cuh"))
+        self.arrow(
+            "common/bench/harness.cuh", "common/bench/report.hpp", "bench/harness -> bench/program"
+        )
+        self.arrow("common/bench/measure.hpp", "01_add/ladder.cuh", "common -> chapter")
+
+    def test_chapters_and_simt(self):
+        self.arrow("02_polar/polar.cu", "01_add/ladder.cuh", "chapter -> chapter")
+        self.arrow("02_polar/polar.cu", "../01_add/02_naive.cuh", "chapter -> chapter")
+        self.arrow("01_add/add.cu", "simt/src/fibre.h", "chapter -> simt")
+        self.arrow("common/kit/launch.cuh", "simt/src/fibre.h", "chapter -> simt")
+        self.arrow("simt/src/fibre.h", "01_add/ladder.cuh", "simt -> chapter")
+
+    def test_where_the_house_is_still_being_built(self):
+        self.write("01_add/02_naive.cuh", OPENING + includes("01_sequential.hpp"))
+        self.assertIn("error: 01_add/02_naive.cuh: includes", self.check(not_yet=("02_polar/",)))
+        out = self.check(status=0, not_yet=("01_add/",))
+        self.assertIn("warning: 01_add/02_naive.cuh: includes", out)
+        # Rules that were kept before stay errors.
+        self.write("02_polar/polar.cu", includes("01_add/ladder.cuh"))
+        self.check(status=1, not_yet=("01_add/", "02_polar/"))
+
+    def test_no_rule_without_a_test(self):
+        text = Path(__file__).read_text(encoding="utf-8")
+        for rule in check.ARROWS:
+            self.assertIn(f'"{rule}"', text)
+
+
+class Names(unittest.TestCase):
+    """The names that a file defines, and those that a kernel uses."""
+
+    def test_defined(self):
+        text = """
+            #define CHECK(x) x
+            namespace a { namespace b {
+            template <int N> struct Tile { using Row = int; struct Part {}; int member; };
+            enum Colour { red, green = 3 };  enum class Way { up, down };
+            constexpr int kA[] = {1, 2}, kB = f(kA);
+            template <class T, int kN = (1 > 0)>
+            __global__ void __launch_bounds__(kN) kernel(const T* in, int n) { int local = 0; }
+            std::pair<Left, Right> pair_of(int x);
+            using std::min;  using Short = Tile<3>;
+            } }
+            void Owner::method(int) {}
+            inline auto operator+(Tile x, Tile y) { return x; }
+            """
+        found = {(d.namespace, d.name) for d in cpp_names.definitions(text) if not d.is_member}
+        names = "Tile Colour red green Way kA kB kernel pair_of Short".split()
+        self.assertEqual(found, {("", "CHECK"), *(("b", name) for name in names)})
+        members = {d.name for d in cpp_names.definitions(text) if d.is_member}
+        self.assertEqual(members, {"Row", "Part"})
+
+    def test_used(self):
+        code = """int n = kit::count(tile); Tile<T> place(n); place.next(); T::kRows;
+            return wait(n);
+            place.template pack<T>(n); place->template unpack<T>(n);"""
+        found = {(use.qualifier, use.name) for use in cpp_names.uses(code)}
+        expected = {("", "kit"), ("kit", "count"), ("", "tile"), ("", "Tile"), ("T", "kRows")}
+        self.assertEqual(found - {("", "T")}, expected | {("", "wait")})
+
+
+class Arguments(CheckCase):
+    def test_report_of_one_problem(self):
+        out = self.check("--report", "01").splitlines()
+        self.assertEqual(out[0].split(), "01/ own kit step names headers kernel why lines".split())
+        self.assertEqual([line.split()[0] for line in out[1:]], ["sequential", "naive"])
+        self.assertEqual(self.check("--report", "01_add").splitlines(), out)
+        self.assertTrue(all(len(line) <= 80 for line in out))
+        self.write("01_add/02_naive.cuh", rung(range(10, 131)))
+        self.assertEqual(self.row("01/naive")[3], "121!")
+
+    def test_report_of_several_problems(self):
+        self.index("01_loop.cuh", folder="02_polar/polar")
+        self.write("02_polar/polar/01_loop.cuh", rung(range(5)))
+        out = self.check("--report").splitlines()
+        self.assertEqual(out[0].split()[0], "rung")
+        self.assertEqual(
+            [line.split()[0] for line in out[1:]], ["01/sequential", "01/naive", "02/polar/loop"]
+        )
 
     def test_bad_arguments(self):
-        for arguments in (["--nosuch"], ["extra"], ["--root", "nosuch"]):
-            self.assert_one_line(self.run_tool("check.py", *arguments, status=2).stderr, "check.py:")
+        for arguments in (["--nosuch"], ["extra"], ["--root", "nosuch"], ["--report", "09"]):
+            self.assert_one_line(
+                self.run_tool("check.py", *arguments, status=2).stderr, "check.py:"
+            )
 
 
 if __name__ == "__main__":

@@ -1,59 +1,204 @@
 """Rungs side by side."""
 
+import json
 import unittest
 
 from tool_case import ToolCase
 
+KERNEL = """// one
+// two
+// three
+#include "x.cuh"
+template <int kTile>
+__global__ void __launch_bounds__(256) sgemm_{name}_kernel(const float* a, const float* b,
+{indent}float* c{more}) {{
+  {body}
+}}
 
-class Compare(ToolCase):
+inline void sgemm_{name}() {{ host(); }}
+"""
+
+
+def kernel(name, body="go();", more=""):
+    return KERNEL.format(name=name, body=body, more=more, indent=" " * (30 + len(name)))
+
+
+class CompareCase(ToolCase):
     def setUp(self):
         super().setUp()
-        self.write("04_matmul/03_naive.cuh", "// naive\nint same;\nint last;\n")
-        self.write("04_matmul/05_tiled.cuh", "// tiled\nint same;\nint tile;\nint last;\n")
+        self.write("04_matmul/sgemm/03_naive.cuh", "// naive\nint same;\nint last;\n")
+        self.write("04_matmul/sgemm/05_tiled.cuh", "// tiled\nint same;\nint tile;\nint last;\n")
+        self.write("04_matmul/sgemm/beyond/01_wide.cuh", kernel("wide", more=", int further_on"))
+        self.write("04_matmul/bf16/01_ring.cuh", kernel("ring"))
+        self.write("04_matmul/bf16/02_tma.cuh", kernel("tma"))
         self.write("03_coalescing/transpose/01_sequential.hpp", "// loop\n")
         self.write("03_coalescing/copy/01_sequential.hpp", "// copy\n")
 
     def compare(self, *arguments, status=0, width=60):
-        command = ["compare.sh", "--root", self.root, *arguments]
+        command = ["compare.py", "--root", self.root, *arguments]
         return self.run_tool(*command, status=status, COLUMNS=str(width))
 
+    def code(self, *arguments, **options):
+        """The lines under the rule."""
+        lines = self.compare(*arguments, **options).stdout.splitlines()
+        return lines[next(i for i, line in enumerate(lines) if line.startswith("---")) + 1 :]
+
+
+class Compare(CompareCase):
     def test_columns_and_marks(self):
-        lines = self.compare("04/naive", "04/tiled").stdout.splitlines()
-        half = (60 - 3) // 2
-        self.assertEqual(lines[0].split(), ["04_matmul/03_naive.cuh", "04_matmul/05_tiled.cuh"])
-        self.assertEqual(lines[2], "// naive".ljust(half) + " | // tiled")
-        self.assertEqual(lines[3], "int same;".ljust(half) + "   int same;")
-        self.assertEqual(lines[4], " " * half + " > int tile;")
-        self.assertIn("int tile;".ljust(half) + " < ", self.compare("04/tiled", "04/naive").stdout)
+        lines = self.compare("04/naive", "04/tiled", width=63).stdout.splitlines()
+        half = (63 - 3) // 2
+        titles = ["04_matmul/sgemm/03_naive.cuh", "04_matmul/sgemm/05_tiled.cuh"]
+        self.assertEqual(lines[0].split(), titles)
+        lines = self.code("04/naive", "04/tiled", width=63)
+        self.assertEqual(lines[0], "// naive".ljust(half) + " | // tiled")
+        self.assertEqual(lines[1], "int same;".ljust(half) + "   int same;")
+        self.assertEqual(lines[2], " " * half + " > int tile;")
+        self.assertIn("int tile;".ljust(half) + " <", self.code("04/tiled", "04/naive", width=63))
         self.assertNotIn("\033", "".join(lines))
 
-    def test_long_lines_are_wrapped_not_cut(self):
-        self.write("04_matmul/06_wide.cuh", "x" * 45 + "END\n")
-        out = self.compare("04/wide", "04/wide", width=43).stdout
-        self.assertEqual(out.count("END"), 2)
-        self.assertTrue(all(len(line) <= 43 for line in out.splitlines()))
+    def test_lines_that_changed_stand_side_by_side(self):
+        self.write("04_matmul/sgemm/03_naive.cuh", "int a;\nfor (p < k) sum += x[p];\n")
+        self.write(
+            "04_matmul/sgemm/05_tiled.cuh", "int b0[3];\nT c;\nfor (p < kTile) sum += y[p];\n"
+        )
+        marks = [line[28:31].strip() for line in self.code("04/naive", "04/tiled", width=60)]
+        self.assertEqual(sorted(marks[:-1]), ["<", ">", ">"])
+        self.assertEqual(marks[-1], "|")
 
-    def test_lines_are_wrapped_at_a_gap_and_set_in(self):
-        self.write("04_matmul/06_wide.cuh", "{\n  int number = first + second;\n}\n")
-        lines = self.compare("04/wide", "04/wide", width=57).stdout.splitlines()
-        self.assertEqual(lines[3][:27].rstrip(), "  int number = first +")
-        self.assertEqual(lines[4][:27].rstrip(), "      second;")
+    def test_it_fits_every_width(self):
+        long = "  const float v = first_operand[row] + second_operand[column];  // this is why\n"
+        self.write("04_matmul/sgemm/03_naive.cuh", f"// {'word ' * 18}\n{long * 3}{'x' * 150}\n")
+        self.write("04_matmul/sgemm/05_tiled.cuh", f"// {'term ' * 19}\n{long * 2}{'x' * 151}\n")
+        for width in (40, 80, 160):
+            out = self.compare("04/naive", "04/tiled", width=width).stdout
+            self.assertLessEqual(max(map(len, out.splitlines())), width)
+            text = "".join(line[: (width - 3) // 2] for line in out.splitlines())
+            self.assertEqual(text.count("word"), 18)  # wrapped, not cut off
+            self.assertEqual(text.count("x"), 150)
+
+    def test_a_paragraph_of_comment_is_wrapped_anew(self):
+        self.write("04_matmul/sgemm/03_naive.cuh", "// one two\n// three four\n//\n// five\n")
+        lines = self.code("04/naive", "04/naive", width=43)
+        self.assertEqual(lines[0][:20].rstrip(), "// one two three")
+        self.assertEqual(lines[1][:20].rstrip(), "// four")
+        self.assertEqual(lines[3][:20].rstrip(), "// five")
+
+    def test_heads_that_differ_in_the_name_alone_are_the_same(self):
+        lines = self.code("bf16/ring", "bf16/tma", "--kernels", width=240)
+        self.assertIn("sgemm_ring_kernel", "".join(lines))
+        self.assertEqual({line[119] for line in lines if len(line) > 119}, {" "})
+
+    def test_heads_that_differ_are_one_changed_line(self):
+        lines = self.code("bf16/ring", "beyond/wide", "--kernels", width=320)
+        self.assertEqual([line[159] for line in lines if len(line) > 159], [" ", "|", " ", " "])
+        self.assertIn("float* c, int further_on) {", lines[1])
+
+    def test_kernels_only(self):
+        out = "\n".join(self.code("bf16/ring", "bf16/tma", "--kernels", width=200))
+        self.assertIn("go();", out)
+        self.assertNotIn("host", out)
+        self.assertNotIn("#include", out)
+        out = self.compare("04/naive", "04/tiled", "--kernels").stdout
+        self.assertIn("neither has device code", out)
 
     def test_ways_to_name_a_rung(self):
         wanted = self.compare("04/naive", "04/tiled").stdout
-        for a in ("04/03_naive", "04_matmul/naive", "04_matmul/03_naive.cuh"):
+        for a in (
+            "naive",
+            "03_naive",
+            "04/03_naive",
+            "04_matmul/naive",
+            "sgemm/naive",
+            "matmul/sgemm/03",
+            "04/sgemm/naive",
+            "04_matmul/sgemm/03_naive.cuh",
+            "./04_matmul/sgemm/03_naive.cuh",
+            self.root / "04_matmul/sgemm/03_naive.cuh",
+        ):
             self.assertEqual(self.compare(a, "04/tiled").stdout, wanted)
-        out = self.compare("03/transpose/sequential", "03/copy/sequential").stdout
+        for b in ("wide", "04/wide", "beyond/wide", "04/sgemm/beyond/01_wide"):
+            self.assertIn("  01_wide.cuh\n", self.compare("naive", b).stdout)
+        out = self.compare("03/transpose/sequential", "copy/sequential").stdout
         self.assertIn("// loop", out)
 
+    def test_names_that_fit_several(self):
+        error = self.compare("04/naive", "sequential", status=2).stderr
+        self.assert_one_line(error, "03/copy/sequential, 03/transpose/sequential")
+        # The whole name of one rung is part of another's.
+        self.write("04_matmul/sgemm/beyond/02_tiled.cuh", "// beyond\n")
+        self.assertIn("// tiled", self.compare("04/naive", "04/sgemm/tiled").stdout)
+
     def test_unknown_names_list_near_ones(self):
-        error = self.compare("04/naive", "04/tield", status=2).stderr
-        self.assert_one_line(error, "no rung '04/tield'", "04/tiled")
-        self.assertLess(error.index("04/tiled"), error.index("04/naive"))
+        error = self.compare("04/naive", "04/sgemm/tield", status=2).stderr
+        self.assert_one_line(error, "no rung '04/sgemm/tield'", "04/sgemm/tiled")
+        self.assertLess(error.index("sgemm/tiled"), error.index("sgemm/naive"))
+        for name in ("", "/", "$(touch x)", "a b", "../../etc/passwd"):
+            self.assert_one_line(self.compare("naive", name, status=2).stderr, "no rung")
 
     def test_bad_arguments(self):
         for arguments in ([], ["04/naive"], ["04/naive", "04/tiled", "04/tiled"], ["--nosuch"]):
-            self.assert_one_line(self.compare(*arguments, status=2).stderr, "compare.sh:")
+            self.assert_one_line(self.compare(*arguments, status=2).stderr, "compare.py:")
+
+
+class Results(CompareCase):
+    def row(self, name, problem="sgemm", ms=2.0, **more):
+        row = {"name": name, "problem": problem, "kind": "rung", "median_ms": ms, "gbps": 812.0}
+        return {**row, "sizes": {"m": 4096}, "status": "right", "reason": "", **more}
+
+    def results(self, **runs):
+        device = {"name": "NVIDIA H200"}
+        runs = {
+            f"04_matmul/{label}": {"device": device, "rows": rows} for label, rows in runs.items()
+        }
+        self.write("results/h200.json", json.dumps({"schema": 1, "runs": runs}))
+
+    def heads(self, a="04/naive", b="04/tiled"):
+        return self.compare(a, b, width=240).stdout.splitlines()[1:3]
+
+    def test_both_rows_are_shown(self):
+        self.results(default=[self.row("naive", gflops=8120.0), self.row("tiled", ms=1.0)])
+        where, what = self.heads()
+        self.assertEqual(where.count("NVIDIA H200, 04_matmul/default: sgemm, m = 4,096"), 2)
+        self.assertIn("2.00 ms, 812 GB/s, 8.12 TFLOP/s", what)
+        self.assertIn("1.00 ms, 812 GB/s", what)
+
+    def test_a_run_that_has_both_comes_first(self):
+        slow = [self.row("naive", ms=20.0), self.row("tiled", ms=10.0)]
+        self.results(default=[self.row("tiled")], slowest=slow)
+        where, what = self.heads()
+        self.assertEqual(where.count("04_matmul/slowest"), 2)
+        self.assertIn("20.0 ms", what)
+
+    def test_the_default_run_comes_before_others(self):
+        both = [self.row("naive"), self.row("tiled")]
+        self.results(afterwards=both, default=both)
+        self.assertEqual(self.heads()[0].count("04_matmul/default"), 2)
+
+    def test_rows_that_have_nothing_in_common(self):
+        skipped = self.row("ring", "bf16_gemm", None, status="skipped", reason="needs sm_90a")
+        self.results(default=[self.row("naive"), skipped])
+        where, what = self.heads("naive", "ring")
+        self.assertIn("sgemm, m = 4,096", where)
+        self.assertIn("bf16_gemm, m = 4,096", where)
+        self.assertIn("skipped: needs sm_90a", what)
+        self.assertIn("not measured in results/", self.heads("naive", "tma")[0])
+
+    def test_problems_of_a_folder(self):
+        self.write("04_matmul/bf16_wide/01_ring.cuh", "// wide\n")
+        rows = [self.row("ring", "bf16_gemm", 1.0), self.row("ring", "sgemm", 4.0)]
+        self.results(default=rows)
+        self.assertEqual(self.heads("bf16/ring", "bf16_wide/ring")[1].count("1.00 ms"), 2)
+        self.results(default=[*rows, self.row("ring", "bf16_wide_nt", 2.0)])
+        what = self.heads("bf16/ring", "bf16_wide/ring")[1]
+        self.assertLess(what.index("1.00 ms"), what.index("2.00 ms"))
+
+    def test_damaged_results_are_left_out(self):
+        for text in ("[]", "{", '{"runs": {"04_matmul/default": 3}}', '{"runs": []}'):
+            self.write("results/h200.json", text)
+            result = self.compare("naive", "tiled", width=160)
+            self.assertIn("not measured", result.stdout)
+            self.assertIn("h200.json is left out: ", result.stderr)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,9 @@ class Symbol(unittest.TestCase):
         self.assertNotIn("region", text)
 
     def test_constant_with_its_comments(self):
-        expected = "// Threads along one side of a tile.\nconstexpr int kTile = 32;  // } in a comment"
+        expected = (
+            "// Threads along one side of a tile.\nconstexpr int kTile = 32;  // } in a comment"
+        )
         self.assertEqual(symbol_text(SOURCE, "kTile"), expected)
 
     def test_constants_with_brackets_and_strings(self):
@@ -128,7 +130,9 @@ class Symbol(unittest.TestCase):
             symbol_text("void f() {\n}\n}\n", "g")
 
     def test_opening_comment_of_the_file_is_not_taken_along(self):
-        self.assertEqual(symbol_text("// the rung\n\nint f() { return 1; }\n", "f"), "int f() { return 1; }")
+        self.assertEqual(
+            symbol_text("// the rung\n\nint f() { return 1; }\n", "f"), "int f() { return 1; }"
+        )
 
     def test_derived_type_and_constructor_with_initialiser_list(self):
         self.assertTrue(symbol_text(SOURCE, "Buffer::Buffer").endswith("{m} {\n  use(n_);\n}"))
@@ -154,7 +158,32 @@ class Region(unittest.TestCase):
                 region_text(text, "x")
 
     def test_whole_file_loses_only_marks(self):
-        self.assertEqual(whole_text("int a;\n// region x\nint b;\n// endregion\n"), "int a;\nint b;")
+        self.assertEqual(
+            whole_text("int a;\n// region x\nint b;\n// endregion\n"), "int a;\nint b;"
+        )
+
+
+class Namespaces(unittest.TestCase):
+    TEXT = """
+        namespace house { namespace sgemm {
+        int store() { return 1; }
+        } }
+        namespace house::bf16 { int store() { return 2; } }
+        int alone();
+        """
+
+    def test_a_name_of_several_namespaces(self):
+        with self.assertRaisesRegex(SourceError, "defined 2 times"):
+            symbol_text(self.TEXT, "store")
+        self.assertEqual(symbol_text(self.TEXT, "sgemm::store"), "int store() { return 1; }")
+        self.assertEqual(symbol_text(self.TEXT, "house::sgemm::store"), "int store() { return 1; }")
+        self.assertIn("return 2", symbol_text(self.TEXT, "bf16::store"))
+        self.assertEqual(symbol_text(self.TEXT, "alone"), "int alone();")
+
+    def test_a_namespace_that_has_no_such_name(self):
+        for symbol in ("house::store", "other::store", "bf16::alone", "::store", "a::bf16::store"):
+            with self.assertRaisesRegex(SourceError, "no definition of"):
+                symbol_text(self.TEXT, symbol)
 
 
 if __name__ == "__main__":

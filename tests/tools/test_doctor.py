@@ -1,8 +1,9 @@
 """What doctor.sh says about machines that have this and lack that."""
 
+import subprocess
 import unittest
 
-from tool_case import ToolCase
+from tool_case import TOOLS, ToolCase
 
 CATCH2 = "catch2_version 3 . 4 . 0"
 
@@ -57,6 +58,12 @@ class Doctor(ToolCase):
         self.assertIn("make bench", out)
         self.assertIn("3.4.0 (major version 3)", self.row(out, "Catch2"))
 
+    def test_output_that_cannot_be_written_is_no_success(self):
+        with open("/dev/full", "w") as full:
+            command = ["/bin/bash", str(TOOLS / "doctor.sh")]
+            result = subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, 1)
+
     def test_nothing_but_the_required(self):
         self.gxx(headers=())
         out = self.doctor()
@@ -80,7 +87,9 @@ class Doctor(ToolCase):
     def test_versions_that_do_not_go_together(self):
         self.gpu(driver_cuda="12.4")
         self.nvcc()
-        self.assertIn("nvcc is 13.0, but the driver runs programs up to CUDA 12.4 only", self.doctor())
+        self.assertIn(
+            "nvcc is 13.0, but the driver runs programs up to CUDA 12.4 only", self.doctor()
+        )
         self.nvcc("11.8")
         self.assertIn("nvcc is 11.8, but CUDA 12.0 or newer is needed", self.doctor())
 
@@ -94,7 +103,9 @@ class Doctor(ToolCase):
 
     def test_driver_that_does_not_answer(self):
         self.fake("nvidia-smi", 'echo "NVIDIA-SMI has failed because"; exit 9\n')
-        self.assertIn("none usable: nvidia-smi is there but says: NVIDIA-SMI has failed", self.doctor())
+        self.assertIn(
+            "none usable: nvidia-smi is there but says: NVIDIA-SMI has failed", self.doctor()
+        )
 
     def test_missing_and_outdated_required_tools(self):
         (self.bin / "make").unlink()
@@ -107,13 +118,17 @@ class Doctor(ToolCase):
 
     def test_openblas(self):
         self.fake("ldconfig", "echo\n")
-        self.assertIn("not installed (optional: a row of chapter 4", self.row(self.doctor(), "OpenBLAS"))
+        self.assertIn(
+            "not installed (optional: a row of chapter 4", self.row(self.doctor(), "OpenBLAS")
+        )
         self.fake("ldconfig", 'echo "  libopenblas.so.0 (libc6,x86-64) => /lib/libopenblas.so.0"\n')
         self.assertIn("found", self.row(self.doctor(), "OpenBLAS"))
 
     def test_bad_arguments(self):
         for arguments in (["--nosuch"], ["nosuch"], ["a", "b"]):
-            self.assert_one_line(self.run_tool("doctor.sh", *arguments, status=2).stderr, "doctor.sh:")
+            self.assert_one_line(
+                self.run_tool("doctor.sh", *arguments, status=2).stderr, "doctor.sh:"
+            )
 
 
 if __name__ == "__main__":

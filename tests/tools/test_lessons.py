@@ -1,10 +1,13 @@
 """Filling and checking the lessons."""
 
 import json
+import os
+import subprocess
+import sys
 import textwrap
 import unittest
 
-from tool_case import ToolCase
+from tool_case import TOOLS, ToolCase
 
 RUN = {
     "schema": 1,
@@ -61,7 +64,11 @@ COUNTERS = {
 class LessonCase(ToolCase):
     def setUp(self):
         super().setUp()
-        results = {"schema": 1, "runs": {"01_vector_add/large": RUN}, "counters": {"01_vector_add": COUNTERS}}
+        results = {
+            "schema": 1,
+            "runs": {"01_vector_add/large": RUN},
+            "counters": {"01_vector_add": COUNTERS},
+        }
         self.write("results/h200.json", json.dumps(results))
         self.write("01_vector_add/03_naive.cuh", "// naive\n\n// Adds.\nvoid add() {\n  go();\n}\n")
 
@@ -125,15 +132,98 @@ class Fences(LessonCase):
         self.assertIn("void add() {", self.read("CHECKLIST.md"))
 
     def test_missing_sources_are_findings(self):
-        self.lesson("```cpp file=04_gone.cuh\nkept\n```\n```cpp file=03_naive.cuh symbol=gone\n```\n")
+        self.lesson(
+            "```cpp file=04_gone.cuh\nkept\n```\n```cpp file=03_naive.cuh symbol=gone\n```\n"
+        )
         out = self.fill(status=1)
         self.assertIn(":1: no file 04_gone.cuh", out)
         self.assertIn(":4: 03_naive.cuh: no definition of 'gone'", out)
         self.assertIn("kept", self.read("01_vector_add/README.md"))
 
-    def test_unclosed_fence(self):
-        self.lesson("```cpp file=03_naive.cuh\n")
-        self.assertIn("never closed", self.check(status=1))
+    def left_alone(self, text):
+        """`text` is refused with one line, and no byte of it changes."""
+        self.lesson(text)
+        before = self.read("01_vector_add/README.md")
+        self.assert_one_line(self.fill(status=1), "never closed; nothing is filled here")
+        self.assertEqual(self.read("01_vector_add/README.md"), before)
+
+    def test_an_unclosed_fence_loses_nothing(self):
+        fence = "```cpp file=03_naive.cuh symbol=add\n"
+        self.left_alone(fence)
+        self.left_alone(f"{fence}old\n```\n{fence}old\nprose\n")
+        # The end of the next fence would end this one.
+        self.left_alone(f"{fence}prose\n{fence}old\n```\n")
+        self.left_alone(f"{fence}old\n\n## Heading\n```\n")
+        self.left_alone(f"{fence}<!-- table run=a results=b -->\n<!-- end table -->\n```\n")
+
+    def test_a_missing_end_mark_loses_nothing(self):
+        mark = "<!-- table run=01_vector_add/large results=results/h200.json -->\n"
+        self.left_alone(f"{mark}| old |\n\nprose\n")
+        self.left_alone(f"{mark}| old |\n\nprose\n{mark}<!-- end table -->\n")
+        self.left_alone(f"{mark}| old |\n\n```\ncode\n```\n<!-- end table -->\n")
+
+    def test_a_lesson_is_replaced_in_one_step(self):
+        path = self.lesson(self.STALE)
+        before = path.read_text()
+        path.chmod(0o640)
+        os.link(path, self.root / "seen_before")  # whoever has the old file open keeps it whole
+        self.fill()
+        self.assertEqual(self.read("seen_before"), before)
+        self.assertNotEqual(path.read_text(), before)
+        self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+        self.assertEqual(
+            sorted(p.name for p in path.parent.iterdir()), ["03_naive.cuh", "README.md"]
+        )
+
+    def test_a_full_disk_leaves_the_lesson(self):
+        path = self.lesson("```cpp file=03_naive.cuh\n```\n" + "word\n" * 2000)
+        before = path.read_text()
+        command = f"ulimit -f 1; exec {sys.executable} {TOOLS}/lessons.py --root {self.root}"
+        result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+        self.assertNotEqual(result.returncode, 0)
+        self.assert_one_line(result.stderr, "lessons.py: ", "File too large")
+        self.assertEqual(path.read_text(), before)
+        self.assertEqual(
+            sorted(p.name for p in path.parent.iterdir()), ["03_naive.cuh", "README.md"]
+        )
+
+    def test_files_of_beyond_and_of_the_kit(self):
+        self.write(
+            "01_vector_add/beyond/01_wide.cuh", "namespace a {\nint wide() { return 1; }\n}\n"
+        )
+        self.write("01_vector_add/kit/tile.cuh", "// region tile\nint kTile;\n// endregion\n")
+        path = self.write(
+            "01_vector_add/beyond.md",
+            "```cpp file=beyond/01_wide.cuh symbol=wide\n```\n"
+            "```cpp file=/01_vector_add/kit/tile.cuh region=tile\n```\n",
+        )
+        self.fill()
+        self.assertIn("symbol=wide\nint wide() { return 1; }\n```", path.read_text())
+        self.assertIn("region=tile\nint kTile;\n```", path.read_text())
+
+    def test_files_outside_the_repository_are_refused(self):
+        (self.root.parent / "secret").write_text("password\n")
+        (self.root / "01_vector_add/link").symlink_to(self.root.parent / "secret")
+        for name in ("../../secret", "/../secret", "//etc/hostname", "link", "kit/../../../secret"):
+            self.lesson(f"```text file={name}\n```\n")
+            self.assert_one_line(self.fill(status=1), "README.md:1: ", name)
+            self.assertNotIn("password", self.read("01_vector_add/README.md"))
+        self.lesson("<!-- table run=a results=../secret -->\n<!-- end table -->\n")
+        self.assert_one_line(self.fill(status=1), "../secret: lies outside the repository")
+
+    def test_files_that_cannot_be_read(self):
+        (self.root / "01_vector_add/latin.cuh").write_bytes(b"// caf\xe9\n")
+        self.lesson("```cpp file=latin.cuh\n```\n```cpp file=../01_vector_add\n```\n")
+        out = self.fill(status=1).splitlines()
+        self.assertIn("not UTF-8 from byte 6 on", out[0])
+        self.assertIn("Is a directory", out[1])
+        (self.root / "01_vector_add/README.md").write_bytes(b"caf\xe9\n")
+        (self.root / "01_vector_add/gone.md").symlink_to("nowhere.md")
+        for out in (self.fill(status=1), self.check(status=1)):
+            self.assertIn("01_vector_add/README.md:1: cannot be read: ", out)
+            self.assertIn("01_vector_add/gone.md:1: cannot be read: No such file", out)
+        self.write("CHECKLIST.md", "[x](01_vector_add/README.md#y)\n")
+        self.assertIn("CHECKLIST.md:1: dead link 01_vector_add/README.md#y: ", self.check(status=1))
 
     def test_a_fence_shown_inside_a_longer_fence_is_text(self):
         text = "````\n```cpp file=03_naive.cuh\n```\n````\n"
@@ -144,7 +234,9 @@ class Fences(LessonCase):
     def test_indented_fence_keeps_its_indent(self):
         self.lesson("- item\n\n  ```cpp file=03_naive.cuh symbol=add\n  ```\n")
         self.fill()
-        self.assertIn("\n  void add() {\n    go();\n  }\n  ```", self.read("01_vector_add/README.md"))
+        self.assertIn(
+            "\n  void add() {\n    go();\n  }\n  ```", self.read("01_vector_add/README.md")
+        )
 
 
 class Tables(LessonCase):
@@ -174,9 +266,32 @@ class Tables(LessonCase):
             "columns=name,sizes.n,phase:copy_in,phase:copy_in:gbps,"
             "counter:load_sectors_per_request only=grid-stride"
         )
-        self.assertEqual(lines[0], "| Variant     |           n | Copy in, ms | Copy in, GB/s | Sectors per load |")
-        self.assertEqual(lines[2], "| grid-stride | 268,435,456 |        12.3 |          21.5 |             4.00 |")
-        self.assertTrue(lines[-1].endswith("`01_vector_add --n 268435456`; counted with `--n 1003`*"), lines)
+        self.assertEqual(
+            lines[0],
+            "| Variant     |           n | Copy in, ms | Copy in, GB/s | Sectors per load |",
+        )
+        self.assertEqual(
+            lines[2],
+            "| grid-stride | 268,435,456 |        12.3 |          21.5 |             4.00 |",
+        )
+        self.assertTrue(
+            lines[-1].endswith("`01_vector_add --n 268435456`; counted with `--n 1003`*"), lines
+        )
+
+    def test_the_kernel_of_a_row(self):
+        def counted(*kernels):
+            entries = [{"kernel": name, "barriers": i} for i, name in enumerate(kernels)]
+            counters = {"01_vector_add": {"arguments": "", "kernels": entries}}
+            results = {"runs": {"01_vector_add/large": RUN}, "counters": counters}
+            self.write("results/h200.json", json.dumps(results))
+            lines = self.table("columns=name,counter:barriers only=grid-stride")
+            return lines[2].split("|")[2].strip()
+
+        other = "sum::grid_stride_kernel"
+        self.assertEqual(counted(other, "vector_add_grid_stride_kernel"), "1")
+        self.assertEqual(counted(other, "vector_add::grid_stride_kernel"), "1")
+        self.assertEqual(counted(other, "vector::grid_stride_kernel"), "1")
+        self.assertEqual(counted(other, "kit::x", "house::vector_add_grid_stride_kernel"), "2")
 
     def test_sweep(self):
         lines = self.table("sweep=block")
@@ -219,7 +334,10 @@ class Tables(LessonCase):
             row("copy", "yardstick", "device", 1.0, 8.0),
         ]
         other = [{**r, "problem": "other"} for r in rows if r["kind"] != "peer"]
-        results = {"schema": 1, "runs": {"a/x": {**RUN, "rows": rows}, "b/y": {**RUN, "rows": other}}}
+        results = {
+            "schema": 1,
+            "runs": {"a/x": {**RUN, "rows": rows}, "b/y": {**RUN, "rows": other}},
+        }
         self.write("results/h200.json", json.dumps(results))
         lesson = self.lesson(
             "<!-- table best=a/x,b/y results=results/h200.json -->\n<!-- end table -->\n"
@@ -234,13 +352,26 @@ class Tables(LessonCase):
         self.assertIn("*NVIDIA H200, CUDA 13.0, 2026-11-21*", lines)
         self.assertEqual(len(lines), 8)
 
+        # A chooser that is faster stands there by the name of the rung that it took.
+        rows.append({**row("chosen", "chooser", "device", 1.5, 8.0), "chose": "slow"})
+        self.write("results/h200.json", json.dumps(results))
+        lesson.write_text("<!-- table best=a/x results=results/h200.json -->\n<!-- end table -->\n")
+        self.fill()
+        line = lesson.read_text().splitlines()[3]
+        self.assertEqual(
+            [cell.strip() for cell in line.strip("|").split("|")][2:4], ["slow", "1.50"]
+        )
+
         mark = "<!-- table best=b/y:other,b/y:nosuch results=results/h200.json -->"
         lesson = self.lesson(mark + "\n<!-- end table -->\n")
         self.fill()
         self.assertEqual(len(lesson.read_text().splitlines()), 7)
 
     def test_stale_table(self):
-        self.lesson("<!-- table run=01_vector_add/large results=results/h200.json -->\n| old |\n<!-- end table -->\n")
+        self.lesson(
+            "<!-- table run=01_vector_add/large results=results/h200.json -->\n| old |\n"
+            "<!-- end table -->\n"
+        )
         self.assertIn(":1: stale", self.check(status=1))
 
     def test_what_the_results_lack_is_named(self):
@@ -249,27 +380,98 @@ class Tables(LessonCase):
             ("columns=counter:nosuch", "unknown counter 'nosuch'"),
             ("columns=counter:barriers only=tma", "no kernel of '01_vector_add/large'"),
             ("problem=other", "no rows of problem 'other'"),
+            ("only=grid-stride,gone", "no row 'gone' in '01_vector_add/large'"),
             ("sweep=stride", "holds 0 sweeps 'stride'"),
         ]:
             self.assertIn(message, self.table(words, status=1))
 
     def test_missing_run_or_results_file(self):
-        self.lesson("<!-- table run=01_vector_add/small results=results/h200.json -->\n<!-- end table -->\n")
-        self.assertIn("no run '01_vector_add/small' in these results (there: 01_vector_add/large)", self.check(1))
+        self.lesson(
+            "<!-- table run=01_vector_add/small results=results/h200.json -->\n<!-- end table -->\n"
+        )
+        self.assertIn(
+            "no run '01_vector_add/small' in these results (there: 01_vector_add/large)",
+            self.check(1),
+        )
         self.lesson("<!-- table run=a results=results/gone.json -->\n<!-- end table -->\n")
         self.assertIn("no results file results/gone.json", self.check(1))
         self.lesson("<!-- table run=a -->\n<!-- end table -->\n")
         self.assertIn("nothing is said about 'results'", self.check(1))
 
+    def test_text_from_results_stays_text(self):
+        name = "<script>x</script>\n<!-- end table --> a|b `c` [d](e) *f*"
+        skipped = {"status": "skipped", "reason": name, "median_ms": None}
+        rows = [{**RUN["rows"][0], "name": name, **skipped}]
+        self.results({**RUN, "rows": rows, "arguments": f"--only `{name}", "toolkit": "<b>"})
+        lines = self.table("columns=name,status")
+        text = "\n".join(lines)
+        self.assertEqual(len(lines), 7, lines)  # titles, rule, row, caption and note, gaps between
+        self.assertIn(
+            "&lt;script&gt;x&lt;/script&gt; &lt;!-- end table --&gt; a\\|b \\`c\\`", lines[2]
+        )
+        self.assertIn("\\[d\\](e) \\*f\\* |", lines[2])
+        self.assertEqual(lines[4].count("`"), 2)
+        self.assertIn("CUDA &lt;b&gt;", lines[4])
+        self.assertNotIn(
+            "<script>", text.replace(f"`{lines[6].split('`')[1]}`", "").replace(lines[4], "")
+        )
+        self.assertEqual(self.check(), "")
+
+    def test_changed_sources_are_said(self):
+        self.results({**RUN, "dirty": True})
+        self.assertIn("*NVIDIA H200, CUDA 13.0, changed sources, 2026-11-21: `", self.table("")[-3])
+
+    def test_damaged_results_are_one_line(self):
+        row = RUN["rows"][0]
+        for text, message in [
+            ("[]", "it is not an object"),
+            ("{}", "runs is not an object"),
+            ("{", "no valid JSON"),
+            ('{"runs": {}, "x": NaN}', "NaN is no number"),
+            ('{"runs": {"a": 1}}', "run a is not an object"),
+            ("[" * 9000, "no valid JSON"),
+            *(
+                (json.dumps({"runs": {"01_vector_add/large": {**RUN, **damage}}}), message)
+                for damage, message in [
+                    ({"rows": None}, "rows is not a list"),
+                    ({"rows": [3]}, "row 1 is not an object"),
+                    ({"rows": [{**row, "median_ms": "fast"}]}, "median_ms is not a number"),
+                    ({"rows": [{**row, "gbps": True}]}, "gbps is not a number"),
+                    ({"rows": [{**row, "name": None}]}, "name is not a text"),
+                    ({"rows": [{**row, "phases": [4]}]}, "a phase is not an object"),
+                    ({"device": "H200"}, "device is not an object"),
+                    ({"sweeps": [{"sweep": "block", "points": []}]}, "no points"),
+                ]
+            ),
+        ]:
+            self.write("results/h200.json", text)
+            out = self.table("", status=1)
+            self.assert_one_line(out, "README.md:1: results/h200.json: ", message)
+        huge = json.dumps({"runs": {"01_vector_add/large": RUN}}).replace("0.7334", "1e999")
+        self.write("results/h200.json", huge)
+        self.assert_one_line(self.table("", status=1), "median_ms is too large")
+        (self.root / "results/h200.json").write_bytes(b'{"runs": "\xff"}')
+        self.assert_one_line(self.table("", status=1), "not UTF-8 from byte 10 on")
+
+    def test_a_text_where_a_sweep_has_numbers(self):
+        sweep = {"sweep": "size", "points": [{"n": 1, "cublas_tflops": "fast"}]}
+        self.results({**RUN, "sweeps": [sweep]})
+        out = self.table("sweep=size columns=n,cublas_tflops", status=1)
+        self.assert_one_line(out, "'fast' is no number")
+
 
 class Links(LessonCase):
     def test_living_links(self):
-        self.write("docs/other.md", "# Two words, one `code`\n\n# Again\n\n# Again\n\n<a id=\"by-hand\"></a>\n")
+        self.write(
+            "docs/other.md",
+            '# Two words, one `code`\n\n# Again\n\n# Again\n\n<a id="by-hand"></a>\n',
+        )
         self.lesson(
             """
             # Vector add
-            [file](03_naive.cuh), [root](/docs/other.md#again-1), [up](../docs/other.md#two-words-one-code)
-            [here](#vector-add) [id](../docs/other.md#by-hand) [web](https://example.org/x#y) [line](03_naive.cuh#L4)
+            [file](03_naive.cuh), [root](/docs/other.md#again-1)
+            [up](../docs/other.md#two-words-one-code) [line](03_naive.cuh#L4)
+            [here](#vector-add) [id](../docs/other.md#by-hand) [web](https://example.org/x#y)
             `[code](nowhere)` ![picture](/docs/other.md "title") [folder](../docs)
             ```
             [fenced](nowhere)
@@ -306,7 +508,9 @@ class Links(LessonCase):
 class Arguments(LessonCase):
     def test_bad_arguments(self):
         for arguments in (["--nosuch"], ["nosuch.md"], ["--root", self.root, "/etc/hostname"]):
-            self.assert_one_line(self.run_tool("lessons.py", *arguments, status=2).stderr, "lessons.py:")
+            self.assert_one_line(
+                self.run_tool("lessons.py", *arguments, status=2).stderr, "lessons.py:"
+            )
 
     def test_named_files_only(self):
         path = self.lesson("```cpp file=gone\n```\n")

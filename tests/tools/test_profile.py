@@ -3,7 +3,9 @@
 import json
 import unittest
 
-from tool_case import ToolCase
+from tool_case import ToolCase  # (puts tools/ on the path)
+
+import profile
 
 HEADER = (
     '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",'
@@ -21,7 +23,7 @@ COUNTED = {
         "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": "3,968",
         "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "128",
         "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": "0",
-        "smsp__thread_inst_executed.sum": "194,560",
+        "smsp__thread_inst_executed_pred_on.sum": "194,560",
         "smsp__inst_executed.sum": "8,448",
         "smsp__sass_branch_targets_threads_divergent.sum": "128",
         "sass__inst_executed_per_opcode": "8,448 (LDG: 768; BAR: 1,256; ATOMS: 256; REDG: 8)",
@@ -31,7 +33,7 @@ COUNTED = {
         "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": "128",
         "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "512",
         "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": "0",
-        "smsp__thread_inst_executed.sum": "81,920",
+        "smsp__thread_inst_executed_pred_on.sum": "81,920",
         "smsp__inst_executed.sum": "2,560",
         "sass__inst_executed_per_opcode": "2,560",
     },
@@ -44,7 +46,9 @@ def ncu_log():
     for (launch, kernel), metrics in COUNTED.items():
         for metric, value in metrics.items():
             before = f'"{launch}","1","p","127.0.0.1","{kernel}","1","7","(1024, 1, 1)","(4, 1, 1)"'
-            lines.append(f'{before},"0","9.0","Command line profiler metrics","{metric}","","{value}"')
+            lines.append(
+                f'{before},"0","9.0","Command line profiler metrics","{metric}","","{value}"'
+            )
     return "\n".join([*lines, "==PROF== Disconnected"])
 
 
@@ -58,7 +62,8 @@ SIMT_PROFILE = {
             "instructions": 100,
             "active_lanes_per_instruction": 31.5,
             "divergent_branches": 4,
-            "barriers": 8,
+            "barriers": 1,
+            "barrier_requests": 8,
             "global": {
                 "load_requests": 32,
                 "load_sectors_per_request": 4.0,
@@ -87,7 +92,15 @@ class Profile(ToolCase):
         self.output = self.root / "out.json"
 
     def profile(self, backend, *arguments, status=0, **options):
-        command = ["profile.py", "--backend", backend, "--json", self.output, self.program, *arguments]
+        command = [
+            "profile.py",
+            "--backend",
+            backend,
+            "--json",
+            self.output,
+            self.program,
+            *arguments,
+        ]
         return self.run_tool(*command, status=status, **options)
 
     def fake_ncu(self, log, status=0):
@@ -95,7 +108,7 @@ class Profile(ToolCase):
         self.fake(
             "ncu",
             f"""
-            [[ $1 == --help ]] && {{ echo "--print-metric-instances arg: none, values or details"; exit; }}
+            [[ $1 == --help ]] && {{ echo "--print-metric-instances arg: none, details"; exit; }}
             echo "$@" >{self.root}/ncu_command
             while [[ $1 != --log-file ]]; do shift; done
             cp {self.root}/log "$2"
@@ -124,7 +137,9 @@ class Profile(ToolCase):
         self.assertEqual(vec["active_lanes"], 32)
         self.assertIsNone(vec["store_sectors_per_request"])
         self.assertIsNone(vec["barriers"])
-        self.assertRegex(result.stdout, r"strided_kernel +1 +6.17 +4.00 +32.00 +1.00 +23.03 +128 +1256 +264")
+        self.assertRegex(
+            result.stdout, r"strided_kernel +1 +6.17 +4.00 +32.00 +1.00 +23.03 +128 +1256 +264"
+        )
 
     def test_ncu_is_asked_for_counts_and_leaves_the_clocks_alone(self):
         self.fake_ncu(ncu_log())
@@ -147,13 +162,23 @@ class Profile(ToolCase):
         from_simt = self.profile("simt", PROFILE=str(profile)).stdout.splitlines()
         titles = next(line for line in from_ncu if line.startswith("kernel "))
         self.assertEqual(titles.split(), from_simt[0].split())
-        self.assertRegex(from_simt[1], r"transpose_tiled_kernel +1 +4.00 +32.00 +- +1.00 +31.50 +4 +8 +7$")
+        self.assertRegex(
+            from_simt[1], r"transpose_tiled_kernel +1 +4.00 +32.00 +- +1.00 +31.50 +4 +8 +7$"
+        )
         self.assertEqual(json.loads(self.output.read_text())["backend"], "simt")
 
     def test_instances_of_a_template_are_one_kernel(self):
         one, two = (json.loads(json.dumps(SIMT_PROFILE["kernels"][0])) for _ in range(2))
-        one.update(kernel="tiled_kernel<32>", instructions=100, active_lanes_per_instruction=32.0)
-        two.update(kernel="tiled_kernel<16>", instructions=300, active_lanes_per_instruction=16.0)
+        one.update(
+            kernel="transpose::tiled_kernel<32>",
+            instructions=100,
+            active_lanes_per_instruction=32.0,
+        )
+        two.update(
+            kernel="transpose::tiled_kernel<16>",
+            instructions=300,
+            active_lanes_per_instruction=16.0,
+        )
         two["global"].update(load_requests=96, load_sectors_per_request=8.0)
         # 64 wavefronts where 4 would do weigh as much as 4 wavefronts without a conflict.
         one["shared"].update(load_wavefronts=4, load_conflict_degree=1.0)
@@ -162,11 +187,22 @@ class Profile(ToolCase):
         self.executable(self.program, 'cp "$PROFILE" "$SIMT_PROFILE_JSON"\n')
         self.profile("simt", PROFILE=str(profile))
         (kernel,) = json.loads(self.output.read_text())["kernels"]
-        self.assertEqual((kernel["kernel"], kernel["launches"]), ("tiled_kernel", 2))
+        self.assertEqual((kernel["kernel"], kernel["launches"]), ("transpose::tiled_kernel", 2))
         self.assertEqual(kernel["active_lanes"], 20)
         self.assertEqual(kernel["load_sectors_per_request"], 7)
         self.assertEqual(kernel["shared_load_conflict"], 8.5)
         self.assertEqual(kernel["atomics"], 14)
+
+    def test_names_of_kernels(self):
+        for text, name in [
+            ("vec_kernel", "vec_kernel"),
+            ("void bf16::wgmma_kernel<(int)4, (bool)1>(const float *, int)", "bf16::wgmma_kernel"),
+            ("a::bf16::ring_kernel<T<2, U<3>>, false>", "bf16::ring_kernel"),
+            ("void a::<unnamed>::k(float *)", "a::k"),
+            ("void (anonymous namespace)::k<float (*)(int)>(float (*)(int))", "k"),
+            ("", ""),
+        ]:
+            self.assertEqual(profile.kernel_name(text), name)
 
     def test_missing_permission_has_a_remedy(self):
         self.fake_ncu("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", status=1)
@@ -188,9 +224,28 @@ class Profile(ToolCase):
         self.program.write_text("#!/bin/bash\nexit 4\n")
         self.assert_one_line(self.profile("simt", status=1).stderr, "exit code 4")
 
+    def test_damaged_counters_are_one_line(self):
+        for text in ("", "[]", "{}", '{"kernels": [{}]}', '{"kernels": 3}', '{"kernels": NaN}'):
+            self.write("counters", text)
+            copy = f'#!/bin/bash\ncp {self.root}/counters "$SIMT_PROFILE_JSON"\n'
+            self.program.write_text(copy)
+            self.assert_one_line(self.profile("simt", status=1).stderr, "wrote no valid counters")
+        for log in ('"ID","Metric Name"\n"0","x"\n', '"ID",\n"0"\n'):
+            self.fake_ncu(log)
+            self.assert_one_line(
+                self.profile("ncu", status=1).stderr, "ncu wrote no valid counters"
+            )
+        self.assertFalse(self.output.exists())
+
     def test_bad_arguments(self):
-        for arguments in ([self.program], ["--backend", "gdb", self.program], ["--backend", "simt", "nosuch"]):
-            self.assert_one_line(self.run_tool("profile.py", *arguments, status=2).stderr, "profile.py:")
+        for arguments in (
+            [self.program],
+            ["--backend", "gdb", self.program],
+            ["--backend", "simt", "nosuch"],
+        ):
+            self.assert_one_line(
+                self.run_tool("profile.py", *arguments, status=2).stderr, "profile.py:"
+            )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """run_tests.sh adds up what test programs say, and lets nothing pass that did not."""
 
+import subprocess
 import unittest
 
-from tool_case import ToolCase
+from tool_case import TOOLS, ToolCase
 
 
 class RunTests(ToolCase):
@@ -12,9 +13,18 @@ class RunTests(ToolCase):
 
     def module(self, name, *tests):
         body = "".join(f"  def test_{i}(self): {test}\n" for i, test in enumerate(tests))
-        text = f"import unittest\nclass T(unittest.TestCase):\n{body or '  pass'}\nunittest.main()\n"
+        text = (
+            f"import unittest\nclass T(unittest.TestCase):\n{body or '  pass'}\nunittest.main()\n"
+        )
         (self.root / name).write_text(text, encoding="utf-8")
         return self.root / name
+
+    def test_output_that_cannot_be_written_is_no_success(self):
+        good = self.program("good", "2 passed, 0 failed, 0 skipped")
+        with open("/dev/full", "w") as full:
+            command = ["/bin/bash", TOOLS / "run_tests.sh", good]
+            result = subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, 1)
 
     def last_line(self, *programs, status=0):
         return self.run_tool("run_tests.sh", *programs, status=status).stdout.splitlines()[-1]
@@ -25,7 +35,9 @@ class RunTests(ToolCase):
         self.assertEqual(self.last_line(a, b), "5 passed, 0 failed, 1 skipped")
 
     def test_only_a_failing_program_shows_its_output(self):
-        good = self.program("good", "quiet", "skipped 1: needs a GPU", "1 passed, 0 failed, 1 skipped")
+        good = self.program(
+            "good", "quiet", "skipped 1: needs a GPU", "1 passed, 0 failed, 1 skipped"
+        )
         bad = self.program("bad", "the reason", "1 passed, 2 failed, 0 skipped", status=1)
         out = self.run_tool("run_tests.sh", good, bad, status=1).stdout
         self.assertIn("the reason", out)
@@ -43,7 +55,9 @@ class RunTests(ToolCase):
         good = self.program("good", "1 passed, 0 failed, 0 skipped")
         for mute in (self.program("mute"), self.program("empty", "0 passed, 0 failed, 0 skipped")):
             self.assertEqual(self.last_line(good, mute, status=1), "1 passed, 1 failed, 0 skipped")
-        self.assertEqual(self.last_line(self.root / "gone", status=1), "0 passed, 1 failed, 0 skipped")
+        self.assertEqual(
+            self.last_line(self.root / "gone", status=1), "0 passed, 1 failed, 0 skipped"
+        )
 
     def test_nothing_to_run_is_no_success(self):
         self.assertEqual(self.last_line(status=1), "0 passed, 0 failed, 0 skipped")

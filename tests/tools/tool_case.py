@@ -51,7 +51,9 @@ class ToolCase(unittest.TestCase):
         for name in names:
             (self.bin / name).symlink_to(shutil.which(name))
 
-    def run_tool(self, name, *arguments, status=0, only_fakes=False, stdin=subprocess.DEVNULL, **env):
+    def run_tool(
+        self, name, *arguments, status=0, only_fakes=False, stdin=subprocess.DEVNULL, **env
+    ):
         """Runs a script of tools/ (or setup.sh), expects its exit code, returns its result."""
         script = REPOSITORY / name if name == "setup.sh" else TOOLS / name
         command = [sys.executable if name.endswith(".py") else "/bin/bash", str(script), *arguments]

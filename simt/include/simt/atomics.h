@@ -7,6 +7,7 @@
 
 #include "simt/build_mode.h"
 #include "simt/sync.h"
+#include "simt/vector_types.h"
 
 namespace simt {
 
@@ -92,3 +93,20 @@ SIMT_ATOMIC_CAS(atomicCAS)
 SIMT_ATOMIC_CAS(atomicCAS_block)
 SIMT_ATOMIC_CAS(atomicCAS_system)
 #undef SIMT_ATOMIC_CAS
+
+// Vectors of floats in global memory (sm_90): each element is added by itself.
+SIMT_INLINE float2 atomicAdd(float2* address, float2 value) {
+  SIMT_NOTE(atomic, address, sizeof(float2));
+  const auto add = [](float* to, float more) SIMT_UNWATCHED {
+    return simt::atomic_update(to, [&](float old) SIMT_UNWATCHED { return old + more; });
+  };
+  return {add(&address->x, value.x), add(&address->y, value.y)};
+}
+SIMT_INLINE float4 atomicAdd(float4* address, float4 value) {
+  SIMT_NOTE(atomic, address, sizeof(float4));
+  const auto add = [](float* to, float more) SIMT_UNWATCHED {
+    return simt::atomic_update(to, [&](float old) SIMT_UNWATCHED { return old + more; });
+  };
+  return {add(&address->x, value.x), add(&address->y, value.y), add(&address->z, value.z),
+          add(&address->w, value.w)};
+}

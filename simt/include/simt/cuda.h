@@ -20,6 +20,7 @@
 #include "simt/loads.h"
 #include "simt/location.h"
 #include "simt/math.h"
+#include "simt/ptx.h"
 #include "simt/runtime_api.h"
 #include "simt/shared.h"
 #include "simt/state.h"
@@ -28,3 +29,11 @@
 #include "simt/unit.h"
 #include "simt/vector_types.h"
 #include "simt/warp.h"
+
+// The include guards of the toolkit's own headers, which programs ask for to learn what is there.
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+#define __VECTOR_TYPES_H__
+#define __VECTOR_FUNCTIONS_H__
+#define __DEVICE_LAUNCH_PARAMETERS_H__

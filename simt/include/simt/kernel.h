@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <typeinfo>
@@ -30,10 +31,13 @@ struct LaunchBounds {
   int max_threads = 0;
   int min_blocks = 0;
   int max_cluster_blocks = 0;
-  bool clusters = false;  // __cluster_dims__, which the model GPU does not have
+  unsigned cluster[3] = {0, 0, 0};  // __cluster_dims__(x, y, z)
 };
-constexpr LaunchBounds with_clusters(LaunchBounds bounds) {
-  bounds.clusters = true;
+constexpr LaunchBounds with_cluster(LaunchBounds bounds, unsigned x, unsigned y = 1,
+                                    unsigned z = 1) {
+  bounds.cluster[0] = x;
+  bounds.cluster[1] = y;
+  bounds.cluster[2] = z;
   return bounds;
 }
 
@@ -57,6 +61,7 @@ struct Kernel {
   // Set through cudaFuncSetAttribute.
   int max_dynamic_shared = 48 * 1024;
   int preferred_carveout = -1;
+  bool large_clusters = false;  // cudaFuncAttributeNonPortableClusterSizeAllowed
 
   // Where each __shared__ variable of the program lies in this kernel's static shared memory, by
   // its number; -1: the kernel has not used it. Filled in before the first launch for the variables
@@ -67,17 +72,17 @@ struct Kernel {
 
 // A body and its arguments, as they wait in a stream. Every thread gets its own copy of the
 // arguments.
-template <class Body, class... A>
+template <class Body, class... Argument>
 struct Call {
   Body body;
-  std::tuple<A...> arguments;
+  std::tuple<Argument...> arguments;
 
   SIMT_INLINE static void run(const void* call) {
-    static_cast<const Call*>(call)->run_thread(std::index_sequence_for<A...>{});
+    static_cast<const Call*>(call)->run_thread(std::index_sequence_for<Argument...>{});
   }
-  template <size_t... I>
-  SIMT_INLINE void run_thread(std::index_sequence<I...>) const {
-    body(A(std::get<I>(arguments))...);
+  template <size_t... Index>
+  SIMT_INLINE void run_thread(std::index_sequence<Index...>) const {
+    body(Argument(std::get<Index>(arguments))...);
   }
   static void* clone(const void* call) { return new Call(*static_cast<const Call*>(call)); }
   static void destroy(void* call) { delete static_cast<Call*>(call); }
@@ -90,16 +95,16 @@ void configure(dim3 grid, dim3 block, size_t dynamic_shared = 0, cudaStream_t st
 // Launches the kernel with the configuration kept by configure().
 void launch_configured(Kernel& kernel, const void* call);
 
-template <class Body, class... A>
-void enter_kernel(const char* signature, LaunchBounds bounds, Body body, A... arguments) {
-  using ThisCall = Call<Body, A...>;
+template <class Body, class... Argument>
+void enter_kernel(const char* signature, LaunchBounds bounds, Body body, Argument... arguments) {
+  using ThisCall = Call<Body, Argument...>;
   static Kernel kernel(signature, typeid(Body).name(), bounds, &ThisCall::run, &ThisCall::clone,
                        &ThisCall::destroy);
-  ThisCall call{body, std::tuple<A...>(arguments...)};
+  ThisCall call{body, std::tuple<Argument...>(arguments...)};
   launch_configured(kernel, &call);
 }
 
-// ---- kernels by pointer -------------------------------------------------------------------------
+// ---- kernels by pointer -----------------------------------------------------------------------
 // The runtime API names kernels by `const void*`. The front end wraps each conversion of a kernel
 // to `void*` in kernel_handle(), which remembers how to call what the pointer points to.
 
@@ -123,17 +128,17 @@ class KernelQuery {
   KernelQuery* outer_;
 };
 
-template <class... P, size_t... I>
-void call_kernel(void (*function)(P...), void** arguments, std::index_sequence<I...>) {
+template <class... Parameter, size_t... Index>
+void call_kernel(void (*function)(Parameter...), void** arguments, std::index_sequence<Index...>) {
   (void)arguments;
-  function(*static_cast<std::remove_reference_t<P>*>(arguments[I])...);
+  function(*static_cast<std::remove_reference_t<Parameter>*>(arguments[Index])...);
 }
 
 // The kernel behind a function pointer.
-template <class... P>
-Kernel* find_kernel(void (*function)(P...)) {
-  std::tuple<std::aligned_storage_t<sizeof(P), alignof(P)>...> blanks{};
-  void* arguments[sizeof...(P) + 1] = {};
+template <class... Parameter>
+Kernel* find_kernel(void (*function)(Parameter...)) {
+  std::tuple<std::aligned_storage_t<sizeof(Parameter), alignof(Parameter)>...> blanks{};
+  void* arguments[sizeof...(Parameter) + 1] = {};
   std::apply(
       [&](auto&... blank) {
         int i = 0;
@@ -142,17 +147,17 @@ Kernel* find_kernel(void (*function)(P...)) {
       },
       blanks);
   KernelQuery query;
-  call_kernel(function, arguments, std::index_sequence_for<P...>{});
+  call_kernel(function, arguments, std::index_sequence_for<Parameter...>{});
   return query.result();
 }
 
-template <class... P>
-void* kernel_handle(void (*function)(P...)) {
-  using Function = void (*)(P...);
+template <class... Parameter>
+void* kernel_handle(void (*function)(Parameter...)) {
+  using Function = void (*)(Parameter...);
   KernelHandle handle;
   handle.call = [](const void* f, void** arguments) {
     call_kernel(reinterpret_cast<Function>(const_cast<void*>(f)), arguments,
-                std::index_sequence_for<P...>{});
+                std::index_sequence_for<Parameter...>{});
   };
   handle.identify = [](const void* f) {
     return find_kernel(reinterpret_cast<Function>(const_cast<void*>(f)));

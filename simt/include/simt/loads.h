@@ -18,11 +18,11 @@ SIMT_LOAD(__ldlu)
 SIMT_LOAD(__ldcv)
 #undef SIMT_LOAD
 
-#define SIMT_STORE(name)                              \
-  template <class T, class V>                         \
-  SIMT_INLINE void name(T* address, const V& value) { \
-    SIMT_NOTE(write, address, sizeof(T));             \
-    *address = value;                                 \
+#define SIMT_STORE(name)                                  \
+  template <class T, class Value>                         \
+  SIMT_INLINE void name(T* address, const Value& value) { \
+    SIMT_NOTE(write, address, sizeof(T));                 \
+    *address = value;                                     \
   }
 SIMT_STORE(__stwb)
 SIMT_STORE(__stcg)

@@ -61,11 +61,25 @@ struct AtomicCounts {
   }
 };
 
+enum class AccessKind : uint8_t {
+  kGlobalLoad,
+  kGlobalStore,
+  kGlobalAtomic,
+  kSharedLoad,
+  kSharedStore,
+  kSharedAtomic,
+};
+constexpr bool is_shared(AccessKind kind) { return kind >= AccessKind::kSharedLoad; }
+constexpr bool is_atomic(AccessKind kind) {
+  return kind == AccessKind::kGlobalAtomic || kind == AccessKind::kSharedAtomic;
+}
+const char* to_string(AccessKind kind);  // "global load"
+
 // One place in the source that accesses memory.
 struct SiteProfile {
   std::string file;
   unsigned line = 0, column = 0;
-  std::string kind;   // "global load", "shared store", "global atomic", ...
+  AccessKind kind = AccessKind::kGlobalLoad;
   unsigned size = 0;  // bytes per lane
   uint64_t requests = 0, lanes = 0;
   uint64_t sectors = 0, bytes_used = 0;                 // global
@@ -84,7 +98,8 @@ struct KernelProfile {
   uint64_t instructions = 0;  // of warps: basic blocks entered and memory accesses
   uint64_t instruction_lanes = 0;
   uint64_t divergent_branches = 0;
-  uint64_t barriers = 0;  // passed by a block
+  uint64_t barriers = 0;          // passed by a block
+  uint64_t barrier_requests = 0;  // the same, by a warp: barrier instructions
   GlobalCounts global;
   SharedCounts shared;
   AtomicCounts atomics;

@@ -9,6 +9,7 @@
 #include "simt/kernel.h"
 #include "simt/location.h"
 #include "simt/runtime_types.h"
+#include "simt/state.h"
 
 namespace simt {
 void use_per_thread_default_stream();
@@ -18,6 +19,11 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, size_t symbol_bytes, 
                              size_t offset, cudaMemcpyKind kind, cudaStream_t stream, bool wait);
 cudaError_t symbol_address(void** pointer, const void* symbol, size_t symbol_bytes);
 cudaError_t record_error(cudaError_t error);
+// What an allocation fills in, whatever it points to (`const float*` too).
+template <class T>
+void** untyped(T** pointer) {
+  return reinterpret_cast<void**>(const_cast<std::remove_cv_t<T>**>(pointer));
+}
 }  // namespace simt
 
 // ---- errors
@@ -85,36 +91,36 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t bytes, simt::Location at = simt::Location::here()) {
-  return cudaMalloc(reinterpret_cast<void**>(pointer), bytes, at);
+  return cudaMalloc(simt::untyped(pointer), bytes, at);
 }
 template <class T>
 cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal,
                               simt::Location at = simt::Location::here()) {
-  return cudaMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags, at);
+  return cudaMallocManaged(simt::untyped(pointer), bytes, flags, at);
 }
 template <class T>
 cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height,
                             simt::Location at = simt::Location::here()) {
-  return cudaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height, at);
+  return cudaMallocPitch(simt::untyped(pointer), pitch, width, height, at);
 }
 template <class T>
 cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned int flags = 0,
                            simt::Location at = simt::Location::here()) {
-  return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes, flags, at);
+  return cudaMallocHost(simt::untyped(pointer), bytes, flags, at);
 }
 template <class T>
 cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned int flags,
                           simt::Location at = simt::Location::here()) {
-  return cudaHostAlloc(reinterpret_cast<void**>(pointer), bytes, flags, at);
+  return cudaHostAlloc(simt::untyped(pointer), bytes, flags, at);
 }
 template <class T>
 cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream,
                             simt::Location at = simt::Location::here()) {
-  return cudaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream, at);
+  return cudaMallocAsync(simt::untyped(pointer), bytes, stream, at);
 }
 template <class T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
-  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
+  return cudaHostGetDevicePointer(simt::untyped(device), host, flags);
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
@@ -241,39 +247,40 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function
                                                  const cudaLaunchConfig_t* config);
 
 // The same for kernels given by name.
-template <class... P>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(P...)) {
+template <class... Parameter>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameter...)) {
   return cudaFuncGetAttributes(attributes, const_cast<const void*>(simt::kernel_handle(kernel)));
 }
-template <class... P>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value) {
+template <class... Parameter>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameter...), cudaFuncAttribute attribute,
+                                 int value) {
   return cudaFuncSetAttribute(const_cast<const void*>(simt::kernel_handle(kernel)), attribute,
                               value);
 }
-template <class... P>
-cudaError_t cudaFuncSetCacheConfig(void (*kernel)(P...), cudaFuncCache config) {
+template <class... Parameter>
+cudaError_t cudaFuncSetCacheConfig(void (*kernel)(Parameter...), cudaFuncCache config) {
   return cudaFuncSetCacheConfig(const_cast<const void*>(simt::kernel_handle(kernel)), config);
 }
-template <class... P>
-cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
+template <class... Parameter>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameter...), dim3 grid, dim3 block, void** arguments,
                              size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
                              simt::Location at = simt::Location::here()) {
   return cudaLaunchKernel(const_cast<const void*>(simt::kernel_handle(kernel)), grid, block,
                           arguments, dynamic_shared, stream, at);
 }
-template <class... P>
-cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block,
+template <class... Parameter>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameter...), dim3 grid, dim3 block,
                                         void** arguments, size_t dynamic_shared = 0,
                                         cudaStream_t stream = nullptr,
                                         simt::Location at = simt::Location::here()) {
   return cudaLaunchCooperativeKernel(const_cast<const void*>(simt::kernel_handle(kernel)), grid,
                                      block, arguments, dynamic_shared, stream, at);
 }
-template <class... P, class... A>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...),
-                               A&&... arguments) {
-  std::tuple<std::decay_t<P>...> converted(std::forward<A>(arguments)...);
-  void* pointers[sizeof...(P) + 1] = {};
+template <class... Parameter, class... Argument>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameter...),
+                               Argument&&... arguments) {
+  std::tuple<std::decay_t<Parameter>...> converted(std::forward<Argument>(arguments)...);
+  void* pointers[sizeof...(Parameter) + 1] = {};
   std::apply(
       [&](auto&... value) {
         int i = 0;
@@ -284,33 +291,36 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   return cudaLaunchKernelExC(config, const_cast<const void*>(simt::kernel_handle(kernel)),
                              pointers);
 }
-template <class... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(P...),
+template <class... Parameter>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(Parameter...),
                                                           int block_size, size_t dynamic_shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       blocks, const_cast<const void*>(simt::kernel_handle(kernel)), block_size, dynamic_shared);
 }
-template <class... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, void (*kernel)(P...), int block_size, size_t dynamic_shared, unsigned int flags) {
+template <class... Parameter>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks,
+                                                                   void (*kernel)(Parameter...),
+                                                                   int block_size,
+                                                                   size_t dynamic_shared,
+                                                                   unsigned int flags) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
       blocks, const_cast<const void*>(simt::kernel_handle(kernel)), block_size, dynamic_shared,
       flags);
 }
-template <class... P>
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...),
+template <class... Parameter>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(Parameter...),
                                            const cudaLaunchConfig_t* config) {
   return cudaOccupancyMaxActiveClusters(
       clusters, const_cast<const void*>(simt::kernel_handle(kernel)), config);
 }
-template <class... P>
-cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, void (*kernel)(P...),
+template <class... Parameter>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, void (*kernel)(Parameter...),
                                                  const cudaLaunchConfig_t* config) {
   return cudaOccupancyMaxPotentialClusterSize(
       size, const_cast<const void*>(simt::kernel_handle(kernel)), config);
 }
-template <class... P>
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, void (*kernel)(P...),
+template <class... Parameter>
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, void (*kernel)(Parameter...),
                                                       int blocks, int block_size) {
   return cudaOccupancyAvailableDynamicSMemPerBlock(
       bytes, const_cast<const void*>(simt::kernel_handle(kernel)), blocks, block_size);

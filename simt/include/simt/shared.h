@@ -34,8 +34,13 @@ struct SharedVariable {
 // Gives the variable its place in the running kernel; returns its offset.
 int place_shared_variable(const SharedVariable& variable);
 
+constexpr size_t kStaticSharedBytes = 48 * 1024;
+
 template <class Tag, class T>
 struct SharedVariableOf {
+  static_assert(sizeof(T) <= kStaticSharedBytes,
+                "uses too much shared data: __shared__ variables have 48 KiB (0xc000 bytes), "
+                "dynamic shared memory may have more");
   static inline const SharedVariable variable{
       typeid(Tag).name(), Tag::name(), sizeof(T),
       alignof(Tag) > alignof(T) ? alignof(Tag) : alignof(T)};
@@ -50,7 +55,6 @@ SIMT_INLINE T& shared_variable() {
 }
 
 // `extern __shared__ T x[]`: behind the 48 KiB of the static variables.
-constexpr size_t kStaticSharedBytes = 48 * 1024;
 SIMT_INLINE void* dynamic_shared() { return state.shared + kStaticSharedBytes; }
 
 // A pointer to shared memory as the number that PTX instructions take: its offset in the block's
@@ -89,6 +93,6 @@ SIMT_INLINE size_t __cvta_generic_to_local(const void* pointer) {
 
 // Which memory a pointer leads to.
 SIMT_INLINE unsigned __isShared(const void* pointer) {
-  return simt::state.shared && simt::shared_offset(pointer) < 212 * 1024;
+  return simt::state.shared && simt::shared_offset(pointer) < (48 + 228) * 1024;
 }
 SIMT_INLINE unsigned __isGlobal(const void* pointer) { return simt::in_device_range(pointer); }

@@ -2,24 +2,25 @@
 #pragma once
 
 // A vector of 2 or 4 elements is aligned to its size (at most 16 bytes), so that it can be moved by
-// one instruction; a vector of 3 elements is aligned like its element.
-#define SIMT_VECTOR(name, T, align2, align4)                            \
-  struct name##1 {                                                      \
-    T x;                                                                \
-  };                                                                    \
-  struct __attribute__((aligned(align2))) name##2 {                     \
-    T x, y;                                                             \
-  };                                                                    \
-  struct name##3 {                                                      \
-    T x, y, z;                                                          \
-  };                                                                    \
-  struct __attribute__((aligned(align4))) name##4 {                     \
-    T x, y, z, w;                                                       \
-  };                                                                    \
-  constexpr name##1 make_##name##1(T x) { return {x}; }                 \
-  constexpr name##2 make_##name##2(T x, T y) { return {x, y}; }         \
-  constexpr name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
-  constexpr name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+// one instruction; a vector of 3 elements is aligned like its element. make_int4() and its kin are
+// not constexpr, as in CUDA: a constant vector would be stored element by element, and counted so.
+#define SIMT_VECTOR(name, T, align2, align4)                         \
+  struct name##1 {                                                   \
+    T x;                                                             \
+  };                                                                 \
+  struct __attribute__((aligned(align2))) name##2 {                  \
+    T x, y;                                                          \
+  };                                                                 \
+  struct name##3 {                                                   \
+    T x, y, z;                                                       \
+  };                                                                 \
+  struct __attribute__((aligned(align4))) name##4 {                  \
+    T x, y, z, w;                                                    \
+  };                                                                 \
+  inline name##1 make_##name##1(T x) { return {x}; }                 \
+  inline name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+  inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+  inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 SIMT_VECTOR(char, signed char, 2, 4)
 SIMT_VECTOR(uchar, unsigned char, 2, 4)

@@ -13,8 +13,7 @@ namespace simt {
 
 SIMT_INLINE constexpr bool has_lane(unsigned lanes, unsigned lane) { return lanes >> lane & 1; }
 
-// ---- shuffle: every lane reads the value of another lane
-// --------------------------------------------
+// ---- shuffle: every lane reads the value of another lane --------------------------------------
 
 template <class T>
 struct ShuffleLane {
@@ -42,8 +41,7 @@ SIMT_INLINE T shuffle(const char* name, unsigned mask, T value, unsigned source,
   return lane.result;
 }
 
-// ---- vote: every lane learns which lanes' predicates hold
-// --------------------------------------------
+// ---- vote: every lane learns which lanes' predicates hold -------------------------------------
 
 struct VoteLane {
   bool predicate;
@@ -66,8 +64,7 @@ SIMT_INLINE unsigned ballot(const char* name, unsigned mask, bool predicate, Loc
   return lane.ballot;
 }
 
-// ---- match: every lane learns which lanes hold the same value
-// -----------------------------------------
+// ---- match: every lane learns which lanes hold the same value ---------------------------------
 
 template <class T>
 struct MatchLane {

@@ -1,0 +1,75 @@
+"""Exercise 01/multiply_add."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A new problem: z = a x + y, on every second element of y"
+KIND = "problem"
+MINUTES = 20
+
+MOST_THREADS = 64 * 1024  # 64 blocks, as large as they may be
+
+
+def cases(random):
+    for n in (256, 1, 2, 31, 33, 1000, 1021, 17_000, 70_001):
+        yield Case(
+            f"n = {n}",
+            {"n": n},
+            [
+                Array("a", floats(random, 1)),
+                Array("x", floats(random, n)),
+                Array("y", floats(random, 2 * n)),
+                Array("z", role="output", count=n),
+            ],
+        )
+
+
+def expected(case):
+    a, x, y = case["a"].values[0], case["x"].values, case["y"].values
+    return {"z": [a * x[i] + y[2 * i] for i in range(case.sizes["n"])]}
+
+
+def bound(case, name, i):
+    """A product and a sum, each rounded once; a fused multiply-add is closer still."""
+    return 2**-24 * (
+        2 * abs(case["a"].values[0] * case["x"].values[i]) + abs(case["y"].values[2 * i])
+    )
+
+
+POINTS = [
+    Right(2, "small sizes", lambda case: case.sizes["n"] <= 1021),
+    Right(3, "more elements than the grid has threads", lambda case: case.sizes["n"] > 1021),
+    Count(
+        1,
+        "a grid of at most 64 blocks",
+        "n = 70001",
+        lambda counts, case: counts["threads"] <= MOST_THREADS,
+        lambda counts: f"{counts['threads']} threads were started, {MOST_THREADS} is the most",
+    ),
+    Count(
+        1,
+        "each element is computed once",
+        "n = 70001",
+        lambda counts, case: counts["global"]["store_bytes"] == 4 * case.sizes["n"],
+        lambda counts: f"{counts['global']['store_bytes'] // 4} elements were stored",
+    ),
+]
+
+_START = "const int step = gridDim.x * blockDim.x;\n"
+_LOOP = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += {step}) {{\n  {body}\n}}"
+
+MUTANTS = {
+    "no loop": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (i < n) z[i] = a * x[i] + y[2 * i];"
+    },
+    "before: the step is one block": {
+        1: _LOOP.format(step="blockDim.x", body="z[i] = a * x[i] + y[2 * i];")
+    },
+    "every element of y": {1: _START + _LOOP.format(step="step", body="z[i] = a * x[i] + y[i];")},
+    "the number is left out": {
+        1: _START + _LOOP.format(step="step", body="z[i] = x[i] + y[2 * i];")
+    },
+    "before: a thread for each element": {
+        2: "multiply_add_kernel<<<(n + 255) / 256, 256>>>(a, x, y, z, n);"
+    },
+}

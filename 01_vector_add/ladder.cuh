@@ -1,0 +1,85 @@
+// The index of this chapter: every way to compute y = x + y, in reading order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "01_vector_add/01_sequential.hpp"
+#include "01_vector_add/02_openmp.hpp"
+#include "01_vector_add/03_cuda.cuh"
+#include "01_vector_add/04_pinned.cuh"
+#include "01_vector_add/05_unified.cuh"
+#include "01_vector_add/06_unified_prefetch.cuh"
+#include "01_vector_add/07_born_on_device.cuh"
+#include "01_vector_add/08_grid_stride.cuh"
+#include "01_vector_add/09_vectorized.cuh"
+#include "01_vector_add/10_coarsened.cuh"
+#include "01_vector_add/beyond/01_bulk_copy.cuh"
+#include "01_vector_add/peers.cuh"
+#include "01_vector_add/problem.cuh"
+#include "01_vector_add/study/sweeps.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/variant.cuh"
+
+namespace vector_add {
+
+// Most rungs are functions of (x, y, n), or (x, y, n, stream): these hand them their arguments.
+template <class Add>
+auto with_host_arrays(Add add) {
+  return [add](VectorAdd& p) { return add(p.x.host_data(), p.y.host_data(), p.n); };
+}
+template <class Add>
+auto with_device_arrays(Add add) {
+  return [add](VectorAdd& p, cudaStream_t stream) {
+    add(p.x.device_data(), p.y.device_data(), p.n, stream);
+  };
+}
+
+inline bench::Ladder<VectorAdd> ladder() {
+  using bench::cpu_variant, bench::device_variant, bench::round_trip_variant;
+  const auto born_on_device = [](VectorAdd& p) {
+    return vector_add_born_on_device(p.y.host_data(), p.n, p.x_seed, p.y_seed);
+  };
+  bench::Ladder<VectorAdd> ladder;
+  ladder.name = VectorAdd::name;
+  ladder.variants = {
+      cpu_variant<VectorAdd>("sequential", "the loop", with_host_arrays(vector_add_sequential)),
+      cpu_variant<VectorAdd>("openmp", "the loop, shared out over all cores",
+                             with_host_arrays(vector_add_openmp)),
+      vector_add_cpu_stream(),
+      round_trip_variant<VectorAdd>("cuda",
+                                    "the whole life cycle: allocate, copy, launch, copy back, free",
+                                    with_host_arrays(vector_add_cuda)),
+      round_trip_variant<VectorAdd>("pinned", "page-locked host memory: faster copies",
+                                    with_host_arrays(vector_add_pinned)),
+      round_trip_variant<VectorAdd>("unified", "managed memory: pages move when touched",
+                                    with_host_arrays(vector_add_unified)),
+      round_trip_variant<VectorAdd>("unified_prefetch", "managed memory, moved in advance",
+                                    with_host_arrays(vector_add_unified_prefetch)),
+      round_trip_variant<VectorAdd>("born_on_device", "the input is made on the device: no copy in",
+                                    born_on_device),
+      device_variant<VectorAdd>("grid_stride", "any grid covers any n; blocks from the SM count",
+                                with_device_arrays(vector_add_grid_stride)),
+      device_variant<VectorAdd>("vectorized", "float4: 16 bytes per load and store",
+                                with_device_arrays(vector_add_vectorized)),
+      device_variant<VectorAdd>("coarsened", "several independent loads in flight per thread",
+                                with_device_arrays(vector_add_coarsened)),
+      device_variant<VectorAdd>("bulk_copy", "TMA fills shared memory (sm_90)",
+                                with_device_arrays(vector_add_bulk_copy), bench::needs_sm(90)),
+      vector_add_peer(),
+      vector_add_device_copy(),
+  };
+  ladder.settings = {
+      bench::number("n", "number of floats (default 10000000)", 10'000'000, 1, INT64_MAX)};
+  ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<VectorAdd>(settings["n"], run.seed);
+  };
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
+    return VectorAdd::memory(settings["n"]);
+  };
+  ladder.sweeps = {{"block", "block: rung `cuda` by threads a block", sweep_block},
+                   {"pieces", "pieces: rung `coarsened` by elements a thread", sweep_pieces}};
+  return ladder;
+}
+
+}  // namespace vector_add

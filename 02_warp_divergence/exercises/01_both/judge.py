@@ -1,0 +1,61 @@
+"""Exercise 02/both."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "Both, by every thread"
+KIND = "step"
+MINUTES = 10
+
+
+def cases(random):
+    for n in (128, 1, 2, 31, 33, 127, 129, 1000, 4096):
+        phi = Array("phi", floats(random, n, -10, 10))
+        yield Case(
+            f"n = {n}", {"n": n}, [phi, Array("z", role="output", count=2 * n, shape=(n, 2))]
+        )
+
+
+def expected(case):
+    return {"z": [f(angle) for angle in case["phi"].values for f in (math.cos, math.sin)]}
+
+
+def bound(case, name, i):
+    """2 units in the last place of a number below 1, and what is lost near 0."""
+    return 2.5e-7
+
+
+POINTS = [
+    Right(2, "one full block", lambda case: case.sizes["n"] == 128),
+    Right(2, "any other size", lambda case: case.sizes["n"] != 128),
+    Count(
+        2,
+        "no branch at which the lanes of a warp part",
+        "n = 4096",
+        lambda counts, case: counts["divergent_branches"] == 0,
+        lambda counts: f"lanes parted at {counts['divergent_branches']} branches",
+    ),
+]
+
+_TWO_BRANCHES = """
+const int i = blockIdx.x * blockDim.x + threadIdx.x;
+for (int j = i; j < 2 * n; j += gridDim.x * blockDim.x) {
+  if (j % 2 == 0) {
+    z[j] = cosf(phi[j / 2]);
+  } else {
+    z[j] = sinf(phi[j / 2]);
+  }
+}"""
+
+MUTANTS = {
+    "sine and cosine have changed places": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (i < n) {\n  z[2 * i] = sinf(phi[i]);\n  z[2 * i + 1] = cosf(phi[i]);\n}"
+    },
+    "all cosines first": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (i < n) {\n  z[i] = cosf(phi[i]);\n  z[n + i] = sinf(phi[i]);\n}"
+    },
+    "before: even threads cosines, odd threads sines": {1: _TWO_BRANCHES},
+}

@@ -1,0 +1,66 @@
+// --sweep percent and --sweep run: how the data decides between the ways to treat a branch.
+// --sweep steps: from which length of its body on an `if` becomes a branch.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "02_warp_divergence/branch/problem.cuh"
+#include "02_warp_divergence/study/predication.cuh"
+#include "common/bench/harness.cuh"
+#include "common/bench/program.cuh"
+#include "common/bench/settings.hpp"
+#include "common/bench/variant.cuh"
+
+namespace branch {
+
+// Median milliseconds of every rung on the device for each share of expensive elements, or each
+// length of their runs.
+inline void sweep_data(bench::Program& program, const bench::Settings& settings,
+                       const std::vector<bench::Variant<Branch>>& variants, const std::string& what,
+                       const std::vector<std::int64_t>& values) {
+  std::vector<bench::Variant<Branch>> rungs;
+  bench::Sweep sweep{Branch::name, what, {what}, {}};
+  for (const auto& variant : variants) {
+    if (variant.place != bench::Place::device || variant.kind != bench::Kind::rung) continue;
+    rungs.push_back(variant);
+    sweep.columns.push_back(variant.name);
+  }
+  for (const std::int64_t value : values) {
+    Branch problem(settings["n"], what == "percent" ? value : settings["percent"],
+                   what == "run" ? value : settings["run"], program.seed());
+    std::vector<double> point = bench::time_sweep(program.run_settings(), problem, rungs);
+    point.insert(point.begin(), static_cast<double>(value));
+    sweep.points.push_back(point);
+  }
+  program.add(sweep);
+}
+
+inline void sweep_percent(bench::Program& program, const bench::Settings& settings,
+                          const std::vector<bench::Variant<Branch>>& variants) {
+  sweep_data(program, settings, variants, "percent", {0, 1, 2, 5, 10, 20, 50, 100});
+}
+
+inline void sweep_run(bench::Program& program, const bench::Settings& settings,
+                      const std::vector<bench::Variant<Branch>>& variants) {
+  sweep_data(program, settings, variants, "run", {1, 2, 4, 8, 16, 32, 64, 256, 1024});
+}
+
+// Cycles of an `if` and of a choice, by the length of what stands in it: study/predication.cuh.
+inline void sweep_steps(bench::Program& program, const bench::Settings&,
+                        const std::vector<bench::Variant<Branch>>&) {
+  bench::Sweep sweep{Branch::name, "steps", {"steps", "if_0", "if_1", "if_32", "select"}, {}};
+  add_predication_point<1>(sweep);
+  add_predication_point<2>(sweep);
+  add_predication_point<4>(sweep);
+  add_predication_point<8>(sweep);
+  add_predication_point<16>(sweep);
+  add_predication_point<32>(sweep);
+  add_predication_point<64>(sweep);
+  program.add(sweep);
+}
+
+}  // namespace branch

@@ -1,0 +1,80 @@
+"""Exercise 03/corner."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "Turn the corner in shared memory"
+KIND = "step"
+MINUTES = 20
+
+
+def cases(random):
+    for rows, cols in ((32, 32), (96, 64), (1, 1), (1, 50), (50, 1), (31, 33), (40, 70)):
+        yield Case(
+            f"{rows} x {cols}",
+            {"rows": rows, "cols": cols},
+            [
+                Array("a", floats(random, rows * cols), shape=(rows, cols)),
+                Array("b", role="output", count=rows * cols, shape=(cols, rows)),
+            ],
+        )
+
+
+def expected(case):
+    a, rows, cols = case["a"].values, case.sizes["rows"], case.sizes["cols"]
+    return {"b": [a[r * cols + c] for c in range(cols) for r in range(rows)]}
+
+
+def _sectors(counts, op):
+    return counts["global"][f"{op}_sectors"] / max(1, counts["global"][f"{op}_requests"])
+
+
+def _whole(case):
+    return case.sizes["rows"] % 32 == 0 and case.sizes["cols"] % 32 == 0
+
+
+POINTS = [
+    Right(2, "whole tiles", _whole),
+    Right(2, "tiles that stick out over an edge", lambda case: not _whole(case)),
+    Count(
+        1,
+        "loads of 4 sectors",
+        "96 x 64",
+        lambda counts, case: _sectors(counts, "load") == 4,
+        lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load",
+    ),
+    Count(
+        2,
+        "stores of 4 sectors",
+        "96 x 64",
+        lambda counts, case: _sectors(counts, "store") == 4,
+        lambda counts: f"{_sectors(counts, 'store'):.1f} sectors a store",
+    ),
+]
+
+_LOAD_DOWN = """
+for (int y = threadIdx.y; y < kTile; y += kRows) {
+  const int r = row + threadIdx.x, c = col + y;
+  if (r < rows && c < cols) tile[threadIdx.x][y] = a[r * cols + c];
+}"""
+_STORE_DOWN = """
+for (int y = threadIdx.y; y < kTile; y += kRows) {
+  const int r = row + y, c = col + threadIdx.x;
+  if (r < rows && c < cols) b[c * rows + r] = tile[y][threadIdx.x];
+}"""
+
+MUTANTS = {
+    "no barrier": {2: ""},
+    "only a warp waits": {2: "__syncwarp();"},
+    "the tile is not transposed": {
+        3: "for (int y = threadIdx.y; y < kTile; y += kRows) {\n"
+        "  const int r = col + y, c = row + threadIdx.x;\n"
+        "  if (r < cols && c < rows) b[r * rows + c] = tile[y][threadIdx.x];\n}"
+    },
+    "the edges of a and b are mixed up": {
+        3: "for (int y = threadIdx.y; y < kTile; y += kRows) {\n"
+        "  const int r = col + y, c = row + threadIdx.x;\n"
+        "  if (r < rows && c < cols) b[r * rows + c] = tile[threadIdx.x][y];\n}"
+    },
+    "before: loads run down columns": {1: _LOAD_DOWN},
+    "before: stores run down columns": {3: _STORE_DOWN},
+}

@@ -1,0 +1,48 @@
+"""Exercise 03/padding."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A column more than needed"
+KIND = "speed"
+MINUTES = 5
+
+
+def cases(random):
+    for rows, cols in ((96, 64), (1, 1), (33, 65)):
+        yield Case(
+            f"{rows} x {cols}",
+            {"rows": rows, "cols": cols},
+            [
+                Array("a", floats(random, rows * cols), shape=(rows, cols)),
+                Array("b", role="output", count=rows * cols, shape=(cols, rows)),
+            ],
+        )
+
+
+def expected(case):
+    a, rows, cols = case["a"].values, case.sizes["rows"], case.sizes["cols"]
+    return {"b": [a[r * cols + c] for c in range(cols) for r in range(rows)]}
+
+
+def _rounds(counts, op):
+    return counts["shared"][f"{op}_wavefronts"] / max(1, counts["shared"][f"{op}_requests"])
+
+
+POINTS = [
+    Right(1, "still right"),
+    Count(
+        3,
+        "one round an access to shared memory",
+        "96 x 64",
+        lambda counts, case: _rounds(counts, "load") == 1 and _rounds(counts, "store") == 1,
+        lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
+        f"{_rounds(counts, 'store'):.0f} a store",
+    ),
+]
+
+MUTANTS = {
+    "a row less": {1: "__shared__ float tile[kTile - 1][kTile + 1];"},
+    "before: a row more": {1: "__shared__ float tile[kTile + 1][kTile];"},
+    "before: two columns more": {1: "__shared__ float tile[kTile][kTile + 2];"},
+    "before: as it was": {1: "__shared__ float tile[kTile][kTile];"},
+}

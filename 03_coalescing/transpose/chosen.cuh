@@ -1,0 +1,27 @@
+// The last page of the ladder: which rung a library would take.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+
+#include "03_coalescing/transpose/10_write_order.cuh"
+#include "03_coalescing/transpose/beyond/01_aligned_stores.cuh"
+#include "03_coalescing/transpose/kit/vector_tile.cuh"
+
+namespace transpose {
+
+// out[c][r] = in[r][c], in: rows x cols. Device pointers, row-major, dense. Returns the name of the
+// rung that does it: float4 where every row begins on 16 bytes, else whole sectors.
+inline std::string transpose_chosen(const float* in, float* out, std::int64_t rows,
+                                    std::int64_t cols, cudaStream_t stream) {
+  if (rows_are_aligned(in, out, rows, cols)) {
+    transpose_write_order(in, out, rows, cols, stream);
+    return "write_order";
+  }
+  transpose_aligned_stores(in, out, rows, cols, stream);
+  return "aligned_stores";
+}
+
+}  // namespace transpose

@@ -1,0 +1,106 @@
+// Problem D in reading order: every way to slide a window.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "03_coalescing/window/01_sequential.hpp"
+#include "03_coalescing/window/02_openmp.hpp"
+#include "03_coalescing/window/03_global.cuh"
+#include "03_coalescing/window/04_read_only.cuh"
+#include "03_coalescing/window/05_shared.cuh"
+#include "03_coalescing/window/06_constant.cuh"
+#include "03_coalescing/window/07_constant_by_lane.cuh"
+#include "03_coalescing/window/08_four_outputs.cuh"
+#include "03_coalescing/window/09_unrolled.cuh"
+#include "03_coalescing/window/chosen.cuh"
+#include "03_coalescing/window/kit/weights.cuh"
+#include "03_coalescing/window/problem.cuh"
+#include "03_coalescing/yardsticks.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/variant.cuh"
+#include "common/bench/yardsticks.cuh"
+
+namespace window {
+
+// Sees to it that constant memory holds the weights of this problem. They go there once per
+// problem, not once per launch: a program sets its coefficients and then uses them.
+inline void use_weights_of(const Window& p, cudaStream_t stream) {
+  static std::uint64_t owner = 0;
+  if (owner != p.id) window_set_weights(p.weights.pristine(), p.taps(), stream);
+  owner = p.id;
+}
+
+// A rung that finds its weights in constant memory: void run(x, y, n, radius, stream).
+template <class Run>
+bench::Variant<Window> with_constant_weights(const std::string& name, const std::string& idea,
+                                             Run run) {
+  return bench::device_variant<Window>(name, idea, [run](Window& p, cudaStream_t stream) {
+    use_weights_of(p, stream);
+    run(p.x.device_data(), p.y.device_data(), p.n, p.radius, stream);
+  });
+}
+
+inline bench::Ladder<Window> ladder() {
+  using bench::cpu_variant, bench::device_variant;
+  bench::Ladder<Window> ladder;
+  ladder.name = Window::name;
+  ladder.variants = {
+      cpu_variant<Window>("sequential", "two loops",
+                          [](Window& p) {
+                            window_sequential(p.x.host_data(), p.weights.host_data(),
+                                              p.y.host_data(), p.n, p.radius);
+                          }),
+      cpu_variant<Window>("openmp", "the outer loop on all cores",
+                          [](Window& p) {
+                            window_openmp(p.x.host_data(), p.weights.host_data(), p.y.host_data(),
+                                          p.n, p.radius);
+                          }),
+      coalescing::cpu_copy_yardstick<Window>(),
+      device_variant<Window>("global", "inputs and weights straight from global memory",
+                             [](Window& p, cudaStream_t stream) {
+                               window_global(p.x.device_data(), p.weights.device_data(),
+                                             p.y.device_data(), p.n, p.radius, stream);
+                             }),
+      device_variant<Window>("read_only", "const __restrict__ and __ldg: nobody writes the inputs",
+                             [](Window& p, cudaStream_t stream) {
+                               window_read_only(p.x.device_data(), p.weights.device_data(),
+                                                p.y.device_data(), p.n, p.radius, stream);
+                             }),
+      device_variant<Window>("shared", "tile and halo in shared memory",
+                             [](Window& p, cudaStream_t stream) {
+                               window_shared(p.x.device_data(), p.weights.device_data(),
+                                             p.y.device_data(), p.n, p.radius, stream);
+                             }),
+      with_constant_weights("constant", "weights in __constant__, the same for all lanes",
+                            window_constant),
+      with_constant_weights("constant_by_lane", "lanes read different constants (slow on purpose)",
+                            window_constant_by_lane),
+      with_constant_weights("four_outputs", "four outputs a thread, inputs in registers",
+                            window_four_outputs),
+      with_constant_weights("unrolled", "the radius is known to the compiler", window_unrolled),
+      bench::chooser<Window>("a library's choice: by radius and alignment",
+                             [](Window& p, cudaStream_t stream) {
+                               use_weights_of(p, stream);
+                               return window_chosen(p.x.device_data(), p.y.device_data(), p.n,
+                                                    p.radius, stream);
+                             }),
+      coalescing::copy_kernel_yardstick<Window>(),
+      bench::device_copy(&Window::x, &Window::y),
+  };
+  ladder.settings = {
+      bench::number("signal", "floats under the window (default 4000000)", 4'000'000, 1, INT64_MAX),
+      bench::number("radius", "radius of the window (default 8)", 8, 0, kMaxRadius)};
+  ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<Window>(settings["signal"], static_cast<int>(settings["radius"]),
+                                    run.seed);
+  };
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
+    return Window::memory(settings["signal"]);
+  };
+  return ladder;
+}
+
+}  // namespace window

@@ -1,0 +1,149 @@
+// Side road 2, by_shape: the tile is chosen by the shape of the matrices.
+//
+// The kernel of in_flight with programmatic launch, for tiles of other shapes: one warpgroup or two
+// that multiply, one or two times 64 rows for each, one block or two in a cluster. A small model of
+// the cycles (kit/cost_model.cuh) takes the cheapest: so few tiles are not too few for the SMs, and
+// the last wave is not nearly empty. What is still wrong: with very few tiles, or even one, and a
+// long k, most SMs have nothing to do.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "04_matmul/bf16/kit/cluster.cuh"
+#include "04_matmul/bf16/kit/cost_model.cuh"
+#include "04_matmul/bf16/kit/hopper_tile.cuh"
+#include "04_matmul/bf16/kit/scheduler.cuh"
+#include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/tma_epilogue.cuh"
+#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/cluster.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace matmul::bf16 {
+
+template <class T, bool kTransposedB>
+__global__ void __launch_bounds__(T::kThreads, 1)
+    bf16_gemm_by_shape_kernel(const __grid_constant__ CUtensorMap map_a,
+                              const __grid_constant__ CUtensorMap map_b,
+                              const __grid_constant__ CUtensorMap map_c, int k,
+                              TileSchedule tiles) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  constexpr int kCluster = T::kCluster;
+  static_assert(kCluster == 1 || kCluster == kClusterSize, "alone or in pairs");
+  extern __shared__ __align__(1024) unsigned char ring[];
+  __shared__ std::uint64_t full[T::kStages], empty[T::kStages];
+  start_cluster(full, empty, 4 * T::kWarpgroups * kCluster);
+
+  // Clusters take the tiles of C in turns.
+  kit::PipelineState<T::kStages> state;
+  const int rank = static_cast<int>(ptx::cluster_rank());
+  const int first = static_cast<int>(blockIdx.x) / kCluster;
+  const int clusters = static_cast<int>(gridDim.x) / kCluster;
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 0) {
+    // The producer: alone in its block, or with its part of B's tile for both.
+    if constexpr (T::kWarpgroups == 2) ptx::setmaxnreg_dec<T::kProducerRegisters>();
+    if (threadIdx.x == 0) {
+      for (int i = first; i < tiles.count(); i += clusters) {
+        const int2 tile = tiles.at(i);
+        const int row = (tile.x * kCluster + rank) * T::kTileM, col = tile.y * T::kTileN;
+        for (int p = 0; p < k; p += kTileK, state.next()) {
+          unsigned char* const stage = ring + state.stage * T::kStageBytes;
+          std::uint64_t* const barrier = &full[state.stage];
+          kit::wait_empty(empty, state);
+          ptx::mbarrier_arrive_expect_tx(barrier, T::kStageBytes);
+          ptx::tensor_load(stage, &map_a, p, row, barrier);
+          if constexpr (kCluster == 1) {
+            issue_b<kTransposedB, T::kTileN>(stage + T::kBytesA, &map_b, p, col, barrier);
+          } else {
+            issue_b_multicast<kTransposedB, T::kTileN / kCluster>(stage + T::kBytesA, &map_b, p,
+                                                                  col, rank, barrier);
+          }
+        }
+      }
+    }
+    __syncwarp();
+  } else {
+    // The consumers: kParts times 64 rows each.
+    if constexpr (T::kWarpgroups == 2) ptx::setmaxnreg_inc<T::kConsumerRegisters>();
+    const int first_row = (warpgroup - 1) * 64 * T::kParts;
+    unsigned char* const staging = ring + T::kRingBytes + (warpgroup - 1) * kStagingBytes;
+    for (int i = first; i < tiles.count(); i += clusters) {
+      const int2 tile = tiles.at(i);
+      const int row = (tile.x * kCluster + rank) * T::kTileM + first_row, col = tile.y * T::kTileN;
+
+      // As in_flight: wait for a stage, issue its products, release the stage before.
+      float acc[T::kParts][T::kTileN / 2];
+      int before = 0;  // the stage of the tile of k before
+      for (int p = 0; p < k; p += kTileK, state.next()) {
+        const unsigned char* const stage = ring + state.stage * T::kStageBytes;
+        kit::wait_full(full, state);
+        ptx::wgmma_fence();
+#pragma unroll
+        for (int part = 0; part < T::kParts; ++part) {
+          issue_k_tile<kTransposedB>(acc[part], stage + (first_row + 64 * part) * kRowBytes,
+                                     stage + T::kBytesA, p == 0);
+        }
+        ptx::wgmma_commit_group();
+        ptx::wgmma_wait_group<1>();  // the tile before is done, this one in flight
+        if (p > 0) release_stage<T>(&empty[before]);
+        before = state.stage;
+      }
+
+      // The last tile of k is done: C leaves, while the producer loads for the next tile.
+      ptx::wgmma_wait_group<0>();
+      release_stage<T>(&empty[before]);
+#pragma unroll
+      for (int part = 0; part < T::kParts; ++part) {
+        ptx::fence_registers(acc[part]);
+        store_by_tma(acc[part], staging, &map_c, row + 64 * part, col, warpgroup);
+      }
+    }
+
+    // Shared memory must last until TMA has read it.
+    if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();
+    __syncwarp();
+  }
+
+  // A block may not end while another still writes to its memory.
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+#else
+  (void)map_a, (void)map_b, (void)map_c, (void)k, (void)tiles;
+#endif
+}
+
+template <class T, bool kTransposedB>
+void launch_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
+                     int k, cudaStream_t stream) {
+  constexpr int kCluster = T::kCluster;
+  constexpr auto kKernel = bf16_gemm_by_shape_kernel<T, kTransposedB>;
+  const TileSchedule tiles = grouped_schedule(m, n, kCluster * T::kTileM, T::kTileN);
+  const int most = clusters_at_once<kKernel>(kCluster, T::kThreads, T::kSharedBytes);
+  launch_clusters<kKernel>(Start::programmatic, std::min(tiles.count(), most), kCluster,
+                           T::kThreads, T::kSharedBytes, stream, map_of_rows(a, m, k, T::kTileM),
+                           map_of_b<kTransposedB>(b, n, k, T::kTileN / kCluster),
+                           map_of_rows(c, m, n, 64), k, tiles);
+}
+
+// C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
+// pointers; sizes up to 2e9. Throws Skip if TMA cannot take the matrices.
+template <bool kTransposedB>
+void bf16_gemm_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
+                        int n, int k, cudaStream_t stream) {
+  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  with_cheapest_tile(
+      Product::of<kTransposedB>(m, n, k), kit::multiprocessor_count(),
+      [&](auto tile) { launch_by_shape<decltype(tile), kTransposedB>(a, b, c, m, n, k, stream); });
+}
+
+}  // namespace matmul::bf16

@@ -1,0 +1,92 @@
+// How many cycles a product should take with tiles of one shape: a small model, by which rungs and
+// the chooser pick.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "04_matmul/bf16/kit/hopper_tile.cuh"
+#include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "common/kit/launch.cuh"
+
+namespace matmul::bf16 {
+
+// What the model has to know of a product. a_reads, b_reads: how many times the bytes of A's
+// and B's tiles the L2 cache has to deliver.
+struct Product {
+  std::int64_t m, n, k;
+  double a_reads, b_reads;
+
+  template <bool kTransposedB>
+  static Product of(std::int64_t m, std::int64_t n, std::int64_t k) {
+    return {m, n, k, reads(k), reads(kTransposedB ? k : n)};
+  }
+  // A row of a tile has 128 bytes, four sectors. Where the matrix's rows of so many elements begin
+  // at odd places it lies in two lines of the cache, and in five sectors where they begin within
+  // one. What that costs was measured on an H200.
+  static double reads(std::int64_t elements) {
+    return elements % 64 == 0 ? 1 : elements % 16 == 0 ? 1.25 : 1.7;
+  }
+};
+
+// The cycles of one tile of k. An SM computes 64 x 64 elements of C in 128; small tiles take
+// somewhat longer. Or the L2 cache is the limit: it delivers 1 KB to each SM in 15 cycles. That,
+// and what a tile and a launch cost beside, was measured on an H200.
+constexpr double kCyclesOfLaunch = 3000, kCyclesOfKilobyte = 15;
+template <class T>
+double cycles_of_k_tile(const Product& product) {
+  constexpr double kSlower = T::kTileM == 64 ? 1.3 : T::kTileM * T::kTileN < 128 * 256 ? 1.03 : 1;
+  const double from_l2 = product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kCluster;
+  return std::max(kSlower * T::kTileM * T::kTileN / 32, kCyclesOfKilobyte / 1024 * from_l2);
+}
+// A tile of C with so many elements: its tiles of k, and to store it.
+inline double cycles_of_tile(double of_k_tile, int elements, std::int64_t k) {
+  return of_k_tile * kit::divide_up(k, kTileK) + 500 + 0.06 * elements;
+}
+template <class T>
+double estimated_cycles(const Product& product, int sms) {
+  constexpr int kCluster = T::kCluster;
+  const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * kCluster)} *
+                             kit::divide_up(product.n, T::kTileN);
+  return kCyclesOfLaunch +
+         kit::divide_up(tiles, sms / kCluster) *
+             cycles_of_tile(cycles_of_k_tile<T>(product), T::kTileM * T::kTileN, product.k);
+}
+
+// A tile of k for the narrowest tiles takes as long as its copies, longer than its products
+// (measured on an H200).
+constexpr double kCyclesOfCopies = 700;
+
+// Calls visit(tile) with the tile that should take the fewest cycles.
+template <class Visit>
+void with_cheapest_tile(const Product& product, int sms, Visit visit) {
+  const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, Wide::kTileM)} *
+                             kit::divide_up(product.n, Wide::kTileN);
+  // Pairs of blocks save power. A single round of tiles does not last long enough for that to
+  // count.
+  const bool pairs = tiles > sms;
+  const double wide = estimated_cycles<Wide>(product, sms);
+  const double wide_pair = pairs ? estimated_cycles<WidePair>(product, sms) : HUGE_VAL;
+  const double tall_pair = pairs ? estimated_cycles<TallPair>(product, sms) : HUGE_VAL;
+  const double middle = estimated_cycles<Middle>(product, sms);
+  const double square = estimated_cycles<Square>(product, sms);
+  const double small = estimated_cycles<Small>(product, sms);
+  const double fewest = std::min({wide, wide_pair, tall_pair, middle, square, small});
+  if (wide_pair == fewest) return visit(WidePair{});
+  if (tall_pair == fewest) return visit(TallPair{});
+  if (wide == fewest) return visit(Wide{});
+  if (middle == fewest) return visit(Middle{});
+  if (square == fewest) return visit(Square{});
+  visit(Small{});
+}
+
+// The cycles of that tile.
+inline double fewest_cycles(const Product& product, int sms) {
+  double fewest = 0;
+  with_cheapest_tile(product, sms,
+                     [&](auto tile) { fewest = estimated_cycles<decltype(tile)>(product, sms); });
+  return fewest;
+}
+
+}  // namespace matmul::bf16

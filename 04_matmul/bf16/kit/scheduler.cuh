@@ -1,0 +1,32 @@
+// Which tile of C comes when, for blocks that compute one after the other.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "common/kit/launch.cuh"
+
+namespace matmul::bf16 {
+
+// The order in which tiles are computed: in groups of group_rows rows of tiles, each group column
+// by column, so that the tiles that are computed at the same time share rows of A and columns of B
+// in the L2 cache. The last group may have fewer rows.
+struct TileSchedule {
+  int down, across;  // tiles
+  int group_rows;
+
+  __host__ __device__ int count() const { return down * across; }
+  // Row and column of tile number i, counted in tiles.
+  __device__ int2 at(int i) const {
+    const int first_row = i / (group_rows * across) * group_rows;
+    const int height = min(group_rows, down - first_row);
+    const int within = i - first_row * across;
+    return make_int2(first_row + within % height, within / height);
+  }
+};
+
+// Tiles of tile_m x tile_n elements of C, in groups of 2048 rows of C.
+inline TileSchedule grouped_schedule(int m, int n, int tile_m, int tile_n) {
+  return {kit::divide_up(m, tile_m), kit::divide_up(n, tile_n), 2048 / tile_m};
+}
+
+}  // namespace matmul::bf16

@@ -1,0 +1,96 @@
+// Rung 13, multistage: three stages, so copies are issued two k tiles ahead.
+//
+// While one stage is multiplied and the next is complete, the third is being filled: a k tile has
+// the time of a whole other one to come, and none waits for the barrier that frees its place. k
+// tiles are 16 long. The copies themselves take fewer instructions: TileCopy moves pointers along
+// instead of computing addresses, loads A as float4 and asks for no edge; the part of k that fills
+// no whole k tile comes first, padded with zeros. What is still wrong: blocks that run at the same
+// time compute one long row of tiles, and share little of B in the L2 cache.
+#pragma once
+
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/sgemm/kit/edges.cuh"
+#include "04_matmul/sgemm/kit/operands.cuh"
+#include "04_matmul/sgemm/kit/thread_tile.cuh"
+#include "04_matmul/sgemm/kit/tile_copy.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace matmul::sgemm {
+
+template <class T, bool kVectorsA, bool kVectorsB>
+__global__ void __launch_bounds__(T::kThreads)
+    sgemm_multistage_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+  extern __shared__ float4 shared[];
+  float* const stages = reinterpret_cast<float*>(shared);
+  const auto after = [](int stage) { return stage == 2 * T::kStage ? 0 : stage + T::kStage; };
+  const TileOrigin tile = tile_of_block<T::kTileM, T::kTileN>(n);
+  const ThreadTile<T> mine;
+
+  // region loop
+  // Two of the three stages are filled ahead.
+  const int k_tiles = divide_up(k, T::kTileK);
+  TileCopy<T, kVectorsA, kVectorsB> copy(a, b, m, n, k, 0, tile);
+  copy.template issue<true>(stages, k - (k_tiles - 1) * T::kTileK);
+  copy.store_a();
+  if (k_tiles > 1) {
+    copy.template issue<false>(stages + T::kStage, T::kTileK);
+    copy.store_a();
+  }
+  __pipeline_wait_prior(0);
+  __syncthreads();
+
+  float acc[T::kThreadM][T::kThreadN] = {};
+  Operands<T> operands[2];
+  int stage = 0,
+      free = 2 * T::kStage;  // floats from `stages`: the one in use, and the next to fill
+  operands[0].load(stages, 0, mine);
+#pragma unroll 1
+  for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    // Nobody has read the free stage since the barrier of the k tile before.
+    const bool more = k_tile + 2 < k_tiles;
+    if (more) copy.template issue<false>(stages + free, T::kTileK);
+
+#pragma unroll
+    for (int q = 0; q < T::kTileK; ++q) {
+      if (q == T::kTileK - 1) {
+        if (more) copy.store_a();
+        __pipeline_wait_prior(0);  // issued at the beginning of this k tile
+        __syncthreads();           // the next stages are complete, and this one is free
+        if (k_tile + 1 < k_tiles) stage = after(stage);
+        free = after(free);
+      }
+      operands[(q + 1) % 2].load(stages + stage, (q + 1) % T::kTileK, mine);
+      operands[q % 2].multiply(acc);
+    }
+  }
+  // endregion
+
+#pragma unroll
+  for (int r = 0; r < T::kThreadM; ++r) {
+#pragma unroll
+    for (int s = 0; s < T::kThreadN; s += 4) {
+      store_four<kVectorsB>(c, tile.row + mine.row_of(r), tile.col + mine.col_of(s), m, n,
+                            &acc[r][s]);
+    }
+  }
+}
+
+// C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
+inline void sgemm_multistage(const float* a, const float* b, float* c, int m, int n, int k,
+                             cudaStream_t stream) {
+  using T = LargeTile;
+  constexpr int kSharedBytes = 3 * T::kStage * sizeof(float);
+  with_vectors(a, k, b, c, n, [&](auto vectors_a, auto vectors_b) {
+    const auto kernel = sgemm_multistage_kernel<T, vectors_a, vectors_b>;
+    kit::allow_shared(kernel, kSharedBytes);
+    kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, kSharedBytes, stream>>>(a, b, c,
+                                                                                          m, n, k);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace matmul::sgemm

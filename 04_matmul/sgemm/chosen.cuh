@@ -1,0 +1,58 @@
+// The last page of the ladder: which rung a library would take for a product.
+//
+// Large products go to the rung that is fastest there; it needs Hopper and rows of 16 bytes. C of
+// less than a wave of large tiles get smaller ones, and long sums over k for so few of them that
+// the SMs lack work are split.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/sgemm/09_warp_tile.cuh"
+#include "04_matmul/sgemm/14_grouped_tiles.cuh"
+#include "04_matmul/sgemm/beyond/01_tile_by_size.cuh"
+#include "04_matmul/sgemm/beyond/02_split_k.cuh"
+#include "04_matmul/sgemm/beyond/03_stream_k.cuh"
+#include "04_matmul/sgemm/beyond/04_warp_specialized.cuh"
+#include "04_matmul/sgemm/kit/stream_k_plan.cuh"
+#include "04_matmul/sgemm/kit/thread_tile.cuh"
+#include "04_matmul/shape.hpp"
+
+namespace matmul::sgemm {
+
+// What the choice depends on beside the size.
+struct Circumstances {
+  int multiprocessors;
+  bool has_cp_async;     // sm_80 or newer
+  bool has_sm_90a;       // sm_90a, and compiled for it
+  bool has_vector_rows;  // of all three matrices
+};
+
+struct Choice {
+  const char* name;  // of the rung
+  void (*multiply)(const float* a, const float* b, float* c, int m, int n, int k,
+                   cudaStream_t stream);
+};
+
+inline Choice choose(Shape shape, const Circumstances& at) {
+  if (!at.has_cp_async) return {"warp_tile", sgemm_warp_tile};
+  using T = LargeTile;
+  const auto [m, n, k] = shape;
+  if (tile_count<T::kTileM, T::kTileN>(m, n) >= at.multiprocessors) {
+    if (at.has_sm_90a && at.has_vector_rows) {
+      return {"warp_specialized", sgemm_warp_specialized};
+    }
+    if (plan_stream_k<T>(m, n, k, at.multiprocessors).parts > 0) {
+      return {"stream_k", sgemm_stream_k};
+    }
+  }
+  switch (choose_tile_size(m, n, at.multiprocessors)) {
+    case TileSize::kLarge: return {"grouped_tiles", sgemm_grouped_tiles};
+    case TileSize::kSmall: return {"tile_by_size", sgemm_tile_by_size};
+    case TileSize::kTiny: break;
+  }
+  if (choose_split_k_parts(m, n, k, at.multiprocessors) > 1) return {"split_k", sgemm_split_k};
+  return {"tile_by_size", sgemm_tile_by_size};
+}
+
+}  // namespace matmul::sgemm

@@ -1,0 +1,120 @@
+// --sweep size: the end of a ladder beside cuBLAS, from small to large. --sweep quantization: what
+// a tile too many costs.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/sgemm/kit/thread_tile.cuh"
+#include "04_matmul/shape.hpp"
+#include "common/bench/harness.cuh"
+#include "common/bench/options.hpp"
+#include "common/bench/program.cuh"
+#include "common/bench/report.hpp"
+#include "common/bench/settings.hpp"
+#include "common/bench/variant.cuh"
+#include "common/bench/verify.cuh"
+
+namespace matmul {
+
+// Those that are tagged "end", as far as this machine runs them on this problem; where none is, all
+// of them.
+template <class Problem>
+std::vector<bench::Variant<Problem>> ends_of(const std::vector<bench::Variant<Problem>>& variants,
+                                             Problem& problem, const bench::DeviceFacts& device) {
+  const bench::WorkStream stream(device);
+  std::vector<bench::Variant<Problem>> ends, others;
+  for (const auto& variant : variants) {
+    const auto& tags = variant.tags;
+    const bool is_end = std::find(tags.begin(), tags.end(), "end") != tags.end();
+    if (!is_end && !ends.empty()) continue;
+    const bench::Verdict verdict = bench::verify(problem, variant, device, stream.get());
+    if (verdict.status != bench::Status::skipped) (is_end ? ends : others).push_back(variant);
+  }
+  return ends.empty() ? others : ends;
+}
+
+// Their TFLOP/s for each shape, with the columns that `facts` puts before them.
+template <class Problem, class Facts>
+bench::Sweep sweep_shapes(bench::Program& program, const std::string& name,
+                          const std::vector<Shape>& shapes, std::vector<std::string> columns,
+                          const std::vector<bench::Variant<Problem>>& variants, Facts facts) {
+  bench::Sweep sweep{Problem::name, name, columns, {}};
+  const bool is_real_gpu = program.device().is_real_gpu();
+  Problem first(shapes.front(), program.seed(), is_real_gpu);
+  const auto ends = ends_of(variants, first, program.device());
+  if (ends.empty()) return sweep;
+  for (const auto& variant : ends) sweep.columns.push_back(variant.name + "_tflops");
+  for (const Shape& shape : shapes) {
+    Problem problem(shape, program.seed(), is_real_gpu);
+    std::vector<double> point = facts(shape);
+    for (const double ms : bench::time_sweep(program.run_settings(), problem, ends)) {
+      point.push_back(shape.flops() / (1e9 * ms));
+    }
+    sweep.points.push_back(point);
+  }
+  program.add(sweep);
+  return sweep;
+}
+
+inline void refuse_sizes(const bench::Settings& settings) {
+  for (const char* name : {"size", "m", "n", "k"}) {
+    if (settings.given(name)) throw bench::UsageError("--sweep has sizes of its own");
+  }
+}
+
+// m = n = k of --sweep size, rising. Where kernels run on the CPU, small ones must do.
+inline std::vector<std::int64_t> sizes_of_sweep(bool is_real_gpu) {
+  if (!is_real_gpu) return {128, 256};
+  return {128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192};
+}
+
+template <class Problem>
+bench::Sweep sweep_size(bench::Program& program,
+                        const std::vector<bench::Variant<Problem>>& variants) {
+  std::vector<Shape> shapes;
+  for (const std::int64_t n : sizes_of_sweep(program.device().is_real_gpu())) {
+    shapes.push_back({n, n, n});
+  }
+  program.require_memory(Problem::memory(shapes.back()));
+  return sweep_shapes(program, "size", shapes, {"n", "flop_per_byte"}, variants, [](Shape s) {
+    return std::vector<double>{static_cast<double>(s.n), s.intensity(Problem::kElementBytes)};
+  });
+}
+
+// Of the large tile in C, and the waves in which the SMs get through them. used_percent is the part
+// of all that work which ends up in C.
+template <class Problem>
+void sweep_quantization(bench::Program& program,
+                        const std::vector<bench::Variant<Problem>>& variants) {
+  using T = sgemm::LargeTile;
+  const int multiprocessors = program.device().multiprocessors;
+  const bool is_real_gpu = program.device().is_real_gpu();
+  std::vector<Shape> shapes;
+  const std::int64_t k = is_real_gpu ? 2048 : 16;
+  // Around a multiple of the tile: eight columns more are one tile more in every row of tiles.
+  for (const std::int64_t n : {T::kTileN - 1, T::kTileN, T::kTileN + 1}) {
+    shapes.push_back({16 * T::kTileM, 8 * n, k});
+  }
+  // Around multiples of tiles x SMs: one tile row of one tile more.
+  if (is_real_gpu) {
+    for (const int tiles : {multiprocessors - 1, multiprocessors, multiprocessors + 1,
+                            2 * multiprocessors, 2 * multiprocessors + 1}) {
+      shapes.push_back({T::kTileM, static_cast<std::int64_t>(tiles) * T::kTileN, k});
+    }
+  }
+  sweep_shapes(program, "quantization", shapes, {"m", "n", "tiles", "waves", "used_percent"},
+               variants, [multiprocessors](Shape s) {
+                 const double tiles = tile_count<T::kTileM, T::kTileN>(s.m, s.n);
+                 const double waves = std::ceil(tiles / multiprocessors);
+                 return std::vector<double>{
+                     static_cast<double>(s.m), static_cast<double>(s.n), tiles, waves,
+                     100.0 * s.m * s.n / (waves * multiprocessors * T::kTileM * T::kTileN)};
+               });
+}
+
+}  // namespace matmul

@@ -1,0 +1,29 @@
+// The last page of the ladder: which rung a library would take.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+
+#include "05_reduction/scan/08_single_pass.cuh"
+#include "05_reduction/scan/10_pipelined.cuh"
+#include "common/kit/launch.cuh"
+
+namespace scan {
+
+// y[i] = x[0] + ... + x[i] for all i < n. Device pointers; states and counters as for both rungs.
+// Returns the name of the rung that does it: the pipelined one where the device has TMA and a block
+// may have the shared memory that it takes.
+inline std::string scan_chosen(const float* x, float* y, std::int64_t n, std::uint64_t* states,
+                               unsigned* counters, cudaStream_t stream) {
+  static const int major = kit::device_attribute(cudaDevAttrComputeCapabilityMajor);
+  if (major >= 9 && kit::most_shared() >= static_cast<int>(sizeof(ScanRing))) {
+    scan_pipelined(x, y, n, states, counters, stream);
+    return "pipelined";
+  }
+  scan_single_pass(x, y, n, states, counters, stream);
+  return "single_pass";
+}
+
+}  // namespace scan

@@ -1,0 +1,30 @@
+// The last page of the ladder: which rung a library would take.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+
+#include "05_reduction/sum/12_single_pass.cuh"
+#include "05_reduction/sum/beyond/02_early_ticket.cuh"
+#include "common/kit/align.hpp"
+
+namespace reduction {
+
+// *result = x[0] combined with ... x[n - 1], the identity for n = 0. Device pointers; scratch
+// memory as for both rungs. Returns the name of the rung that does it: the fastest, unless x is not
+// aligned to 16 bytes.
+template <class Op>
+std::string sum_chosen(const float* x, typename Op::Value* result, std::int64_t n,
+                       typename Op::Value* partials, std::uint64_t* words, unsigned* counter,
+                       cudaStream_t stream) {
+  if (kit::is_aligned_to_16(x)) {
+    sum_early_ticket<Op>(x, result, n, words, counter, stream);
+    return "early_ticket";
+  }
+  sum_single_pass<Op>(x, result, n, partials, counter, stream);
+  return "single_pass";
+}
+
+}  // namespace reduction

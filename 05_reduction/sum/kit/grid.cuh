@@ -1,0 +1,21 @@
+// How many blocks a rung that stays on the chip starts.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "05_reduction/sum/kit/sum_block.cuh"
+#include "common/kit/launch.cuh"
+
+namespace reduction {
+
+// Blocks of kSumBlock threads for n elements, four a thread: no more than fit on the device at
+// once.
+template <class Kernel>
+int blocks_that_fit(Kernel kernel, std::int64_t n) {
+  const std::int64_t most = kit::resident_blocks(kernel, kSumBlock);
+  const std::int64_t needed = (n + 4 * kSumBlock - 1) / (4 * kSumBlock);
+  return static_cast<int>(std::max<std::int64_t>(1, std::min(most, needed)));
+}
+
+}  // namespace reduction

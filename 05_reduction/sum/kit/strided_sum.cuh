@@ -1,0 +1,30 @@
+// A thread's part of a sum, when the grid strides through the array.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "05_reduction/sum/kit/unaligned_head.cuh"
+
+namespace reduction {
+
+// What thread `first` of `stride` threads adds up: every stride-th float4, and at most one of the
+// elements before and after them.
+__device__ inline float strided_sum(const float* x, std::int64_t n, std::int64_t first,
+                                    std::int64_t stride) {
+  const std::int64_t head = unaligned_head(x, n);
+  const std::int64_t vectors = (n - head) / 4;
+  const std::int64_t tail = head + 4 * vectors;
+  const float4* x4 = reinterpret_cast<const float4*>(x + head);
+  float sum = 0;
+  for (std::int64_t i = first; i < vectors; i += stride) {
+    const float4 v = x4[i];
+    sum += (v.x + v.y) + (v.z + v.w);
+  }
+  if (first < head) sum += x[first];
+  if (tail + first < n) sum += x[tail + first];
+  return sum;
+}
+
+}  // namespace reduction

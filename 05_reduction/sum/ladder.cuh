@@ -1,0 +1,218 @@
+// The index of this problem: every way to reduce n floats to one value, in reading order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "05_reduction/kit/operators.cuh"
+#include "05_reduction/study/summation_error.cuh"
+#include "05_reduction/study/sweep_size.cuh"
+#include "05_reduction/study/sweep_tiles.cuh"
+#include "05_reduction/sum/01_sequential.hpp"
+#include "05_reduction/sum/02_openmp.hpp"
+#include "05_reduction/sum/03_single_block.cuh"
+#include "05_reduction/sum/04_divergent_tree.cuh"
+#include "05_reduction/sum/05_conflicting_tree.cuh"
+#include "05_reduction/sum/06_sequential_tree.cuh"
+#include "05_reduction/sum/07_first_add.cuh"
+#include "05_reduction/sum/08_shuffle_down.cuh"
+#include "05_reduction/sum/09_shuffle_xor.cuh"
+#include "05_reduction/sum/10_grid_stride.cuh"
+#include "05_reduction/sum/11_operator.cuh"
+#include "05_reduction/sum/12_single_pass.cuh"
+#include "05_reduction/sum/13_one_atomic.cuh"
+#include "05_reduction/sum/14_tuned.cuh"
+#include "05_reduction/sum/beyond/01_cooperative_groups.cuh"
+#include "05_reduction/sum/beyond/02_early_ticket.cuh"
+#include "05_reduction/sum/chosen.cuh"
+#include "05_reduction/sum/peers.cuh"
+#include "05_reduction/sum/problem.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
+#include "common/bench/variant.cuh"
+
+namespace reduction {
+
+// A rung that takes (x, result, n, partials, stream), as most do.
+using SumRung = void (*)(const float*, float*, std::int64_t, float*, cudaStream_t);
+inline bench::Variant<Sum> sum_rung(const std::string& name, const std::string& idea,
+                                    SumRung rung) {
+  return bench::device_variant<Sum>(name, idea, [rung](Sum& p, cudaStream_t stream) {
+    rung(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(), stream);
+  });
+}
+
+template <class Op>
+bench::Variant<Reduction<Op>> operator_rung() {
+  using Problem = Reduction<Op>;
+  return bench::device_variant<Problem>(
+      "operator", "the operator is a parameter", [](Problem& p, cudaStream_t stream) {
+        sum_operator<Op>(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(),
+                         stream);
+      });
+}
+
+template <class Op>
+bench::Variant<Reduction<Op>> single_pass_rung() {
+  using Problem = Reduction<Op>;
+  return bench::device_variant<Problem>(
+      "single_pass", "one launch: the last block to finish combines the partials",
+      [](Problem& p, cudaStream_t stream) {
+        sum_single_pass<Op>(p.x.device_data(), p.result.device_data(), p.n,
+                            p.partials.device_data(), p.counter.device_data(), stream);
+      });
+}
+
+template <class Op>
+bench::Variant<Reduction<Op>> cooperative_groups_rung() {
+  using Problem = Reduction<Op>;
+  const char* idea = "groups with names; all blocks wait in grid.sync()";
+#ifdef SUM_HAS_COOPERATIVE_GROUPS
+  return bench::device_variant<Problem>(
+      "cooperative_groups", idea, [](Problem& p, cudaStream_t stream) {
+        sum_cooperative_groups<Op>(p.x.device_data(), p.result.device_data(), p.n,
+                                   p.partials.device_data(), stream);
+      });
+#else
+  return bench::device_variant<Problem>(
+      "cooperative_groups", idea, [](Problem&, cudaStream_t) {},
+      bench::Needs{0, false, "needs the headers cooperative_groups.h and its reduce.h"});
+#endif
+}
+
+template <class Op>
+bench::Variant<Reduction<Op>> tuned_rung() {
+  using Problem = Reduction<Op>;
+  return bench::device_variant<Problem>(
+      "tuned", "a shape tuned on an H200", [](Problem& p, cudaStream_t stream) {
+        sum_tuned<Op>(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(),
+                      p.counter.device_data(), stream);
+      });
+}
+
+template <class Op>
+bench::Variant<Reduction<Op>> early_ticket_rung() {
+  using Problem = Reduction<Op>;
+  static_assert(kEarlyTile >= Problem::kElementsOfValue, "words for every block");
+  static_assert(kWordsOf<typename Op::Value> == Problem::kWordsOfValue, "and for its whole value");
+  return bench::device_variant<Problem>(
+      "early_ticket", "the number is drawn at the start; partials say that they are there",
+      [](Problem& p, cudaStream_t stream) {
+        sum_early_ticket<Op>(p.x.device_data(), p.result.device_data(), p.n, p.words.device_data(),
+                             p.counter.device_data(), stream);
+      });
+}
+
+template <class Op>
+bench::Variant<Reduction<Op>> chosen() {
+  using Problem = Reduction<Op>;
+  return bench::chooser<Problem>("a library's choice: by alignment", [](Problem& p,
+                                                                        cudaStream_t stream) {
+    return sum_chosen<Op>(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(),
+                          p.words.device_data(), p.counter.device_data(), stream);
+  });
+}
+
+// What the ladders of all operators have in common.
+template <class Op>
+bench::Ladder<Reduction<Op>> empty_ladder() {
+  using Problem = Reduction<Op>;
+  bench::Ladder<Problem> ladder;
+  ladder.name = Problem::name;
+  ladder.settings = {bench::number("n", "number of elements (default 2097152)", 1 << 21, 1,
+                                   std::int64_t{1} << 40)};
+  ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<Problem>(settings["n"], run.seed);
+  };
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
+    return Problem::memory(settings["n"]);
+  };
+  return ladder;
+}
+
+// After the table: the errors of sums in floats, if the whole ladder has run.
+inline void errors_after(bench::Program& program, Sum& problem,
+                         const std::vector<bench::Variant<Sum>>&,
+                         const bench::ProblemReport& report, std::size_t whole) {
+  if (report.rows.size() == whole && !program.verify_only()) {
+    program.add(summation_errors(program, problem.n));
+  }
+}
+
+// The tag "end": from where on the bandwidth is the limit; "size": what --sweep size compares.
+inline bench::Ladder<Sum> ladder() {
+  using bench::cpu_variant, bench::device_variant, bench::tagged;
+  bench::Ladder<Sum> ladder = empty_ladder<Plus>();
+  ladder.variants = {
+      cpu_variant<Sum>(
+          "sequential", "the loop",
+          [](Sum& p) { *p.result.host_data() = sum_sequential(p.x.host_data(), p.n); }),
+      cpu_variant<Sum>("openmp", "a sum per core and vector lane, added up at the end",
+                       [](Sum& p) { *p.result.host_data() = sum_openmp(p.x.host_data(), p.n); }),
+      tagged(device_variant<Sum>("single_block", "256 threads, 256 running sums",
+                                 [](Sum& p, cudaStream_t stream) {
+                                   sum_single_block(p.x.device_data(), p.result.device_data(), p.n,
+                                                    stream);
+                                 }),
+             {"size"}),
+      sum_rung("divergent_tree", "many blocks, in each a tree; lanes drop out", sum_divergent_tree),
+      sum_rung("conflicting_tree", "whole warps drop out; banks collide", sum_conflicting_tree),
+      sum_rung("sequential_tree", "neighbours add neighbours: no conflict", sum_sequential_tree),
+      sum_rung("first_add", "the first addition while loading", sum_first_add),
+      sum_rung("shuffle_down", "the last 32 by shuffles, without barriers", sum_shuffle_down),
+      tagged(sum_rung("shuffle_xor", "a butterfly: every lane has the total", sum_shuffle_xor),
+             {"size"}),
+      tagged(sum_rung("grid_stride", "one tree a block, not a tile; float4", sum_grid_stride),
+             {"end", "size"}),
+      operator_rung<Plus>(),
+      tagged(single_pass_rung<Plus>(), {"end", "size"}),
+      device_variant<Sum>("one_atomic", "one atomicAdd a block instead of partial sums",
+                          [](Sum& p, cudaStream_t stream) {
+                            sum_one_atomic(p.x.device_data(), p.result.device_data(), p.n, stream);
+                          }),
+      tagged(tuned_rung<Plus>(), {"end", "size"}),
+      cooperative_groups_rung<Plus>(),
+      tagged(early_ticket_rung<Plus>(), {"end", "size"}),
+      chosen<Plus>(),
+      tagged(cub_reduce_peer<Plus>(), {"end", "size"}),
+      tagged(sum_read_only(), {"end"}),
+  };
+  ladder.sweeps = {{"tiles", "tiles: rung `tuned` by tiles a block", sweep_tiles},
+                   {"size", "size: sum and scan by size, up to n", sweep_size<Sum>}};
+  ladder.after = [whole = ladder.variants.size()](auto& program, auto& problem, auto& variants,
+                                                  auto& report) {
+    errors_after(program, problem, variants, report, whole);
+  };
+  return ladder;
+}
+
+// The maximum and its position: the rungs that take any operator.
+template <class Op>
+bench::Ladder<Reduction<Op>> extremum_ladder() {
+  using Problem = Reduction<Op>;
+  bench::Ladder<Problem> ladder = empty_ladder<Op>();
+  ladder.variants = {
+      bench::cpu_variant<Problem>("sequential", "the loop",
+                                  [](Problem& p) {
+                                    const float* x = p.x.host_data();
+                                    auto value = Op::identity();
+                                    for (std::int64_t i = 0; i < p.n; ++i) {
+                                      value = Op::combine(value, Op::lift(x[i], i));
+                                    }
+                                    *p.result.host_data() = value;
+                                  }),
+      operator_rung<Op>(),
+      single_pass_rung<Op>(),
+      tuned_rung<Op>(),
+      cooperative_groups_rung<Op>(),
+      early_ticket_rung<Op>(),
+      chosen<Op>(),
+      cub_reduce_peer<Op>(),
+  };
+  return ladder;
+}
+
+}  // namespace reduction

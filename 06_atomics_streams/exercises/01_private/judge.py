@@ -1,0 +1,61 @@
+"""Exercise 06/private."""
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "A histogram of its own for every block"
+KIND = "step"
+MINUTES = 20
+
+
+def cases(random):
+    inputs = {
+        "2048 random bytes": [random.randrange(256) for _ in range(2048)],
+        "one byte": [random.randrange(256)],
+        "255 bytes": [random.randrange(256) for _ in range(255)],
+        "257 bytes": [random.randrange(256) for _ in range(257)],
+        "5000 equal bytes": [random.randrange(256)] * 5000,
+        "10007 random bytes": [random.randrange(256) for _ in range(10_007)],
+    }
+    for name, values in inputs.items():
+        bins = Array("bins", [0] * 256, "in_out", "uint")
+        yield Case(name, {"n": len(values)}, [Array("bytes", values, type="byte"), bins])
+
+
+def expected(case):
+    bins = [0] * 256
+    for value in case["bytes"].values:
+        bins[value] += 1
+    return {"bins": bins}
+
+
+POINTS = [
+    Right(2, "up to one round of the loop", lambda case: case.sizes["n"] <= 2048),
+    Right(2, "more bytes than threads, and all of them equal", lambda case: case.sizes["n"] > 2048),
+    Count(
+        2,
+        "at most 256 atomics in global memory a block",
+        "10007 random bytes",
+        lambda counts, case: counts["atomics"]["global_executions"] <= 8 * 256,
+        lambda counts: f"{counts['atomics']['global_executions']} atomics in global memory, "
+        "2048 are enough",
+    ),
+]
+
+MUTANTS = {
+    "the bins are not emptied": {1: ""},
+    "nobody waits until they are empty": {1: "mine[threadIdx.x] = 0;"},
+    "counts are lost: no atomic": {
+        2: "for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) {\n"
+        "  mine[bytes[i]] += 1;\n}"
+    },
+    "nobody waits until all have counted": {
+        3: "if (mine[threadIdx.x] > 0) atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);"
+    },
+    "the last block wins": {
+        3: "__syncthreads();\nif (mine[threadIdx.x] > 0) bins[threadIdx.x] = mine[threadIdx.x];"
+    },
+    "before: every byte goes to global memory": {
+        2: "for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) {\n"
+        "  atomicAdd(&bins[bytes[i]], 1u);\n}"
+    },
+}

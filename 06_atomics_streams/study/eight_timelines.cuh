@@ -1,0 +1,72 @@
+// The rungs of default_stream/ as a list, and what each of the eight streams did when.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+#include <vector>
+
+#include "06_atomics_streams/default_stream/01_legacy.cuh"
+#include "06_atomics_streams/default_stream/02_per_thread.cuh"
+#include "06_atomics_streams/default_stream/03_non_blocking.cuh"
+#include "06_atomics_streams/default_stream/kit/eight_streams.cuh"
+#include "06_atomics_streams/default_stream/problem.cuh"
+#include "06_atomics_streams/kit/observer.hpp"
+#include "06_atomics_streams/study/timeline.hpp"
+#include "06_atomics_streams/study/trace.cuh"
+#include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
+
+namespace default_stream {
+
+using EightRung = void (*)(EightStreams&, unsigned*, int, cudaStream_t, atomics_streams::Observer*);
+
+// A rung of this problem: what it calls, and the kind of streams it gets.
+struct EightVariant {
+  std::string name, idea;
+  EightRung run;
+  unsigned flags;
+};
+
+inline std::vector<EightVariant> eight_variants() {
+  return {{"legacy", "the default stream waits for all, all wait for it", default_stream_legacy,
+           cudaStreamDefault},
+          {"per_thread", "a default stream like any other", default_stream_per_thread,
+           cudaStreamDefault},
+          {"non_blocking", "streams that ignore the legacy one", default_stream_non_blocking,
+           cudaStreamNonBlocking}};
+}
+
+// One run of a rung, with the time of each of the eight kernels taken.
+inline atomics_streams::Timeline trace_eight(DefaultStream& problem, const EightVariant& eight) {
+  EightStreams streams(eight.flags);
+  cudaStream_t caller = nullptr;
+  CUDA_CHECK(cudaStreamCreateWithFlags(&caller, cudaStreamNonBlocking));
+  atomics_streams::Timeline timeline;
+  {
+    atomics_streams::Trace trace;
+    eight.run(streams, problem.y.device_data(), problem.rounds, caller, &trace);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    std::vector<std::string> lanes;
+    for (int s = 0; s < kEightStreams; ++s) lanes.push_back("stream " + std::to_string(s));
+    timeline = trace.finish(eight.name, lanes, {});
+  }
+  CUDA_CHECK(cudaStreamDestroy(caller));
+  return timeline;
+}
+
+// The timelines of those rungs among `variants`, printed and appended.
+inline void trace_variants(DefaultStream& problem,
+                           const std::vector<bench::Variant<DefaultStream>>& variants,
+                           atomics_streams::Timelines* timelines) {
+  for (const EightVariant& eight : eight_variants()) {
+    for (const auto& variant : variants) {
+      if (variant.name != eight.name) continue;
+      const atomics_streams::Timeline timeline = trace_eight(problem, eight);
+      atomics_streams::print_timeline(timeline);
+      if (timelines != nullptr) timelines->push_back(timeline);
+    }
+  }
+}
+
+}  // namespace default_stream

@@ -1,0 +1,110 @@
+// Runs the rungs of problem D1, compares each with the ideal and draws what overlapped.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "06_atomics_streams/pipeline/kit/batch.cuh"
+#include "06_atomics_streams/pipeline/kit/streams.cuh"
+#include "06_atomics_streams/pipeline/problem.cuh"
+#include "06_atomics_streams/pipeline/runs.cuh"
+#include "06_atomics_streams/study/timeline.hpp"
+#include "06_atomics_streams/study/trace.cuh"
+#include "common/bench/harness.cuh"
+#include "common/bench/program.cuh"
+#include "common/bench/report.hpp"
+#include "common/bench/run_settings.hpp"
+#include "common/bench/settings.hpp"
+#include "common/bench/variant.cuh"
+#include "common/kit/cpu_timer.hpp"
+#include "common/kit/phase.hpp"
+
+namespace pipeline {
+
+// The stages of one run of `rung`, as the events on its streams saw them.
+inline atomics_streams::Timeline trace_rung(Pipeline& problem,
+                                            const bench::Variant<Pipeline>& rung) {
+  Batch& batch = problem.workspace();
+  batch.synchronize();
+  atomics_streams::Trace trace;
+  batch.set_observer(&trace);
+  rung.run(problem, nullptr);
+  batch.set_observer(nullptr);
+  return trace.finish(rung.name, {"copy in", "kernel", "copy out"}, {"copy in", "copy out"});
+}
+
+// In the column of the library: ideal / median, where 1 is perfect overlap.
+inline void derive_overlap(const bench::RunSettings& run, const Pipeline&,
+                           std::vector<bench::Row>& rows) {
+  if (run.verify_only || !run.device.is_real_gpu()) return;
+  double ideal_ms = bench::kUnknown;
+  for (const bench::Row& row : rows) {
+    if (row.name == "ideal" && row.timing.samples > 0) ideal_ms = row.timing.median_ms;
+  }
+  for (bench::Row& row : rows) {
+    if (row.timing.samples > 0) row.ratio_to_peer = ideal_ms / row.timing.median_ms;
+  }
+}
+
+// After the table, on a device that keeps time: each stage alone, and each rung traced once, with
+// its timeline printed and appended.
+inline void show_overlap(bench::Program& program, Pipeline& problem,
+                         const std::vector<bench::Variant<Pipeline>>& variants,
+                         const bench::ProblemReport& report,
+                         atomics_streams::Timelines* timelines) {
+  if (program.verify_only()) return;
+  if (!program.device().is_real_gpu()) {
+    std::printf("Overlap is not shown: this device models no time.\n");
+    return;
+  }
+  StageTimes alone;
+  on_pinned(problem, [&alone](Batch& batch) -> kit::Phases {
+    alone = time_stages(batch);
+    return {};
+  });
+  program.add(
+      bench::Sweep{Pipeline::name,
+                   "stage",
+                   {"copy_in_ms", "kernel_ms", "copy_out_ms", "sum_ms", "ideal_ms"},
+                   {{alone.copy_in, alone.kernel, alone.copy_out, alone.sum(), alone.longest()}}});
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const bench::Row& row = report.rows[i];
+    if (row.verdict.status != bench::Status::right || row.name == "ideal") continue;
+    const atomics_streams::Timeline timeline = trace_rung(problem, variants[i]);
+    atomics_streams::print_timeline(timeline);
+    if (timelines != nullptr) timelines->push_back(timeline);
+    std::printf("  timed without the events: %.3f ms, %.2f of the ideal\n", row.timing.median_ms,
+                row.ratio_to_peer);
+  }
+}
+
+// --sweep streams: how many streams does it take?
+inline void sweep_streams(bench::Program& program, const bench::Settings& settings,
+                          const std::vector<bench::Variant<Pipeline>>&) {
+  if (!program.device().is_real_gpu()) {
+    throw bench::UsageError("--sweep streams: needs a GPU, this device models no time");
+  }
+  Pipeline problem(settings["n"], static_cast<int>(settings["chunks"]),
+                   static_cast<int>(settings["rounds"]), program.seed());
+  std::vector<bench::Variant<Pipeline>> variants = {pipeline_ideal()};
+  for (int streams = 1; streams <= kMostStreams; ++streams) {
+    variants.push_back(bench::round_trip_variant<Pipeline>(
+        std::to_string(streams) + " streams", "", [streams](Pipeline& p) {
+          return on_pinned(p, [streams](Batch& batch) -> kit::Phases {
+            kit::CpuTimer timer;
+            pipeline_streams(batch, streams);
+            batch.synchronize();
+            return {{"in, kernel, out", timer.elapsed_ms()}};
+          });
+        }));
+  }
+  const std::vector<double> ms = bench::time_sweep(program.run_settings(), problem, variants);
+  bench::Sweep sweep{Pipeline::name, "streams", {"streams", "median_ms", "ideal_over_time"}, {}};
+  for (int streams = 1; streams <= kMostStreams; ++streams) {
+    sweep.points.push_back({static_cast<double>(streams), ms[streams], ms[0] / ms[streams]});
+  }
+  program.add(sweep);
+}
+
+}  // namespace pipeline

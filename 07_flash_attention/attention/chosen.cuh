@@ -1,0 +1,26 @@
+// The last page of the ladder: which rung a library would take.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+
+#include "07_flash_attention/attention/07_register_tile.cuh"
+#include "07_flash_attention/attention/08_async_copy.cuh"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/launch.cuh"
+
+namespace attention {
+
+// Device pointers; shapes as Shape says. Returns the name of the rung that does it: with a causal
+// mask, too, the fastest at every size, where the hardware has cp.async (sm_80).
+inline std::string chosen(const Shape& shape, const Tensors<float>& t, cudaStream_t stream) {
+  if (kit::device_attribute(cudaDevAttrComputeCapabilityMajor) >= 8) {
+    async_copy(shape, t, stream);
+    return "async_copy";
+  }
+  register_tile(shape, t, stream);
+  return "register_tile";
+}
+
+}  // namespace attention

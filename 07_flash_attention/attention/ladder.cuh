@@ -1,0 +1,81 @@
+// The index of this problem: every way to compute attention in fp32, in reading order.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "07_flash_attention/attention/01_sequential.hpp"
+#include "07_flash_attention/attention/02_openmp.hpp"
+#include "07_flash_attention/attention/03_naive.cuh"
+#include "07_flash_attention/attention/04_online.cuh"
+#include "07_flash_attention/attention/05_kv_outer.cuh"
+#include "07_flash_attention/attention/06_q_outer.cuh"
+#include "07_flash_attention/attention/07_register_tile.cuh"
+#include "07_flash_attention/attention/08_async_copy.cuh"
+#include "07_flash_attention/attention/chosen.cuh"
+#include "07_flash_attention/peers.cuh"
+#include "07_flash_attention/problem.cuh"
+#include "07_flash_attention/settings.cuh"
+#include "07_flash_attention/study/extra_memory.cuh"
+#include "07_flash_attention/study/sweep_n.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/variant.cuh"
+
+namespace attention {
+
+// A rung on the device: run(shape, tensors, stream).
+template <class Run>
+bench::Variant<Fp32> fp32_rung(const std::string& name, const std::string& idea, Run run,
+                               bench::Needs needs = {}) {
+  return bench::device_variant<Fp32>(
+      name, idea, [run](Fp32& p, cudaStream_t stream) { run(p.shape, p.device_data(), stream); },
+      needs);
+}
+
+inline bench::Ladder<Fp32> attention_ladder() {
+  auto sequential_rung =
+      bench::cpu_variant<Fp32>("sequential", "the definition, query by query",
+                               [](Fp32& p) { sequential(p.shape, p.host_data()); });
+  sequential_rung.slow_above = 2e10;
+  auto openmp_rung = bench::cpu_variant<Fp32>("openmp", "all cores, vector instructions",
+                                              [](Fp32& p) { openmp(p.shape, p.host_data()); });
+  openmp_rung.slow_above = 6e11;
+  const auto kv_outer_rung = [](Fp32& p, cudaStream_t stream) {
+    kv_outer(p.shape, p.device_data(), p.workspace.get<float>(2 * p.shape.rows()), stream);
+  };
+  const auto choose = [](Fp32& p, cudaStream_t stream) {
+    return chosen(p.shape, p.device_data(), stream);
+  };
+
+  bench::Ladder<Fp32> ladder;
+  ladder.name = Fp32::name;
+  ladder.show_gflops = true;
+  ladder.variants = {
+      sequential_rung,
+      openmp_rung,
+      naive_variant<float>(),
+      fp32_rung("online", "a warp a query, softmax as the keys pass by", online),
+      bench::device_variant<Fp32>(
+          "kv_outer", "tiles; keys outside, queries inside (FlashAttention)", kv_outer_rung),
+      fp32_rung("q_outer", "queries outside, keys inside (FlashAttention-2)", q_outer),
+      fp32_rung("register_tile", "8 x 4 scores a thread, exponentials in base 2", register_tile),
+      fp32_rung("async_copy", "the next tile travels meanwhile (cp.async)", async_copy,
+                bench::needs_sm(80)),
+      bench::chooser<Fp32>("the rung that a library would take", choose),
+      cublas<float>(),
+  };
+  ladder.settings = settings<float>();
+  ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<Fp32>(shape_of<float>(settings, run), run.seed,
+                                  static_cast<double>(settings["spread"]),
+                                  run.device.is_real_gpu());
+  };
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return Fp32::memory(shape_of<float>(settings, run));
+  };
+  ladder.sweeps = {{"n", "n: attention by length of the sequences", sweep_n<float>}};
+  ladder.after = print_extra_memory<float>;
+  return ladder;
+}
+
+}  // namespace attention

@@ -1,0 +1,160 @@
+// Rung 9, gemm_softmax_overlap: exponentials of one tile while O += P V of the tile before is
+// computed, by the same warpgroup (intra-warpgroup overlap).
+//
+// wgmma groups finish in the order they were issued: a warpgroup waits for the scores alone, and
+// weighs them while the tensor cores are still at its P V. Only then does it wait for O and round
+// the new weights into the registers that P V has been reading. With the turns this is the schedule
+// of FlashAttention-3 (Shah et al., 2024, section 3). What is still wrong: at the beginning and the
+// end of its queries a block has nothing to overlap with.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "07_flash_attention/attention_16bit/kit/hopper_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
+#include "07_flash_attention/attention_16bit/kit/mask.cuh"
+#include "07_flash_attention/attention_16bit/kit/online_softmax.cuh"
+#include "07_flash_attention/attention_16bit/kit/output.cuh"
+#include "07_flash_attention/attention_16bit/kit/turn.cuh"
+#include "07_flash_attention/attention_16bit/kit/wgmma_products.cuh"
+#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/aligned_shared.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace attention {
+
+template <class T, class Tile, bool kCausal>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    attention_gemm_softmax_overlap_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t,
+                                          int n_q, int n_k, float scale) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // One thread sets up the barriers, before anybody uses them.
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<BlockShared<Tile>>(dynamic_shared);
+  auto& kv = shared.kv;
+  if (threadIdx.x == 0) shared.init();
+  __syncthreads();
+
+  // The last tiles of a causal head have the most to do: they start first.
+  const int q_tiles = kit::divide_up(n_q, Tile::kTileM);
+  const int head = blockIdx.x / q_tiles;
+  const int first_query = (q_tiles - 1 - static_cast<int>(blockIdx.x) % q_tiles) * Tile::kTileM;
+  const Mask<kCausal, Tile::kTileN> mask{n_q, n_k};
+  const int tiles = mask.tiles(first_query, Tile::kTileM);
+  auto k_at = kv.begin(), v_at = kv.begin();
+
+  // The producer: one thread has TMA bring everything.
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 0) {
+    ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
+    if (threadIdx.x == 0) {
+      shared.issue_q(maps, first_query, head);
+      kv.issue(maps, k_at, v_at, head, tiles);
+    }
+    return;
+  }
+
+  // The consumers: the warps that compute, with rows of their own.
+  ptx::setmaxnreg_inc<Tile::kConsumerRegisters>();
+  const int own_rows = 64 * (warpgroup - 1);  // of the tile of queries
+  const int row = first_query + own_rows + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+  const int unmasked = mask.unmasked_tiles(first_query + own_rows);
+
+  const Turn<Tile::kConsumers> turn{warpgroup};
+
+  // Registers: O stays, scores and weights are those of a tile of keys.
+  OnlineSoftmax rows;
+  rows.start(scale);
+  float o[Tile::kD / 2] = {};
+  float s[Tile::kTileN / 2];
+  std::uint32_t p[Tile::kTileN / 16][4];
+
+  // Turns the scores of `tile` into weights. True: O must be rescaled.
+  const auto weigh = [&](int tile, auto masked) {
+    if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
+    float tile_max[2];
+    OnlineSoftmax::max_of_rows(s, tile_max);
+    const bool grown = rows.update_max_if_grown(tile_max);
+    rows.exponentiate(s);
+    return grown;
+  };
+  // region multiply_tile
+  // Begins with the weights of the tile before in p, ends with those of `tile`.
+  const auto multiply_tile = [&](int tile, auto masked) {
+    // Both products are issued in one turn.
+    kv.wait_k(k_at);
+    kv.wait_v(v_at);
+    turn.wait();
+    issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
+    issue_output<Tile>(o, p, kv.v[v_at.stage], true);
+    turn.pass_on();
+
+    // The weights, while this warpgroup's own P V is computed, and the other one's products.
+    ptx::wgmma_wait_group<1>();  // the scores are here, O is not
+    ptx::fence_registers(s);
+    kv.release_k(k_at);
+    const bool grown = weigh(tile, masked);
+
+    // P V has been reading p until now.
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(o);
+    kv.release_v(v_at);
+    rows.template pack<T>(s, p);
+    if (grown) rows.rescale(o);
+  };
+  // endregion
+
+  // The first scores have no P V of a tile before to go with, and the last P V no scores.
+  shared.wait_q();
+  if (warpgroup == Tile::kConsumers) turn.pass_on();  // the first one begins
+  if (tiles > 0) {
+    int tile = tiles - 1;
+    kv.wait_k(k_at);
+    issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(s);
+    kv.release_k(k_at);
+    weigh(tile--, std::true_type{});
+    rows.template pack<T>(s, p);
+#pragma unroll 1
+    for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
+#pragma unroll 1
+    for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
+    kv.wait_v(v_at);
+    issue_output<Tile>(o, p, kv.v[v_at.stage], true);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(o);
+  }
+  if (warpgroup == 1) turn.wait();  // nobody leaves with a turn unclaimed
+
+  float factor[2], lse[2];
+  rows.finish(factor, lse);
+  OnlineSoftmax::scale_rows(o, factor);
+  store_rows<Tile::kD>(t, head, row, n_q, o, lse);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes; shapes as Shape says.
+template <class T>
+void gemm_softmax_overlap(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
+  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
+    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, 2>;
+    constexpr int kShared = kit::aligned_shared_bytes<BlockShared<Tile>>();
+    const auto kernel = attention_gemm_softmax_overlap_kernel<T, Tile, causal>;
+    const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
+    kit::allow_shared(kernel, kShared);
+    kernel<<<blocks, Tile::kThreads, kShared, stream>>>(tensor_maps<Tile>(shape, t), t, n_q, n_k,
+                                                        shape.scale() * kLog2E);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace attention

@@ -1,0 +1,30 @@
+// How the rungs for mma.sync cut up their work.
+#pragma once
+
+namespace attention {
+
+// A warp has 32 queries of its own, so every key it fetches from shared memory serves twice; 16
+// where d is 256, or O alone would fill its registers.
+template <int kD>
+struct MmaTile {
+  static constexpr int kWarpRows = kD == 256 ? 16 : 32;
+  static constexpr int kWarps = kD == 256 ? 8 : 4;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kTileM = kWarpRows * kWarps;   // queries
+  static constexpr int kTileN = kD == 256 ? 32 : 64;  // keys
+  static constexpr int kBlocks = kD == 256 ? 1 : 2;   // that share an SM
+  static constexpr int kRowGroups = kWarpRows / 16;   // of 16 queries, as mma takes them
+  static constexpr int kChunks = kD / 8;              // of 16 bytes, in a row
+
+  // Dynamic shared memory: a tile of Q, and `buffers` of K and of V.
+  static constexpr int shared_bytes(int buffers) {
+    return (kTileM + 2 * buffers * kTileN) * kD * 2;
+  }
+};
+
+// Accumulator registers as mma.sync takes them.
+__device__ inline float (&four(float* registers))[4] {
+  return *reinterpret_cast<float(*)[4]>(registers);
+}
+
+}  // namespace attention

@@ -1,0 +1,140 @@
+// The online softmax of a tile of scores, as tensor cores leave it in registers.
+//
+// Both mma.sync and wgmma spread 16 rows of an accumulator over a warp in the same way: lane l
+// holds, of rows l / 4 and l / 4 + 8, columns 8 j + 2 (l % 4) and the next one. In an array s of N
+// registers, s[i] is in row l / 4 + 8 ((i / 2) % 2), column 8 (i / 4) + 2 (l % 4) + i % 2. So a row
+// lies in four neighbouring lanes, and each lane has two rows: "row 0" and "row 1" below.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/ptx/mma.cuh"
+
+namespace attention {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// The state of a lane's two rows. Everything is in powers of two: exp(x) = 2^(x log2(e)), and a
+// power of two is one instruction. log2(e) joins the 1 / sqrt(d) that scores are multiplied by
+// anyway, so it costs nothing.
+struct OnlineSoftmax {
+  float scale;          // log2(e) / sqrt(d)
+  float row_max[2];     // score that shift is based on, not scaled; -infinity before the first key
+  float shift[2];       // scale * row_max, or 0 for -infinity: a weight is 2^(scale s - shift)
+  float sum[2];         // of this lane's own weights: the four lanes add up once, at the end
+  float correction[2];  // what was accumulated must be multiplied by this
+
+  static __device__ constexpr int row_of(int i) { return i / 2 % 2; }
+
+  // New rows: nothing seen yet.
+  __device__ void start(float log2_scale) {
+    scale = log2_scale;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      row_max[r] = -INFINITY;
+      shift[r] = sum[r] = correction[r] = 0;
+    }
+  }
+
+  // The maximum of each row of a tile, in all four lanes that share the row.
+  template <int N>
+  static __device__ void max_of_rows(const float (&s)[N], float (&tile_max)[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float even = s[2 * r], odd = s[2 * r + 1];  // two chains: twice as fast as one
+#pragma unroll
+      for (int i = 4; i < N; i += 4) {
+        even = fmaxf(even, s[i + 2 * r]);
+        odd = fmaxf(odd, s[i + 2 * r + 1]);
+      }
+      const float own = fmaxf(even, odd);
+      const float two = fmaxf(own, __shfl_xor_sync(0xffffffffu, own, 1));
+      tile_max[r] = fmaxf(two, __shfl_xor_sync(0xffffffffu, two, 2));
+    }
+  }
+
+  // Takes the maxima of a tile into account. The sums are corrected, O is not: see rescale().
+  __device__ void update_max(const float (&tile_max)[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float new_max = fmaxf(row_max[r], tile_max[r]);
+      const float new_shift = new_max == -INFINITY ? 0 : new_max * scale;
+      correction[r] = row_max[r] == -INFINITY ? 0 : ptx::ex2(shift[r] - new_shift);
+      row_max[r] = new_max;
+      shift[r] = new_shift;
+      sum[r] *= correction[r];
+    }
+  }
+
+  // The same, if it must be. Any number can serve as shift, as long as weights neither overflow nor
+  // vanish; so as long as no row of the warp grows past its shift by more than 2^8, nothing is
+  // done. (FlashAttention-4 does so; with random scores, all but the first few tiles pass.) True:
+  // O must be rescaled.
+  __device__ bool update_max_if_grown(const float (&tile_max)[2]) {
+    constexpr float kTolerated = 8;
+    bool grown = false;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      // Infinite where a row sees its first keys; NaN, so not grown, where it has seen none yet.
+      grown = grown || (tile_max[r] - row_max[r]) * scale > kTolerated;
+    }
+    if (!__any_sync(0xffffffffu, grown)) return false;
+    update_max(tile_max);
+    return true;
+  }
+
+  // o *= correction, row by row.
+  template <int N>
+  __device__ void rescale(float (&o)[N]) const {
+    scale_rows(o, correction);
+  }
+
+  // Turns the tile's scores into weights and adds them up.
+  template <int N>
+  __device__ void exponentiate(float (&s)[N]) {
+    float odd_sum[2] = {0, 0};  // a second chain of additions
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const int r = row_of(i);
+      // Multiplied and subtracted with one rounding: scores of 10^4 keep their difference.
+      s[i] = ptx::ex2(fmaf(s[i], scale, -shift[r]));
+      (i % 2 == 0 ? sum[r] : odd_sum[r]) += s[i];
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) sum[r] += odd_sum[r];
+  }
+
+  // The weights rounded to T, as the operand A of the product with V, 16 keys at a time: the layout
+  // of an accumulator and that of A match, so no lane needs anything of another.
+  template <class T, int N>
+  static __device__ void pack(const float (&s)[N], std::uint32_t (&p)[N / 8][4]) {
+#pragma unroll
+    for (int i = 0; i < N; i += 2) p[i / 8][i / 2 % 4] = ptx::pack<T>(s[i], s[i + 1]);
+  }
+
+  // The end: what to multiply each row of O by, and its log-sum-exp. A row that saw no key: 0 and
+  // -infinity.
+  __device__ void finish(float (&factor)[2], float (&lse)[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float total = sum[r];
+      total += __shfl_xor_sync(0xffffffffu, total, 1);
+      total += __shfl_xor_sync(0xffffffffu, total, 2);
+      factor[r] = total > 0 ? 1 / total : 0;
+      lse[r] = total > 0 ? (shift[r] + log2f(total)) * kLn2 : -INFINITY;
+    }
+  }
+
+  // o *= factor, row by row.
+  template <int N>
+  static __device__ void scale_rows(float (&o)[N], const float (&factor)[2]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) o[i] *= factor[row_of(i)];
+  }
+};
+#endif
+
+}  // namespace attention

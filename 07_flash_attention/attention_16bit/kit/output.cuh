@@ -1,0 +1,49 @@
+// How O and the log-sum-exp leave a kernel from the registers of its accumulators, which lie as
+// online_softmax.cuh says.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/ptx/mma.cuh"
+
+namespace attention {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// Writes the log-sum-exp of rows `row` and `row` + 8 of a head. By whole warps: the lanes part at
+// the ends of a head, and meet again at the end, since ldmatrix, wgmma and bar.sync, which may
+// follow, are for converged warps only.
+template <class T>
+__device__ __forceinline__ void store_lse(const Tensors<T>& t, int head, int row, int n_q,
+                                          const float (&lse)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if (threadIdx.x % 4 != 0 || row + 8 * r >= n_q) continue;
+    t.lse[static_cast<std::int64_t>(head) * n_q + row + 8 * r] = lse[r];
+  }
+  __syncwarp();
+}
+
+// Writes a thread's share of O and the log-sum-exp: rows `row` and `row` + 8 of a head. Four lanes
+// write 16 bytes of a row together. By whole warps, as store_lse.
+template <int kD, class T>
+__device__ __forceinline__ void store_rows(const Tensors<T>& t, int head, int row, int n_q,
+                                           const float (&o)[kD / 2], const float (&lse)[2]) {
+  store_lse(t, head, row, n_q, lse);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if (row + 8 * r >= n_q) continue;
+    const std::int64_t at = static_cast<std::int64_t>(head) * n_q + row + 8 * r;
+    auto* pairs = reinterpret_cast<std::uint32_t*>(t.o + at * kD) + threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < kD / 2; i += 4) {
+      pairs[i] = ptx::pack<T>(o[i + 2 * r], o[i + 2 * r + 1]);
+    }
+  }
+  __syncwarp();
+}
+#endif
+
+}  // namespace attention

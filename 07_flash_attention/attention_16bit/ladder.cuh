@@ -1,0 +1,121 @@
+// The index of this problem: every way to compute attention with Q, K, V and O in 16 bits, where
+// tensor cores do the products, in reading order. attention_16bit_ladder<T>() is that for elements
+// of T: __nv_bfloat16 or __half.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "07_flash_attention/attention_16bit/01_mma.cuh"
+#include "07_flash_attention/attention_16bit/02_swizzled.cuh"
+#include "07_flash_attention/attention_16bit/03_double_buffered.cuh"
+#include "07_flash_attention/attention_16bit/04_fragment_prefetch.cuh"
+#include "07_flash_attention/attention_16bit/05_lazy_rescale.cuh"
+#include "07_flash_attention/attention_16bit/06_tma.cuh"
+#include "07_flash_attention/attention_16bit/07_wgmma.cuh"
+#include "07_flash_attention/attention_16bit/08_ping_pong.cuh"
+#include "07_flash_attention/attention_16bit/09_gemm_softmax_overlap.cuh"
+#include "07_flash_attention/attention_16bit/10_tile_counter.cuh"
+#include "07_flash_attention/attention_16bit/11_longest_first.cuh"
+#include "07_flash_attention/attention_16bit/chosen.cuh"
+#include "07_flash_attention/peers.cuh"
+#include "07_flash_attention/problem.cuh"
+#include "07_flash_attention/settings.cuh"
+#include "07_flash_attention/study/extra_memory.cuh"
+#include "07_flash_attention/study/sweep_n.cuh"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/harness.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/variant.cuh"
+
+namespace attention {
+
+// A rung on the device: run(shape, tensors, stream).
+template <class T, class Run>
+bench::Variant<Problem<T>> rung_16bit(const std::string& name, const std::string& idea, Run run,
+                                      const bench::Needs& needs) {
+  return bench::device_variant<Problem<T>>(
+      name, idea,
+      [run](Problem<T>& p, cudaStream_t stream) { run(p.shape, p.device_data(), stream); }, needs);
+}
+
+// In fp16 most rungs are left out: they would keep the compiler busy for minutes and show nothing
+// that they do not show in bf16.
+template <class T>
+std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
+  const bench::Needs sm80 = bench::needs_sm(80), hopper = bench::needs_exactly_sm(90);
+  if constexpr (std::is_same_v<T, __half>) {
+    return {
+        rung_16bit<T>("lazy_rescale", "O is rescaled only when it must be", lazy_rescale<T>, sm80),
+        rung_16bit<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
+                      hopper),
+    };
+  } else {
+    return {
+        rung_16bit<T>("mma", "tensor cores, a warp at a time; scores stay in registers", mma<T>,
+                      sm80),
+        rung_16bit<T>("swizzled", "chunks change places: ldmatrix without bank conflicts",
+                      swizzled<T>, sm80),
+        rung_16bit<T>("double_buffered", "the next tiles travel meanwhile (cp.async)",
+                      double_buffered<T>, sm80),
+        rung_16bit<T>("fragment_prefetch", "operands are fetched a step ahead",
+                      fragment_prefetch<T>, sm80),
+        rung_16bit<T>("lazy_rescale", "O is rescaled only when it must be", lazy_rescale<T>, sm80),
+        rung_16bit<T>("tma", "a producer has TMA bring the tiles; mbarriers", tma<T>, hopper),
+        rung_16bit<T>("wgmma", "warpgroups multiply from shared memory", wgmma<T>, hopper),
+        rung_16bit<T>("wgmma_two", "the same in the tiles of the next rung, for comparison",
+                      wgmma_two<T>, hopper),
+        rung_16bit<T>("ping_pong", "warpgroups take turns at the tensor cores", ping_pong<T>,
+                      hopper),
+        rung_16bit<T>("gemm_softmax_overlap", "exponentials while the tile before meets V",
+                      gemm_softmax_overlap<T>, hopper),
+        rung_16bit<T>("tile_counter", "blocks stay; a counter hands out the tiles", tile_counter<T>,
+                      hopper),
+        rung_16bit<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
+                      hopper),
+    };
+  }
+}
+
+// The rung that a library would take on this device.
+template <class T>
+bench::Variant<Problem<T>> chooser_16bit() {
+  auto variant = bench::chooser<Problem<T>>(
+      "the rung that a library would take", [](Problem<T>& p, cudaStream_t stream) {
+        static const bool kIsHopper =
+            bench::why_skipped(rungs_16bit<T>().back(), bench::query_device()).empty();
+        return chosen(p.shape, p.device_data(), kIsHopper, stream);
+      });
+  variant.needs = bench::needs_sm(80);
+  return variant;
+}
+
+template <class T>
+bench::Ladder<Problem<T>> attention_16bit_ladder() {
+  bench::Ladder<Problem<T>> ladder;
+  ladder.name = Problem<T>::name;
+  ladder.show_gflops = true;
+  ladder.variants = rungs_16bit<T>();
+  ladder.variants.insert(ladder.variants.begin(), naive_variant<T>());
+  ladder.variants.push_back(chooser_16bit<T>());
+  ladder.variants.push_back(cublas<T>());
+  ladder.settings = settings<T>();
+  ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<Problem<T>>(shape_of<T>(settings, run), run.seed,
+                                        static_cast<double>(settings["spread"]),
+                                        run.device.is_real_gpu());
+  };
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return Problem<T>::memory(shape_of<T>(settings, run));
+  };
+  ladder.sweeps = {{"n", "n: attention by length of the sequences", sweep_n<T>}};
+  ladder.after = print_extra_memory<T>;
+  return ladder;
+}
+
+}  // namespace attention

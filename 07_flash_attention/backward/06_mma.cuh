@@ -1,0 +1,146 @@
+// Rung 6, mma: tensor cores (mma.sync, sm_80) do all five products; bf16 or fp16.
+//
+// The loops of rung 4. Scores are computed transposed, S^T = K Q^T and dP^T = V dO^T, with a warp's
+// keys as rows: then P^T and dS^T, rounded to 16 bits, lie in registers as operand A of
+// dV += P^T dO and dK += dS^T Q wants them. Only dQ = dS K needs dS the other way round and from
+// all warps: it goes through shared memory, where ldmatrix transposes it. The next Q and dO travel
+// meanwhile (cp.async). What is still wrong: an atomic for every element of dQ, by the warps that
+// multiply; they load, too; and mma.sync reaches only a part of what Hopper's tensor cores can do.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/mma_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/swizzle.cuh"
+
+namespace backward {
+
+template <class T, int kD>
+__global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
+    mma_kernel(Tensors<T> t, Shape shape, RowFacts rows) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  using Tile = MmaTile<kD>;
+  constexpr int kKeys = Tile::kKeys, kQueries = Tile::kQueries, kChunks = Tile::kChunks;
+  constexpr int kThreads = Tile::kThreads;
+  extern __shared__ uint4 dynamic_chunks[];
+  auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic_chunks);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int key_tiles = kit::divide_up(shape.n_k, kKeys);
+  const std::int64_t kv_head = blockIdx.x / key_tiles;
+  const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kKeys;
+  const int own_key = warp % (Tile::kWarps / Tile::kSplit) * 16;  // the first of this warp's
+  const int own_chunk = warp / (Tile::kWarps / Tile::kSplit) * Tile::kCols / 8;
+
+  // A step: a tile of queries of one of the heads that share these keys. Tiles of queries that see
+  // none of the keys are left out.
+  const int first_tile = shape.first_row(first_key) / kQueries;
+  const int tiles = max(0, kit::divide_up(shape.n_q, kQueries) - first_tile);
+  const int steps = shape.group() * tiles;
+  const auto head_of = [&](int step) { return kv_head * shape.group() + step / tiles; };
+  const auto row_of = [&](int step) { return (first_tile + step % tiles) * kQueries; };
+  const auto issue = [&](int step) {
+    const std::int64_t head = head_of(step);
+    const int row = row_of(step), n_q = shape.n_q;
+    copy_tile<kChunks, kQueries, kThreads>(shared.q[step % 2], t.q + head * n_q * kD, row, n_q);
+    copy_tile<kChunks, kQueries, kThreads>(shared.d_o[step % 2], t.d_o + head * n_q * kD, row, n_q);
+    const int i = threadIdx.x * 4;
+    if (i >= kQueries) return;
+    ptx::cp_async_16(&shared.lse2[step % 2][i], rows.lse2 + head * rows.pitch + row + i);
+    ptx::cp_async_16(&shared.mean[step % 2][i], rows.mean + head * rows.pitch + row + i);
+  };
+
+  // The block's keys and values come with the first step, and stay.
+  const std::int64_t keys_at = kv_head * shape.n_k * kD;
+  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + keys_at, first_key, shape.n_k);
+  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + keys_at, first_key, shape.n_k);
+  if (steps > 0) issue(0);
+  ptx::cp_async_commit();
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  for (int step = 0; step < steps; ++step) {
+    const int b = step % 2, first_row = row_of(step);
+    ptx::cp_async_wait<0>();
+    __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
+    if (step + 1 < steps) issue(step + 1);
+    ptx::cp_async_commit();
+
+    // Keys are rows, queries columns.
+    float s[kQueries / 2] = {}, dp[kQueries / 2] = {};
+    multiply_transposed<T, kChunks, kQueries>(s, shared.k, own_key, shared.q[b]);
+    multiply_transposed<T, kChunks, kQueries>(dp, shared.v, own_key, shared.d_o[b]);
+    to_weights(s, shared.lse2[b], kLog2E * shape.scale());
+    const bool all_seen = shape.sees(first_row, first_key + kKeys - 1);
+    if (!all_seen) hide_pairs(s, shape, first_row, first_key + own_key + lane / 4);
+    to_score_gradients(dp, s, shared.mean[b]);
+    // Rounded, they are operands of the next products as they lie.
+    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_operand<T>(s, p);
+    to_operand<T>(dp, ds);
+
+    // dS^T to shared memory, pairs of queries at a time, by one of the warps that share keys.
+#pragma unroll
+    for (int i = 0; i < kQueries / 4 && own_chunk == 0; ++i) {
+      const int key = own_key + lane / 4 + 8 * (i % 2);
+      uint4* chunk = &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, i / 2)];
+      reinterpret_cast<std::uint32_t*>(chunk)[lane % 4] = ds[i / 4][i % 4];
+    }
+    multiply_registers<T, kChunks, Tile::kCols>(dv, p, shared.d_o[b], own_chunk);
+    multiply_registers<T, kChunks, Tile::kCols>(dk, ds, shared.q[b], own_chunk);
+    __syncthreads();  // dS of all keys is there
+
+    // dQ = dS K: 32 queries and kDqCols columns a warp. Transposed, rows of dS^T are its columns.
+    const int dq_row = warp % Tile::kDqGroups * 32;
+    const int dq_col = warp / Tile::kDqGroups * Tile::kDqCols;
+    float dq[2][Tile::kDqCols / 2] = {};
+#pragma unroll
+    for (int k = 0; k < kKeys; k += 16) {
+#pragma unroll
+      for (int g = 0; g < 2; ++g) {
+        std::uint32_t a[1][4];
+        const int key = k + lane / 16 * 8 + lane % 8, chunk = dq_row / 8 + 2 * g + lane / 8 % 2;
+        ptx::ldmatrix_x4_trans(a[0], &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, chunk)]);
+        multiply_registers<T, kChunks, Tile::kDqCols>(dq[g], a, shared.k + k * kChunks, dq_col / 8);
+      }
+    }
+    const std::int64_t at = head_of(step) * rows.pitch + first_row + dq_row;
+#pragma unroll
+    for (int i = 0; i < Tile::kDqCols; ++i) {
+      const int g = i / (Tile::kDqCols / 2), j = i % (Tile::kDqCols / 2);
+      const int row = 16 * g + lane / 4 + 8 * (j / 2 % 2);
+      const int col = dq_col + 8 * (j / 4) + 2 * (lane % 4) + j % 2;
+      atomicAdd(&rows.dq_sum[(at + row) * kD + col], dq[g][j]);
+    }
+  }
+
+  // The block's rows of dK and dV are complete.
+  const int key = first_key + own_key + lane / 4;
+  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, own_chunk * 8, shape.scale());
+  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, own_chunk * 8, 1);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+template <class T>
+void mma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Tile = MmaTile<decltype(head_dim)::value>;
+    const auto kernel = mma_kernel<T, head_dim>;
+    kit::allow_shared(kernel, sizeof(typename Tile::Shared));
+    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
+    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, sizeof(typename Tile::Shared),
+             stream>>>(t, shape, rows);
+    CUDA_CHECK(cudaGetLastError());
+    finish_dq(shape, t, rows, stream);
+  });
+}
+
+}  // namespace backward

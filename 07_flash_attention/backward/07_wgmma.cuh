@@ -1,0 +1,161 @@
+// Rung 7, wgmma: Hopper's tensor cores read their operands from shared memory (sm_90a).
+//
+// The loops of rung 6 with two warpgroups of 64 keys each. S^T = K Q^T and dP^T = V dO^T take both
+// operands from shared memory; P^T and dS^T are operand A from registers, as before. For dQ = dS K
+// stmatrix lays dS^T down with a key a row; wgmma takes such a tile as it lies, so nothing is
+// transposed. No operand passes through registers twice: ldmatrix is gone. What is still wrong: all
+// warps load, wait and multiply in step, and so the tensor cores wait, too.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/aligned_shared.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+#include "common/kit/swizzle.cuh"
+
+namespace backward {
+
+constexpr int kWgmmaThreads = 256;
+
+// Two buffers for what belongs to a step.
+template <class Tile>
+struct WgmmaShared {
+  unsigned char k[Tile::kKeyBytes], v[Tile::kKeyBytes];
+  unsigned char q[2][Tile::kQueryBytes], d_o[2][Tile::kQueryBytes];
+  unsigned char ds[Tile::kDsBytes];
+  float lse2[2][Tile::kQueries], mean[2][Tile::kQueries];
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// Issues the copy of kRows rows from row `first` of a head with n rows; zeros after the last.
+template <int kD, int kRows, class T>
+__device__ void copy_slabs(unsigned char* tile, const T* head, int first, int n) {
+  const auto* from = reinterpret_cast<const uint4*>(head) + std::int64_t{first} * (kD / 8);
+#pragma unroll
+  for (int i = threadIdx.x; i < kRows * kD / 8; i += kWgmmaThreads) {
+    const int row = i / (kD / 8), chunk = i % (kD / 8);
+    unsigned char* slab = tile + chunk / 8 * kRows * 128;
+    ptx::cp_async_16(slab + kit::swizzled_128B(row, chunk % 8), from + i, first + row < n);
+  }
+}
+#endif
+
+template <class Tile>
+__global__ void __launch_bounds__(kWgmmaThreads, 1)
+    wgmma_kernel(Tensors<typename Tile::Element> t, Shape shape, RowFacts rows) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
+  constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<WgmmaShared<Tile>>(dynamic_shared);
+  const int w = threadIdx.x / 128, lane = threadIdx.x % 32;
+  const int key_tiles = kit::divide_up(shape.n_k, kKeys);
+  const std::int64_t kv_head = blockIdx.x / key_tiles;
+  const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kKeys;
+  const int key = first_key + Tile::own_key(w) + threadIdx.x % 128 / 32 * 16 + lane / 4;
+
+  // A step: a tile of queries of one of the heads that share these keys. Tiles of queries that see
+  // none of the keys are left out.
+  const int first_tile = shape.first_row(first_key) / kQueries;
+  const int tiles = max(0, kit::divide_up(shape.n_q, kQueries) - first_tile);
+  const int steps = shape.group() * tiles;
+  const auto head_of = [&](int step) { return kv_head * shape.group() + step / tiles; };
+  const auto row_of = [&](int step) { return (first_tile + step % tiles) * kQueries; };
+  const auto issue = [&](int step) {
+    const std::int64_t head = head_of(step);
+    const int row = row_of(step), n_q = shape.n_q;
+    copy_slabs<kD, kQueries>(shared.q[step % 2], t.q + head * n_q * kD, row, n_q);
+    copy_slabs<kD, kQueries>(shared.d_o[step % 2], t.d_o + head * n_q * kD, row, n_q);
+    const int i = threadIdx.x * 4;
+    if (i >= kQueries) return;
+    ptx::cp_async_16(&shared.lse2[step % 2][i], rows.lse2 + head * rows.pitch + row + i);
+    ptx::cp_async_16(&shared.mean[step % 2][i], rows.mean + head * rows.pitch + row + i);
+  };
+
+  // The block's keys and values come with the first step, and stay.
+  const std::int64_t keys_at = kv_head * shape.n_k * kD;
+  copy_slabs<kD, kKeys>(shared.k, t.k + keys_at, first_key, shape.n_k);
+  copy_slabs<kD, kKeys>(shared.v, t.v + keys_at, first_key, shape.n_k);
+  if (steps > 0) issue(0);
+  ptx::cp_async_commit();
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  for (int step = 0; step < steps; ++step) {
+    const int b = step % 2, first_row = row_of(step);
+    ptx::cp_async_wait<0>();
+    ptx::fence_proxy_async();  // wgmma shall see what cp.async wrote
+    __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
+    if (step + 1 < steps) issue(step + 1);
+    ptx::cp_async_commit();
+
+    // Keys are rows, queries columns.
+    float s[kQueries / 2], dp[kQueries / 2];
+    issue_transposed<Tile>(s, shared.k, shared.q[b], w);
+    issue_transposed<Tile>(dp, shared.v, shared.d_o[b], w);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(s);
+    ptx::fence_registers(dp);
+    // Weights and gradients of scores; rounded, they are operands of the next products.
+    to_weights(s, shared.lse2[b], kLog2E * shape.scale());
+    const bool all_seen = shape.sees(first_row, first_key + kKeys - 1);
+    if (!all_seen) hide_pairs(s, shape, first_row, key);
+    to_score_gradients(dp, s, shared.mean[b]);
+    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_operand<T>(s, p);
+    to_operand<T>(dp, ds);
+
+    // dS of all keys must lie in shared memory before anybody multiplies it with K.
+    store_ds<Tile>(shared.ds, ds, w);
+    issue_gradient<Tile>(dv, p, shared.d_o[b], w);
+    issue_gradient<Tile>(dk, ds, shared.q[b], w);
+    ptx::fence_proxy_async();
+    __syncthreads();
+    float dq[Tile::kDqCols / 2];
+    issue_dq<Tile>(dq, shared.ds, shared.k, w);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dv);
+    ptx::fence_registers(dk);
+    ptx::fence_registers(dq);
+
+    // Registers of dq lie as those of s do, with queries as rows.
+    const int row = Tile::dq_row(w) + threadIdx.x % 128 / 32 * 16 + lane / 4;
+    const std::int64_t at = head_of(step) * rows.pitch + first_row + row;
+#pragma unroll
+    for (int i = 0; i < Tile::kDqCols / 2; ++i) {
+      const int col = Tile::dq_col(w) + query_of_register(i);
+      atomicAdd(&rows.dq_sum[(at + 8 * (i / 2 % 2)) * kD + col], dq[i]);
+    }
+  }
+  // The block's rows of dK and dV are complete.
+  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
+  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+template <class T>
+void wgmma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Tile = HopperTile<T, head_dim>;
+    constexpr int kShared = kit::aligned_shared_bytes<WgmmaShared<Tile>>();
+    const auto kernel = wgmma_kernel<Tile>;
+    kit::allow_shared(kernel, kShared);
+    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
+    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    kernel<<<static_cast<unsigned>(blocks), kWgmmaThreads, kShared, stream>>>(t, shape, rows);
+    CUDA_CHECK(cudaGetLastError());
+    finish_dq(shape, t, rows, stream);
+  });
+}
+
+}  // namespace backward

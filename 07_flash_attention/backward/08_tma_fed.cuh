@@ -1,0 +1,157 @@
+// Rung 8, tma_fed: a third warpgroup feeds the two that compute, one thread of it by TMA.
+//
+// The thread has Q and dO brought to two stages each, with the log-sum-exp and D of their rows, as
+// soon as barriers in shared memory say that a stage is empty. Who computes waits for the stage it
+// needs next and for nobody else. dS has two buffers, so the two warpgroups meet once a step, not
+// twice. setmaxnreg moves the feeding warps' registers to where they are needed. What is still
+// wrong: an atomic instruction for every 32 elements of dQ, and multiplying stops for them.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/feed.cuh"
+#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/aligned_shared.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace backward {
+
+constexpr int kFedThreads = 384;
+
+template <class Tile>
+struct FedShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  alignas(1024) unsigned char ds[2][Tile::kDsBytes];
+  QueryRing<Tile, 2> q, d_o;
+  std::uint64_t keys_full;
+};
+
+template <class Tile>
+__global__ void __launch_bounds__(kFedThreads, 1)
+    tma_fed_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
+                   Shape shape, RowFacts rows) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
+  constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<FedShared<Tile>>(dynamic_shared);
+  // Barriers must stand before anybody waits at one, TMA included.
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&shared.keys_full, 1);
+    kit::init_stages(shared.q.full, shared.q.empty, 8);  // warps release a stage
+    kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  const Steps<Tile> steps(shape);
+  kit::PipelineState<2> at;
+
+  // The third warpgroup: single threads with a task each.
+  if (threadIdx.x >= 256) {
+    ptx::setmaxnreg_dec<24>();
+    if (threadIdx.x > 256) return;
+    send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
+    for (int step = 0; step < steps.count(); ++step) {
+      const std::int64_t head = steps.head(step);
+      const int first_row = steps.first_row(step);
+      send_queries(shared.q, at, maps.q, rows.lse2, rows.pitch, head, first_row);
+      send_queries(shared.d_o, at, maps.d_o, rows.mean, rows.pitch, head, first_row);
+      at.next();
+    }
+    return;
+  }
+
+  // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
+  ptx::setmaxnreg_inc<240>();
+  const int w = threadIdx.x / 128, own_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+  const int key = steps.first_key + Tile::own_key(w) + own_row;
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  int b = 0;  // buffer of dS
+  kit::wait(&shared.keys_full, 0);
+  for (int step = 0; step < steps.count(); ++step) {
+    const std::int64_t head = steps.head(step);
+    const int first_row = steps.first_row(step);
+    // Keys are rows, queries columns.
+    float s[kQueries / 2], dp[kQueries / 2];
+    kit::wait_full(shared.q.full, at);
+    issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
+    kit::wait_full(shared.d_o.full, at);
+    issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(s);
+    ptx::fence_registers(dp);
+    // Weights and gradients of scores; rounded, they are operands of the next products.
+    to_weights(s, shared.q.fact[at.stage], kLog2E * shape.scale());
+    const bool all_seen = shape.sees(first_row, steps.first_key + kKeys - 1);
+    if (!all_seen) hide_pairs(s, shape, first_row, key);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
+    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_operand<T>(s, p);
+    to_operand<T>(dp, ds);
+
+    // Whoever reads the other buffer of dS has been at the barrier of the step before.
+    store_ds<Tile>(shared.ds[b], ds, w);
+    issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
+    issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+    // Nobody needs this stage any more: TMA may fill it.
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dv);
+    ptx::fence_registers(dk);
+    kit::release(&shared.q.empty[at.stage]);
+    kit::release(&shared.d_o.empty[at.stage]);
+    at.next();
+
+    ptx::fence_proxy_async();
+    ptx::named_barrier_sync(1, 256);  // dS of all keys is there
+    float dq[Tile::kDqCols / 2];
+    issue_dq<Tile>(dq, shared.ds[b], shared.k, w);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dq);
+    b ^= 1;
+
+    // Registers of dq lie as those of s do, with queries as rows.
+    const std::int64_t row = head * rows.pitch + first_row + Tile::dq_row(w) + own_row;
+#pragma unroll
+    for (int i = 0; i < Tile::kDqCols / 2; ++i) {
+      const int col = Tile::dq_col(w) + query_of_register(i);
+      atomicAdd(&rows.dq_sum[(row + 8 * (i / 2 % 2)) * kD + col], dq[i]);
+    }
+  }
+  // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
+  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+template <class T>
+void tma_fed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Tile = HopperTile<T, head_dim>;
+    constexpr int kShared = kit::aligned_shared_bytes<FedShared<Tile>>();
+    const auto kernel = tma_fed_kernel<Tile>;
+    kit::allow_shared(kernel, kShared);
+    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
+    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    kernel<<<static_cast<unsigned>(blocks), kFedThreads, kShared, stream>>>(
+        tensor_maps<Tile>(shape, t), t, shape, rows);
+    CUDA_CHECK(cudaGetLastError());
+    finish_dq(shape, t, rows, stream);
+  });
+}
+
+}  // namespace backward

@@ -1,0 +1,213 @@
+// Rung 11, in_order: blocks add to dQ one after the other, so every run gives the same bits.
+//
+// A counter for each part of dQ says how many tiles of keys have been added to it. Who takes a part
+// to memory waits until its own tile's turn has come, adds, waits until the addition is done, and
+// counts. A tile of keys waits for those before it, whose blocks have started earlier: nobody waits
+// in vain. What it costs: blocks of one head go through its queries one behind the other, and the
+// last of them begins when the first has done as many steps as there are tiles of keys.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/dq_blocks.cuh"
+#include "07_flash_attention/backward/kit/dq_courier.cuh"
+#include "07_flash_attention/backward/kit/feed.cuh"
+#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/aligned_shared.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace backward {
+
+constexpr int kInOrderThreads = 384;
+
+template <class Tile>
+struct InOrderShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  alignas(1024) unsigned char ds[2][Tile::kDsBytes];
+  QueryRing<Tile, 2> q, d_o;
+  DqCourier<Tile> courier;
+  std::uint64_t keys_full;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// Until `turn` tiles of keys have been counted. What they added can be seen then.
+__device__ __forceinline__ void wait_for_turn(const int* counter, int turn) {
+  int counted = 0;
+  while (counted < turn) {
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(counted) : "l"(counter) : "memory");
+  }
+}
+
+// One thread, which has seen all additions done.
+__device__ __forceinline__ void pass_turn(int* counter) {
+  __threadfence();
+  atomicAdd(counter, 1);
+}
+#endif
+
+// turns: zeros, two for each tile of queries of each head.
+template <class Tile>
+__global__ void __launch_bounds__(kInOrderThreads, 1)
+    in_order_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
+                    Shape shape, RowFacts rows, int* turns) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
+  constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<InOrderShared<Tile>>(dynamic_shared);
+  // Barriers must stand before anybody waits at one, TMA included.
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&shared.keys_full, 1);
+    kit::init_stages(shared.q.full, shared.q.empty, 8);  // warps release a stage
+    kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
+    init_courier(shared.courier);
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  const Steps<Tile> steps(shape);
+  const int turn = steps.first_key / kKeys;
+  const auto counter_of = [&](std::int64_t head, int first_row, int w) {
+    return turns + 2 * ((head * rows.pitch + first_row) / kQueries) + w;
+  };
+  kit::PipelineState<2> at;
+
+  // The third warpgroup: single threads with a task each.
+  if (threadIdx.x >= 256) {
+    ptx::setmaxnreg_dec<24>();
+    const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
+    if (threadIdx.x % 32 > 0 || role > 2) return;
+    if (role > 0 && DqCourier<Tile>::kByTma) {
+      const int own = role - 1;  // the warpgroup
+      for (int step = 0; step < steps.count(); ++step) {
+        const std::int64_t head = steps.head(step);
+        const int first_row = steps.first_row(step);
+        kit::wait(&shared.courier.full[own], step % 2);
+        wait_for_turn(counter_of(head, first_row, own), turn);
+        take_part(shared.courier, dq_part_of<Tile>(rows, head, first_row, own), own, step % 2);
+        ptx::bulk_wait_group<0>();  // not only read: added
+        pass_turn(counter_of(head, first_row, own));
+      }
+    }
+    if (role > 0) return;
+    send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
+    for (int step = 0; step < steps.count(); ++step) {
+      const std::int64_t head = steps.head(step);
+      const int first_row = steps.first_row(step);
+      send_queries(shared.q, at, maps.q, rows.lse2, rows.pitch, head, first_row);
+      send_queries(shared.d_o, at, maps.d_o, rows.mean, rows.pitch, head, first_row);
+      at.next();
+    }
+    return;
+  }
+
+  // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
+  ptx::setmaxnreg_inc<240>();
+  const int w = threadIdx.x / 128, own_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+  const int key = steps.first_key + Tile::own_key(w) + own_row;
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  std::uint32_t b = 0;  // buffer of dS, and parity of the steps
+  kit::wait(&shared.keys_full, 0);
+  for (int step = 0; step < steps.count(); ++step) {
+    const std::int64_t head = steps.head(step);
+    const int first_row = steps.first_row(step);
+    // Keys are rows, queries columns.
+    float s[kQueries / 2], dp[kQueries / 2];
+    kit::wait_full(shared.q.full, at);
+    issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
+    kit::wait_full(shared.d_o.full, at);
+    issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
+    // Weights, while dP is multiplied.
+    ptx::wgmma_wait_group<1>();
+    ptx::fence_registers(s);
+    to_weights(s, shared.q.fact[at.stage], kLog2E * shape.scale());
+    const bool all_seen = shape.sees(first_row, steps.first_key + kKeys - 1);
+    if (!all_seen) hide_pairs(s, shape, first_row, key);
+    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_operand<T>(s, p);
+    // Gradients of scores; rounded, they and the weights are operands of the next products.
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dp);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
+    to_operand<T>(dp, ds);
+
+    // Whoever reads the other buffer of dS has been at the barrier of the step before.
+    store_ds<Tile>(shared.ds[b], ds, w);
+    issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
+    ptx::fence_proxy_async();
+    ptx::named_barrier_sync(1, 256);  // dS of all keys is there
+    float dq[Tile::kDqCols / 2];
+    if (Tile::kSplit == 2) ptx::wgmma_wait_group<0>();  // too few registers for both
+    issue_dq<Tile>(dq, shared.ds[b], shared.k, w);
+    ptx::wgmma_wait_group<1>();
+    ptx::fence_registers(dv);
+    kit::release(&shared.d_o.empty[at.stage]);
+
+    // dK runs while dQ leaves.
+    issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+    ptx::wgmma_wait_group<1>();
+    ptx::fence_registers(dq);
+    // Without a courier the warpgroup itself waits.
+    if (!DqCourier<Tile>::kByTma) {
+      if (threadIdx.x % 128 == 0) wait_for_turn(counter_of(head, first_row, w), turn);
+      __syncwarp();  // barriers and wgmma are for converged warps
+      ptx::named_barrier_sync(2 + w, 128);
+    }
+    hand_over(shared.courier, dq, dq_part_of<Tile>(rows, head, first_row, w), w, b);
+    if (!DqCourier<Tile>::kByTma) {
+      __threadfence();
+      ptx::named_barrier_sync(2 + w, 128);
+      if (threadIdx.x % 128 == 0) pass_turn(counter_of(head, first_row, w));
+      __syncwarp();
+    }
+    b ^= 1;
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dk);
+    kit::release(&shared.q.empty[at.stage]);
+    at.next();
+  }
+  // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
+  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+#endif
+}
+
+// Floats of scratch memory: row_facts_and_dq_scratch(shape), and the turns behind them.
+inline std::int64_t in_order_scratch(const Shape& shape) {
+  return row_facts_and_dq_scratch(shape) + 2 * shape.all_heads() * padded_rows(shape) / 64;
+}
+
+// Device pointers, aligned to 16 bytes.
+template <class T>
+void in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Tile = HopperTile<T, head_dim>;
+    constexpr int kShared = kit::aligned_shared_bytes<InOrderShared<Tile>>();
+    const auto kernel = in_order_kernel<Tile>;
+    kit::allow_shared(kernel, kShared);
+    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
+    int* turns = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
+    const std::int64_t turns_count = in_order_scratch(shape) - row_facts_and_dq_scratch(shape);
+    CUDA_CHECK(cudaMemsetAsync(turns, 0, turns_count * sizeof(int), stream));
+    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    kernel<<<static_cast<unsigned>(blocks), kInOrderThreads, kShared, stream>>>(
+        tensor_maps<Tile>(shape, t), t, shape, rows, turns);
+    CUDA_CHECK(cudaGetLastError());
+    finish_dq_blocks<Tile>(shape, t, rows, stream);
+  });
+}
+
+}  // namespace backward

@@ -1,0 +1,116 @@
+// How the rungs for wgmma cut up their work, how their tiles lie in shared memory, and the five
+// products.
+//
+// A tile of R rows and d columns of 16 bits lies as d / 64 slabs, one after the other; a slab is R
+// rows of 128 bytes, swizzled as TMA and wgmma both understand it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+#include "common/kit/swizzle.cuh"
+
+namespace backward {
+
+// Two warpgroups compute. Each has 64 keys; where d is 256 both have the same 64, and each one half
+// of the columns of dK and dV (kCols), as all would be more registers than a thread can have. Of
+// dQ a warpgroup has 64 queries and kDqCols columns.
+template <class Element_, int kD_>
+struct HopperTile {
+  using Element = Element_;
+  static constexpr int kD = kD_, kSplit = kD == 256 ? 2 : 1;
+  static constexpr int kKeys = 128 / kSplit, kQueries = kD == 64 ? 128 : 64;
+  static constexpr int kCols = kD / kSplit, kDqCols = kQueries == 128 ? kD : kD / 2;
+  static constexpr int kKeyBytes = kKeys * kD * 2, kQueryBytes = kQueries * kD * 2;
+  static constexpr int kDsBytes = kKeys * kQueries * 2, kDqPart = 64 * kDqCols;
+  static constexpr int kKeySlab = kKeys * 128, kQuerySlab = kQueries * 128;
+
+  // What belongs to warpgroup 0 or 1: the first of its keys, of its columns of dK and dV, and of
+  // its queries and columns of dQ.
+  __host__ __device__ static constexpr int own_key(int w) { return kSplit == 1 ? 64 * w : 0; }
+  __host__ __device__ static constexpr int own_col(int w) { return kSplit == 1 ? 0 : kCols * w; }
+  __host__ __device__ static constexpr int dq_row(int w) { return kQueries == 128 ? 64 * w : 0; }
+  __host__ __device__ static constexpr int dq_col(int w) {
+    return kQueries == 128 ? 0 : kDqCols * w;
+  }
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// Issues s = A B^T as one group: S^T = K Q^T or dP^T = V dO^T. Of `keys` (K or V) warpgroup w's
+// rows; all of `queries` (Q or dO).
+template <class Tile>
+__device__ __forceinline__ void issue_transposed(float (&s)[Tile::kQueries / 2],
+                                                 const unsigned char* keys,
+                                                 const unsigned char* queries, int w) {
+  const std::uint64_t a = ptx::descriptor_128B(keys + Tile::own_key(w) * 128, 0, 1024);
+  const std::uint64_t b = ptx::descriptor_128B(queries, 0, 1024);
+  ptx::fence_registers(s);
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int c = 0; c < Tile::kD / 16; ++c) {  // 16 columns: 32 bytes of a slab
+    const int slab = c / 4, bytes = c % 4 * 32;
+    ptx::wgmma<typename Tile::Element>(s, ptx::advance(a, slab * Tile::kKeySlab + bytes),
+                                       ptx::advance(b, slab * Tile::kQuerySlab + bytes), c > 0);
+  }
+  ptx::wgmma_commit_group();
+}
+
+// Issues sum += A B as one group: dV += P^T dO or dK += dS^T Q, with A in registers. Of `queries`
+// (dO or Q) warpgroup w's columns.
+template <class Tile>
+__device__ __forceinline__ void issue_gradient(float (&sum)[Tile::kCols / 2],
+                                               std::uint32_t (&a)[Tile::kQueries / 16][4],
+                                               const unsigned char* queries, int w) {
+  const std::uint64_t b = ptx::descriptor_128B(queries + Tile::own_col(w) / 64 * Tile::kQuerySlab,
+                                               Tile::kQuerySlab, 1024);
+  ptx::fence_registers(sum);
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < Tile::kQueries / 16; ++j) {
+    ptx::wgmma<typename Tile::Element, 1>(sum, a[j], ptx::advance(b, j * 16 * 128));
+  }
+  ptx::wgmma_commit_group();
+}
+
+// Writes warpgroup w's dS^T to shared memory, a row a key. Where both warpgroups have the same
+// keys, each writes half of the queries.
+template <class Tile>
+__device__ __forceinline__ void store_ds(unsigned char* to,
+                                         const std::uint32_t (&ds)[Tile::kQueries / 16][4], int w) {
+  const int lane = threadIdx.x % 32;
+  const int key = Tile::own_key(w) + threadIdx.x % 128 / 32 * 16 + lane % 16;
+  constexpr int kSteps = Tile::kQueries / 16;
+#pragma unroll
+  for (int j = 0; j < kSteps; ++j) {
+    if (Tile::kSplit == 2 && j / (kSteps / 2) != w) continue;
+    unsigned char* slab = to + j / 4 * Tile::kKeySlab;
+    ptx::stmatrix_x4(slab + kit::swizzled_128B(key, j % 4 * 2 + lane / 16), ds[j][0], ds[j][1],
+                     ds[j][2], ds[j][3]);
+  }
+}
+
+// Issues dq = dS K as one group, with both operands from shared memory: 64 queries and kDqCols
+// columns. dS lies with a key a row, which is what wgmma calls MN-major for both operands: no
+// transposition.
+template <class Tile>
+__device__ __forceinline__ void issue_dq(float (&dq)[Tile::kDqCols / 2], const unsigned char* ds,
+                                         const unsigned char* k, int w) {
+  const std::uint64_t a = ptx::descriptor_128B(ds + Tile::dq_row(w) / 64 * Tile::kKeySlab, 0, 1024);
+  const std::uint64_t b =
+      ptx::descriptor_128B(k + Tile::dq_col(w) / 64 * Tile::kKeySlab, Tile::kKeySlab, 1024);
+  ptx::fence_registers(dq);
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < Tile::kKeys / 16; ++j) {
+    ptx::wgmma<typename Tile::Element, 1, 1>(dq, ptx::advance(a, j * 16 * 128),
+                                             ptx::advance(b, j * 16 * 128), j > 0);
+  }
+  ptx::wgmma_commit_group();
+}
+#endif
+
+}  // namespace backward

@@ -1,0 +1,95 @@
+// What all pairs of a row have in common, computed once ahead of them: its log-sum-exp, and
+// D = rowsum(dO O), the mean of the row's dP weighted by P. And the last step of rungs whose blocks
+// add up dQ in fp32: to T.
+//
+// Rows of a head are padded to a multiple of kRowPadding, so that tiles of queries need not end
+// early. A row past the end, or one that sees no key, has the log-sum-exp +infinity: its weights
+// 2^(s - lse) are 0 whatever s is.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "07_flash_attention/backward/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace backward {
+
+constexpr int kRowPadding = 128, kRowThreads = 256;
+constexpr float kLog2E = 1.44269504f;  // e^x = 2^(x log2(e)): the hardware has powers of two
+
+// [heads][pitch] floats each. dq_sum: [heads][pitch][d], or null where nobody adds up dQ.
+struct RowFacts {
+  float *lse2, *mean, *dq_sum;  // lse2: in base 2
+  int pitch;
+};
+
+inline int padded_rows(const Shape& shape) {
+  return kit::divide_up(shape.n_q, kRowPadding) * kRowPadding;
+}
+// Floats of scratch memory that make_row_facts wants.
+inline std::int64_t row_facts_scratch(const Shape& shape) {
+  return 2 * shape.all_heads() * padded_rows(shape);
+}
+inline std::int64_t row_facts_and_dq_scratch(const Shape& shape) {
+  return (2 + shape.d) * shape.all_heads() * padded_rows(shape);
+}
+
+// A warp a padded row.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads)
+    row_facts_kernel(Tensors<T> t, RowFacts rows, std::int64_t count, int n_q, int d) {
+  const std::int64_t at = (std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x) / 32;
+  if (at >= count) return;
+  const std::int64_t row = at / rows.pitch * n_q + at % rows.pitch;
+  const bool inside = at % rows.pitch < n_q;
+  float sum = 0;
+  for (int c = threadIdx.x % 32; inside && c < d; c += 32) {
+    sum += static_cast<float>(t.d_o[row * d + c]) * static_cast<float>(t.o[row * d + c]);
+  }
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
+  if (threadIdx.x % 32 != 0) return;
+  const float lse = inside ? t.lse[row] : -INFINITY;
+  rows.lse2[at] = lse == -INFINITY ? INFINITY : kLog2E * lse;
+  rows.mean[at] = sum;
+}
+
+// Fills the facts, and zeros dq_sum where with_dq.
+template <class T>
+RowFacts make_row_facts(const Shape& shape, const Tensors<T>& t, float* scratch, bool with_dq,
+                        cudaStream_t stream) {
+  const int pitch = padded_rows(shape);
+  const std::int64_t count = shape.all_heads() * pitch;
+  const RowFacts rows{scratch, scratch + count, with_dq ? scratch + 2 * count : nullptr, pitch};
+  const int blocks = kit::divide_up(count, kRowThreads / 32);
+  row_facts_kernel<<<blocks, kRowThreads, 0, stream>>>(t, rows, count, shape.n_q, shape.d);
+  CUDA_CHECK(cudaGetLastError());
+  if (with_dq) {
+    CUDA_CHECK(cudaMemsetAsync(rows.dq_sum, 0, count * shape.d * sizeof(float), stream));
+  }
+  return rows;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kRowThreads)
+    finish_dq_kernel(RowFacts rows, T* dq, std::int64_t count, int n_q, int d, float scale) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x;
+  if (i >= count) return;
+  const std::int64_t row = i / d, padded = row / n_q * rows.pitch + row % n_q;
+  dq[i] = T(scale * rows.dq_sum[padded * d + i % d]);
+}
+
+// dQ = dq_sum / sqrt(d)
+template <class T>
+void finish_dq(const Shape& shape, const Tensors<T>& t, const RowFacts& rows, cudaStream_t stream) {
+  const std::int64_t count = shape.rows() * shape.d;
+  const int blocks = kit::divide_up(count, kRowThreads);
+  finish_dq_kernel<<<blocks, kRowThreads, 0, stream>>>(rows, t.dq, count, shape.n_q, shape.d,
+                                                       shape.scale());
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace backward

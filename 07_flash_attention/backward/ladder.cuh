@@ -1,0 +1,169 @@
+// The index of this problem: every way to compute the gradients, in reading order. backward_ladder
+// <T>() is that for elements of T: float, __nv_bfloat16 or __half.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "07_flash_attention/backward/01_sequential.hpp"
+#include "07_flash_attention/backward/02_openmp.hpp"
+#include "07_flash_attention/backward/03_stored.cuh"
+#include "07_flash_attention/backward/04_recomputed.cuh"
+#include "07_flash_attention/backward/05_two_passes.cuh"
+#include "07_flash_attention/backward/06_mma.cuh"
+#include "07_flash_attention/backward/07_wgmma.cuh"
+#include "07_flash_attention/backward/08_tma_fed.cuh"
+#include "07_flash_attention/backward/09_reduced_by_tma.cuh"
+#include "07_flash_attention/backward/10_overlap.cuh"
+#include "07_flash_attention/backward/11_in_order.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/problem.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/study/extra_memory.cuh"
+#include "common/bench/harness.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/options.hpp"
+#include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
+#include "common/kit/skip.hpp"
+
+namespace backward {
+
+// A rung on the device: run(shape, tensors, scratch, stream), where scratch holds scratch_of(shape)
+// floats.
+template <class T, class Run>
+bench::Variant<Backward<T>> rung(const std::string& name, const std::string& idea, Run run,
+                                 std::int64_t (*scratch_of)(const Shape&),
+                                 bench::Needs needs = {}) {
+  return bench::device_variant<Backward<T>>(
+      name, idea,
+      [run, scratch_of](Backward<T>& p, cudaStream_t stream) {
+        run(p.shape, p.device_data(), p.workspace.template get<float>(scratch_of(p.shape)), stream);
+      },
+      needs);
+}
+
+// What the settings say. Throws UsageError for what cannot be.
+template <class T>
+Shape shape_of(const bench::Settings& settings) {
+  constexpr int kHeadDims[] = {64, 128, 256};
+  const int n = static_cast<int>(settings["n"]);
+  const bool is_small = std::is_same_v<T, float> || n < 1024;
+  Shape shape;
+  shape.batch = settings["batch"];
+  shape.heads = settings["heads"];
+  shape.n_q = n;
+  shape.n_k = settings.given("nk") ? static_cast<int>(settings["nk"]) : n;
+  shape.d = settings.given("d") ? kHeadDims[settings["d"]] : is_small ? 64 : 128;
+  shape.causal = settings["causal"] != 0;
+  if (settings.given("tokens")) {
+    if (settings["tokens"] % n != 0) {
+      throw bench::UsageError("--tokens: " + std::to_string(settings["tokens"]) +
+                              " is not a multiple of n = " + std::to_string(n));
+    }
+    if (!settings.given("batch")) shape.batch = settings["tokens"] / n;
+    if (!settings.given("heads")) shape.heads = 2048 / shape.d;
+  }
+  shape.kv_heads = settings.given("kv-heads") ? settings["kv-heads"] : shape.heads;
+  if (shape.heads % shape.kv_heads != 0) {
+    throw bench::UsageError("--kv-heads: " + std::to_string(shape.heads) +
+                            " heads are not a multiple of " + std::to_string(shape.kv_heads));
+  }
+  return shape;
+}
+
+// The last of `rungs` that this device can run.
+template <class T>
+bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
+  return bench::chooser<Backward<T>>(
+      "the last rung that this device can run", [rungs](Backward<T>& p, cudaStream_t stream) {
+        static const bench::DeviceFacts kDevice = bench::query_device();
+        for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
+          const bool on_device = rung->place == bench::Place::device;
+          if (!on_device || !bench::why_skipped(*rung, kDevice).empty()) continue;
+          try {
+            rung->run(p, stream);
+            return rung->name;
+          } catch (const kit::Skip&) {  // for want of shared memory
+          }
+        }
+        throw kit::Skip("needs more shared memory");
+      });
+}
+
+template <class T>
+bench::Ladder<Backward<T>> backward_ladder() {
+  using P = Backward<T>;
+  constexpr bool kIs16Bit = P::kIs16Bit;
+  bench::Ladder<P> ladder;
+  ladder.name = P::name;
+  ladder.show_gflops = true;
+  ladder.variants = {
+      bench::cpu_variant<P>("sequential", "the definition, pair by pair",
+                            [](P& p) { sequential(p.shape, p.host_data()); }),
+      bench::cpu_variant<P>("openmp", "all cores; a loop over queries, one over keys",
+                            [](P& p) { openmp(p.shape, p.host_data()); }),
+      rung<T>("stored", "five products, all matrices in memory", stored<T>, stored_scratch),
+      rung<T>("recomputed", "weights anew from the log-sum-exp; atomics for dQ", recomputed<T>,
+              row_facts_and_dq_scratch),
+      rung<T>("two_passes", "a kernel for dK and dV, one for dQ; no atomics", two_passes<T>,
+              row_facts_scratch),
+  };
+  if constexpr (kIs16Bit) {
+    const bench::Needs hopper = bench::needs_exactly_sm(90);
+    ladder.variants.push_back(rung<T>("mma", "tensor cores, a warp at a time; scores transposed",
+                                      mma<T>, row_facts_and_dq_scratch, bench::needs_sm(80)));
+    const auto add = [&](const char* name, const char* idea, auto run) {
+      ladder.variants.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, hopper));
+    };
+    add("wgmma", "a warpgroup at a time, from shared memory", wgmma<T>);
+    add("tma_fed", "a third warpgroup feeds, by TMA", tma_fed<T>);
+    add("reduced_by_tma", "dQ leaves through shared memory; TMA adds", reduced_by_tma<T>);
+    add("overlap", "weights under dP, dQ leaves under dK", overlap<T>);
+  }
+  const auto last_page = chosen<T>(ladder.variants);
+  if constexpr (kIs16Bit) {
+    ladder.variants.push_back(rung<T>("in_order",
+                                      "blocks add to dQ in turn: the same bits in each run",
+                                      in_order<T>, in_order_scratch, bench::needs_exactly_sm(90)));
+  }
+  for (auto& variant : ladder.variants) {
+    if (variant.needs.compute_capability >= 80) {
+      variant.tags = {"tensor"};  // --only backward_bf16/@tensor: those for tensor cores
+    } else {
+      variant.slow_above = variant.name == "sequential" ? 2e10 : 2e11;
+    }
+  }
+  ladder.variants.push_back(last_page);
+  const std::int64_t most = Shape::kMostLength;
+  ladder.settings = {
+      bench::number("batch", "sequences", kIs16Bit ? 4 : 1, 1, 1, 1 << 20),
+      bench::number("heads", "heads of a sequence", 16, 2, 1, 1 << 20),
+      bench::number("kv-heads", "K/V heads of a sequence (default: as many as heads)", 0, 1,
+                    1 << 20),
+      bench::number("n", "queries of a sequence, and keys", kIs16Bit ? 4096 : 1024, 250, 1, most),
+      bench::number("nk", "keys, if not as many as queries", 0, 1, most),
+      bench::choice("d", "elements of a query, a key, a value", {"64", "128", "256"}),
+      bench::flag("causal", "query i sees no key after its own"),
+      bench::number("tokens", "sets batch to tokens / n, and heads to 2048 / d", 0, 1, 1 << 30),
+  };
+  ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<P>(shape_of<T>(settings), run.seed, run.device.is_real_gpu());
+  };
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
+    return P::memory(shape_of<T>(settings));
+  };
+  ladder.after = [](bench::Program&, P&, const std::vector<bench::Variant<P>>&,
+                    const bench::ProblemReport& report) {
+    attention::print_extra_memory_of(report);
+  };
+  return ladder;
+}
+
+}  // namespace backward

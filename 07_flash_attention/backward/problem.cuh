@@ -1,0 +1,200 @@
+// The problem: dQ, dK and dV of O = softmax(Q K^T / sqrt(d)) V, from dO and what the forward pass
+// left: O and the log-sum-exp. For any batch, number of heads, query heads that share a K/V head,
+// queries and keys, causal or not, in fp32, bf16 or fp16.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "07_flash_attention/backward/forward.cuh"
+#include "07_flash_attention/backward/reference.hpp"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/element.hpp"
+#include "07_flash_attention/workspace.cuh"
+#include "common/bench/compare.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/guarded_array.cuh"
+#include "common/bench/input_sets.cuh"
+#include "common/bench/memory_need.hpp"
+#include "common/bench/report.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/random.cuh"
+
+namespace backward {
+
+// T is float, __nv_bfloat16 or __half.
+template <class T>
+struct Backward {
+  static constexpr bool kIs16Bit = !std::is_same_v<T, float>;
+  static constexpr const char* name = std::is_same_v<T, float>    ? "backward"
+                                      : std::is_same_v<T, __half> ? "backward_fp16"
+                                                                  : "backward_bf16";
+  using Inputs = bench::InputSets<T, 5>;
+
+  Shape shape;
+  bool is_real_gpu;
+  bench::GuardedArray<T> q, k, v, o, d_o, dq, dk, dv;
+  bench::GuardedArray<float> lse;
+  Workspace workspace;
+  Reference expected;
+
+  // is_real_gpu: false where kernels run on the CPU.
+  Backward(const Shape& shape, std::uint64_t seed, bool is_real_gpu)
+      : shape(shape),
+        is_real_gpu(is_real_gpu),
+        q("Q", bench::Role::input, shape.rows() * shape.d),
+        k("K", bench::Role::input, shape.keys() * shape.d),
+        v("V", bench::Role::input, shape.keys() * shape.d),
+        o("O", bench::Role::input, shape.rows() * shape.d),
+        d_o("dO", bench::Role::input, shape.rows() * shape.d),
+        dq("dQ", bench::Role::output, shape.rows() * shape.d),
+        dk("dK", bench::Role::output, shape.keys() * shape.d),
+        dv("dV", bench::Role::output, shape.keys() * shape.d),
+        lse("log-sum-exp", bench::Role::input, shape.rows()) {
+    // Uniform elements in [-1, 1) have variance 1/3; with Q in [-3, 3) that of a score is 1.
+    fill(q, 4 * seed, 3);
+    fill(k, 4 * seed + 1, 1);
+    fill(v, 4 * seed + 2, 1);
+    fill(d_o, 4 * seed + 3, 1);
+    compute_reference();
+  }
+
+  // For inputs of one's own: fill the pristine Q, K, V and dO, then call this.
+  void compute_reference() {
+    constexpr double kMostPairs = 1e7, kMostPairsOnHost = 1e9;  // a second or two
+    run_forward(is_real_gpu && shape.pairs() > kMostPairsOnHost);
+    expected = reference_of(shape, pristine_data(), kMostPairs);
+  }
+
+  Tensors<T> host_data() {
+    return {q.host_data(),   k.host_data(),  v.host_data(),  o.host_data(), d_o.host_data(),
+            lse.host_data(), dq.host_data(), dk.host_data(), dv.host_data()};
+  }
+  // The inputs of the set that rotate() chose.
+  Tensors<T> device_data() {
+    return {inputs_.device_data(0, q),
+            inputs_.device_data(1, k),
+            inputs_.device_data(2, v),
+            inputs_.device_data(3, o),
+            inputs_.device_data(4, d_o),
+            lse.device_data(),
+            dq.device_data(),
+            dk.device_data(),
+            dv.device_data()};
+  }
+
+  template <class Visit>
+  void each_array(Visit visit) {
+    visit(q);
+    visit(k);
+    visit(v);
+    visit(o);
+    visit(d_o);
+    visit(lse);
+    visit(dq);
+    visit(dk);
+    visit(dv);
+  }
+
+  // Elements count on from dQ to dK to dV. Of rows that the reference leaves out it is only known
+  // that they are finite.
+  bench::Comparison check() const {
+    bench::Comparison all;
+    check_array(all, dq, expected.dq, 0);
+    check_array(all, dk, expected.dk, dq.size());
+    check_array(all, dv, expected.dv, dq.size() + dk.size());
+    return all;
+  }
+
+  bench::Sizes sizes() const {
+    return {{"batch", shape.batch},  {"heads", shape.heads}, {"kv_heads", shape.kv_heads},
+            {"n", shape.n_q},        {"nk", shape.n_k},      {"d", shape.d},
+            {"causal", shape.causal}};
+  }
+  double bytes() const { return shape.bytes(sizeof(T)); }
+  double flops() const { return shape.flops(); }
+  double scratch_bytes() const { return workspace.asked_bytes(); }
+  void forget_scratch() { workspace.forget(); }
+
+  // Launches per sample: 5 to 10 ms of work for the fast rungs.
+  int batch() const {
+    if (!is_real_gpu) return 1;
+    return static_cast<int>(std::clamp((kIs16Bit ? 4e12 : 4e11) / shape.flops(), 1.0, 100.0));
+  }
+  void rotate(int index) {
+    if (is_real_gpu) inputs_.rotate(index, {&q, &k, &v, &o, &d_o});
+  }
+  double peak_gflops(const bench::DeviceFacts& device) const {
+    return kIs16Bit ? peak_bf16_gflops(device) : device.peak_fp32_gflops;
+  }
+
+  // Without the workspace, for want of which a rung is skipped.
+  static bench::MemoryNeed memory(const Shape& shape) {
+    const double bytes = shape.bytes(sizeof(T));
+    return {3 * bytes + 1e8, 2 * bytes + Inputs::kBytes};
+  }
+
+ private:
+  static void fill(bench::GuardedArray<T>& array, std::uint64_t seed, float factor) {
+    T* to = array.pristine();
+    const std::int64_t count = array.size();
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < count; ++i) to[i] = T(factor * kit::random_float(seed, i));
+  }
+
+  Tensors<T> pristine_data() {
+    return {q.pristine(),   k.pristine(), v.pristine(), o.pristine(), d_o.pristine(),
+            lse.pristine(), nullptr,      nullptr,      nullptr};
+  }
+
+  void run_forward(bool on_device) {
+    if (!on_device) return forward_on_host(shape, pristine_data(), o.pristine(), lse.pristine());
+    for (auto* array : {&q, &k, &v}) array->reset(bench::Side::device);
+    forward_on_device(shape, device_data(), o.device_data(), lse.device_data());
+    CUDA_CHECK(
+        cudaMemcpy(o.pristine(), o.device_data(), o.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(lse.pristine(), lse.device_data(), lse.size() * sizeof(float),
+                          cudaMemcpyDeviceToHost));
+  }
+
+  void check_array(bench::Comparison& all, const bench::GuardedArray<T>& array,
+                   const KnownRows& known, std::int64_t offset) const {
+    const std::int64_t d = shape.d, rows = static_cast<std::int64_t>(known.rows.size());
+    const T* data = array.fetched();
+    all.count += array.size();
+    for (std::int64_t i = 0; i < rows * d; ++i) {
+      const std::int64_t at = known.rows[i / d] * d + i % d;
+      const double actual = to_double(data[at]), expected_here = known.value[i];
+      const double error = std::fabs(actual - expected_here);
+      if (!(error <= all.max_error)) all.max_error = error;  // a NaN stays
+      if (error <= known.bound[i]) continue;                 // written so that a NaN fails
+      note_wrong(all, offset + at, expected_here, data[at]);
+    }
+    if (rows * d == array.size()) return;
+    std::int64_t first = array.size();
+#pragma omp parallel for schedule(static) reduction(min : first)
+    for (std::int64_t i = 0; i < array.size(); ++i) {
+      if (!std::isfinite(to_double(data[i]))) first = std::min(first, i);
+    }
+    if (first < array.size()) note_wrong(all, offset + first, 0, data[first]);
+  }
+
+  static void note_wrong(bench::Comparison& all, std::int64_t at, double expected_here,
+                         const T& actual) {
+    if (all.wrong++ == 0) {
+      all.first_wrong = at;
+      all.expected = expected_here;
+      all.actual = to_double(actual);
+    }
+    if (bench::is_poison(actual)) ++all.unwritten;
+  }
+
+  Inputs inputs_;
+};
+
+}  // namespace backward

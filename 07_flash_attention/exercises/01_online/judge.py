@@ -1,0 +1,79 @@
+"""Exercise 07/online."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "The maximum and the sum in one pass"
+KIND = "step"
+MINUTES = 20
+
+
+def cases(random):
+    for rows, cols, spread in (
+        (64, 32, 1),
+        (1, 1, 1),
+        (3, 2, 5),
+        (70, 50, 10),
+        (20, 33, 1000),
+        (2, 300, 1000),
+    ):
+        x = floats(random, rows * cols, -spread, spread)
+        yield Case(
+            f"{rows} rows of {cols}, up to {spread}",
+            {"rows": rows, "cols": cols, "spread": spread},
+            [
+                Array("x", x, shape=(rows, cols)),
+                Array("y", role="output", count=rows * cols, shape=(rows, cols)),
+            ],
+        )
+
+
+def expected(case):
+    x, cols, y = case["x"].values, case.sizes["cols"], []
+    for begin in range(0, len(x), cols):
+        row = x[begin : begin + cols]
+        weights = [math.exp(value - max(row)) for value in row]
+        y += [weight / math.fsum(weights) for weight in weights]
+    return {"y": y}
+
+
+def bound(case, name, i):
+    """Each exponential errs by the rounding of its argument; the sum by one rounding a step."""
+    return (2 * case.sizes["spread"] + case.sizes["cols"] + 8) * 2**-23
+
+
+def _reads(counts, case):
+    return counts["global"]["load_bytes"] / (4 * case.sizes["rows"] * case.sizes["cols"])
+
+
+POINTS = [
+    Right(2, "small numbers", lambda case: case.sizes["spread"] <= 10),
+    Right(2, "numbers whose exponential overflows", lambda case: case.sizes["spread"] > 10),
+    Count(
+        2,
+        "each element is read twice, not three times",
+        "70 rows of 50, up to 10",
+        lambda counts, case: _reads(counts, case) <= 2,
+        lambda counts: "an element is read more than twice",
+    ),
+]
+
+_THREE_PASSES = """
+if (c == 0) {
+  for (int k = 0; k < cols; ++k) m = fmaxf(m, x[k]);
+}
+s += expf(value - m);"""
+
+MUTANTS = {
+    "no maximum": {1: "m = 0;\ns += expf(value);"},
+    "the old sum is not corrected": {
+        1: "const float larger = fmaxf(m, value);\ns = s + expf(value - larger);\nm = larger;"
+    },
+    "corrected the wrong way": {
+        1: "const float larger = fmaxf(m, value);\n"
+        "s = s * expf(larger - m) + expf(value - larger);\nm = larger;"
+    },
+    "not divided": {2: "for (int c = 0; c < cols; ++c) y[c] = expf(x[c] - m);"},
+    "before: a pass of its own for the maximum": {1: _THREE_PASSES},
+}

@@ -1,0 +1,74 @@
+// The index of this problem: every way to compute the softmax of rows, in reading order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "07_flash_attention/softmax/01_sequential.hpp"
+#include "07_flash_attention/softmax/02_openmp.hpp"
+#include "07_flash_attention/softmax/03_naive.cuh"
+#include "07_flash_attention/softmax/04_safe.cuh"
+#include "07_flash_attention/softmax/05_online.cuh"
+#include "07_flash_attention/softmax/06_cached.cuh"
+#include "07_flash_attention/softmax/07_warp.cuh"
+#include "07_flash_attention/softmax/chosen.cuh"
+#include "07_flash_attention/softmax/problem.cuh"
+#include "07_flash_attention/softmax/study/report.cuh"
+#include "07_flash_attention/softmax/study/sweep_columns.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/variant.cuh"
+#include "common/bench/yardsticks.cuh"
+#include "common/kit/skip.hpp"
+
+namespace softmax {
+
+// A rung on the host: run(x, y, rows, columns); one on the device: the same with a stream.
+template <class Run>
+auto on_host(Run run) {
+  return [run](Softmax& p) { run(p.x.host_data(), p.y.host_data(), p.rows, p.columns); };
+}
+template <class Run>
+auto on_device(Run run) {
+  return [run](Softmax& p, cudaStream_t stream) {
+    return run(p.x.device_data(), p.y.device_data(), p.rows, p.columns, stream);
+  };
+}
+
+inline bench::Ladder<Softmax> softmax_ladder() {
+  using bench::cpu_variant, bench::device_variant;
+  const auto naive_rung = [](Softmax& p, cudaStream_t stream) {
+    if (p.overflows()) throw kit::Skip("overflows with these inputs");
+    naive(p.x.device_data(), p.y.device_data(), p.rows, p.columns, stream);
+  };
+  bench::Ladder<Softmax> ladder;
+  ladder.name = Softmax::name;
+  ladder.variants = {
+      cpu_variant<Softmax>("sequential", "three loops over each row", on_host(sequential)),
+      cpu_variant<Softmax>("openmp", "all cores, vector instructions", on_host(openmp)),
+      device_variant<Softmax>("naive", "as the formula is written: large inputs overflow",
+                              naive_rung),
+      device_variant<Softmax>("safe", "the maximum first, in a pass of its own", on_device(safe)),
+      device_variant<Softmax>("online", "the maximum and the sum in one pass", on_device(online)),
+      device_variant<Softmax>("cached", "a row that fits is kept in shared memory",
+                              on_device(cached)),
+      device_variant<Softmax>("warp", "a short row is kept in the registers of a warp",
+                              on_device(warp)),
+      bench::chooser<Softmax>("the rung that a library would take", on_device(chosen)),
+      bench::device_copy(&Softmax::x, &Softmax::y),
+  };
+  ladder.settings = {
+      bench::number("rows", "of the softmax alone", 512, 16, 1, INT32_MAX),
+      bench::number("columns", "of the softmax alone", 1 << 18, 10'000, 1, Softmax::kMostColumns)};
+  ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<Softmax>(settings["rows"], settings["columns"], run.seed);
+  };
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
+    return Softmax::memory(settings["rows"], settings["columns"]);
+  };
+  ladder.sweeps = {{"columns", "columns: softmax by length of the rows", sweep_columns}};
+  ladder.after = print_report;
+  return ladder;
+}
+
+}  // namespace softmax

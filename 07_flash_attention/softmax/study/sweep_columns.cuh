@@ -1,0 +1,65 @@
+// --sweep columns: when does a pass cost what it reads?
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "07_flash_attention/softmax/problem.cuh"
+#include "common/bench/harness.cuh"
+#include "common/bench/options.hpp"
+#include "common/bench/program.cuh"
+#include "common/bench/report.hpp"
+#include "common/bench/settings.hpp"
+#include "common/bench/variant.cuh"
+
+namespace softmax {
+
+// GB/s of the rungs on matrices of the same number of elements, with ever longer rows; a rung that
+// cannot take them has none. Rows that are being worked on at the same time stay in the L2 cache as
+// long as they are short, and then a further pass is cheap: the last column is the time of `safe`
+// over that of `online`.
+inline void sweep_columns(bench::Program& program, const bench::Settings&,
+                          const std::vector<bench::Variant<Softmax>>& variants) {
+  if (!program.device().available) {
+    throw bench::UsageError("a sweep needs a GPU: " + program.device().reason);
+  }
+  const bool is_real_gpu = program.device().is_real_gpu();
+  const std::int64_t elements = is_real_gpu ? std::int64_t{1} << 28 : 1 << 16;
+  const std::int64_t longest = is_real_gpu ? 1 << 20 : 1 << 14;
+  std::vector<bench::Variant<Softmax>> on_device;
+  bench::Sweep sweep{Softmax::name, "columns", {"columns"}, {}};
+  for (const auto& variant : variants) {
+    if (variant.place != bench::Place::device || variant.kind == bench::Kind::yardstick) continue;
+    on_device.push_back(variant);
+    sweep.columns.push_back(variant.name + "_gbps");
+  }
+  sweep.columns.push_back("safe_over_online");
+
+  const bench::WorkStream stream(program.device());
+  for (std::int64_t columns = 1 << 10; columns <= longest; columns *= 4) {
+    const std::int64_t rows = elements / columns;
+    program.require_memory(Softmax::memory(rows, columns));
+    Softmax problem(rows, columns, program.seed());
+    auto found = bench::verify_variants(program.run_settings(), problem, on_device, stream.get());
+    bench::time_variants(program.run_settings(), problem, on_device, stream.get(), found);
+    std::vector<double> point = {static_cast<double>(columns)};
+    double safe_ms = bench::kUnknown, online_ms = bench::kUnknown;
+    for (const bench::Row& row : found) {
+      if (row.verdict.status == bench::Status::wrong) {
+        throw std::runtime_error(row.name + ": " + row.verdict.reason);
+      }
+      const double ms = row.timing.samples > 0 ? row.timing.median_ms : bench::kUnknown;
+      point.push_back(problem.bytes() / (1e6 * ms));
+      if (row.name == "safe") safe_ms = ms;
+      if (row.name == "online") online_ms = ms;
+    }
+    point.push_back(safe_ms / online_ms);
+    sweep.points.push_back(point);
+  }
+  program.progress("");
+  program.add(sweep);
+}
+
+}  // namespace softmax

@@ -1,0 +1,153 @@
+// Times variants that are right: one sample, then many of all of them in turns.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/bench/l2_flush.cuh"
+#include "common/bench/measure.hpp"
+#include "common/bench/problem_traits.hpp"
+#include "common/bench/report.hpp"
+#include "common/bench/run_settings.hpp"
+#include "common/bench/variant.cuh"
+#include "common/bench/verify.cuh"
+#include "common/kit/cpu_timer.hpp"
+#include "common/kit/gpu_timer.cuh"
+#include "common/kit/phase.hpp"
+
+namespace bench {
+
+// One sample of a variant: a function that runs it and returns milliseconds. Flush and Timer are
+// L2Flush and GpuTimer; a test looks on with its own. flush: null for warm samples.
+template <class Problem, class Flush, class Timer>
+std::function<double()> make_sampler(Problem& problem, const Variant<Problem>& variant,
+                                     cudaStream_t stream, Flush* flush, Timer* gpu_timer,
+                                     std::vector<kit::Phases>* phases) {
+  switch (variant.place) {
+    case Place::cpu:
+      return [&problem, &variant, stream] {
+        kit::CpuTimer timer;
+        variant.run(problem, stream);
+        return timer.elapsed_ms();
+      };
+    case Place::round_trip:
+      return [&problem, &variant, stream, phases] {
+        phases->push_back(variant.run(problem, stream));
+        double total = 0;
+        for (const kit::Phase& phase : phases->back()) total += phase.ms;
+        return total;
+      };
+    case Place::device: break;
+  }
+  if constexpr (IsBatched<Problem>::value) {
+    return [&problem, &variant, stream, gpu_timer] {
+      const int batch = problem.batch();
+      gpu_timer->start(stream);
+      for (int k = 0; k < batch; ++k) {
+        problem.rotate(k);
+        variant.run(problem, stream);
+      }
+      gpu_timer->stop(stream);
+      return gpu_timer->elapsed_ms() / batch;
+    };
+  }
+  return [&problem, &variant, stream, flush, gpu_timer] {
+    // The flush keeps the GPU busy while the launch is being queued behind it, so the two events
+    // enclose the kernel alone and not the way to it.
+    if (flush != nullptr) flush->enqueue(stream);
+    gpu_timer->start(stream);
+    variant.run(problem, stream);
+    gpu_timer->stop(stream);
+    return gpu_timer->elapsed_ms();
+  };
+}
+
+// Medians, phase by phase, over the samples of a round trip.
+inline std::vector<PhaseRow> summarize_phases(const std::vector<kit::Phases>& samples,
+                                              double device_gbps) {
+  std::vector<PhaseRow> rows;
+  if (samples.empty()) return rows;
+  for (std::size_t p = 0; p < samples[0].size(); ++p) {
+    std::vector<double> ms;
+    for (const kit::Phases& sample : samples) ms.push_back(sample[p].ms);
+    const kit::Phase& phase = samples[0][p];
+    PhaseRow row;
+    row.name = phase.name;
+    row.median_ms = summarize(ms).median_ms;
+    if (phase.bytes > 0) row.gbps = phase.bytes / (1e6 * row.median_ms);
+    if (phase.at_device_memory && device_gbps > 0)
+      row.percent_of_roof = 100 * row.gbps / device_gbps;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// Whether samples of this place begin with an empty L2 cache. A model GPU has none.
+inline bool wants_flush(const RunSettings& settings, Place place) {
+  return place == Place::device && settings.cold && settings.device.is_real_gpu();
+}
+
+// Times every row that is right. Variants of one place take turns with each other, so that a rung
+// and its peer or yardstick meet the same weather; round trips go one after the other.
+template <class Problem>
+void time_variants(const RunSettings& settings, Problem& problem,
+                   const std::vector<Variant<Problem>>& variants, cudaStream_t stream,
+                   std::vector<Row>& rows) {
+  const DeviceFacts& device = settings.device;
+  const auto time_together = [&](const std::vector<std::size_t>& group, double warm_up_seconds) {
+    if (group.empty()) return;
+    const Place place = variants[group[0]].place;
+    std::optional<L2Flush> flush;
+    std::optional<kit::GpuTimer> gpu_timer;
+    if (place == Place::device) gpu_timer.emplace();
+    if (wants_flush(settings, place)) flush.emplace(device);
+    std::vector<kit::Phases> phases;
+    std::vector<std::function<double()>> samplers;
+    std::string names;
+    for (const std::size_t i : group) {
+      samplers.push_back(make_sampler(problem, variants[i], stream, flush ? &*flush : nullptr,
+                                      gpu_timer ? &*gpu_timer : nullptr, &phases));
+      names += (names.empty() ? "" : ", ") + variants[i].name;
+    }
+    MeasurePlan plan;
+    plan.repeats = settings.repeats;
+    plan.warm_up_seconds = warm_up_seconds;
+    // The times of a model GPU mean nothing: a few samples are enough.
+    if (place != Place::cpu && !device.is_real_gpu()) {
+      plan.seconds_each = 0.1;
+      plan.warm_up_seconds = 0;
+    }
+    const auto timings = measure_interleaved(samplers, plan, [&](int done, int most) {
+      settings.progress("timing " + names + ": round " + std::to_string(done) + " of at most " +
+                        std::to_string(most));
+    });
+    for (std::size_t k = 0; k < group.size(); ++k) rows[group[k]].timing = timings[k];
+    if (place == Place::round_trip) {
+      rows[group[0]].phases = summarize_phases(phases, device.peak_bandwidth_gbps);
+    }
+  };
+
+  std::vector<std::size_t> on_cpu, on_device;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (rows[i].verdict.status != Status::right) continue;
+    if (variants[i].place == Place::cpu) on_cpu.push_back(i);
+    if (variants[i].place == Place::device) on_device.push_back(i);
+    if (variants[i].place == Place::round_trip) time_together({i}, 0);
+  }
+  time_together(on_cpu, 0);
+  time_together(on_device, 0.5);  // clocks need that long to rise
+
+  // What ran a thousand times must still be right.
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (rows[i].verdict.status != Status::right) continue;
+    settings.progress("checking " + variants[i].name + " again");
+    rows[i].verdict = verify(problem, variants[i], device, stream);
+    if (rows[i].verdict.status != Status::right) rows[i].verdict.reason += " (after timing)";
+  }
+}
+
+}  // namespace bench

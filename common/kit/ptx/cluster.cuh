@@ -1,0 +1,70 @@
+// Thread block clusters: blocks that see each other's shared memory. One function for each PTX
+// instruction, under its PTX name (PTX ISA 8.0: barrier.cluster, mapa, mbarrier). They exist in
+// code for sm_90 or newer only.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/kit/ptx/mbarrier.cuh"
+
+namespace ptx {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// This block's number in its cluster.
+__device__ inline std::uint32_t cluster_rank() {
+  std::uint32_t rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+// A barrier of all threads of all blocks of the cluster, in two halves; both by whole warps.
+__device__ inline void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ inline void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// Where the variable that lies at `pointer` in this block lies in block `rank` of the cluster.
+__device__ inline std::uint32_t map_shared_rank(const void* pointer, std::uint32_t rank) {
+  std::uint32_t address;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(address)
+               : "r"(shared_address(pointer)), "r"(rank));
+  return address;
+}
+
+// mbarrier_arrive on the barrier at the same place in block `rank` of the cluster.
+__device__ inline void mbarrier_arrive_cluster(std::uint64_t* barrier, std::uint32_t rank) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                   map_shared_rank(barrier, rank))
+               : "memory");
+}
+
+// The same where nothing that this thread wrote is handed over, so the arrival need not be a
+// release for the whole cluster: that would cost a memory barrier each time.
+__device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint32_t rank) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(map_shared_rank(barrier, rank))
+               : "memory");
+}
+
+// mbarrier_try_wait_parity for a barrier at which threads of other blocks arrive.
+__device__ inline bool mbarrier_try_wait_parity_cluster(std::uint64_t* barrier,
+                                                        std::uint32_t parity) {
+  std::uint32_t done;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(done)
+      : "r"(shared_address(barrier)), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+#endif
+
+}  // namespace ptx

@@ -1,0 +1,139 @@
+// TMA, Hopper's Tensor Memory Accelerator: tiles of tensors between global and shared memory, and
+// the order between its accesses and ordinary ones. One function for each PTX instruction, under
+// its PTX name (PTX ISA 8.0, "Data Movement and Conversion Instructions"). They exist in code for
+// sm_90 or newer only.
+#pragma once
+
+#include <cuda.h>  // CUtensorMap
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/kit/ptx/mbarrier.cuh"
+
+namespace ptx {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// Has TMA bring `bytes` (a multiple of 16) from global to shared memory, both aligned
+// to 16 bytes, and report them to the barrier. By one thread; returns at once.
+__device__ inline void cp_async_bulk(void* shared, const void* global, std::uint32_t bytes,
+                                     std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(shared)),
+      "l"(global), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+
+// Brings the description of a tensor into the cache, ahead of its first use.
+__device__ inline void prefetch_tensormap(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// Has TMA bring the box whose first element is (c0, c1, ...) to shared memory and
+// report its bytes to the barrier. c0 counts elements along the contiguous dimension. What lies
+// outside the tensor arrives as zeros, and counts. By one thread; returns at once. `shared` is
+// aligned to 128 bytes, to 1024 where the map swizzles by 128 bytes.
+__device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1,
+                                   std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier))
+      : "memory");
+}
+__device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1, int c2,
+                                   std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(barrier))
+      : "memory");
+}
+__device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1, int c2,
+                                   int c3, std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(shared_address(barrier))
+      : "memory");
+}
+
+// The same to every block of the cluster whose bit is set in `mask`: to the same place in its
+// shared memory, reported to its barrier at the same place.
+__device__ inline void tensor_load_multicast(void* shared, const CUtensorMap* map, int c0, int c1,
+                                             std::uint64_t* barrier, std::uint16_t mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier)), "h"(mask)
+      : "memory");
+}
+__device__ inline void tensor_load_multicast(void* shared, const CUtensorMap* map, int c0, int c1,
+                                             int c2, std::uint64_t* barrier, std::uint16_t mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(barrier)), "h"(mask)
+      : "memory");
+}
+
+// Has TMA write a box from shared memory to the tensor, leaving out what lies outside.
+// The copy joins the open group of the thread that calls this: only that thread can wait for it.
+__device__ inline void tensor_store(const CUtensorMap* map, const void* shared, int c0, int c1) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
+      "r"(c0), "r"(c1), "r"(shared_address(shared))
+      : "memory");
+}
+__device__ inline void tensor_store(const CUtensorMap* map, const void* shared, int c0, int c1,
+                                    int c2) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(
+          map),
+      "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(shared))
+      : "memory");
+}
+__device__ inline void tensor_store(const CUtensorMap* map, const void* shared, int c0, int c1,
+                                    int c2, int c3) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], "
+      "[%5];" ::"l"(map),
+      "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(shared_address(shared))
+      : "memory");
+}
+
+// Has TMA add `bytes` (a multiple of 16) of floats from shared memory to those in global memory,
+// each addition for itself atomic. Joins the open group, like a store. By one thread.
+__device__ inline void cp_reduce_async_bulk_add(float* global, const void* shared,
+                                                std::uint32_t bytes) {
+  asm volatile(
+      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(global),
+      "r"(shared_address(shared)), "r"(bytes)
+      : "memory");
+}
+
+// Closes the thread's group of stores and opens the next.
+__device__ inline void bulk_commit_group() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until all but the kPending youngest groups of this thread are done: until their shared
+// memory has been read and may be written again, or until everything has arrived.
+template <int kPending>
+__device__ inline void bulk_wait_group_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+template <int kPending>
+__device__ inline void bulk_wait_group() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+// TMA and wgmma read shared memory by another way (the "async proxy"). Every thread
+// that wrote what they shall read calls this after writing and before the barrier that tells them.
+__device__ inline void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+#endif
+
+}  // namespace ptx

@@ -1,0 +1,36 @@
+// Swizzled tiles: rows whose 16-byte chunks change places, so that no bank conflicts are left.
+//
+// Shared memory serves 128 bytes at a time, 16 bytes from each of eight groups of banks. ldmatrix,
+// wgmma and stmatrix read or write the same chunk of eight rows together; in a plain tile these lie
+// in one group. Here chunk c of row r lies where c ^ (r % 8) would be: exclusive or only changes
+// the order of a row's chunks, and eight rows of one column are in eight different groups.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace kit {
+
+// The number of the chunk where a chunk lies, in a tile whose rows have kChunks of them. Two rows
+// of 64 bytes share one pass of 128: there every second row changes the order.
+template <int kChunks>
+__host__ __device__ constexpr int swizzled_chunk(int row, int chunk) {
+  static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole passes of 128");
+  return row * kChunks + (chunk ^ (kChunks == 4 ? row / 2 % 4 : row % 8));
+}
+
+// In elements of 16 bits, for the eight that begin at column `col` of a row of kCols.
+template <int kCols>
+__host__ __device__ constexpr int swizzled(int row, int col) {
+  constexpr int kChunks = kCols / 8;
+  static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole passes of 128");
+  const int turn = kChunks == 4 ? row / 2 % 4 : row % 8;
+  return row * kCols + (col / 8 ^ turn) * 8;
+}
+
+// In bytes, in a tile as TMA swizzles it by 128 bytes (CU_TENSOR_MAP_SWIZZLE_128B): rows of 128
+// bytes that begin at a multiple of 1024.
+__host__ __device__ constexpr int swizzled_128B(int row, int chunk) {
+  return row * 128 + (chunk ^ row % 8) * 16;
+}
+
+}  // namespace kit

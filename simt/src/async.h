@@ -1,0 +1,126 @@
+// What a block needs beside its threads once it uses named barriers, mbarriers, clusters or wgmma:
+// made at the first use, so that other kernels pay nothing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine.h"
+
+namespace simt {
+
+constexpr unsigned kNamedBarriers = 16;
+constexpr unsigned kWarpgroupThreads = 128;
+
+struct NamedBarrier {
+  unsigned arrived = 0;   // threads
+  unsigned expected = 0;  // as the first of them said
+};
+
+// The threads of one warpgroup that have come to a wgmma.
+struct Warpgroup {
+  unsigned arrived = 0;
+  void* lanes[kWarpgroupThreads];
+};
+
+// All threads of a cluster, or of a block without one, come and later wait for the others.
+struct ClusterBarrier {
+  uint32_t phase = 0;    // how often all have come
+  unsigned arrived = 0;  // threads that have come for this phase
+};
+
+// A copy by the copy engine that was asked for and is still under way.
+struct BulkCopy {
+  unsigned thread;  // that asked for it
+  uint64_t group;   // of this thread's bulk groups; kNoGroup: an mbarrier tells of its end
+  std::function<void()> run;  // does it
+};
+constexpr uint64_t kNoGroup = ~uint64_t{0};
+
+// cp.async, 4 to 16 bytes, or, if `mbarrier` is set, an arrival once the copies before it are done.
+struct SmallCopy {
+  uint64_t group;  // of this thread's groups
+  char* to;
+  const char* from;
+  unsigned bytes, source_bytes;
+  void* mbarrier;
+  Location at;
+};
+
+// What one thread has asked for and closed into groups.
+struct ThreadCopies {
+  uint64_t bulk_group = 0;   // the open one
+  uint64_t small_group = 0;  // the open one
+  std::vector<SmallCopy> small;
+};
+
+struct BlockAsync {
+  void begin(unsigned threads);
+  ThreadCopies& copies_of(unsigned thread);
+
+  NamedBarrier named[kNamedBarriers];
+  unsigned mbarrier_waiters = 0;
+  const char* shared = nullptr;  // where its shared memory is, once a thread waits at an mbarrier
+  Warpgroup warpgroups[kMaxThreads / kWarpgroupThreads];
+  std::deque<BulkCopy> bulk;            // under way
+  std::vector<ThreadCopies> copies;     // per thread, once one of them has copied
+  unsigned threads_with_small = 0;      // whose cp.async are under way
+  ClusterBarrier lone;                  // of a block without a cluster
+  uint32_t cluster_phase[kMaxThreads];  // how often the thread has come to the cluster's barrier
+};
+
+// The blocks of one cluster, by rank. They run on one worker, in turns.
+struct Cluster {
+  std::vector<Block*> members;
+  ClusterBarrier barrier;
+};
+
+// The running block's, or that of a block of its cluster.
+BlockAsync& async_of(Block& block);
+
+template <class AnyBlock, class Function>
+void for_each_member(AnyBlock& block, Function function) {
+  if (!block.cluster) {
+    function(block);
+    return;
+  }
+  for (Block* member : block.cluster->members) function(*member);
+}
+
+// Does the thread's small copies up to this group.
+void finish_small_copies(BlockAsync& async, unsigned thread, uint64_t last_group);
+
+// "the mbarrier at shared offset 16, whose phase of parity 0 lacks 1 of 1 arrival and 4096 bytes"
+std::string describe_mbarrier(const Block& block, const void* barrier);
+
+// Grows with whatever the threads of the block, or of its cluster, do other than poll.
+uint64_t progress_of(const Block& block);
+
+// Do all threads of the block, or of its cluster, that still live stand at grid.sync()?
+bool stands_at_grid(const Block& block);
+
+// Where an object lies in shared memory: whose, and at which offset.
+struct SharedPlace {
+  Block* block = nullptr;
+  unsigned offset = 0;
+};
+// Ends the launch if the address is not in the shared memory of the cluster's blocks, or is not a
+// multiple of `alignment`.
+SharedPlace shared_place(const void* address, unsigned alignment, const char* instruction,
+                         Location at);
+
+// Ends the launch with a line that says what is wrong with the running thread's instruction.
+[[noreturn]] void refuse_instruction(const char* check, const std::string& what, Location at,
+                                     int cuda_error);
+
+// For Observer::publish and receive: no address of a program.
+inline uint64_t order_key(const SharedPlace& place) {
+  return ~(place.block->number << 20 | place.offset);
+}
+void publish(uint64_t key);
+void receive(uint64_t key);
+
+}  // namespace simt

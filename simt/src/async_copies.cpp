@@ -1,0 +1,469 @@
+// Copies in the background: cp.async, cp.async.bulk and cp.async.bulk.tensor. What is asked for is
+// checked at once and done later: when its thread waits for it, or when no thread of the block can
+// go on without it. So a kernel that forgets to wait reads what was there before, as it may on a
+// GPU. SIMT_ASYNC=early does everything at once, random something in between.
+
+#include <algorithm>
+#include <cstring>
+
+#include "async.h"
+#include "device.h"
+#include "options.h"
+#include "simt/ptx.h"
+#include "simt/runtime_types.h"
+#include "tensor_map.h"
+#include "worker.h"
+
+namespace simt {
+
+// mbarrier.cpp
+void mbarrier_expect_arrival(void* mbarrier, Location at);
+void complete_bytes(void* mbarrier, unsigned bytes, const char* instruction, Location at);
+
+namespace {
+
+using ptx::Element;
+using ptx::Reduction;
+
+// ---- adding to memory
+// ---------------------------------------------------------------------------------------
+
+template <class T>
+T reduced(Reduction operation, T old, T value) {
+  if constexpr (ptx::is_small<T>) {
+    if (operation == Reduction::min_) return ptx::min<T>(old, value);
+    if (operation == Reduction::max_) return ptx::max<T>(old, value);
+    return ptx::add<T>(old, value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return old + value;
+  } else {
+    switch (operation) {
+      case Reduction::min_: return std::min(old, value);
+      case Reduction::max_: return std::max(old, value);
+      case Reduction::inc_: return old >= value ? T(0) : static_cast<T>(old + 1);
+      case Reduction::dec_: return old == 0 || old > value ? value : static_cast<T>(old - 1);
+      case Reduction::and_: return old & value;
+      case Reduction::or_: return old | value;
+      case Reduction::xor_: return old ^ value;
+      default: return static_cast<T>(old + value);
+    }
+  }
+}
+
+template <class T>
+void reduce_all(char* to, const char* from, size_t bytes, Reduction operation) {
+  for (size_t i = 0; i < bytes; i += sizeof(T)) {
+    T value;
+    memcpy(static_cast<void*>(&value), from + i, sizeof(T));
+    atomic_update(reinterpret_cast<T*>(to + i),
+                  [&](T old) { return reduced<T>(operation, old, value); });
+  }
+}
+
+void store_bytes(char* to, const char* from, size_t bytes, Reduction operation, Element element) {
+  if (operation == Reduction::none) {
+    memcpy(to, from, bytes);
+    return;
+  }
+  switch (element) {
+    case Element::f16: return reduce_all<ptx::f16>(to, from, bytes, operation);
+    case Element::bf16: return reduce_all<ptx::bf16>(to, from, bytes, operation);
+    case Element::f32: return reduce_all<float>(to, from, bytes, operation);
+    case Element::f64: return reduce_all<double>(to, from, bytes, operation);
+    case Element::s32: return reduce_all<int>(to, from, bytes, operation);
+    case Element::s64: return reduce_all<long long>(to, from, bytes, operation);
+    case Element::u64:
+    case Element::b64: return reduce_all<unsigned long long>(to, from, bytes, operation);
+    default: return reduce_all<unsigned>(to, from, bytes, operation);
+  }
+}
+
+void wrote(const void* address, size_t bytes) {
+  if (observer) observer->copy_wrote(address, bytes);
+}
+
+void check_multiple_of_16(const void* global, unsigned bytes, const char* instruction,
+                          Location at) {
+  if (reinterpret_cast<uintptr_t>(global) % 16 == 0 && bytes % 16 == 0) return;
+  refuse_instruction("misaligned",
+                     std::string(instruction) +
+                         (bytes % 16 ? " of a number of bytes" : " with a global address") +
+                         " that is not a multiple of 16",
+                     at, cudaErrorMisalignedAddress);
+}
+
+// Calls f(target, mbarrier) for every block that a load goes to.
+template <class Function>
+void for_each_target(void* shared, void* barrier, bool multicast, unsigned mask, Location at,
+                     Function f) {
+  if (!multicast) {
+    f(static_cast<char*>(shared), barrier);
+    return;
+  }
+  if (mask >> ptx::cluster_blocks())
+    refuse_instruction("cluster", "a multicast to blocks that the cluster does not have", at,
+                       cudaErrorIllegalAddress);
+  for (unsigned rank = 0; rank < ptx::cluster_blocks(); ++rank)
+    if (mask >> rank & 1)
+      f(static_cast<char*>(ptx::map_shared_rank(shared, rank)),
+        ptx::map_shared_rank(barrier, rank));
+}
+
+// ---- boxes of tensors
+// ---------------------------------------------------------------------------------------
+
+// Where a byte of a swizzled tile really lies: bits of its address are exchanged. The slots of
+// shared memory begin at multiples of 1024, so that the pointer's own bits will do.
+char* swizzled(char* address, unsigned swizzle_bytes) {
+  auto bits = reinterpret_cast<uintptr_t>(address);
+  if (swizzle_bytes == 128) bits ^= (bits >> 7 & 7) << 4;
+  if (swizzle_bytes == 64) bits ^= (bits >> 7 & 3) << 4;
+  if (swizzle_bytes == 32) bits ^= (bits >> 7 & 1) << 4;
+  return reinterpret_cast<char*>(bits);
+}
+
+const TensorMap& map_at(const void* address, int rank, const char* instruction, Location at) {
+  const auto& map = *static_cast<const TensorMap*>(address);
+  if (reinterpret_cast<uintptr_t>(address) % 64 != 0 || map.magic != TensorMap::kMagic)
+    refuse_instruction("tensor-map",
+                       std::string(instruction) + " with an address that is no tensor map", at,
+                       cudaErrorIllegalAddress);
+  if (map.rank != rank)
+    refuse_instruction("tensor-map",
+                       std::string(instruction) + " in " + std::to_string(rank) +
+                           " dimensions with a map of " + std::to_string(map.rank),
+                       at, cudaErrorIllegalInstruction);
+  return map;
+}
+
+unsigned count(const TensorMap& map, int d) { return (map.box[d] + map.step[d] - 1) / map.step[d]; }
+
+unsigned box_bytes(const TensorMap& map) {
+  unsigned bytes = map.element_bytes;
+  for (int d = 0; d < map.rank; ++d) bytes *= count(map, d);
+  return bytes;
+}
+
+// Calls f(row in shared memory, row in global memory or null, first, behind) for every row of the
+// box: elements [first, behind) of it lie inside of the tensor.
+template <class Function>
+void for_each_row(const TensorMap& map, const int* coordinates, char* shared, Function f) {
+  const unsigned row_bytes = count(map, 0) * map.element_bytes;
+  const unsigned shared_pitch = map.swizzle_bytes ? map.swizzle_bytes : row_bytes;
+  const int64_t columns = count(map, 0), step = map.step[0], x = coordinates[0];
+  const int64_t inside = std::max<int64_t>(0, int64_t(map.size[0]) - x);
+  const int64_t first = x < 0 ? std::min(columns, (-x + step - 1) / step) : 0;
+  const int64_t behind = std::max(first, std::min(columns, (inside + step - 1) / step));
+  unsigned index[5] = {};
+  for (;;) {
+    char* global = map.base + x * map.element_bytes;
+    bool outside = false;
+    for (int d = 1; d < map.rank; ++d) {
+      const int64_t at = coordinates[d] + int64_t(index[d]) * map.step[d];
+      outside |= at < 0 || uint64_t(at) >= map.size[d];
+      global += at * int64_t(map.pitch[d - 1]);
+    }
+    f(shared, global, outside ? columns : first, outside ? columns : behind);
+    shared += shared_pitch;
+    int d = 1;
+    for (; d < map.rank; ++d) {
+      if (++index[d] < count(map, d)) break;
+      index[d] = 0;
+    }
+    if (d == map.rank) return;
+  }
+}
+
+// Calls f(place in shared memory, offset in the row, bytes) for the row's pieces of 16 bytes.
+template <class Function>
+void for_each_piece(char* row, unsigned bytes, unsigned swizzle_bytes, Function f) {
+  if (swizzle_bytes == 0) {
+    f(row, 0u, bytes);
+    return;
+  }
+  for (unsigned at = 0; at < bytes; at += 16)
+    f(swizzled(row + at, swizzle_bytes), at, std::min(16u, bytes - at));
+}
+
+void fill_outside(const TensorMap& map, char* to, size_t bytes) {
+  if (!map.nan_outside) {
+    memset(to, 0, bytes);
+    return;
+  }
+  for (size_t i = 0; i < bytes; i += map.element_bytes) {
+    const uint32_t single = 0x7fffffff;
+    const uint16_t small = 0x7fff;
+    if (map.element_bytes == 4) memcpy(to + i, &single, 4);
+    if (map.element_bytes == 2) memcpy(to + i, &small, 2);
+  }
+}
+
+void load_box(const TensorMap& map, const int* coordinates, char* shared) {
+  const unsigned size = map.element_bytes, row_bytes = count(map, 0) * size;
+  char row[256 * 8];
+  for_each_row(
+      map, coordinates, shared, [&](char* to, const char* from, int64_t first, int64_t behind) {
+        const char* source = row;
+        if (first == 0 && behind * size == row_bytes && map.step[0] == 1) {
+          source = from;
+        } else {
+          fill_outside(map, row, row_bytes);
+          if (map.step[0] == 1) {
+            memcpy(row + first * size, from + first * size, (behind - first) * size);
+          } else {
+            for (int64_t i = first; i < behind; ++i)
+              memcpy(row + i * size, from + i * map.step[0] * size, size);
+          }
+        }
+        for_each_piece(
+            to, row_bytes, map.swizzle_bytes,
+            [&](char* place, unsigned at, unsigned bytes) { memcpy(place, source + at, bytes); });
+      });
+}
+
+void store_box(const TensorMap& map, const int* coordinates, char* shared, Reduction operation) {
+  const unsigned size = map.element_bytes, row_bytes = count(map, 0) * size;
+  char row[256 * 8];
+  for_each_row(map, coordinates, shared, [&](char* from, char* to, int64_t first, int64_t behind) {
+    if (first == behind) return;
+    for_each_piece(
+        from, row_bytes, map.swizzle_bytes,
+        [&](char* place, unsigned at, unsigned bytes) { memcpy(row + at, place, bytes); });
+    if (map.step[0] == 1) {
+      store_bytes(to + first * size, row + first * size, (behind - first) * size, operation,
+                  map.element);
+      wrote(to + first * size, (behind - first) * size);
+    } else {
+      for (int64_t i = first; i < behind; ++i) {
+        store_bytes(to + i * map.step[0] * size, row + i * size, size, operation, map.element);
+        wrote(to + i * map.step[0] * size, size);
+      }
+    }
+  });
+}
+
+constexpr unsigned kTileAlignment = 128;
+
+struct Coordinates {
+  Coordinates(const int* from, int rank) { std::copy_n(from, rank, at); }
+  int at[5] = {};
+};
+
+// ---- doing it later
+// ---------------------------------------------------------------------------------------
+
+unsigned random_below(size_t n) {
+  static thread_local uint64_t random = options().async_seed * 0x9E3779B97F4A7C15u + 1;
+  random = random * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<unsigned>((random >> 33) % n);
+}
+
+bool at_once() {
+  if (options().async == Async::kRandom) return random_below(2) == 0;
+  return options().async == Async::kEarly;
+}
+
+template <class Function>
+void start_copy(bool grouped, Function copy) {
+  if (at_once()) {
+    copy();
+    return;
+  }
+  BlockAsync& async = async_of(*state.block);
+  async.bulk.push_back({state.thread, grouped ? async.copies_of(state.thread).bulk_group : kNoGroup,
+                        std::move(copy)});
+}
+
+void do_small_copy(const SmallCopy& copy) {
+  if (copy.mbarrier) {
+    ptx::mbarrier_arrive(copy.mbarrier, 1, 0, false, copy.at);
+    return;
+  }
+  memcpy(copy.to, copy.from, copy.source_bytes);
+  memset(copy.to + copy.source_bytes, 0, copy.bytes - copy.source_bytes);
+}
+
+void start_small_copy(const SmallCopy& copy) {
+  if (at_once()) {
+    do_small_copy(copy);
+    return;
+  }
+  BlockAsync& async = async_of(*state.block);
+  ThreadCopies& mine = async.copies_of(state.thread);
+  if (mine.small.empty()) ++async.threads_with_small;
+  mine.small.push_back(copy);
+  mine.small.back().group = mine.small_group;
+}
+
+}  // namespace
+
+ThreadCopies& BlockAsync::copies_of(unsigned thread) {
+  if (copies.empty()) copies.resize(kMaxThreads);
+  return copies[thread];
+}
+
+void finish_small_copies(BlockAsync& async, unsigned thread, uint64_t last_group) {
+  std::vector<SmallCopy>& small = async.copies_of(thread).small;
+  size_t done = 0;
+  while (done < small.size() && small[done].group <= last_group) do_small_copy(small[done++]);
+  small.erase(small.begin(), small.begin() + long(done));
+  if (done && small.empty()) --async.threads_with_small;
+}
+
+// By the scheduler, on behalf of the thread that asked.
+bool Worker::complete_one_copy(Block& b) {
+  BlockAsync& async = *b.async;
+  if (async.bulk.empty() && async.threads_with_small == 0) return false;
+  ++b.events;
+  performing_ = true;
+  if (sigsetjmp(after_fault_, 0) == 0) {
+    if (!async.bulk.empty()) {
+      const size_t which = options().async == Async::kRandom ? random_below(async.bulk.size()) : 0;
+      const BulkCopy copy = std::move(async.bulk[which]);
+      async.bulk.erase(async.bulk.begin() + long(which));
+      state.thread = copy.thread;
+      copy.run();
+    } else {
+      state.thread = 0;
+      while (async.copies[state.thread].small.empty()) ++state.thread;
+      finish_small_copies(async, state.thread, kNoGroup);
+    }
+  } else {
+    async.bulk.clear();
+    async.threads_with_small = 0;
+  }
+  performing_ = false;
+  return true;
+}
+
+namespace ptx {
+
+// ---- cp.async: by every thread, in groups of its own
+// ---------------------------------------------------------------------------------------
+
+void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes,
+              Location at) {
+  const void* caller = __builtin_return_address(0);
+  source_bytes = std::min(source_bytes, bytes);
+  shared_place(shared, bytes, "cp.async", at);
+  if (source_bytes && reinterpret_cast<uintptr_t>(global) % bytes != 0)
+    refuse_instruction(
+        "misaligned",
+        "cp.async of a global address that is not a multiple of " + std::to_string(bytes), at,
+        cudaErrorMisalignedAddress);
+  if (source_bytes) note_read(global, source_bytes, caller);
+  note_write(shared, bytes, caller);
+  start_small_copy({0, static_cast<char*>(shared), static_cast<const char*>(global), bytes,
+                    source_bytes, nullptr, at});
+}
+
+void cp_async_commit_group() { ++async_of(*state.block).copies_of(state.thread).small_group; }
+
+void cp_async_wait_group(unsigned pending) {
+  BlockAsync& async = async_of(*state.block);
+  const uint64_t open = async.copies_of(state.thread).small_group;
+  if (open > pending) finish_small_copies(async, state.thread, open - pending - 1);
+}
+
+void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at) {
+  if (!noinc) mbarrier_expect_arrival(barrier, at);
+  start_small_copy({0, nullptr, nullptr, 0, 0, barrier, at});
+}
+
+// ---- cp.async.bulk
+// ---------------------------------------------------------------------------------------
+
+void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, bool multicast,
+               unsigned mask, Location at) {
+  shared_place(shared, 16, "cp.async.bulk", at);
+  check_multiple_of_16(global, bytes, "cp.async.bulk", at);
+  for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
+    start_copy(false, [=] {
+      memcpy(to, global, bytes);
+      wrote(to, bytes);
+      complete_bytes(mbarrier, bytes, "cp.async.bulk", at);
+    });
+  });
+}
+
+void bulk_copy_cluster(void* to, const void* from, unsigned bytes, void* barrier,
+                       Reduction operation, Element element, Location at) {
+  shared_place(to, 16, "cp.async.bulk", at);
+  shared_place(from, 16, "cp.async.bulk", at);
+  check_multiple_of_16(nullptr, bytes, "cp.async.bulk", at);
+  start_copy(false, [=] {
+    store_bytes(static_cast<char*>(to), static_cast<const char*>(from), bytes, operation, element);
+    wrote(to, bytes);
+    complete_bytes(barrier, bytes, "cp.async.bulk", at);
+  });
+}
+
+void store_async_bytes(void* to, const void* values, unsigned bytes, void* barrier, Location at) {
+  shared_place(to, bytes, "st.async", at);
+  char copied[16];
+  memcpy(copied, values, bytes);
+  start_copy(false, [=] {
+    memcpy(to, copied, bytes);
+    wrote(to, bytes);
+    complete_bytes(barrier, bytes, "st.async", at);
+  });
+}
+
+void bulk_store(void* global, const void* shared, unsigned bytes, Reduction operation,
+                Element element, Location at) {
+  shared_place(shared, 16, "cp.async.bulk", at);
+  check_multiple_of_16(global, bytes, "cp.async.bulk", at);
+  start_copy(true, [=] {
+    store_bytes(static_cast<char*>(global), static_cast<const char*>(shared), bytes, operation,
+                element);
+    wrote(global, bytes);
+  });
+}
+
+void tensor_load(void* shared, const void* address, const int* coordinates, int rank, void* barrier,
+                 bool multicast, unsigned mask, Location at) {
+  // By value: a kernel's parameter lives as long as its thread.
+  const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
+  const Coordinates where(coordinates, rank);
+  shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
+  for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
+    start_copy(false, [=] {
+      load_box(map, where.at, to);
+      wrote(to, box_bytes(map));
+      complete_bytes(mbarrier, box_bytes(map), "cp.async.bulk.tensor", at);
+    });
+  });
+}
+
+void tensor_store(const void* address, const int* coordinates, int rank, const void* shared,
+                  Reduction operation, Location at) {
+  const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
+  const Coordinates where(coordinates, rank);
+  shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
+  start_copy(true, [=] {
+    store_box(map, where.at, static_cast<char*>(const_cast<void*>(shared)), operation);
+  });
+}
+
+void bulk_commit_group() { ++async_of(*state.block).copies_of(state.thread).bulk_group; }
+
+// A copy that has been read has also been written here.
+void bulk_wait_group(unsigned pending, bool) {
+  BlockAsync& async = async_of(*state.block);
+  const uint64_t open = async.copies_of(state.thread).bulk_group;
+  for (size_t i = 0; i < async.bulk.size();) {
+    const BulkCopy& copy = async.bulk[i];
+    if (copy.thread != state.thread || copy.group == kNoGroup || copy.group + pending >= open) {
+      ++i;
+      continue;
+    }
+    const std::function<void()> run = std::move(async.bulk[i].run);
+    async.bulk.erase(async.bulk.begin() + long(i));
+    run();
+  }
+}
+
+void fence_proxy() {}
+
+}  // namespace ptx
+}  // namespace simt

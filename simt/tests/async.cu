@@ -1,0 +1,430 @@
+// What works beside the threads: mbarriers, named barriers, copies in the background and tensor
+// maps; and what is said where they are used wrongly.
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device_array.hpp"
+#include "tests/catch.hpp"
+
+namespace {
+
+__device__ unsigned address_of(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+__device__ void init(uint64_t* barrier, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(barrier)), "r"(count));
+}
+__device__ void arrive(uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_of(barrier)) : "memory");
+}
+__device__ void expect(uint64_t* barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+__device__ void wait(uint64_t* barrier, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred P1;\nLAB_WAIT:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 P1, [%0], %1;\n"
+      "@P1 bra DONE;\nbra LAB_WAIT;\nDONE:\n}" ::"r"(address_of(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+}  // namespace
+
+// ---- mbarriers --------------------------------------------------------------------------------
+
+// A ring of two stages: warp 0 fills, warp 1 adds up.
+__global__ void ring_kernel(const int* in, int* out, int count) {
+  __shared__ int stage[2][32];
+  __shared__ alignas(8) uint64_t full[2], empty[2];
+  if (threadIdx.x == 0)
+    for (int s = 0; s < 2; ++s) {
+      init(&full[s], 32);
+      init(&empty[s], 32);
+    }
+  __syncthreads();
+  const int lane = threadIdx.x % 32;
+  int sum = 0;
+  for (int i = 0; i < count; ++i) {
+    const int s = i % 2, round = i / 2;
+    if (threadIdx.x < 32) {
+      wait(&empty[s], (round & 1) ^ 1);
+      stage[s][lane] = in[32 * i + lane];
+      arrive(&full[s]);
+    } else {
+      wait(&full[s], round & 1);
+      sum += stage[s][31 - lane];
+      arrive(&empty[s]);
+    }
+  }
+  if (threadIdx.x >= 32) out[lane] = sum;
+}
+
+TEST_CASE("mbarriers carry a ring of stages from warp to warp") {
+  const int count = 9;
+  DeviceArray<int> in(32 * count), out(32);
+  for (int i = 0; i < 32 * count; ++i) in[i] = i;
+  ring_kernel<<<3, 64>>>(in.get(), out.get(), count);
+  const auto sums = out.values();
+  for (int lane = 0; lane < 32; ++lane) {
+    int expected = 0;
+    for (int i = 0; i < count; ++i) expected += 32 * i + 31 - lane;
+    CHECK(sums[lane] == expected);
+  }
+}
+
+__global__ void token_kernel(unsigned* out) {
+  __shared__ alignas(8) uint64_t barrier;
+  if (threadIdx.x == 0) init(&barrier, 64);
+  __syncthreads();
+  uint64_t token;
+  asm volatile("mbarrier.arrive.shared.b64 %0, [%1];"
+               : "=l"(token)
+               : "r"(address_of(&barrier))
+               : "memory");
+  unsigned pending, done = 0;
+  asm volatile("mbarrier.pending_count.b64 %0, %1;" : "=r"(pending) : "l"(token));
+  while (!done)
+    asm volatile(
+        "{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+        : "=r"(done)
+        : "r"(address_of(&barrier)), "l"(token)
+        : "memory");
+  out[threadIdx.x] = pending;
+}
+
+TEST_CASE("the token of an arrival is the state before it") {
+  DeviceArray<unsigned> out(64);
+  token_kernel<<<1, 64>>>(out.get());
+  const auto pending = out.values();
+  for (unsigned i = 0; i < 64; ++i) CHECK(pending[i] == 64 - i);
+}
+
+// ---- named barriers ---------------------------------------------------------------------------
+
+// Two warps hand a value to and fro; a third one only arrives.
+__global__ void named_kernel(int* out) {
+  __shared__ int value;
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x == 0) value = 1;
+  __syncthreads();
+  for (int turn = 0; turn < 4; ++turn) {
+    if (warp == turn % 2) {
+      if (threadIdx.x % 32 == 0) value = 3 * value + turn;
+    }
+    if (warp < 2)
+      asm volatile("bar.sync %0, %1;" ::"r"(1 + turn % 2), "r"(96) : "memory");
+    else
+      asm volatile("barrier.cta.arrive %0, 96;" ::"r"(1 + turn % 2) : "memory");
+    if (warp == 2) asm volatile("bar.sync 5, 32;");
+  }
+  if (warp < 2) out[threadIdx.x] = value;
+}
+
+TEST_CASE("named barriers join some warps of a block") {
+  DeviceArray<int> out(64);
+  named_kernel<<<2, 96>>>(out.get());
+  int value = 1;
+  for (int turn = 0; turn < 4; ++turn) value = 3 * value + turn;
+  for (int x : out.values()) CHECK(x == value);
+}
+
+// ---- copies -----------------------------------------------------------------------------------
+
+// waits: 0: for nothing, 1: for all but the last group, 2: for all.
+__global__ void small_copies_kernel(const int* in, int* out, int waits) {
+  __shared__ alignas(16) int tile[3][32 * 4];
+  const int i = threadIdx.x;
+  for (int s = 0; s < 3; ++s)
+    for (int j = 0; j < 4; ++j) tile[s][4 * i + j] = -1;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address_of(&tile[0][4 * i])),
+               "l"(in + 4 * i)
+               : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  // 8 bytes, of which 4 are read; and none of 4.
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(address_of(&tile[1][4 * i])),
+               "l"(in + 4 * i), "r"(4)
+               : "memory");
+  asm volatile(
+      "{ .reg .pred p; setp.eq.u32 p, 1, 1;"
+      "cp.async.ca.shared.global [%0], [%1], 4, p; }" ::"r"(address_of(&tile[2][4 * i])),
+      "l"(in + 4 * i)
+      : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  if (waits == 1) asm volatile("cp.async.wait_group 1;" ::: "memory");
+  if (waits == 2) asm volatile("cp.async.wait_all;" ::: "memory");
+  for (int s = 0; s < 3; ++s)
+    for (int j = 0; j < 4; ++j) out[12 * i + 4 * s + j] = tile[s][4 * i + j];
+}
+
+TEST_CASE("cp.async is late: what nobody waited for is not there") {
+  DeviceArray<int> in(128), out(32 * 12);
+  for (int i = 0; i < 128; ++i) in[i] = 1000 + i;
+  for (int waits = 0; waits < 3; ++waits) {
+    small_copies_kernel<<<1, 32>>>(in.get(), out.get(), waits);
+    const auto values = out.values();
+    for (int i = 0; i < 32; ++i) {
+      const int x = 1000 + 4 * i;
+      std::vector<int> expected(12, -1);
+      if (waits >= 1)
+        expected[0] = x, expected[1] = x + 1, expected[2] = x + 2, expected[3] = x + 3;
+      if (waits == 2) expected[4] = x, expected[5] = 0, expected[8] = 0;
+      INFO("waits " << waits << ", thread " << i);
+      CHECK(std::vector<int>(values.begin() + 12 * i, values.begin() + 12 * i + 12) == expected);
+    }
+  }
+}
+
+__global__ void arrive_with_copies_kernel(const int* in, int* out) {
+  __shared__ alignas(16) int tile[32];
+  __shared__ alignas(8) uint64_t full;
+  if (threadIdx.x == 0) init(&full, 32);
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address_of(&tile[threadIdx.x])),
+                 "l"(in + threadIdx.x)
+                 : "memory");
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address_of(&full))
+                 : "memory");
+  } else {
+    wait(&full, 0);
+    out[threadIdx.x - 32] = tile[63 - threadIdx.x];
+  }
+}
+
+TEST_CASE("cp.async tells an mbarrier of its end") {
+  DeviceArray<int> in(32), out(32);
+  for (int i = 0; i < 32; ++i) in[i] = 7 * i;
+  arrive_with_copies_kernel<<<1, 64>>>(in.get(), out.get());
+  const auto values = out.values();
+  for (int i = 0; i < 32; ++i) CHECK(values[i] == 7 * (31 - i));
+}
+
+// Brings 256 bytes, adds 1, sends them back or adds them to what is there.
+__global__ void bulk_kernel(const int* in, int* out, int* sums, bool wait_for_load) {
+  __shared__ alignas(128) int tile[64];
+  __shared__ alignas(8) uint64_t full;
+  tile[threadIdx.x] = -1000;
+  if (threadIdx.x == 0) init(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    expect(&full, 256);
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+        "[%3];" ::"r"(address_of(tile)),
+        "l"(in), "r"(256), "r"(address_of(&full))
+        : "memory");
+  }
+  if (wait_for_load) wait(&full, 0);
+  tile[threadIdx.x] += 1;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(out),
+                 "r"(address_of(tile))
+                 : "memory");
+    asm volatile(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.s32 [%0], [%1], 256;" ::"l"(sums),
+        "r"(address_of(tile))
+        : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  }
+  __syncthreads();
+  tile[threadIdx.x] = 0;
+}
+
+TEST_CASE("cp.async.bulk both ways, and adding up; a load that nobody waits for comes late") {
+  DeviceArray<int> in(64), out(64), sums(64, 0);
+  for (int i = 0; i < 64; ++i) in[i] = 10 * i;
+  bulk_kernel<<<5, 64>>>(in.get(), out.get(), sums.get(), true);
+  auto values = out.values(), total = sums.values();
+  for (int i = 0; i < 64; ++i) {
+    CHECK(values[i] == 10 * i + 1);
+    CHECK(total[i] == 5 * (10 * i + 1));
+  }
+  bulk_kernel<<<1, 64>>>(in.get(), out.get(), sums.get(), false);
+  for (int x : out.values()) CHECK(x == -999);
+}
+
+// ---- tensor maps ------------------------------------------------------------------------------
+
+namespace {
+
+PFN_cuTensorMapEncodeTiled encoder() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  REQUIRE(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                           cudaEnableDefault, &found) == cudaSuccess);
+  REQUIRE(found == cudaDriverEntryPointSuccess);
+  return reinterpret_cast<PFN_cuTensorMapEncodeTiled>(function);
+}
+
+// A dense tensor of shorts: element (i0, i1, ...) is its index.
+struct Tensor {
+  std::vector<cuuint64_t> sizes, pitches;
+  std::vector<cuuint32_t> box;
+  CUtensorMapSwizzle swizzle;
+
+  size_t count() const {
+    size_t n = 1;
+    for (auto s : sizes) n *= s;
+    return n;
+  }
+  CUresult encode(CUtensorMap* map, void* base,
+                  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT16) const {
+    const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+    return encoder()(map, type, cuuint32_t(sizes.size()), base, sizes.data(), pitches.data(),
+                     box.data(), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                     CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  }
+  // What lies at box element `i`, counted along dimension 0 first; zero outside.
+  uint16_t value(const std::vector<int>& first, size_t i) const {
+    size_t at = 0, stride = 1;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const long x = long(i % box[d]) + first[d];
+      i /= box[d];
+      if (x < 0 || x >= long(sizes[d])) return 0;
+      at += size_t(x) * stride;
+      stride *= sizes[d];
+    }
+    return static_cast<uint16_t>(at);
+  }
+};
+
+struct First {
+  int at[5];
+};
+
+template <int kRank>
+__global__ void box_kernel(const __grid_constant__ CUtensorMap map,
+                           const __grid_constant__ CUtensorMap target, First c, int bytes,
+                           uint16_t* out) {
+  extern __shared__ __align__(1024) char tile[];
+  __shared__ alignas(8) uint64_t full;
+  if (threadIdx.x == 0) {
+    init(&full, 1);
+    expect(&full, bytes);
+    const unsigned to = address_of(tile), barrier = address_of(&full);
+    if constexpr (kRank == 1)
+      asm volatile(
+          "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+          "[%1, {%2}], [%3];" ::"r"(to),
+          "l"(&map), "r"(c.at[0]), "r"(barrier)
+          : "memory");
+    if constexpr (kRank == 2)
+      asm volatile(
+          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+          "[%1, {%2, %3}], [%4];" ::"r"(to),
+          "l"(&map), "r"(c.at[0]), "r"(c.at[1]), "r"(barrier)
+          : "memory");
+    if constexpr (kRank == 3)
+      asm volatile(
+          "cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0], "
+          "[%1, {%2, %3, %4}], [%5];" ::"r"(to),
+          "l"(&map), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(barrier)
+          : "memory");
+    if constexpr (kRank == 5)
+      asm volatile(
+          "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+          "[%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(to),
+          "l"(&map), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]), "r"(c.at[4]),
+          "r"(barrier)
+          : "memory");
+  }
+  __syncthreads();
+  wait(&full, 0);
+  for (int i = threadIdx.x; i < bytes / 2; i += blockDim.x)
+    out[i] = reinterpret_cast<uint16_t*>(tile)[i];
+  __syncthreads();
+  if (kRank == 2 && threadIdx.x == 0) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+            &target),
+        "r"(c.at[0]), "r"(c.at[1]), "r"(address_of(tile))
+        : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }
+}
+
+template <int kRank>
+void check_box(const Tensor& tensor, std::vector<int> first) {
+  DeviceArray<uint16_t> data(tensor.count()), target(tensor.count(), 7777);
+  for (size_t i = 0; i < tensor.count(); ++i) data[i] = static_cast<uint16_t>(i);
+  alignas(64) CUtensorMap map, to;
+  REQUIRE(tensor.encode(&map, data.get()) == CUDA_SUCCESS);
+  REQUIRE(tensor.encode(&to, target.get()) == CUDA_SUCCESS);
+  size_t elements = 1;
+  for (auto b : tensor.box) elements *= b;
+  DeviceArray<uint16_t> out(elements);
+  First c{};
+  for (int d = 0; d < kRank; ++d) c.at[d] = first[d];
+  box_kernel<kRank><<<1, 64, 2 * elements>>>(map, to, c, int(2 * elements), out.get());
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  const auto got = out.values();
+  const unsigned spans[] = {0, 1, 3, 7};  // which bits of the row number move the 16-byte pieces
+  for (size_t i = 0; i < elements; ++i) {
+    // Where element i of the box lies: 16-byte pieces exchanged by bits 7 .. 9 of the address.
+    const size_t byte = 2 * i;
+    const size_t at = byte ^ ((byte >> 7 & spans[tensor.swizzle]) << 4);
+    INFO("element " << i);
+    REQUIRE(got[at / 2] == tensor.value(first, i));
+  }
+  if (kRank != 2) return;
+  const auto written = target.values();  // the box went back to where it came from, nothing else
+  for (size_t i = 0; i < tensor.count(); ++i) {
+    const long x = long(i % tensor.sizes[0]) - first[0], y = long(i / tensor.sizes[0]) - first[1];
+    const bool inside = x >= 0 && x < long(tensor.box[0]) && y >= 0 && y < long(tensor.box[1]);
+    REQUIRE(written[i] == (inside ? uint16_t(i) : 7777));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("boxes of tensors: every swizzle, edges, 1 to 5 dimensions") {
+  for (int swizzle = 0; swizzle < 4; ++swizzle) {
+    const cuuint32_t width = swizzle == 0 ? 24 : 8u << swizzle;
+    const Tensor matrix{{80, 40}, {160}, {width, 16}, CUtensorMapSwizzle(swizzle)};
+    INFO("swizzle " << swizzle);
+    check_box<2>(matrix, {0, 0});
+    check_box<2>(matrix, {16, 8});
+    check_box<2>(matrix, {72, 33});    // over both edges
+    check_box<2>(matrix, {-8, -5});    // before both
+    check_box<2>(matrix, {200, 100});  // outside
+  }
+  check_box<1>({{100}, {}, {64}, CU_TENSOR_MAP_SWIZZLE_NONE}, {50});
+  check_box<3>({{64, 6, 5}, {128, 768}, {64, 4, 2}, CU_TENSOR_MAP_SWIZZLE_128B}, {0, 3, 4});
+  check_box<5>({{16, 3, 2, 3, 2}, {32, 96, 192, 576}, {8, 2, 2, 2, 2}, CU_TENSOR_MAP_SWIZZLE_NONE},
+               {8, 1, 0, 2, 1});
+}
+
+TEST_CASE("a tensor map is refused as the driver refuses it") {
+  DeviceArray<uint16_t> data(4096);
+  alignas(64) CUtensorMap map;
+  const Tensor good{{64, 64}, {128}, {64, 8}, CU_TENSOR_MAP_SWIZZLE_128B};
+  CHECK(good.encode(&map, data.get()) == CUDA_SUCCESS);
+  CHECK(good.encode(&map, data.get() + 1) == CUDA_ERROR_INVALID_VALUE);
+  Tensor bad = good;
+  bad.pitches = {120};
+  CHECK(bad.encode(&map, data.get()) == CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.box = {64, 257};
+  CHECK(bad.encode(&map, data.get()) == CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.box = {72, 8};  // 144 bytes in a swizzle of 128
+  CHECK(bad.encode(&map, data.get()) == CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.box = {4, 8};  // 8 bytes
+  CHECK(bad.encode(&map, data.get()) == CUDA_ERROR_INVALID_VALUE);
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
+  CHECK(cudaGetDriverEntryPoint("cuNothing", &function, cudaEnableDefault, &found) == cudaSuccess);
+  CHECK(found == cudaDriverEntryPointSymbolNotFound);
+}

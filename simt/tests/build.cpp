@@ -1,0 +1,439 @@
+// simt/nvcc as a command: its options, what it refuses, and programs that it builds, right ones and
+// faulty ones, each in a process of its own.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/run_command.hpp"
+
+namespace {
+
+using tests::CommandResult;
+using tests::run_command;
+
+const std::string kDirectory = std::string(TEST_BUILD) + "/simt/tests/programs";
+
+std::string scratch(const std::string& name) {
+  std::system(("mkdir -p " + kDirectory).c_str());
+  return kDirectory + "/" + name;
+}
+
+// Runs simt/nvcc for a plain build, whatever this test program was built with.
+CommandResult nvcc(const std::string& arguments) {
+  return run_command("SIMT_CHECK=0 SIMT_PROFILE=0 simt/nvcc " + arguments + " 2>&1");
+}
+
+// Runs a program without checks.
+CommandResult run(const std::string& program, const std::string& arguments = "",
+                  const std::string& environment = "") {
+  return run_command("SIMT_CHECK=0 SIMT_PROFILE=0 " + environment + " timeout 60 " + program + " " +
+                     arguments + " 2>&1");
+}
+
+std::string write_file(const std::string& name, const std::string& text) {
+  const std::string path = scratch(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("textbook programs build and run unchanged") {
+  for (const std::string name :
+       {"vector_add", "tiled_product", "reductions", "scans", "transposes", "histogram", "streams",
+        "cooperative", "device_query", "early_exit"}) {
+    DYNAMIC_SECTION(name) {
+      const std::string program = scratch(name);
+      const auto built = nvcc("-O2 simt/tests/programs/" + name + ".cu -o " + program);
+      INFO(built.output);
+      REQUIRE(built.status == 0);
+      CHECK(built.output.empty());
+      for (const std::string order : {"forward", "reverse", "random:3"}) {
+        const auto ran = run(program, "", "SIMT_ORDER=" + order);
+        INFO(order << "\n" << ran.output);
+        CHECK(ran.status == 0);
+        CHECK(contains(ran.output, "ok\n"));
+      }
+      CHECK(run(program, "", "SIMT_THREADS=1").status == 0);
+    }
+  }
+}
+
+TEST_CASE("a fault ends the launch, is named on stderr, and stays") {
+  static const std::string program = [] {
+    const std::string path = scratch("faults");
+    REQUIRE(nvcc("simt/tests/programs/faults.cu -o " + path).status == 0);
+    return path;
+  }();
+  struct Case {
+    std::string argument, error, message;
+  };
+  const std::vector<Case> cases = {
+      {"behind", "cudaErrorIllegalAddress",
+       "past the end of 1024 bytes allocated at simt/tests/programs/faults.cu:"},
+      {"far", "cudaErrorIllegalAddress",
+       "kernel write_far, block (0,0,0), thread (0,0,0): illegal write"},
+      {"null", "cudaErrorIllegalAddress", "the address is null"},
+      {"misaligned", "cudaErrorMisalignedAddress",
+       "kernel read_misaligned, block (0,0,0), thread (0,0,0): misaligned access of 16 bytes"},
+      {"freed", "cudaErrorIllegalAddress",
+       "bytes freed, allocated at simt/tests/programs/faults.cu:"},
+      {"assert", "cudaErrorAssert",
+       "void fail_assert(int): block: [0,0,0], thread: [0,0,0] Assertion `x == 1"},
+      {"trap", "cudaErrorLaunchFailure",
+       "thread (3,0,0): __trap() at simt/tests/programs/faults.cu:"},
+      {"barriers", "cudaErrorLaunchTimeout",
+       "16 threads, first (16,0,0): wait in __syncthreads at"},
+      {"polling", "cudaErrorLaunchTimeout", "deadlock in kernel wait_for_nobody"},
+      {"division", "cudaErrorLaunchFailure", "integer division by zero"},
+      {"recursion", "cudaErrorLaunchFailure", "overflow the thread's stack"},
+  };
+  for (const Case& c : cases) {
+    DYNAMIC_SECTION(c.argument) {
+      const auto ran = run(program, c.argument, "SIMT_TIMEOUT=1");
+      INFO(ran.output);
+      CHECK(ran.status == 0);
+      CHECK(contains(ran.output, c.message));
+      for (const char* call : {"synchronize", "last", "malloc"})
+        CHECK(contains(ran.output, std::string(call) + ": " + c.error + "\n"));
+      CHECK(contains(ran.output, "again: cudaSuccess\n"));
+    }
+  }
+}
+
+TEST_CASE("what a kernel or a launch cannot do is said, and the program goes on") {
+  const std::string program = scratch("faults");
+  REQUIRE(nvcc("simt/tests/programs/faults.cu -o " + program).status == 0);
+  struct Case {
+    std::string argument, message;
+  };
+  const std::vector<Case> cases = {
+      {"free", "cudaFree in a kernel is not supported without a GPU (kernel free_in_kernel)"},
+      {"wait", "cudaDeviceSynchronize in a kernel is not supported without a GPU"},
+      {"launch", "faults.cu:35: launching a kernel from a kernel (dynamic parallelism)"},
+      {"shared", "kernel three_arrays has 49156 bytes of static shared memory"},
+      {"unconfigured", "kernel good is called without <<<grid, block>>>"},
+      {"host function", "in a host function: cudaErrorNotPermitted\n"},
+  };
+  for (const Case& c : cases) {
+    DYNAMIC_SECTION(c.argument) {
+      const auto ran = run(program, "'" + c.argument + "'");
+      INFO(ran.output);
+      CHECK(ran.status == 0);
+      CHECK(contains(ran.output, c.message));
+      CHECK(contains(ran.output, "malloc: cudaSuccess\n"));
+    }
+  }
+}
+
+TEST_CASE("a launch that several blocks end reports one error") {
+  const std::string program = scratch("two_blocks_fail");
+  REQUIRE(nvcc("-O2 simt/tests/programs/two_blocks_fail.cu -o " + program).status == 0);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const auto ran = run(program, "", "SIMT_THREADS=2");
+    INFO(ran.output);
+    CHECK(contains(ran.output,
+                   "last: cudaErrorNotSupported\nsynchronize: cudaSuccess\nfree: cudaSuccess\n"));
+  }
+}
+
+TEST_CASE("a plain program is never run as if it were checked") {
+  const std::string program = scratch("plain");
+  REQUIRE(nvcc("simt/tests/programs/device_query.cu -o " + program).status == 0);
+  for (const char* variable : {"SIMT_CHECK", "SIMT_PROFILE"}) {
+    const auto ran = run_command(std::string("SIMT_CHECK=0 SIMT_PROFILE=0 ") + variable + "=1 " +
+                                 program + " 2>&1");
+    CHECK(ran.status == 2);
+    CHECK(contains(ran.output, "built without checks"));
+    CHECK(ran.lines == 1);
+  }
+}
+
+TEST_CASE("dependency files name the sources and simt's headers") {
+  write_file("needed.h", "#define VALUE 1\n");
+  const std::string source = write_file(
+      "depends.cu", "#include \"needed.h\"\n__global__ void k(int* p) { *p = VALUE; }\n");
+  const std::string object = scratch("depends.o"), list = scratch("depends.d");
+  REQUIRE(nvcc("-c " + source + " -MD -MF " + list + " -MT target -o " + object).status == 0);
+  const std::string text = contents(list);
+  INFO(text);
+  CHECK(text.rfind("target:", 0) == 0);
+  CHECK(contains(text, "depends.cu"));
+  CHECK(contains(text, "needed.h"));
+  CHECK(contains(text, "simt/kernel.h"));
+}
+
+TEST_CASE("nvcc's options are understood") {
+  const std::string source = write_file(
+      "options.cu",
+      "#include <cstdio>\n#ifndef _OPENMP\n#error openmp\n#endif\n"
+      "__global__ void k(int* p) { *p = WHAT; }\n"
+      "int main() { int* p; cudaMallocManaged(&p, 4); k<<<1, 1>>>(p); cudaDeviceSynchronize();"
+      " int sum = 0;\n#pragma omp parallel for reduction(+ : sum)\nfor (int i = 0; i < 10; ++i) "
+      "sum += *p;\n"
+      " std::printf(\"%d\\n\", sum); }\n");
+  const std::string program = scratch("options");
+  const auto built = nvcc(
+      "-std=c++17 -O3 -lineinfo -I. -DWHAT=4 -Xcompiler=-Wall,-Wextra,-fopenmp -Xcompiler "
+      "-march=native "
+      "-gencode arch=compute_80,code=sm_80 -gencode=arch=compute_90a,code=sm_90a -arch=sm_80 "
+      "--threads 2 -t 0 "
+      "--expt-relaxed-constexpr --extended-lambda -Xptxas -v -Xptxas=-O3 -lcudart -lcuda "
+      "-use_fast_math "
+      "-diag-suppress 177 " +
+      source + " -o " + program);
+  INFO(built.output);
+  REQUIRE(built.status == 0);
+  CHECK(built.output.empty());
+  CHECK(run(program).output == "40\n");
+}
+
+TEST_CASE("several sources and objects make one program") {
+  write_file("shared_between.h", "__global__ void fill(int* p, int v);\nint host_part();\n");
+  const std::string kernel = write_file("part_kernel.cu",
+                                        "#include \"shared_between.h\"\n__global__ void fill(int* "
+                                        "p, int v) { p[threadIdx.x] = v; }\n");
+  const std::string host = write_file("part_host.cpp", "int host_part() { return 40; }\n");
+  const std::string rest =
+      write_file("part_main.cu",
+                 "#include \"shared_between.h\"\nint main() { int* p; cudaMallocManaged(&p, 4); "
+                 "fill<<<1, 1>>>(p, host_part() + 2);"
+                 " cudaDeviceSynchronize(); return *p == 42 ? 0 : 1; }\n");
+  const std::string object = scratch("part_kernel.o"), program = scratch("parts");
+  REQUIRE(nvcc("-c " + kernel + " -o " + object).status == 0);
+  const auto built = nvcc(rest + " " + host + " " + object + " -o " + program);
+  INFO(built.output);
+  REQUIRE(built.status == 0);
+  CHECK(run(program).status == 0);
+}
+
+TEST_CASE("--version, -E, and errors of use") {
+  CHECK(contains(nvcc("--version").output, "release 13.0"));
+  CHECK(contains(nvcc("-E simt/tests/programs/vector_add.cu").output, "vecAdd"));
+  CHECK(nvcc("").status != 0);
+  CHECK(nvcc("-ptx simt/tests/programs/vector_add.cu").status != 0);
+  CHECK(nvcc("no_such_file.cu -o " + scratch("nothing")).status != 0);
+}
+
+TEST_CASE("what cannot be built is refused with its name and line") {
+  struct Case {
+    std::string name, text, message;
+  };
+  const std::vector<Case> cases = {
+      {"texture_reference", "int a;\ntexture<float, 1> tex;\nint main() {}\n",
+       "texture_reference.cu:2: texture references"},
+      {"shared_outside", "\n\n__shared__ int s[4];\nint main() {}\n",
+       "shared_outside.cu:3: a __shared__ variable outside"},
+      {"no_arguments", "__global__ void k() {}\nint main() { k<<<1, 1>>>; }\n",
+       "no_arguments.cu:2: >>> is not followed"},
+      {"library", "#include <cublas_v2.h>\nint main() {}\n",
+       "cublas_v2.h belongs to cuBLAS, which simt does not have"},
+      {"driver", "#include <cuda.h>\nint main() { cuInit(0); }\n",
+       "cuInit belongs to the driver API, which simt does not have"},
+      {"function", "int main() { cudaIpcGetMemHandle(nullptr, nullptr); }\n",
+       "simt has no cudaIpcGetMemHandle"},
+      {"typing_mistake", "int main() { void* p; cudaMaloc(&p, 4); }\n", "did you mean"},
+      {"older_toolkit", "int main() { cudaDeviceProp p; return p.clockRate; }\n",
+       "CUDA 13 removed cudaDeviceProp::clockRate"},
+      {"kernel_with_a_result", "__global__ int k(float* x) {\n  return 1;\n}\nint main() {}\n",
+       "kernel_with_a_result.cu:1: error: the kernel k must return void"},
+      {"grid_alone", "__global__ void k() {}\nint main() {\n  k<<<1>>>();\n}\n",
+       "grid_alone.cu:3: error: <<<grid, block, bytes of shared memory, stream>>> takes 2 to 4 "
+       "values, not 1"},
+      {"too_much_shared",
+       "__global__ void k(float* x) {\n  __shared__ float s[128][128];\n  s[0][0] = *x;\n}\n",
+       "uses too much shared data"},
+      {"instruction",
+       "__device__ void f() {\n  asm volatile(\"tcgen05.wait::ld.sync.aligned;\");\n}\n",
+       "instruction.cu:2: error: inline PTX: tcgen05.wait::ld.sync.aligned is not modelled"},
+      {"operand", "__device__ void f(int x) {\n  asm(\"add.s32 %0, %0, y;\" : \"+r\"(x));\n}\n",
+       "operand.cu:2: error: inline PTX: cannot read the operand `y`"},
+      {"special_register",
+       "__device__ void f(int x) {\n  asm(\"mov.u32 %0, %%pm0;\" : \"=r\"(x));\n}\n",
+       "special_register.cu:2: error: inline PTX: the special register %pm0 is not modelled"},
+      {"error_line", "__global__ void k(int* p) {\n  p[0] = undefined_name;\n}\nint main() {}\n",
+       "error_line.cu:2:"},
+  };
+  for (const Case& c : cases) {
+    DYNAMIC_SECTION(c.name) {
+      const std::string source = write_file(c.name + ".cu", c.text);
+      const auto built = nvcc("-c " + source + " -o " + scratch(c.name + ".o"));
+      INFO(built.output);
+      CHECK(built.status != 0);
+      CHECK(contains(built.output, c.message));
+    }
+  }
+}
+
+TEST_CASE("a message about a line that was rewritten shows no column of the rewritten text") {
+  const std::string source = write_file("carets.cu",
+                                        "__global__ void k(int* p) {}\nint main() {\n  k<<<1, "
+                                        "1>>>(undefined_name);\n  int x = other;\n}\n");
+  const auto built = nvcc("-c " + source + " -o " + scratch("carets.o"));
+  INFO(built.output);
+  CHECK(contains(built.output, "carets.cu:3: error:"));
+  CHECK(contains(built.output, "carets.cu:4:11: error:"));
+  CHECK(contains(built.output, "    4 |   int x = other;\n      |           ^~~~~\n"));
+  CHECK(!contains(built.output, "simt has no"));
+  // The one caret is that of line 4.
+  CHECK(built.output.find('^') == built.output.rfind('^'));
+  CHECK(!contains(
+      nvcc("-c " + write_file("typing_mistake.cu", "int main() { void* p; cudaMaloc(&p, 4); }\n"))
+          .output,
+      "simt has no"));
+}
+
+TEST_CASE("what nvcc accepts is accepted") {
+  struct Case {
+    std::string name, text, options;
+  };
+  std::string letters;
+  for (char letter = 'A'; letter <= 'Z'; ++letter)
+    if (letter != 'T') letters += std::string(" -D") + letter + "=";  // CUDA's headers use T
+  const std::vector<Case> cases = {
+      {"pointer_to_const",
+       "int main() { const float* p; const int* q;\n"
+       "  return cudaMalloc(&p, 16) + cudaMallocManaged(&q, 16); }\n",
+       ""},
+      {"reference_parameter",
+       "__global__ void k(int& x, const int (&a)[2]) { x += a[1]; }\n"
+       "template <class T> __global__ void twice(T& x) { x *= 2; }\n"
+       "int main() { int* p; cudaMallocManaged(&p, 12); p[0] = 1; p[1] = 5; p[2] = 6;\n"
+       "  k<<<1, 1>>>(*p, *reinterpret_cast<int (*)[2]>(p + 1)); twice<<<1, 1>>>(*p);\n"
+       "  cudaDeviceSynchronize(); return *p != 14; }\n",
+       ""},
+      {"guard_macros",
+       "#include <curand.h>\n"
+       "#if !defined(__DRIVER_TYPES_H__) || !defined(__CUDA_RUNTIME_H__) || !defined(CURAND_H_)\n"
+       "#error guards\n#endif\nint main() {}\n",
+       ""},
+      {"kernel_by_auto",
+       "__global__ auto k(int* x) -> void { *x = 0; }\n"
+       "int main() { int* p; cudaMallocManaged(&p, 4); *p = 1; k<<<1, 1>>>(p);\n"
+       "  cudaDeviceSynchronize(); return *p; }\n",
+       ""},
+      {"letters",
+       "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+       "#include <cooperative_groups/scan.h>\n#include <cuda/atomic>\n#include <cuda/barrier>\n"
+       "#include <cuda/pipeline>\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n"
+       "#include <cuda_pipeline.h>\n#include <curand.h>\n#include <curand_kernel.h>\n"
+       "#include <mma.h>\nint main() {}\n",
+       letters},
+  };
+  for (const Case& c : cases) {
+    DYNAMIC_SECTION(c.name) {
+      const std::string program = scratch(c.name);
+      const auto built =
+          nvcc(c.options + " " + write_file(c.name + ".cu", c.text) + " -o " + program);
+      INFO(built.output);
+      REQUIRE(built.status == 0);
+      CHECK(run(program).status == 0);
+    }
+  }
+}
+
+TEST_CASE("SIMT_ARCH chooses the model GPU, its macros and its instructions") {
+  const std::string source =
+      write_file("architecture.cu",
+                 "#include <cstdio>\n__device__ void hopper() {\n#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n"
+                 "  asm volatile(\"wgmma.fence.sync.aligned;\");\n#endif\n}\n"
+                 "__global__ void k() { hopper(); printf(\"arch %d\\n\", __CUDA_ARCH__); }\n"
+                 "int main() {\n  cudaDeviceProp p;\n  cudaGetDeviceProperties(&p, 0);\n"
+                 "  printf(\"%d.%d %d %zu\\n\", p.major, p.minor, p.multiProcessorCount, "
+                 "p.sharedMemPerBlockOptin);\n  k<<<1, 1>>>();\n  cudaDeviceSynchronize();\n}\n");
+  const std::string program = scratch("architecture");
+  const struct {
+    std::string setting, output;
+  } cases[] = {{"", "9.0 132 232448\narch 900\n"},
+               {"SIMT_ARCH=80 ", "8.0 108 166912\narch 800\n"},
+               {"SIMT_ARCH=75 ", "7.5 40 65536\narch 750\n"}};
+  for (const auto& c : cases) {
+    INFO(c.setting);
+    const auto built = run_command("SIMT_CHECK=0 SIMT_PROFILE=0 " + c.setting + "simt/nvcc " +
+                                   source + " -o " + program + " 2>&1");
+    INFO(built.output);
+    REQUIRE(built.status == 0);
+    CHECK(run(program).output == c.output);
+  }
+  const std::string needs_90 = write_file(
+      "needs_90.cu", "__device__ void f() {\n  asm volatile(\"wgmma.fence.sync.aligned;\");\n}\n");
+  const auto refused = run_command("SIMT_ARCH=80 simt/nvcc -c " + needs_90 + " -o " +
+                                   scratch("needs_90.o") + " 2>&1");
+  CHECK(refused.status != 0);
+  CHECK(contains(refused.output,
+                 "needs_90.cu:2: error: inline PTX: wgmma.fence.sync.aligned needs sm_90"));
+  CHECK(contains(run_command("SIMT_ARCH=100 simt/nvcc -c " + needs_90 + " 2>&1").output,
+                 "SIMT_ARCH=100: expected 75, 80, 90"));
+}
+
+TEST_CASE("no warnings from kernels or from the headers") {
+  const std::string source = write_file(
+      "quiet.cu",
+      "#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include "
+      "<cuda_pipeline.h>\n"
+      "#include <curand.h>\n#include <curand_kernel.h>\n#include <mma.h>\n#include <cuda.h>\n"
+      "#include <cuda/atomic>\n#include <cuda/barrier>\n#include <cuda/pipeline>\n"
+      "namespace {\n__device__ int only_hopper(int x) {\n#if __CUDA_ARCH__ >= 900\n  return "
+      "x;\n#else\n  return 0;\n#endif\n}\n"
+      "__global__ void k(int* out, int n) {\n  __shared__ float a[4], b;\n  extern __shared__ "
+      "int "
+      "s[];\n"
+      "  a[0] = 1; b = a[0]; s[0] = int(b);\n#pragma unroll\n  for (int i = 0; i < 2; ++i) "
+      "out[i] "
+      "= only_hopper(1);\n}\n}\n"
+      "int main() { k<<<1, 1, 4>>>(nullptr, 0); }\n");
+  const auto built =
+      nvcc("-c -O2 -Xcompiler=-Wall,-Wextra " + source + " -o " + scratch("quiet.o"));
+  CHECK(built.output == "");
+  CHECK(built.status == 0);
+}
+
+TEST_CASE("libraries that are not there are seen to be absent") {
+  const std::string source =
+      write_file("absent.cu",
+                 "#if __has_include(<cublas_v2.h>) || __has_include(<cub/cub.cuh>) || "
+                 "__has_include(<thrust/sort.h>)\n"
+                 "#error there\n#endif\nint main() {}\n");
+  CHECK(nvcc("-c " + source + " -o " + scratch("absent.o")).status == 0);
+}
+
+TEST_CASE("deferred streams run only when somebody waits for them") {
+  const std::string source =
+      write_file("deferred.cu",
+                 "#include <cstdio>\n__global__ void k(int* p) { *p = 1; }\n"
+                 "int main() { int* p; cudaMallocHost(&p, 4); *p = 0; cudaStream_t s; "
+                 "cudaStreamCreate(&s);\n"
+                 "k<<<1, 1, 0, s>>>(p); for (volatile int i = 0; i < 20000000; ++i) {}\n"
+                 "int before = *(volatile int*)p; cudaStreamSynchronize(s); std::printf(\"%d "
+                 "%d\\n\", before, "
+                 "*p); }\n");
+  const std::string program = scratch("deferred");
+  REQUIRE(nvcc(source + " -o " + program).status == 0);
+  CHECK(run(program, "", "SIMT_STREAMS=deferred").output == "0 1\n");
+  CHECK(run(program).output == "1 1\n");
+}
+
+TEST_CASE("wrong settings are refused") {
+  const std::string program = scratch("plain");
+  REQUIRE(nvcc("simt/tests/programs/device_query.cu -o " + program).status == 0);
+  for (const char* setting : {"SIMT_ORDER=sideways", "SIMT_THREADS=0", "SIMT_THREADS=x",
+                              "SIMT_MEMORY=-1", "SIMT_ASYNC=never"}) {
+    const auto ran = run(program, "", setting);
+    INFO(setting << "\n" << ran.output);
+    CHECK(ran.status == 2);
+    CHECK(ran.lines == 1);
+  }
+}

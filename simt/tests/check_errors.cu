@@ -1,0 +1,606 @@
+// A kernel that commits the error, for every check: the program says so, with the place, and does
+// not exit 0. Each runs in a process of its own: this program starts itself with BAD_KERNEL=name.
+// What must stay silent is in check_silent.cu.
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cuda/atomic>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/run_command.hpp"
+
+namespace {
+
+// This program, for another run of it.
+std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+template <class T>
+T* device_array(size_t count, bool filled = true) {
+  T* pointer = nullptr;
+  REQUIRE(cudaMalloc(&pointer, count * sizeof(T)) == cudaSuccess);
+  if (filled) REQUIRE(cudaMemset(pointer, 0, count * sizeof(T)) == cudaSuccess);
+  return pointer;
+}
+
+// ---- memory
+
+__global__ void read_past_the_end(const float* in, float* out) {
+  out[threadIdx.x] = in[threadIdx.x + 1];  // here: out of bounds read
+}
+__global__ void write_before_the_start(int* out) {
+  out[static_cast<int>(threadIdx.x) - 1] = 1;  // here: out of bounds write
+}
+__global__ void write_past_shared(int* out) {
+  __shared__ int tile[32];
+  tile[threadIdx.x + 1024] = 1;  // here: shared out of bounds
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+__global__ void write_past_dynamic_shared(int* out) {
+  extern __shared__ int tile[];
+  tile[threadIdx.x] = 1;  // here: dynamic out of bounds
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+__global__ void copy(const float* in, float* out) {
+  out[threadIdx.x] = in[threadIdx.x];  // here: read
+}
+__global__ void read_float4(const float* in, float4* out) {
+  out[threadIdx.x] = *reinterpret_cast<const float4*>(in + 1);  // here: misaligned
+}
+__global__ void sum_unwritten_shared(float* out) {
+  __shared__ float sum;
+  if (threadIdx.x == 0) out[0] = 0;
+  atomicAdd(&sum, 1.0f);  // here: shared unwritten
+}
+void read_on_the_host(const int* device) {
+  printf("%d\n", device[3]);  // here: host read
+}
+
+struct Parameters {
+  float scale[8];
+  int n;
+};
+__global__ void read_parameter(const int* p, int* out) {
+  out[threadIdx.x] = *p;  // here: parameter read
+}
+__global__ void read_member(const Parameters* p, int* out) {
+  out[threadIdx.x] = p->n;  // here: member read
+}
+__global__ void read_what_one_writes(const int* p, int* q, int* out) {
+  out[threadIdx.x] = *p;  // here: scalar race
+  if (threadIdx.x == 0) q[0] = 5;
+}
+__global__ void half_past_the_end(const __half* in, float* out) {
+  out[threadIdx.x] = __half2float(in[threadIdx.x + 1]);  // here: half
+}
+__global__ void bfloat16_past_the_end(const __nv_bfloat16* in, float* out) {
+  out[threadIdx.x] = static_cast<float>(in[threadIdx.x + 1]);  // here: bfloat16
+}
+__global__ void sum_of_halves_past_the_end(const __half* in, __half* out) {
+  out[threadIdx.x] = in[threadIdx.x + 1] + in[threadIdx.x];  // here: sum of halves
+}
+__global__ void atomic_past_the_end(cuda::atomic<int>* counters) {
+  counters[threadIdx.x + 1].fetch_add(1);  // here: libcu++ atomic
+}
+
+// ---- synchronisation
+
+__global__ void exit_before_the_barrier(int n) {
+  if (static_cast<int>(threadIdx.x) >= n) return;
+  __syncthreads();  // here: late barrier
+}
+__global__ void two_barriers(int* out) {
+  if (threadIdx.x < 16) {
+    __syncthreads();  // here: two barriers
+  } else {
+    out[threadIdx.x] = 1;
+    __syncthreads();
+  }
+}
+__global__ void wait_for_a_lane_at_the_barrier() {
+  if (threadIdx.x != 0) {
+    __syncwarp();  // here: stuck lane
+  }
+  __syncthreads();
+}
+__global__ void poll_for_ever(int* flag) {
+  while (atomicAdd(flag, 0) == 0) {
+  }
+}
+__global__ void poll_while_the_others_sync(int* flag) {
+  if (threadIdx.x == 0) {
+    while (atomicAdd(flag, 0) == 0) {
+    }
+  }
+  cooperative_groups::this_grid().sync();
+}
+__global__ void loop_for_ever(int* out, int n) {
+  for (int i = 0; n > 0; i = (i + 1) % n) out[i] = i;  // here: endless
+}
+__global__ void not_in_its_own_mask(int* out) {
+  out[threadIdx.x] =
+      __shfl_sync(threadIdx.x < 16 ? 0xffff : 0x0fff0000, 1, 0);  // here: not in mask
+}
+__global__ void reduce_without_syncwarp(int* out) {
+  __shared__ int sum[64];
+  sum[threadIdx.x] = static_cast<int>(threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  sum[threadIdx.x] += sum[threadIdx.x + 32];
+  sum[threadIdx.x] += sum[threadIdx.x + 16];
+  sum[threadIdx.x] += sum[threadIdx.x + 8];
+  sum[threadIdx.x] += sum[threadIdx.x + 4];
+  out[threadIdx.x] = sum[0];  // here: end of the reduction
+}
+__global__ void mask_names_the_exited(int* out) {
+  if (threadIdx.x >= 16) return;
+  out[threadIdx.x] = __shfl_sync(0xffffffff, 1, 0);  // here: exited in mask
+}
+
+// ---- races
+
+__global__ void sum_without_atomics(int* sum) {
+  *sum += 1;  // here: racy sum
+}
+__global__ void all_blocks_write(int* out) {
+  if (threadIdx.x == 0) out[0] = static_cast<int>(blockIdx.x) + 1;  // here: block race
+}
+__global__ void reverse_without_barrier(int* data) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = data[threadIdx.x];
+  data[threadIdx.x] = tile[63 - threadIdx.x];  // here: missing barrier
+}
+__global__ void reuse_without_barrier(int* out) {
+  __shared__ int tile[64];
+  int sum = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    // The tile of the turn before may still be read.
+    tile[threadIdx.x] = static_cast<int>(threadIdx.x) + turn;  // here: missing second barrier
+    __syncthreads();
+    sum += tile[63 - threadIdx.x];
+  }
+  out[threadIdx.x] = sum;
+}
+__global__ void warp_tail_without_syncwarp(int* out) {
+  __shared__ volatile int s[64];
+  s[threadIdx.x] = static_cast<int>(threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    for (int d = 32; d > 0; d /= 2)
+      s[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + d];  // here: warp tail
+  }
+  if (threadIdx.x == 0) out[0] = s[0];
+}
+__global__ void syncwarp_with_half_a_mask(int* out) {
+  __shared__ int s[32];
+  s[threadIdx.x] = 1;
+  __syncwarp(threadIdx.x < 16 ? 0x0000ffff : 0xffff0000);
+  out[threadIdx.x] = s[31 - threadIdx.x];  // here: half warp
+}
+__device__ unsigned ticket;
+__global__ void last_block_without_fence(int* partial, int* out) {
+  if (threadIdx.x != 0) return;
+  partial[blockIdx.x] = 1;
+  // __threadfence() is missing here.
+  if (atomicAdd(&ticket, 1u) != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) {
+    sum += partial[i];  // here: no fence
+  }
+  *out = sum;
+}
+__global__ void atomic_and_plain(int* data) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) atomicExch(data, 7);
+  if (blockIdx.x == 1) {
+    data[1 + threadIdx.x] = *data;  // here: plain flag
+  }
+}
+__global__ void neighbours_without_grid_sync(int* data, int* out) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+  data[i] = static_cast<int>(i);
+  out[i] = data[(i + blockDim.x) % n];  // here: grid race
+}
+
+__global__ void relaxed_where_release_is_needed(int* data, int* flag) {
+  if (threadIdx.x != 0) return;
+  cuda::atomic_ref<int, cuda::thread_scope_device> ready(*flag);
+  if (blockIdx.x == 0) {
+    *data = 42;
+    ready.store(1, cuda::std::memory_order_relaxed);
+  } else {
+    while (ready.load(cuda::std::memory_order_relaxed) == 0) {
+    }
+    data[1] = *data;  // here: relaxed flag
+  }
+}
+
+// ---- mbarriers, named barriers, copies in the background
+
+// clang-format off
+__device__ unsigned address_of(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+
+// The wait of thread 0: for the phase of this parity.
+#define WAIT(barrier, parity) asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra W; }" ::"r"(address_of(barrier)), "r"(parity) : "memory")
+#define INIT(barrier, count) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(barrier)), "r"(count))
+#define ARRIVE(barrier, count) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(barrier)), "r"(count) : "memory")
+#define EXPECT(barrier, bytes) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(barrier)), "r"(bytes) : "memory")
+#define LOAD(to, from, bytes, barrier) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address_of(to)), "l"(from), "r"(bytes), "r"(address_of(barrier)) : "memory")
+
+// mistake: 1: waits for the wrong phase, 2: does not wait, 3: an address that is not a multiple of
+// 16.
+__global__ void load_wrongly(const int* in, int* out, int mistake) {
+  __shared__ alignas(128) int tile[64];
+  __shared__ alignas(8) uint64_t full;
+  INIT(&full, 1);
+  EXPECT(&full, 256);
+  LOAD(tile, in + (mistake == 3), 256, &full);  // here: copy of an odd address
+  if (mistake != 2) WAIT(&full, 0);
+  if (mistake == 1) WAIT(&full, 1);  // here: the wrong phase
+  out[0] = tile[5];  // here: read before the copy
+}
+__global__ void wait_for_too_many_bytes(const int* in, int* out) {
+  __shared__ alignas(128) int tile[64];
+  __shared__ alignas(8) uint64_t full;
+  INIT(&full, 1);
+  EXPECT(&full, 512);
+  LOAD(tile, in, 256, &full);
+  WAIT(&full, 0);  // here: bytes that never come
+  out[0] = tile[5];
+}
+__global__ void arrive_without_init() {
+  __shared__ alignas(8) uint64_t barrier;
+  ARRIVE(&barrier, 1);  // here: no mbarrier
+}
+__global__ void arrive_too_often() {
+  __shared__ alignas(8) uint64_t barrier;
+  INIT(&barrier, 2);
+  ARRIVE(&barrier, 3);  // here: too many arrivals
+}
+__global__ void named_barrier_of_two_sizes() {
+  if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;");
+  if (threadIdx.x >= 32) asm volatile("bar.sync 1, 96;");  // here: another size
+}
+__global__ void named_barrier_nobody_fills() {
+  asm volatile("bar.sync 2, 128;");  // here: half of the named barrier
+}
+__global__ void matrix_without_all_lanes(unsigned* out) {
+  __shared__ alignas(16) unsigned short tile[64];
+  if (threadIdx.x >= 16) return;
+  for (int i = 0; i < 4; ++i) tile[4 * threadIdx.x + i] = 1;
+  __syncwarp(0xffff);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(out[0]) : "r"(address_of(&tile[8 * (threadIdx.x % 8)])));  // here: lanes gone
+}
+__global__ void arrive_twice_at_the_cluster(int* out) {
+  if (threadIdx.x == 0) return;
+  asm volatile("barrier.cluster.arrive.aligned;");
+  asm volatile("barrier.cluster.arrive.aligned;");  // here: two arrivals
+  out[0] = 1;
+}
+#undef WAIT
+#undef INIT
+#undef ARRIVE
+#undef EXPECT
+#undef LOAD
+// clang-format on
+
+struct Bad {
+  const char* check;
+  const char* place;  // the line that is marked so; null: the report has no line
+  std::function<void()> run;
+};
+
+const std::map<std::string, Bad>& bad_kernels() {
+  static const std::map<std::string, Bad> list = {
+      {"read past the end",
+       {"out-of-bounds", "out of bounds read",
+        [] { read_past_the_end<<<1, 32>>>(device_array<float>(32), device_array<float>(32)); }}},
+      {"write before the start",
+       {"out-of-bounds", "out of bounds write",
+        [] { write_before_the_start<<<1, 32>>>(device_array<int>(32)); }}},
+      {"write past shared memory",
+       {"out-of-bounds", "shared out of bounds",
+        [] { write_past_shared<<<1, 32>>>(device_array<int>(32)); }}},
+      {"write past dynamic shared memory",
+       {"out-of-bounds", "dynamic out of bounds",
+        [] { write_past_dynamic_shared<<<1, 32, 64>>>(device_array<int>(32)); }}},
+      {"use after free",
+       {"use-after-free", "read",
+        [] {
+          float *in = device_array<float>(32), *out = device_array<float>(32);
+          cudaFree(in);
+          copy<<<1, 32>>>(in, out);
+        }}},
+      {"host memory in a kernel",
+       {"host-pointer", "read",
+        [] {
+          static std::vector<float> host(32);
+          copy<<<1, 32>>>(host.data(), device_array<float>(32));
+        }}},
+      {"null pointer",
+       {"host-pointer", "read", [] { copy<<<1, 32>>>(nullptr, device_array<float>(32)); }}},
+      {"device memory on the host",
+       {"device-pointer", "host read", [] { read_on_the_host(device_array<int>(32)); }}},
+      {"unwritten global memory",
+       {"uninitialized", "read",
+        [] { copy<<<1, 32>>>(device_array<float>(32, false), device_array<float>(32)); }}},
+      {"copy of unwritten global memory",
+       {"uninitialized", "read",
+        [] {
+          float* in = device_array<float>(32);
+          cudaMemcpy(in, device_array<float>(32, false), 128, cudaMemcpyDeviceToDevice);
+          copy<<<1, 32>>>(in, device_array<float>(32));
+        }}},
+      {"unwritten shared memory",
+       {"uninitialized", "shared unwritten",
+        [] { sum_unwritten_shared<<<1, 32>>>(device_array<float>(1)); }}},
+      {"misaligned float4",
+       {"misaligned", "misaligned",
+        [] { read_float4<<<1, 1>>>(device_array<float>(32), device_array<float4>(32)); }}},
+      {"unwritten parameter",
+       {"uninitialized", "parameter read",
+        [] { read_parameter<<<1, 32>>>(device_array<int>(1, false), device_array<int>(32)); }}},
+      {"freed parameter",
+       {"use-after-free", "parameter read",
+        [] {
+          int *in = device_array<int>(1), *out = device_array<int>(32);
+          cudaFree(in);
+          read_parameter<<<1, 32>>>(in, out);
+        }}},
+      {"parameters on the host",
+       {"host-pointer", "member read",
+        [] {
+          static std::vector<Parameters> host(1);
+          read_member<<<1, 32>>>(host.data(), device_array<int>(32));
+        }}},
+      {"a parameter that one thread writes",
+       {"race", "scalar race",
+        [] {
+          int* p = device_array<int>(1);
+          read_what_one_writes<<<1, 64>>>(p, p, device_array<int>(64));
+        }}},
+      // A half passed by value is loaded unseen; past the end the processor says so.
+      {"half past the end",
+       {"invalid-access", "half",
+        [] {
+          half_past_the_end<<<1, 128>>>(device_array<__half>(128), device_array<float>(128));
+        }}},
+      {"bfloat16 past the end",
+       {"out-of-bounds", "bfloat16",
+        [] {
+          bfloat16_past_the_end<<<1, 128>>>(device_array<__nv_bfloat16>(128),
+                                            device_array<float>(128));
+        }}},
+      {"sum of halves past the end",
+       {"invalid-access", "sum of halves",
+        [] {
+          sum_of_halves_past_the_end<<<1, 128>>>(device_array<__half>(128),
+                                                 device_array<__half>(128));
+        }}},
+      {"libcu++ atomic past the end",
+       {"out-of-bounds", "libcu++ atomic",
+        [] { atomic_past_the_end<<<1, 64>>>(device_array<cuda::atomic<int>>(64)); }}},
+      {"a launch that fails unseen",
+       {"launch", "unseen launch",
+        [] {
+          float* data = device_array<float>(32);
+          copy<<<1, 2048>>>(data, data);  // here: unseen launch
+        }}},
+      {"exit before the barrier",
+       {"barrier-divergence", "late barrier", [] { exit_before_the_barrier<<<1, 64>>>(40); }}},
+      {"two barriers",
+       {"barrier-divergence", "two barriers",
+        [] { two_barriers<<<1, 32>>>(device_array<int>(32)); }}},
+      {"a lane that never comes",
+       {"deadlock", "stuck lane", [] { wait_for_a_lane_at_the_barrier<<<1, 32>>>(); }}},
+      {"polling for ever",
+       {"deadlock", nullptr, [] { poll_for_ever<<<1, 1>>>(device_array<int>(1)); }}},
+      {"polling while the others wait at grid.sync",
+       {"deadlock", nullptr,
+        [] {
+          int* flag = device_array<int>(1);
+          void* arguments[] = {&flag};
+          cudaLaunchCooperativeKernel((void*)poll_while_the_others_sync, 1, 32, arguments);
+        }}},
+      {"looping for ever",
+       {"deadlock", "endless", [] { loop_for_ever<<<1, 1>>>(device_array<int>(200), 200); }}},
+      {"a lane outside of its mask",
+       {"warp-mask", "not in mask", [] { not_in_its_own_mask<<<1, 32>>>(device_array<int>(32)); }}},
+      {"exited lanes in the mask",
+       {"warp-mask", "exited in mask",
+        [] { mask_names_the_exited<<<1, 32>>>(device_array<int>(32)); }}},
+      {"exited lanes in the mask of many blocks",
+       {"warp-mask", "exited in mask",
+        [] { mask_names_the_exited<<<100, 64>>>(device_array<int>(32)); }}},
+      {"reduction without __syncwarp",
+       {"race", "end of the reduction",
+        [] { reduce_without_syncwarp<<<50, 64>>>(device_array<int>(32)); }}},
+      {"sum without atomics",
+       {"race", "racy sum", [] { sum_without_atomics<<<1, 2>>>(device_array<int>(1)); }}},
+      {"all blocks write one word",
+       {"race", "block race", [] { all_blocks_write<<<4, 32>>>(device_array<int>(1)); }}},
+      {"missing barrier",
+       {"race", "missing barrier",
+        [] { reverse_without_barrier<<<1, 64>>>(device_array<int>(64)); }}},
+      {"missing second barrier",
+       {"race", "missing second barrier",
+        [] { reuse_without_barrier<<<1, 64>>>(device_array<int>(64)); }}},
+      {"warp tail without __syncwarp",
+       {"race", "warp tail", [] { warp_tail_without_syncwarp<<<1, 64>>>(device_array<int>(1)); }}},
+      {"__syncwarp of half a warp",
+       {"race", "half warp", [] { syncwarp_with_half_a_mask<<<1, 32>>>(device_array<int>(32)); }}},
+      {"last block without a fence",
+       {"race", "no fence",
+        [] { last_block_without_fence<<<8, 32>>>(device_array<int>(8), device_array<int>(1)); }}},
+      {"atomic write, plain read",
+       {"race", "plain flag", [] { atomic_and_plain<<<2, 32>>>(device_array<int>(64)); }}},
+      {"flag without release",
+       {"race", "relaxed flag",
+        [] {
+          relaxed_where_release_is_needed<<<2, 32>>>(device_array<int>(2), device_array<int>(1));
+        }}},
+      {"blocks read each other without grid sync",
+       {"race", "grid race",
+        [] {
+          neighbours_without_grid_sync<<<4, 32>>>(device_array<int>(128), device_array<int>(128));
+        }}},
+      {"bytes that never come",
+       {"deadlock", "bytes that never come",
+        [] { wait_for_too_many_bytes<<<1, 1>>>(device_array<int>(64), device_array<int>(1)); }}},
+      {"wait for the wrong phase",
+       {"deadlock", "the wrong phase",
+        [] { load_wrongly<<<1, 1>>>(device_array<int>(64), device_array<int>(1), 1); }}},
+      {"copy in the background without a wait",
+       {"uninitialized", "read before the copy",
+        [] { load_wrongly<<<1, 1>>>(device_array<int>(64), device_array<int>(1), 2); }}},
+      {"copy in the background of an odd address",
+       {"misaligned", "copy of an odd address",
+        [] { load_wrongly<<<1, 1>>>(device_array<int>(65), device_array<int>(1), 3); }}},
+      {"arrival without mbarrier.init",
+       {"mbarrier", "no mbarrier", [] { arrive_without_init<<<1, 1>>>(); }}},
+      {"more arrivals than a phase has",
+       {"mbarrier", "too many arrivals", [] { arrive_too_often<<<1, 1>>>(); }}},
+      {"a named barrier of two sizes",
+       {"named-barrier", "another size", [] { named_barrier_of_two_sizes<<<1, 64>>>(); }}},
+      {"a named barrier that nobody fills",
+       {"deadlock", "half of the named barrier", [] { named_barrier_nobody_fills<<<1, 64>>>(); }}},
+      {"ldmatrix without all lanes",
+       {"divergent", "lanes gone",
+        [] { matrix_without_all_lanes<<<1, 32>>>(device_array<unsigned>(1)); }}},
+      {"two arrivals at the barrier of the cluster",
+       {"cluster-barrier", "two arrivals",
+        [] { arrive_twice_at_the_cluster<<<1, 32>>>(device_array<int>(1)); }}},
+  };
+  return list;
+}
+
+// The line of this file with the comment "here: <place>".
+int line_of(const std::string& place) {
+  std::ifstream file(__FILE__);
+  std::string text;
+  for (int line = 1; std::getline(file, text); ++line) {
+    const std::string mark = "// here: " + place;
+    if (text.size() > mark.size() &&
+        text.compare(text.size() - mark.size(), mark.size(), mark) == 0) {
+      return line;
+    }
+  }
+  FAIL("no line is marked " << place);
+  return 0;
+}
+
+tests::CommandResult run(const std::string& name, const std::string& environment = "") {
+  return tests::run_command("SIMT_TIMEOUT=1 " + environment + " BAD_KERNEL='" + name + "' " +
+                            self() + " 'run BAD_KERNEL' 2>&1");
+}
+
+}  // namespace
+
+TEST_CASE("run BAD_KERNEL", "[.]") {
+  const char* name = getenv("BAD_KERNEL");
+  REQUIRE(name != nullptr);
+  bad_kernels().at(name).run();
+  printf("sync: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
+
+TEST_CASE("every error is named with its place and spoils the exit status") {
+  for (const auto& [name, bad] : bad_kernels()) {
+    DYNAMIC_SECTION(name) {
+      const tests::CommandResult result = run(name);
+      INFO(result.output);
+      CHECK(result.status == 1);
+      CHECK(result.output.find(std::string("simt: error [") + bad.check + "]") !=
+            std::string::npos);
+      if (bad.place != nullptr) {
+        const std::string place =
+            "simt/tests/check_errors.cu:" + std::to_string(line_of(bad.place));
+        CHECK(result.output.find(place) != std::string::npos);
+      }
+      CHECK(result.output.find(" error", result.output.rfind("\nsimt: ")) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the runtime returns the error that a GPU would") {
+  const auto error_of = [](const char* name) {
+    const std::string output = run(name).output;
+    const size_t begin = output.find("sync: ");
+    if (begin == std::string::npos) return output;
+    return output.substr(begin + 6, output.find('\n', begin) - begin - 6);
+  };
+  CHECK(error_of("read past the end") == "cudaErrorIllegalAddress");
+  CHECK(error_of("use after free") == "cudaErrorIllegalAddress");
+  CHECK(error_of("host memory in a kernel") == "cudaErrorIllegalAddress");
+  CHECK(error_of("misaligned float4") == "cudaErrorMisalignedAddress");
+  CHECK(error_of("a lane that never comes") == "cudaErrorLaunchTimeout");
+  CHECK(error_of("missing barrier") == "cudaSuccess");
+}
+
+TEST_CASE("a report names kernel, block and thread") {
+  const tests::CommandResult result = run("read past the end");
+  INFO(result.output);
+  CHECK(result.output.find("kernel read_past_the_end, block (0,0,0), thread (31,0,0)") !=
+        std::string::npos);
+  CHECK(result.output.find("0 bytes past the end of 128 bytes allocated at") != std::string::npos);
+}
+
+TEST_CASE("one place is reported once, however often it is wrong") {
+  const tests::CommandResult result = run("unwritten global memory");
+  const size_t first = result.output.find("simt: error [");
+  REQUIRE(first != std::string::npos);
+  CHECK(result.output.find("simt: error [", first + 1) == std::string::npos);
+}
+
+TEST_CASE("one missing __syncwarp is told line by line, not pair by pair") {
+  const tests::CommandResult result = run("reduction without __syncwarp");
+  INFO(result.output);
+  int reports = 0;
+  for (size_t at = 0; (at = result.output.find("simt: error [race]", at)) != std::string::npos;
+       ++at)
+    ++reports;
+  CHECK(reports > 0);
+  CHECK(reports <= 5);  // five lines
+}
+
+TEST_CASE("a mask that is wrong in every block is reported once") {
+  const tests::CommandResult result = run("exited lanes in the mask of many blocks");
+  INFO(result.output);
+  const size_t first = result.output.find("simt: error [");
+  REQUIRE(first != std::string::npos);
+  CHECK(result.output.find("simt: error [", first + 1) == std::string::npos);
+}
+
+TEST_CASE("a failed launch that the program asked about is no error") {
+  device_array<int>(1);
+  copy<<<1, 2048>>>(nullptr, nullptr);
+  CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+TEST_CASE("SIMT_CHECK=0 switches the checks off") {
+  const tests::CommandResult result = run("missing barrier", "SIMT_CHECK=0");
+  INFO(result.output);
+  CHECK(result.status == 0);
+  CHECK(result.output.find("simt:") == std::string::npos);
+}
+
+TEST_CASE("SIMT_CHECK_JSON writes the reports to a file") {
+  const std::string path = std::string(TEST_BUILD) + "/check_errors.json";
+  run("missing barrier", "SIMT_CHECK_JSON=" + path);
+  const std::string json = tests::run_command("cat " + path).output;
+  INFO(json);
+  CHECK(json.find("\"errors\":2") != std::string::npos);  // it also reads what is not yet written
+  CHECK(json.find("\"check\":\"race\"") != std::string::npos);
+  CHECK(json.find("\"line\":" + std::to_string(line_of("missing barrier"))) != std::string::npos);
+  CHECK(json.find("\"kernel\":\"reverse_without_barrier\"") != std::string::npos);
+}

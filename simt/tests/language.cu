@@ -1,0 +1,345 @@
+// The language: qualifiers, launches in all their spellings, memory spaces, built-in variables,
+// vector types.
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "simt/tests/device_array.hpp"
+#include "tests/catch.hpp"
+
+// ---- launches ---------------------------------------------------------------------------------
+
+__global__ void store(int* out, int value) { out[threadIdx.x] = value; }
+__global__ void store_next(int* out, int value) { out[threadIdx.x] = value + 1; }
+static __global__ void store_static(int* out) { out[0] = 11; }
+void __global__ store_odd_order(int* out) { out[0] = 12; }
+__global__ void __launch_bounds__(64, 2)
+    store_bounded(int* __restrict__ out, const int* __restrict__ in) {
+  out[threadIdx.x] = in[threadIdx.x] * 2;
+}
+__global__ void declared_first(int* out, int = 7);
+__global__ void declared_first(int* out, int value) { out[0] = value; }
+__global__ void unnamed(int* out, int, float*) { out[0] = 13; }
+
+template <class T>
+__global__ void store_size(int* out, T) {
+  out[0] = int(sizeof(T));
+}
+template <bool Positive, class T = int>
+__global__ void store_signed(T* out, T value) {
+  out[threadIdx.x] = Positive ? value : -value;
+}
+template <class... T>
+__global__ void store_sum(int* out, T... values) {
+  out[0] = (values + ...);
+}
+template <class F>
+__global__ void apply(F f, int* out) {
+  out[threadIdx.x] = f(int(threadIdx.x));
+}
+template <class A, class B>
+struct Pair {
+  A a;
+  B b;
+};
+namespace outer {
+namespace inner {
+__global__ void store(int* out, int value) { out[0] = 100 + value; }
+}  // namespace inner
+}  // namespace outer
+
+struct Launcher {
+  int* out;
+  template <int N>
+  void run() {
+    store_signed<(N > 2)><<<1, 32>>>(out, N);
+  }
+  void choose(bool next) { (next ? store_next : store)<<<1, 1>>>(this->out, 40); }
+};
+
+#define RUN(kernel, ...)            \
+  do {                              \
+    kernel<<<1, 32>>>(__VA_ARGS__); \
+  } while (0)
+
+// The spellings are what is tested.
+// clang-format off
+TEST_CASE("a launch may be written in every way that C++ allows") {
+  DeviceArray<int> out(32);
+  const int one = 1;
+  auto first = [&] { return out.values()[0]; };
+  store<<<1, 32>>>(out.get(), 1);
+  CHECK(out.values()[31] == 1);
+  store <<< 1 , 32 >>> (out.get(), 2);
+  CHECK(first() == 2);
+  store<<<dim3(1, 1), dim3((32 >> 1) << 1), (one << 2) >> 1>>>(out.get(), 3);
+  CHECK(first() == 3);
+  ::store /* "<<<" */ <<< /* >>> */ 1, // (
+      32 >>>(out.get(), 4);
+  CHECK(first() == 4);
+  outer::inner::store<<<1, 1>>>(out.get(), 5);
+  CHECK(first() == 105);
+  store_signed<true><<<1, 32>>>(out.get(), 6);
+  CHECK(first() == 6);
+  ::store_signed<(3 > 4), int><<<1, 32>>>(out.get(), 7);
+  CHECK(first() == -7);
+  store_size<Pair<int, Pair<char, double>>><<<1, 1>>>(out.get(), Pair<int, Pair<char, double>>{});
+  CHECK(first() == 24);
+  store_size<<<1, 1>>>(out.get(), 1.5);
+  CHECK(first() == 8);
+  store_sum<<<1, 1>>>(out.get(), 1, 2, 3);
+  CHECK(first() == 6);
+  Launcher launcher{out.get()};
+  launcher.run<3>();
+  CHECK(first() == 3);
+  launcher.run<1>();
+  CHECK(first() == -1);
+  launcher.choose(true);
+  CHECK(first() == 41);
+  void (*table[2])(int*, int) = {store, store_next};
+  for (int i = 0; i < 2; ++i) table[i]<<<1, 32>>>(out.get(), 20);
+  CHECK(first() == 21);
+  if (one) store<<<1, 1>>>(out.get(), 30); else store_next<<<1, 1>>>(out.get(), 30);
+  CHECK(first() == 30);
+  RUN(store, out.get(), 31);
+  CHECK(first() == 31);
+  store_static<<<1, 1>>>(out.get());
+  CHECK(first() == 11);
+  store_odd_order<<<1, 1>>>(out.get());
+  CHECK(first() == 12);
+  declared_first<<<1, 1>>>(out.get());
+  CHECK(first() == 7);
+  unnamed<<<1, 1>>>(out.get(), 1, nullptr);
+  CHECK(first() == 13);
+  unnamed<<<1, 1>>>(out.get(), 1, 0);
+  store_bounded<<<1, 32>>>(out.get(), out.get());
+  CHECK(first() == 26);
+  int offset = 5;
+  apply<<<1, 32>>>([=] __device__(int i) { return i + offset; }, out.get());
+  CHECK(out.values()[31] == 36);
+}
+// clang-format on
+
+TEST_CASE("text that only looks like CUDA stays as it is") {
+  const char* raw = R"(store<<<1, 1>>>(d, 1); extern __shared__ int x[];)";
+  CHECK(raw[5] == '<');
+  CHECK(std::string(raw).find("__shared__") == 30);
+  const int million = 1'000'000;
+  CHECK(million == 1000000);
+  int blockDim = 5, threadIdx = 6;
+  dim3 gridDim(2);
+  CHECK(blockDim + threadIdx + int(gridDim.x) == 13);
+}
+
+struct Owner {  // converts to the parameter's type at the launch, and may not be copied
+  int* pointer;
+  explicit Owner(int* p) : pointer(p) {}
+  Owner(const Owner&) = delete;
+  operator int*() const { return pointer; }
+};
+
+__device__ int count_down(int& x) { return --x; }
+__global__ void loop(int* out, int first, int last) {
+  int n = 0, x = 3;
+  while (first < last) {
+    ++n;
+    ++first;
+  }
+  while (n <= 6) ++n;
+  while (n == 7) ++n;
+  while (n != 9 && first < last + 3) ++n;
+  while (int y = count_down(x)) n += y;
+  out[0] = n;
+}
+
+TEST_CASE("the condition of a loop may compare, or declare") {
+  DeviceArray<int> out(1);
+  loop<<<1, 1>>>(out.get(), 2, 7);
+  CHECK(out.values()[0] == 12);
+}
+
+TEST_CASE("arguments are converted once, at the launch") {
+  DeviceArray<int> out(32);
+  Owner owner(out.get());
+  store<<<1, 1>>>(owner, 3.9);
+  CHECK(out.values()[0] == 3);
+}
+
+__global__ void change_parameter(int* out, Pair<int, int> p) {
+  p.a += int(threadIdx.x);
+  out[threadIdx.x] = p.a;
+}
+
+TEST_CASE("every thread has its own copy of the parameters") {
+  DeviceArray<int> out(64);
+  change_parameter<<<1, 64>>>(out.get(), {100, 0});
+  CHECK(out.values()[0] == 100);
+  CHECK(out.values()[63] == 163);
+}
+
+// ---- built-in variables -----------------------------------------------------------------------
+
+__global__ void built_in(int* out) {
+  const int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  const int threads = blockDim.x * blockDim.y * blockDim.z;
+  out[block * threads + thread] += 1 + int(threadIdx.z) * 1000000 + int(blockIdx.y) * 1000;
+}
+
+TEST_CASE("a grid and its blocks have three dimensions") {
+  DeviceArray<int> out(2 * 3 * 4 * 5 * 2 * 3, 0);
+  built_in<<<dim3(2, 3, 4), dim3(5, 2, 3)>>>(out.get());
+  auto values = out.values();
+  for (int block = 0; block < 24; ++block)
+    for (int thread = 0; thread < 30; ++thread)
+      REQUIRE(values[block * 30 + thread] == 1 + thread / 10 * 1000000 + block / 2 % 3 * 1000);
+}
+
+// ---- shared memory ----------------------------------------------------------------------------
+
+extern __shared__ double dynamic_of_file[];
+
+template <int N>
+__global__ void reverse(int* data) {
+  static __shared__ int left[N];
+  __shared__ volatile int right[N], extra;
+  __shared__ struct {
+    int x[3];
+    float y;
+  } record;
+  __shared__ alignas(16) float aligned[4];
+  __shared__ int* pointer;
+  const int t = threadIdx.x;
+  left[t] = data[t];
+  if (t == 0) {
+    record.x[1] = 1000;
+    extra = 1;
+    aligned[2] = 2;
+    pointer = left;
+  }
+  __syncthreads();
+  right[t] = pointer[N - 1 - t];
+  data[t] = right[t] + record.x[1] + extra + int(aligned[2]) + int(size_t(aligned) % 16);
+}
+
+__global__ void dynamic_double(int* out) {
+  dynamic_of_file[threadIdx.x] = threadIdx.x * 2.0;
+  __syncthreads();
+  out[threadIdx.x] = int(dynamic_of_file[31 - threadIdx.x]);
+}
+__global__ void dynamic_rows(int* out) {
+  extern __shared__ int rows[][33];
+  rows[threadIdx.x / 4][threadIdx.x % 4] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = rows[threadIdx.x / 4][threadIdx.x % 4];
+}
+__global__ void dynamic_float4(int* out) {
+  extern __shared__ __align__(16) float4 quads[];
+  quads[threadIdx.x].w = 3;
+  out[threadIdx.x] = int(quads[threadIdx.x].w) + int(size_t(&quads[threadIdx.x]) % 16);
+}
+template <class T>
+__device__ T swap_in_function(T value) {
+  __shared__ T buffer[32];
+  __syncthreads();
+  buffer[threadIdx.x] = value;
+  __syncthreads();
+  return buffer[31 - threadIdx.x];
+}
+__global__ void use_function(int* out) {
+  out[threadIdx.x] =
+      swap_in_function(int(threadIdx.x)) + int(swap_in_function(float(100 * threadIdx.x)));
+}
+
+TEST_CASE("static shared memory belongs to the block") {
+  DeviceArray<int> data(64);
+  for (int i = 0; i < 64; ++i) data[i] = i;
+  reverse<64><<<1, 64>>>(data.get());
+  auto values = data.values();
+  CHECK(values[0] == 63 + 1003);
+  CHECK(values[63] == 1003);
+  use_function<<<1, 32>>>(data.get());
+  CHECK(data.values()[0] == 31 + 3100);
+}
+
+TEST_CASE("dynamic shared memory has the type that each kernel gives it") {
+  DeviceArray<int> out(32);
+  dynamic_double<<<1, 32, 32 * sizeof(double)>>>(out.get());
+  CHECK(out.values()[0] == 62);
+  dynamic_rows<<<1, 32, 8 * 33 * sizeof(int)>>>(out.get());
+  CHECK(out.values()[13] == 13);
+  dynamic_float4<<<1, 32, 32 * sizeof(float4)>>>(out.get());
+  CHECK(out.values()[31] == 3);
+}
+
+// ---- __constant__ and __device__ --------------------------------------------------------------
+
+__constant__ float coefficients[4] = {1, 2, 3, 4};
+__device__ int counter = 5;
+__device__ int2 table[2], *into_table;
+__managed__ int managed_value = 9;
+
+__global__ void use_symbols(float* out) {
+  out[0] = coefficients[0] + coefficients[3];
+  out[1] = atomicAdd(&counter, 1);
+  out[2] = table[1].y;
+  managed_value += 1;
+}
+
+TEST_CASE("__constant__, __device__ and __managed__ variables") {
+  DeviceArray<float> out(3);
+  const float fresh[] = {10, 20};
+  const int2 entry = {7, 8};
+  REQUIRE(cudaMemcpyToSymbol(coefficients, fresh, sizeof fresh) == cudaSuccess);
+  REQUIRE(cudaMemcpyToSymbol(table, &entry, sizeof entry, sizeof entry) == cudaSuccess);
+  use_symbols<<<1, 1>>>(out.get());
+  auto values = out.values();
+  CHECK(values[0] == 14);
+  CHECK(values[1] == 5);
+  CHECK(values[2] == 8);
+  CHECK(managed_value == 10);
+  int now = 0;
+  REQUIRE(cudaMemcpyFromSymbol(&now, counter, sizeof now) == cudaSuccess);
+  CHECK(now == 6);
+  void* address = nullptr;
+  REQUIRE(cudaGetSymbolAddress(&address, counter) == cudaSuccess);
+  now = 50;
+  REQUIRE(cudaMemcpy(address, &now, sizeof now, cudaMemcpyHostToDevice) == cudaSuccess);
+  REQUIRE(cudaMemcpyFromSymbol(&now, counter, sizeof now) == cudaSuccess);
+  CHECK(now == 50);
+  size_t bytes = 0;
+  REQUIRE(cudaGetSymbolSize(&bytes, coefficients) == cudaSuccess);
+  CHECK(bytes == 16);
+  REQUIRE(cudaMemcpyToSymbol(coefficients, fresh, 64) == cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+  CHECK(into_table == nullptr);
+}
+
+// ---- vector types -----------------------------------------------------------------------------
+
+TEST_CASE("vector types have CUDA's sizes and alignments") {
+  CHECK(sizeof(float3) == 12);
+  CHECK(alignof(float3) == 4);
+  CHECK(alignof(float2) == 8);
+  CHECK(alignof(float4) == 16);
+  CHECK(alignof(double2) == 16);
+  CHECK(alignof(uchar4) == 4);
+  CHECK(alignof(longlong2) == 16);
+  const float4 f = make_float4(1, 2, 3, 4);
+  CHECK(f.w == 4);
+  const dim3 d(3, 2);
+  CHECK(d.z == 1);
+}
+
+// ---- macros -----------------------------------------------------------------------------------
+
+TEST_CASE("programs can ask where they are") {
+#if defined(__CUDACC__) && defined(__NVCC__) && defined(__SIMT__)
+  CHECK(__CUDA_ARCH__ == 900);
+  CHECK(CUDART_VERSION == 13000);
+  CHECK(__CUDACC_VER_MAJOR__ == 13);
+#else
+  FAIL("a macro is missing");
+#endif
+}

@@ -1,0 +1,259 @@
+// Chapter 07, the backward pass: the reference is the gradient, every variant is right for every
+// shape, and memory is used as the lesson says.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "07_flash_attention/backward/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
+
+#if __has_include("simt/profile.h")
+#include "simt/profile.h"
+#endif
+
+namespace {
+
+using backward::Backward;
+using backward::backward_ladder;
+using backward::Shape;
+
+// `d` counts through 64, 128, 256.
+bench::Settings::Given sizes(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads,
+                             std::int64_t n, std::int64_t nk, std::int64_t d, std::int64_t causal) {
+  return {{"batch", batch}, {"heads", heads}, {"kv-heads", kv_heads}, {"n", n},
+          {"nk", nk},       {"d", d},         {"causal", causal}};
+}
+
+// One query, one key; a warp, and the tiles of all rungs, each more and less by one; primes; more
+// queries than keys, and fewer; several heads; query heads that share a K/V head.
+const std::vector<bench::Settings::Given> kSizes = {
+    sizes(1, 1, 1, 1, 1, 0, 0),   sizes(1, 1, 1, 2, 3, 0, 0),    sizes(1, 1, 1, 1, 65, 0, 0),
+    sizes(1, 1, 1, 65, 1, 0, 0),  sizes(2, 3, 3, 5, 7, 0, 0),    sizes(1, 4, 2, 31, 33, 0, 0),
+    sizes(1, 1, 1, 32, 32, 0, 0), sizes(1, 1, 1, 33, 31, 0, 0),  sizes(2, 6, 2, 35, 34, 0, 1),
+    sizes(1, 1, 1, 65, 63, 0, 0), sizes(1, 1, 1, 127, 65, 0, 0), sizes(1, 1, 1, 129, 130, 0, 1),
+    sizes(1, 1, 1, 37, 70, 1, 0), sizes(1, 2, 1, 65, 33, 1, 1),  sizes(1, 1, 1, 33, 40, 2, 0),
+    sizes(1, 1, 1, 1, 1, 2, 1),   sizes(1, 1, 1, 1, 70, 0, 1),   sizes(1, 2, 2, 17, 97, 0, 1),
+    sizes(1, 1, 1, 97, 17, 0, 1), sizes(1, 1, 1, 70, 1, 0, 1),   sizes(1, 1, 1, 65, 66, 2, 1)};
+
+// A few of them, for a type whose kernels are those of another one.
+const std::vector<bench::Settings::Given> kFewSizes = {
+    sizes(1, 1, 1, 1, 1, 0, 0),   sizes(2, 6, 2, 35, 34, 0, 1), sizes(1, 1, 1, 97, 17, 0, 1),
+    sizes(1, 2, 1, 65, 33, 1, 1), sizes(1, 1, 1, 37, 70, 1, 0), sizes(1, 1, 1, 65, 66, 2, 1)};
+
+// `here`, or on a GPU all, and what only a GPU does in a second: many tiles, and more heads than
+// 2^16.
+std::vector<bench::Settings::Given> sizes_for_this_machine(
+    const std::vector<bench::Settings::Given>& here) {
+  if (!bench::query_device().is_real_gpu()) return here;
+  auto all = kSizes;
+  for (const std::int64_t d : {0, 1, 2}) {
+    all.push_back(sizes(2, 6, 2, 1021, 1531, d, 1));
+    all.push_back(sizes(1, 3, 1, 1531, 1021, d, 0));
+    all.push_back(sizes(1, 2, 2, 1531, 1021, d, 1));
+  }
+  all.push_back(sizes(1, 70'000, 70'000, 3, 5, 0, 0));
+  return all;
+}
+
+// The sum of dO O in double precision, with O = softmax(Q K^T / sqrt(d)) V of what is in q, k, v.
+double loss(const Shape& shape, const std::vector<double>& q, const std::vector<double>& k,
+            const std::vector<double>& v, const float* d_o) {
+  const int d = shape.d;
+  double all = 0;
+  for (std::int64_t row = 0; row < shape.rows(); ++row) {
+    const std::int64_t first_key = row / shape.n_q / shape.group() * shape.n_k;
+    double sum = 0, product = 0;
+    for (int j = 0; j < shape.visible(static_cast<int>(row % shape.n_q)); ++j) {
+      double score = 0, of_value = 0;
+      for (int c = 0; c < d; ++c) {
+        score += q[row * d + c] * k[(first_key + j) * d + c];
+        of_value += static_cast<double>(d_o[row * d + c]) * v[(first_key + j) * d + c];
+      }
+      const double weight = std::exp(score / std::sqrt(static_cast<double>(d)));
+      sum += weight;
+      product += weight * of_value;
+    }
+    if (sum > 0) all += product / sum;
+  }
+  return all;
+}
+
+// The largest difference between a gradient of the reference and (loss(x + h) - loss(x - h)) / 2h.
+template <class Loss>
+double largest_difference(std::vector<double>& x, const std::vector<double>& gradient, Loss loss) {
+  constexpr double kStep = 1e-4;
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double at = x[i];
+    x[i] = at + kStep;
+    const double above = loss();
+    x[i] = at - kStep;
+    const double below = loss();
+    x[i] = at;
+    largest = std::max(largest, std::fabs((above - below) / (2 * kStep) - gradient[i]));
+  }
+  return largest;
+}
+
+// Calls test(element) for an element of each type, each time in a section of its own.
+template <class Test>
+void in_every_type(Test test) {
+  SECTION("fp32") { test(float{}); }
+  SECTION("bf16") { test(__nv_bfloat16{}); }
+  SECTION("fp16") { test(__half{}); }
+}
+
+template <class T>
+const bench::Variant<Backward<T>>& find(const bench::Ladder<Backward<T>>& ladder,
+                                        const std::string& name) {
+  for (const auto& variant : ladder.variants) {
+    if (variant.name == name) return variant;
+  }
+  throw std::invalid_argument("no variant " + name);
+}
+
+}  // namespace
+
+TEST_CASE("backward: the reference is what finite differences say") {
+  for (const Shape& shape : {Shape{1, 1, 1, 3, 4, 64, false}, Shape{1, 2, 1, 3, 2, 64, true},
+                             Shape{2, 2, 1, 1, 3, 64, true}}) {
+    Backward<float> problem(shape, 3, false);
+    std::vector<double> q(problem.q.pristine(), problem.q.pristine() + problem.q.size());
+    std::vector<double> k(problem.k.pristine(), problem.k.pristine() + problem.k.size());
+    std::vector<double> v(problem.v.pristine(), problem.v.pristine() + problem.v.size());
+    const auto loss_now = [&] { return loss(shape, q, k, v, problem.d_o.pristine()); };
+    // O and the log-sum-exp are rounded to fp32, so 1e-6 is what to expect.
+    CHECK(largest_difference(q, problem.expected.dq.value, loss_now) < 3e-6);
+    CHECK(largest_difference(k, problem.expected.dk.value, loss_now) < 3e-6);
+    CHECK(largest_difference(v, problem.expected.dv.value, loss_now) < 3e-6);
+  }
+}
+
+TEST_CASE("backward: every variant is right at every size, in fp32") {
+  tests::every_variant_is_right(backward_ladder<float>(), sizes_for_this_machine(kSizes));
+}
+TEST_CASE("backward: every variant is right at every size, in bf16") {
+  tests::every_variant_is_right(backward_ladder<__nv_bfloat16>(), sizes_for_this_machine(kSizes));
+}
+TEST_CASE("backward: every variant is right at every size, in fp16") {
+  tests::every_variant_is_right(backward_ladder<__half>(), sizes_for_this_machine(kFewSizes));
+}
+
+TEST_CASE("backward: rows that see no key have a gradient of zeros") {
+  in_every_type([](auto element) {
+    using T = decltype(element);
+    const auto ladder = backward_ladder<T>();
+    const auto device = bench::query_device();
+    const bench::WorkStream stream(device);
+    for (const auto& variant : ladder.variants) {
+      INFO(variant.name);
+      const auto problem = ladder.make_problem(sizes(1, 2, 1, 40, 7, 0, 1));
+      const auto verdict = bench::verify(*problem, variant, device, stream.get());
+      if (verdict.status == bench::Status::skipped) continue;
+      REQUIRE(verdict.status == bench::Status::right);
+      int wrong = 0;
+      for (const int head : {0, 1}) {
+        for (int i = 0; i < 33 * 64; ++i) {  // the last 7 of 40 rows see keys
+          wrong += to_double(problem->dq.fetched()[head * 40 * 64 + i]) == 0 ? 0 : 1;
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  });
+}
+
+TEST_CASE("backward: the bounds notice one pair of 90000 that was left out") {
+  in_every_type([](auto element) {
+    using T = decltype(element);
+    const auto ladder = backward_ladder<T>();
+    const auto problem = ladder.make_problem(sizes(1, 1, 1, 300, 300, 0, 0));
+    const auto& rung = find(ladder, "sequential");
+    REQUIRE(bench::verify(*problem, rung, {}, nullptr).status == bench::Status::right);
+    constexpr int kKey = 17, d = 64;
+    const auto weight_of = [&](int query) {
+      double score = 0;
+      for (int c = 0; c < d; ++c) {
+        score += to_double(problem->q.pristine()[query * d + c]) *
+                 to_double(problem->k.pristine()[kKey * d + c]) / 8;
+      }
+      return std::exp(score - problem->lse.pristine()[query]);
+    };
+    int query = 0;
+    while (weight_of(query) < 1.0 / 300) ++query;  // a weight like most
+    T* dv = problem->dv.host_data() + kKey * d;
+    for (int c = 0; c < d; ++c) {
+      const double left_out = weight_of(query) * to_double(problem->d_o.pristine()[query * d + c]);
+      dv[c] = T(static_cast<float>(to_double(dv[c]) - left_out));
+    }
+    CHECK(!problem->check().right());
+  });
+}
+
+TEST_CASE("backward: two_passes and in_order give the same bits in every run") {
+  const auto device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const bench::WorkStream stream(device);
+  in_every_type([&](auto element) {
+    using T = decltype(element);
+    const auto ladder = backward_ladder<T>();
+    const bool real = device.is_real_gpu();
+    const auto problem =
+        ladder.make_problem(real ? sizes(1, 16, 4, 333, 333, 1, 1) : sizes(1, 2, 1, 65, 65, 0, 1));
+    const auto bits_of = [&] {
+      std::string bits;
+      for (const auto* array : {&problem->dq, &problem->dk, &problem->dv}) {
+        bits.append(reinterpret_cast<const char*>(array->fetched()), array->size() * sizeof(T));
+      }
+      return bits;
+    };
+    for (const auto& rung : ladder.variants) {
+      if (rung.name != "two_passes" && rung.name != "in_order") continue;
+      INFO(rung.name);
+      const auto verdict = bench::verify(*problem, rung, device, stream.get());
+      if (verdict.status == bench::Status::skipped) continue;
+      REQUIRE(verdict.status == bench::Status::right);
+      const std::string before = bits_of();
+      int different = 0;
+      for (int run = 0; run < (real ? 100 : 3); ++run) {
+        REQUIRE(bench::verify(*problem, rung, device, stream.get()).status == bench::Status::right);
+        different += bits_of() != before ? 1 : 0;
+      }
+      CHECK(different == 0);
+    }
+  });
+}
+
+TEST_CASE("backward: atomics and memory, as the lesson says") {
+#ifndef SIMT_INSTRUMENTED
+  SKIP_TEST("counters need simt");
+#else
+  const auto ladder = backward_ladder<float>();
+  const auto device = bench::query_device();
+  constexpr std::int64_t n = 64, d = 64;
+  const auto problem = ladder.make_problem(sizes(1, 1, 1, n, n, 0, 0));
+  const auto run = [&](const std::string& name) {
+    simt::profile_reset();
+    problem->forget_scratch();
+    REQUIRE(bench::verify(*problem, find(ladder, name), device, nullptr).status ==
+            bench::Status::right);
+  };
+  run("stored");
+  CHECK(problem->scratch_bytes() == 2 * n * n * sizeof(float));
+  run("recomputed");
+  CHECK(problem->scratch_bytes() == (d + 2) * 128 * sizeof(float));  // padded to 128 rows
+  // Every block of 32 keys adds to every element of dQ.
+  CHECK(simt::profile("recomputed_kernel").atomics.global_lanes == n / 32 * n * d);
+  run("two_passes");
+  CHECK(problem->scratch_bytes() == 2 * 128 * sizeof(float));
+  CHECK(simt::profile("two_passes_keys_kernel").atomics.global_lanes == 0);
+  CHECK(simt::profile("two_passes_queries_kernel").atomics.global_lanes == 0);
+#endif
+}

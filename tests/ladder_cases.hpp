@@ -1,0 +1,182 @@
+// What every ladder and every chapter's program must pass, written once. A chapter's tests call
+// these with sizes and arguments of their own.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/bench/harness.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/kit/check.cuh"
+#include "tests/catch.hpp"
+#include "tests/run_command.hpp"
+
+namespace tests {
+
+// "n = 1000, radius = 8"
+inline std::string text_of(const bench::Settings::Given& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes) {
+    text += (text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+  }
+  return text;
+}
+
+// Whether the variant of this name refuses this size, because the hardware would.
+using Refuses = std::function<bool(const std::string&, const bench::Settings::Given&)>;
+
+// Each variant in a section of its own, at every one of the sizes. A variant that this machine
+// cannot run at any of them counts as skipped; a wrong one says at which size, which element, what
+// was expected and what it got, and does not keep the others from running. With `refuses`, each
+// variant skips just the sizes that it says, and runs at all others.
+template <class Problem>
+void every_variant_is_right(const bench::Ladder<Problem>& ladder,
+                            const std::vector<bench::Settings::Given>& sizes,
+                            const Refuses& refuses = {}) {
+  bench::RunSettings run;
+  run.device = bench::query_device();
+  run.seed = 7;
+  const bench::WorkStream stream(run.device);
+  for (const auto& variant : ladder.variants) {
+    DYNAMIC_SECTION(ladder.name << "/" << variant.name) {
+      int right = 0;
+      std::string skipped;
+      for (const auto& size : sizes) {
+        const auto problem = ladder.make_problem(size, run);
+        const auto verdict = bench::verify(*problem, variant, run.device, stream.get());
+        INFO(ladder.name << "/" << variant.name << ", " << text_of(size) << ": " << verdict.reason);
+        REQUIRE(verdict.status != bench::Status::wrong);
+        if (verdict.status == bench::Status::skipped) skipped = verdict.reason;
+        if (refuses && bench::why_skipped(variant, run.device).empty()) {
+          CHECK((verdict.status == bench::Status::skipped) == refuses(variant.name, size));
+        }
+        right += verdict.status == bench::Status::right;
+      }
+      if (right == 0) SKIP_TEST(skipped);
+    }
+  }
+}
+
+// All that a variant does on the device is in the stream that it was given. While that stream
+// records a graph, nothing happens; the graph alone, launched afterwards, does all of the work.
+// Whatever was put into another stream has run too early and is missing in the graph.
+template <class Problem>
+void every_launch_is_in_its_stream(const bench::Ladder<Problem>& ladder,
+                                   const bench::Settings::Given& size) {
+  bench::RunSettings run;
+  run.device = bench::query_device();
+  const bench::WorkStream stream(run.device);
+  for (const auto& variant : ladder.variants) {
+    if (variant.place != bench::Place::device || variant.kind == bench::Kind::peer) continue;
+    DYNAMIC_SECTION(ladder.name << "/" << variant.name) {
+      const auto problem = ladder.make_problem(size, run);
+      // The first run makes what is made once, and says whether there is anything to test.
+      const auto verdict = bench::verify(*problem, variant, run.device, stream.get());
+      if (verdict.status == bench::Status::skipped) SKIP_TEST(verdict.reason);
+      const auto prepare = [&problem] {
+        problem->each_array([](auto& array) { array.reset(bench::Side::device); });
+        CUDA_CHECK(cudaDeviceSynchronize());
+      };
+      const auto is_right = [&] {
+        CUDA_CHECK(cudaDeviceSynchronize());
+        bool intact = true;
+        problem->each_array([&intact](auto& array) {
+          array.fetch(bench::Side::device);
+          intact = intact && array.damage().empty();
+        });
+        return intact && (variant.check ? variant.check(*problem) : problem->check()).right();
+      };
+      INFO(ladder.name << "/" << variant.name << ", " << text_of(size));
+      prepare();
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t replay = nullptr;
+      CUDA_CHECK(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeRelaxed));
+      variant.run(*problem, stream.get());
+      CUDA_CHECK(cudaStreamEndCapture(stream.get(), &graph));
+      prepare();
+      CUDA_CHECK(cudaGraphInstantiateWithFlags(&replay, graph, 0));
+      CUDA_CHECK(cudaGraphLaunch(replay, stream.get()));
+      CHECK(is_right());
+      CUDA_CHECK(cudaGraphExecDestroy(replay));
+      CUDA_CHECK(cudaGraphDestroy(graph));
+    }
+  }
+}
+
+// Exit status 2 and one line on stderr, at once, for what no program takes and for `more`, which
+// this one does not take. `quick` makes a run small.
+inline void refuses_bad_arguments(const std::string& program, const std::string& quick,
+                                  const std::vector<std::string>& more) {
+  std::vector<std::string> all = {"--only nosuch",
+                                  "--only ''",
+                                  "--nosuch",
+                                  "stray",
+                                  "-x 5",
+                                  "--repeats 0",
+                                  "--repeats 1.5",
+                                  "--seed -1",
+                                  "--repeats",
+                                  "--s 1",
+                                  "--sweep nosuch",
+                                  "--demo nosuch",
+                                  "--seed 99999999999999999999"};
+  all.push_back("--seed 1 --seed 2 " + quick);
+  all.push_back("--json /nonexistent/out.json " + quick);
+  all.insert(all.end(), more.begin(), more.end());
+  for (const std::string& arguments : all) {
+    INFO(arguments);
+    const auto result = run_command(program + " " + arguments + " 2>&1 >/dev/null");
+    CHECK(result.status == 2);
+    CHECK(result.lines == 1);
+    CHECK(result.seconds < 5.0);
+  }
+}
+
+// "problem/variant" of every variant, in the order of the ladders.
+template <class... Problem>
+std::vector<std::string> names_of(const bench::Ladder<Problem>&... ladders) {
+  std::vector<std::string> names;
+  const auto add = [&names](const auto& ladder) {
+    for (const auto& variant : ladder.variants) names.push_back(ladder.name + "/" + variant.name);
+  };
+  (add(ladders), ...);
+  return names;
+}
+
+// --list prints each variant once, one a line, in order.
+inline void lists_every_variant(const std::string& program, const std::vector<std::string>& names) {
+  const auto result = run_command(program + " --list");
+  CHECK(result.status == 0);
+  REQUIRE(result.lines == static_cast<int>(names.size()));
+  std::size_t at = 0;
+  for (const std::string& name : names) {
+    INFO(name);
+    CHECK(result.output.compare(at, name.size() + 1, name + " ") == 0);
+    at = result.output.find('\n', at) + 1;
+  }
+}
+
+// A run of everything at a small size ends with status 0 and has a row for each variant: right, or
+// skipped with a reason.
+inline void small_run_is_right(const std::string& program, const std::string& quick,
+                               const std::vector<std::string>& names) {
+  const auto result = run_command(program + " " + quick);
+  INFO(result.output);
+  CHECK(result.status == 0);
+  CHECK(result.output.find("wrong:") == std::string::npos);
+  for (const std::string& name : names) {
+    INFO(name);
+    const std::string row = "\n" + name.substr(name.find('/') + 1) + " ";
+    const std::size_t begin = result.output.find(row);
+    REQUIRE(begin != std::string::npos);
+    const std::string line =
+        result.output.substr(begin + 1, result.output.find('\n', begin + 1) - begin - 1);
+    const bool says_so =
+        line.find("right") != std::string::npos || line.find("skipped: ") != std::string::npos;
+    CHECK(says_so);
+  }
+}
+
+}  // namespace tests

@@ -1,0 +1,63 @@
+"""The counters of a GPU beside those of simt."""
+
+import json
+import unittest
+
+from tool_case import ToolCase
+
+
+def kernel(name, launches, **counters):
+    empty = dict.fromkeys(
+        (
+            "load_sectors_per_request",
+            "store_sectors_per_request",
+            "shared_load_conflict",
+            "shared_store_conflict",
+            "active_lanes",
+        )
+    )
+    return {"kernel": name, "launches": launches, **empty, "barriers": 0, "atomics": 0, **counters}
+
+
+class CompareCounters(ToolCase):
+    def compare(self, gpu, simt, arguments="--n 64", status=0):
+        chapter = {"arguments": "--n 64", "backend": "ncu", "kernels": gpu}
+        results = self.write("results.json", json.dumps({"counters": {"05_sum": chapter}}))
+        profile = {"program": "sum", "arguments": arguments, "kernels": simt}
+        counts = self.write("counts.json", json.dumps(profile))
+        return self.run_tool("compare_counters.py", str(results), str(counts), status=status)
+
+    def test_equal_is_within_two_percent(self):
+        gpu = [kernel("tree_kernel", 1, active_lanes=20.0, load_sectors_per_request=4.0)]
+        simt = [kernel("sum::tree_kernel", 1, active_lanes=20.3, load_sectors_per_request=4.1)]
+        out = self.compare(gpu, simt).stdout
+        self.assertRegex(out, r"active lanes +1 of +1 equal, 100 %")
+        self.assertRegex(out, r"load sectors/request +0 of +1 equal, +0 %")
+        self.assertRegex(out, r"all +1 of +2 equal, +50 %")
+        self.assertRegex(out, r"05 tree_kernel +load sectors/request +4.00 +4.10")
+        self.assertNotRegex(out, r"05 tree_kernel +active lanes")
+
+    def test_counts_are_for_one_launch(self):
+        out = self.compare(
+            [kernel("tree_kernel", 3, barriers=30, atomics=3)],
+            [kernel("tree_kernel", 6, barriers=60, atomics=12)],
+        ).stdout
+        self.assertRegex(out, r"barriers +1 of +1 equal")
+        self.assertRegex(out, r"05 tree_kernel +atomics +1.00 +2.00")
+
+    def test_what_only_one_of_them_counts_differs(self):
+        out = self.compare(
+            [kernel("tree_kernel", 1, load_sectors_per_request=16.0), kernel("copy_kernel", 1)],
+            [kernel("tree_kernel", 1, store_sectors_per_request=4.0)],
+        ).stdout
+        self.assertRegex(out, r"05 tree_kernel +load sectors/request +16.00 +-")
+        self.assertRegex(out, r"05 tree_kernel +store sectors/request +- +4.00")
+        self.assertRegex(out, r"05 copy_kernel +not run by simt")
+
+    def test_only_the_same_run_is_compared(self):
+        result = self.compare([], [], arguments="--n 65", status=1)
+        self.assert_one_line(result.stderr, "ran with `--n 65`, not `--n 64`")
+
+
+if __name__ == "__main__":
+    unittest.main()

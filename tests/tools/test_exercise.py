@@ -1,0 +1,212 @@
+"""The exercises: skeletons out of authors' files, verdicts in the reader's terms, and the whole way
+of a student through one of them."""
+
+import contextlib
+import io
+import random
+import shutil
+import struct
+import unittest
+
+from tool_case import REPOSITORY, ToolCase
+
+from exercise import author, catalog, commands, judging, skeleton
+from exercise.api import Array, Case
+from exercise.catalog import ExerciseError
+
+AUTHOR = """\
+int twice(int x) {
+  //@ task 1: double it
+  //@ hint: add it to itself
+  //@ instead: int y = 0;
+  //@ begin
+  int y = x + x;
+  //@ end
+  return y;
+}
+"""
+
+
+class Skeletons(unittest.TestCase):
+    def test_the_solution_is_gone_and_what_stands_in_for_it_is_there(self):
+        text = skeleton.skeleton(AUTHOR, "a.cuh")
+        self.assertNotIn("x + x", text)
+        self.assertNotIn("add it to itself", text)
+        self.assertIn("  // TODO 1: double it\n  int y = 0;\n  // your code here\n", text)
+
+    def test_the_authors_version_has_no_marks(self):
+        self.assertEqual(
+            skeleton.solution(AUTHOR, "a.cuh"),
+            "int twice(int x) {\n  int y = x + x;\n  return y;\n}\n",
+        )
+
+    def test_a_mutant_has_other_text_for_a_task(self):
+        self.assertIn("  int y = 3 * x;\n", skeleton.mutant(AUTHOR, "a", {1: "int y = 3 * x;"}))
+        self.assertEqual(skeleton.mutant(AUTHOR, "a", {}), skeleton.solution(AUTHOR, "a"))
+
+    def test_marks_that_do_not_fit_are_refused_with_their_line(self):
+        for text in (
+            "//@ begin\n",
+            "//@ task 1: a\n",
+            "//@ nosuch\n",
+            AUTHOR.replace("//@ end\n", ""),
+        ):
+            with self.assertRaises(ExerciseError):
+                skeleton.skeleton(text, "a.cuh")
+
+
+class Verdicts(unittest.TestCase):
+    """compare() on bytes as they come back from a run."""
+
+    def setUp(self):
+        self.case = Case(
+            "n = 4",
+            {"n": 4},
+            [Array("x", [1.0, 2.0, 3.0, 4.0]), Array("y", role="output", count=4, shape=(2, 2))],
+            tile=3,
+        )
+        self.want = {"y": [1.0, 2.0, 3.0, 4.0]}
+
+    def says(self, y, x=(1.0, 2.0, 3.0, 4.0), before=b"", after=b"", bound=0.0):
+        guard = bytes([judging.GUARD_BYTE]) * judging.GUARD
+        result = {
+            "x": guard + struct.pack("4f", *x) + guard,
+            "y": guard[: len(guard) - len(before)] + before + y + after + guard[len(after) :],
+        }
+        return judging.compare(self.case, result, self.want, lambda *_: bound)
+
+    def test_right(self):
+        self.assertEqual(self.says(struct.pack("4f", 1, 2, 3, 4)), "")
+        self.assertEqual(self.says(struct.pack("4f", 1, 2, 3, 4.5), bound=0.5), "")
+
+    def test_the_first_wrong_element_is_told_by_row_and_column(self):
+        self.assertEqual(
+            self.says(struct.pack("4f", 1, 5, 3, 6)),
+            "2 of 4 wrong, the first is y at row 0, column 1: expected 2, got 5",
+        )
+
+    def test_wrong_in_the_last_tile_only(self):
+        says = self.says(struct.pack("4f", 1, 2, 3, 6))
+        self.assertIn("all that is wrong lies in the last 3-element tile", says)
+
+    def test_nan_is_wrong_and_unwritten_is_told(self):
+        self.assertIn(
+            "1 of 4 wrong", self.says(struct.pack("4f", 1, 2, float("nan"), 4), bound=1e9)
+        )
+        self.assertEqual(self.says(b"\xff" * 16), "y was never written")
+        self.assertIn("never written", self.says(struct.pack("2f", 1, 2) + b"\xff" * 8))
+
+    def test_inputs_and_guards(self):
+        right = struct.pack("4f", 1, 2, 3, 4)
+        self.assertEqual(self.says(right, x=(1, 2, 7, 4)), "input x was changed, first at x[2]")
+        self.assertEqual(
+            self.says(right, after=b"1234"),
+            "wrote past the end of y, 4 bytes beyond its 4 elements",
+        )
+        self.assertEqual(self.says(right, before=b"12"), "wrote 2 bytes before the start of y")
+
+
+class AStudentsWay(ToolCase):
+    """One real exercise in a small copy of the repository."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("simt", "tools"):
+            (self.root / name).symlink_to(REPOSITORY / name)
+        folder = "01_vector_add/exercises/01_guard"
+        shutil.copytree(REPOSITORY / folder, self.root / folder)
+        self.exercise = catalog.find(self.root, "guard")
+        self.mine = self.root / "work/01_vector_add/guard.cuh"
+
+    def do(self, command, *arguments):
+        """(status, what was printed)"""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            status = command(self.root, *arguments)
+        return status, out.getvalue()
+
+    def test_start_fail_hint_pass_solution_progress_reset(self):
+        with self.assertRaisesRegex(ExerciseError, "not started yet: ./exercise start 01/guard"):
+            commands.check(self.root, self.exercise)
+        status, out = self.do(commands.start, self.exercise)
+        self.assertIn("edit   work/01_vector_add/guard.cuh\ncheck  ./exercise check 01/guard", out)
+
+        status, out = self.do(commands.check, self.exercise)
+        self.assertEqual(status, 1)
+        self.assertIn("FAIL  0/2  sizes that fill every block", out)
+        self.assertIn("256 of 256 wrong, the first is y[0]: expected ", out)
+        with self.assertRaisesRegex(ExerciseError, "opens when"):
+            commands.solution(self.root, self.exercise, False)
+        self.assertIn("hint 1 of 4 (task 1)", self.do(commands.hint, self.exercise)[1])
+        self.assertIn("hint 2 of 4 (task 1)", self.do(commands.hint, self.exercise)[1])
+
+        # Without the guard simt names the student's line.
+        author_text = self.exercise.author_file.read_text(encoding="utf-8")
+        no_guard = skeleton.mutant(author_text, "a", self.exercise.judge().MUTANTS["no guard"])
+        self.mine.write_text(no_guard, encoding="utf-8")
+        line = next(
+            i
+            for i, l in enumerate(no_guard.splitlines(), 1)
+            if "y[i] = x[i]" in l and "//" not in l
+        )
+        status, out = self.do(commands.check, self.exercise)
+        self.assertEqual(status, 1)
+        self.assertIn("out-of-bounds: out-of-bounds read", out)
+        self.assertIn(f"guard.cuh:{line}", out)
+
+        self.mine.write_text("this is no C++\n", encoding="utf-8")
+        self.assertIn("it does not compile:", self.do(commands.check, self.exercise)[1])
+
+        self.mine.write_text(skeleton.solution(author_text, "a"), encoding="utf-8")
+        status, out = self.do(commands.check, self.exercise)
+        self.assertEqual(status, 0, out)
+        self.assertIn("passed: 6/6 points", out)
+        self.assertIn("word for word", self.do(commands.solution, self.exercise, False)[1])
+        self.assertIn("[x] 01/guard                 6/6", self.do(commands.show_progress)[1])
+        self.assertIn("1 of 1 passed", self.do(commands.show_progress)[1])
+        self.assertIn("nothing is left", self.do(commands.next_exercise)[1])
+
+        # Starting again overwrites nothing; a reset keeps what was there.
+        self.do(commands.start, self.exercise)
+        self.assertIn("const int i", self.mine.read_text(encoding="utf-8"))
+        self.do(commands.reset, self.exercise)
+        self.assertIn("your code here", self.mine.read_text(encoding="utf-8"))
+        self.assertEqual(len(list(self.mine.parent.iterdir())), 2)
+
+    def test_an_endless_loop_ends(self):
+        text = self.exercise.author_file.read_text(encoding="utf-8")
+        endless = skeleton.mutant(
+            text, "a", {2: "for (volatile int i = 0;;) (void)i;\nconst int grid = 1;"}
+        )
+        self.mine.parent.mkdir(parents=True)
+        self.mine.write_text(endless, encoding="utf-8")
+        program = judging.build(self.root, self.exercise, self.mine)
+        case = next(self.exercise.judge().cases(random.Random(1)))
+        seconds, judging.SECONDS = judging.SECONDS, 1
+        try:
+            self.assertIn("no end after 1 s", judging.run_case(program, case)[0])
+        finally:
+            judging.SECONDS = seconds
+
+
+class Authors(AStudentsWay):
+    """selftest() of a faulty exercise says what is wrong."""
+
+    test_start_fail_hint_pass_solution_progress_reset = None
+    test_an_endless_loop_ends = None
+
+    def test_a_mutant_that_passes_is_found(self):
+        judge = self.exercise.folder / "judge.py"
+        text = judge.read_text(encoding="utf-8")
+        begin = text.index("MUTANTS = {")
+        judge.write_text(text[:begin] + 'MUTANTS = {"nothing is wrong": {}}\n', encoding="utf-8")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            faulty = author.selftest(self.root, catalog.all_exercises(self.root))
+        self.assertEqual(faulty, 1)
+        self.assertIn("mutant 'nothing is wrong' earns full points", out.getvalue())
+        self.assertIn("misses 'as many blocks as it takes, and no more'", out.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

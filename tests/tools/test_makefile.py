@@ -1,0 +1,280 @@
+"""The Makefile's verbs, on a small tree with a compiler that only writes what it was asked for."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from tool_case import REPOSITORY, TOOLS, ToolCase
+
+# Writes a program that says its name; keeps a list of what ran when, and waits if a file says so.
+COMPILER = r"""
+root=$(cd "$(dirname "$0")/.." && pwd)
+echo "$*" >>"$root/calls"
+while (($#)); do
+  case $1 in
+    -o) out=$2 ;;
+    -MF) deps=$2 ;;
+    -MT) target=$2 ;;
+    *.cu | *.cpp) source=$1 ;;
+  esac
+  shift
+done
+echo "begin $source" >>"$root/log"
+printf '%s: %s\n\n%s:\n' "$target" "$source" "$source" >"$deps"
+printf '#!/bin/bash\necho "I am %s"; echo "run %s" >>%q/log; sleep 0.1; echo "ran" >>%q/log\n' \
+  "$source" "$source" "$root" "$root" >"$out"
+[[ -e $root/fails ]] && { rm "$out"; echo "$source: error" >&2; exit 1; }
+[[ -e $root/slow ]] && sleep "$(cat "$root/slow")"
+[[ -e $root/wrong ]] && echo 'exit 1' >>"$out"
+chmod +x "$out"
+echo "end $source" >>"$root/log"
+"""
+
+
+class MakeCase(ToolCase):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(REPOSITORY / "Makefile", self.root / "Makefile")
+        shutil.copytree(TOOLS, self.root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+        self.executable(self.root / "simt/nvcc", COMPILER)
+        for name in ("01_add/add", "02_polar/polar"):
+            self.write(f"{name}.cu", "int main() {}\n")
+
+    def command(self, *arguments, **env):
+        # Nothing of the make that runs these tests is passed on: it exports what it was given.
+        kept = {k: os.environ[k] for k in ("HOME", "LANG", "LC_ALL", "TMPDIR") if k in os.environ}
+        environment = dict(kept, PATH=f"{self.bin}:{os.environ['PATH']}", **env)
+        words = ["make", "CPU=1", *map(str, arguments)]
+        return dict(args=words, cwd=self.root, env=environment, text=True)
+
+    def make(self, *arguments, status=0, **env):
+        options = self.command(*arguments, **env)
+        options.update({key: subprocess.PIPE for key in ("stdout", "stderr")})
+        result = subprocess.run(**options, stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result
+
+    def log(self):
+        return self.read("log").splitlines()
+
+
+class Build(MakeCase):
+    def test_one_short_line_a_program(self):
+        lines = self.make().stdout.splitlines()
+        self.assertIn("CPU=1 was given", lines[0])
+        wanted = ["simt/nvcc build/01_add/add", "simt/nvcc build/02_polar/polar"]
+        self.assertEqual(sorted(lines[1:]), wanted)
+        self.assertEqual(len(self.make().stdout.splitlines()), 1)  # nothing is left to do
+
+    def test_command_lines_are_shown_if_asked_for(self):
+        for given in ("V=1", "V=yes"):
+            self.assertIn("simt/nvcc -std=c++17 -O3", self.make("-B", given).stdout)
+        for given in ("V=0", "V=no", "V="):
+            self.assertNotIn("-std=c++17", self.make("-B", given).stdout)
+
+    def test_switches_can_be_off(self):
+        for value in ("0", "no", "off", ""):
+            out = self.make("-n", f"CPU={value}", "NVCC=other/nvcc", "V=1", "01").stdout
+            self.assertIn("other/nvcc -std=c++17", out)
+        self.assertIn("simt/nvcc -std=c++17", self.make("-n", "CPU=yes", "V=1", "01").stdout)
+
+    def test_compilers_run_side_by_side(self):
+        self.write("slow", "0.5")
+        self.make("run")
+        log = self.log()
+        if os.cpu_count() > 1:
+            self.assertEqual(
+                [line.split()[0] for line in log[:4]], ["begin", "begin", "end", "end"]
+            )
+        # Programs do not: their times would be wrong.
+        self.assertEqual(log[4:], ["run 01_add/add.cu", "ran", "run 02_polar/polar.cu", "ran"])
+
+    def test_programs_run_one_after_the_other_whatever_j_says(self):
+        for goals in (["run"], ["run-01", "run-02"]):
+            self.make("-j4", *goals)
+            log = [line.split()[0] for line in self.log() if line.startswith("r")]
+            self.assertEqual(log, ["run", "ran", "run", "ran"])
+            (self.root / "log").unlink()
+
+    def test_j_of_the_reader_counts(self):
+        self.write("slow", "0.2")
+        self.make("-j1")
+        self.assertEqual([line.split()[0] for line in self.log()], ["begin", "end"] * 2)
+
+    def test_every_program_runs_though_one_was_wrong(self):
+        self.write("wrong", "")
+        self.make("01")
+        (self.root / "wrong").unlink()
+        result = self.make("run", status=2)
+        self.assertIn("I am 02_polar/polar.cu", result.stdout)
+
+    def test_everything_anew(self):
+        self.make("programs")
+        self.make("-B", "run")
+        self.make("-B", "01")
+        self.assertEqual(sum(line.startswith("begin 01") for line in self.log()), 3)
+
+    def test_a_build_that_was_killed_leaves_nothing_that_looks_whole(self):
+        self.write("slow", "30")
+        options = self.command("01")
+        make = subprocess.Popen(**options, stdout=subprocess.DEVNULL, start_new_session=True)
+        while not (self.root / "log").exists():
+            time.sleep(0.02)
+        time.sleep(0.1)
+        os.killpg(make.pid, signal.SIGKILL)
+        make.wait()
+        self.assertFalse((self.root / "build/01_add/add").exists())
+        (self.root / "slow").unlink()
+        self.assertIn("I am 01_add/add.cu", self.make("run-01").stdout)
+
+    def test_a_failing_compiler(self):
+        self.write("fails", "")
+        self.assertIn("01_add/add.cu: error", self.make("run-01", status=2).stderr)
+        self.assertFalse((self.root / "build/01_add/add").exists())
+
+    def test_two_at_once(self):
+        self.write("slow", "0.3")
+        options = self.command("run-01")
+        makes = [subprocess.Popen(**options, stdout=subprocess.PIPE) for _ in range(3)]
+        for make in makes:
+            out, _ = make.communicate()
+            self.assertEqual(make.returncode, 0)
+            self.assertIn("I am 01_add/add.cu", out)
+        left = sorted(path.name for path in (self.root / "build/01_add").iterdir())
+        self.assertEqual(left, ["add", "add.d"])
+
+    def test_a_tree_that_cannot_be_written(self):
+        out = self.make("-n", f"BUILD={self.root.parent}/elsewhere", "01").stdout
+        self.assertNotIn(f"{self.root}/build", out)
+        self.executable(self.root / "simt/nvcc", f'echo "$SIMT_BUILD" >{self.root}/where; exit 1\n')
+        self.make(f"BUILD={self.root.parent}/elsewhere", "01", status=2)
+        self.assertEqual(self.read("where"), f"{self.root.parent}/elsewhere/simt\n")
+
+    def test_a_folder_with_blanks_and_quotes(self):
+        self.root = self.root.rename(self.root.parent / "a folder's é")
+        self.assertIn("I am 01_add/add.cu", self.make("run-01").stdout)
+        self.make("clean")
+
+    def test_from_elsewhere(self):
+        options = self.command("-f", self.root / "Makefile", "run-01")
+        options["cwd"] = self.root.parent
+        result = subprocess.run(**options, capture_output=True)
+        self.assertEqual(result.returncode, 2)
+        self.assert_one_line(result.stderr, "not the folder of the tutorial's Makefile", "make -C")
+
+    def test_what_nobody_knows(self):
+        self.assertIn("nothing called 'nosuch'", self.make("nosuch", status=2).stderr)
+        self.assertIn("there is no chapter 09", self.make("run-09", status=2).stderr)
+
+
+class BuildFolder(MakeCase):
+    def test_clean_removes_what_was_built_and_nothing_else(self):
+        self.make()
+        self.make("clean")
+        self.assertFalse((self.root / "build").exists())
+        self.make("clean")
+        self.make()
+        self.write("build/notes.txt", "mine")
+        self.assertIn("keeps what was not built there: notes.txt", self.make("clean").stdout)
+        self.assertEqual([path.name for path in (self.root / "build").iterdir()], ["notes.txt"])
+
+    def test_clean_leaves_folders_in_which_nothing_was_built(self):
+        self.write("precious/01_add/photo", "")
+        self.write("precious/tests/essay", "")
+        result = self.make("clean", "BUILD=precious", status=2)
+        self.assertIn("nothing was built in precious", result.stderr)
+        self.assertTrue((self.root / "precious/01_add/photo").exists())
+        self.assertTrue((self.root / "precious/tests/essay").exists())
+
+    def test_folders_that_are_refused(self):
+        self.write("precious/kept", "")
+        self.write("common/kit/check.cuh", "")
+        above = self.root.parent
+        for name in (
+            "precious two",
+            "/",
+            "//",
+            ".",
+            "./",
+            "..",
+            "../..",
+            above,
+            f"{self.root}/",
+        ):
+            for goal in ("clean", "01", "help"):
+                result = self.make("-n", goal, f"BUILD={name}", status=2)
+                self.assert_one_line(result.stderr, "BUILD=")
+        for name in ("common", "simt/..", "01_add", "./common/"):
+            result = self.make("clean", f"BUILD={name}", status=2)
+            self.assert_one_line(result.stderr, "BUILD=")
+        self.assertTrue((self.root / "precious/kept").exists())
+        self.assertTrue((self.root / "common/kit/check.cuh").exists())
+
+    def test_what_is_typed_is_no_code(self):
+        self.executable(self.root / "exercise", f'echo "$@" >>{self.root}/asked\n')
+        for text in (
+            "$(shell touch ran)",
+            "$$(touch ran)",
+            "`touch ran`",
+            "x;touch ran",
+            "x';touch ran;'",
+        ):
+            for verb in ("clean", "compare"):
+                self.make(verb, f"BUILD={text}", status=2)
+                self.make("compare", f"A={text}", f"B={text}", status=2)
+                self.make("exercise-check", f"ID={text}")
+        self.assertFalse((self.root / "ran").exists())
+        self.assertIn("check x';touch ran;'\n", self.read("asked"))
+
+
+class Verbs(MakeCase):
+    def test_compare(self):
+        kernel = "// a\n__global__ void {}_kernel() {{ go(); }}\nvoid host_{}();\n"
+        for i, name in enumerate(("naive", "tiled"), 1):
+            self.write(f"02_polar/polar/0{i}_{name}.cuh", kernel.format(name, name))
+        out = self.make("compare", "A=02/naive", "B=tiled", COLUMNS="100").stdout
+        self.assertIn("void host_naive();", out)
+        for given, count in (("KERNELS=1", 0), ("KERNELS=0", 1)):
+            out = self.make("compare", "A=02/naive", "B=tiled", given, COLUMNS="100").stdout
+            self.assertEqual(out.count("void host_naive();"), count)
+        self.assertIn("expected two rungs", self.make("compare", "A=02/naive", status=2).stderr)
+
+    def test_format_needs_no_git(self):
+        self.fake("clang-format-14", f'printf "%s\\n" "$@" >{self.root}/formatted\n')
+        self.write("build/a/b/old.cu", "")
+        self.write("common/a b.hpp", "")
+        self.fake("git", "exit 1\n")
+        self.make("format")
+        files = sorted(self.read("formatted").split("\n")[:-1])
+        self.assertEqual(files.pop(0), "-i")
+        files = [file for file in files if not file.startswith("tools/")]
+        self.assertEqual(files, ["01_add/add.cu", "02_polar/polar.cu", "common/a b.hpp"])
+
+    def test_format_says_what_went_wrong(self):
+        self.fake("clang-format-14", "echo bad >&2; exit 1\n")
+        self.assertIn("bad", self.make("format", status=2).stderr)
+
+    def test_doctor_says_what_it_builds(self):
+        self.write("tools/doctor.sh", "#!/bin/bash\necho facts\n").chmod(0o755)
+        out = self.make("doctor").stdout
+        self.assertLess(out.index("facts"), out.index("Building tools/device_query.cu"))
+        self.assertLess(out.index("Building"), out.index("I am tools/device_query.cu"))
+        self.assertNotIn("Building", self.make("doctor").stdout)
+
+    def test_output_that_cannot_be_written_is_no_success(self):
+        rung = "// a\n// b\n// c\nint x;\n"
+        self.write("02_polar/polar/01_naive.cuh", rung)
+        self.write("02_polar/polar/ladder.cuh", '#include "01_naive.cuh"\n')
+        for words in (["help"], ["check"], ["compare", "A=02/naive", "B=02/naive"], ["doctor"]):
+            with open("/dev/full", "w") as full:
+                options = self.command(*words)
+                result = subprocess.run(**options, stdout=full, stderr=subprocess.PIPE)
+            self.assertNotEqual(result.returncode, 0, words)
+            self.assertNotIn("Traceback", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

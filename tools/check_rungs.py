@@ -1,0 +1,97 @@
+"""What make check says about each rung, by the bounds of check.py, and the table of --report."""
+
+import re
+
+from rungs import LINES_A_COMMENT, LONG_KERNEL, OPENING_LINES, ladders, short_name
+
+
+def check_order(graph, ladder, findings):
+    """Whether the rungs are numbered without gaps and the ladder names them all."""
+    if ladder.index is None:
+        findings.breach("unlisted", False, ladder.folder, "has rungs but no ladder.cuh")
+    listed = ladder.listed(graph) if ladder.index else set(ladder.main + ladder.beyond)
+    for road in (ladder.main, ladder.beyond):
+        is_beyond = road is ladder.beyond
+        for position, rung in enumerate(road, 1):
+            if int(rung.rpartition("/")[2][:2]) != position:
+                message = f"should be number {position:02}: rungs are numbered without gaps"
+                findings.breach("gap", is_beyond, rung, message)
+            if rung not in listed:
+                name = ladder.index.rpartition("/")[2]
+                findings.breach("unlisted", is_beyond, rung, f"is not included by {name}")
+    if len(ladder.main) > findings.most("rungs"):
+        message = f"{len(ladder.main)} rungs on the main road (at most {findings.most('rungs')})"
+        findings.breach("rungs", False, ladder.folder, message)
+
+
+def check_rung(path, facts, is_beyond, findings):
+    def above(rule, value, message):
+        most = findings.most(rule, is_beyond)
+        if value > most:
+            findings.breach(rule, is_beyond, path, f"{message} (at most {most})")
+
+    if facts.opening not in OPENING_LINES:
+        message = f"opens with {facts.opening} lines of comment instead of 3 to 8"
+        findings.breach("opening", is_beyond, path, message)
+    above("lines", facts.lines, f"{facts.lines} lines long")
+    parts = f"{facts.own} lines changed from the rung before, {facts.kit} lines of kit new with it"
+    above("step", facts.step, f"a step of {facts.step}: {parts}")
+    above("names", facts.names, f"{facts.names} names from other files in its kernels")
+    above("headers", facts.headers, f"{facts.headers} project headers under it")
+    for file in sorted({file for _, file in facts.unsaid}):
+        names = ", ".join(name for name, of in facts.unsaid if of == file)
+        findings.breach(
+            "unsaid", is_beyond, path, f"takes {names} from {file} without including it"
+        )
+    check_comments(path, facts.silent, is_beyond, findings)
+
+
+def check_comments(path, silent, is_beyond, findings):
+    for name, lines, comments in silent:
+        wanted = f"one for {LINES_A_COMMENT} lines from {LONG_KERNEL} lines on"
+        message = f"{name} has {lines} lines and {comments} lines of comment ({wanted})"
+        findings.breach("silent", is_beyond, path, message)
+
+
+def check_kit(graph, counter, findings):
+    """What rungs stand on is read as they are."""
+    for path in sorted(graph.stood_on()):
+        if graph.place(path).role in ("kit", "other"):
+            check_comments(path, counter.silent(path), False, findings)
+            lines = len(graph.text[path].splitlines())
+            if lines > findings.most("lines"):
+                most = findings.most("lines")
+                findings.breach("lines", False, path, f"{lines} lines long (at most {most})")
+
+
+def report(counter, bounds, wanted):
+    """Prints the table of every rung whose name begins with `wanted`; whether there was one."""
+    columns = ("own", "kit", "step", "names", "headers", "kernel", "comments", "lines")
+    lines, folders = [], set()
+    for ladder in ladders(counter.graph):
+        for path, facts in counter.facts(ladder).items():
+            name, is_beyond = short_name(path), path in ladder.beyond
+            if wanted not in ("", name) and not name.startswith(wanted.rstrip("/") + "/"):
+                continue
+            folders.add(re.sub(r"^(\d\d)_\w+", r"\1", ladder.folder) + "/")
+            cells = [name]
+            for column in columns:
+                value, bound = getattr(facts, column), bounds.get(column)
+                most = bound and (bound.beyond if is_beyond else bound.main)
+                mark = ("?" if is_beyond else "!") if bound and value > most else " "
+                if column == "comments" and facts.silent:
+                    mark = "?" if is_beyond else "!"
+                cells.append(f"{value}{mark}")
+            lines.append(cells)
+    if not lines:
+        return False
+    first = "rung"
+    if len(folders) == 1:  # what all names have in common stands above them once
+        first = folders.pop()
+        lines = [[name.removeprefix(first), *cells] for name, *cells in lines]
+    titles = [first, *(f"{column} ".replace("comments", "why") for column in columns)]
+    widths = [max(len(row[i]) for row in [titles, *lines]) for i in range(len(titles))]
+    for row in [titles, *lines]:
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))
+        print(" ".join([row[0].ljust(widths[0]), *rest]).rstrip())
+    return True

@@ -1,0 +1,121 @@
+"""What an exercise's judge.py is written with.
+
+A judge.py says what the exercise is (TITLE, KIND, MINUTES), makes cases, knows what is right, and
+gives points:
+
+    TITLE = "Guard the last block"
+    KIND = "step"        # or "problem", "repair", "speed"
+    MINUTES = 5
+
+    def cases(random):
+        for n in (1, 256, 1000):
+            yield Case(f"n = {n}", {"n": n}, [
+                Array("x", floats(random, n)),
+                Array("y", floats(random, n), role="in_out"),
+            ])
+
+    def expected(case):
+        x, y = case["x"].values, case["y"].values
+        return {"y": [float32(a + b) for a, b in zip(x, y)]}
+
+    POINTS = [
+        Right(2, "sizes of whole blocks", lambda case: case.sizes["n"] % 256 == 0),
+        Right(3, "sizes with a last block that is not full", lambda case: case.sizes["n"] % 256),
+        Count(1, "each element of x is read once", "n = 1000",
+              lambda counts, case: counts["global"]["load_bytes"] == 8 * case.sizes["n"]),
+    ]
+
+    MUTANTS = {"no guard": {1: "y[i] += x[i];"}}   # task -> what stands in for its solution
+"""
+
+import array
+import math
+import struct
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+TYPES = {"float": "f", "double": "d", "int": "i", "uint": "I", "byte": "B", "long": "q"}
+
+
+def float32(value):
+    """The float nearest to a number, as a kernel would store it."""
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def floats(random, count, low=-1.0, high=1.0):
+    """`count` random floats. Signed, and never all equal: such inputs hide mistakes."""
+    return [float32(random.uniform(low, high)) for _ in range(count)]
+
+
+@dataclass
+class Array:
+    """An array that the code under test is given.
+
+    role: "input" must not change, "output" is filled with NaN (or -1) before, "in_out" is both.
+    shape: (rows, columns) if errors are to be told by row and column.
+    count: elements of an output, which has no values.
+    """
+
+    name: str
+    values: Optional[list] = None
+    role: str = "input"
+    type: str = "float"
+    shape: Optional[tuple] = None
+    count: int = 0
+
+    def __len__(self):
+        return len(self.values) if self.values is not None else self.count
+
+    def data(self):
+        """Its bytes before the run."""
+        width = array.array(TYPES[self.type]).itemsize
+        if self.role == "output":
+            return b"\xff" * (width * len(self))
+        return array.array(TYPES[self.type], self.values).tobytes()
+
+    def where(self, index):
+        """An element in the words of the task: y[17], or C at row 1, column 2."""
+        if self.shape is None:
+            return f"{self.name}[{index}]"
+        row, column = divmod(index, self.shape[1])
+        return f"{self.name} at row {row}, column {column}"
+
+
+@dataclass
+class Case:
+    """One input: sizes, which are whole numbers, and arrays."""
+
+    name: str
+    sizes: dict
+    arrays: list
+    tile: int = 0  # if all wrong elements lie in the last tile of so many, that is said
+
+    def __getitem__(self, name):
+        return next(a for a in self.arrays if a.name == name)
+
+
+@dataclass
+class Right:
+    """Points for right results in all cases that `when` accepts."""
+
+    points: int
+    title: str
+    when: Callable = field(default=lambda case: True)
+
+
+@dataclass
+class Count:
+    """Points for a count that a case's kernels have: the same on every machine, no clock needed.
+
+    holds(counts, case) looks at the sums over all kernels of the run (simt/checks-and-counters.md
+    names them); says(counts) puts them into words for whoever missed it.
+    """
+
+    points: int
+    title: str
+    case: str
+    holds: Callable
+    says: Callable = field(default=lambda counts: "")

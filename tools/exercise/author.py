@@ -1,0 +1,83 @@
+"""For authors: every exercise must be as it says it is."""
+
+import tempfile
+from pathlib import Path
+
+import cli
+
+from . import api, catalog, judging, skeleton
+
+
+def selftest(root, exercises):
+    """Prints what is wrong with the exercises; returns how many are faulty. An author's file earns
+    full points; a skeleton compiles and earns none for right results (where speed is the task it is
+    right already, and earns no full points); every mutant is caught; one that is called "before:
+    ..." is right and misses only counts, and each count is missed by one of them: the effect that
+    the exercise promises is there to be had."""
+    faulty = 0
+    for exercise in exercises:
+        found = list(_findings(root, exercise))
+        faulty += bool(found)
+        print(f"{'FAIL' if found else 'ok  '}  {exercise.id}", flush=True)
+        for line in found:
+            print(f"        {line}")
+    print(f"{len(exercises) - faulty} passed, {faulty} failed, 0 skipped")
+    return faulty
+
+
+def _findings(root, exercise):
+    module, author = exercise.judge(), exercise.author_file
+    text, name = cli.read_text(author), author.name
+    for word in ("TITLE", "KIND", "MINUTES", "POINTS", "MUTANTS", "cases", "expected"):
+        if not hasattr(module, word):
+            yield f"judge.py has no {word}"
+            return
+    for task in skeleton.tasks(text, name):
+        if not task.hints:
+            yield f"task {task.number} has no hint"
+        if not task.solution:
+            yield f"task {task.number} has no solution"
+    counts = [part for part in module.POINTS if isinstance(part, api.Count)]
+    most_right = sum(part.points for part in module.POINTS if isinstance(part, api.Right))
+    with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
+        file = Path(folder) / name
+
+        def verdict_of(version):
+            file.write_text(version, encoding="utf-8")
+            return judging.judge(root, exercise, file)
+
+        verdict = verdict_of(skeleton.solution(text, name))
+        if not verdict.passed:
+            yield f"the author's file earns {verdict.points}/{verdict.most}: {_why(verdict)}"
+            return
+        verdict = verdict_of(skeleton.skeleton(text, name))
+        if verdict.trouble:
+            yield f"the skeleton does not run: {verdict.trouble}"
+        elif verdict.passed:
+            yield "the skeleton earns full points"
+        elif module.KIND != "speed" and _right_points(module, verdict):
+            yield f"the skeleton earns {verdict.points} points"
+        effects = {part.title for part in counts}  # that no "before: ..." has missed yet
+        for title, changes in module.MUTANTS.items():
+            verdict = verdict_of(skeleton.mutant(text, name, changes))
+            if verdict.trouble:
+                yield f"mutant '{title}' does not compile: {verdict.trouble}"
+            elif verdict.passed:
+                yield f"mutant '{title}' earns full points"
+            elif title.startswith("before: "):
+                if _right_points(module, verdict) != most_right:
+                    yield f"'{title}' should be right and miss a count: {_why(verdict)}"
+                effects -= {outcome.title for outcome in verdict.outcomes if not outcome.points}
+        for title in sorted(effects):
+            yield f"no mutant 'before: ...' misses '{title}': where is the effect?"
+
+
+def _right_points(module, verdict):
+    parts = zip(module.POINTS, verdict.outcomes)
+    return sum(outcome.points for part, outcome in parts if isinstance(part, api.Right))
+
+
+def _why(verdict):
+    if verdict.trouble:
+        return verdict.trouble
+    return "; ".join(f"{o.title}: {o.says or 'earned'}" for o in verdict.outcomes if not o.points)

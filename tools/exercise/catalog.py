@@ -1,0 +1,71 @@
+"""Finds the exercises: <chapter>/exercises/<NN_name>/ with judge.py, run.cu, task.md and one file
+of the author's, which has the solution between marks."""
+
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import cli
+
+
+class ExerciseError(Exception):
+    """Something a reader or an author can mend; the message is one line."""
+
+
+@dataclass
+class Exercise:
+    folder: Path
+
+    @property
+    def chapter(self):
+        return self.folder.parent.parent.name
+
+    @property
+    def id(self):
+        return f"{self.chapter[:2]}/{self.folder.name[3:]}"
+
+    @property
+    def author_file(self):
+        known = {"judge.py", "run.cu", "task.md"}
+        files = [p for p in self.folder.iterdir() if p.is_file() and p.name not in known]
+        if len(files) != 1:
+            names = ", ".join(sorted(p.name for p in files)) or "none"
+            raise ExerciseError(f"{self.id}: expects one file with the solution, found {names}")
+        return files[0]
+
+    def student_file(self, root):
+        """The file that a student edits; git ignores work/."""
+        return root / "work" / self.chapter / self.author_file.name
+
+    @property
+    def task(self):
+        return cli.read_text(self.folder / "task.md")
+
+    def judge(self):
+        """The exercise's judge.py as a module."""
+        spec = importlib.util.spec_from_file_location(
+            f"judge_{self.chapter}_{self.folder.name}", self.folder / "judge.py"
+        )
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+def all_exercises(root):
+    """Every exercise, in the order of the chapters and of their numbers."""
+    folders = sorted(root.glob(f"{cli.CHAPTERS}/exercises/[0-9][0-9]_*"))
+    return [Exercise(folder) for folder in folders if (folder / "judge.py").is_file()]
+
+
+def find(root, name):
+    """The exercise called `name`: 01/guard, or guard if no other has that name."""
+    exercises = all_exercises(root)
+    fits = [e for e in exercises if name in (e.id, e.id.split("/")[1])]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise ExerciseError(f"'{name}' may be {' or '.join(e.id for e in fits)}")
+    close = [e.id for e in exercises if re.sub(r"\W", "", name) in re.sub(r"\W", "", e.id)]
+    hint = f" (did you mean {close[0]}?)" if close else " (./exercise list names them)"
+    raise ExerciseError(f"there is no exercise '{name}'{hint}")

@@ -1,0 +1,165 @@
+"""What a student types: ./exercise list|next|start|check|hint|solution|reset|progress|watch."""
+
+import difflib
+import os
+import time
+
+import cli
+
+from . import catalog, judging, skeleton
+from .catalog import ExerciseError
+from .progress import Progress
+
+
+def _relative(path, root):
+    return path.relative_to(root)
+
+
+def _title(exercise):
+    return exercise.judge().TITLE
+
+
+def list_all(root):
+    progress = Progress(root)
+    print(f"{'':3} {'exercise':<24} {'kind':<8} {'min':>4}  title")
+    for exercise in catalog.all_exercises(root):
+        module, mark = exercise.judge(), "[x]" if progress.of(exercise)["passed"] else "[ ]"
+        print(f"{mark} {exercise.id:<24} {module.KIND:<8} {module.MINUTES:>4}  {module.TITLE}")
+    return 0
+
+
+def show_progress(root):
+    progress, passed, exercises = Progress(root), 0, catalog.all_exercises(root)
+    for exercise in exercises:
+        entry = progress.of(exercise)
+        if not entry["checks"] and not exercise.student_file(root).exists():
+            continue
+        mark = "[x]" if entry["passed"] else "[ ]"
+        points = f"{entry['points']}/{entry['most']}" if entry["checks"] else "started"
+        print(
+            f"{mark} {exercise.id:<24} {points:<8} checks {entry['checks']}, hints {entry['hints']}"
+        )
+        passed += entry["passed"]
+    print(f"{passed} of {len(exercises)} passed" + ("" if passed else "; ./exercise next begins"))
+    return 0
+
+
+def next_exercise(root):
+    """Names the first exercise that is not passed, and starts it."""
+    progress = Progress(root)
+    for exercise in catalog.all_exercises(root):
+        if not progress.of(exercise)["passed"]:
+            return start(root, exercise)
+    print("all passed: nothing is left to do here")
+    return 0
+
+
+def start(root, exercise):
+    """Writes the student's file, unless it is there already."""
+    file = exercise.student_file(root)
+    fresh = not file.exists()
+    if fresh:
+        author = exercise.author_file
+        cli.write_text(file, skeleton.skeleton(cli.read_text(author), author.name))
+    print(exercise.task.strip())
+    print(f"\nedit   {_relative(file, root)}" + ("" if fresh else "  (yours, as you left it)"))
+    print(f"check  ./exercise check {exercise.id}")
+    return 0
+
+
+def check(root, exercise):
+    file = exercise.student_file(root)
+    if not file.exists():
+        raise ExerciseError(f"not started yet: ./exercise start {exercise.id}")
+    verdict = judging.judge(root, exercise, file)
+    progress = Progress(root)
+    before = progress.of(exercise)
+    progress.set(
+        exercise,
+        checks=before["checks"] + 1,
+        points=max(verdict.points, before["points"]),
+        most=verdict.most or before["most"],
+        passed=verdict.passed or before["passed"],
+    )
+    show(verdict)
+    if verdict.passed:
+        print(f"passed: {verdict.points}/{verdict.most} points")
+        print(
+            f"next: ./exercise solution {exercise.id} compares with the author's; "
+            "./exercise next goes on"
+        )
+        return 0
+    if verdict.outcomes:
+        print(f"not yet: {verdict.points}/{verdict.most} points")
+    print(f"next: ./exercise hint {exercise.id}, or change {_relative(file, root)} and check again")
+    return 1
+
+
+def show(verdict):
+    if verdict.trouble:
+        print(verdict.trouble)
+    for outcome in verdict.outcomes:
+        word = "ok  " if outcome.points == outcome.most else "FAIL"
+        print(f"  {word}  {outcome.points}/{outcome.most}  {outcome.title}")
+        for line in outcome.says.splitlines():
+            print(f"             {line}")
+
+
+def hint(root, exercise):
+    """The next rung of hints; the last one again when there are no more."""
+    author = exercise.author_file
+    hints = [
+        (task.number, text)
+        for task in skeleton.tasks(cli.read_text(author), author.name)
+        for text in task.hints
+    ]
+    progress = Progress(root)
+    at = min(progress.of(exercise)["hints"], len(hints) - 1)
+    progress.set(exercise, hints=at + 1)
+    print(f"hint {at + 1} of {len(hints)} (task {hints[at][0]}): {hints[at][1]}")
+    if at + 1 < len(hints):
+        print(f"next: ./exercise hint {exercise.id} shows one more")
+    return 0
+
+
+def solution(root, exercise, even_so):
+    """The author's version: beside the student's after a pass, before that only if asked twice."""
+    author = exercise.author_file
+    text = skeleton.solution(cli.read_text(author), author.name)
+    file = exercise.student_file(root)
+    if not Progress(root).of(exercise)["passed"]:
+        if not even_so:
+            raise ExerciseError(
+                f"opens when ./exercise check {exercise.id} has passed "
+                f"(./exercise solution {exercise.id} --even-so shows it now)"
+            )
+        print(text, end="")
+        return 0
+    mine = cli.read_text(file) if file.exists() else ""
+    lines = difflib.unified_diff(
+        mine.splitlines(), text.splitlines(), "yours", "the author's", lineterm=""
+    )
+    print("\n".join(lines) or "yours is the author's, word for word")
+    return 0
+
+
+def reset(root, exercise):
+    """A fresh skeleton; what was there is kept beside it."""
+    file = exercise.student_file(root)
+    if file.exists():
+        kept = file.with_name(f"{file.name}.{int(file.stat().st_mtime)}")
+        os.replace(file, kept)
+        print(f"your file is kept as {_relative(kept, root)}")
+    return start(root, exercise)
+
+
+def watch(root, exercise):
+    """Checks whenever the student's file changes. By looking: no events reach some mounts."""
+    file, seen = exercise.student_file(root), None
+    while True:
+        stamp = file.stat().st_mtime_ns if file.exists() else None
+        if stamp != seen:
+            seen = stamp
+            print(f"\n---- {time.strftime('%H:%M:%S')} {exercise.id}", flush=True)
+            check(root, exercise)
+        time.sleep(0.5)

@@ -1,0 +1,100 @@
+"""Reads and writes results/<gpu>.json, and refuses what is damaged before anybody uses it."""
+
+import json
+import math
+
+import cli
+
+NUMBERS = {
+    "median_ms",
+    "min_ms",
+    "max_ms",
+    "gbps",
+    "gflops",
+    "percent_of_roof",
+    "speedup",
+    "ratio_to_peer",
+    "max_error",
+    "extra_bytes",
+}
+
+
+class ResultsError(Exception):
+    """The file is not what a run writes; the message is ready to print."""
+
+
+def _refuse_constant(text):
+    raise ResultsError(f"{text} is no number")
+
+
+def parse(text):
+    """The value of a JSON text, without NaN and infinities."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ResultsError(f"no valid JSON ({error})") from error
+
+
+def _expect(value, kind, what):
+    if not isinstance(value, kind) or isinstance(value, bool):
+        names = {dict: "an object", list: "a list", str: "a text", (int, float): "a number"}
+        raise ResultsError(f"{what} is not {names[kind]}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ResultsError(f"{what} is too large")
+    return value
+
+
+def _check_numbers(entry, what):
+    for name, value in entry.items():
+        if name in NUMBERS and value is not None or isinstance(value, float):
+            _expect(value, (int, float), f"{what}: {name}")
+
+
+def check_run(run, what="the run"):
+    """Refuses what is no run of a program."""
+    _expect(run, dict, what)
+    for name in ("device", "cpu"):
+        if run.get(name) is not None:
+            _expect(run[name], dict, f"{what}: {name}")
+    for name in ("program", "arguments", "toolkit", "date"):
+        if run.get(name) is not None:
+            _expect(run[name], str, f"{what}: {name}")
+    for number, row in enumerate(_expect(run.get("rows"), list, f"{what}: rows"), 1):
+        where = f"{what}, row {number}"
+        for name in ("problem", "name"):
+            _expect(_expect(row, dict, where).get(name), str, f"{where}: {name}")
+        _check_numbers(row, where)
+        _check_numbers(_expect(row.get("sizes", {}), dict, f"{where}: sizes"), where)
+        for phase in _expect(row.get("phases") or [], list, f"{where}: phases"):
+            _expect(_expect(phase, dict, f"{where}: a phase").get("name"), str, f"{where}: a phase")
+            _check_numbers(phase, where)
+    for sweep in _expect(run.get("sweeps") or [], list, f"{what}: sweeps"):
+        where = f"{what}, sweep {_expect(sweep, dict, f'{what}: a sweep').get('sweep')}"
+        if not _expect(sweep.get("points"), list, f"{where}: points"):
+            raise ResultsError(f"{where}: no points")
+        for point in sweep["points"]:
+            _check_numbers(_expect(point, dict, f"{where}: a point"), where)
+
+
+def check(data):
+    """Refuses what is no results file."""
+    for label, run in _expect(_expect(data, dict, "it").get("runs"), dict, "runs").items():
+        check_run(run, f"run {label}")
+    for chapter, counted in _expect(data.get("counters", {}), dict, "counters").items():
+        where = f"counters of {chapter}"
+        _expect(_expect(counted, dict, where).get("kernels"), list, f"{where}: kernels")
+        _expect(counted.get("arguments"), str, f"{where}: arguments")
+        for kernel in counted["kernels"]:
+            _expect(_expect(kernel, dict, where).get("kernel"), str, f"{where}: a kernel's name")
+            _check_numbers(kernel, where)
+
+
+def load(path):
+    """A results file; ResultsError, or OSError if there is none."""
+    data = parse(cli.read_text(path))
+    check(data)
+    return data
+
+
+def save(path, data):
+    cli.write_text(path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n")

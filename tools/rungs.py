@@ -1,0 +1,203 @@
+"""The rungs of every ladder and what can be counted about them."""
+
+import difflib
+import re
+from typing import NamedTuple
+
+import cpp_names
+import cpp_source
+from include_graph import INDEXES, RUNG
+
+# One kernel of this many lines and more has paragraphs, each opened by a comment that says why.
+LONG_KERNEL = 25
+LINES_A_COMMENT = 12
+OPENING_LINES = range(3, 9)  # of comment at the top of a rung
+
+
+class Facts(NamedTuple):
+    """What can be counted about one rung."""
+
+    own: int  # lines changed from the rung before
+    kit: int  # lines of the chapter's kit and of common/kit that are new with this rung
+    names: int  # names from other project files in its device code, ptx:: apart
+    headers: int  # project headers under it
+    kernel: int  # lines of its longest kernel or device function
+    comments: int  # lines of comment in that kernel
+    lines: int  # of the file
+    opening: int  # lines of comment it opens with
+    unsaid: tuple  # (name, file): used here, and no file that defines it is included by name
+    silent: tuple  # (kernel, lines, comments): long kernels with too few comments
+
+    @property
+    def step(self):
+        return self.own + self.kit
+
+
+class Ladder:
+    """The rungs of one problem: the main road, and those beyond it."""
+
+    def __init__(self, graph, folder):
+        rungs = [path for path in graph.rungs() if graph.place(path).problem == folder]
+        self.folder = folder
+        self.main = sorted(path for path in rungs if graph.place(path).role == "rung")
+        self.beyond = sorted(path for path in rungs if graph.place(path).role == "beyond")
+        found = (f"{folder}/{name}" for name in INDEXES)
+        self.index = next((path for path in found if path in graph.text), None)
+
+    def listed(self, graph):
+        """What the ladder names: its includes, and those of headers that are an index only."""
+        stood_on, found, todo = graph.stood_on(), set(), [self.index]
+        while todo:
+            for target in graph.includes[todo.pop()].values():
+                if target in found or target not in graph.text:
+                    continue
+                found.add(target)
+                place = graph.place(target)
+                is_here = place.problem == self.folder and not place.is_rung
+                if is_here and target not in stood_on and "__global__" not in graph.text[target]:
+                    todo.append(target)
+        return found
+
+
+def ladders(graph):
+    return [Ladder(graph, folder) for folder in sorted(graph.problems)]
+
+
+def short_name(path):
+    """'04_matmul/sgemm/beyond/02_wide.cuh' -> '04/sgemm/beyond/wide'"""
+    *folders, file = path.split("/")
+    return "/".join([folders[0][:2], *folders[1:], RUNG.match(file).group(2)])
+
+
+def opening_comment(lines):
+    """Number of lines of the comment a file opens with."""
+    if lines and lines[0].lstrip().startswith("/*"):
+        return next((i + 1 for i, line in enumerate(lines) if "*/" in line), len(lines))
+    return next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
+
+
+def changed_lines(before, after):
+    """Lines of `after` that are new or altered, and lines of `before` that have no successor."""
+    blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in blocks if tag != "equal")
+
+
+class Names:
+    """Where every name of the house is defined."""
+
+    def __init__(self, graph):
+        self.defined = {}  # name -> [(path, namespace, whether it stands in a class)]
+        self.in_file = {}
+        self.unread = {}  # path -> why it could not be cut into statements
+        for path, text in graph.text.items():
+            place = graph.place(path)
+            if not (place.chapter or place.role.startswith("common")):
+                continue
+            try:
+                self.in_file[path] = cpp_names.definitions(text)
+            except cpp_source.SourceError as error:
+                self.in_file[path] = set()
+                self.unread[path] = str(error)
+            for namespace, name, is_member in self.in_file[path]:
+                self.defined.setdefault(name, []).append((path, namespace, is_member))
+        self.namespaces = {n for found in self.in_file.values() for n, _, _ in found if n}
+
+    def files_of(self, use, visible):
+        """Which of the `visible` files define what is used; empty if it is no name of theirs."""
+        if use.qualifier and use.qualifier not in self.namespaces:
+            fits = lambda namespace, is_member: is_member
+        elif use.qualifier:
+            fits = lambda namespace, is_member: namespace == use.qualifier and not is_member
+        else:
+            fits = lambda namespace, is_member: not is_member
+        found = self.defined.get(use.name, [])
+        return {
+            path
+            for path, namespace, is_member in found
+            if path in visible and fits(namespace, is_member)
+        }
+
+
+class Counter:
+    """Counts every rung of a repository."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.names = Names(graph)
+        self.code = {path: cpp_names.code_lines(text) for path, text in graph.text.items()}
+        self.met = {}  # common/kit header -> the first chapter whose main road stands on it
+        for rung in sorted(path for path in graph.rungs() if graph.place(path).role == "rung"):
+            for path in graph.under(rung):
+                self.met.setdefault(path, graph.place(rung).chapter)
+
+    def facts(self, ladder):
+        """{rung: Facts} in reading order, the main road first."""
+        found = {}
+        # Of common/kit, what the chapters before have shown is not new.
+        seen = {path for path, chapter in self.met.items() if chapter < ladder.folder.split("/")[0]}
+        for road in (ladder.main, ladder.beyond):
+            for position, path in enumerate(road):
+                # A side road leaves the main one anywhere: it is a step from the nearest rung.
+                before = road[max(0, position - 1) : position]
+                if road is ladder.beyond:
+                    before = before + ladder.main
+                fresh = self._kit_under(path) - seen
+                seen |= fresh
+                found[path] = self._facts_of(path, before, fresh)
+        return found
+
+    def _kit_under(self, path):
+        """The kit a rung stands on: what its chapter shares, and common/kit. A header of ptx/ is no
+        step: its functions are one instruction each, and a reader looks up the one that is used."""
+        wanted = ("kit", "other", "common/kit")
+        return {
+            p
+            for p in self.graph.under(path)
+            if self.graph.place(p).role in wanted and not p.startswith("common/kit/ptx/")
+        }
+
+    def _facts_of(self, path, before, fresh):
+        text = self.graph.text[path]
+        own = min((changed_lines(self.code[b], self.code[path]) for b in before), default=0)
+        kernels = self._kernels(path)
+        longest = max(kernels, key=lambda kernel: kernel.lines, default=None)
+        return Facts(
+            own=own,
+            kit=sum(len(self.code[p]) for p in fresh),
+            names=len(self._foreign(path, "\n".join(k.statement for k in kernels), ptx=False)),
+            headers=len(self.graph.under(path)),
+            kernel=longest.lines if longest else 0,
+            comments=longest.comments if longest else 0,
+            lines=len(text.splitlines()),
+            opening=opening_comment(text.splitlines()),
+            unsaid=tuple(sorted(self._unsaid(path))),
+            silent=self.silent(path),
+        )
+
+    def _kernels(self, path):
+        return cpp_names.kernels(self.graph.text[path]) if path not in self.names.unread else []
+
+    def silent(self, path):
+        """(name, lines, comments) of every long kernel or device function that says too little."""
+        too_few = lambda k: k.lines >= LONG_KERNEL and k.comments < k.lines // LINES_A_COMMENT
+        return tuple((k.name, k.lines, k.comments) for k in self._kernels(path) if too_few(k))
+
+    def _foreign(self, path, code, ptx=True):
+        """{name: files that define it} of what `code` takes from other files."""
+        visible = self.graph.under(path)
+        own = {name for _, name, _ in self.names.in_file[path]}
+        found = {}
+        for use in cpp_names.uses(code):
+            if use.name in own or not ptx and use.qualifier == "ptx":
+                continue
+            files = self.names.files_of(use, visible)
+            if files:
+                found.setdefault(use.name, set()).update(files)
+        return found
+
+    def _unsaid(self, path):
+        direct = set(self.graph.includes[path].values())
+        code = cpp_source.code_of(self.graph.text[path])
+        for name, files in self._foreign(path, code).items():
+            if not files & direct:
+                yield name, sorted(files)[0]
