@@ -60,6 +60,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) rows[g].start(scale);
 
+  // region multiply_tile
   const auto multiply_tile = [&](int tile, auto masked) {
     __syncthreads();  // nobody reads the tiles before any more
     load_plain_tile<kD, kTileN, kThreads>(tile_k, t.k, head, tile * kTileN, n_k);
@@ -120,6 +121,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       }
     }
   };
+  // endregion
 
   // Backwards: the tiles that need a mask come first.
   load_plain_tile<kD, Tile::kTileM, kThreads>(tile_q, t.q, head, first_query, n_q);

@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   const int first_row = first_query + warp * Tile::kWarpRows;
   const Mask<kCausal, kTileN> mask{n_q, n_k};
 
+  // region copies
   // Tile t goes to buffer t % 2.
   const TileCopier<kD, Tile::kThreads> copier;
   const auto issue_k_and_v = [&](int tile, auto may_end) {
@@ -53,6 +54,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);
     copier.template issue<kTileN>(tile_v + buffer, t.v, head, tile * kTileN, n_k, may_end);
   };
+  // endregion
 
   // Registers: O stays, scores and weights are those of a tile of keys.
   OnlineSoftmax rows[kGroups];
@@ -61,12 +63,14 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   for (int g = 0; g < kGroups; ++g) rows[g].start(scale);
 
   const auto multiply_tile = [&](int tile, auto masked) {
+    // region hand_over
     const uint4* const k_here = tile_k + tile % 2 * kTileN * kChunks;
     const uint4* const v_here = tile_v + tile % 2 * kTileN * kChunks;
     ptx::cp_async_wait<0>();
     __syncthreads();  // this tile is here, and nobody reads the other buffers any more
     if (tile > 0) issue_k_and_v(tile - 1, std::false_type{});
     ptx::cp_async_commit();
+    // endregion
     // A warp whose queries see nothing of the tile is done with it.
     if constexpr (decltype(masked)::value) {
       if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) return;

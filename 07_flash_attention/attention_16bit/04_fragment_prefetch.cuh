@@ -77,6 +77,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     // are swizzled alike, too: a lane computes where its chunk lies once for all of them.
     constexpr int kRun = kTileN / 16;
     float s[kGroups][kTileN / 2] = {};
+    // region scores
     std::uint32_t q[2][kGroups][4], k[2][4];
     const auto fetch_q_and_k = [&](int i) {
       const int c = i / kRun, j = i % kRun;
@@ -100,6 +101,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
         ptx::mma_m16n8k16<T>(four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
       }
     }
+    // endregion
 
     // The weights; what was accumulated is brought to their scale.
     std::uint32_t p[kGroups][kTileN / 16][4];

@@ -101,6 +101,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       }
     }
 
+    // region weights
     // The weights. What was accumulated is corrected only if a row's maximum has grown too far.
     std::uint32_t p[kGroups][kTileN / 16][4];
 #pragma unroll
@@ -112,6 +113,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       rows[g].exponentiate(s[g]);
       rows[g].template pack<T>(s[g], p[g]);
     }
+    // endregion
 
     // O += P V: step i has keys 16 (i / (kD / 16)) and columns 16 (i % (kD / 16)).
     std::uint32_t v[2][4];

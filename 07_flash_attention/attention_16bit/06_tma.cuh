@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const int tiles = mask.tiles(first_query, Tile::kTileM);
   auto k_at = kv.begin(), v_at = kv.begin();
 
+  // region roles
   // The producer: one thread has TMA bring everything.
   if (warp < 0) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
@@ -76,6 +77,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
   // The consumers: the warps that compute, with rows of their own.
   ptx::setmaxnreg_inc<Tile::kConsumerRegisters>();
+  // endregion
 
   // Registers: O stays, scores and weights are those of a tile of keys.
   OnlineSoftmax rows[kGroups];

@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   float s[Tile::kTileN / 2];
   std::uint32_t p[Tile::kTileN / 16][4];
 
+  // region multiply_tile
   const auto multiply_tile = [&](int tile, auto masked) {
     // S = Q K^T; then nobody needs the tile of K any more.
     kv.wait_k(k_at);
@@ -95,6 +96,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::fence_registers(o);
     kv.release_v(v_at);
   };
+  // endregion
 
   shared.wait_q();
   int tile = tiles - 1;

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   float s[Tile::kTileN / 2];
   std::uint32_t p[Tile::kTileN / 16][4];
 
-  // Turns the scores of `tile` into weights. True: O must be rescaled.
+  // Makes weights of the scores of `tile`. True: O must be rescaled.
   const auto weigh = [&](int tile, auto masked) {
     if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
     float tile_max[2];
@@ -84,6 +84,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     rows.exponentiate(s);
     return grown;
   };
+  // region multiply_tile
   // Begins with the weights of the tile before in p, ends with those of `tile`.
   const auto multiply_tile = [&](int tile, auto masked) {
     // Both products are issued in one turn.
@@ -104,6 +105,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     rows.template pack<T>(s, p);
     if (grown) rows.rescale(o);
   };
+  // endregion
 
   // The first scores have no P V of a tile before to go with, and the last P V no scores.
   shared.wait_q();

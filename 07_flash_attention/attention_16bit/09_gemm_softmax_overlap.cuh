@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   float s[Tile::kTileN / 2];
   std::uint32_t p[Tile::kTileN / 16][4];
 
-  // Turns the scores of `tile` into weights. True: O must be rescaled.
+  // Makes weights of the scores of `tile`. True: O must be rescaled.
   const auto weigh = [&](int tile, auto masked) {
     if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
     float tile_max[2];

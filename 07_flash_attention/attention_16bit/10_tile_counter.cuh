@@ -58,6 +58,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
+    // region producer
     int tile = blockIdx.x;
     while (tile < count) {
       // Asked for as late as the answer can still come in time: who asks early gets a tile that
@@ -72,6 +73,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                [&] { next = counter.next(); });
       tile = next;
     }
+    // endregion
     shared.wait_q_empty(q_at);
     shared.tile = -1;
     ptx::mbarrier_arrive(&shared.q_full);
@@ -119,7 +121,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       shared.release_q();
     }
 
-    // Turns the scores of `tile` into weights. True: O must be rescaled.
+    // Makes weights of the scores of `tile`. True: O must be rescaled.
     const auto weigh = [&](int tile, auto masked) {
       if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
       float tile_max[2];

@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       shared.release_q();
     }
 
-    // Turns the scores of `tile` into weights. True: O must be rescaled.
+    // Makes weights of the scores of `tile`. True: O must be rescaled.
     const auto weigh = [&](int tile, auto masked) {
       if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
       float tile_max[2];
@@ -155,6 +155,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       if (grown) rows.rescale(o);
     };
 
+    // region unread
     // The last tile of keys may be there for the other warpgroup alone: hand it back unread. The
     // other one takes a turn for each tile but its first, so this one must take as many.
     if constexpr (kCausal) {
@@ -168,6 +169,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         turn.pass_on();
       }
     }
+    // endregion
 
     // The first scores have no P V of a tile before to go with, and the last P V no scores.
     rows.start(scale);

@@ -53,6 +53,7 @@ struct KvPipeline {
     at.advance();
   }
 
+  // region issue
   // The producer's part in a tile of queries: the first `tiles` tiles of keys and values of a head,
   // the last one first, each as soon as its stage is empty. K(n - 1) goes before V(n): its scores
   // are wanted first. Calls before_last() when only the last V is left to issue. By one thread.
@@ -82,6 +83,7 @@ struct KvPipeline {
     before_last();
     if (tiles > 0) issue_v(0);
   }
+  // endregion
 #endif
 };
 

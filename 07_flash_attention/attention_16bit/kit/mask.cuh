@@ -18,6 +18,7 @@ template <bool kCausal, int kTileN>
 struct Mask {
   int n_q, n_k;
 
+  // region tiles
   // Tiles that any of `count` queries from `first_row` on sees: the first tiles().
   __device__ int tiles(int first_row, int count) const {
     const int last_row = min(first_row + count, n_q) - 1;
@@ -28,6 +29,7 @@ struct Mask {
   __device__ int unmasked_tiles(int first_row) const {
     return visible_keys<kCausal>(first_row, n_q, n_k) / kTileN;
   }
+  // endregion
 
   // Whether query `row`, and so all before it, sees nothing of a tile.
   __device__ bool hides(int tile, int row) const {

@@ -56,6 +56,7 @@ struct OnlineSoftmax {
     }
   }
 
+  // region update_max
   // Takes the maxima of a tile into account. The sums are corrected, O is not: see rescale().
   __device__ void update_max(const float (&tile_max)[2]) {
 #pragma unroll
@@ -68,7 +69,9 @@ struct OnlineSoftmax {
       sum[r] *= correction[r];
     }
   }
+  // endregion
 
+  // region update_max_if_grown
   // The same, if it must be. Any number can serve as shift, as long as weights neither overflow nor
   // vanish; so as long as no row of the warp grows past its shift by more than 2^8, nothing is
   // done. (FlashAttention-4 does so; with random scores, all but the first few tiles pass.) True:
@@ -85,6 +88,7 @@ struct OnlineSoftmax {
     update_max(tile_max);
     return true;
   }
+  // endregion
 
   // o *= correction, row by row.
   template <int N>
@@ -92,7 +96,8 @@ struct OnlineSoftmax {
     scale_rows(o, correction);
   }
 
-  // Turns the tile's scores into weights and adds them up.
+  // region weights
+  // Makes weights of the tile's scores and adds them up.
   template <int N>
   __device__ void exponentiate(float (&s)[N]) {
     float odd_sum[2] = {0, 0};  // a second chain of additions
@@ -114,6 +119,7 @@ struct OnlineSoftmax {
 #pragma unroll
     for (int i = 0; i < N; i += 2) p[i / 8][i / 2 % 4] = ptx::pack<T>(s[i], s[i + 1]);
   }
+  // endregion
 
   // The end: what to multiply each row of O by, and its log-sum-exp. A row that saw no key: 0 and
   // -infinity.

@@ -33,6 +33,7 @@ struct TileOrder {
   }
   __host__ __device__ int count() const { return heads * q_tiles; }
 
+  // region locate
   // The head and, of its tiles, the index.
   template <bool kCausal>
   __host__ __device__ __forceinline__ void locate(int t, int& head, int& q_tile) const {
@@ -50,6 +51,7 @@ struct TileOrder {
       q_tile = t % q_tiles;
     }
   }
+  // endregion
 };
 
 }  // namespace attention
