@@ -261,7 +261,7 @@ doctor:  ## what this machine has, and what you can do with it now
 	  $(BUILD)/tools/device_query; else \
 	  echo "tools/device_query.cu does not build; \`make $(BUILD)/tools/device_query\` shows why"; exit 1; fi
 
-lessons:  ## fill the code and the tables that the lessons quote
+lessons:  ## fill the code, the tables and the numbers that the lessons take from elsewhere
 	@tools/lessons.py
 
 mutate:  ## plant small mistakes one at a time; a test must notice each (hours; tools/mutate.py --help)

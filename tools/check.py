@@ -3,7 +3,8 @@
 
   format    every C++ and CUDA file is as clang-format 14 leaves it; another version formats some
             lines differently, so what it finds is only a warning, and without one this is skipped
-  lessons   quoted code, tables and links are up to date (tools/lessons.py --check)
+  lessons   quoted code, numbers, tables and links are up to date, and no measured number is typed
+            beside a rung (tools/lessons.py --check)
   arrows    no file includes what it must not know (see ARROWS)
   bench     every name in a bench.args is one that a ladder of the chapter knows
   mutants   every mistake that tests/mutants plants still fits its source

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills the quoted code and the result tables of the lessons from their sources.
+"""Fills the quoted code, the result tables and the numbers of the lessons from their sources.
 
 In a lesson, the body of a fence such as
     ```cpp file=05_tiled.cuh symbol=matmul_tiled_kernel
@@ -7,11 +7,19 @@ is replaced by that definition (or by region=NAME, or by the whole file), and th
     <!-- table run=04_matmul/default problem=sgemm columns=name,gflops results=results/h200.json -->
     <!-- end table -->
 by a table of the measured numbers. With best=RUN,RUN in place of run=RUN the table has one line per
-problem of these runs: its fastest rung. Nobody types code or numbers into a lesson by hand.
+problem of these runs: its fastest rung. A number in running prose,
+    <!--= tiled ms -->1.23<!--/--> ms
+and the line under a rung between
+    <!-- proof tiled count=load_sectors_per_request -->
+    <!-- end proof -->
+come from the results too; tools/LESSONS.md has all of it. Nobody types code or numbers into a
+lesson by hand: a measured number that was typed beside a rung's name is a finding.
 
-A file in which a fence or a table is not closed is left as it is: what follows would be lost.
+A file in which a fence, a table or a number is not closed is left as it is: what follows would be
+lost.
 """
 
+import functools
 import re
 import sys
 from pathlib import Path
@@ -20,14 +28,45 @@ import cli
 import cpp_source
 import markdown_links
 import result_table
+import result_text
 import results
+import typed_numbers
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
-TABLE = re.compile(r"^\s*<!--\s*table\s+(?P<words>.*?)\s*-->\s*$")
-END_TABLE = re.compile(r"^\s*<!--\s*end table\s*-->\s*$")
+BLOCK = re.compile(r"^\s*<!--\s*(?P<kind>table|proof)\s+(?P<words>.*?)\s*-->\s*$")
+# Where the numbers below it come from: run=, problem=, results=.
+DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
 # What a filled block may hold: anything else is text that would be lost with it.
-IN_TABLE = re.compile(r"^(\|.*\||\*.*\*|`.*`: skipped, .*\.|)$")
-NOT_IN_CODE = re.compile(r"^\s*(#{1,6} \S|<!--\s*(table|end table)\b)")
+IN_BLOCK = {
+    "table": re.compile(r"^(\|.*\||\*.*\*|`.*`: skipped, .*\.|)$"),
+    "proof": re.compile(r"^(> .*|)$"),
+}
+NOT_IN_CODE = re.compile(r"^\s*(#{1,6} \S|<!--\s*(end )?(table|proof)\b)")
+NUMBER = typed_numbers.NUMBER
+# Markdown takes a line that begins with a comment for HTML, with all that stands on it.
+BEGINS_LINE = re.compile(r"^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?<!--=")
+
+# Pages that still have typed numbers beside a rung's name, and how many at most.
+TYPED_NOT_YET = {
+    "01_vector_add/README.md": 18,
+    "01_vector_add/beyond.md": 1,
+    "02_warp_divergence/README.md": 16,
+    "03_coalescing/README.md": 29,
+    "03_coalescing/beyond.md": 1,
+    "04_matmul/beyond.md": 21,
+    "04_matmul/tensor_cores.md": 9,
+    "05_reduction/README.md": 15,
+    "05_reduction/beyond.md": 6,
+    "06_atomics_streams/README.md": 15,
+    "07_flash_attention/README.md": 8,
+    "07_flash_attention/backward.md": 2,
+    "07_flash_attention/beyond.md": 4,
+}
+
+
+# A page asks for hundreds of numbers.
+load_results = functools.lru_cache(maxsize=None)(results.load)
+rung_names = functools.lru_cache(maxsize=None)(typed_numbers.rung_names)
 
 
 class UnreadableFile(Exception):
@@ -46,6 +85,9 @@ class Lesson:
     def __init__(self, root, path):
         self.root = root
         self.path = path
+        folder = path.relative_to(root).parts[0]
+        self.chapter = folder if Path(folder).match(cli.CHAPTERS) else None
+        self.defaults = {}  # of numbers and proofs, as the last `numbers` mark left them
         try:
             self.text = cli.read_text(path)
         except OSError as error:
@@ -59,24 +101,29 @@ class Lesson:
     def _fill(self, lines):
         out, i = [], 0
         while i < len(lines):
-            fence, mark = FENCE.match(lines[i]), TABLE.match(lines[i])
+            fence, mark = FENCE.match(lines[i]), BLOCK.match(lines[i])
             if fence:
                 end = self._find(lines, i, self._closes(fence))
                 replace, make = "file=" in fence.group("words"), self._code
                 words, indent = fence.group("words"), fence.group("indent")
             elif mark:
-                end = self._find(lines, i, END_TABLE.match)
-                replace, make, words, indent = True, self._table, mark.group("words"), ""
+                kind = mark.group("kind")
+                closes = re.compile(rf"^\s*<!--\s*end {kind}\s*-->\s*$").match
+                end = self._find(lines, i, closes)
+                replace, make = True, {"table": self._table, "proof": self._proof}[kind]
+                words, indent = mark.group("words"), ""
             else:
-                out.append(lines[i])
+                if defaults := DEFAULTS.match(lines[i]):
+                    self.defaults.update(options_of(defaults.group("words")))
+                out.append(self._with_numbers(lines[i], i + 1))
                 i += 1
                 continue
             old = lines[i + 1 : end]
-            if end is None or replace and not self._is_whole(old, is_table=bool(mark)):
-                self.problems.append((i + 1, "this block is never closed; nothing is filled here"))
-                self.is_broken = True
+            in_block = mark and IN_BLOCK[mark.group("kind")]
+            if end is None or replace and not self._is_whole(old, in_block):
+                self._never_closed(i + 1, "block")
                 return out + lines[i:]
-            new = make(options_of(words), i + 1) if replace else old
+            new = make(words, i + 1) if replace else old
             if new is None:
                 new = old
             else:
@@ -91,11 +138,16 @@ class Lesson:
     def _find(lines, start, test):
         return next((j for j in range(start + 1, len(lines)) if test(lines[j])), None)
 
+    def _never_closed(self, line, what):
+        self.problems.append((line, f"this {what} is never closed; nothing is filled here"))
+        self.is_broken = True
+
     @staticmethod
-    def _is_whole(lines, is_table):
-        """Whether these lines are a filled block: if its end is missing, text follows in it."""
-        if is_table:
-            return all(IN_TABLE.match(line.strip()) for line in lines)
+    def _is_whole(lines, in_block):
+        """Whether these lines are a filled block: if its end is missing, text follows in it.
+        in_block: what a line of it looks like; None for code."""
+        if in_block:
+            return all(in_block.match(line.strip()) for line in lines)
         opens = lambda fence: fence and fence.group("words").strip()
         return not any(NOT_IN_CODE.match(line) or opens(FENCE.match(line)) for line in lines)
 
@@ -105,7 +157,49 @@ class Lesson:
         closing = re.compile(rf"^\s*{re.escape(ticks)}{re.escape(ticks[0])}*\s*$")
         return closing.match
 
-    def _code(self, options, line):
+    def _with_numbers(self, text, line):
+        """A line of prose, its numbers filled."""
+        if "<!--=" not in text:
+            return text
+        if len(NUMBER.findall(text)) != text.count("<!--="):
+            self._never_closed(line, "number")
+            return text
+        if BEGINS_LINE.match(text):
+            message = "a number may not begin a line: Markdown takes such a line for HTML"
+            self.problems.append((line, message))
+        return NUMBER.sub(lambda match: self._number(match, line), text)
+
+    def _number(self, match, line):
+        words = match.group("words")
+        options, rest = self._options_and_rest(words)
+        make = lambda data: result_text.number(data, options, rest)
+        text = self._from_results(options, line, make, f"number '{words}'")
+        if text is None:
+            return match.group()
+        if text != match.group("text"):
+            self.stale.append((line, f"{words}: {match.group('text')} is {text}"))
+        return f"<!--= {words} -->{text}<!--/-->"
+
+    def _proof(self, words, line):
+        options, rest = self._options_and_rest(words)
+        if len(rest) != 1:
+            self.problems.append((line, "a proof names one rung"))
+            return None
+        is_rung = lambda name: name in rung_names(self.root, self.chapter)
+        make = lambda data: result_text.proof(data, options, rest[0], is_rung)
+        text = self._from_results(options, line, make, f"proof of '{rest[0]}'")
+        return None if text is None else [f"> {text}"]
+
+    def _options_and_rest(self, words):
+        """The key=value words of a number over those of the page, and its other words. A run of the
+        page's own chapter goes by its label alone."""
+        options = {**self.defaults, **options_of(words)}
+        if "/" not in options.get("run", "/"):
+            options["run"] = f"{self.chapter}/{options['run']}"
+        return options, [word for word in words.split() if "=" not in word]
+
+    def _code(self, words, line):
+        options = options_of(words)
         name = options["file"]
         source = self.root / name.lstrip("/") if name[0:1] == "/" else self.path.parent / name
         try:
@@ -132,20 +226,31 @@ class Lesson:
             raise OSError("lies outside the repository")
         return path
 
-    def _table(self, options, line):
+    def _table(self, words, line):
+        options = options_of(words)
+        make = lambda data: result_table.table(data, options)
+        return self._from_results(options, line, make, "table")
+
+    def _from_results(self, options, line, make, what):
+        """What `make` makes of the results file, or None and a problem."""
         try:
             name = options["results"]
-            data = results.load(self._inside(self.root / name))
-            return result_table.table(data, options)
+            return make(load_results(self._inside(self.root / name)))
         except KeyError as error:
-            self.problems.append((line, f"table: nothing is said about {error}"))
+            self.problems.append((line, f"{what}: nothing is said about {error}"))
         except FileNotFoundError:
             self.problems.append((line, f"no results file {name}"))
         except OSError as error:
             self.problems.append((line, f"{name}: {error.strerror or error}"))
         except (results.ResultsError, result_table.TableError) as error:
-            self.problems.append((line, f"{name}: {error}"))
+            where = name if what == "table" else f"{what}: {name}"
+            self.problems.append((line, f"{where}: {error}"))
         return None
+
+    def typed(self):
+        """(line, number) for every number that was typed beside a rung's name."""
+        names = rung_names(self.root, self.chapter or cli.CHAPTERS)
+        return list(typed_numbers.typed_numbers(self.text.split("\n"), names))
 
 
 def markdown_files(root):
@@ -168,6 +273,10 @@ def findings(root, files=(), fill=False):
                 continue
             for line, words in lesson.stale:
                 yield f"{name}:{line}: stale, run `make lessons`: {words}"
+            typed = lesson.typed()
+            if len(typed) > TYPED_NOT_YET.get(str(name), 0):
+                for line, number in typed:
+                    yield f"{name}:{line}: typed beside a rung, see tools/LESSONS.md: {number}"
             for line, target, reason in markdown_links.dead_links(root, path):
                 yield f"{name}:{line}: dead link {target}: {reason}"
         except UnreadableFile as error:

@@ -58,9 +58,11 @@ TITLES = {
     "samples": ("Samples", str),
     "gbps": ("GB/s", significant),
     "gflops": ("GFLOP/s", significant),
-    "percent_of_roof": ("% of roof", _fixed(1)),
+    "percent_of_roof": ("% of peak", _fixed(1)),
     "speedup": ("Speed-up", lambda value: significant(value) + "×"),
-    "ratio_to_peer": ("Of the peer", _fixed(2)),
+    "step": ("Step", lambda value: significant(value) + "×"),
+    "total": ("Total", lambda value: significant(value) + "×"),
+    "ratio_to_peer": ("× library", _fixed(2)),
     "max_error": ("Largest error", _error),
     "extra_bytes": ("Extra memory, MB", lambda value: significant(value / 1e6)),
     "status": ("Result", str),
@@ -106,6 +108,10 @@ def _title_and_format(column):
     return TITLES.get(column.removeprefix("sizes."), (column.replace("_", " ").capitalize(), str))
 
 
+def title_of(column):
+    return _title_and_format(column)[0]
+
+
 def _number_or_text(value, form):
     if value is None or value == "":
         return NOTHING
@@ -119,7 +125,7 @@ def _number_or_text(value, form):
     return text_cell(str(form(value)))
 
 
-def _counters_of_row(row, counters):
+def counters_of_row(row, counters):
     """The counters of a row's kernel: problem_name_kernel, or name_kernel in the namespace of the
     problem, which may serve several (bf16: bf16_gemm and bf16_gemm_nt)."""
     problem, name = slug(row["problem"]), slug(row["name"])
@@ -131,10 +137,10 @@ def _counters_of_row(row, counters):
     return {}
 
 
-def _value(row, column, counters):
+def value_of(row, column, counters):
     kind, _, rest = column.partition(":")
     if kind == "counter":
-        return _counters_of_row(row, counters).get(rest)
+        return counters_of_row(row, counters).get(rest)
     if kind == "phase":
         phase_name, _, key = rest.partition(":")
         phases = {slug(phase["name"]): phase for phase in row.get("phases") or []}
@@ -173,13 +179,26 @@ def _caption(run, counted_with=None):
     return f"*{text_cell(where)}, {text_cell(run['date'][:10])}: `{code_cell(command)}`{counted}*"
 
 
-def _counters_of(results, run_name, columns):
+def counters_of(results, run_name, columns):
     if not any(column.startswith("counter:") for column in columns):
         return {}
     chapter = run_name.partition("/")[0]
     if chapter not in results.get("counters", {}):
         raise TableError(f"no counters of '{chapter}' in these results")
     return {kernel["kernel"]: kernel for kernel in results["counters"][chapter]["kernels"]}
+
+
+def _with_steps(rows):
+    """The rows, each with how many times as fast it is as the timed rung above it (step) and as the
+    first one (total). A library's row ends no step."""
+    first = before = None
+    for row in rows:
+        time = row.get("median_ms")
+        is_rung = row.get("kind", "rung") in ("rung", "chooser")
+        first = first or (time if is_rung else None)
+        step = before / time if time and before and is_rung else None
+        yield {**row, "step": step, "total": first / time if time and first else None}
+        before = time if time and is_rung else before
 
 
 def _row_table(results, run_name, run, options):
@@ -193,12 +212,13 @@ def _row_table(results, run_name, run, options):
             raise TableError(f"no row '{missing[0]}' in '{run_name}'")
     if not rows:
         raise TableError(f"no rows of problem '{options.get('problem', 'any')}' in '{run_name}'")
+    rows = list(_with_steps(rows))
     columns = options["columns"].split(",") if "columns" in options else DEFAULT_COLUMNS
-    counters = _counters_of(results, run_name, columns)
+    counters = counters_of(results, run_name, columns)
     forms = [_title_and_format(column) for column in columns]
     cells = []
     for row in rows:
-        values = [_value(row, column, counters) for column in columns]
+        values = [value_of(row, column, counters) for column in columns]
         cells.append([_number_or_text(v, form) for v, (_, form) in zip(values, forms)])
     counted = [i for i, column in enumerate(columns) if column.startswith("counter:")]
     if counted and all(line[i] == NOTHING for line in cells for i in counted):
@@ -226,7 +246,7 @@ def _sweep_table(run_name, run, options):
         columns = [column for column in columns if column in points[0]]
     forms = [_title_and_format(column) for column in columns]
     cells = [
-        [_number_or_text(_value(point, c, {}), form) for c, (_, form) in zip(columns, forms)]
+        [_number_or_text(value_of(point, c, {}), form) for c, (_, form) in zip(columns, forms)]
         for point in points
     ]
     return _aligned([title for title, _ in forms], cells, [True] * len(columns)), []
@@ -266,7 +286,7 @@ def _best_table(results, wanted):
         "Size",
         "Best rung",
         "Time, ms",
-        "% of roof",
+        "% of peak",
         "Over one core",
         "Against",
         "Ratio",
@@ -285,7 +305,7 @@ def _best_table(results, wanted):
     cells = []
     for words in wanted:
         run_name, _, only = words.partition(":")
-        run = _run_named(results, run_name)
+        run = run_named(results, run_name)
         for problem in dict.fromkeys(row["problem"] for row in run["rows"]):
             if only and problem != only:
                 continue
@@ -297,11 +317,11 @@ def _best_table(results, wanted):
     lines = _aligned(
         titles, cells, [key not in ("problem", "size", "name", "against") for key in keys]
     )
-    caption = _caption(_run_named(results, wanted[0].partition(":")[0])).partition(":")[0] + "*"
+    caption = _caption(run_named(results, wanted[0].partition(":")[0])).partition(":")[0] + "*"
     return [*lines, "", caption]
 
 
-def _run_named(results, run_name):
+def run_named(results, run_name):
     run = results.get("runs", {}).get(run_name)
     if run is None:
         known = ", ".join(sorted(results.get("runs", {}))) or "none"
@@ -316,7 +336,7 @@ def table(results, options):
     run_name = options.get("run")
     if run_name is None:
         raise TableError("the mark names no run=")
-    run = _run_named(results, run_name)
+    run = run_named(results, run_name)
     counted_with = None
     if "sweep" in options:
         lines, notes = _sweep_table(run_name, run, options)

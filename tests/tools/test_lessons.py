@@ -7,7 +7,9 @@ import sys
 import textwrap
 import unittest
 
-from tool_case import TOOLS, ToolCase
+from tool_case import REPOSITORY, TOOLS, ToolCase
+
+import lessons
 
 RUN = {
     "schema": 1,
@@ -249,10 +251,10 @@ class Tables(LessonCase):
             lines,
             textwrap.dedent(
                 """\
-                | Variant     | Time, ms | GB/s | % of roof | Of the peer | Largest error |
-                | ----------- | -------: | ---: | --------: | ----------: | ------------: |
-                | grid-stride |    0.733 | 4392 |      89.3 |        1.00 |       1.2e-07 |
-                | tma         |        – |    – |         – |           – |             – |
+                | Variant     | Time, ms | GB/s | % of peak | × library | Largest error |
+                | ----------- | -------: | ---: | --------: | --------: | ------------: |
+                | grid-stride |    0.733 | 4392 |      89.3 |      1.00 |       1.2e-07 |
+                | tma         |        – |    – |         – |         – |             – |
 
                 *NVIDIA H200, CUDA 13.0, 2026-11-21: `01_vector_add --n 268435456`*
 
@@ -458,6 +460,306 @@ class Tables(LessonCase):
         self.results({**RUN, "sweeps": [sweep]})
         out = self.table("sweep=size columns=n,cublas_tflops", status=1)
         self.assert_one_line(out, "'fast' is no number")
+
+
+def row(name, ms, **other):
+    return {**RUN["rows"][0], "name": name, "median_ms": ms, "phases": [], **other}
+
+
+LADDER = {
+    **RUN,
+    "rows": [
+        row("loop", 8.0, gbps=4.0, percent_of_roof=None, ratio_to_peer=None, kind="rung"),
+        row("naive", 2.0, gbps=16.0, percent_of_roof=25.0, ratio_to_peer=0.25, kind="rung"),
+        row("lost", None, status="skipped", reason="needs sm_90", kind="rung"),
+        row("slow", 2.5, gbps=1500.0, percent_of_roof=20.0, ratio_to_peer=0.2, kind="rung"),
+        row("wide", 0.625, gbps=4302.7, percent_of_roof=80.04, ratio_to_peer=0.8, kind="rung"),
+        row("as_wide", 0.6251, gbps=51.0, percent_of_roof=80.0, ratio_to_peer=0.8, kind="rung"),
+        row("cub", 0.5, gbps=64.0, percent_of_roof=100.0, ratio_to_peer=1.0, kind="peer"),
+        row("sum/naive", 1.0, problem="sum"),
+    ],
+}
+LADDER_COUNTS = {
+    "schema": 1,
+    "arguments": "",
+    "kernels": [
+        {"kernel": "vector_add_slow_kernel", "barriers": 74088, "active_lanes": 31.68},
+        {"kernel": "vector_add_wide_kernel", "barriers": 36936, "active_lanes": 5.4},
+    ],
+}
+
+
+class LadderCase(LessonCase):
+    """A page whose numbers come from LADDER."""
+
+    HEAD = "<!-- numbers results=results/h200.json run=large problem=vector_add -->\n\n"
+
+    def setUp(self):
+        super().setUp()
+        small = {**LADDER, "rows": [row("naive", 0.25), row("naive", 0.5, problem="sum")]}
+        data = {
+            "runs": {"01_vector_add/large": LADDER, "01_vector_add/small": small},
+            "counters": {"01_vector_add": LADDER_COUNTS},
+        }
+        self.write("results/h200.json", json.dumps(data))
+
+    def page(self, text, status=0):
+        """The page after `text` under the numbers mark was filled, or what was found."""
+        path = self.lesson(self.HEAD + text)
+        out = self.fill(status)
+        return out if status else path.read_text().removeprefix(self.HEAD)
+
+
+class Numbers(LadderCase):
+    def test_every_way_to_say_a_number(self):
+        numbers = [
+            ("naive ms", "2.00"),
+            ("naive us", "2,000"),
+            ("naive s digits=1", "0.002"),
+            ("wide GB/s", "4,303"),
+            ("wide GB/s digits=2", "4,300"),
+            ("wide TB/s", "4.30"),
+            ("wide %", "80.0"),
+            ("wide library", "0.800"),
+            ("wide x naive", "3.20"),
+            ("wide x", "4.00"),  # the rung before is `slow`, what was skipped is passed over
+            ("slow x", "0.800"),
+            ("slow %more naive", "25.0"),
+            ("naive %less slow digits=2", "20"),
+            ("wide counter:barriers", "36,936"),
+            ("wide counter:active_lanes digits=2", "5.4"),
+            ("naive sizes.n", "268,435,456"),
+            ("lost reason", "needs sm_90"),
+            ("naive ms run=small", "0.250"),
+            ("naive ms run=01_vector_add/small", "0.250"),
+            ("sum/naive ms run=small", "0.500"),
+            ("naive ms run=small problem=sum", "0.500"),
+            ("sweep=block at=32 gbps", "2,100"),
+            ("sweep=block at=256 occupancy", "93.8"),
+            ("device", "NVIDIA H200"),
+            ("toolkit", "13.0"),
+            ("date", "2026-11-21"),
+        ]
+        text = self.page("".join(f"Is <!--= {words} -->?<!--/-->.\n" for words, _ in numbers))
+        expected = [f"Is <!--= {words} -->{number}<!--/-->." for words, number in numbers]
+        self.assertEqual(text.splitlines(), expected)
+        self.assertEqual(self.check(), "")
+
+    def test_a_phase(self):
+        self.results(RUN)
+        text = self.page("It is <!--= grid-stride phase:copy_in digits=2 --><!--/-->.\n")
+        self.assertIn("-->12<!--/-->", text)
+
+    def test_several_on_a_line_and_in_a_table(self):
+        text = self.page("| a <!--= naive ms -->?<!--/--> | <!--= slow ms -->?<!--/--> |\n")
+        self.assertIn(" -->2.00<!--/--> | <!--= slow ms -->2.50<!--/--> |", text)
+
+    def test_a_later_mark_changes_what_it_names(self):
+        text = self.page(
+            "<!-- numbers run=small -->\nIt is <!--= naive ms -->?<!--/-->.\n"
+            "<!-- numbers problem=sum -->\nIt is <!--= naive ms -->?<!--/-->.\n"
+        )
+        self.assertIn("-->0.250<!--/-->", text)
+        self.assertIn("-->0.500<!--/-->", text)
+
+    def test_a_stale_number_is_named(self):
+        self.lesson(f"{self.HEAD}It is <!--= naive ms -->1.99<!--/--> ms.\n")
+        out = self.check(status=1)
+        self.assert_one_line(out, "README.md:3: stale", "naive ms: 1.99 is 2.00")
+        self.assertIn("1.99", self.read("01_vector_add/README.md"))
+
+    def test_what_is_no_number(self):
+        wrong = [
+            ("gone ms", "no row 'gone' in '01_vector_add/large'"),
+            ("naive nosuch", "no column 'nosuch'"),
+            ("naive", "'naive' is neither a rung and what to say of it nor device"),
+            ("naive ms slow", "'ms' compares with nothing: what is 'slow'?"),
+            ("naive x gone", "no row 'gone'"),
+            ("loop x", "nothing stands before 'loop'"),
+            ("lost ms", "'lost' was not timed: needs sm_90"),
+            ("wide x lost", "'lost' was not timed"),
+            ("loop %", "say nothing about 'loop %'"),
+            ("naive ms x slow", "a number is RUNG METRIC [OTHER]"),
+            ("naive ms digits=0", "digits=0 is no count"),
+            ("naive ms run=huge", "no run '01_vector_add/huge'"),
+            ("sweep=block gbps", "needs at= and one column"),
+            ("sweep=block at=33 gbps", "no point 33"),
+            ("sweep=block at=32 nosuch", "no column 'nosuch'"),
+            ("sweep=stride at=32 gbps", "holds 0 sweeps 'stride'"),
+            ("naive ms results=results/gone.json", "no results file results/gone.json"),
+        ]
+        text = "".join(f"Is <!--= {words} -->?<!--/-->.\n" for words, _ in wrong)
+        out = self.page(text, status=1).splitlines()
+        self.assertEqual(self.read("01_vector_add/README.md"), self.HEAD + text)
+        self.assertEqual(len(out), len(wrong), out)
+        for line, (found, (_, message)) in enumerate(zip(out, wrong), 3):
+            self.assertIn(f"README.md:{line}: ", found)
+            self.assertIn(message, found)
+
+    def test_a_name_of_two_problems(self):
+        words = "naive ms run=01_vector_add/small results=results/h200.json"
+        self.lesson(f"It is <!--= {words} -->?<!--/-->.\n")
+        self.assert_one_line(self.fill(status=1), "'naive' stands in", "for vector_add, sum")
+
+    def test_without_a_numbers_mark(self):
+        self.lesson("It is <!--= naive ms -->?<!--/-->.\n")
+        self.assert_one_line(self.fill(status=1), "nothing is said about 'results'")
+        self.lesson("It is <!--= naive ms results=results/h200.json -->?<!--/-->.\n")
+        self.assert_one_line(self.fill(status=1), "the number names no run=")
+
+    def test_an_unclosed_number_loses_nothing(self):
+        for text in ("It is <!--= naive ms -->1 and\nmore<!--/-->.\n", "It is <!--= naive ms.\n"):
+            path = self.lesson(self.HEAD + text)
+            self.assert_one_line(self.fill(status=1), ":3: this number is never closed")
+            self.assertEqual(path.read_text(), self.HEAD + text)
+
+    def test_a_number_may_not_begin_a_line(self):
+        for begin in ("", "  ", "- ", "> ", "12. "):
+            out = self.page(f"{begin}<!--= naive ms -->2.00<!--/--> ms\n", status=1)
+            self.assert_one_line(out, ":3: a number may not begin a line")
+
+    def test_a_number_in_a_fence_is_text(self):
+        text = "```markdown\nis <!--= naive ms -->?<!--/-->\n```\n"
+        self.assertEqual(self.page(text), text)
+
+
+class Proofs(LadderCase):
+    @staticmethod
+    def marks(all_words):
+        return "".join(f"<!-- proof {words} -->\n<!-- end proof -->\n" for words in all_words)
+
+    def test_the_line_of_a_rung(self):
+        proofs = [
+            ("loop", "**8.00 ms**."),
+            ("naive", "**2.00 ms**, 25.0 % of peak, 4.00 times as fast as `loop`."),
+            ("slow", "**2.50 ms**, 20.0 % of peak, 1.25 times as long as `naive`."),
+            ("wide over=naive", "**0.625 ms**, 80.0 % of peak, 3.20 times as fast as `naive`."),
+            ("as_wide", "**0.625 ms**, 80.0 % of peak, as fast as `wide`."),
+            (
+                "wide count=barriers,active_lanes",
+                "**0.625 ms**, 80.0 % of peak, 4.00 times as fast as `slow`, "
+                "barriers 74,088 → 36,936, active lanes 31.7 → 5.40.",
+            ),
+            (
+                "slow count=barriers",  # of the rung before, nothing is counted
+                "**2.50 ms**, 20.0 % of peak, 1.25 times as long as `naive`, barriers 74,088.",
+            ),
+            ("naive run=small problem=sum", "**0.500 ms**, 89.3 % of peak."),
+            ("lost", "Not measured: needs sm_90."),
+        ]
+        text = self.page(self.marks(words for words, _ in proofs))
+        self.assertEqual(text.splitlines()[1::3], [f"> {line}" for _, line in proofs])
+        self.assertEqual(self.check(), "")
+
+    def test_a_rung_without_a_row_says_so(self):
+        self.write("01_vector_add/more/beyond/01_new.cuh", "")
+        line = "> Not measured yet: these results have no run of this rung."
+        self.assertEqual(self.page(self.marks(["new"])).splitlines()[1], line)
+
+    def test_a_stale_proof(self):
+        self.lesson(f"{self.HEAD}<!-- proof naive -->\n> **1 ms**.\n<!-- end proof -->\n")
+        self.assert_one_line(self.check(status=1), "README.md:3: stale")
+
+    def test_what_is_no_proof(self):
+        wrong = [
+            ("gone", "no row 'gone' in '01_vector_add/large', and no rung of this name"),
+            ("naive wide", "a proof names one rung"),
+            ("naive over=lost", "'lost' was not timed"),
+            ("naive count=nosuch", "unknown counter 'nosuch'"),
+            ("naive count=barriers", "no kernel of 'naive' has the counter 'barriers'"),
+        ]
+        out = self.page(self.marks(words for words, _ in wrong), status=1).splitlines()
+        self.assertEqual(len(out), len(wrong), out)
+        for i, (found, (_, message)) in enumerate(zip(out, wrong)):
+            self.assertIn(f"README.md:{3 + 2 * i}: ", found)
+            self.assertIn(message, found)
+
+    def test_a_missing_end_loses_nothing(self):
+        text = f"{self.HEAD}<!-- proof naive -->\n> old\n\nprose\n<!-- end proof -->\n"
+        path = self.lesson(text)
+        self.assert_one_line(self.fill(status=1), ":3: this block is never closed")
+        self.assertEqual(path.read_text(), text)
+
+    def test_steps_of_a_table(self):
+        mark = (
+            "<!-- table run=01_vector_add/large problem=vector_add columns=name,step,total "
+            "only=naive,lost,slow,wide,cub results=results/h200.json -->"
+        )
+        lines = self.page(f"{mark}\n<!-- end table -->\n").splitlines()[1:8]
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        self.assertEqual(cells[0], ["Variant", "Step", "Total"])
+        self.assertEqual(
+            cells[2:],
+            [
+                ["naive", "–", "1.00×"],
+                ["lost", "–", "–"],
+                ["slow", "0.800×", "0.800×"],
+                ["wide", "4.00×", "3.20×"],
+                ["cub", "–", "4.00×"],  # no step of the ladder
+            ],
+        )
+
+
+class TypedNumbers(LessonCase):
+    def setUp(self):
+        super().setUp()
+        self.write("01_vector_add/sums/04_wide.hpp", "")
+
+    def found(self, text):
+        """(line, number) for every typed number that is found."""
+        return lessons.Lesson(self.root, self.lesson(text)).typed()
+
+    def test_the_check_names_them(self):
+        self.write("01_vector_add/page.md", "## 03 naive\n\nIt takes 1.3 ms.\n")
+        out = self.check(status=1)
+        self.assert_one_line(out, "page.md:3: typed beside a rung", "1.3 ms")
+
+    def test_under_the_heading_of_a_rung(self):
+        for heading in ("## 03 naive", "## 04 and 05, trees", "## What naive costs"):
+            self.assertEqual(self.found(f"{heading}\n\nfast:\nit takes 1.3 ms.\n"), [(4, "1.3 ms")])
+        self.assertEqual(self.found("## Memory\n\nIt takes 1.3 ms.\n"), [])
+        self.assertEqual(self.found("## 03 naive\n\n## Memory\n\nIt takes 1.3 ms.\n"), [])
+
+    def test_in_a_paragraph_that_names_a_rung(self):
+        self.assertEqual(self.found("Text.\n\nHere `wide` takes\n2 µs.\n"), [(4, "2 µs")])
+        self.assertEqual(self.found("Here `sums/wide` takes 2 µs.\n"), [(1, "2 µs")])
+        self.assertEqual(self.found("- `wide`\n- another thing, 2 µs\n"), [])
+        self.assertEqual(self.found("`wide`\n\nanother thing, 2 µs\n"), [])
+        self.assertEqual(self.found("`width` takes 2 µs\n"), [])
+
+    def test_what_is_a_measured_number(self):
+        for number in (
+            "0.5 ms", "1,300 µs", "12 us", "4300 GB/s", "4.3 TB/s", "12 GFLOP/s", "700 TFLOP/s",
+            "80 % of peak", "80 % of the peak", "5 % slower", "3 % more", "1.6 times as fast",
+            "2 times as long", "3 times faster",
+        ):  # fmt: skip
+            self.assertEqual(self.found(f"`wide` has {number} here.\n"), [(1, number)])
+        for text in ("16 KB", "20 % of all elements", "16 times", "v1.2 msgs", "2 GB/second"):
+            self.assertEqual(self.found(f"`wide` has {text} here.\n"), [])
+
+    def test_what_is_not_prose(self):
+        for text in (
+            "`wide` prints `0.5 ms`.\n",
+            "```text\n`wide` 0.5 ms\n```\n",
+            "````\n```\n`wide` 0.5 ms\n````\n",
+            "| `wide` | 0.5 ms |\n",
+            "<!-- proof wide -->\n> 0.5 ms, `wide`\n<!-- end proof -->\n",
+            "`wide` takes <!--= sweep=block at=32 ms -->0.5<!--/--> ms.\n",
+        ):
+            self.assertEqual(self.found(text), [])
+        self.assertEqual(self.found("```\nx\n```\n`wide`, 0.5 ms\n"), [(4, "0.5 ms")])
+
+    def test_a_reason_excuses_one_paragraph(self):
+        excuse = "<!-- typed: as Harris published it -->\n"
+        self.assertEqual(self.found(f"{excuse}`wide` takes\n2 ms.\n"), [])
+        self.assertEqual(self.found(f"{excuse}`wide`: 2 ms.\n\n`wide`: 3 ms.\n"), [(4, "3 ms")])
+        self.assertEqual(self.found("<!-- typed: -->\n`wide`: 2 ms.\n"), [(2, "2 ms")])
+
+    def test_pages_of_the_repository_keep_to_their_list(self):
+        for page, most in lessons.TYPED_NOT_YET.items():
+            path = REPOSITORY / page
+            self.assertLessEqual(len(lessons.Lesson(REPOSITORY, path).typed()), most, page)
+            self.assertGreater(most, 0, page)
 
 
 class Links(LessonCase):
