@@ -22,8 +22,8 @@ using namespace matmul::bf16;
 namespace {
 
 // Sizes that TMA can take (n and k multiples of 8), each with something left over: one row; less
-// than a tile of k; tiles of 64, 128 and 256, and pairs of them, more and less by a little; more
-// tiles of k than the ring has stages; more tiles than there are SMs, and an odd number of them.
+// than a k tile; tiles of 64, 128 and 256, and pairs of them, more and less by a little; more
+// k tiles than the ring has stages; more tiles than there are SMs, and an odd number of them.
 const std::vector<Shape> kAligned = {
     {1, 8, 8},        {2, 8, 64},      {3, 16, 72},     {63, 64, 56},    {64, 64, 64},
     {65, 72, 120},    {127, 120, 128}, {128, 128, 64},  {129, 136, 136}, {128, 256, 256},
@@ -272,8 +272,8 @@ TEST_CASE("transposed tiles cover all rows") {
   });
 }
 
-// No pair is cut twice, every tile of k is somebody's, and a neighbour has the rest of a pair.
-TEST_CASE("Stream-K's shares are as long as a pair and cover all tiles of k") {
+// No pair is cut twice, every k tile is somebody's, and a neighbour has the rest of a pair.
+TEST_CASE("Stream-K's shares are as long as a pair and cover all k tiles") {
   for (const int clusters : {3, 5, 66, 72}) {
     for (const int across : {1, 7, 73, 200}) {
       const StreamKPlan plan = plan_stream_k(300, 256 * across, 1000, clusters);

@@ -21,6 +21,7 @@ inline void bf16_gemm_sequential(const __nv_bfloat16* a, const __nv_bfloat16* b,
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t first = 0; first < n; first += kCols) {
       const std::int64_t cols = std::min(kCols, n - first);
+      // region row
       float sum[kCols] = {};
       for (std::int64_t p = 0; p < k; ++p) {
         const float x = a[i * k + p];
@@ -30,6 +31,7 @@ inline void bf16_gemm_sequential(const __nv_bfloat16* a, const __nv_bfloat16* b,
       for (std::int64_t j = 0; j < cols; ++j) {
         c[i * n + first + j] = static_cast<__nv_bfloat16>(sum[j]);
       }
+      // endregion
     }
   }
 }

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(256)
   }
 
   for (int p = 0; p < k; p += kTileK) {
-    // All threads bring one tile of k, 16 bytes each at a time; zeros past the edges.
+    // All threads bring one k tile, 16 bytes each at a time; zeros past the edges.
 #pragma unroll
     for (int i = 8 * t; i < kTile * kTileK; i += 8 * 256) {
       *reinterpret_cast<uint4*>(&tile_a[i / kTileK][i % kTileK]) =
@@ -56,6 +56,7 @@ __global__ void __launch_bounds__(256)
     }
     __syncthreads();
 
+    // region products
     // 16 values of k at a time: fragments from shared memory, then every A with every B.
 #pragma unroll
     for (int q = 0; q < kTileK; q += 16) {
@@ -75,6 +76,7 @@ __global__ void __launch_bounds__(256)
         for (int s = 0; s < 2; ++s) wmma::mma_sync(acc[r][s], from_a[r], from_b[s], acc[r][s]);
       }
     }
+    // endregion
     __syncthreads();  // before the next tile overwrites this one
   }
 

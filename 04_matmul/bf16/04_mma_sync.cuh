@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(256)
   float acc[4][4][4] = {};
 
   for (int p = 0; p < k; p += kTileK) {
-    // All threads bring one tile of k, 16 bytes each at a time; zeros past the edges.
+    // All threads bring one k tile, 16 bytes each at a time; zeros past the edges.
 #pragma unroll
     for (int i = 8 * t; i < kTile * kTileK; i += 8 * 256) {
       *reinterpret_cast<uint4*>(&tile_a[i / kTileK][i % kTileK]) =
@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(256)
     }
     __syncthreads();
 
+    // region products
     // 16 values of k at a time: fragments from shared memory, then every A with every B.
 #pragma unroll
     for (int q = 0; q < kTileK; q += 16) {
@@ -69,9 +70,11 @@ __global__ void __launch_bounds__(256)
         }
       }
     }
+    // endregion
     __syncthreads();  // before the next tile overwrites this one
   }
 
+  // region store
   // A lane has two neighbours of a row, and two more eight rows below: round and store them.
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
@@ -82,6 +85,7 @@ __global__ void __launch_bounds__(256)
       store_two<kVectors>(c, row + 8, col, m, n, acc[r][s][2], acc[r][s][3]);
     }
   }
+  // endregion
 #else
   (void)a, (void)b, (void)c, (void)m, (void)n, (void)k;
 #endif

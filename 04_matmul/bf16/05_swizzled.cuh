@@ -38,7 +38,8 @@ __global__ void __launch_bounds__(256)
   float acc[4][4][4] = {};
 
   for (int p = 0; p < k; p += kTileK) {
-    // All threads bring one tile of k, 16 bytes each at a time; zeros past the edges.
+    // All threads bring one k tile, 16 bytes each at a time; zeros past the edges.
+    // region load
     // Where a chunk goes is the only change against the rung before.
 #pragma unroll
     for (int i = 8 * t; i < kTile * kTileK; i += 8 * 256) {
@@ -47,6 +48,7 @@ __global__ void __launch_bounds__(256)
       *reinterpret_cast<uint4*>(&tile_b[kit::swizzled<kTile>(i / kTile, i % kTile)]) =
           eight_or_zero<kVectors>(b, p + i / kTile, tile.col + i % kTile, k, n);
     }
+    // endregion
     __syncthreads();
 
     // 16 values of k at a time: fragments from shared memory, then every A with every B.

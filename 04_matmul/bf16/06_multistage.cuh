@@ -63,6 +63,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   ptx::cp_async_wait<T::kStages - 2>();
   __syncthreads();
 
+  // region loop
   // While 16 values of k are multiplied, the fragments of the next 16 are on their way.
   constexpr int kSteps = T::kTileK / 16;
   float acc[T::kPartsA][2 * T::kPartsB][4] = {};
@@ -95,6 +96,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       }
     }
   }
+  // endregion
 
   // C leaves by way of the ring.
   ptx::cp_async_wait<0>();

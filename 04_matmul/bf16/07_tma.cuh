@@ -5,7 +5,7 @@
 // host makes; then one thread issues a whole box of it with one instruction. TMA computes the
 // addresses, swizzles, writes zeros for what lies outside, and counts the bytes at an mbarrier,
 // whose phase the other threads wait for. No thread spends registers or instructions on copies.
-// What is still wrong: mma.sync is as slow as before, and all warps meet once for each tile of k.
+// What is still wrong: mma.sync is as slow as before, and all warps meet once for each k tile.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -38,6 +38,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   const int warp = threadIdx.x / 32, k_tiles = kit::divide_up(k, T::kTileK);
   const int y = warp / T::kWarpsAcross * T::kWarpM, x = warp % T::kWarpsAcross * T::kWarpN;
 
+  // region issue
   // One arrival completes a phase: that of the thread that issues, once its bytes have come.
   if (threadIdx.x == 0) {
     for (int s = 0; s < T::kStages; ++s) ptx::mbarrier_init(&full[s], 1);
@@ -66,6 +67,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   if (threadIdx.x == 0) {
     for (int i = 0; i < min(T::kStages, k_tiles); ++i) issue(i);
   }
+  // endregion
 
   // As in the rung before: while 16 values of k are multiplied, the next fragments are on their
   // way.
@@ -79,12 +81,14 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       if (q < kSteps - 1) {
         fragments[(q + 1) % 2].load(stage_of(i), q + 1, y, x);
       } else {
+        // region hand_over
         __syncthreads();  // all warps have read this stage: it may be filled again
         if (threadIdx.x == 0 && i + T::kStages < k_tiles) issue(i + T::kStages);
         if (i + 1 < k_tiles) {
           wait_full(i + 1);
           fragments[(q + 1) % 2].load(stage_of(i + 1), 0, y, x);
         }
+        // endregion
       }
 #pragma unroll
       for (int r = 0; r < T::kPartsA; ++r) {
@@ -97,7 +101,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     }
   }
 
-  // C leaves by way of the ring, which the barrier of the last tile of k has set free.
+  // C leaves by way of the ring, which the barrier of the last k tile has set free.
   auto* const staging = reinterpret_cast<__nv_bfloat16*>(ring) + warp * T::kWarpM * T::kWarpN;
   store_part<T, true>(acc, staging, c, tile.row + y, tile.col + x, m, n);
 #else

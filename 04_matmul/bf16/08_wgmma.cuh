@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(128)
   float acc[2][T::kTileN / 2];
   std::uint32_t parity = 0;
   for (int p = 0; p < k; p += kTileK, parity ^= 1) {
-    // One tile of k comes, and all wait for it.
+    // One k tile comes, and all wait for it.
     if (threadIdx.x == 0) {
       ptx::mbarrier_arrive_expect_tx(&full, T::kStageBytes);
       ptx::tensor_load(tile_a, &map_a, p, tile.row, &full);

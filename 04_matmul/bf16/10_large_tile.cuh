@@ -1,6 +1,6 @@
 // Rung 10, large_tile: 128 x 256 elements of C a block, and registers for those who need them.
 //
-// A tile of k now brings 48 KB for twice as many accumulators: the L2 cache delivers a quarter less
+// A k tile now brings 48 KB for twice as many accumulators: the L2 cache delivers a quarter less
 // for each. And wgmma reads 64 rows of A for 256 columns instead of 128, so shared memory is read
 // less, too. A thread that multiplies has 128 accumulators. The compiler must give all 384 threads
 // the same number of registers, at most 168; setmaxnreg moves them at run time from the producer to
@@ -45,12 +45,14 @@ __global__ void __launch_bounds__(384, 1)
   }
   __syncthreads();
 
+  // region roles
   // Warpgroup 0 is the producer: one thread fills a stage as soon as it is empty.
   kit::PipelineState<T::kStages> state;
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<T::kProducerRegisters>();
     if (threadIdx.x != 0) return;
+    // endregion
     for (int p = 0; p < k; p += kTileK, state.next()) {
       unsigned char* const stage = ring + state.stage * T::kStageBytes;
       kit::wait_empty(empty, state);

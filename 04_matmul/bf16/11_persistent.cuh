@@ -44,6 +44,7 @@ __global__ void __launch_bounds__(384, 1)
   }
   __syncthreads();
 
+  // region producer
   // Warpgroup 0 is the producer: one thread fills a stage as soon as it is empty.
   kit::PipelineState<T::kStages> state;  // goes on from tile to tile
   const int first_tile = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
@@ -63,6 +64,7 @@ __global__ void __launch_bounds__(384, 1)
       }
     }
     return;
+    // endregion
   }
 
   // Warpgroups 1 and 2 are consumers: they multiply a stage as soon as it is full, and release it.

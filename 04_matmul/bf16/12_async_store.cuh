@@ -84,10 +84,12 @@ __global__ void __launch_bounds__(384, 1)
       kit::release(&empty[state.stage]);
     }
 
+    // region epilogue
     // All products are done: C goes to shared memory, and TMA stores it.
     ptx::fence_registers(acc);
     store_by_tma(acc, staging, &map_c, tile.x * T::kTileM + first_row, tile.y * T::kTileN,
                  warpgroup);
+    // endregion
   }
 
   // Shared memory must last until TMA has read it.

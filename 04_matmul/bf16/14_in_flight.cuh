@@ -1,4 +1,4 @@
-// Rung 14, in_flight: the products of one tile of k wait in line while those before are computed.
+// Rung 14, in_flight: the products of one k tile wait in line while those before are computed.
 //
 // wgmma runs in the background, but so far each warpgroup waited for its own products before it
 // asked for the next stage: the tensor cores saw a gap. Now it issues the products of the next tile
@@ -79,8 +79,9 @@ __global__ void __launch_bounds__(384, 1)
       const int2 pair = pairs.at(i);
       const int row = (pair.x * kClusterSize + rank) * T::kTileM + first_row,
                 col = pair.y * T::kTileN;
+      // region k_loop
       float acc[T::kTileN / 2];
-      int before = 0;  // the stage of the tile of k before
+      int before = 0;  // the stage of the k tile before
       for (int p = 0; p < k; p += kTileK, state.next()) {
         const unsigned char* const stage = ring + state.stage * T::kStageBytes;
         kit::wait_full(full, state);
@@ -93,6 +94,7 @@ __global__ void __launch_bounds__(384, 1)
       }
       ptx::wgmma_wait_group<0>();
       if (lane < kClusterSize) ptx::mbarrier_arrive_remote(&empty[before], lane);
+      // endregion
 
       // All products are done: C goes to shared memory, and TMA stores it.
       ptx::fence_registers(acc);

@@ -157,7 +157,7 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
       bf16_gemm_async_store<kTransposedB>, hopper);
   add(large, "multicast", "clusters of two load B's tile once (sm_90a)",
       bf16_gemm_multicast<kTransposedB>, hopper);
-  add(large, "in_flight", "products of the next tile of k issued before the wait (sm_90a)",
+  add(large, "in_flight", "products of the next k tile issued before the wait (sm_90a)",
       bf16_gemm_in_flight<kTransposedB>, hopper);
   add(large, "programmatic_launch", "beyond: starts while the launch before ends (sm_90a)",
       bf16_gemm_programmatic_launch<kTransposedB>, hopper);

@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 
       // As in_flight: wait for a stage, issue its products, release the stage before.
       float acc[T::kParts][T::kTileN / 2];
-      int before = 0;  // the stage of the tile of k before
+      int before = 0;  // the stage of the k tile before
       for (int p = 0; p < k; p += kTileK, state.next()) {
         const unsigned char* const stage = ring + state.stage * T::kStageBytes;
         kit::wait_full(full, state);
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
         before = state.stage;
       }
 
-      // The last tile of k is done: C leaves, while the producer loads for the next tile.
+      // The last k tile is done: C leaves, while the producer loads for the next tile.
       ptx::wgmma_wait_group<0>();
       release_stage<T>(&empty[before]);
 #pragma unroll

@@ -155,7 +155,7 @@ const RoomForParts& room_for_parts() {
   return kRoom;
 }
 
-// Launches clusters of `parts` blocks, 1 to kMostParts and not more than there are tiles of k.
+// Launches clusters of `parts` blocks, 1 to kMostParts and not more than there are k tiles.
 template <bool kTransposedB>
 void launch_split_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
                     int k, int parts, cudaStream_t stream) {

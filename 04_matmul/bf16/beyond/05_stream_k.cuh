@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   const int cluster = static_cast<int>(blockIdx.x) / kClusterSize;
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
-    // The producer: the tiles of k of this cluster's work units, one unit after the other.
+    // The producer: the k tiles of this cluster's work units, one unit after the other.
     ptx::setmaxnreg_dec<T::kProducerRegisters>();
     if (threadIdx.x == 0) {
       each_work_unit(plan, cluster, [&](int pair, int begin, int end) {
@@ -176,7 +176,7 @@ void launch_stream_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat
 }
 
 // How many cycles that takes, by the model of kit/cost_model.cuh; infinity where there is nothing
-// to share. Clusters that are at different tiles of k find less of what they need in the L2 cache,
+// to share. Clusters that are at different k tiles find less of what they need in the L2 cache,
 // and writing and reading partial sums takes time: both were measured on an H200.
 inline double cycles_of_stream_k(const Product& product, int clusters) {
   const StreamKPlan plan = plan_stream_k(static_cast<int>(product.m), static_cast<int>(product.n),

@@ -26,8 +26,8 @@ struct ClusterTile {
   static constexpr int kParts = kParts_, kTileN = kTileN_;
   static constexpr int kTileM = 128 * kParts, kSlabs = kit::divide_up(kTileN, 64);
   static constexpr int kBytesA = kTileM * kRowBytes;
-  static constexpr int kBytes = kBytesA + kSlabs * kSlabBytes;  // of a tile of k
-  static_assert(kBytes <= WidePair::kStageBytes, "a tile of k fits into a stage");
+  static constexpr int kBytes = kBytesA + kSlabs * kSlabBytes;  // of a k tile
+  static_assert(kBytes <= WidePair::kStageBytes, "a k tile fits into a stage");
 };
 using WholeTile = ClusterTile<1, 256>;
 
@@ -67,7 +67,7 @@ __device__ __forceinline__ void multiply_k_tiles(float (&acc)[Tile::kParts][Tile
                                                  const unsigned char* ring, std::uint64_t* full,
                                                  std::uint64_t* empty,
                                                  kit::PipelineState<kStages>& state) {
-  int before = 0;  // the stage of the tile of k before
+  int before = 0;  // the stage of the k tile before
   for (int p = begin; p < end; p += kTileK, state.next()) {
     const unsigned char* const stage = ring + state.stage * WidePair::kStageBytes;
     kit::wait_full(full, state);

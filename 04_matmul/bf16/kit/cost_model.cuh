@@ -30,7 +30,7 @@ struct Product {
   }
 };
 
-// The cycles of one tile of k. An SM computes 64 x 64 elements of C in 128; small tiles take
+// The cycles of one k tile. An SM computes 64 x 64 elements of C in 128; small tiles take
 // somewhat longer. Or the L2 cache is the limit: it delivers 1 KB to each SM in 15 cycles. That,
 // and what a tile and a launch cost beside, was measured on an H200.
 constexpr double kCyclesOfLaunch = 3000, kCyclesOfKilobyte = 15;
@@ -40,7 +40,7 @@ double cycles_of_k_tile(const Product& product) {
   const double from_l2 = product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kCluster;
   return std::max(kSlower * T::kTileM * T::kTileN / 32, kCyclesOfKilobyte / 1024 * from_l2);
 }
-// A tile of C with so many elements: its tiles of k, and to store it.
+// A tile of C with so many elements: its k tiles, and to store it.
 inline double cycles_of_tile(double of_k_tile, int elements, std::int64_t k) {
   return of_k_tile * kit::divide_up(k, kTileK) + 500 + 0.06 * elements;
 }
@@ -54,7 +54,7 @@ double estimated_cycles(const Product& product, int sms) {
              cycles_of_tile(cycles_of_k_tile<T>(product), T::kTileM * T::kTileN, product.k);
 }
 
-// A tile of k for the narrowest tiles takes as long as its copies, longer than its products
+// A k tile for the narrowest tiles takes as long as its copies, longer than its products
 // (measured on an H200).
 constexpr double kCyclesOfCopies = 700;
 

@@ -23,7 +23,7 @@ constexpr int kTileK = 64;                  // values of k in a tile
 constexpr int kRowBytes = 128;              // of a row of a tile
 constexpr int kSlabBytes = 64 * kRowBytes;  // of 64 rows
 
-// The tile of C that a block computes, what one tile of k takes of A and B (a stage), and a ring of
+// The tile of C that a block computes, what one k tile takes of A and B (a stage), and a ring of
 // kStages of them.
 template <int kTileM_, int kTileN_, int kStages_>
 struct HopperTile {

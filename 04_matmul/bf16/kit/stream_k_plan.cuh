@@ -13,7 +13,7 @@
 
 namespace matmul::bf16 {
 
-// Who computes what. The first `shared` pairs of tiles are counted in tiles of k, those of one pair
+// Who computes what. The first `shared` pairs of tiles are counted in k tiles, those of one pair
 // after those of the other, and each cluster has an equal share of them: the end of one pair, the
 // beginning of another, perhaps a whole one between. There are at least as many as clusters, so a
 // share is not shorter than a pair, and no pair is cut twice. The rest goes wave by wave.
@@ -22,7 +22,7 @@ struct StreamKPlan {
   int shared, clusters;
   int k_tiles;  // of a pair
 
-  // The first tile of k of a cluster's share. It ends where the next one begins.
+  // The first k tile of a cluster's share. It ends where the next one begins.
   __host__ __device__ std::int64_t begin(int cluster) const {
     return std::int64_t{shared} * k_tiles * cluster / clusters;
   }
@@ -37,7 +37,7 @@ inline StreamKPlan plan_stream_k(int m, int n, int k, int clusters) {
   return {pairs, is_shared ? clusters + left : 0, clusters, kit::divide_up(k, kTileK)};
 }
 
-// Calls visit(pair, first tile of k, one after the last) for each work unit of a cluster.
+// Calls visit(pair, first k tile, one after the last) for each work unit of a cluster.
 template <class Visit>
 __device__ __forceinline__ void each_work_unit(const StreamKPlan& plan, int cluster, Visit visit) {
   const std::int64_t last = plan.begin(cluster + 1);

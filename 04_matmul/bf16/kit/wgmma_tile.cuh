@@ -1,4 +1,4 @@
-// One tile of k, multiplied by wgmma out of shared memory, and the registers of those who do it.
+// One k tile, multiplied by wgmma out of shared memory, and the registers of those who do it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 namespace matmul::bf16 {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Issues the products of one tile of k: adds them to the accumulators of a warpgroup, 64 rows by
+// Issues the products of one k tile: adds them to the accumulators of a warpgroup, 64 rows by
 // 2 kCount columns, by four wgmma of 16 values of k each. The first tile sets the accumulators, so
 // they need not be cleared. Does not wait. kTransposedA: A's tile is a slab of 64 rows of the
 // product (MN-major), as B's is where B is k x n.
