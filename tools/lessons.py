@@ -53,14 +53,10 @@ TYPED_NOT_YET = {
     "02_warp_divergence/README.md": 16,
     "03_coalescing/README.md": 29,
     "03_coalescing/beyond.md": 1,
-    "04_matmul/beyond.md": 21,
-    "04_matmul/tensor_cores.md": 9,
     "05_reduction/README.md": 15,
     "05_reduction/beyond.md": 6,
     "06_atomics_streams/README.md": 15,
-    "07_flash_attention/README.md": 7,
     "07_flash_attention/backward.md": 2,
-    "07_flash_attention/beyond.md": 4,
 }
 
 

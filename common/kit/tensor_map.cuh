@@ -60,7 +60,7 @@ constexpr CUtensorMapDataType tensor_map_type() {
 // dimension, the contiguous one first; pitches: bytes from one index to the next in each dimension
 // but the first, multiples of 16; box: the elements of one copy, in each dimension at most 256.
 // promotion: how many bytes the L2 cache fetches at a time. swizzle: by default a row of the box
-// has at most 128 bytes, and its 16-byte piece p, in row r of the box, lies at piece p ^ (r % 8).
+// has at most 128 bytes, and its 16-byte chunk c, in row r of the box, lies at chunk c ^ (r % 8).
 // Throws std::runtime_error if the driver refuses.
 template <class T>
 CUtensorMap tensor_map(const T* base, std::initializer_list<std::uint64_t> sizes,
