@@ -53,8 +53,6 @@ TYPED_NOT_YET = {
     "02_warp_divergence/README.md": 16,
     "03_coalescing/README.md": 29,
     "03_coalescing/beyond.md": 1,
-    "05_reduction/README.md": 15,
-    "05_reduction/beyond.md": 6,
     "06_atomics_streams/README.md": 15,
     "07_flash_attention/backward.md": 2,
 }

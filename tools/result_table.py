@@ -147,6 +147,8 @@ def value_of(row, column, counters):
         return phases.get(slug(phase_name), {}).get(key or "median_ms")
     if column.startswith("sizes."):
         return row.get("sizes", {}).get(column[len("sizes.") :])
+    if column == "percent_of_roof" and row.get("place") == "cpu":
+        return None  # there it is no share of a peak: it compares with a copy on the CPU
     if column not in row:
         raise TableError(f"no column '{column}' in these results")
     return row[column]

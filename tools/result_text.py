@@ -205,8 +205,9 @@ def proof(results, options, name, is_rung):
     if row.get("median_ms") is None:
         return f"Not measured: {text_cell(row.get('reason') or row['status'])}."
     parts = [f"**{rounded(row['median_ms'])} ms**"]
-    if row.get("percent_of_roof") is not None:
-        parts.append(f"{row['percent_of_roof']:.1f} % of peak")
+    share = result_table.value_of(row, "percent_of_roof", {})
+    if share is not None:
+        parts.append(f"{share:.1f} % of peak")
     before = _other(run_name, run, row, options["over"]) if "over" in options else None
     before = before or _rung_before(run, row)
     if before is not None:

@@ -22,11 +22,13 @@
 namespace reduction {
 
 #if __has_include(<cub/device/device_reduce.cuh>)
+// region cub_sum
 // With memory = nullptr it only sets the bytes it would need.
 inline void cub_reduce(Reduction<Plus>& p, void* memory, std::size_t& bytes, cudaStream_t stream) {
   CUDA_CHECK(cub::DeviceReduce::Sum(memory, bytes, p.x.device_data(), p.result.device_data(), p.n,
                                     stream));
 }
+// endregion
 inline void cub_reduce(Reduction<Max>& p, void* memory, std::size_t& bytes, cudaStream_t stream) {
   CUDA_CHECK(cub::DeviceReduce::Max(memory, bytes, p.x.device_data(), p.result.device_data(), p.n,
                                     stream));

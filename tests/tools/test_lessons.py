@@ -469,7 +469,7 @@ def row(name, ms, **other):
 LADDER = {
     **RUN,
     "rows": [
-        row("loop", 8.0, gbps=4.0, percent_of_roof=None, ratio_to_peer=None, kind="rung"),
+        row("loop", 8.0, percent_of_roof=120.5, ratio_to_peer=None, kind="rung", place="cpu"),
         row("naive", 2.0, gbps=16.0, percent_of_roof=25.0, ratio_to_peer=0.25, kind="rung"),
         row("lost", None, status="skipped", reason="needs sm_90", kind="rung"),
         row("slow", 2.5, gbps=1500.0, percent_of_roof=20.0, ratio_to_peer=0.2, kind="rung"),
@@ -718,6 +718,7 @@ class TypedNumbers(LessonCase):
         for heading in ("## 03 naive", "## 04 and 05, trees", "## What naive costs"):
             self.assertEqual(self.found(f"{heading}\n\nfast:\nit takes 1.3 ms.\n"), [(4, "1.3 ms")])
         self.assertEqual(self.found("## Memory\n\nIt takes 1.3 ms.\n"), [])
+        self.assertEqual(self.found("# 03 naive\n\nIt takes 1.3 ms.\n"), [])  # the page's title
         self.assertEqual(self.found("## 03 naive\n\n## Memory\n\nIt takes 1.3 ms.\n"), [])
 
     def test_in_a_paragraph_that_names_a_rung(self):
