@@ -1,0 +1,37 @@
+"""Exercise 01/copies."""
+
+from exercise.api import Array, Case, Right, float32, floats
+
+TITLE = "There and back through a stream"
+KIND = "step"
+MINUTES = 10
+
+
+def cases(random):
+    for n in (256, 1, 3, 255, 1021):
+        x, y = floats(random, n), floats(random, n)
+        yield Case(f"n = {n}", {"n": n}, [Array("x", x), Array("y", y, "in_out")])
+
+
+def expected(case):
+    return {"y": [float32(a + b) for a, b in zip(case["x"].values, case["y"].values)]}
+
+
+POINTS = [
+    Right(3, "one full block", lambda case: case.sizes["n"] == 256),
+    Right(2, "any other size", lambda case: case.sizes["n"] != 256),
+]
+
+_BACK = "cudaMemcpyAsync(h_y, d_y, bytes, cudaMemcpyDeviceToHost, stream);\n"
+
+MUTANTS = {
+    "y stays behind": {1: "cudaMemcpyAsync(d_x, h_x, bytes, cudaMemcpyHostToDevice, stream);"},
+    "a kernel in the default stream": {
+        2: "vector_add_kernel<<<(n + 255) / 256, 256>>>(d_x, d_y, n);"
+    },
+    "nobody waits": {3: _BACK + "return cudaSuccess;"},
+    "waits before the copy back": {
+        3: "const cudaError_t done = cudaStreamSynchronize(stream);\n" + _BACK + "return done;"
+    },
+    "waits for the default stream": {3: _BACK + "return cudaStreamSynchronize(nullptr);"},
+}

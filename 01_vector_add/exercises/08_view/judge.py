@@ -1,0 +1,104 @@
+"""Exercise 01/view."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A new problem: add to a part of a matrix"
+KIND = "problem"
+MINUTES = 20
+
+
+def cases(random):
+    for rows, cols, pitch, row, col in (
+        (16, 64, 64, 0, 0),
+        (40, 64, 96, 3, 32),
+        (1, 1, 5, 1, 4),
+        (1, 100, 130, 0, 7),
+        (70, 1, 3, 2, 1),
+        (33, 35, 50, 4, 8),
+    ):
+        large = (row + rows + 1) * pitch
+        yield Case(
+            f"{rows} x {cols} in rows of {pitch}",
+            {"rows": rows, "cols": cols, "pitch": pitch, "row": row, "col": col},
+            [
+                Array("a", floats(random, 1)),
+                Array("from", floats(random, rows * cols), shape=(rows, cols)),
+                Array("to", floats(random, large), "in_out", shape=(large // pitch, pitch)),
+            ],
+        )
+
+
+def _elements(case):
+    """For each element of the view: its place in `to`, and in `from`."""
+    size = case.sizes
+    for r in range(size["rows"]):
+        for c in range(size["cols"]):
+            yield (size["row"] + r) * size["pitch"] + size["col"] + c, r * size["cols"] + c
+
+
+def expected(case):
+    to, a, source = list(case["to"].values), case["a"].values[0], case["from"].values
+    for at, i in _elements(case):
+        to[at] += a * source[i]
+    return {"to": to}
+
+
+def bound(case, name, i):
+    """A product and a sum of numbers up to 1, each rounded once. Beside the view: nothing."""
+    size = case.sizes
+    row, col = i // size["pitch"] - size["row"], i % size["pitch"] - size["col"]
+    return 3 * 2**-24 if 0 <= row < size["rows"] and 0 <= col < size["cols"] else 0.0
+
+
+def _sectors(counts):
+    return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
+
+
+POINTS = [
+    Right(2, "rows of 64 elements", lambda case: case.sizes["cols"] == 64),
+    Right(3, "narrow, short and odd views", lambda case: case.sizes["cols"] != 64),
+    Count(
+        1,
+        "one launch",
+        "40 x 64 in rows of 96",
+        lambda counts, case: counts["launches"] == 1,
+        lambda counts: f"{counts['launches']} launches",
+    ),
+    Count(
+        2,
+        "neighbours in a warp are neighbours in a row: 4 sectors a load",
+        "40 x 64 in rows of 96",
+        lambda counts, case: _sectors(counts) <= 4,
+        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+    ),
+]
+
+_INDEX = """
+const int c = blockIdx.x * blockDim.x + threadIdx.x;
+const int r = blockIdx.y * blockDim.y + threadIdx.y;
+"""
+
+MUTANTS = {
+    "the pitch is forgotten": {
+        1: _INDEX + "if (r < rows && c < cols) to[r * cols + c] += a * from[r * cols + c];"
+    },
+    "the guard looks at the pitch": {
+        1: _INDEX + "if (r < rows && c < pitch) to[r * pitch + c] += a * from[r * cols + c];"
+    },
+    "only whole blocks": {
+        2: "add_to_view_kernel<<<dim3(cols / 32 + (cols < 32), rows / 8 + (rows < 8)), "
+        "dim3(32, 8)>>>(a, from, to, rows, cols, pitch);"
+    },
+    "before: x runs down a column": {
+        1: "const int r = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "for (int c = blockIdx.y * blockDim.y + threadIdx.y; c < cols && r < rows; "
+        "c += gridDim.y * blockDim.y) {\n  to[r * pitch + c] += a * from[r * cols + c];\n}",
+        2: "add_to_view_kernel<<<dim3((rows + 31) / 32, (cols + 7) / 8), dim3(32, 8)>>>(\n"
+        "    a, from, to, rows, cols, pitch);",
+    },
+    "before: a launch for each row": {
+        2: "for (int r = 0; r < rows; ++r) {\n"
+        "  add_to_view_kernel<<<(cols + 31) / 32, 32>>>(\n"
+        "      a, from + r * cols, to + r * pitch, 1, cols, pitch);\n}"
+    },
+}
