@@ -1,0 +1,10 @@
+// Runs exercise 02/vote on one case.
+#include "tools/exercise/runner.hpp"
+#include EXERCISE_FILE
+
+int main(int argc, char** argv) {
+  return exercise::run(argc, argv, [](exercise::Case& c) {
+    activate(c.device<float>("x"), c.device<float>("coefficients"), c.device<float>("y"),
+             static_cast<int>(c.size("n")));
+  });
+}

@@ -1,0 +1,69 @@
+"""Exercise 02/queue."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A place in the queue"
+KIND = "step"
+MINUTES = 12
+
+TERMS = 16
+
+
+def cases(random):
+    def case(name, x):
+        n = len(x)
+        return Case(
+            name,
+            {"n": n},
+            [
+                Array("x", x),
+                Array("coefficients", floats(random, TERMS)),
+                Array("y", role="output", count=n),
+            ],
+        )
+
+    # Each has two negative elements in one warp: with a wrong place one of them is lost.
+    for n in (512, 32, 33, 255, 257, 1021):
+        x = floats(random, n)
+        x[3], x[30] = -0.5, -0.25
+        yield case(f"n = {n}", x)
+    yield case("n = 1024, all negative", floats(random, 1024, -1, -0.125))
+
+
+def expected(case):
+    def path(x):
+        total = 0.0
+        for coefficient in case["coefficients"].values:
+            total = total * x + coefficient
+        return total
+
+    return {"y": [path(x) if x < 0 else x for x in case["x"].values]}
+
+
+def bound(case, name, i):
+    """16 steps, each rounded once, of sums that stay below 16."""
+    return 3e-5 if case["x"].values[i] < 0 else 0.0
+
+
+POINTS = [
+    Right(2, "whole warps", lambda case: case.sizes["n"] % 32 == 0),
+    Right(2, "a warp that is not full", lambda case: case.sizes["n"] % 32),
+    Count(
+        2,
+        "one atomic addition a warp",
+        "n = 1024, all negative",
+        lambda counts, case: counts["atomics"]["shared_executions"] == case.sizes["n"] // 32,
+        lambda counts: f"{counts['atomics']['shared_executions']} atomic additions, 32 are enough",
+    ),
+]
+
+MUTANTS = {
+    "every lane adds for all": {1: "const int begin = atomicAdd(end, __popc(lanes));"},
+    "nobody is told": {1: "int begin = 0;\nif (lane == 0) begin = atomicAdd(end, __popc(lanes));"},
+    "a lane counts itself too": {2: "return begin + __popc(lanes & ((2u << lane) - 1));"},
+    "the number of the lane is its place": {2: "return begin + lane;"},
+    "before: each lane adds for itself": {
+        1: "const int begin = lanes >> lane & 1 ? atomicAdd(end, 1) : 0;",
+        2: "return begin;",
+    },
+}

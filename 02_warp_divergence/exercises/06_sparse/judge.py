@@ -1,0 +1,123 @@
+"""Exercise 02/sparse."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A new problem: a few expensive elements"
+KIND = "problem"
+MINUTES = 30
+
+TERMS = 32
+COUNTED = "n = 16384, 3 % negative"
+MOST_LOADS = 2000
+
+
+def cases(random):
+    def case(name, n, share):
+        x = [-v if random.random() < share else v for v in floats(random, n, 0.125, 1)]
+        return Case(
+            name,
+            {"n": n},
+            [
+                Array("x", x),
+                Array("coefficients", floats(random, TERMS)),
+                Array("y", role="output", count=n),
+            ],
+        )
+
+    yield case(COUNTED, 16_384, 0.03)
+    yield case("n = 1, none negative", 1, 0)
+    yield case("n = 1, negative", 1, 1)
+    yield case("n = 33, half negative", 33, 0.5)
+    yield case("n = 2049, none negative", 2049, 0)
+    yield case("n = 5000, all negative", 5000, 1)
+    yield case("n = 10007, 3 % negative", 10_007, 0.03)
+
+
+def expected(case):
+    def tail(x):
+        total = 0.0
+        for coefficient in case["coefficients"].values:
+            total = total * x + coefficient
+        return total
+
+    return {"y": [tail(x) if x < 0 else x for x in case["x"].values]}
+
+
+def bound(case, name, i):
+    """32 steps, each rounded once, of sums that stay below 32."""
+    return 2e-4 if case["x"].values[i] < 0 else 0.0
+
+
+POINTS = [
+    Right(2, "3 % of the elements are negative", lambda case: "3 %" in case.name),
+    Right(3, "none, half or all of them are", lambda case: "3 %" not in case.name),
+    Count(
+        1,
+        "each element is written once",
+        COUNTED,
+        lambda counts, case: counts["global"]["store_bytes"] == 4 * case.sizes["n"],
+        lambda counts: f"{counts['global']['store_bytes'] // 4} elements were stored",
+    ),
+    Count(
+        3,
+        f"at most {MOST_LOADS} loads",
+        COUNTED,
+        lambda counts, case: counts["global"]["load_requests"] <= MOST_LOADS,
+        lambda counts: f"{counts['global']['load_requests']} loads",
+    ),
+]
+
+_KERNEL = (
+    "__global__ void activate_kernel(const float* x, const float* coefficients, float* y, int n) {\n"
+)
+_PLAIN = (
+    _KERNEL
+    + """  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] < 0 ? tail(x[i], coefficients) : x[i];
+}"""
+)
+_TWICE = (
+    _KERNEL
+    + """  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+  if (i < n && x[i] < 0) y[i] = tail(x[i], coefficients);
+}"""
+)
+_QUEUE = (
+    _KERNEL
+    + """  __shared__ int owner[kQueue];
+  __shared__ int end;
+  if (threadIdx.x == 0) end = 0;
+  __syncthreads();
+  const int tile = blockIdx.x * 2048;
+  for (int i = tile + threadIdx.x; i < min(tile + 2048, n); i += 256) {
+    if (x[i] < 0) {
+      PLACE
+    } else {
+      y[i] = x[i];
+    }
+  }
+  __syncthreads();
+  LAST
+}"""
+)
+_ONE_BY_ONE = {2: "activate_kernel<<<(n + 255) / 256, 256>>>(x, coefficients, y, n);"}
+_TILES = {2: "activate_kernel<<<(n + 2047) / 2048, 256>>>(x, coefficients, y, n);"}
+
+
+def _queue(size, place, last):
+    """A version with a queue, in which something is wrong."""
+    return _QUEUE.replace("kQueue", str(size)).replace("PLACE", place).replace("LAST", last)
+
+
+_PUT = "owner[atomicAdd(&end, 1)] = i;"
+_ALL = "for (int t = threadIdx.x; t < end; t += 256) y[owner[t]] = tail(x[owner[t]], coefficients);"
+_FEW = "if (threadIdx.x < end) y[owner[threadIdx.x]] = tail(x[owner[threadIdx.x]], coefficients);"
+
+MUTANTS = {
+    "a queue for 256 elements": {1: _queue(256, _PUT, _ALL), **_TILES},
+    "the first 256 of a queue are computed": {1: _queue(2048, _PUT, _FEW), **_TILES},
+    "places are taken without an atomic": {1: _queue(2048, "owner[end++] = i;", _ALL), **_TILES},
+    "before: a plain branch": {1: _PLAIN, **_ONE_BY_ONE},
+    "before: stores all, then corrects some": {1: _TWICE, **_ONE_BY_ONE},
+}
