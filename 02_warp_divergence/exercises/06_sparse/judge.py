@@ -68,7 +68,8 @@ POINTS = [
 ]
 
 _KERNEL = (
-    "__global__ void activate_kernel(const float* x, const float* coefficients, float* y, int n) {\n"
+    "__global__ void activate_kernel("
+    "const float* x, const float* coefficients, float* y, int n) {\n"
 )
 _PLAIN = (
     _KERNEL
