@@ -1,0 +1,53 @@
+"""Exercise 03/coalesced."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "Which element is whose"
+KIND = "step"
+MINUTES = 5
+
+TILE = 1024
+
+
+def cases(random):
+    for n in (TILE, 3 * TILE, 1, 33, TILE - 1, TILE + 1, 2500):
+        yield Case(
+            f"n = {n}",
+            {"n": n},
+            [Array("x", floats(random, n)), Array("y", role="output", count=n)],
+            tile=TILE,
+        )
+
+
+def expected(case):
+    return {"y": case["x"].values}
+
+
+def _sectors(counts, op):
+    return counts["global"][f"{op}_sectors"] / max(1, counts["global"][f"{op}_requests"])
+
+
+POINTS = [
+    Right(1, "whole tiles", lambda case: case.sizes["n"] % TILE == 0),
+    Right(1, "a last tile that is not full", lambda case: case.sizes["n"] % TILE),
+    Count(
+        2,
+        "loads and stores of 4 sectors",
+        f"n = {3 * TILE}",
+        lambda counts, case: _sectors(counts, "load") == 4 and _sectors(counts, "store") == 4,
+        lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
+        f"{_sectors(counts, 'store'):.1f} a store",
+    ),
+]
+
+MUTANTS = {
+    "the block is forgotten": {1: "const int i = k * kBlock + threadIdx.x;"},
+    "steps overlap": {1: "const int i = tile + k * kItems + threadIdx.x;"},
+    "steps as long as the grid": {
+        1: "const int i = tile + k * gridDim.x * kBlock + threadIdx.x;",
+    },
+    "before: a piece for each thread": {1: "const int i = tile + threadIdx.x * kItems + k;"},
+    "before: two pieces for each thread": {
+        1: "const int i = tile + k / 4 * (kTile / 2) + threadIdx.x * 4 + k % 4;"
+    },
+}

@@ -1,0 +1,70 @@
+"""Exercise 03/fields."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A field is an array"
+KIND = "step"
+MINUTES = 8
+
+
+def cases(random):
+    for n, pitch in ((128, 128), (1024, 1024), (1, 32), (31, 32), (33, 64), (1000, 1024)):
+        yield Case(
+            f"{n} particles, pitch {pitch}",
+            {"n": n, "pitch": pitch},
+            [
+                Array("dt", floats(random, 1)),
+                Array("fields", floats(random, 8 * pitch), "in_out", shape=(8, pitch)),
+            ],
+        )
+
+
+def expected(case):
+    fields, pitch, dt = list(case["fields"].values), case.sizes["pitch"], case["dt"].values[0]
+    for axis in range(3):
+        for i in range(case.sizes["n"]):
+            fields[axis * pitch + i] += dt * fields[(3 + axis) * pitch + i]
+    return {"fields": fields}
+
+
+def bound(case, name, i):
+    """A product and a sum of numbers up to 1, each rounded once; what does not move stays."""
+    moves = i < 3 * case.sizes["pitch"] and i % case.sizes["pitch"] < case.sizes["n"]
+    return 3 * 2**-24 if moves else 0.0
+
+
+POINTS = [
+    Right(2, "arrays without a gap", lambda case: case.sizes["n"] == case.sizes["pitch"]),
+    Right(2, "a pitch larger than n", lambda case: case.sizes["n"] != case.sizes["pitch"]),
+    Count(
+        2,
+        "24 bytes loaded and 12 stored for a particle",
+        "1024 particles, pitch 1024",
+        lambda counts, case: counts["global"]["load_bytes_moved"] == 24 * 1024
+        and counts["global"]["store_bytes_moved"] == 12 * 1024,
+        lambda counts: f"{counts['global']['load_bytes_moved'] / 1024:.0f} bytes were loaded "
+        f"and {counts['global']['store_bytes_moved'] / 1024:.0f} stored",
+    ),
+]
+
+_ALL_FIELDS = """
+float p[8];
+for (int f = 0; f < 8; ++f) p[f] = fields[f * pitch + i];
+for (int axis = 0; axis < 3; ++axis) p[axis] += dt * p[3 + axis];
+for (int f = 0; f < 8; ++f) fields[f * pitch + i] = p[f];"""
+
+MUTANTS = {
+    "an array of structures": {
+        1: "for (int axis = 0; axis < 3; ++axis) {\n"
+        "  fields[8 * i + axis] += dt * fields[8 * i + 3 + axis];\n}"
+    },
+    "the number of particles for the pitch": {
+        1: "for (int axis = 0; axis < 3; ++axis) {\n"
+        "  fields[axis * n + i] += dt * fields[(3 + axis) * n + i];\n}"
+    },
+    "the wrong velocity": {
+        1: "for (int axis = 0; axis < 3; ++axis) {\n"
+        "  fields[axis * pitch + i] += dt * fields[3 * pitch + i];\n}"
+    },
+    "before: the whole particle, as an object": {1: _ALL_FIELDS},
+}

@@ -1,0 +1,49 @@
+"""Exercise 03/swizzle."""
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "Swizzle instead of padding"
+KIND = "step"
+MINUTES = 10
+
+
+def cases(random):
+    for rows, cols in ((96, 64), (1, 1), (33, 65)):
+        yield Case(
+            f"{rows} x {cols}",
+            {"rows": rows, "cols": cols},
+            [
+                Array("a", floats(random, rows * cols), shape=(rows, cols)),
+                Array("b", role="output", count=rows * cols, shape=(cols, rows)),
+            ],
+        )
+
+
+def expected(case):
+    a, rows, cols = case["a"].values, case.sizes["rows"], case.sizes["cols"]
+    return {"b": [a[r * cols + c] for c in range(cols) for r in range(rows)]}
+
+
+def _rounds(counts, op):
+    return counts["shared"][f"{op}_wavefronts"] / max(1, counts["shared"][f"{op}_requests"])
+
+
+POINTS = [
+    Right(2, "every element has a place of its own"),
+    Count(
+        3,
+        "one round an access to shared memory",
+        "96 x 64",
+        lambda counts, case: _rounds(counts, "load") == 1 and _rounds(counts, "store") == 1,
+        lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
+        f"{_rounds(counts, 'store'):.0f} a store",
+    ),
+]
+
+MUTANTS = {
+    "some elements share a place": {1: "return col & row;"},
+    "the sum runs out of the row": {1: "return col + row;"},
+    "all of a row in one place": {1: "return row;"},
+    "before: in order": {1: "return col;"},
+    "before: only eight orders": {1: "return col ^ row % 8;"},
+}

@@ -1,0 +1,80 @@
+"""Exercise 03/halo."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A tile with its halo"
+KIND = "step"
+MINUTES = 15
+
+BLOCK = 128
+
+
+def cases(random):
+    for n, radius in ((128, 3), (1024, 8), (1, 1), (5, 16), (127, 2), (129, 16), (1000, 5)):
+        yield Case(
+            f"n = {n}, radius {radius}",
+            {"n": n, "radius": radius},
+            [Array("x", floats(random, n)), Array("y", role="output", count=n)],
+            tile=BLOCK,
+        )
+
+
+def expected(case):
+    x, n, radius = case["x"].values, case.sizes["n"], case.sizes["radius"]
+    return {"y": [math.fsum(x[max(0, i - radius) : i + radius + 1]) for i in range(n)]}
+
+
+def bound(case, name, i):
+    """Each of 2 radius + 1 additions rounds a sum of numbers up to 1."""
+    taps = 2 * case.sizes["radius"] + 1
+    return taps * taps * 2**-24
+
+
+def _fewest_bytes(case):
+    n, radius = case.sizes["n"], case.sizes["radius"]
+    return 4 * (n // BLOCK * (BLOCK + 2 * radius) - 2 * radius)
+
+
+POINTS = [
+    Right(2, "whole blocks", lambda case: case.sizes["n"] % BLOCK == 0),
+    Right(2, "any other size", lambda case: case.sizes["n"] % BLOCK),
+    Count(
+        2,
+        "a block loads each input once",
+        "n = 1024, radius 8",
+        lambda counts, case: counts["global"]["load_bytes"] == _fewest_bytes(case),
+        lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, 4544 are enough",
+    ),
+]
+
+_FROM_MEMORY = """
+const int i = first + threadIdx.x;
+if (i >= n) return;
+float sum = 0;
+for (int k = -radius; k <= radius; ++k) {
+  if (i + k >= 0 && i + k < n) sum += x[i + k];
+}
+y[i] = sum;"""
+_SUM = """
+const int i = first + threadIdx.x;
+if (i >= n) return;
+BARRIER
+float sum = 0;
+for (int k = 0; k <= 2 * radius; ++k) sum += tile[threadIdx.x + k];
+y[i] = sum;"""
+
+MUTANTS = {
+    "one input a thread": {
+        1: "const int at = first - radius + threadIdx.x;\n"
+        "tile[threadIdx.x] = at >= 0 && at < n ? x[at] : 0.0f;"
+    },
+    "nothing is zero": {
+        1: "for (int j = threadIdx.x; j < kBlock + 2 * radius; j += kBlock) {\n"
+        "  tile[j] = x[min(max(first - radius + j, 0), n - 1)];\n}"
+    },
+    "no barrier": {2: _SUM.replace("BARRIER", "")},
+    "the barrier behind the exit": {2: _SUM.replace("BARRIER", "__syncthreads();")},
+    "before: each window from memory": {1: "", 2: _FROM_MEMORY},
+}

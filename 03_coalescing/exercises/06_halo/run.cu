@@ -1,0 +1,10 @@
+// Runs exercise 03/halo on one case.
+#include "tools/exercise/runner.hpp"
+#include EXERCISE_FILE
+
+int main(int argc, char** argv) {
+  return exercise::run(argc, argv, [](exercise::Case& c) {
+    window(c.device<float>("x"), c.device<float>("y"), static_cast<int>(c.size("n")),
+           static_cast<int>(c.size("radius")));
+  });
+}
