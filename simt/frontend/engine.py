@@ -1,6 +1,8 @@
 """The engine library: simt/src compiled once, on first use, and again when its sources change."""
 
+import contextlib
 import fcntl
+import functools
 import glob
 import hashlib
 import os
@@ -21,14 +23,20 @@ def library(compiler, instrumented):
     os.makedirs(directory, exist_ok=True)
     archive = os.path.join(directory, "libsimt.a")
     stamp = os.path.join(directory, "stamp")
-    wanted = _fingerprint(compiler)
-    with open(os.path.join(directory, "lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    wanted = fingerprint(compiler)
+    with locked(directory):
         if not (os.path.exists(archive) and _read(stamp) == wanted):
             _build(compiler, directory, archive, instrumented)
             with open(stamp, "w") as file:
                 file.write(wanted)
     return archive
+
+
+@contextlib.contextmanager
+def locked(directory):
+    with open(os.path.join(directory, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _read(path):
@@ -39,7 +47,8 @@ def _read(path):
         return None
 
 
-def _fingerprint(compiler):
+@functools.lru_cache
+def fingerprint(compiler):
     """Changes whenever a source, a header or the compiler does."""
     digest = hashlib.sha256()
     digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout)

@@ -61,6 +61,7 @@ class Options:
         self.inputs = []
         wishes = (os.environ.get("SIMT_CHECK"), os.environ.get("SIMT_PROFILE"))
         self.instrumented = any(wish not in (None, "", "0") for wish in wishes)
+        self.precompile = False  # simt's headers
         self.verbose = False
         self.run = False
 
@@ -146,6 +147,9 @@ def parse(arguments):
         i += 1
     if o.standard in ("c++03", "c++11", "c++14"):
         o.standard = "c++17"  # what the headers need; nvcc 13 has it as its default, too
+    # Compiled headers are neither shown nor named as dependencies.
+    if o.action in ("compile", "link") and not o.preprocess_only:
+        o.precompile = os.environ.get("SIMT_PRECOMPILE") not in (None, "", "0")
     # What g++ needs to know in both steps.
     if "-fopenmp" in o.host:
         o.link.append("-fopenmp")

@@ -220,6 +220,28 @@ TEST_CASE("several sources and objects make one program") {
   CHECK(run(program).status == 0);
 }
 
+TEST_CASE("with headers compiled before, programs and messages are the same") {
+  const std::string folder = scratch("precompiled");
+  std::system(("rm -rf " + folder).c_str());
+  const auto build = [&](const std::string& arguments) {
+    return run_command("SIMT_BUILD=" + folder + " SIMT_PRECOMPILE=1 SIMT_CHECK=0 simt/nvcc -c " +
+                       arguments + " -o " + scratch("precompiled.o") + " 2>&1");
+  };
+  // The second finds what the first has compiled; for the third it does not fit: NDEBUG changes a
+  // header.
+  for (const std::string flags : {"", "", "-DNDEBUG "}) {
+    const auto built = build(flags + "simt/tests/programs/vector_add.cu");
+    INFO(built.output);
+    CHECK(built.status == 0);
+    CHECK(built.output.empty());
+  }
+  REQUIRE(nvcc(scratch("precompiled.o") + " -o " + scratch("precompiled_program")).status == 0);
+  CHECK(contains(run(scratch("precompiled_program")).output, "ok\n"));
+  CHECK(run_command("ls " + folder + "/headers/*/front.h.gch | wc -l").output == "1\n");
+  const std::string wrong = write_file("wrong.cu", "__global__ void k() {\n  nosuch();\n}\n");
+  CHECK(contains(build(wrong).output, "wrong.cu:2:"));
+}
+
 TEST_CASE("--version, -E, and errors of use") {
   CHECK(contains(nvcc("--version").output, "release 13.0"));
   CHECK(contains(nvcc("-E simt/tests/programs/vector_add.cu").output, "vecAdd"));

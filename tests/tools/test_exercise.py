@@ -6,12 +6,14 @@ import io
 import random
 import shutil
 import struct
+import time
 import unittest
+from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
 
-from exercise import author, catalog, commands, judging, skeleton
-from exercise.api import Array, Case
+from exercise import author, building, catalog, commands, comparing, judging, running, skeleton
+from exercise.api import Array, Case, Count, Right
 from exercise.catalog import ExerciseError
 
 AUTHOR = """\
@@ -68,12 +70,12 @@ class Verdicts(unittest.TestCase):
         self.want = {"y": [1.0, 2.0, 3.0, 4.0]}
 
     def says(self, y, x=(1.0, 2.0, 3.0, 4.0), before=b"", after=b"", bound=0.0):
-        guard = bytes([judging.GUARD_BYTE]) * judging.GUARD
+        guard = bytes([comparing.GUARD_BYTE]) * comparing.GUARD
         result = {
             "x": guard + struct.pack("4f", *x) + guard,
             "y": guard[: len(guard) - len(before)] + before + y + after + guard[len(after) :],
         }
-        return judging.compare(self.case, result, self.want, lambda *_: bound)
+        return comparing.compare(self.case, result, self.want, lambda *_: bound)
 
     def test_right(self):
         self.assertEqual(self.says(struct.pack("4f", 1, 2, 3, 4)), "")
@@ -104,6 +106,56 @@ class Verdicts(unittest.TestCase):
             "wrote past the end of y, 4 bytes beyond its 4 elements",
         )
         self.assertEqual(self.says(right, before=b"12"), "wrote 2 bytes before the start of y")
+
+
+class Marks(unittest.TestCase):
+    """mark() on runs that are made up."""
+
+    class Module:
+        POINTS = [
+            Right(1, "first", lambda case: case.name == "a"),
+            Right(2, "all"),
+            Count(3, "reads", "a", lambda counts, case: counts["reads"] <= 1, str),
+        ]
+
+        def cases(self, random):
+            return [Case(name, {}, [Array("x", [1.0])]) for name in "abcdefgh"]
+
+        def expected(self, case):
+            return {}
+
+    def verdict(self, run):
+        return judging.mark(judging.Questions(self.Module()), run)
+
+    def right(self, case, **counts):
+        guard = bytes([comparing.GUARD_BYTE]) * comparing.GUARD
+        return running.Run(arrays={"x": guard + case["x"].data() + guard}, counts=counts)
+
+    def test_counts_earn_points_once_all_is_right(self):
+        self.assertTrue(self.verdict(lambda case: self.right(case, reads=1)).passed)
+        verdict = self.verdict(lambda case: self.right(case, reads=2))
+        self.assertEqual([o.points for o in verdict.outcomes], [1, 2, 0])
+        self.assertEqual(verdict.outcomes[2].says, "a: {'reads': 2}")
+        wrong = lambda case: self.right(case, reads=1) if case.name < "h" else running.Run("no")
+        self.assertEqual([o.points for o in self.verdict(wrong).outcomes], [1, 0, 0])
+
+    def test_without_a_kernel_there_are_no_points_for_counts(self):
+        verdict = self.verdict(self.right)
+        self.assertEqual([o.points for o in verdict.outcomes], [1, 2, 0])
+        self.assertIn("no kernel did what is counted", verdict.outcomes[2].says)
+
+    def test_after_a_case_that_takes_long_others_are_left_out(self):
+        asked = []
+
+        def slow(case):
+            asked.append(case.name)
+            time.sleep(0.05)
+            return running.Run("no end")
+
+        with mock.patch.object(judging, "PATIENCE", 0.01):
+            verdict = self.verdict(slow)
+        self.assertEqual([o.points for o in verdict.outcomes], [0, 0, 0])
+        self.assertLess(len(asked), 8)
 
 
 class AStudentsWay(ToolCase):
@@ -180,13 +232,10 @@ class AStudentsWay(ToolCase):
         )
         self.mine.parent.mkdir(parents=True)
         self.mine.write_text(endless, encoding="utf-8")
-        program = judging.build(self.root, self.exercise, self.mine)
+        program = building.program(self.root, self.exercise, self.mine)
         case = next(self.exercise.judge().cases(random.Random(1)))
-        seconds, judging.SECONDS = judging.SECONDS, 1
-        try:
-            self.assertIn("no end after 1 s", judging.run_case(program, case)[0])
-        finally:
-            judging.SECONDS = seconds
+        with mock.patch.object(running, "CPU_SECONDS", 1):
+            self.assertIn("no end after 1 s of work", running.run_case(program, case).trouble)
 
 
 class Authors(AStudentsWay):

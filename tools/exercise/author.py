@@ -1,11 +1,17 @@
 """For authors: every exercise must be as it says it is."""
 
+import os
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cli
 
-from . import api, catalog, judging, skeleton
+from . import api, building, judging, running, skeleton
+from .catalog import ExerciseError
+
+PARTS = ("TITLE", "KIND", "MINUTES", "POINTS", "MUTANTS", "cases", "expected")
 
 
 def selftest(root, exercises):
@@ -15,12 +21,19 @@ def selftest(root, exercises):
     ..." is right and misses only counts, and each count is missed by one of them: the effect that
     the exercise promises is there to be had."""
     faulty = 0
-    for exercise in exercises:
-        found = list(_findings(root, exercise))
-        faulty += bool(found)
-        print(f"{'FAIL' if found else 'ok  '}  {exercise.id}", flush=True)
-        for line in found:
-            print(f"        {line}")
+    building.runner(root)  # not by several threads at once
+
+    def findings(exercise):
+        begin = time.monotonic()
+        return exercise, list(_findings(root, exercise)), time.monotonic() - begin
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for exercise, found, seconds in pool.map(findings, exercises):
+            faulty += bool(found)
+            word = "FAIL" if found else "ok  "
+            print(f"{word}  {exercise.id:<24} {seconds:5.1f} s", flush=True)
+            for line in found:
+                print(f"        {line}")
     print(f"{len(exercises) - faulty} passed, {faulty} failed, 0 skipped")
     return faulty
 
@@ -28,7 +41,7 @@ def selftest(root, exercises):
 def _findings(root, exercise):
     module, author = exercise.judge(), exercise.author_file
     text, name = cli.read_text(author), author.name
-    for word in ("TITLE", "KIND", "MINUTES", "POINTS", "MUTANTS", "cases", "expected"):
+    for word in PARTS:
         if not hasattr(module, word):
             yield f"judge.py has no {word}"
             return
@@ -37,39 +50,48 @@ def _findings(root, exercise):
             yield f"task {task.number} has no hint"
         if not task.solution:
             yield f"task {task.number} has no solution"
-    counts = [part for part in module.POINTS if isinstance(part, api.Count)]
-    most_right = sum(part.points for part in module.POINTS if isinstance(part, api.Right))
     with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
-        file = Path(folder) / name
+        questions = judging.Questions(module)
 
         def verdict_of(version):
+            file, program = Path(folder, name), Path(folder, "program")
             file.write_text(version, encoding="utf-8")
-            return judging.judge(root, exercise, file)
+            try:
+                building.build(root, exercise, file, program)
+            except ExerciseError as error:
+                return judging.Verdict(trouble=str(error))
+            return judging.mark(questions, lambda case: running.run_case(program, case))
 
-        verdict = verdict_of(skeleton.solution(text, name))
-        if not verdict.passed:
-            yield f"the author's file earns {verdict.points}/{verdict.most}: {_why(verdict)}"
-            return
-        verdict = verdict_of(skeleton.skeleton(text, name))
+        yield from _findings_of_versions(module, text, name, verdict_of)
+
+
+def _findings_of_versions(module, text, name, verdict_of):
+    verdict = verdict_of(skeleton.solution(text, name))
+    if not verdict.passed:
+        yield f"the author's file earns {verdict.points}/{verdict.most}: {_why(verdict)}"
+        return
+    verdict = verdict_of(skeleton.skeleton(text, name))
+    if verdict.trouble:
+        yield f"the skeleton does not run: {verdict.trouble}"
+    elif verdict.passed:
+        yield "the skeleton earns full points"
+    elif module.KIND != "speed" and _right_points(module, verdict):
+        yield f"the skeleton earns {verdict.points} points"
+    # The effects that no "before: ..." has missed yet.
+    effects = {part.title for part in module.POINTS if isinstance(part, api.Count)}
+    most_right = sum(part.points for part in module.POINTS if isinstance(part, api.Right))
+    for title, changes in module.MUTANTS.items():
+        verdict = verdict_of(skeleton.mutant(text, name, changes))
         if verdict.trouble:
-            yield f"the skeleton does not run: {verdict.trouble}"
+            yield f"mutant '{title}' does not compile: {verdict.trouble}"
         elif verdict.passed:
-            yield "the skeleton earns full points"
-        elif module.KIND != "speed" and _right_points(module, verdict):
-            yield f"the skeleton earns {verdict.points} points"
-        effects = {part.title for part in counts}  # that no "before: ..." has missed yet
-        for title, changes in module.MUTANTS.items():
-            verdict = verdict_of(skeleton.mutant(text, name, changes))
-            if verdict.trouble:
-                yield f"mutant '{title}' does not compile: {verdict.trouble}"
-            elif verdict.passed:
-                yield f"mutant '{title}' earns full points"
-            elif title.startswith("before: "):
-                if _right_points(module, verdict) != most_right:
-                    yield f"'{title}' should be right and miss a count: {_why(verdict)}"
-                effects -= {outcome.title for outcome in verdict.outcomes if not outcome.points}
-        for title in sorted(effects):
-            yield f"no mutant 'before: ...' misses '{title}': where is the effect?"
+            yield f"mutant '{title}' earns full points"
+        elif title.startswith("before: "):
+            if _right_points(module, verdict) != most_right:
+                yield f"'{title}' should be right and miss a count: {_why(verdict)}"
+            effects -= {outcome.title for outcome in verdict.outcomes if not outcome.points}
+    for title in sorted(effects):
+        yield f"no mutant 'before: ...' misses '{title}': where is the effect?"
 
 
 def _right_points(module, verdict):

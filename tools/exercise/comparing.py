@@ -1,0 +1,77 @@
+"""Says in the reader's terms what is wrong with the arrays that came back from a run."""
+
+import array as arrays
+import math
+
+from . import api
+from .catalog import ExerciseError
+
+GUARD = 1024  # bytes before and after each array; runner.cpp knows the same number
+GUARD_BYTE = 0xA5
+
+
+def compare(case, result, expected, bound):
+    """What is wrong with the arrays of a run, in one text; empty if all is right."""
+    if not result:
+        return "nothing came back"
+    for each in case.arrays:
+        data = result[each.name]
+        stray = _stray(each, data[:GUARD], True) or _stray(each, data[-GUARD:], False)
+        if stray:
+            return stray
+        inner = data[GUARD:-GUARD]
+        if each.role == "input" and inner != each.data():
+            width = len(inner) // max(1, len(each))
+            changed = next(i for i in range(len(inner)) if inner[i] != each.data()[i]) // width
+            return f"input {each.name} was changed, first at {each.where(changed)}"
+    for name, values in expected.items():
+        each = case[name]
+        got = arrays.array(api.TYPES[each.type])
+        got.frombytes(result[name][GUARD:-GUARD])
+        says = _compare_values(case, each, got, values, bound)
+        if says:
+            return says
+    return ""
+
+
+def _stray(each, guard, is_before):
+    wrong = [i for i, byte in enumerate(guard) if byte != GUARD_BYTE]
+    if not wrong:
+        return ""
+    if is_before:
+        return f"wrote {GUARD - wrong[0]} bytes before the start of {each.name}"
+    return (
+        f"wrote past the end of {each.name}, {wrong[-1] + 1} bytes beyond its {len(each)} elements"
+    )
+
+
+def _compare_values(case, each, got, values, bound):
+    if len(got) != len(values):
+        raise ExerciseError(
+            f"the judge expects {len(values)} elements of {each.name}, not {len(got)}"
+        )
+    wrong = []
+    for i, (have, want) in enumerate(zip(got, values)):
+        if have != want and not abs(have - want) <= bound(case, each.name, i):
+            wrong.append(i)
+    if not wrong:
+        return ""
+    poison = [i for i in wrong if each.role == "output" and _is_poison(got[i])]
+    if len(poison) == len(values):
+        return f"{each.name} was never written"
+    first = wrong[0]
+    have = "nothing, it was never written" if first in poison[:1] else f"{got[first]:.9g}"
+    text = f"{len(wrong)} of {len(values)} wrong, the first is {each.where(first)}: "
+    text += f"expected {values[first]:.9g}, got {have}"
+    last_tile = (len(values) - 1) // case.tile * case.tile if case.tile else 0
+    if last_tile and first >= last_tile:
+        text += f"\nall that is wrong lies in the last {case.tile}-element tile"
+    return text
+
+
+def _is_poison(value):
+    return (
+        value == -1
+        or (isinstance(value, float) and math.isnan(value))
+        or value in (255, 2**32 - 1)
+    )

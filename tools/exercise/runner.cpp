@@ -1,0 +1,118 @@
+#include "tools/exercise/runner.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace exercise {
+namespace {
+
+// Bytes before and after each array, which nobody may write. comparing.py knows the same number.
+constexpr std::int64_t kGuard = 1024;
+
+struct Array {
+  std::vector<char> bytes;  // on the host, guards included
+  void* device = nullptr;   // what of them lies there, once asked for
+};
+
+}  // namespace
+
+void require(cudaError_t code, const char* what) {
+  if (code != cudaSuccess)
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(code));
+}
+
+struct Case::Contents {
+  std::map<std::string, std::int64_t> sizes;
+  std::map<std::string, Array> arrays;
+  std::vector<std::string> order;
+  std::int64_t device_guard = 0;
+
+  // What of an array lies on the device.
+  char* shared_part(Array& array) const { return array.bytes.data() + kGuard - device_guard; }
+  std::size_t shared_bytes(const Array& array) const {
+    return array.bytes.size() - 2 * (kGuard - device_guard);
+  }
+};
+
+// The file begins with lines "size NAME VALUE" and "array NAME BYTES", in any order, and "data";
+// then come the bytes of every array between its guards, in order.
+Case::Case(const char* file, bool device_guards) {
+  auto contents = std::make_unique<Contents>();
+  Contents& c = *contents;
+  c.device_guard = device_guards ? kGuard : 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::string word, name;
+  std::int64_t value = 0;
+  while (stream >> word && word != "data") {
+    stream >> name >> value;
+    if (word == "size") c.sizes[name] = value;
+    if (word == "array") {
+      c.order.push_back(name);
+      c.arrays[name].bytes.resize(value + 2 * kGuard);
+    }
+  }
+  stream.get();  // the end of the line "data"
+  for (const std::string& each : c.order) {
+    std::vector<char>& bytes = c.arrays[each].bytes;
+    if (!stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
+      throw std::runtime_error(std::string("cannot read ") + file);
+    }
+  }
+  contents_ = contents.release();
+}
+
+Case::~Case() {
+  for (auto& [name, array] : contents_->arrays) cudaFree(array.device);
+  delete contents_;
+}
+
+std::int64_t Case::size(const char* name) const { return contents_->sizes.at(name); }
+
+void* Case::on_host(const char* name) { return contents_->arrays.at(name).bytes.data() + kGuard; }
+
+void* Case::on_device(const char* name) {
+  Array& array = contents_->arrays.at(name);
+  if (array.device == nullptr) {
+    const std::size_t bytes = contents_->shared_bytes(array);
+    require(cudaMalloc(&array.device, bytes), "cudaMalloc");
+    require(cudaMemcpy(array.device, contents_->shared_part(array), bytes, cudaMemcpyHostToDevice),
+            "copy to the device");
+  }
+  return static_cast<char*>(array.device) + contents_->device_guard;
+}
+
+void Case::write(const char* file) {
+  std::ofstream stream(file, std::ios::binary);
+  for (const std::string& name : contents_->order) {
+    Array& array = contents_->arrays[name];
+    if (array.device != nullptr) {
+      require(cudaMemcpy(contents_->shared_part(array), array.device,
+                         contents_->shared_bytes(array), cudaMemcpyDeviceToHost),
+              "copy from the device");
+    }
+    stream.write(array.bytes.data(), static_cast<std::streamsize>(array.bytes.size()));
+  }
+  if (!stream.flush()) throw std::runtime_error(std::string("cannot write ") + file);
+}
+
+int run(int argc, char** argv, bool device_guards, Code code) {
+  if (argc != 3) return std::fprintf(stderr, "usage: %s CASE RESULT\n", argv[0]), 2;
+  try {
+    Case one(argv[1], device_guards);
+    code(one);
+    require(cudaGetLastError(), "the launch failed");
+    require(cudaDeviceSynchronize(), "the kernel failed");
+    one.write(argv[2]);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "exercise: %s\n", error.what());
+    return 3;
+  }
+}
+
+}  // namespace exercise
