@@ -12,9 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "simt/build_mode.h"
 
@@ -307,7 +304,7 @@ SIMT_INLINE unsigned __vcmpeq4(unsigned a, unsigned b) {
 // ---- clocks: the CPU's, so they tell nothing about a GPU
 SIMT_INLINE long long clock64() {
 #if defined(__x86_64__)
-  return static_cast<long long>(__rdtsc());
+  return static_cast<long long>(__builtin_ia32_rdtsc());
 #else
   unsigned long long ticks;
   asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
