@@ -54,7 +54,6 @@ TYPED_NOT_YET = {
     "03_coalescing/README.md": 29,
     "03_coalescing/beyond.md": 1,
     "06_atomics_streams/README.md": 15,
-    "07_flash_attention/backward.md": 2,
 }
 
 
