@@ -121,6 +121,7 @@ TEST_CASE("copy: n = 0 copies nothing") {
   const kit::DeviceBuffer<float> d(4);
   copy_chunked(d.data(), d.data(), 0, nullptr);
   copy_coalesced(d.data(), d.data(), 0, nullptr);
+  copy_restrict(d.data(), d.data(), 0, nullptr);
   copy_vectorized(d.data(), d.data(), 0, nullptr);
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
@@ -135,6 +136,11 @@ TEST_CASE("copy: one request touches 4 sectors coalesced, 32 with the index role
   CHECK(coalesced.load_sectors_per_request() == 4.0);
   CHECK(coalesced.store_sectors_per_request() == 4.0);
   CHECK(coalesced.load_requests == chunked.load_requests);  // the same work otherwise
+  // The promise that x and y do not overlap changes the order of the requests, not the requests.
+  const auto restricted = counts(problem, coalesced_copy::ladder().variants, "restrict").global;
+  CHECK(restricted.load_requests == coalesced.load_requests);
+  CHECK(restricted.load_sectors == coalesced.load_sectors);
+  CHECK(restricted.store_sectors == coalesced.store_sectors);
   const auto vectorized = counts(problem, coalesced_copy::ladder().variants, "vectorized").global;
   CHECK(vectorized.load_sectors_per_request() == 16.0);
   CHECK(vectorized.store_sectors_per_request() == 16.0);

@@ -51,8 +51,6 @@ TYPED_NOT_YET = {
     "01_vector_add/README.md": 18,
     "01_vector_add/beyond.md": 1,
     "02_warp_divergence/README.md": 16,
-    "03_coalescing/README.md": 29,
-    "03_coalescing/beyond.md": 1,
     "06_atomics_streams/README.md": 15,
 }
 

@@ -14,7 +14,8 @@ A number is asked for by two words or three, `RUNG METRIC [OTHER]`, or by one ab
     device toolkit date  of the run, without a rung
 
 and chosen by run=, problem= (or PROBLEM/RUNG), results=, and for a point of a sweep by sweep= and
-at=, the value in its first column: `sweep=stride at=8 gbps`.
+at=, the value in the column of the same name: `sweep=stride at=8 gbps`; or in another one:
+`sweep=size at=n:65536 tuned`.
 digits=2 rounds to two significant digits, 30 or 1,500; without it a number has three at least, and
 all before the point, as in the tables.
 """
@@ -120,9 +121,10 @@ def _of_sweep(run_name, run, options, words):
         raise TableError(f"'{run_name}' holds {len(sweeps)} sweeps '{options['sweep']}' that fit")
     if len(words) != 1 or "at" not in options:
         raise TableError("a number of a sweep needs at= and one column")
+    column, _, value = options["at"].rpartition(":")
     for point in sweeps[0]["points"]:
-        if str(next(iter(point.values()))).removesuffix(".0") == options["at"]:
-            columns = {result_table.slug(key): value for key, value in point.items()}
+        columns = {result_table.slug(key): value for key, value in point.items()}
+        if str(columns.get(column or options["sweep"])).removesuffix(".0") == value:
             if words[0] not in columns:
                 raise TableError(f"no column '{words[0]}' (there: {', '.join(columns)})")
             return columns[words[0]]
@@ -190,8 +192,8 @@ def _count(counter, row, before, counters):
 
 
 def proof(results, options, name, is_rung):
-    """The line under a rung: its time, its share of peak, its gain over the rung before (over=),
-    and the counts that moved (count=). is_rung: whether a name is that of a rung of this chapter.
+    """The line under a rung: its time, its share of peak, its gain over the rung before (or
+    over= another one, or none), and the counts that moved (count=). is_rung: whether a name is that of a rung of this chapter.
     """
     if "run" not in options:
         raise TableError("the proof names no run=, nor does a `numbers` mark above it")
@@ -208,8 +210,10 @@ def proof(results, options, name, is_rung):
     share = result_table.value_of(row, "percent_of_roof", {})
     if share is not None:
         parts.append(f"{share:.1f} % of peak")
-    before = _other(run_name, run, row, options["over"]) if "over" in options else None
-    before = before or _rung_before(run, row)
+    over = options.get("over")
+    before = _other(run_name, run, row, over) if over not in (None, "none") else None
+    if over is None:
+        before = _rung_before(run, row)
     if before is not None:
         _time(before)
         parts.append(_factor(row, before))

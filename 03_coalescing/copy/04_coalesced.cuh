@@ -4,7 +4,7 @@
 // that lie side by side: 128 bytes, 4 sectors, every byte of them used. The hardware merges the 32
 // addresses into that one transfer, which is what "coalesced" means. Nothing else has changed: each
 // thread still copies 8 floats. What is left: y might be x, so no load may pass the store before
-// it, and a thread has one load of 4 bytes under way.
+// it, and a thread has one load of 4 bytes in flight.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -9,7 +9,8 @@
 #include "03_coalescing/copy/02_openmp.hpp"
 #include "03_coalescing/copy/03_chunked.cuh"
 #include "03_coalescing/copy/04_coalesced.cuh"
-#include "03_coalescing/copy/05_vectorized.cuh"
+#include "03_coalescing/copy/05_restrict.cuh"
+#include "03_coalescing/copy/06_vectorized.cuh"
 #include "03_coalescing/copy/problem.cuh"
 #include "03_coalescing/study/copy_sweeps.cuh"
 #include "common/bench/ladder.cuh"
@@ -34,6 +35,10 @@ inline bench::Ladder<Copy> ladder() {
       device_variant<Copy>("coalesced", "neighbouring threads, neighbouring floats: 4 sectors",
                            [](Copy& p, cudaStream_t stream) {
                              copy_coalesced(p.x.device_data(), p.y.device_data(), p.n, stream);
+                           }),
+      device_variant<Copy>("restrict", "x and y do not overlap: loads pass stores, seven in flight",
+                           [](Copy& p, cudaStream_t stream) {
+                             copy_restrict(p.x.device_data(), p.y.device_data(), p.n, stream);
                            }),
       device_variant<Copy>("vectorized",
                            "16 bytes per thread: 16 sectors, a quarter of the requests",

@@ -50,7 +50,7 @@ RUN = {
             "problem": "vector_add",
             "sweep": "block",
             "points": [
-                {"block": 32.0, "gbps": 2100.0, "median_ms": 1.5, "occupancy %": 50},
+                {"gbps": 2100.0, "block": 32.0, "median_ms": 1.5, "occupancy %": 50},
                 {"block": 256, "gbps": 4390.0, "median_ms": 0.73, "occupancy %": 93.75},
             ],
         }
@@ -536,6 +536,7 @@ class Numbers(LadderCase):
             ("naive ms run=small problem=sum", "0.500"),
             ("sweep=block at=32 gbps", "2,100"),
             ("sweep=block at=256 occupancy", "93.8"),
+            ("sweep=block at=gbps:4390 block", "256"),
             ("device", "NVIDIA H200"),
             ("toolkit", "13.0"),
             ("date", "2026-11-21"),
@@ -584,6 +585,7 @@ class Numbers(LadderCase):
             ("naive ms run=huge", "no run '01_vector_add/huge'"),
             ("sweep=block gbps", "needs at= and one column"),
             ("sweep=block at=33 gbps", "no point 33"),
+            ("sweep=block at=n:32 gbps", "no point n:32"),
             ("sweep=block at=32 nosuch", "no column 'nosuch'"),
             ("sweep=stride at=32 gbps", "holds 0 sweeps 'stride'"),
             ("naive ms results=results/gone.json", "no results file results/gone.json"),
@@ -634,6 +636,7 @@ class Proofs(LadderCase):
             ("naive", "**2.00 ms**, 25.0 % of peak, 4.00 times as fast as `loop`."),
             ("slow", "**2.50 ms**, 20.0 % of peak, 1.25 times as long as `naive`."),
             ("wide over=naive", "**0.625 ms**, 80.0 % of peak, 3.20 times as fast as `naive`."),
+            ("wide over=none", "**0.625 ms**, 80.0 % of peak."),
             ("as_wide", "**0.625 ms**, 80.0 % of peak, as fast as `wide`."),
             (
                 "wide count=barriers,active_lanes",

@@ -32,7 +32,7 @@ __device__ inline void transpose_tile_of_vectors(const float* __restrict__ in,
       a[i] = *reinterpret_cast<const float4*>(in + (r + i) * cols + c);
     }
     // The swizzle: of eight threads that store at once, each hits four other banks.
-    const int place = down ^ across % 8;  // across is (tile row) / 4 for all four
+    const int place = down ^ (across % 8);  // across is (tile row) / 4 for all four
     tile[4 * across + 0][place] = make_float4(a[0].x, a[1].x, a[2].x, a[3].x);
     tile[4 * across + 1][place] = make_float4(a[0].y, a[1].y, a[2].y, a[3].y);
     tile[4 * across + 2][place] = make_float4(a[0].z, a[1].z, a[2].z, a[3].z);
@@ -45,7 +45,8 @@ __device__ inline void transpose_tile_of_vectors(const float* __restrict__ in,
 #pragma unroll
   for (int y = down; y < kTile; y += kThreads / kQuads) {
     if (to < rows && corner.col + y < cols) {
-      *reinterpret_cast<float4*>(out + (corner.col + y) * rows + to) = tile[y][across ^ y / 4 % 8];
+      *reinterpret_cast<float4*>(out + (corner.col + y) * rows + to) =
+          tile[y][across ^ (y / 4 % 8)];
     }
   }
 }

@@ -1,9 +1,10 @@
-// Rung 5, vectorized: 16 bytes per thread, in one load and one store.
+// Rung 6, vectorized: 16 bytes per thread, in one load and one store.
 //
 // A request of a warp now covers 512 bytes: 16 sectors, again all used. The sectors per request
-// grow and the requests shrink alike; what matters is the share of used bytes, still 100 %. A
-// quarter of the loads and stores, and no loop. float4 wants 16-byte alignment: other pointers are
-// refused. This kernel is the yardstick of the chapter: nothing can be faster than a copy.
+// grow and the requests shrink alike; what matters is the share of used bytes, still 100 %. One
+// load and one store a thread where the rung before has eight of each. float4 wants 16-byte
+// alignment: other pointers are refused. This kernel is the yardstick of the chapter: nothing can
+// be faster than a copy.
 #pragma once
 
 #include <cuda_runtime.h>
