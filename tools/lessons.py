@@ -48,9 +48,6 @@ BEGINS_LINE = re.compile(r"^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?<!--=")
 
 # Pages that still have typed numbers beside a rung's name, and how many at most.
 TYPED_NOT_YET = {
-    "01_vector_add/README.md": 18,
-    "01_vector_add/beyond.md": 1,
-    "02_warp_divergence/README.md": 16,
     "06_atomics_streams/README.md": 15,
 }
 

@@ -14,8 +14,8 @@ A number is asked for by two words or three, `RUNG METRIC [OTHER]`, or by one ab
     device toolkit date  of the run, without a rung
 
 and chosen by run=, problem= (or PROBLEM/RUNG), results=, and for a point of a sweep by sweep= and
-at=, the value in the column of the same name: `sweep=stride at=8 gbps`; or in another one:
-`sweep=size at=n:65536 tuned`.
+at=, the value in the column of the same name: `sweep=stride at=8 gbps`; or in others:
+`sweep=pieces at=pieces:1,bytes_each:16 gbps`.
 digits=2 rounds to two significant digits, 30 or 1,500; without it a number has three at least, and
 all before the point, as in the tables.
 """
@@ -121,10 +121,11 @@ def _of_sweep(run_name, run, options, words):
         raise TableError(f"'{run_name}' holds {len(sweeps)} sweeps '{options['sweep']}' that fit")
     if len(words) != 1 or "at" not in options:
         raise TableError("a number of a sweep needs at= and one column")
-    column, _, value = options["at"].rpartition(":")
+    conditions = [part.rpartition(":")[::2] for part in options["at"].split(",")]
     for point in sweeps[0]["points"]:
         columns = {result_table.slug(key): value for key, value in point.items()}
-        if str(columns.get(column or options["sweep"])).removesuffix(".0") == value:
+        has = lambda column: str(columns.get(column or options["sweep"])).removesuffix(".0")
+        if all(has(column) == value for column, value in conditions):
             if words[0] not in columns:
                 raise TableError(f"no column '{words[0]}' (there: {', '.join(columns)})")
             return columns[words[0]]
@@ -142,8 +143,15 @@ def _of_run(run, word):
     return facts[word]
 
 
+def _only(options, *known):
+    wrong = sorted(set(options) - {"results", "run", "problem", *known})
+    if wrong:
+        raise TableError(f"nobody knows what {wrong[0]}= means")
+
+
 def number(results, options, words):
     """The text that the words of a number stand for."""
+    _only(options, "sweep", "at", "name", "digits")
     if "run" not in options:
         raise TableError("the number names no run=, nor does a `numbers` mark above it")
     run_name = options["run"]
@@ -195,6 +203,7 @@ def proof(results, options, name, is_rung):
     """The line under a rung: its time, its share of peak, its gain over the rung before (or
     over= another one, or none), and the counts that moved (count=). is_rung: whether a name is that of a rung of this chapter.
     """
+    _only(options, "over", "count")
     if "run" not in options:
         raise TableError("the proof names no run=, nor does a `numbers` mark above it")
     run_name = options["run"]

@@ -72,6 +72,6 @@ def typed_numbers(lines, names):
         under_rung = words & names or any(re.fullmatch(r"\d\d", word) for word in words)
         if not (under_rung or _names_a_rung(text, names)):
             continue
-        prose = NUMBER.sub("", re.sub(r"`[^`\n]*`", "", text))
+        prose = NUMBER.sub("#", re.sub(r"`[^`\n]*`", "", text))
         for match in TYPED.finditer(prose):
             yield first + prose[: match.start()].count("\n"), " ".join(match.group().split())
