@@ -15,6 +15,7 @@
 #include "01_vector_add/09_vectorized.cuh"
 #include "01_vector_add/10_coarsened.cuh"
 #include "01_vector_add/beyond/01_bulk_copy.cuh"
+#include "01_vector_add/beyond/02_zero_copy.cuh"
 #include "01_vector_add/peers.cuh"
 #include "01_vector_add/problem.cuh"
 #include "01_vector_add/study/sweeps.cuh"
@@ -66,6 +67,8 @@ inline bench::Ladder<VectorAdd> ladder() {
                                 with_device_arrays(vector_add_coarsened)),
       device_variant<VectorAdd>("bulk_copy", "TMA fills shared memory (sm_90)",
                                 with_device_arrays(vector_add_bulk_copy), bench::needs_sm(90)),
+      round_trip_variant<VectorAdd>("zero_copy", "the kernel reads and writes pinned host memory",
+                                    with_host_arrays(vector_add_zero_copy)),
       vector_add_peer(),
       vector_add_device_copy(),
   };

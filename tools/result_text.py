@@ -200,9 +200,9 @@ def _count(counter, row, before, counters):
 
 
 def proof(results, options, name, is_rung):
-    """The line under a rung: its time, its share of peak, its gain over the rung before (or
-    over= another one, or none), and the counts that moved (count=). is_rung: whether a name is that of a rung of this chapter.
-    """
+    """The line under a rung: its time, its share of peak, its gain over the rung before (or over
+    another one, over=NAME, or over none), and the counts that moved (count=). is_rung: whether a
+    name is that of a rung of this chapter."""
     _only(options, "over", "count")
     if "run" not in options:
         raise TableError("the proof names no run=, nor does a `numbers` mark above it")
