@@ -50,6 +50,12 @@ def floats(random, count, low=-1.0, high=1.0):
     return [float32(random.uniform(low, high)) for _ in range(count)]
 
 
+def eighths(random, count):
+    """`count` multiples of 1/8 between -1 and 1, never 0. Their sums are exact in any order, so the
+    check may be ==, and one that is left out or counted twice shows."""
+    return [random.choice((-1, 1)) * random.randrange(1, 9) / 8 for _ in range(count)]
+
+
 @dataclass
 class Array:
     """An array that the code under test is given.

@@ -1,0 +1,53 @@
+"""Exercise 05/first_add."""
+
+from exercise.api import Array, Case, Count, Right, eighths
+
+TITLE = "Add while you load"
+KIND = "step"
+MINUTES = 10
+
+TILE = 512
+
+
+def cases(random):
+    for n in (TILE, 4 * TILE, 1, 255, 256, 257, 511, 513, 1021):
+        sums = Array("sums", role="output", count=-(-n // TILE))
+        yield Case(f"n = {n}", {"n": n}, [Array("x", eighths(random, n)), sums])
+
+
+def expected(case):
+    x = case["x"].values
+    return {"sums": [sum(x[i : i + TILE]) for i in range(0, len(x), TILE)]}
+
+
+def _sectors(counts):
+    return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
+
+
+POINTS = [
+    Right(2, "whole blocks", lambda case: case.sizes["n"] % TILE == 0),
+    Right(2, "blocks that are not full", lambda case: case.sizes["n"] % TILE),
+    Count(
+        1,
+        "loads of 4 sectors",
+        "n = 2048",
+        lambda counts, case: _sectors(counts) == 4,
+        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+    ),
+]
+
+MUTANTS = {
+    "one bound for both elements": {
+        1: "const int i = blockIdx.x * 2 * kBlock + t;\n"
+        "part[t] = i + kBlock < n ? x[i] + x[i + kBlock] : 0.0f;"
+    },
+    "the block begins where it did before": {
+        1: "const int i = blockIdx.x * kBlock + t;\n"
+        "part[t] = (i < n ? x[i] : 0.0f) + (i + kBlock < n ? x[i + kBlock] : 0.0f);"
+    },
+    "as many blocks as before": {2: "const int grid = (n + kBlock - 1) / kBlock;"},
+    "before: two neighbours a thread": {
+        1: "const int i = (blockIdx.x * kBlock + t) * 2;\n"
+        "part[t] = (i < n ? x[i] : 0.0f) + (i + 1 < n ? x[i + 1] : 0.0f);"
+    },
+}

@@ -1,0 +1,52 @@
+"""Exercise 05/argmax."""
+
+import math
+
+from exercise.api import Array, Case, Right, floats
+
+TITLE = "The same tree, another operator"
+KIND = "step"
+MINUTES = 10
+
+
+def cases(random):
+    inputs = {
+        "300 different floats": floats(random, 300),
+        "1 float": floats(random, 1),
+        "33 negative floats": floats(random, 33, -9, -1),
+        "1000 floats of five values": [float(random.randrange(-2, 3)) for _ in range(1000)],
+        "600 equal floats": [-0.5] * 600,
+        "40 floats, all of them -infinity": [-math.inf] * 40,
+    }
+    for name, x in inputs.items():
+        outputs = [Array("value", role="output", count=1)]
+        outputs += [Array("index", role="output", count=1, type="int")]
+        yield Case(name, {"n": len(x)}, [Array("x", x), *outputs])
+
+
+def expected(case):
+    x = case["x"].values
+    return {"value": [max(x)], "index": [x.index(max(x))]}
+
+
+def _ties(case):
+    return len(set(case["x"].values)) < case.sizes["n"]
+
+
+POINTS = [
+    Right(3, "elements that are all different", lambda case: not _ties(case)),
+    Right(3, "equal elements", _ties),
+]
+
+MUTANTS = {
+    "the neutral element is 0": {1: "return {0, INT_MAX};"},
+    "the neutral element wins against -infinity": {1: "return {-INFINITY, -1};"},
+    "no rule for equal elements": {2: "return b.value > a.value ? b : a;"},
+    "the last of equal elements wins": {
+        2: "const bool b_wins = b.value > a.value || (b.value == a.value && b.index > a.index);\n"
+        "return b_wins ? b : a;"
+    },
+    "the index decides, whatever the values": {
+        2: "return b.value >= a.value && b.index < a.index ? b : a;"
+    },
+}

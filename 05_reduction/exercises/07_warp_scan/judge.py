@@ -1,0 +1,59 @@
+"""Exercise 05/warp_scan."""
+
+from itertools import accumulate
+
+from exercise.api import Array, Case, Count, Right, eighths
+
+TITLE = "A scan without a tree"
+KIND = "step"
+MINUTES = 15
+
+BLOCK = 256
+
+
+def cases(random):
+    for n in (1, 2, 31, 32, 33, 255, 256, 257, 4 * BLOCK, 1021):
+        x = Array("x", eighths(random, n))
+        yield Case(f"n = {n}", {"n": n}, [x, Array("y", role="output", count=n)], tile=BLOCK)
+
+
+def expected(case):
+    x, y = case["x"].values, []
+    for first in range(0, len(x), BLOCK):
+        y += accumulate(x[first : first + BLOCK])
+    return {"y": y}
+
+
+POINTS = [
+    Right(2, "at most one warp", lambda case: case.sizes["n"] <= 32),
+    Right(2, "several warps and blocks", lambda case: case.sizes["n"] > 32),
+    Count(
+        1,
+        "one barrier a block",
+        "n = 1024",
+        lambda counts, case: counts["barriers"] <= 4,
+        lambda counts: f"four blocks passed {counts['barriers']} barriers, 4 are enough",
+    ),
+]
+
+_LEAVE = "if (threadIdx.x % 32 == 31) of_warps[warp] = sum;\n"
+_TWO_BARRIERS = _LEAVE + (
+    "__syncthreads();\nif (threadIdx.x == 0) {\n"
+    "  for (int w = 1; w < kWarps; ++w) of_warps[w] += of_warps[w - 1];\n}\n"
+    "__syncthreads();\nif (warp > 0) sum += of_warps[warp - 1];"
+)
+
+MUTANTS = {
+    "the first lanes add their own value": {
+        1: "for (int d = 1; d < 32; d *= 2) sum += __shfl_up_sync(kAllLanes, sum, d);\n(void)lane;"
+    },
+    "only those shuffle that add": {
+        1: "for (int d = 1; d < 32; d *= 2) {\n"
+        "  if (lane >= d) sum += __shfl_up_sync(kAllLanes, sum, d);\n}"
+    },
+    "no barrier": {2: _LEAVE + "for (int w = 0; w < warp; ++w) sum += of_warps[w];"},
+    "the own warp is added, too": {
+        2: _LEAVE + "__syncthreads();\nfor (int w = 0; w <= warp; ++w) sum += of_warps[w];"
+    },
+    "before: thread 0 scans the sums of the warps": {2: _TWO_BARRIERS},
+}
