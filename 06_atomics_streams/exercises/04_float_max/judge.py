@@ -1,0 +1,73 @@
+"""Exercise 06/float_max."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "Look, compute, try again"
+KIND = "step"
+MINUTES = 15
+
+
+def cases(random):
+    rising = sorted(floats(random, 500, -100, 100))
+    with_nan = floats(random, 300, -100, 100)
+    for k in range(0, 300, 7):
+        with_nan[k] = math.nan
+    inputs = {
+        "1 float": floats(random, 1),
+        "100 negative floats": floats(random, 100, -9, -1),
+        "500 floats": floats(random, 500, -100, 100),
+        "500 rising floats": rising,
+        "300 floats, some of them NaN": with_nan,
+        "129 equal floats": floats(random, 1) * 129,
+        "1000 floats, all below the cell": floats(random, 1000, -9, 9),
+    }
+    for name, x in inputs.items():
+        start = 50.0 if "below" in name else -math.inf
+        yield Case(name, {"n": len(x)}, [Array("x", x), Array("cell", [start], "in_out")])
+
+
+def expected(case):
+    x = [value for value in case["x"].values if not math.isnan(value)]
+    return {"cell": [max([*x, case["cell"].values[0]])]}
+
+
+def _asked(counts):
+    return counts["atomics"]["global_executions"]
+
+
+POINTS = [
+    Right(3, "numbers", lambda case: "NaN" not in case.name),
+    Right(2, "numbers and NaN", lambda case: "NaN" in case.name),
+    Count(
+        1,
+        "who has nothing to add does not ask",
+        "1000 floats, all below the cell",
+        lambda counts, case: _asked(counts) == 0,
+        lambda counts: f"{_asked(counts)} lanes asked, though the cell was larger from the start",
+    ),
+]
+
+_TRY = "atomicCAS(bits, seen, __float_as_uint({}))"
+
+MUTANTS = {
+    "one try": {1: "if (value > __uint_as_float(seen)) " + _TRY.format("value") + ";"},
+    "bits are compared as if they were the numbers": {
+        1: "while (__float_as_uint(value) > seen) {\n  const unsigned found = "
+        + _TRY.format("value")
+        + ";\n  if (found == seen) break;\n  seen = found;\n}"
+    },
+    "a plain store": {1: "(void)bits;\nif (value > __uint_as_float(seen)) *cell = value;"},
+    "a NaN gets in": {
+        1: "while (!(value <= __uint_as_float(seen))) {\n  const unsigned found = "
+        + _TRY.format("value")
+        + ";\n  if (found == seen) break;\n  seen = found;\n}"
+    },
+    "before: always asks": {
+        1: "while (true) {\n  const float larger = fmaxf(value, __uint_as_float(seen));\n"
+        "  const unsigned found = "
+        + _TRY.format("larger")
+        + ";\n  if (found == seen) break;\n  seen = found;\n}"
+    },
+}
