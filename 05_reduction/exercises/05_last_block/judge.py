@@ -8,7 +8,7 @@ MINUTES = 15
 
 
 def cases(random):
-    for n, blocks in ((128, 1), (1000, 1), (1024, 8), (1, 2), (300, 3), (2049, 7), (700, 200)):
+    for n, blocks in ((128, 1), (1000, 1), (1024, 8), (1, 2), (300, 3), (2049, 7), (25_000, 200)):
         yield Case(
             f"n = {n} by {blocks} block{'s' * (blocks > 1)}",
             {"n": n, "blocks": blocks},

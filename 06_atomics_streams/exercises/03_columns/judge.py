@@ -1,0 +1,67 @@
+"""Exercise 06/columns."""
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "A bank for every lane"
+KIND = "step"
+MINUTES = 15
+
+BINS = 64
+
+
+def cases(random):
+    inputs = {
+        "512 random values": [random.randrange(BINS) for _ in range(512)],
+        "1 value": [random.randrange(BINS)],
+        "127 values": [random.randrange(BINS) for _ in range(127)],
+        "2000 equal values": [random.randrange(BINS)] * 2000,
+        "3001 random values": [random.randrange(BINS) for _ in range(3001)],
+    }
+    for name, values in inputs.items():
+        bins = Array("bins", [random.randrange(9) for _ in range(BINS)], "in_out", "uint")
+        yield Case(name, {"n": len(values)}, [Array("x", values, type="byte"), bins])
+
+
+def expected(case):
+    bins = list(case["bins"].values)
+    for value in case["x"].values:
+        bins[value] += 1
+    return {"bins": bins}
+
+
+def _passes(counts):
+    return counts["shared"]["load_wavefronts"] / max(1, counts["shared"]["load_requests"])
+
+
+POINTS = [
+    Right(2, "up to one round of the loop", lambda case: case.sizes["n"] <= 512),
+    Right(2, "more values than threads", lambda case: case.sizes["n"] > 512),
+    Count(
+        2,
+        "no two lanes meet in an atomic",
+        "2000 equal values",
+        lambda counts, case: counts["atomics"]["max_serialization"] == 1,
+        lambda counts: f"up to {counts['atomics']['max_serialization']} lanes wanted one word",
+    ),
+    Count(
+        1,
+        "the sums at the end have no bank conflicts",
+        "3001 random values",
+        lambda counts, case: _passes(counts) == 1,
+        lambda counts: f"{_passes(counts):.0f} passes through shared memory a load",
+    ),
+]
+
+MUTANTS = {
+    "no atomic": {1: "columns[32 * x[i] + threadIdx.x % 32] += 1;"},
+    "a column a thread, of which there are only 32": {
+        1: "atomicAdd(&columns[32 * x[i] + threadIdx.x], 1u);"
+    },
+    "one column is left out": {
+        2: "for (int k = 1; k < 32; ++k) sum += columns[32 * v + (k + threadIdx.x) % 32];"
+    },
+    "before: a column a warp": {1: "atomicAdd(&columns[32 * x[i] + threadIdx.x / 32], 1u);"},
+    "before: all lanes read the same column": {
+        2: "for (int k = 0; k < 32; ++k) sum += columns[32 * v + k];"
+    },
+}
