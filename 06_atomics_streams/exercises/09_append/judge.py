@@ -1,0 +1,94 @@
+"""Exercise 06/append."""
+
+from exercise.api import Array, Case, Count, Right, float32, floats
+
+TITLE = "A new problem: append to a list"
+KIND = "problem"
+MINUTES = 25
+
+
+def cases(random):
+    inputs = {
+        "n = 4096": (floats(random, 4096), 0.0),
+        "n = 1, appended": ([0.5], 0.25),
+        "n = 1, not appended": ([-0.5], 0.25),
+        "n = 33": (floats(random, 33), -0.5),
+        "n = 1021": (floats(random, 1021), 0.9),
+        "n = 300, all appended": (floats(random, 300), -2.0),
+        "n = 640, one of 64": ([float(i % 64 == 40) for i in range(640)], 0.5),
+        "n = 129, the limit itself": (floats(random, 128) + [0.125], 0.125),
+    }
+    for name, (x, limit) in inputs.items():
+        kept = sum(value > limit for value in x)
+        yield Case(
+            name,
+            {"n": len(x), "kept": kept},
+            [
+                Array("x", x),
+                Array("limit", [float32(limit)]),
+                Array("list", role="output", count=kept),
+                Array("count", [0], "in_out", "int"),
+            ],
+        )
+
+
+def expected(case):
+    limit = case["limit"].values[0]
+    kept = sorted(value for value in case["x"].values if value > limit)
+    return {"count": [len(kept)], "list": kept}
+
+
+def _asked(counts):
+    return counts["atomics"]["global_executions"]
+
+
+POINTS = [
+    Right(2, "less than two warps", lambda case: case.sizes["n"] <= 33),
+    Right(3, "more", lambda case: case.sizes["n"] > 33),
+    Count(
+        2,
+        "one atomic a warp",
+        "n = 4096",
+        lambda counts, case: _asked(counts) <= 128,
+        lambda counts: f"{_asked(counts)} lanes asked for places, 128 warps are enough",
+    ),
+    Count(
+        1,
+        "none by a warp that has nothing",
+        "n = 640, one of 64",
+        lambda counts, case: _asked(counts) <= 10,
+        lambda counts: f"{_asked(counts)} atomics, though ten warps of twenty have something",
+    ),
+]
+
+_APPEND = """
+const float value = i < n ? x[i] : limit;
+const unsigned wanting = __ballot_sync(0xffffffffu, value > limit);
+{leave}int first = 0;
+if (lane == {leader}) first = atomicAdd(count, __popc(wanting));
+first = __shfl_sync(0xffffffffu, first, {source});
+if (value > limit) list[first + __popc(wanting & {before})] = value;"""
+_RIGHT = {
+    "leave": "if (wanting == 0) return;\n",
+    "leader": "0",
+    "source": "0",
+    "before": "((1u << lane) - 1)",
+}
+
+MUTANTS = {
+    "only lane 0 knows the first place": {1: _APPEND.format(**{**_RIGHT, "source": "lane"})},
+    "a lane counts itself as before it": {
+        1: _APPEND.format(**{**_RIGHT, "before": "((2u << lane) - 1)"})
+    },
+    "only the lanes that want draw": {
+        1: "if (i < n && x[i] > limit) {\n"
+        "  const unsigned wanting = __ballot_sync(0xffffffffu, true);\n  int first = 0;\n"
+        "  if (lane == 0) first = atomicAdd(count, __popc(wanting));\n"
+        "  first = __shfl_sync(0xffffffffu, first, 0);\n"
+        "  list[first + __popc(wanting & ((1u << lane) - 1))] = x[i];\n}"
+    },
+    "before: every thread draws": {
+        1: "(void)lane;\nif (i < n && x[i] > limit) list[atomicAdd(count, 1)] = x[i];"
+    },
+    "before: warps that have nothing draw 0 places": {1: _APPEND.format(**{**_RIGHT, "leave": ""})},
+}
