@@ -22,18 +22,22 @@ namespace kit {
 // Where somebody is in a ring of kStages stages. Producer and consumers each keep their own.
 template <int kStages>
 struct PipelineState {
+  // region next
   int stage = 0;
   std::uint32_t phase = 0;  // parity of the trip around the ring
 
-  // To the next stage. Two forms of one thing: the compiler schedules the loop around it otherwise,
-  // and each kernel has the one that was faster there. (With next(), attention's last rungs were 1
-  // to 6 % slower on an H200; with advance(), other code comes of the matrix products.)
+  // To the next stage.
   __device__ __forceinline__ void next() {
     if (++stage == kStages) {
       stage = 0;
       phase ^= 1;
     }
   }
+  // endregion
+
+  // The same in another form: the compiler schedules the loop around it otherwise, and each kernel
+  // has the one that was faster there. (With next(), attention's last rungs were 1 to 6 % slower on
+  // an H200; with advance(), other code comes of the matrix products.)
   __device__ __forceinline__ void advance() {
     if (++stage < kStages) return;
     stage = 0;
