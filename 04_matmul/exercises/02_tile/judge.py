@@ -1,0 +1,87 @@
+"""Exercise 04/tile."""
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "Load it once, use it sixteen times"
+KIND = "step"
+MINUTES = 15
+
+
+def _matrix(random, rows, cols):
+    """Sixty-fourths: their products and sums are exact in fp32, in any order."""
+    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
+
+
+def cases(random):
+    for m, n, k in ((16, 16, 16), (32, 48, 64), (1, 1, 1), (17, 15, 33), (5, 40, 3), (40, 3, 20)):
+        yield Case(
+            f"{m} x {n} x {k}",
+            {"m": m, "n": n, "k": k},
+            [
+                Array("a", _matrix(random, m, k), shape=(m, k)),
+                Array("b", _matrix(random, k, n), shape=(k, n)),
+                Array("c", role="output", count=m * n, shape=(m, n)),
+            ],
+        )
+
+
+def expected(case):
+    m, n, k = (case.sizes[name] for name in "mnk")
+    a, b = case["a"].values, case["b"].values
+    return {
+        "c": [
+            sum(a[i * k + p] * b[p * n + j] for p in range(k)) for i in range(m) for j in range(n)
+        ]
+    }
+
+
+def _whole(case):
+    return all(case.sizes[name] % 16 == 0 for name in "mnk")
+
+
+def _sectors(counts):
+    return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
+
+
+POINTS = [
+    Right(2, "whole tiles", _whole),
+    Right(3, "tiles that stick out over an edge", lambda case: not _whole(case)),
+    Count(
+        1,
+        "loads of 4 sectors",
+        "32 x 48 x 64",
+        lambda counts, case: _sectors(counts) == 4,
+        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+    ),
+    Count(
+        1,
+        "two barriers a tile of k",
+        "32 x 48 x 64",
+        # 6 blocks, 4 tiles of k.
+        lambda counts, case: counts["barriers"] <= 6 * 4 * 2,
+        lambda counts: f"the blocks passed {counts['barriers']} barriers, 48 are enough",
+    ),
+]
+
+_SUM = "for (int q = 0; q < kTile; ++q) sum += tile_a[y][q] * tile_b[q][x];"
+
+MUTANTS = {
+    "nothing is zero": {
+        1: "tile_a[y][x] = a[min(row, m - 1) * k + min(p + x, k - 1)];\n"
+        "tile_b[y][x] = b[min(p + y, k - 1) * n + min(col, n - 1)];"
+    },
+    "one barrier in front": {2: "__syncthreads();\n" + _SUM},
+    "one barrier behind": {2: _SUM + "\n__syncthreads();"},
+    "threads outside of C have left": {
+        2: "if (row >= m || col >= n) return;\n__syncthreads();\n" + _SUM + "\n__syncthreads();"
+    },
+    "before: the lanes load down a column": {
+        1: "const int r = row - y + x, s = col - x + y;\n"
+        "tile_a[x][y] = r < m && p + y < k ? a[r * k + p + y] : 0.0f;\n"
+        "tile_b[x][y] = p + x < k && s < n ? b[(p + x) * n + s] : 0.0f;"
+    },
+    "before: a barrier for each product": {
+        2: "for (int q = 0; q < kTile; ++q) {\n  __syncthreads();\n"
+        "  sum += tile_a[y][q] * tile_b[q][x];\n}\n__syncthreads();"
+    },
+}

@@ -1,0 +1,86 @@
+"""Exercise 04/split_k."""
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "Share the sum: split-K"
+KIND = "step"
+MINUTES = 10
+
+COUNTED = "32 x 32 x 64 in 4 parts"
+
+
+def _matrix(random, rows, cols):
+    """Sixty-fourths: their products and sums are exact in fp32, in any order."""
+    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
+
+
+def cases(random):
+    for m, n, k, parts in (
+        (32, 32, 64, 4),
+        (4, 32, 64, 1),
+        (1, 1, 1, 1),
+        (5, 33, 10, 4),
+        (3, 7, 50, 7),
+        (9, 2, 3, 8),
+    ):
+        yield Case(
+            f"{m} x {n} x {k} in {parts} part{'s' * (parts > 1)}",
+            {"m": m, "n": n, "k": k, "parts": parts},
+            [
+                Array("a", _matrix(random, m, k), shape=(m, k)),
+                Array("b", _matrix(random, k, n), shape=(k, n)),
+                Array("c", role="output", count=m * n, shape=(m, n)),
+                Array("sums", role="output", count=parts * m * n),
+            ],
+        )
+
+
+def expected(case):
+    m, n, k = (case.sizes[name] for name in "mnk")
+    a, b = case["a"].values, case["b"].values
+    return {
+        "c": [
+            sum(a[i * k + p] * b[p * n + j] for p in range(k)) for i in range(m) for j in range(n)
+        ]
+    }
+
+
+def _even(case):
+    return case.sizes["k"] % case.sizes["parts"] == 0
+
+
+def _bytes_needed(case):
+    m, n, k, parts = (case.sizes[name] for name in ("m", "n", "k", "parts"))
+    return 8 * m * n * k + 4 * m * n * parts
+
+
+POINTS = [
+    Right(2, "equal shares", _even),
+    Right(2, "shares that differ, and empty ones", lambda case: not _even(case)),
+    Count(
+        1,
+        "every product is computed once",
+        COUNTED,
+        lambda counts, case: counts["global"]["load_bytes"] <= _bytes_needed(case),
+        lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, 540672 are enough",
+    ),
+]
+
+_SHARE = "const int share = (k + parts - 1) / parts;\n"
+
+MUTANTS = {
+    "shares are rounded down": {
+        1: "const int share = k / parts;\nconst int begin = z * share, end = begin + share;"
+    },
+    "the last share goes past k": {
+        1: _SHARE + "const int begin = z * share, end = begin + share;"
+    },
+    "the last value of a share is left out": {
+        1: _SHARE + "const int begin = min(k, z * share), end = min(k, begin + share - 1);"
+    },
+    "the last part wins": {2: "if (i < length) c[i] = sums[(parts - 1) * length + i];"},
+    "before: the first part does it all, and the others again": {
+        1: "const int begin = 0, end = k;",
+        2: "if (i < length) c[i] = sums[i];",
+    },
+}

@@ -1,0 +1,71 @@
+"""Exercise 04/fragment."""
+
+from exercise.api import Array, Case, Right
+
+TITLE = "Who holds what: fragments of mma.sync"
+KIND = "step"
+MINUTES = 15
+
+
+def _matrix(random, rows, cols):
+    """Sixty-fourths: bf16 holds them, and their products and sums are exact in fp32."""
+    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
+
+
+def cases(random):
+    for k in (16, 32, 80):
+        yield Case(
+            f"k = {k}",
+            {"k": k},
+            [
+                Array("a", _matrix(random, 16, k), shape=(16, k)),
+                Array("b", _matrix(random, k, 8), shape=(k, 8)),
+                Array("c", role="output", count=128, shape=(16, 8)),
+            ],
+        )
+
+
+def expected(case):
+    k, a, b = case.sizes["k"], case["a"].values, case["b"].values
+    return {
+        "c": [
+            sum(a[i * k + p] * b[p * 8 + j] for p in range(k)) for i in range(16) for j in range(8)
+        ]
+    }
+
+
+POINTS = [
+    Right(3, "16 values of k", lambda case: case.sizes["k"] == 16),
+    Right(1, "more than that", lambda case: case.sizes["k"] > 16),
+]
+
+_A = """
+for (int i = 0; i < 4; ++i) {
+  const float* from = a + (g + DOWN * 8) * k + p + two + ACROSS * 8;
+  from_a[i] = ptx::pack_bf16(PAIR);
+}"""
+_PAIR = "from[0], from[1]"
+
+MUTANTS = {
+    "right half before the lower one": {
+        1: _A.replace("DOWN", "i / 2").replace("ACROSS", "i % 2").replace("PAIR", _PAIR)
+    },
+    "the right one of two in the lower half": {
+        1: _A.replace("DOWN", "i % 2")
+        .replace("ACROSS", "i / 2")
+        .replace("PAIR", "from[1], from[0]")
+    },
+    "B held by rows": {
+        2: "for (int i = 0; i < 2; ++i) {\n"
+        "  const float* from = b + (p + g + i * 8) * 8 + two;\n"
+        "  from_b[i] = ptx::pack_bf16(from[0], from[1]);\n}"
+    },
+    "always the first 16 rows of B": {
+        2: "for (int i = 0; i < 2; ++i) {\n"
+        "  const float* from = b + (two + i * 8) * 8 + g;\n"
+        "  from_b[i] = ptx::pack_bf16(from[0], from[8]);\n}"
+    },
+    "d[2] and d[3] two columns on": {
+        3: "for (int i = 0; i < 4; ++i) c[(g + i % 2 * 8) * 8 + two + i / 2] = d[i];"
+    },
+}

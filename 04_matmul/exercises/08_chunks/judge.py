@@ -1,0 +1,62 @@
+"""Exercise 04/chunks."""
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "Rows for ldmatrix, in a swizzled tile"
+KIND = "step"
+MINUTES = 12
+
+
+def _matrix(random, rows, cols):
+    """Sixty-fourths: bf16 holds them, and their products and sums are exact in fp32."""
+    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
+
+
+def cases(random):
+    for k in (64, 128, 320):
+        yield Case(
+            f"k = {k}",
+            {"k": k},
+            [
+                Array("a", _matrix(random, 16, k), shape=(16, k)),
+                Array("b", _matrix(random, k, 8), shape=(k, 8)),
+                Array("c", role="output", count=128, shape=(16, 8)),
+            ],
+        )
+
+
+def expected(case):
+    k, a, b = case.sizes["k"], case["a"].values, case["b"].values
+    return {
+        "c": [
+            sum(a[i * k + p] * b[p * 8 + j] for p in range(k)) for i in range(16) for j in range(8)
+        ]
+    }
+
+
+def _rounds(counts, op):
+    return counts["shared"][f"{op}_wavefronts"] / max(1, counts["shared"][f"{op}_requests"])
+
+
+POINTS = [
+    Right(2, "one tile", lambda case: case.sizes["k"] == 64),
+    Right(1, "more than one", lambda case: case.sizes["k"] > 64),
+    Count(
+        3,
+        "four rounds for four matrices, and for 32 chunks",
+        "k = 128",
+        lambda counts, case: _rounds(counts, "load") <= 4 and _rounds(counts, "store") <= 4,
+        lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
+        f"{_rounds(counts, 'store'):.0f} a store",
+    ),
+]
+
+MUTANTS = {
+    "chunks share a place": {1: "return row * kTileK + (col / 8 & row % 8) * 8;"},
+    "runs into the next row": {1: "return row * kTileK + (col / 8 ^ row) * 8;"},
+    "right matrices before the lower ones": {
+        2: "const int row = lane / 16 * 8 + lane % 8, col = q + lane / 8 % 2 * 8;"
+    },
+    "rows of the left half alone": {2: "const int row = lane % 16, col = q;"},
+    "before: chunks in order": {1: "return row * kTileK + col;"},
+}

@@ -1,0 +1,42 @@
+"""Exercise 04/ring."""
+
+from exercise.api import Array, Case, Right, float32, floats
+
+TITLE = "Round the ring: full, empty, and their parity"
+KIND = "step"
+MINUTES = 15
+
+CHUNK = 128
+_ONE_TRIP = (4, CHUNK, 3 * CHUNK)
+
+
+def cases(random):
+    for n in (3 * CHUNK, CHUNK, 4, 7 * CHUNK, 500, 9 * CHUNK + 4):
+        yield Case(
+            f"n = {n}",
+            {"n": n},
+            [Array("x", floats(random, n)), Array("y", role="output", count=n)],
+            tile=CHUNK,
+        )
+
+
+def expected(case):
+    return {"y": [float32(value * value) for value in case["x"].values]}
+
+
+POINTS = [
+    Right(2, "one trip", lambda case: case.sizes["n"] in _ONE_TRIP),
+    Right(3, "more trips", lambda case: case.sizes["n"] not in _ONE_TRIP),
+]
+
+MUTANTS = {
+    "the producer waits for the trip that is to come": {1: "wait(&empty[stage], trip % 2);"},
+    "the producer does not wait": {1: ""},
+    "floats for bytes": {
+        2: "const std::uint32_t count = min(kChunk, n - i * kChunk);\n"
+        "ptx::mbarrier_arrive_expect_tx(&full[stage], count);\n"
+        "ptx::cp_async_bulk(ring[stage], x + i * kChunk, 4 * count, &full[stage]);"
+    },
+    "the parity never changes": {3: "wait(&full[stage], 0);"},
+    "every lane releases": {4: "__syncwarp();\nptx::mbarrier_arrive(&empty[stage]);"},
+}

@@ -1,0 +1,60 @@
+"""Exercise 04/box."""
+
+from exercise.api import Array, Case, Right, floats
+
+TITLE = "A box from TMA"
+KIND = "step"
+MINUTES = 12
+
+
+def cases(random):
+    for rows, cols in ((16, 32), (32, 96), (1, 4), (40, 64), (17, 36), (70, 20)):
+        yield Case(
+            f"{rows} x {cols}",
+            {"rows": rows, "cols": cols},
+            [
+                Array("a", floats(random, rows * cols), shape=(rows, cols)),
+                Array("b", role="output", count=rows * cols, shape=(cols, rows)),
+            ],
+        )
+
+
+def expected(case):
+    a, rows, cols = case["a"].values, case.sizes["rows"], case.sizes["cols"]
+    return {"b": [a[r * cols + c] for c in range(cols) for r in range(rows)]}
+
+
+def _whole(case):
+    return case.sizes["rows"] % 16 == 0 and case.sizes["cols"] % 32 == 0
+
+
+POINTS = [
+    Right(2, "whole tiles", _whole),
+    Right(2, "tiles that stick out over an edge", lambda case: not _whole(case)),
+]
+
+_COPY = """
+if (threadIdx.x == 0) {
+  ptx::mbarrier_arrive_expect_tx(&full, BYTES);
+  ptx::tensor_load(tile, &map, CORNER, &full);
+}
+"""
+_WAIT = "while (!ptx::mbarrier_try_wait_parity(&full, 0)) {\n}"
+_DESCRIBE = """
+const Sizes sizes = {static_cast<std::uint64_t>(cols), static_cast<std::uint64_t>(rows)};
+const Sizes pitch = {PITCH};
+const Box box = {BOX};"""
+
+
+def _copy(corner="col, row", size="sizeof tile", wait=_WAIT):
+    return {1: _COPY.replace("BYTES", size).replace("CORNER", corner) + wait}
+
+
+MUTANTS = {
+    "the row first": _copy(corner="row, col"),
+    "nobody waits": _copy(wait=""),
+    "floats for bytes": _copy(size="kRows * kCols"),
+    "the next tile's row": {
+        2: _DESCRIBE.replace("PITCH", "kCols * sizeof(float)").replace("BOX", "kCols, kRows")
+    },
+}

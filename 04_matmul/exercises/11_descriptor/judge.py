@@ -1,0 +1,59 @@
+"""Exercise 04/descriptor."""
+
+from exercise.api import Array, Case, Right
+
+TITLE = "A descriptor for wgmma"
+KIND = "step"
+MINUTES = 15
+
+
+def cases(random):
+    for m, k in ((64, 16), (64, 64), (192, 64)):
+        # Sixty-fourths: bf16 holds them, and their products and sums are exact in fp32.
+        a, b = (
+            [random.randint(-64, 64) / 64 if i % 64 < k else 0.0 for i in range(rows * 64)]
+            for rows in (m, 8)
+        )
+        yield Case(
+            f"m = {m}, {k} values of k",
+            {"m": m, "k": k},
+            [
+                Array("a", a, shape=(m, 64)),
+                Array("b", b, shape=(8, 64)),
+                Array("c", role="output", count=8 * m, shape=(m, 8)),
+            ],
+        )
+
+
+def expected(case):
+    a, b = case["a"].values, case["b"].values
+    return {
+        "c": [
+            sum(a[i * 64 + p] * b[j * 64 + p] for p in range(64))
+            for i in range(case.sizes["m"])
+            for j in range(8)
+        ]
+    }
+
+
+POINTS = [
+    Right(3, "the first 16 values of k", lambda case: case.sizes["k"] == 16),
+    Right(2, "all 64", lambda case: case.sizes["k"] == 64),
+]
+
+_STEP = """
+const std::uint64_t from_a = descriptor(ptx::shared_address(tile_a) + STEP, 1024);
+const std::uint64_t from_b = descriptor(ptx::shared_address(tile_b) + STEP, 1024);"""
+
+MUTANTS = {
+    "the address in bytes": {
+        1: "return std::uint64_t{address} | std::uint64_t{stride_bytes >> 4} << 32 |\n"
+        "       std::uint64_t{1} << 62;"
+    },
+    "no swizzle": {
+        1: "return std::uint64_t{address >> 4} | std::uint64_t{stride_bytes >> 4} << 32;"
+    },
+    "the stride of one row": {2: _STEP.replace("STEP", "32 * q").replace("1024", "128")},
+    "always the first 16": {2: _STEP.replace("STEP", "0")},
+    "a step of 16 bytes": {2: _STEP.replace("STEP", "16 * q")},
+}

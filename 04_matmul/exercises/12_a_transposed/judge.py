@@ -1,0 +1,129 @@
+"""Exercise 04/a_transposed."""
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "A new problem: C = A^T B"
+KIND = "problem"
+MINUTES = 30
+
+
+def _matrix(random, rows, cols):
+    """Sixty-fourths: their products and sums are exact in fp32, in any order."""
+    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
+
+
+def cases(random):
+    for m, n, k in ((32, 32, 32), (64, 48, 80), (1, 1, 1), (17, 33, 5), (5, 40, 35), (40, 3, 20)):
+        yield Case(
+            f"{m} x {n} x {k}",
+            {"m": m, "n": n, "k": k},
+            [
+                Array("a", _matrix(random, k, m), shape=(k, m)),
+                Array("b", _matrix(random, k, n), shape=(k, n)),
+                Array("c", role="output", count=m * n, shape=(m, n)),
+            ],
+        )
+
+
+def expected(case):
+    m, n, k = (case.sizes[name] for name in "mnk")
+    a, b = case["a"].values, case["b"].values
+    return {
+        "c": [
+            sum(a[p * m + i] * b[p * n + j] for p in range(k)) for i in range(m) for j in range(n)
+        ]
+    }
+
+
+COUNTED = "64 x 48 x 80"
+
+
+def _whole(case):
+    return all(case.sizes[name] % 16 == 0 for name in "mnk")
+
+
+def _sectors(counts):
+    return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
+
+
+def _rounds(counts):
+    shared = counts["shared"]
+    requests = shared["load_requests"] + shared["store_requests"]
+    return (shared["load_wavefronts"] + shared["store_wavefronts"]) / max(1, requests)
+
+
+POINTS = [
+    Right(2, "multiples of 16", _whole),
+    Right(3, "any other sizes", lambda case: not _whole(case)),
+    Count(
+        1,
+        "at most 4 sectors a load",
+        COUNTED,
+        lambda counts, case: _sectors(counts) <= 4,
+        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+    ),
+    Count(
+        2,
+        "at most 64,000 floats are loaded",
+        COUNTED,
+        lambda counts, case: counts["global"]["load_bytes"] <= 4 * 64_000,
+        lambda counts: f"{counts['global']['load_bytes'] // 4} floats were loaded",
+    ),
+    Count(
+        1,
+        "no bank conflicts",
+        COUNTED,
+        lambda counts, case: _rounds(counts) <= 1,
+        lambda counts: f"{_rounds(counts):.2f} rounds an access to shared memory",
+    ),
+]
+
+_KERNEL = """
+__global__ void multiply_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+  __shared__ float tile_a[16][16], tile_b[16][16];
+  const int y = threadIdx.y, x = threadIdx.x;
+  const int row = blockIdx.y * 16, col = blockIdx.x * 16;
+  float sum = 0;
+  for (int p = 0; p < k; p += 16) {
+    LOAD
+    tile_b[y][x] = p + y < k && col + x < n ? b[(p + y) * n + col + x] : 0.0f;
+    __syncthreads();
+    for (int q = 0; q < 16; ++q) sum += FACTOR * tile_b[q][x];
+    __syncthreads();
+  }
+  if (row + y < m && col + x < n) c[(row + y) * n + col + x] = sum;
+}"""
+_ONE_BY_ONE = """
+__global__ void multiply_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+  const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+  if (row >= m || col >= n) return;
+  float sum = 0;
+  for (int p = 0; p < k; ++p) sum += a[p * m + row] * b[p * n + col];
+  c[row * n + col] = sum;
+}"""
+_LAUNCH = {
+    2: "multiply_kernel<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(a, b, c, m, n, k);"
+}
+
+
+def _kernel(load, factor="tile_a[q][y]"):
+    return {1: _KERNEL.replace("LOAD", load).replace("FACTOR", factor), **_LAUNCH}
+
+
+MUTANTS = {
+    "A as it was": _kernel(
+        "tile_a[y][x] = row + y < m && p + x < k ? a[(row + y) * k + p + x] : 0.0f;",
+        "tile_a[y][q]",
+    ),
+    "the edges of A mixed up": _kernel(
+        "tile_a[y][x] = p + y < m && row + x < k ? a[(p + y) * m + row + x] : 0.0f;"
+    ),
+    "before: one element a thread, from memory": {1: _ONE_BY_ONE, **_LAUNCH},
+    "before: the lanes load down a column of A": _kernel(
+        "tile_a[x][y] = p + x < k && row + y < m ? a[(p + x) * m + row + y] : 0.0f;"
+    ),
+    "before: A's tile is turned in shared memory": _kernel(
+        "tile_a[x][y] = p + y < k && row + x < m ? a[(p + y) * m + row + x] : 0.0f;",
+        "tile_a[y][q]",
+    ),
+}

@@ -1,0 +1,119 @@
+"""Exercise 04/small."""
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "A new problem: thousands of small products"
+KIND = "problem"
+MINUTES = 30
+
+COUNTED = "64 of 4 x 4"
+
+
+def cases(random):
+    for count, s in ((64, 4), (20, 16), (33, 8), (1, 1), (300, 1), (50, 3), (19, 7), (5, 15)):
+
+        def matrices():
+            """Sixty-fourths: their products and sums are exact in fp32, in any order."""
+            return [random.randint(-64, 64) / 64 for _ in range(count * s * s)]
+
+        shape = (count * s, s)
+        yield Case(
+            f"{count} of {s} x {s}",
+            {"count": count, "s": s},
+            [
+                Array("a", matrices(), shape=shape),
+                Array("b", matrices(), shape=shape),
+                Array("c", role="output", count=count * s * s, shape=shape),
+            ],
+        )
+
+
+def expected(case):
+    a, b, s = case["a"].values, case["b"].values, case.sizes["s"]
+    return {
+        "c": [
+            sum(a[m + i * s + p] * b[m + p * s + j] for p in range(s))
+            for m in range(0, len(a), s * s)
+            for i in range(s)
+            for j in range(s)
+        ]
+    }
+
+
+def _power(case):
+    return case.sizes["s"] in (4, 8, 16)
+
+
+def _sectors(counts):
+    return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
+
+
+POINTS = [
+    Right(2, "4 x 4, 8 x 8 and 16 x 16", _power),
+    Right(3, "other sizes", lambda case: not _power(case)),
+    Count(
+        1,
+        "one launch of at most 2048 threads",
+        COUNTED,
+        lambda counts, case: counts["launches"] == 1 and counts["threads"] <= 2048,
+        lambda counts: f"{counts['launches']} launches, {counts['threads']} threads",
+    ),
+    Count(
+        1,
+        "each element is loaded once",
+        COUNTED,
+        lambda counts, case: counts["global"]["load_bytes"] == 8192,
+        lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, 8192 are enough",
+    ),
+    Count(
+        1,
+        "loads of 4 sectors",
+        COUNTED,
+        lambda counts, case: _sectors(counts) == 4,
+        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+    ),
+]
+
+_HEAD = (
+    "__global__ void multiply_kernel("
+    "const float* a, const float* b, float* c, int count, int s) {"
+)
+_DIRECT = (
+    _HEAD
+    + """
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, size = s * s;
+  if (i >= count * size) return;
+  const int matrix = i / size * size, row = i % size / s, col = i % s;
+  float sum = 0;
+  for (int p = 0; p < s; ++p) sum += a[matrix + row * s + p] * b[MATRIX + p * s + col];
+  c[i] = sum;
+}"""
+)
+_A_BLOCK_EACH = (
+    _HEAD
+    + """
+  __shared__ float one_a[256], one_b[256];
+  const int size = s * s, t = threadIdx.x, i = blockIdx.x * size + t;
+  if (t < size) one_a[t] = a[i], one_b[t] = b[i];
+  BARRIER
+  if (t >= size) return;
+  float sum = 0;
+  for (int p = 0; p < s; ++p) sum += one_a[t / s * s + p] * one_b[p * s + t % s];
+  c[i] = sum;
+}"""
+)
+_ELEMENTS = {2: "multiply_kernel<<<(count * s * s + 255) / 256, 256>>>(a, b, c, count, s);"}
+_EACH = {2: "multiply_kernel<<<count, 256>>>(a, b, c, count, s);"}
+
+MUTANTS = {
+    "all multiply the first B": {1: _DIRECT.replace("MATRIX", "0"), **_ELEMENTS},
+    "no barrier": {1: _A_BLOCK_EACH.replace("BARRIER", ""), **_EACH},
+    "the last matrices are left out": {
+        2: "multiply_kernel<<<max(1, count / (kBlock / (s * s))), kBlock>>>(a, b, c, count, s);"
+    },
+    "before: from global memory": {1: _DIRECT.replace("MATRIX", "matrix"), **_ELEMENTS},
+    "before: a block for each product": {
+        1: _A_BLOCK_EACH.replace("BARRIER", "__syncthreads();"),
+        **_EACH,
+    },
+}

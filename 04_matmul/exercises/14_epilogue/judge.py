@@ -1,0 +1,127 @@
+"""Exercise 04/epilogue."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right
+
+TITLE = "A new problem: a product with an epilogue"
+KIND = "problem"
+MINUTES = 20
+
+COUNTED = "32 x 48 x 32"
+
+
+def _matrix(random, rows, cols):
+    """Sixty-fourths: their products and sums are exact in fp32, in any order."""
+    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
+
+
+def cases(random):
+    for m, n, k in ((16, 16, 16), (32, 48, 32), (1, 1, 1), (17, 15, 33), (5, 40, 3), (40, 3, 20)):
+        yield Case(
+            f"{m} x {n} x {k}",
+            {"m": m, "n": n, "k": k},
+            [
+                Array("a", _matrix(random, m, k), shape=(m, k)),
+                Array("b", _matrix(random, k, n), shape=(k, n)),
+                Array("bias", _matrix(random, 1, n)),
+                Array("c", role="output", count=m * n, shape=(m, n)),
+            ],
+        )
+
+
+def expected(case):
+    m, n, k = (case.sizes[name] for name in "mnk")
+    a, b, bias = case["a"].values, case["b"].values, case["bias"].values
+
+    def gelu(x):
+        return 0.5 * x * (1 + math.erf(x * math.sqrt(0.5)))
+
+    return {
+        "c": [
+            gelu(sum(a[i * k + p] * b[p * n + j] for p in range(k)) + bias[j])
+            for i in range(m)
+            for j in range(n)
+        ]
+    }
+
+
+def bound(case, name, i):
+    """The sum is exact and at most k + 1; its error function errs by some 2^-22."""
+    return (case.sizes["k"] + 1) * 2**-21
+
+
+def _whole(case):
+    return all(case.sizes[name] % 16 == 0 for name in "mnk")
+
+
+def _most_loads(case):
+    """Bytes: tiles of A and B, and a bias for each element."""
+    m, n, k = (case.sizes[name] for name in "mnk")
+    return 4 * (2 * m * n * k // 16 + m * n)
+
+
+POINTS = [
+    Right(2, "whole tiles", _whole),
+    Right(3, "tiles that stick out over an edge", lambda case: not _whole(case)),
+    Count(
+        1,
+        "one launch",
+        COUNTED,
+        lambda counts, case: counts["launches"] == 1,
+        lambda counts: f"{counts['launches']} launches",
+    ),
+    Count(
+        2,
+        "C is written once, and never read",
+        COUNTED,
+        lambda counts, case: counts["global"]["store_bytes"] == 4 * 32 * 48
+        and counts["global"]["load_bytes"] <= _most_loads(case),
+        lambda counts: f"{counts['global']['store_bytes'] // 4} floats were stored (1536 are "
+        f"enough), {counts['global']['load_bytes'] // 4} loaded (7680 are enough)",
+    ),
+]
+
+_KERNEL = """
+__global__ void linear_kernel(const float* a, const float* b, const float* bias, float* c, int m,
+                              int n, int k) {
+  const int row = blockIdx.y * kTile + threadIdx.y, col = blockIdx.x * kTile + threadIdx.x;
+  BODY
+}"""
+_SUM = "const float sum = product(a, b, row, col, m, n, k);\n"
+_FINISH = """
+__global__ void finish_kernel(const float* bias, float* c, int n, int length) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < length) c[i] = gelu(c[i] + bias[i % n]);
+}"""
+_TWO = """
+const dim3 grid((n + kTile - 1) / kTile, (m + kTile - 1) / kTile);
+linear_kernel<<<grid, dim3(kTile, kTile)>>>(a, b, bias, c, m, n, k);
+finish_kernel<<<(m * n + 127) / 128, 128>>>(bias, c, n, m * n);"""
+
+
+def _kernel(body):
+    return _KERNEL.replace("BODY", body)
+
+
+MUTANTS = {
+    "the bias of the row": {
+        1: _kernel(
+            _SUM + "if (row < m && col < n) c[row * n + col] = gelu(sum + bias[min(row, n - 1)]);"
+        )
+    },
+    "the bias after the activation": {
+        1: _kernel(_SUM + "if (row < m && col < n) c[row * n + col] = gelu(sum) + bias[col];")
+    },
+    "threads outside of C have left": {
+        1: _kernel(
+            "if (row >= m || col >= n) return;\n"
+            + _SUM
+            + "c[row * n + col] = gelu(sum + bias[col]);"
+        )
+    },
+    "before: a second kernel finishes": {
+        1: _kernel(_SUM + "if (row < m && col < n) c[row * n + col] = sum;") + _FINISH,
+        2: _TWO,
+    },
+}
