@@ -19,7 +19,9 @@ override BUILD := $(or $(value BUILD),build)
 override A := $(value A)
 override B := $(value B)
 override ID := $(value ID)
-export A B ID
+override OUT := $(value OUT)
+override DIR := $(value DIR)
+export A B ID OUT DIR
 
 # Recipes write into the build folder, and `make clean` removes what they wrote: it must be a folder
 # of its own, with a name that a shell takes as one word.
@@ -169,9 +171,9 @@ run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
 # The chapter whose number was given: 01 -> 01_vector_add.
 chapter_named = $(or $(filter $(1)_%,$(CHAPTERS)),$(error there is no chapter $(1)))
 
-# `make exercise-check ID=01/guard` is `./exercise check 01/guard`.
+# `make exercise-check ID=01/guard` is `./exercise check 01/guard`; OUT and DIR are for instructors.
 exercise-%:  ## exercise-start ID=01/guard, exercise-check ID=...: as ./exercise (--help lists all)
-	@./exercise $* $${ID:+"$$ID"}
+	@./exercise $* $${ID:+"$$ID"} $${OUT:+--out "$$OUT"} $${DIR:+--submissions "$$DIR"}
 
 .PHONY: first
 first: $(FIRST)  ## build and run the first kernel of all

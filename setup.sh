@@ -8,7 +8,8 @@ usage: ./setup.sh [--dev]
 
 Installs the compiler and libraries that are missing, through apt, and nothing that is there
 already; run it as often as you like. It asks nothing (sudo may, unless you are root).
---dev also installs clang-format 14, the version that `make check` and `make format` go by.
+--dev also installs clang-format 14, the version that `make check` and `make format` go by, and
+bubblewrap, in whose sandbox `make exercise-grade` runs what students have handed in.
 Never installs a GPU driver or the CUDA Toolkit.
 TEXT
 }
@@ -46,6 +47,7 @@ is_there() {
   case $1 in
     g++ | make | git | python3 | clang-format-14) have "$1" ;;
     catch2) has_catch2 ;;
+    bubblewrap) have bwrap ;;
   esac
 }
 
@@ -57,11 +59,12 @@ what_for() {
     python3) echo "runs simt and the scripts in tools/" ;;
     catch2) echo "runs the tests" ;;
     clang-format-14) echo "formats the sources" ;;
+    bubblewrap) echo "runs students' files apart from all else" ;;
   esac
 }
 
 wanted=(g++ make git python3 catch2)
-[[ $developer == yes ]] && wanted+=(clang-format-14)
+[[ $developer == yes ]] && wanted+=(clang-format-14 bubblewrap)
 
 lacking() {
   local package

@@ -24,11 +24,16 @@ def library(compiler, instrumented):
     archive = os.path.join(directory, "libsimt.a")
     stamp = os.path.join(directory, "stamp")
     wanted = fingerprint(compiler)
-    with locked(directory):
-        if not (os.path.exists(archive) and _read(stamp) == wanted):
-            _build(compiler, directory, archive, instrumented)
-            with open(stamp, "w") as file:
-                file.write(wanted)
+
+    def is_there():
+        return os.path.exists(archive) and _read(stamp) == wanted
+
+    if not is_there():  # what is there is found in a folder for reading only, too
+        with locked(directory):
+            if not is_there():
+                _build(compiler, directory, archive, instrumented)
+                with open(stamp, "w") as file:
+                    file.write(wanted)
     return archive
 
 

@@ -18,6 +18,8 @@ def header(compiler, flags, always, keywords):
     directory = os.path.join(engine.build_directory(), "headers", key.hexdigest()[:16])
     os.makedirs(directory, exist_ok=True)
     path = os.path.join(directory, "front.h")
+    if os.path.exists(path + ".gch"):
+        return path
     with engine.locked(directory):
         if not os.path.exists(path + ".gch"):
             with open(path, "w", encoding="utf-8") as file:

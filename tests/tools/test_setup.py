@@ -27,6 +27,7 @@ class Setup(ToolCase):
                   chmod +x {self.bin}/g++ ;;
                 make | git | python3 | clang-format-14)
                   echo '#!/bin/bash' >{self.bin}/$word; chmod +x {self.bin}/$word ;;
+                bubblewrap) echo '#!/bin/bash' >{self.bin}/bwrap; chmod +x {self.bin}/bwrap ;;
                 *) >{self.root}/$word ;;
               esac
             done
@@ -62,9 +63,10 @@ class Setup(ToolCase):
         (self.root / "catch2").unlink()
         self.assertIn("Installed: catch2\n", self.setup().stdout)
 
-    def test_developers_get_clang_format(self):
+    def test_developers_get_more(self):
         self.install_all()
-        self.assertIn("Installed: clang-format-14\n", self.setup("--dev").stdout)
+        self.assertIn("Installed: clang-format-14 bubblewrap\n", self.setup("--dev").stdout)
+        self.assertIn("Everything is there already", self.setup("--dev").stdout)
 
     def test_nvcc_is_mentioned_and_never_installed(self):
         self.assertIn("nvcc not found: kernels run on the CPU", self.setup().stdout)

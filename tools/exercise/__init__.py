@@ -9,5 +9,8 @@
   judging.py    all of this for one file: the points
   progress.py   what a student has done so far, in work/progress.json
   commands.py   list, next, start, check, hint, solution, reset, progress, watch
+  processes.py  limits and a sandbox for what students wrote
   author.py     selftest: the author's files pass, skeletons and mutants do not
+  release.py    a copy of the repository for students, without solutions
+  grading.py    grades what students have handed in; reports.py writes the grades
 """

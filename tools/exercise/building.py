@@ -2,16 +2,19 @@
 
 import hashlib
 import os
-import subprocess
 import sys
 import time
+from pathlib import Path
+
+import cli
 
 from .catalog import ExerciseError
+from .processes import Limits, NoSandbox, View, execute, writable
 
-# simt's checks and counters are compiled in; what does not change between two builds, its headers,
-# is compiled once.
-ENVIRONMENT = {"SIMT_CHECK": "1", "SIMT_PRECOMPILE": "1"}
 NVCC = ["simt/nvcc", "-std=c++17", "-O1", "-I."]
+LIMITS = Limits(
+    cpu_seconds=60, seconds=120, file_bytes=64 << 20, memory_bytes=2 << 30, processes=16
+)
 KEPT_SECONDS = 3600  # programs of files that have changed since
 
 
@@ -33,64 +36,73 @@ def program(root, exercise, source):
     return path
 
 
-def build(root, exercise, source, path):
-    """Builds it at `path`; raises ExerciseError with what the compiler said."""
-    partial = f"{path}.{os.getpid()}"
-    done = run(root, command(root, exercise, source, partial))
-    if done.returncode != 0:
-        raise ExerciseError(f"it does not compile:\n{first_errors(done.stdout, root)}")
-    os.replace(partial, path)
-
-
-def command(root, exercise, source, path):
-    run_cu = exercise.folder.relative_to(root) / "run.cu"
-    return [*NVCC, f'-DEXERCISE_FILE="{source}"', str(run_cu), str(runner(root)), "-o", str(path)]
+def build(root, exercise, source, path, box=NoSandbox()):
+    """Builds it at `path`; raises ExerciseError with what the compiler said. In a sandbox the
+    compiler sees simt, common/ and the chapters, but nothing of the exercises."""
+    shared, run_cu = runner(root), exercise.folder / "run.cu"
+    partial = writable(Path(f"{path}.{os.getpid()}"))
+    chapters = sorted(root.glob(cli.CHAPTERS))
+    reads = [root / "simt", root / "common", *chapters, root / "tools/exercise/runner.hpp"]
+    reads += [_simt_build(root), shared, source, run_cu]
+    view = View(root, reads, [partial], sorted(root.glob(f"{cli.CHAPTERS}/exercises")))
+    words = [*NVCC, f'-DEXERCISE_FILE="{source}"', str(run_cu), str(shared), "-o", str(partial)]
+    # Who builds a file of his own may wait, for simt too.
+    limits = LIMITS if box.is_boxed else Limits(cpu_seconds=LIMITS.cpu_seconds)
+    try:
+        done = execute(words, view, limits, _environment(root), box, with_stdout=True)
+        if done.is_endless():
+            raise ExerciseError(f"it does not compile within {LIMITS.cpu_seconds} s of work")
+        if done.status != 0:
+            raise ExerciseError(f"it does not compile:\n{_first_errors(done.said, root, source)}")
+        partial.chmod(0o755)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def runner(root):
     """runner.cpp as an object, which all exercises share."""
-    if not any(folder(root).glob("runner-*.o")):
-        print("Building simt, once: this takes up to a minute ...", file=sys.stderr, flush=True)
     sources = [root / "tools/exercise" / name for name in ("runner.hpp", "runner.cpp")]
-    path = folder(root) / f"runner-{_digest(sources + _simt(root))}.o"
+    path = folder(root) / f"runner-{_digest([*sources, *_simt(root)])}.o"
     if not path.exists():
+        print("Building simt, once: this takes up to a minute ...", file=sys.stderr, flush=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = f"{path}.{os.getpid()}"
-        done = run(root, [*NVCC, "-c", "tools/exercise/runner.cpp", "-o", partial])
-        if done.returncode != 0:
-            raise ExerciseError(f"runner.cpp does not compile:\n{done.stdout}")
+        words = [*NVCC, "-c", "tools/exercise/runner.cpp", "-o", partial]
+        done = execute(words, View(root, []), Limits(), _environment(root), NoSandbox(), True)
+        if done.status != 0:
+            raise ExerciseError(f"runner.cpp does not compile:\n{done.said}")
         os.replace(partial, path)
     return path
 
 
-def run(root, words):
-    return subprocess.run(
-        words,
-        cwd=root,
-        env={**os.environ, **ENVIRONMENT},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        errors="replace",
-    )
+def _environment(root):
+    """simt's checks and counters are compiled in; its headers, which do not change, only once."""
+    return {"SIMT_CHECK": "1", "SIMT_PRECOMPILE": "1", "SIMT_BUILD": str(_simt_build(root))}
 
 
-def first_errors(text, root):
+def _simt_build(root):
+    return Path(os.environ.get("SIMT_BUILD", (root / "simt").resolve().parent / "build/simt"))
+
+
+def _first_errors(text, root, source):
     """The compiler's first few lines, paths relative to the repository."""
-    lines = text.replace(f"{root}/", "").strip().splitlines()
+    text = text.replace(f"{root}/", "").replace(f"{source.parent}/", "")
+    lines = text.strip().splitlines()
     errors = [line for line in lines if "error" in line.lower()] or lines
-    return "\n".join(f"    {line}" for line in errors[:5])
+    return "\n".join(f"    {line[:200]}" for line in errors[:5])
 
 
 def _key(root, exercise, source):
     """Changes with everything that the program is made of."""
-    words = command(root, exercise, source, "")
-    return _digest([source, exercise.folder / "run.cu", *_simt(root)], words)
+    files = [source, exercise.folder / "run.cu", root / "tools/exercise/runner.cpp"]
+    return _digest([*files, *_simt(root)], NVCC)
 
 
 def _simt(root):
-    return sorted(p for p in (root / "simt").glob("[fis]*/**/*") if p.is_file())
+    """simt's own sources and headers."""
+    folders = [root / "simt" / name for name in ("frontend", "include", "src")]
+    return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
 def _digest(files, words=()):

@@ -126,6 +126,8 @@ def solution(root, exercise, even_so):
     """The author's version: beside the student's after a pass, before that only if asked twice."""
     author = exercise.author_file
     text = skeleton.solution(cli.read_text(author), author.name)
+    if not any(task.solution for task in skeleton.tasks(cli.read_text(author), author.name)):
+        raise ExerciseError("this copy was given out without solutions: ask who gave it to you")
     file = exercise.student_file(root)
     if not Progress(root).of(exercise)["passed"]:
         if not even_so:

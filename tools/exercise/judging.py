@@ -69,7 +69,7 @@ def judge(root, exercise, source):
     return mark(questions, lambda case: running.run_case(program, case))
 
 
-def mark(questions, run):
+def mark(questions, run, workers=os.cpu_count() or 1):
     """The verdict on what run(case) brings for each case."""
     stuck = []  # the case that took too long
 
@@ -83,7 +83,7 @@ def mark(questions, run):
             stuck.append(case.name)
         return says, done.counts
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         found = dict(zip((case.name for case in questions.cases), pool.map(one, questions.cases)))
     return Verdict([_outcome(part, questions.cases, found) for part in questions.module.POINTS])
 
@@ -108,6 +108,6 @@ def _outcome(part, cases, found):
         if part.holds(counts, case):
             return Outcome(part.title, part.points, part.points)
         says = part.says(counts)
-    except (KeyError, ZeroDivisionError):
+    except (KeyError, TypeError, AttributeError, ZeroDivisionError):
         says = "no kernel did what is counted here"
     return Outcome(part.title, 0, part.points, f"{case.name}: {says}".rstrip(": "))

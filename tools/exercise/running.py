@@ -2,19 +2,26 @@
 simt counted."""
 
 import json
-import os
 import re
-import resource
 import signal
-import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .comparing import GUARD, GUARD_BYTE
+from .processes import Limits, NoSandbox, View, execute, writable
 
-CPU_SECONDS = 6  # for one case: an endless loop ends here, however busy the machine is
-SECONDS = 30  # by the clock: for whoever sleeps
+LIMITS = Limits(
+    cpu_seconds=6,  # for one case: an endless loop ends here, however busy the machine is
+    seconds=30,
+    file_bytes=64 << 20,
+    memory_bytes=1 << 30,
+    addresses=(4 << 30) + (3 << 29),  # simt sets 4 GB of them aside for device memory
+    processes=4,  # simt's threads are three
+)
+
+# What reading a report may raise that simt has not written, or not to its end.
+NOT_SIMTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass
@@ -26,57 +33,36 @@ class Run:
     counts: dict = field(default_factory=dict)  # simt's, summed over all kernels
 
 
-def run_case(program, case):
+def run_case(program, case, box=NoSandbox()):
     with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
+        Path(folder).chmod(0o755)
         paths = {name: Path(folder, name) for name in ("case", "result", "checks", "counts")}
         write_case(case, paths["case"])
-        command = [str(program), str(paths["case"]), str(paths["result"])]
-        with subprocess.Popen(
-            command,
-            cwd=folder,
-            env={**os.environ, **environment(paths)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as process:
-            resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-            try:
-                errors, status = process.communicate(timeout=SECONDS)[1], process.returncode
-            except subprocess.TimeoutExpired:
-                errors, status = b"", None
-            _end_all(process)
-        return outcome(case, paths, status, errors)
-
-
-def environment(paths):
-    return {
-        "SIMT_CHECK_JSON": str(paths["checks"]),
-        "SIMT_PROFILE_JSON": str(paths["counts"]),
-        "SIMT_TIMEOUT": "5",
-        "SIMT_THREADS": "1",
-    }
-
-
-def outcome(case, paths, status, errors):
-    """status: the exit status, or None if the time was up."""
-    if status in (None, -signal.SIGXCPU, -signal.SIGKILL):
-        spent = f"{CPU_SECONDS} s of work" if status is not None else f"{SECONDS} s"
-        return Run(f"no end after {spent}: an endless loop?")
-    reported = _simt_report(paths["checks"])
-    if reported:
-        return Run(reported)
-    if status != 0:
-        return Run(_failure(status, errors.decode(errors="replace")))
-    return Run(arrays=_read_result(paths["result"], case), counts=_read_counts(paths["counts"]))
-
-
-def _end_all(process):
-    """Ends the process and whatever it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+        writes = [writable(paths[name]) for name in ("result", "checks", "counts")]
+        environment = {
+            "SIMT_CHECK_JSON": str(paths["checks"]),
+            "SIMT_PROFILE_JSON": str(paths["counts"]),
+            "SIMT_TIMEOUT": "5",
+            "SIMT_THREADS": "1",
+            "SIMT_MEMORY": "512M",
+        }
+        words = [str(program), str(paths["case"]), str(paths["result"])]
+        view = View(folder, [program, paths["case"]], writes)
+        limits = LIMITS if box.is_boxed else LIMITS.own()
+        done = execute(words, view, limits, environment, box)
+        if done.is_endless():
+            spent = f"{LIMITS.cpu_seconds} s of work"
+            if done.status is None:
+                spent = f"{LIMITS.seconds} s"
+            return Run(f"no end after {spent}: an endless loop?")
+        trouble = _simt_report(paths["checks"])
+        if not trouble and done.status != 0:
+            trouble = _failure(done)
+        if trouble:
+            return Run(trouble)
+        return Run(
+            arrays=_read_result(paths["result"], case), counts=_read_counts(paths["counts"])
+        )
 
 
 def write_case(case, file):
@@ -96,20 +82,20 @@ def _simt_report(path):
     try:
         reports = json.loads(path.read_text(encoding="utf-8"))["reports"]
         lines = reports[0]["message"].splitlines()
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError):
+    except NOT_SIMTS:
         return ""
     lines[0] = re.sub(r"^error \[(.*?)\]: ", r"\1: ", lines[0])
     where = re.compile(r"(?:/\S*/)?(\S+:\d+)$")
     return "\n".join(where.sub(r"\1", line.strip()) for line in lines[:6])
 
 
-def _failure(status, errors):
-    for line in errors.splitlines():
+def _failure(done):
+    for line in done.said.splitlines():
         if line.startswith("exercise: "):
-            return line[len("exercise: ") :]
-    if status < 0:
-        return f"it crashed (signal {-status})"
-    return f"it ended with status {status} before its results were written"
+            return f"it stopped: {line[len('exercise: ') :]}"
+    if done.status < 0:
+        return f"it crashed ({signal.strsignal(-done.status)})"
+    return f"it ended with status {done.status} before its results were written"
 
 
 def _read_result(path, case):
@@ -130,7 +116,7 @@ def _read_counts(path):
     """Sums over the kernels of a run."""
     try:
         kernels = json.loads(path.read_text(encoding="utf-8"))["kernels"]
-    except (OSError, ValueError, KeyError):
+    except NOT_SIMTS:
         return {}
     total = {}
 
@@ -141,7 +127,9 @@ def _read_counts(path):
             elif isinstance(value, (int, float)):
                 into[key] = into.get(key, 0) + value
 
-    for kernel in kernels:
-        add(total, kernel)
-    total["kernels"] = len(kernels)
-    return total
+    try:
+        for kernel in kernels:
+            add(total, kernel)
+    except NOT_SIMTS:
+        return {}
+    return {**total, "kernels": len(kernels)}

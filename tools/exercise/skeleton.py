@@ -82,6 +82,19 @@ def skeleton(text, name):
     return fill(text, name, todo)
 
 
+def without_solutions(text, name):
+    """The author's file for a copy that students get: with its marks, but nothing between them."""
+    kept, inside = [], False
+    for line in text.splitlines():
+        mark = MARK.match(line)
+        what = mark.group(2) if mark else ""
+        inside = inside and what != "end"
+        if not inside:
+            kept.append(line)
+        inside = inside or what == "begin"
+    return "\n".join(kept) + "\n"
+
+
 def solution(text, name):
     """The author's version without its marks."""
     return fill(text, name, lambda _, task: task.solution)

@@ -1,0 +1,214 @@
+"""Submissions of every kind, good and evil: each earns what it should, none hangs, and nothing
+outside of its sandbox is touched."""
+
+import contextlib
+import csv
+import io
+import json
+import shutil
+import time
+import unittest
+from dataclasses import replace
+from unittest import mock
+from xml.etree import ElementTree
+
+from tool_case import REPOSITORY, ToolCase
+
+from exercise import building, catalog, grading, running, skeleton
+from exercise.catalog import ExerciseError
+from exercise.processes import Limits, Sandbox, View, execute
+
+WITHOUT = Sandbox().missing()
+
+# Host code that stands in for the launch of exercise 01/guard, before the right launch.
+LAUNCH = "const int grid = (n + block - 1) / block;"
+EVIL = {
+    "endless": "for (volatile int k = 0;;) k = k + 1;",
+    "asleep": "pause();",
+    "forking": "for (;;) fork();",
+    "forged": 'puts("passed: 6/6 points"); fprintf(stderr, "exercise: 6/6 points\\n"); _exit(0);',
+    "forged_counts": 'FILE* f = fopen(getenv("SIMT_PROFILE_JSON"), "w"); fputs("{\\"kernels\\": '
+    '[{\\"threads\\": 1024}]}", f); fclose(f); _exit(0);',
+    "reader": 'if (!fopen(JUDGE, "r") && !fopen("/etc/passwd", "r")) exit(7);',
+    "writer": 'for (const char* p : {CANARY, "/work", "/etc/x", "/x", "../x", "x"}) '
+    'if (FILE* f = fopen(p, "w")) { fputs("evil", f); fclose(f); }',
+    "memory": "for (;;) memset(malloc(1 << 24), 1, 1 << 24);",
+    "shared_memory": "for (;;) memset(mmap(0, 1 << 24, 3, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 1, "
+    "1 << 24);",
+    "disk": "static char z[1 << 20]; for (int k = 0; k < 9999; ++k) { char p[64]; "
+    'sprintf(p, "/tmp/%d", k); if (FILE* f = fopen(p, "w")) { fwrite(z, 1, sizeof z, f); '
+    "fclose(f); } }",
+    "big_file": "static char z[1 << 20]; FILE* f = fopen(getenv("
+    '"SIMT_PROFILE_JSON"), "w"); for (;;) fwrite(z, 1, sizeof z, f);',
+    "killer": "kill(-1, 9); kill(getppid(), 9);",
+}
+HEADERS = "\n".join(f"#include <{name}>" for name in ("cstdio", "cstdlib", "cstring", "signal.h"))
+HEADERS += "\n#include <sys/mman.h>\n#include <unistd.h>\n"
+# What each earns of 6 points. Who is right and does evil beside it gets the points for being right.
+POINTS = {
+    "right": 6,
+    "tail": 2,
+    "racing": 0,
+    "endless": 0,
+    "asleep": 0,
+    "forking": 0,
+    "forged": 0,
+    "forged_counts": 0,
+    "reader": 0,
+    "writer": 6,
+    "memory": 0,
+    "shared_memory": 0,
+    "disk": 6,
+    "big_file": 0,
+    "killer": 6,
+    "no_code": 0,
+    "passwd": 0,
+    "solution": 0,
+    "judge": 0,
+    "incbin": 0,
+    "templates": 0,
+    "errors": 0,
+    "link": 0,
+    "absent": 0,
+}
+
+
+class Grading(ToolCase):
+    """01/guard, handed in by many."""
+
+    def setUp(self):
+        super().setUp()
+        self.exercise = catalog.find(REPOSITORY, "guard")
+        self.text = self.exercise.author_file.read_text(encoding="utf-8")
+        self.submissions, self.out = self.root / "submissions", self.root / "grades"
+        self.canary = self.root / "canary"
+        self.canary.write_text("alive", encoding="utf-8")
+        for path, mode in ((self.root.parent, 0o755), (self.root, 0o777), (self.canary, 0o666)):
+            path.chmod(mode)
+
+    def hand_in(self, student, text, place="01_vector_add"):
+        self.write(f"submissions/{student}/{place}/guard.cuh", "").write_text(text)
+
+    def mutant(self, **changes):
+        return skeleton.mutant(self.text, "a", {int(k[1:]): v for k, v in changes.items()})
+
+    def hand_in_all(self):
+        judge = self.exercise.folder / "judge.py"
+        names = f'#define JUDGE "{judge}"\n#define CANARY "{self.canary}"\n'
+        index = "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        self.hand_in("right", skeleton.solution(self.text, "a"), "work/01_vector_add")
+        self.hand_in("tail", self.mutant(_1=index + "if (i < n / 256 * 256) y[i] = x[i] + y[i];"))
+        self.hand_in("racing", self.mutant(_1=index + "if (i < n) y[0] = x[i] + y[i];"), ".")
+        for student, code in EVIL.items():
+            text = self.mutant(_2=f"{code}\n{LAUNCH}")
+            self.hand_in(student, text.replace("__global__", HEADERS + names + "__global__", 1))
+        self.hand_in("no_code", "this is no C++\n")
+        includes = {"passwd": "/etc/passwd", "judge": judge, "solution": self.exercise.author_file}
+        for student, path in includes.items():
+            seen = f'#if !__has_include("{path}")\n#error cannot see it\n#endif\n'
+            self.hand_in(student, seen + skeleton.solution(self.text, "a"))
+        incbin = f'asm("stolen: .incbin \\"{judge}\\"");\n'
+        self.hand_in("incbin", skeleton.solution(self.text, "a") + incbin)
+        templates = "template <int D, long P> struct T { enum { v = T<D - 1, 2 * P>::v + "
+        templates += "T<D - 1, 2 * P + 1>::v }; };\n"
+        templates += "template <long P> struct T<0, P> { enum { v = 1 }; };\nint v = T<40, 0>::v;\n"
+        self.hand_in("templates", templates + skeleton.solution(self.text, "a"))
+        self.hand_in("errors", '#include __FILE__\n' + "x y z;\n" * 1000)
+        (self.submissions / "link/01_vector_add").mkdir(parents=True)
+        (self.submissions / "link/01_vector_add/guard.cuh").symlink_to(self.exercise.author_file)
+        (self.submissions / "absent").mkdir()
+
+    def grade(self, box, seed=1):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            grading.grade_all(REPOSITORY, [self.exercise], self.submissions, self.out, box, seed)
+        return out.getvalue()
+
+    @unittest.skipIf(WITHOUT, f"no sandbox: {WITHOUT}")
+    def test_each_earns_what_it_should_and_nothing_outside_is_touched(self):
+        self.hand_in_all()
+        before = self.outside()
+        begin = time.monotonic()
+        with (
+            mock.patch.object(running, "LIMITS", replace(running.LIMITS, cpu_seconds=1, seconds=4)),
+            mock.patch.object(building, "LIMITS", replace(building.LIMITS, cpu_seconds=5)),
+        ):
+            self.grade(Sandbox())
+        self.assertLess(time.monotonic() - begin, 400)
+        with (self.out / "grades.csv").open(encoding="utf-8") as file:
+            rows = {row["student"]: row for row in csv.DictReader(file) if row["exercise"] != "all"}
+        self.assertEqual({name: int(row["points"]) for name, row in rows.items()}, POINTS)
+        self.assertEqual(rows["right"]["look at"], "")
+        self.assertIn("SIMT_PROFILE_JSON", rows["forged_counts"]["look at"])
+        self.assertEqual(rows["absent"]["status"], "missing")
+        self.assertEqual(rows["link"]["status"], "refused")
+        self.assertEqual(self.canary.read_text(), "alive")
+        self.assertEqual(self.outside(), before)
+
+    def outside(self):
+        """All files that a submission might reach for, and when they changed."""
+        folders = [self.submissions, self.exercise.folder]
+        folders += [REPOSITORY / "tools", REPOSITORY / "simt"]
+        paths = [path for folder in folders for path in folder.rglob("*")]
+        paths += [*REPOSITORY.iterdir(), *self.root.iterdir()]
+        made = {self.root / "grades", REPOSITORY / "build"}
+        return {path: path.lstat().st_mtime_ns for path in paths if path not in made}
+
+    def test_reports_say_the_same_in_each_form(self):
+        self.hand_in("ann", skeleton.solution(self.text, "a"))
+        self.hand_in("bob", self.mutant(_1="y[0] = 1; // \x1b[2J"))
+        out = self.grade(grading.NoSandbox(), seed=7)
+        self.assertIn("ann                  01/guard                    6/6  passed", out)
+        self.assertIn("graded 2 students with seed 7", out)
+        for student, points in (("ann", 6), ("bob", 0)):
+            folder = self.out / student
+            record = json.loads((folder / "grade.json").read_text())
+            self.assertEqual((record["points"], record["most"], record["seed"]), (points, 6, 7))
+            self.assertEqual(len(record["exercises"][0]["sha256"]), 64)
+            scope = json.loads((folder / "results.json").read_text())
+            self.assertEqual(scope["score"], points)
+            self.assertEqual(sum(test["max_score"] for test in scope["tests"]), 6)
+            suite = ElementTree.parse(folder / "junit.xml").getroot()[0]
+            failures = sum(test["score"] < test["max_score"] for test in scope["tests"])
+            self.assertEqual(suite.get("failures"), str(failures))
+            self.assertEqual(len(suite.findall("testcase/failure")), failures)
+        self.assertIn("ann,all,6,6,,\n", (self.out / "grades.csv").read_text())
+        with self.assertRaisesRegex(ExerciseError, "not written over"):
+            self.grade(grading.NoSandbox())
+
+    def test_without_a_sandbox_there_is_no_grading_unless_it_is_asked_for(self):
+        with mock.patch.object(Sandbox, "missing", lambda self: "no bwrap"):
+            with self.assertRaisesRegex(ExerciseError, "no sandbox here: no bwrap; --no-sandbox"):
+                grading.sandbox(False)
+            self.assertFalse(grading.sandbox(True).is_boxed)
+
+
+@unittest.skipIf(WITHOUT, f"no sandbox: {WITHOUT}")
+class Walls(ToolCase):
+    def run_boxed(self, script, **limits):
+        self.root.parent.chmod(0o755)
+        self.root.chmod(0o755)
+        limits = Limits(**{"seconds": 20, "processes": 8, **limits})
+        view = View(self.root, [self.root])
+        return execute(["bash", "-c", script], view, limits, {}, Sandbox(), with_stdout=True)
+
+    def test_no_network_no_other_processes_no_other_users(self):
+        self.assertIn("unreachable", self.run_boxed("exec 3<>/dev/tcp/1.1.1.1/80").said)
+        self.assertEqual(self.run_boxed("kill -0 -1; ls -d /proc/[0-9]* | wc -l").said[-2:], "4\n")
+        self.assertNotEqual(self.run_boxed("unshare -U true").status, 0)
+
+    def test_only_tmp_can_be_written_and_not_without_end(self):
+        for path in ("/x", "/etc/x", "/dev/x", "/usr/x", f"{self.root}/x"):
+            self.assertNotEqual(self.run_boxed(f"touch {path}").status, 0, path)
+        fill = "for i in $(seq 300); do head -c 1000000 /dev/zero > /tmp/$i || exit 9; done"
+        self.assertEqual(self.run_boxed(fill).status, 9)
+
+    def test_whoever_stays_is_ended(self):
+        begin = time.monotonic()
+        self.assertIsNone(self.run_boxed("sleep 1000 & disown; sleep 1000", seconds=1).status)
+        self.assertEqual(self.run_boxed("setsid sleep 1000 & exit 0").status, 0)
+        self.assertLess(time.monotonic() - begin, 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+"""A release holds the exercises and none of their solutions."""
+
+import contextlib
+import io
+import shutil
+import subprocess
+import unittest
+
+from tool_case import REPOSITORY, ToolCase
+
+from exercise import catalog, release, skeleton
+from exercise.catalog import ExerciseError
+
+JUDGE = '''\
+"""A judge."""
+
+TITLE = "t"
+#@ hidden
+_HARD = [1 << 20]
+#@ end
+
+
+def cases(random):
+    yield _size()
+    #@ hidden
+    yield from _HARD
+    #@ end
+
+
+def _size():
+    return 1
+
+
+_BODY = _part() + "x"
+
+
+def _part():
+    return "y[i] = x[i] + y[i];"
+
+
+MUTANTS = {
+    "wrong": {1: _BODY},
+}
+'''
+
+
+class Judges(unittest.TestCase):
+    def test_hidden_cases_and_wrong_answers_go_with_what_only_they_used(self):
+        text = release.without_answers(JUDGE)
+        for word in ("hidden", "_HARD", "MUTANTS", "_BODY", "_part"):
+            self.assertNotIn(word, text)
+        for word in ("TITLE", "def cases", "def _size", "yield _size()"):
+            self.assertIn(word, text)
+
+
+class Releases(ToolCase):
+    def setUp(self):
+        super().setUp()
+        for chapter, name in (("01_vector_add", "01_guard"), ("05_reduction", "01_tree")):
+            folder = f"{chapter}/exercises/{name}"
+            shutil.copytree(REPOSITORY / folder, self.root / folder)
+        self.write("tools/some.py", "pass\n")
+        self.write("tests/tools/test_exercise.py", "pass\n")
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+            who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+            subprocess.run(["git", "-C", str(self.root), *who, *words], check=True)
+        self.out = self.root.parent / "out"
+
+    def release(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            status = release.release(self.root, self.out)
+        return status, out.getvalue()
+
+    def commit(self):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", "-C", str(self.root), *who, "commit", "-qam", "more"], check=True)
+
+    def test_students_get_tasks_hints_and_skeletons_and_no_solutions(self):
+        self.assertIn("2 exercises, no solution among them", self.release()[1])
+        self.assertFalse((self.out / "tests/tools/test_exercise.py").exists())
+        for ours, theirs in zip(
+            catalog.all_exercises(self.root), catalog.all_exercises(self.out), strict=True
+        ):
+            ours, theirs = (e.author_file.read_text(encoding="utf-8") for e in (ours, theirs))
+            self.assertEqual(skeleton.skeleton(ours, "a"), skeleton.skeleton(theirs, "a"))
+            self.assertFalse(any(task.solution for task in skeleton.tasks(theirs, "a")))
+            self.assertTrue(all(task.hints for task in skeleton.tasks(theirs, "a")))
+
+    def test_a_solution_that_stands_somewhere_else_is_found(self):
+        with (self.root / "05_reduction/exercises/01_tree/task.md").open("a") as file:
+            file.write("Write `if (t < half) part[t] += part[t + half];` in a loop.\n")
+        self.commit()
+        with self.assertRaisesRegex(ExerciseError, "is no release: it holds 1 lines"):
+            self.release()
+
+    def test_a_whole_task_in_a_tool_is_found(self):
+        text = catalog.find(self.root, "tree").author_file.read_text(encoding="utf-8")
+        solution = skeleton.tasks(text, "a")[0].solution
+        (self.root / "tools/some.py").write_text("\n".join(solution), encoding="utf-8")
+        self.commit()
+        with self.assertRaisesRegex(ExerciseError, "it holds [23] lines"):
+            self.release()
+
+    def test_nothing_is_written_over_and_nothing_uncommitted_is_given_out(self):
+        self.out.mkdir()
+        (self.out / "mine").touch()
+        with self.assertRaisesRegex(ExerciseError, "is not empty"):
+            self.release()
+        (self.out / "mine").unlink()
+        (self.root / "tools/some.py").write_text("changed\n", encoding="utf-8")
+        with self.assertRaisesRegex(ExerciseError, "commit your changes first"):
+            self.release()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,151 @@
+"""Processes that run what a student wrote: within limits, and on demand behind walls."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MOST_SAID = 100_000  # bytes that are read of what a process says
+NOBODY = 65534  # for root, whom the limit on processes does not bind
+
+
+@dataclass
+class Limits:
+    """0: no limit."""
+
+    cpu_seconds: int = 0
+    seconds: int = 0  # by the clock: for whoever sleeps
+    file_bytes: int = 0  # of each file that it writes
+    memory_bytes: int = 0  # of each process
+    addresses: int = 0  # likewise
+    processes: int = 0  # counted in a sandbox; elsewhere all of a user's count
+
+    def own(self):
+        """Those for a file of one's own: they end what has no end."""
+        return Limits(cpu_seconds=self.cpu_seconds, seconds=self.seconds)
+
+    def command(self):
+        """The words in front of a command that runs within these limits."""
+        limits = {"cpu": self.cpu_seconds, "fsize": self.file_bytes, "data": self.memory_bytes}
+        limits |= {"as": self.addresses, "nproc": self.processes}
+        words = [f"--{name}={value}" for name, value in limits.items() if value]
+        return ["prlimit", "--core=0", *words]
+
+
+@dataclass
+class View:
+    """What a process in a sandbox sees of our files, besides the compiler and its libraries."""
+
+    folder: object  # where it runs
+    reads: list
+    writes: list = field(default_factory=list)  # files that are there
+    hides: list = field(default_factory=list)  # folders within `reads` that are empty for it
+
+
+@dataclass
+class Done:
+    """status: the exit status, minus the signal that ended it, or None if its time was up."""
+
+    status: int
+    said: str  # on stderr, and on stdout if it was asked for
+
+    def is_endless(self):
+        return self.status in (None, -signal.SIGXCPU, -signal.SIGKILL)
+
+
+class NoSandbox:
+    """No walls: for a file of one's own."""
+
+    is_boxed = False
+
+    def command(self, words, view):
+        return words
+
+    def environment(self, more):
+        return {**os.environ, **more}
+
+
+class Sandbox:
+    """bwrap: no network, no other processes, and of the file system the compiler, what is named,
+    and a small /tmp of its own; all of it for reading only, but for the files to be written."""
+
+    is_boxed = True
+    TMP_BYTES = 128 << 20
+
+    def command(self, words, view):
+        box = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
+        box += ["--new-session", "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"]
+        for name in ("/bin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"):
+            box += ["--ro-bind-try", name, name]
+        for name in ("/tmp", "/dev/shm"):
+            box += ["--size", str(self.TMP_BYTES), "--tmpfs", name]
+        for path in map(str, view.reads):
+            box += ["--ro-bind", path, path]
+            for hidden in map(str, view.hides):
+                if hidden.startswith(f"{path}/"):
+                    box += ["--tmpfs", hidden]
+        for path in map(str, view.writes):
+            box += ["--bind", path, path]
+        for path in ("/dev", "/", *map(str, view.hides)):
+            box += ["--remount-ro", path]
+        box += ["--chdir", str(view.folder), "--"]
+        # If memory runs out, the kernel ends these first.
+        return [*_as_nobody(), "choom", "-n", "1000", "--", *box, *words]
+
+    def environment(self, more):
+        return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **more}
+
+    def missing(self):
+        """Why there is no sandbox to be had here; empty if there is."""
+        for name in ("bwrap", "prlimit", "setpriv", "choom"):
+            if not shutil.which(name):
+                return f"{name} is not installed (./setup.sh --dev installs bwrap)"
+        with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
+            os.chmod(folder, 0o755)
+            done = execute(["true"], View(folder, [folder]), Limits(seconds=10), {}, self)
+        return "" if done.status == 0 else done.said.strip() or f"bwrap ends with {done.status}"
+
+
+def _as_nobody():
+    if os.geteuid() != 0:
+        return []
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+
+def writable(path):
+    """An empty file that a process in a sandbox may write."""
+    Path(path).touch()
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+    return path
+
+
+def execute(words, view, limits, environment, box, with_stdout=False):
+    """Runs a command until it ends or its time is up, and then ends all that it has started."""
+    command = box.command([*limits.command(), *words], view)
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command,
+            cwd=view.folder,
+            env=box.environment(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=said if with_stdout else subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(limits.seconds or None)
+        except subprocess.TimeoutExpired:
+            status = None
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        if box.is_boxed and status is not None and status > 128:
+            status = 128 - status  # how bwrap tells of a signal
+        said.seek(0)
+        return Done(status, said.read(MOST_SAID).decode(errors="replace"))

@@ -1,0 +1,115 @@
+"""Writes a copy for students: all that git tracks, without the authors' solutions, the wrong
+answers and hidden cases of the judges, and the tests of these tools."""
+
+import ast
+import re
+import shutil
+import subprocess
+
+import cli
+
+from . import catalog, skeleton
+from .catalog import ExerciseError
+
+LEFT_OUT = re.compile(r"\.ci/|tests/tools/test_exercise")
+HIDDEN = re.compile(r"^[ \t]*#@ hidden\n.*?^[ \t]*#@ end\n", re.M | re.S)
+
+
+def release(root, out):
+    if out.exists() and any(out.iterdir()):
+        raise ExerciseError(f"{out} is not empty: a release goes into a folder of its own")
+    exercises = catalog.all_exercises(root)
+    for name in _tracked(root):
+        if not LEFT_OUT.match(name):
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, out / name, follow_symlinks=False)
+    for exercise in exercises:
+        author = exercise.author_file
+        copy = out / author.relative_to(root)
+        cli.write_text(copy, skeleton.without_solutions(cli.read_text(author), author.name))
+        judge = copy.with_name("judge.py")
+        cli.write_text(judge, without_answers(cli.read_text(judge)))
+    found = list(leaks(out, exercises))
+    for line in found:
+        print(line)
+    if found:
+        raise ExerciseError(f"{out} is no release: it holds {len(found)} lines of solutions")
+    print(f"{out}: {len(exercises)} exercises, no solution among them")
+    return 0
+
+
+def _tracked(root):
+    """What the last commit holds; a copy of anything else could not be made again."""
+    if _git(root, "status", "--porcelain"):
+        raise ExerciseError("a release is made of a commit: commit your changes first")
+    names = _git(root, "ls-files", "-z").split("\0")
+    return [name for name in names if (root / name).is_file()]
+
+
+def _git(root, *words):
+    done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ExerciseError(f"a release is made of a git repository: {done.stderr.strip()}")
+    return done.stdout
+
+
+def without_answers(text):
+    """A judge.py without its hidden cases and wrong answers, and without what only these used."""
+    text = HIDDEN.sub("", text)
+    while True:
+        tree = ast.parse(text)
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        nodes = [node for node in tree.body if _is_answer(node, used)]
+        if not nodes:
+            return text.rstrip() + "\n"
+        lines = text.splitlines()
+        del lines[nodes[0].lineno - 1 : nodes[0].end_lineno]
+        text = "\n".join(lines) + "\n"
+
+
+def _is_answer(node, used):
+    """Whether a statement of a module sets MUTANTS, or makes a _name that nobody uses."""
+    if isinstance(node, ast.FunctionDef):
+        names = [node.name]
+    elif isinstance(node, ast.Assign):
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+    else:
+        return False
+    return any(n == "MUTANTS" or n.startswith("_") and n not in used for n in names)
+
+
+def leaks(out, exercises):
+    """Lines of a release that are somebody's solution. In an exercise's own folder each line counts
+    that the student's file does not hold anyway; in judges, tests and tools all lines of a task
+    together. What lessons, rungs and the files of later exercises show is for everybody."""
+    elsewhere = [path for folder in ("tests", "tools") for path in (out / folder).rglob("*")]
+    elsewhere += out.glob(f"{cli.CHAPTERS}/exercises/*/judge.py")
+    texts = {path: _lines(path) for path in elsewhere if path.is_file()}
+    for exercise in exercises:
+        author = exercise.author_file
+        text = cli.read_text(author)
+        given = {line.strip() for line in skeleton.skeleton(text, author.name).splitlines()}
+        own = out / author.parent.relative_to(author.parents[3])
+        for task in skeleton.tasks(text, author.name):
+            secret = [line.strip() for line in task.solution if _says_much(line.strip(), given)]
+            held = [(path, line) for path in own.iterdir() for line in _held(secret, path)]
+            if len(secret) > 1:
+                together = [path for path, lines in texts.items() if set(secret) <= set(lines)]
+                held += [(path, line) for path in together for line in secret]
+            for path, line in held:
+                yield f"{path.relative_to(out)}: {exercise.id}, task {task.number}: {line}"
+
+
+def _held(secret, path):
+    lines = _lines(path)
+    return [line for line in secret if any(line in other for other in lines)]
+
+
+def _lines(path):
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return [line.strip() for line in text.splitlines() if "//@ hint:" not in line]
+
+
+def _says_much(line, given):
+    return len(line) > 11 and line not in given and not line.startswith("//")
