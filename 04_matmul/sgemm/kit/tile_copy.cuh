@@ -51,6 +51,7 @@ struct TileCopy {
     b = from_b + static_cast<std::int64_t>(k_begin + b_step) * n + col;
   }
 
+  // region issue
   // Issues the copies of the next `steps` k; if kPartial, the rest of kTileK is zeros.
   template <bool kPartial>
   __device__ void issue(float* stage, int steps) {
@@ -84,6 +85,7 @@ struct TileCopy {
     b = kPartial ? b + steps * (b_pass / kPassB) : from;
     __pipeline_commit();
   }
+  // endregion
 
   // Stores what issue() loaded of A.
   __device__ void store_a() {
