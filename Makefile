@@ -76,7 +76,7 @@ else ifndef NVCC
   endif
 endif
 # Verbs that run no kernel need not say where kernels run.
-WITHOUT_KERNELS := bench mutate compare doctor lessons check format clean help
+WITHOUT_KERNELS := bench mutate compare doctor lessons check format clean help book book-serve book-test
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
   # simt's engine is built on first use: into the build folder, for the sources may be read-only.
@@ -255,6 +255,22 @@ sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (KERNELS=1)
 	@tools/compare.py $(if $(call given,$(KERNELS)),--kernels) -- $${A:+"$$A"} $${B:+"$$B"}
 
+# The book reads lessons, sources and results; nothing here depends on it.
+BOOK := $(BUILD)/book
+# Where apt's Node.js is too old, setup.sh has put one beside the packages.
+NODE := $(firstword $(wildcard book/node_modules/.bin/node) node)
+BOOK_PACKAGES := book/node_modules/.package-lock.json
+.PHONY: book book-serve book-test
+$(BOOK_PACKAGES): book/package-lock.json
+	$(error the book's packages are missing or old: ./setup.sh --book installs them)
+book: $(BOOK_PACKAGES)  ## build the book, a web site of all this, into $(BUILD)/book
+	@$(NODE) book/build.mjs $(BOOK)
+book-serve: book  ## build the book and show it on http://127.0.0.1:8000/ (PORT=8001: another port)
+	@$(NODE) book/serve.mjs $(BOOK) $(or $(PORT),8000)
+book-test: book  ## build the book and test it, in headless Chromium too
+	@$(NODE) --test book/tests/*.test.mjs
+	@BOOK_OUT=$(abspath $(BOOK)) $(NODE) --test book/tests/browser.mjs
+
 doctor:  ## what this machine has, and what you can do with it now
 	@tools/doctor.sh
 	@[ -x $(BUILD)/tools/device_query ] || \
@@ -275,12 +291,12 @@ check:  ## format, stale lessons, dead links, include arrows, size of every rung
 CLANG_FORMAT := $(firstword $(shell command -v clang-format-14 clang-format 2>/dev/null))
 format:  ## format every source file
 	$(if $(CLANG_FORMAT),,@echo "format: clang-format is not installed (./setup.sh --dev installs it)" >&2; exit 1)
-	@find [!.]* -type d \( -path '$(BUILD)' -o -name build -o -name work \) -prune -o -type f \
+	@find [!.]* -type d \( -path '$(BUILD)' -o -name build -o -name work -o -name node_modules \) -prune -o -type f \
 	  \( -name '*.cu' -o -name '*.cuh' -o -name '*.hpp' -o -name '*.h' -o -name '*.cpp' \) -print0 \
 	  | xargs -0 $(CLANG_FORMAT) -i
 
 # What somebody else put into the folder stays.
-MADE := config tests simt tools checked nvcc all-archs
+MADE := config tests simt tools checked nvcc all-archs book
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }

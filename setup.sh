@@ -4,17 +4,20 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: ./setup.sh [--dev]
+usage: ./setup.sh [--dev] [--book]
 
 Installs the compiler and libraries that are missing, through apt, and nothing that is there
 already; run it as often as you like. It asks nothing (sudo may, unless you are root).
 --dev also installs clang-format 14, the version that `make check` and `make format` go by, and
 bubblewrap, in whose sandbox `make exercise-grade` runs what students have handed in.
+--book also installs what `make book` and `make book-test` need: Node.js with npm, Chromium, and the
+npm packages that book/package-lock.json names, into book/node_modules.
 Never installs a GPU driver or the CUDA Toolkit.
 TEXT
 }
 
 developer=no
+book=no
 for argument in "$@"; do
   case $argument in
     --help | -h)
@@ -22,6 +25,7 @@ for argument in "$@"; do
       exit 0
       ;;
     --dev) developer=yes ;;
+    --book) book=yes ;;
     *)
       echo "setup.sh: unknown option $argument (--help shows the options)" >&2
       exit 2
@@ -45,7 +49,9 @@ has_catch2() { has_header catch2/catch_all.hpp || has_header catch2/catch.hpp; }
 # is_there PACKAGE
 is_there() {
   case $1 in
-    g++ | make | git | python3 | clang-format-14) have "$1" ;;
+    g++ | make | git | python3 | clang-format-14 | npm) have "$1" ;;
+    nodejs) have node ;;
+    chromium) have chromium || have google-chrome ;;
     catch2) has_catch2 ;;
     bubblewrap) have bwrap ;;
   esac
@@ -60,11 +66,14 @@ what_for() {
     catch2) echo "runs the tests" ;;
     clang-format-14) echo "formats the sources" ;;
     bubblewrap) echo "runs students' files apart from all else" ;;
+    nodejs | npm) echo "builds the book" ;;
+    chromium) echo "tests the book" ;;
   esac
 }
 
 wanted=(g++ make git python3 catch2)
 [[ $developer == yes ]] && wanted+=(clang-format-14 bubblewrap)
+[[ $book == yes ]] && wanted+=(nodejs npm chromium)
 
 lacking() {
   local package
@@ -119,6 +128,31 @@ else
   echo "Everything is there already; nothing was installed."
 fi
 
+# Of distributions that are still young, apt's Node.js is too old; npm has the program too.
+NODE_VERSION=22.23.3
+node_is_new() { node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' 2>/dev/null; }
+
+if [[ $book == yes ]]; then
+  echo "Installing the book's packages, as book/package-lock.json names them"
+  npm_log=$(mktemp)
+  here=$(cd "$(dirname "$0")" && pwd)
+  add_packages() {
+    npm ci --ignore-scripts --no-audit --no-fund --prefix "$here/book" || return
+    node_is_new && return
+    local machine=x64
+    [[ $(uname -m) == aarch64 ]] && machine=arm64
+    npm install --no-save --no-audit --no-fund --prefix "$here/book" "node-linux-$machine@$NODE_VERSION"
+  }
+  if ! add_packages </dev/null >"$npm_log" 2>&1; then
+    cat "$npm_log" >&2
+    rm -f "$npm_log"
+    echo "setup.sh: npm could not install the book's packages; its own words are above" >&2
+    exit 1
+  fi
+  rm -f "$npm_log"
+  echo "Installed: book/node_modules"
+fi
+
 echo
 if have nvcc; then
   echo "nvcc found ($(command -v nvcc)): with a GPU, kernels run on it; without one, on the CPU."
@@ -126,4 +160,4 @@ else
   echo "nvcc not found: kernels run on the CPU, through simt, with the same results. To use a GPU,"
   echo "install the CUDA Toolkit 12.0 or newer yourself: https://developer.nvidia.com/cuda-downloads"
 fi
-echo "Next: make run"
+if [[ $book == yes ]]; then echo "Next: make book-serve"; else echo "Next: make run"; fi

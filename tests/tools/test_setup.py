@@ -25,9 +25,10 @@ class Setup(ToolCase):
                 g++) printf '%s\\n' '#!/bin/bash' 'code=$(cat)' \\
                   '[[ $code != *catch2* ]] || [[ -e {self.root}/catch2 ]] || exit 1' >{self.bin}/g++
                   chmod +x {self.bin}/g++ ;;
-                make | git | python3 | clang-format-14)
+                make | git | python3 | clang-format-14 | npm | chromium)
                   echo '#!/bin/bash' >{self.bin}/$word; chmod +x {self.bin}/$word ;;
                 bubblewrap) echo '#!/bin/bash' >{self.bin}/bwrap; chmod +x {self.bin}/bwrap ;;
+                nodejs) echo '#!/bin/bash' >{self.bin}/node; chmod +x {self.bin}/node ;;
                 *) >{self.root}/$word ;;
               esac
             done
@@ -67,6 +68,31 @@ class Setup(ToolCase):
         self.install_all()
         self.assertIn("Installed: clang-format-14 bubblewrap\n", self.setup("--dev").stdout)
         self.assertIn("Everything is there already", self.setup("--dev").stdout)
+
+    def test_the_book_gets_its_packages(self):
+        self.borrow("dirname", "uname")
+        self.install_all()
+        self.fake("npm", f'echo "$@" >>{self.root}/npm_calls\n')
+        out = self.setup("--book").stdout
+        self.assertIn("Installed: nodejs chromium\n", out)
+        self.assertTrue(out.endswith("Next: make book-serve\n"))
+        self.assertRegex(self.read("npm_calls"), r"^ci .*--prefix \S+/book\n$")
+
+    def test_the_book_gets_a_node_that_is_new_enough(self):
+        self.borrow("dirname", "uname")
+        self.install_all()
+        self.fake("npm", f'echo "$@" >>{self.root}/npm_calls\n')
+        self.fake("node", "exit 1")
+        self.setup("--book")
+        self.assertRegex(self.read("npm_calls"), r"\ninstall --no-save .* node-linux-\w+@[\d.]+\n$")
+
+    def test_npm_fails(self):
+        self.borrow("dirname")
+        self.install_all()
+        self.fake("npm", 'echo "npm error network" >&2; exit 1')
+        error = self.setup("--book", status=1).stderr
+        self.assertIn("npm error network", error)
+        self.assertIn("npm could not install the book's packages", error)
 
     def test_nvcc_is_mentioned_and_never_installed(self):
         self.assertIn("nvcc not found: kernels run on the CPU", self.setup().stdout)

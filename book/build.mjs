@@ -1,0 +1,169 @@
+#!/usr/bin/env node
+// Builds the book: node book/build.mjs OUT. Everything comes from files of the repository; a
+// missing region, a dead link or a stale number ends the build.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import esbuild from 'esbuild'
+import { escape, words } from './lib/format.mjs'
+import { highlight, languageOf } from './lib/highlight.mjs'
+import { layout } from './lib/layout.mjs'
+import { makeMarkdown, sections } from './lib/markdown.mjs'
+import { Site, deadLinks } from './lib/site.mjs'
+import { lineHtml } from './lib/tokens.mjs'
+import { frontPage } from './pages/front.mjs'
+import { ladderPages } from './pages/ladders.mjs'
+import { searchScript } from './pages/search.mjs'
+
+const BOOK = import.meta.dirname
+const ROOT = path.dirname(BOOK)
+
+function fail(message) {
+  console.error(`book: ${message}`)
+  process.exit(1)
+}
+
+const python = (script, ...rest) =>
+  execFileSync('python3', [path.join(ROOT, script), ...rest], { encoding: 'utf8', maxBuffer: 1 << 28 })
+
+function readModel() {
+  const stale = spawnSync('python3', [path.join(ROOT, 'tools/lessons.py'), '--check'], { encoding: 'utf8' })
+  if (stale.status !== 0) fail(`the lessons are not up to date:\n${stale.stdout}${stale.stderr}`)
+  return JSON.parse(python('book/model.py'))
+}
+
+class Book {
+  constructor(model) {
+    this.model = model
+    this.site = new Site(ROOT, model)
+    this.md = makeMarkdown({
+      link: (href, env) => this.site.link(href, env),
+      quoted: (file, text, env) => this.site.quoted(file, text, env),
+      mark: () => undefined,
+    })
+    this.lessons = model.pages.map((source) => this.parsed(source))
+    this.tokens = new Map() // of sources, highlighted once
+    this.pages = new Map() // path in the site -> HTML
+    this.files = new Map() // path in the site -> what lies there
+  }
+
+  parsed(source) {
+    const env = { source, out: this.site.outOf(source) }
+    const tokens = this.md.parse(this.site.read(source), env)
+    const found = sections(tokens)
+    return { source, env, out: env.out, tokens, sections: found, title: found[0]?.title ?? source }
+  }
+
+  lines(source) {
+    if (!this.tokens.has(source)) this.tokens.set(source, highlight(this.site.read(source), languageOf(source)))
+    return this.tokens.get(source)
+  }
+
+  // The contents: a group for each chapter, then the rest.
+  groups() {
+    const chapters = [...new Set(this.model.problems.map((problem) => problem.chapter))]
+    const of = (folder) => this.lessons.filter(({ source }) => source.startsWith(`${folder}/`))
+    const rest = this.lessons.filter(({ source }) => !/^\d\d_/.test(source) && source !== 'README.md')
+    const ladders = (chapter) =>
+      this.model.problems
+        .filter((problem) => problem.chapter === chapter)
+        .map((problem) => ({ out: `compare/${problem.id}/index.html`, title: `Ladder: ${words(problem.id.split('/').at(-1).replace(/^\d\d_/, ''))}` }))
+    return [
+      { title: 'Start', pages: [{ out: 'index.html', title: 'What this is' }, ...rest] },
+      ...chapters.map((chapter) => ({
+        title: this.lessons.find(({ source }) => source === `${chapter}/README.md`).title,
+        folder: `${chapter}/`,
+        pages: [...inOrder(of(chapter)), ...ladders(chapter)],
+      })),
+    ]
+  }
+
+  add(page) {
+    this.pages.set(page.out, layout(page, (this.contents ??= this.groups())))
+  }
+
+  addLessons() {
+    const chain = this.groups().slice(1).flatMap((group) => group.pages)
+    for (const lesson of this.lessons) {
+      if (lesson.source === 'README.md') continue
+      const at = chain.findIndex((page) => page.out === lesson.out)
+      const body = this.md.renderer.render(lesson.tokens, this.md.options, lesson.env)
+      this.add({ ...lesson, body, before: chain[at - 1], after: at < 0 ? undefined : chain[at + 1] })
+    }
+  }
+
+  addSources() {
+    for (const source of this.site.sources) this.addSource(source)
+    for (const folder of this.site.folders) this.addFolder(folder)
+  }
+
+  addSource(source) {
+    const rows = this.lines(source).map((tokens, i) => `<a id="L${i + 1}" href="#L${i + 1}">${i + 1}</a>${lineHtml(tokens)}`)
+    const body = `<h1 class="path">${escape(source)}</h1>\n<pre class="source" tabindex="0"><code>${rows.join('\n')}</code></pre>`
+    this.add({ title: source, out: this.site.outOf(source), body, wide: true })
+  }
+
+  addFolder(folder) {
+    const out = this.site.outOf(folder)
+    const names = fs.readdirSync(path.join(ROOT, folder)).filter((name) => !/^(\.|__)/.test(name))
+    const item = (name) => {
+      const known = this.site.sources.has(`${folder}/${name}`)
+      return `<li>${known ? `<a href="${this.site.link(`/${folder}/${name}`, { out })}">${name}</a>` : name}</li>`
+    }
+    this.add({ title: folder, out, body: `<h1 class="path">${folder}/</h1><ul>${names.map(item).join('')}</ul>` })
+  }
+
+  addFiles() {
+    for (const asset of this.site.assets) this.files.set(asset, fs.readFileSync(path.join(ROOT, asset)))
+    const fonts = path.join(BOOK, 'node_modules/katex/dist/fonts')
+    for (const font of fs.readdirSync(fonts).filter((name) => name.endsWith('.woff2'))) {
+      this.files.set(`fonts/${font}`, fs.readFileSync(path.join(fonts, font)))
+    }
+    const katex = fs.readFileSync(path.join(BOOK, 'node_modules/katex/dist/katex.min.css'), 'utf8')
+    const style = fs.readFileSync(path.join(BOOK, 'style.css'), 'utf8')
+    this.files.set('book.css', katex.replace(/,url\([^)]*\.(?:woff|ttf)\) format\("\w+"\)/g, '') + style)
+    const script = esbuild.buildSync({
+      entryPoints: [path.join(BOOK, 'client/main.mjs')],
+      bundle: true,
+      minify: true,
+      format: 'iife',
+      target: 'es2022',
+      write: false,
+    })
+    this.files.set('book.js', script.outputFiles[0].contents)
+  }
+
+  write(out) {
+    const dead = deadLinks(this.pages, this.files)
+    if (dead.length) fail(dead.join('\n      '))
+    fs.rmSync(out, { recursive: true, force: true })
+    for (const [name, content] of [...this.pages, ...this.files]) {
+      const place = path.join(out, name)
+      fs.mkdirSync(path.dirname(place), { recursive: true })
+      fs.writeFileSync(place, content)
+    }
+  }
+}
+
+// A chapter's pages as they are read: the lesson, the pages beside it, its exercises.
+function inOrder(lessons) {
+  const rank = ({ source }) => (source.endsWith('README.md') ? 0 : source.includes('/exercises/') ? 3 : source.endsWith('beyond.md') ? 2 : 1)
+  const named = (lesson) => (rank(lesson) === 3 ? { ...lesson, title: `Exercise: ${lesson.title}` } : lesson)
+  return [...lessons].sort((a, b) => rank(a) - rank(b)).map(named)
+}
+
+const out = process.argv[2] ?? fail('usage: node book/build.mjs OUT')
+try {
+  const book = new Book(readModel())
+  book.add(frontPage(book))
+  book.addLessons()
+  ladderPages(book)
+  book.addSources()
+  book.addFiles()
+  book.files.set('search-data.js', searchScript(book))
+  book.write(path.resolve(out))
+  console.log(`book: ${book.pages.size} pages in ${out}`)
+} catch (error) {
+  fail(process.env.V ? error.stack : error.message)
+}

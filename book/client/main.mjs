@@ -1,0 +1,13 @@
+// What every page does in the browser. Nothing here is needed to read.
+
+import { keepTheme } from './theme.mjs'
+import { search } from './search.mjs'
+import { turnPages } from './turn.mjs'
+import { showPair } from './pair.mjs'
+import { walk } from './walk.mjs'
+
+keepTheme()
+search()
+turnPages()
+showPair()
+walk()

@@ -1,0 +1,103 @@
+// Lessons and other pages: Markdown -> HTML, as GitHub shows it, with links that stay on the site.
+
+import { katex } from '@mdit/plugin-katex'
+import MarkdownIt from 'markdown-it'
+import { escape, slug } from './format.mjs'
+import { highlight } from './highlight.mjs'
+import { lineHtml } from './tokens.mjs'
+
+const ALERT = /^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*/
+const optionsOf = (words) => Object.fromEntries([...words.matchAll(/(\w+)=(\S+)/g)].map((m) => m.slice(1)))
+
+// Each heading gets its anchor, and with a second one of that name a number.
+function anchors(state) {
+  const seen = new Map()
+  state.tokens.forEach((token, i) => {
+    if (token.type !== 'heading_open') return
+    const name = slug(state.tokens[i + 1].content)
+    const count = seen.get(name) ?? 0
+    seen.set(name, count + 1)
+    token.attrSet('id', count ? `${name}-${count}` : name)
+  })
+}
+
+// > [!NOTE] is a note, said in words and by a border.
+function alerts(state) {
+  const { tokens } = state
+  for (let i = 0; i + 2 < tokens.length; ++i) {
+    const match = tokens[i].type === 'blockquote_open' && tokens[i + 2].content.match(ALERT)
+    if (!match) continue
+    const kind = match[1].toLowerCase()
+    tokens[i].attrSet('class', `alert ${kind}`)
+    const text = tokens[i + 2]
+    const first = text.children[0]
+    first.content = first.content.replace(ALERT, '')
+    if (text.children[1]?.type === 'softbreak') text.children.splice(1, 1)
+    const label = new state.Token('html_inline', '', 0)
+    label.content = `<strong>${kind[0].toUpperCase()}${kind.slice(1)}.</strong> `
+    text.children.unshift(label)
+  }
+}
+
+// `site` resolves links and says where quoted code stands: { link(href, env), quoted(file, text, env),
+// table(options, env) }, each called with the env of the render: { source, out }.
+export function makeMarkdown(site) {
+  const md = new MarkdownIt({ html: true })
+  md.use(katex, { mathFence: true, throwOnError: true })
+  md.core.ruler.push('anchors', anchors)
+  md.core.ruler.push('alerts', alerts)
+
+  const rules = md.renderer.rules
+  const plain = (tokens, i, options, env, self) => self.renderToken(tokens, i, options)
+  // A token is rendered for several pages: what the author wrote is kept beside what is shown.
+  const resolve = (token, attribute, env) => {
+    token.meta ??= { written: token.attrGet(attribute) }
+    token.attrSet(attribute, site.link(token.meta.written, env))
+  }
+  rules.link_open = (tokens, i, options, env, self) => {
+    resolve(tokens[i], 'href', env)
+    return plain(tokens, i, options, env, self)
+  }
+  const image = rules.image
+  rules.image = (tokens, i, options, env, self) => {
+    resolve(tokens[i], 'src', env)
+    tokens[i].attrSet('loading', 'lazy')
+    return image(tokens, i, options, env, self)
+  }
+  rules.table_open = (tokens, i, options, env, self) =>
+    `<div class="wide" tabindex="0" role="region" aria-label="Table">${plain(tokens, i, options, env, self)}`
+  rules.table_close = () => '</table></div>\n'
+  rules.fence = (tokens, i, options, env) => {
+    const [language = '', ...words] = tokens[i].info.trim().split(/\s+/)
+    const { file } = optionsOf(words.join(' '))
+    const caption = file ? site.quoted(file, tokens[i].content, env) : ''
+    const lines = highlight(tokens[i].content, language).map(lineHtml).join('\n')
+    const code = `<pre tabindex="0"><code>${lines}</code></pre>`
+    return `<figure class="code">${caption && `<figcaption>${caption}</figcaption>`}${code}</figure>\n`
+  }
+  rules.code_block = (tokens, i) => `<pre tabindex="0"><code>${escape(tokens[i].content)}</code></pre>\n`
+  // Marks such as <!-- table ... --> are for the tools; the book draws what it can draw there.
+  rules.html_block = (tokens, i, options, env) => {
+    const mark = tokens[i].content.match(/^<!--\s*(\w+)\s*(.*?)\s*-->/)
+    if (!mark) return tokens[i].content.replace(/<!--.*?-->/gs, '')
+    return site.mark(mark[1], optionsOf(mark[2]), env) ?? ''
+  }
+  return md
+}
+
+// The page cut at its headings: [{ level, id, title, tokens }], for search, notes and the outline.
+export function sections(tokens) {
+  const out = []
+  tokens.forEach((token, i) => {
+    if (token.type === 'heading_open') {
+      const title = tokens[i + 1].children.filter((c) => c.type === 'text' || c.type === 'code_inline')
+      out.push({
+        level: Number(token.tag[1]),
+        id: token.attrGet('id'),
+        title: title.map((c) => c.content).join(''),
+        tokens: [],
+      })
+    } else if (out.length) out.at(-1).tokens.push(token)
+  })
+  return out
+}

@@ -1,0 +1,102 @@
+// What results/ holds about a rung, or about two beside each other.
+
+import { NOTHING, escape, grouped, significant, words } from './format.mjs'
+
+const times = (value) => `${significant(value)}×`
+const percent = (value) => (value === null || value === undefined ? NOTHING : value.toFixed(1))
+
+// key, title, how it is printed, whether less or more of it is better ('' if neither).
+export const METRICS = [
+  ['median_ms', 'Time, ms', significant, 'less'],
+  ['min_ms', 'Fastest, ms', significant, ''],
+  ['max_ms', 'Slowest, ms', significant, ''],
+  ['gbps', 'GB/s', significant, ''],
+  ['gflops', 'TFLOP/s', (v) => significant(v / 1000), ''],
+  ['percent_of_roof', '% of roof', percent, ''],
+  ['ratio_to_peer', 'Of the peer', (v) => v.toFixed(2), ''],
+  ['speedup', 'Over one core', times, ''],
+  ['extra_bytes', 'Extra memory, MB', (v) => significant(v / 1e6), 'less'],
+]
+export const COUNTERS = [
+  ['load_sectors_per_request', 'Sectors per load'],
+  ['store_sectors_per_request', 'Sectors per store'],
+  ['shared_load_conflict', 'Shared load conflict'],
+  ['shared_store_conflict', 'Shared store conflict'],
+  ['active_lanes', 'Active lanes'],
+  ['divergent_branches', 'Divergent branches'],
+  ['barriers', 'Barriers'],
+  ['atomics', 'Atomics'],
+]
+
+const isThere = (value) => value !== null && value !== undefined && value !== 0
+const isDefault = (key) => key.split('|')[1].endsWith('/default')
+const first = (keys) => keys.find(isDefault) ?? keys[0]
+
+// A key of `rows` for each side: of one run and problem where there is one, default runs first.
+export function chooseRows(a, b) {
+  const both = first(Object.keys(a).filter((key) => key in b))
+  return both ? [both, both] : [first(Object.keys(a)), first(Object.keys(b))]
+}
+
+// The key that most rungs of a ladder have a row for: its table.
+export function commonKey(rungs) {
+  const counts = new Map()
+  for (const rung of rungs) {
+    for (const [key, row] of Object.entries(rung.rows)) {
+      if (row.median_ms !== null) counts.set(key, (counts.get(key) ?? 0) + 1)
+    }
+  }
+  const order = (key) => [counts.get(key), isDefault(key) ? 1 : 0]
+  const better = (a, b) => order(b)[0] - order(a)[0] || order(b)[1] - order(a)[1]
+  return [...counts.keys()].sort(better)[0]
+}
+
+export const sizesOf = (row) =>
+  Object.entries(row.sizes ?? {}).map(([name, value]) => `${name} = ${grouped(value)}`).join(', ')
+
+// 'NVIDIA H200, CUDA 13.0, 2026-11-21: vector add, n = 10,000,000'
+export function whereFrom(key, row, runs) {
+  if (!key) return 'not measured in results/'
+  const [file, label, problem] = key.split('|')
+  const run = runs[`${file}|${label}`]
+  const machine = run.device?.name ?? run.cpu?.model ?? 'unknown machine'
+  const toolkit = run.toolkit ? `, CUDA ${run.toolkit}` : ''
+  return `${machine}${toolkit}, ${run.date.slice(0, 10)}: ${words(problem)}, ${sizesOf(row)}`
+}
+
+// 'faster' in numbers and words, never in colour alone.
+export function change(before, after) {
+  if (!before || !after) return NOTHING
+  const ratio = before / after
+  if (Math.abs(ratio - 1) < 0.005) return 'as fast'
+  return ratio > 1 ? `${significant(ratio)}× faster` : `${significant(1 / ratio)}× slower`
+}
+
+const moved = (a, b) => {
+  if (!isThere(a) && !isThere(b)) return ''
+  if (!isThere(a) || !isThere(b)) return ''
+  return Math.abs(b / a - 1) < 0.005 ? 'the same' : times(b / a)
+}
+
+// The lines of the table of two rungs: [title, left, right, change].
+export function measuredLines(rowA, rowB, sameRun) {
+  const lines = []
+  for (const [key, title, form, better] of METRICS) {
+    const [a, b] = [rowA?.[key], rowB?.[key]]
+    if (!isThere(a) && !isThere(b)) continue
+    const shown = (value) => (isThere(value) ? form(value) : NOTHING)
+    const what = !sameRun ? '' : key === 'median_ms' ? change(a, b) : better ? moved(a, b) : ''
+    lines.push([title, shown(a), shown(b), what])
+  }
+  for (const [key, title] of COUNTERS) {
+    const [a, b] = [rowA?.counters?.[key], rowB?.counters?.[key]]
+    if (isThere(a) || isThere(b)) lines.push([title, count(a), count(b), moved(a, b)])
+  }
+  return lines
+}
+
+export const count = (value) =>
+  value === null || value === undefined ? NOTHING : Number.isInteger(value) ? grouped(value) : significant(value)
+
+// Why a row has no time, for those that were skipped or were wrong.
+export const whyNone = (row) => (row && row.median_ms === null ? escape(row.reason || row.status) : '')

@@ -1,0 +1,49 @@
+// Finds what the lesson says about a rung: the section that quotes its file, or has its name.
+
+import path from 'node:path'
+
+// Everything that a section quotes or links, as paths of the repository.
+function filesIn(section, source) {
+  const found = new Set()
+  const add = (href) => found.add(path.posix.join(path.posix.dirname(source), href.split('#')[0]))
+  for (const token of section.tokens) {
+    const file = token.type === 'fence' && token.info.match(/\bfile=(\S+)/)
+    if (file) add(file[1])
+    for (const child of token.children ?? []) if (child.type === 'link_open') add(child.meta?.written ?? child.attrGet('href'))
+  }
+  return found
+}
+
+function score(section, files, rung, problem) {
+  const named = new RegExp(`\\b${rung.name}\\b`).test(section.title)
+  const quoted = files.has(rung.path)
+  if (!named && !quoted) return 0
+  const near = [...files].some((file) => file.startsWith(`${problem}/`))
+  return (quoted ? 3 : 0) + (named ? 3 : 0) + (near ? 1 : 0) + (section.level === 3 ? 1 : 0)
+}
+
+// { source, id, title, tokens } of the best section, or null. `lessons` are { source, sections }.
+export function noteOf(rung, problem, lessons) {
+  let best = null
+  let bestScore = 2
+  for (const { source, sections } of lessons) {
+    for (const section of sections) {
+      const points = score(section, filesIn(section, source), rung, problem)
+      if (points > bestScore) [best, bestScore] = [{ source, ...section }, points]
+    }
+  }
+  return best
+}
+
+// The first paragraphs of a section, about as many as a reader takes in beside the code.
+export function opening(tokens, most = 900) {
+  const out = []
+  let length = 0
+  for (let i = 0; i < tokens.length && length < most; ++i) {
+    if (tokens[i].type !== 'paragraph_open' || tokens[i].level > 0) continue
+    if (tokens[i + 1].children.some((child) => child.type === 'image')) continue
+    out.push(...tokens.slice(i, i + 3))
+    length += tokens[i + 1].content.length
+  }
+  return out
+}

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Prints as JSON what the book is made from: the pages, the ladders with their rungs, and what
+results/ holds about each rung. The scripts in tools/ know the house; this one only asks them."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import cli  # noqa: E402
+import compare  # noqa: E402
+import cpp_names  # noqa: E402
+import cpp_source  # noqa: E402
+import lessons  # noqa: E402
+import results  # noqa: E402
+import result_table  # noqa: E402
+from include_graph import RUNG, Graph, source_files  # noqa: E402
+from rungs import ladders  # noqa: E402
+
+NOT_OF_A_ROW = ("run", "phases", "samples")
+
+
+def pages():
+    """The repository's Markdown files, those of the book itself apart."""
+    names = [path.relative_to(ROOT).as_posix() for path in lessons.markdown_files(ROOT)]
+    return [name for name in names if not name.startswith("book/")]
+
+
+def kernel_lines(text):
+    """[first, last] of every kernel and device function, lines counted from 1."""
+    try:
+        kernels = cpp_names.kernels(text)
+    except cpp_source.SourceError:
+        return []
+    return [[k.first_line + 1, k.first_line + 1 + k.text.count("\n")] for k in kernels]
+
+
+def own_names(path, text):
+    """The names in which a rung's file says its own name: they are no change to the next rung."""
+    own = RUNG.match(path.rpartition("/")[2]).group(2)
+    try:
+        return sorted({name for _, name, _ in cpp_names.definitions(text) if own in name})
+    except cpp_source.SourceError:
+        return []
+
+
+def kit_under(graph, path):
+    """What a rung stands on, as tools/rungs.py counts it."""
+    wanted = ("kit", "other", "common/kit")
+    return sorted(p for p in graph.under(path) if graph.place(p).role in wanted)
+
+
+def as_row(row):
+    return {key: value for key, value in row.items() if key not in NOT_OF_A_ROW}
+
+
+class Recorded:
+    """What results/ holds."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.files = {p.stem: results.load(p) for p in sorted((ROOT / "results").glob("*.json"))}
+        self.runs = {stem: data["runs"] for stem, data in self.files.items()}
+
+    def rows(self, path):
+        """{'file|run|problem': row} of one rung, counters with it."""
+        found = {}
+        for key, row in compare.measured(self.runs, path, self.graph).items():
+            stem, label, _ = key
+            of_chapter = self.files[stem].get("counters", {}).get(label.partition("/")[0], {})
+            by_name = {kernel["kernel"]: kernel for kernel in of_chapter.get("kernels", [])}
+            counters = result_table.counters_of_row(row, by_name)
+            found["|".join(key)] = {**as_row(row), "counters": counters}
+        return found
+
+    def described(self):
+        """The runs without their rows, and every row that is no rung: peers, yardsticks."""
+        for stem, runs in self.runs.items():
+            for label, run in runs.items():
+                facts = {key: value for key, value in run.items() if key not in ("rows", "sweeps")}
+                others = [as_row(row) for row in run["rows"] if row.get("kind") != "rung"]
+                sweeps = run.get("sweeps") or []
+                yield f"{stem}|{label}", {**facts, "others": others, "sweeps": sweeps}
+
+    def counted_with(self):
+        return {
+            f"{stem}|{chapter}": counted["arguments"]
+            for stem, data in self.files.items()
+            for chapter, counted in data.get("counters", {}).items()
+        }
+
+
+def rung_of(graph, recorded, path):
+    text, place = graph.text[path], graph.place(path)
+    number, name = RUNG.match(path.rpartition("/")[2]).groups()
+    return {
+        "path": path,
+        "name": name,
+        "number": int(number),
+        "beyond": place.role == "beyond",
+        "kernels": kernel_lines(text),
+        "own": own_names(path, text),
+        "kit": kit_under(graph, path),
+        "rows": recorded.rows(path),
+    }
+
+
+def ideas(graph, ladder):
+    """{rung: idea}, as the ladder says it in one line."""
+    texts = [graph.text[p] for p in [ladder.index, *graph.under(ladder.index)] if p]
+    pattern = re.compile(r'\(\s*"(\w+)",\s*((?:"[^"]*"\s*)+)')
+    found = {}
+    for text in texts:
+        for name, words in pattern.findall(text):
+            found.setdefault(name, "".join(re.findall(r'"([^"]*)"', words)))
+    return found
+
+
+def main():
+    graph = Graph(ROOT, source_files(ROOT))
+    recorded = Recorded(graph)
+    problems = []
+    for ladder in ladders(graph):
+        said = ideas(graph, ladder)
+        rungs = [rung_of(graph, recorded, path) for path in ladder.main + ladder.beyond]
+        for rung in rungs:
+            rung["idea"] = said.get(rung["name"], "")
+        chapter = ladder.folder.partition("/")[0]
+        problems.append({"id": ladder.folder, "chapter": chapter, "rungs": rungs})
+    # Rungs, what they stand on, and the indexes; what else a page links to, its link brings.
+    shown = {p for path in graph.rungs() for p in [path, *graph.under(path)]}
+    shown |= {ladder.index for ladder in ladders(graph) if ladder.index}
+    model = {
+        "pages": pages(),
+        "sources": sorted(shown),
+        "problems": problems,
+        "runs": dict(recorded.described()),
+        "counted_with": recorded.counted_with(),
+    }
+    json.dump(model, sys.stdout, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    cli.run(main)

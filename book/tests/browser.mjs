@@ -1,0 +1,181 @@
+// The built book in headless Chromium: node --test book/tests/browser.mjs
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { significant } from '../lib/format.mjs'
+import { chooseRows } from '../lib/measured.mjs'
+import { BASE, OUT, allPages, axeFindings, axeFindingsInLines, close, looksChecked, openTab } from './browser_kit.mjs'
+
+after(close)
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const TABS = 2
+
+test('every page: no violation in either theme, no error, no request outside, no sideways scroll on a phone', async (t) => {
+  const todo = allPages().filter((name) => name.includes(process.env.ONLY ?? ''))
+  const bad = []
+  await Promise.all(
+    Array.from({ length: TABS }, async () => {
+      const tab = await openTab()
+      for (let name; (name = todo.pop()); ) {
+        await tab.page.goto(BASE + name)
+        await tab.page.setViewportSize({ width: 390, height: 844 })
+        const [content, screen] = await tab.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+        if (content > screen) bad.push(`${name}: ${content} pixels wide on a phone`)
+        await tab.page.setViewportSize({ width: 1380, height: 900 })
+        bad.push(...(await axeFindings(tab.page)).map((line) => `${name}: ${line}`))
+        bad.push(...tab.wrong.splice(0).map((line) => `${name}: ${line}`))
+      }
+      await tab.close()
+    }),
+  )
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}compare/03_coalescing/transpose/tiled..padded.html`)
+  bad.push(...(await axeFindingsInLines(tab.page)).map((line) => `code side by side: ${line}`))
+  await tab.close()
+  t.diagnostic(looksChecked())
+  assert.deepEqual(bad, [])
+})
+
+const model = JSON.parse(execFileSync('python3', [path.join(ROOT, 'book/model.py')], { encoding: 'utf8', maxBuffer: 1 << 28 }))
+const linesOf = (rung) => fs.readFileSync(path.join(ROOT, rung.path), 'utf8').split('\n')
+const named = (id) => model.problems.find((problem) => problem.id === id)
+
+// Three of a chapter's steps: of its longest ladder the first, the middle and the last.
+function threeSteps(chapter) {
+  const { id, rungs } = model.problems.filter((p) => p.chapter === chapter).sort((a, b) => b.rungs.length - a.rungs.length)[0]
+  return [0, Math.floor((rungs.length - 2) / 2), rungs.length - 2].map((i) => ({ id, a: rungs[i], b: rungs[i + 1] }))
+}
+
+const fileName = (rung) => `${rung.beyond ? 'beyond-' : ''}${rung.name}`
+
+// Every line of both files is on the page once, beside its true number.
+async function assertTrueLines(page, a, b) {
+  const cells = await page.$$eval('table.diff tr', (trs) =>
+    trs.map((tr) => [...tr.cells].map((cell, i) => (i % 2 ? [...cell.childNodes].filter((n) => n.className !== 'sr').map((n) => n.textContent).join('') : Number(cell.textContent)))),
+  )
+  for (const [rung, at] of [[a, 0], [b, 2]]) {
+    const shown = cells.filter((row) => row[at]).map((row) => [row[at], row[at + 1]])
+    const wanted = linesOf(rung).slice(0, -1).map((line, i) => [i + 1, line])
+    assert.deepEqual(shown, wanted, rung.path)
+  }
+}
+
+const measuredCells = (page) =>
+  page.$$eval('table.measured tr', (trs) => Object.fromEntries(trs.map((tr) => [...tr.cells].map((c) => c.textContent)).map(([key, ...rest]) => [key, rest])))
+
+for (const chapter of [...new Set(model.problems.map((problem) => problem.chapter))]) {
+  test(`${chapter}: three steps side by side, readable without JavaScript`, async () => {
+    const tab = await openTab({ javaScriptEnabled: false })
+    for (const { id, a, b } of threeSteps(chapter)) {
+      await tab.page.goto(`${BASE}compare/${id}/${fileName(a)}..${fileName(b)}.html`)
+      await assertTrueLines(tab.page, a, b)
+      const changed = await tab.page.locator('tr.changed, tr.added, tr.removed').count()
+      assert.ok(changed > 0, `${a.path} and ${b.path} differ`)
+      const [keyA, keyB] = chooseRows(a.rows, b.rows)
+      if (a.rows[keyA]?.median_ms && b.rows[keyB]?.median_ms) {
+        const times = (await measuredCells(tab.page))['Time, ms']
+        assert.deepEqual(times.slice(0, 2), [significant(a.rows[keyA].median_ms), significant(b.rows[keyB].median_ms)])
+      }
+    }
+    await tab.close()
+  })
+}
+
+test('a link selects any two rungs; kernels only hides the rest; results are those of the file', async () => {
+  const tab = await openTab()
+  const { rungs } = named('04_matmul/sgemm')
+  const [a, b] = ['tiled', 'grouped_tiles'].map((name) => rungs.find((rung) => rung.name === name))
+  await tab.page.goto(`${BASE}compare/04_matmul/sgemm/pair.html?a=tiled&b=grouped_tiles`)
+  await assertTrueLines(tab.page, a, b)
+  const results = JSON.parse(fs.readFileSync(path.join(ROOT, 'results/nvidia_h200.json'), 'utf8'))
+  const row = (name) => results.runs['04_matmul/default'].rows.find((r) => r.problem === 'sgemm' && r.name === name)
+  const times = (await measuredCells(tab.page))['Time, ms']
+  assert.deepEqual(times.slice(0, 2), [significant(row('tiled').median_ms), significant(row('grouped_tiles').median_ms)])
+  assert.match(times[2], /× faster/)
+  const before = await tab.page.locator('.diff tr:visible').count()
+  await tab.page.check('#kernels')
+  const after = await tab.page.locator('.diff tr:visible').count()
+  assert.ok(0 < after && after < before, `${after} of ${before} rows`)
+  assert.match(tab.page.url(), /show=kernels/)
+  await tab.page.selectOption('select[name=b]', 'naive')
+  assert.match(tab.page.url(), /a=tiled&b=naive/)
+  await assertTrueLines(tab.page, a, rungs.find((rung) => rung.name === 'naive'))
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('walk the ladder: the arrow keys go from the first rung to the last, code and time with them', async () => {
+  const tab = await openTab({ reducedMotion: 'no-preference' })
+  const { rungs } = named('03_coalescing/transpose')
+  await tab.page.goto(`${BASE}compare/03_coalescing/transpose/index.html`)
+  for (const [i, rung] of rungs.entries()) {
+    if (i) await tab.page.keyboard.press('ArrowRight')
+    assert.match(await tab.page.locator('#walk output').textContent(), new RegExp(`${rung.name} \\(${i + 1} of ${rungs.length}\\)`))
+    const code = await tab.page.$$eval('.stage > div', (lines) => lines.map((line) => line.textContent.trimEnd()))
+    assert.deepEqual(code, linesOf(rung).slice(0, -1).map((line) => line.trimEnd()))
+  }
+  assert.match(await tab.page.locator('.facts').textContent(), /Time[\d.]+ ms/)
+  await tab.page.keyboard.press('ArrowLeft')
+  assert.match(await tab.page.locator('#walk output').textContent(), new RegExp(rungs.at(-2).name))
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+async function tabTo(page, wanted) {
+  for (let i = 0; i < 300; ++i) {
+    await page.keyboard.press('Tab')
+    if (await page.evaluate((text) => document.activeElement.textContent.trim() === text, wanted)) return
+  }
+  assert.fail(`Tab never comes to "${wanted}" on ${page.url()}`)
+}
+
+test('from the front page to the wgmma rung by keyboard alone', async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}index.html`)
+  await tabTo(tab.page, '04 Matrix multiplication')
+  await tab.page.keyboard.press('Enter') // opens the chapter's pages
+  await tabTo(tab.page, 'Ladder: bf16')
+  await tab.page.keyboard.press('Enter')
+  await tab.page.waitForURL('**/compare/04_matmul/bf16/index.html')
+  await tabTo(tab.page, '8 wgmma')
+  await tab.page.keyboard.press('Enter')
+  await tab.page.waitForURL('**/tma..wgmma.html')
+  await tab.page.keyboard.press('ArrowRight')
+  await tab.page.waitForURL('**/wgmma..warp_specialized.html')
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('the search finds terms and code; the theme is kept', async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}05_reduction/index.html`)
+  await tab.page.keyboard.press('/')
+  for (const [words, title] of [['bank conflict', 'Bank, bank conflict'], ['sgemm_tiled_kernel', '05_tiled.cuh'], ['mbarrier', /mbarrier/i]]) {
+    await tab.page.fill('#search input', words)
+    await tab.page.locator('#search li strong', { hasText: title }).first().waitFor()
+  }
+  await tab.page.keyboard.press('Enter')
+  await tab.page.waitForURL((url) => !url.pathname.includes('05_reduction/index'))
+  await tab.page.click('#theme')
+  await tab.page.reload()
+  assert.equal(await tab.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'dark')
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('from a disk: pages, search and ladders work, and nothing is fetched', async () => {
+  const tab = await openTab()
+  await tab.page.goto(`file://${OUT}/compare/03_coalescing/transpose/index.html`)
+  await tab.page.keyboard.press('ArrowRight')
+  assert.match(await tab.page.locator('#walk output').textContent(), /openmp/)
+  await tab.page.keyboard.press('/')
+  await tab.page.fill('#search input', 'ridge')
+  await tab.page.locator('#search li a').first().click()
+  await tab.page.waitForURL('file://**')
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})

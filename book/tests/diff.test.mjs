@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keys, likeness, rows, stretches, wordMarks } from '../lib/diff.mjs'
+
+const version = (name, lines, own = []) => ({ name, own, lines })
+const kinds = (a, b) => rows(a, b).map(({ kind, left, right }) => `${kind} ${left} ${right}`)
+
+test('a line that differs in gaps or in the own name alone is the same', () => {
+  const a = version('naive', ['void naive_kernel(int n) {', '  x = naive;'], ['naive_kernel'])
+  const b = version('tiled', ['void tiled_kernel(int n)  {', '  x = naive;'], ['tiled_kernel'])
+  assert.equal(keys(a)[0], keys(b)[0])
+  assert.deepEqual(kinds(a, b), ['same 0 0', 'same 1 1'])
+})
+
+test('lines stand beside what they became; others are removed or added', () => {
+  const a = version('a', ['one', 'int i = 0;', 'gone entirely', 'last'])
+  const b = version('b', ['one', 'int i = 1;', 'last', 'new'])
+  assert.deepEqual(kinds(a, b), ['same 0 0', 'changed 1 1', 'removed 2 null', 'same 3 2', 'added null 3'])
+})
+
+test('every line of both sides appears once, in order', () => {
+  const a = version('a', 'a b c d e f g'.split(' '))
+  const b = version('b', 'x b y d d g z'.split(' '))
+  const all = rows(a, b)
+  for (const side of ['left', 'right']) {
+    assert.deepEqual(all.map((row) => row[side]).filter((i) => i !== null), [0, 1, 2, 3, 4, 5, 6])
+  }
+})
+
+test('likeness counts words that are the same', () => {
+  assert.equal(likeness('a + b', 'a + b'), 1)
+  assert.equal(likeness('a + b', 'x * y'), 0)
+  assert.equal(likeness('// one', '// two'), 1)
+})
+
+test('changed words are marked by their characters', () => {
+  const { removed, added } = wordMarks('x = y + 1', 'x = z + 12')
+  assert.deepEqual(removed, [[4, 5], [8, 9]])
+  assert.deepEqual(added, [[4, 5], [8, 10]])
+})
+
+test('far from a change, lines fold; a short stretch does not', () => {
+  const row = (kind) => ({ kind })
+  const all = [...Array(10).fill(row('same')), row('added'), ...Array(5).fill(row('same'))]
+  assert.deepEqual(stretches(all).map((s) => [s.folded, s.rows.length]), [[true, 7], [false, 7], [false, 2]])
+})

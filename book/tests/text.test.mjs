@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { relative, significant, slug } from '../lib/format.mjs'
+import { makeMarkdown, sections } from '../lib/markdown.mjs'
+import { change, chooseRows, commonKey } from '../lib/measured.mjs'
+import { noteOf } from '../lib/notes.mjs'
+import { Site, deadLinks } from '../lib/site.mjs'
+import { lineHtml, markedHtml } from '../lib/tokens.mjs'
+
+test('numbers, anchors and relative links', () => {
+  assert.equal(significant(0.02567), '0.0257')
+  assert.equal(significant(1234.5), '1235')
+  assert.equal(slug('5 `tiled`, and [more](x.md)'), '5-tiled-and-more')
+  assert.equal(relative('a/b/c.html', 'a/d.html'), '../d.html')
+  assert.equal(relative('index.html', 'a/index.html'), 'a/index.html')
+})
+
+test('marks cut through tokens', () => {
+  const tokens = [['int', 'k'], [' abc', '']]
+  assert.equal(lineHtml(tokens), '<span class="k">int</span> abc')
+  assert.equal(markedHtml(tokens, [[2, 6]], 'ins'), '<span class="k">in</span><ins><span class="k">t</span> ab</ins>c')
+})
+
+function smallSite(files) {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'book-'))
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(path.join(root, path.dirname(name)), { recursive: true })
+    fs.writeFileSync(path.join(root, name), text)
+  }
+  return new Site(root, { pages: Object.keys(files).filter((name) => name.endsWith('.md')), sources: [] })
+}
+
+test('links lead to pages of the book; a dead one is an error', () => {
+  const site = smallSite({ 'README.md': '', '01_a/README.md': '', '01_a/x.cuh': 'int x;\n' })
+  const env = { source: '01_a/README.md', out: '01_a/index.html' }
+  assert.equal(site.link('../README.md#top', env), '../index.html#top')
+  assert.equal(site.link('x.cuh', env), '../files/01_a/x.cuh.html')
+  assert.equal(site.link('https://example.org/', env), 'https://example.org/')
+  assert.throws(() => site.link('gone.cuh', env), /01_a\/README.md: dead link gone.cuh/)
+})
+
+test('quoted code names its true lines; what stands nowhere is an error', () => {
+  const site = smallSite({ 'README.md': '', 'x.cuh': '// one\n  // region a\n  int a;\n  int b;\n' })
+  const env = { source: 'README.md', out: 'index.html' }
+  assert.match(site.quoted('x.cuh', 'int a;\nint b;\n', env), /#L3"><code>x.cuh<\/code>, lines 3 to 4/)
+  assert.throws(() => site.quoted('x.cuh', 'int c;\n', env), /does not stand there/)
+})
+
+test('dead links of the built site are found', () => {
+  const pages = new Map([
+    ['index.html', '<a href="a/b.html#here"></a><a href="a/c.html"></a><a href="#gone"></a>'],
+    ['a/b.html', '<p id="here"></p><img src="../x.svg">'],
+  ])
+  assert.deepEqual(deadLinks(pages, new Set(['x.svg'])), ['index.html: dead link a/c.html', 'index.html: no place #gone'])
+})
+
+test('a rung finds the section of the lesson that quotes it', () => {
+  const md = makeMarkdown({ link: (href) => href })
+  const text = '# T\n\n## Problem A\n\n### 3 tiled\n\n```cpp file=a/03_tiled.cuh\n```\n\n## B\n\n### 3 tiled\n\nb: [code](b/03_tiled.cuh)\n'
+  const lessons = [{ source: '01_x/README.md', sections: sections(md.parse(text, {})) }]
+  const id = (folder) => noteOf({ name: 'tiled', path: `01_x/${folder}/03_tiled.cuh` }, `01_x/${folder}`, lessons)?.id
+  assert.equal(id('a'), '3-tiled')
+  assert.equal(id('b'), '3-tiled-1')
+  assert.equal(noteOf({ name: 'other', path: '01_x/a/04_other.cuh' }, '01_x/a', lessons), null)
+})
+
+test('two rungs are compared in one run where there is one, the default first', () => {
+  const row = { median_ms: 1 }
+  const a = { 'h|01/large|x': row, 'h|01/default|x': row }
+  assert.deepEqual(chooseRows(a, a), ['h|01/default|x', 'h|01/default|x'])
+  assert.deepEqual(chooseRows(a, { 'h|01/large|x': row }), ['h|01/large|x', 'h|01/large|x'])
+  assert.deepEqual(chooseRows(a, {}), ['h|01/default|x', undefined])
+  assert.equal(commonKey([{ rows: a }, { rows: { 'h|01/large|x': row } }]), 'h|01/large|x')
+  assert.equal(change(2, 1), '2.00× faster')
+  assert.equal(change(1, 2), '2.00× slower')
+})
