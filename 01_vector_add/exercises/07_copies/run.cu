@@ -2,6 +2,7 @@
 // until somebody waits for it, so that a missing wait shows; y is read as soon as the function has
 // returned.
 #include <cstdlib>
+#include <cstring>
 
 #include "tools/exercise/runner.hpp"
 #include EXERCISE_FILE

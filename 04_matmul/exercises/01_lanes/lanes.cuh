@@ -10,6 +10,7 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int m,
   //@ task 1: row and column of this thread's element (blockIdx.y counts tiles down, .x across)
   //@ hint: threadIdx.x counts the lanes of a warp: what should 32 lanes load and store together?
   //@ hint: neighbouring lanes: neighbouring columns of B and of C, one row of A for all of them
+  //@ hint: row blockIdx.y * kTile + threadIdx.y; the column likewise, from x
   //@ instead: const int row = m, col = n;
   //@ begin
   const int row = blockIdx.y * kTile + threadIdx.y;
