@@ -12,9 +12,11 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int m,
   const int row = blockIdx.y * kTile + y, col = blockIdx.x * kTile + x;
   //@ task 1: something is wrong with who takes part
   //@ hint: the loop holds barriers: what do they wait for if some threads have left?
-  //@ hint: nobody may leave here; the guard belongs to the store at the end
-  //@ instead: if (row >= m || col >= n) return;
+  //@ hint: nobody may leave here; whether a thread is inside of C matters at the store alone
+  //@ instead: const bool inside = row < m && col < n;
+  //@ instead: if (!inside) return;
   //@ begin
+  const bool inside = row < m && col < n;
   //@ end
   float sum = 0;
   for (int p = 0; p < k; p += kTile) {
@@ -38,10 +40,10 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int m,
   }
   //@ task 4: something is wrong with where the result goes
   //@ hint: how long is a row of C?
-  //@ hint: C has n columns; and only threads inside of C may store
-  //@ instead: c[row * k + col] = sum;
+  //@ hint: C has n columns
+  //@ instead: if (inside) c[row * k + col] = sum;
   //@ begin
-  if (row < m && col < n) c[row * n + col] = sum;
+  if (inside) c[row * n + col] = sum;
   //@ end
 }
 

@@ -46,12 +46,14 @@ POINTS = [
 ]
 
 MUTANTS = {
-    "threads outside of C have left": {1: "if (row >= m || col >= n) return;"},
+    "threads outside of C have left": {
+        1: "const bool inside = row < m && col < n;\nif (!inside) return;"
+    },
     "A ends where C does": {
         2: "tile_a[y][x] = row < m && p + x < n ? a[row * k + p + x] : 0.0f;\n"
         "tile_b[y][x] = p + y < k && col < n ? b[(p + y) * n + col] : 0.0f;"
     },
     "a barrier of each warp": {3: "__syncwarp();"},
-    "rows of C are k long": {4: "if (row < m && col < n) c[row * k + col] = sum;"},
+    "rows of C are k long": {4: "if (inside) c[row * k + col] = sum;"},
     "no guard at the store": {4: "c[row * n + col] = sum;"},
 }
