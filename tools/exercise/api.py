@@ -32,6 +32,7 @@ import array
 import math
 import struct
 from dataclasses import dataclass, field
+from operator import mul
 from typing import Callable, Optional
 
 TYPES = {"float": "f", "double": "d", "int": "i", "uint": "I", "byte": "B", "long": "q"}
@@ -54,6 +55,13 @@ def eighths(random, count):
     """`count` multiples of 1/8 between -1 and 1, never 0. Their sums are exact in any order, so the
     check may be ==, and one that is left out or counted twice shows."""
     return [random.choice((-1, 1)) * random.randrange(1, 9) / 8 for _ in range(count)]
+
+
+def product(a, b, m, n, k):
+    """A B, of matrices that lie in lists row by row: A is m x k, B is k x n."""
+    columns = [b[j : k * n : n] for j in range(n)]
+    rows = [a[i * k : (i + 1) * k] for i in range(m)]
+    return [sum(map(mul, row, column)) for row in rows for column in columns]
 
 
 @dataclass

@@ -1,17 +1,12 @@
 """Exercise 04/split_k."""
 
-from exercise.api import Array, Case, Count, Right
+from exercise.api import Array, Case, Count, Right, eighths, product
 
 TITLE = "Share the sum: split-K"
 KIND = "step"
 MINUTES = 10
 
 COUNTED = "32 x 32 x 64 in 4 parts"
-
-
-def _matrix(random, rows, cols):
-    """Sixty-fourths: their products and sums are exact in fp32, in any order."""
-    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
 
 
 def cases(random):
@@ -27,8 +22,8 @@ def cases(random):
             f"{m} x {n} x {k} in {parts} part{'s' * (parts > 1)}",
             {"m": m, "n": n, "k": k, "parts": parts},
             [
-                Array("a", _matrix(random, m, k), shape=(m, k)),
-                Array("b", _matrix(random, k, n), shape=(k, n)),
+                Array("a", eighths(random, m * k), shape=(m, k)),
+                Array("b", eighths(random, k * n), shape=(k, n)),
                 Array("c", role="output", count=m * n, shape=(m, n)),
                 Array("sums", role="output", count=parts * m * n),
             ],
@@ -37,12 +32,7 @@ def cases(random):
 
 def expected(case):
     m, n, k = (case.sizes[name] for name in "mnk")
-    a, b = case["a"].values, case["b"].values
-    return {
-        "c": [
-            sum(a[i * k + p] * b[p * n + j] for p in range(k)) for i in range(m) for j in range(n)
-        ]
-    }
+    return {"c": product(case["a"].values, case["b"].values, m, n, k)}
 
 
 def _even(case):

@@ -1,15 +1,10 @@
 """Exercise 04/chunks."""
 
-from exercise.api import Array, Case, Count, Right
+from exercise.api import Array, Case, Count, Right, eighths, product
 
 TITLE = "Rows for ldmatrix, in a swizzled tile"
 KIND = "step"
 MINUTES = 12
-
-
-def _matrix(random, rows, cols):
-    """Sixty-fourths: bf16 holds them, and their products and sums are exact in fp32."""
-    return [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
 
 
 def cases(random):
@@ -18,20 +13,15 @@ def cases(random):
             f"k = {k}",
             {"k": k},
             [
-                Array("a", _matrix(random, 16, k), shape=(16, k)),
-                Array("b", _matrix(random, k, 8), shape=(k, 8)),
+                Array("a", eighths(random, 16 * k), shape=(16, k)),
+                Array("b", eighths(random, k * 8), shape=(k, 8)),
                 Array("c", role="output", count=128, shape=(16, 8)),
             ],
         )
 
 
 def expected(case):
-    k, a, b = case.sizes["k"], case["a"].values, case["b"].values
-    return {
-        "c": [
-            sum(a[i * k + p] * b[p * 8 + j] for p in range(k)) for i in range(16) for j in range(8)
-        ]
-    }
+    return {"c": product(case["a"].values, case["b"].values, 16, 8, case.sizes["k"])}
 
 
 def _rounds(counts, op):

@@ -1,6 +1,6 @@
 """Exercise 04/descriptor."""
 
-from exercise.api import Array, Case, Right
+from exercise.api import Array, Case, Right, eighths, product
 
 TITLE = "A descriptor for wgmma"
 KIND = "step"
@@ -9,9 +9,8 @@ MINUTES = 15
 
 def cases(random):
     for m, k in ((64, 16), (64, 64), (192, 64)):
-        # Sixty-fourths: bf16 holds them, and their products and sums are exact in fp32.
         a, b = (
-            [random.randint(-64, 64) / 64 if i % 64 < k else 0.0 for i in range(rows * 64)]
+            [value if i % 64 < k else 0.0 for i, value in enumerate(eighths(random, rows * 64))]
             for rows in (m, 8)
         )
         yield Case(
@@ -26,14 +25,9 @@ def cases(random):
 
 
 def expected(case):
-    a, b = case["a"].values, case["b"].values
-    return {
-        "c": [
-            sum(a[i * 64 + p] * b[j * 64 + p] for p in range(64))
-            for i in range(case.sizes["m"])
-            for j in range(8)
-        ]
-    }
+    b = case["b"].values
+    transposed = [value for p in range(64) for value in b[p::64]]
+    return {"c": product(case["a"].values, transposed, case.sizes["m"], 8, 64)}
 
 
 POINTS = [

@@ -1,6 +1,6 @@
 """Exercise 04/small."""
 
-from exercise.api import Array, Case, Count, Right
+from exercise.api import Array, Case, Count, Right, eighths, product
 
 TITLE = "A new problem: thousands of small products"
 KIND = "problem"
@@ -11,18 +11,13 @@ COUNTED = "64 of 4 x 4"
 
 def cases(random):
     for count, s in ((64, 4), (20, 16), (33, 8), (1, 1), (300, 1), (50, 3), (19, 7), (5, 15)):
-
-        def matrices():
-            """Sixty-fourths: their products and sums are exact in fp32, in any order."""
-            return [random.randint(-64, 64) / 64 for _ in range(count * s * s)]
-
         shape = (count * s, s)
         yield Case(
             f"{count} of {s} x {s}",
             {"count": count, "s": s},
             [
-                Array("a", matrices(), shape=shape),
-                Array("b", matrices(), shape=shape),
+                Array("a", eighths(random, count * s * s), shape=shape),
+                Array("b", eighths(random, count * s * s), shape=shape),
                 Array("c", role="output", count=count * s * s, shape=shape),
             ],
         )
@@ -32,10 +27,9 @@ def expected(case):
     a, b, s = case["a"].values, case["b"].values, case.sizes["s"]
     return {
         "c": [
-            sum(a[m + i * s + p] * b[m + p * s + j] for p in range(s))
-            for m in range(0, len(a), s * s)
-            for i in range(s)
-            for j in range(s)
+            value
+            for at in range(0, len(a), s * s)
+            for value in product(a[at : at + s * s], b[at : at + s * s], s, s, s)
         ]
     }
 

@@ -1,6 +1,6 @@
 """Exercise 04/repair_ring."""
 
-from exercise.api import Array, Case, Right
+from exercise.api import Array, Case, Right, eighths
 
 TITLE = "Repair: a ring that hangs"
 KIND = "repair"
@@ -9,13 +9,11 @@ MINUTES = 25
 
 def cases(random):
     for rows, cols in ((16, 32), (8, 64), (48, 32), (80, 96), (5, 4), (33, 36), (100, 20)):
-        # Sixty-fourths: their sums are exact in fp32, in any order.
-        x = [random.randint(-64, 64) / 64 for _ in range(rows * cols)]
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},
             [
-                Array("x", x, shape=(rows, cols)),
+                Array("x", eighths(random, rows * cols), shape=(rows, cols)),
                 Array("sums", role="output", count=cols),
             ],
         )
