@@ -14,6 +14,7 @@
 #include "06_atomics_streams/pipeline/ladder.cuh"
 #include "06_atomics_streams/small_kernels/ladder.cuh"
 #include "06_atomics_streams/study/atomics_demo.cuh"
+#include "06_atomics_streams/study/host_threads.cuh"
 #include "06_atomics_streams/study/timeline.hpp"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/options.hpp"
@@ -34,6 +35,8 @@ int main(int argc, char** argv) {
   program.add(pi::ladder());
   program.add_demo("atomics", "atomics: every atomic function once",
                    [](const bench::Program&) { atomics_streams::atomics_demo(); });
+  program.add_demo("host_threads", "host_threads: four host threads, each with a default stream",
+                   [](const bench::Program&) { atomics_streams::host_threads_demo(); });
   program.options().add_value(
       "timeline", "FILE", "draw what overlapped, as SVG (needs a GPU)",
       [&](const std::string& file) {

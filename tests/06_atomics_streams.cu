@@ -18,6 +18,7 @@
 #include "06_atomics_streams/pipeline/ladder.cuh"
 #include "06_atomics_streams/small_kernels/ladder.cuh"
 #include "06_atomics_streams/study/atomics_demo.cuh"
+#include "06_atomics_streams/study/host_threads.cuh"
 #include "06_atomics_streams/study/racy_report.cuh"
 #include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
@@ -558,6 +559,20 @@ TEST_CASE("--list names every variant of the chapter under its problem") {
       tests::names_of(one_cell::wrong_on_purpose(), one_cell::ladder(), histogram::ladder(),
                       float_max::ladder(), lock::ladder(), pipeline::ladder(),
                       default_stream::ladder(), small_kernels::ladder(), pi::ladder()));
+}
+
+TEST_CASE("host threads share the GPU, and each gets its own result") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const auto results = run_host_threads();
+  REQUIRE(results.size() == kHostThreads);
+  for (unsigned t = 0; t < kHostThreads; ++t) {
+    INFO("host thread " << t);
+    CHECK(results[t] == std::vector<unsigned>(kHostThreadWords, (t + 1) * kHostThreadSteps));
+  }
+  const auto demo = tests::run_command(kProgram + " --demo host_threads");
+  INFO(demo.output);
+  CHECK(demo.status == 0);
+  CHECK(demo.output.find("host thread 3: 1000 of 1000 words are 200\n") != std::string::npos);
 }
 
 TEST_CASE("--sweep bins and --demo atomics print their tables") {

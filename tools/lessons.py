@@ -48,7 +48,6 @@ BEGINS_LINE = re.compile(r"^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?<!--=")
 
 # Pages that still have typed numbers beside a rung's name, and how many at most.
 TYPED_NOT_YET = {
-    "06_atomics_streams/README.md": 15,
 }
 
 

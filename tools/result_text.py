@@ -217,7 +217,7 @@ def proof(results, options, name, is_rung):
         return f"Not measured: {text_cell(row.get('reason') or row['status'])}."
     parts = [f"**{rounded(row['median_ms'])} ms**"]
     share = result_table.value_of(row, "percent_of_roof", {})
-    if share is not None:
+    if share is not None and share >= 0.05:  # less is no share of a peak but another limit
         parts.append(f"{share:.1f} % of peak")
     over = options.get("over")
     before = _other(run_name, run, row, over) if over not in (None, "none") else None

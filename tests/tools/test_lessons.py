@@ -476,6 +476,7 @@ LADDER = {
         row("wide", 0.625, gbps=4302.7, percent_of_roof=80.04, ratio_to_peer=0.8, kind="rung"),
         row("as_wide", 0.6251, gbps=51.0, percent_of_roof=80.0, ratio_to_peer=0.8, kind="rung"),
         row("cub", 0.5, gbps=64.0, percent_of_roof=100.0, ratio_to_peer=1.0, kind="peer"),
+        row("serial", 5.0, percent_of_roof=0.04),
         row("sum/naive", 1.0, problem="sum"),
     ],
 }
@@ -650,6 +651,7 @@ class Proofs(LadderCase):
                 "slow count=barriers",  # of the rung before, nothing is counted
                 "**2.50 ms**, 20.0 % of peak, 1.25 times as long as `naive`, barriers 74,088.",
             ),
+            ("serial over=none", "**5.00 ms**."),
             ("naive run=small problem=sum", "**0.500 ms**, 89.3 % of peak."),
             ("lost", "Not measured: needs sm_90."),
         ]

@@ -82,6 +82,7 @@ class Batch {
   int chunks() const { return static_cast<int>((n_ + chunk_ - 1) / chunk_); }
   cudaStream_t stream(int s) const { return streams_[s]; }
 
+  // region stages
   // The three stages of chunk `c`. On the device it lives in slot `slot`, of which there are
   // chunks(); each call returns before the work is done, unless the host memory is pageable.
   void copy_in(int c, int slot, cudaStream_t stream) {
@@ -104,6 +105,7 @@ class Batch {
                                cudaMemcpyDeviceToHost, stream));
     end(stream);
   }
+  // endregion
 
   // Events of chunk `c`: its input is on the device, its result is, its result has left.
   cudaEvent_t arrived(int c) const { return arrived_[c]; }
