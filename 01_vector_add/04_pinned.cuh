@@ -32,8 +32,10 @@ inline kit::Phases vector_add_pinned(const float* h_x, float* h_y, std::int64_t 
   float* p_x = nullptr;
   float* p_y = nullptr;
   cpu_timer.start();
+  // region pin
   CUDA_CHECK(cudaMallocHost(&p_x, bytes));
   CUDA_CHECK(cudaMallocHost(&p_y, bytes));
+  // endregion
   const double pin_ms = cpu_timer.elapsed_ms();
   kit::copy_parallel(p_x, h_x, bytes);
   kit::copy_parallel(p_y, h_y, bytes);

@@ -30,8 +30,10 @@ inline kit::Phases vector_add_unified(const float* h_x, float* h_y, std::int64_t
   float* x = nullptr;
   float* y = nullptr;
   timer.start();
+  // region managed
   CUDA_CHECK(cudaMallocManaged(&x, bytes));
   CUDA_CHECK(cudaMallocManaged(&y, bytes));
+  // endregion
   const double allocate_ms = timer.elapsed_ms();
 
   timer.start();

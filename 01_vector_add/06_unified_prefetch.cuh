@@ -61,11 +61,13 @@ inline kit::Phases vector_add_unified_prefetch(const float* h_x, float* h_y, std
   const double produce_ms = timer.elapsed_ms();
 
   timer.start();
+  // region move
   for (float* p : {x, y}) {
     CUDA_CHECK(cudaMemAdvise(p, bytes, cudaMemAdviseSetPreferredLocation, on_device(device)));
     CUDA_CHECK(prefetch(p, bytes, on_device(device)));
   }
   CUDA_CHECK(cudaDeviceSynchronize());
+  // endregion
   const double prefetch_ms = timer.elapsed_ms();
 
   const int block = 256;

@@ -251,7 +251,7 @@ def described(key, rows):
             ("median_ms", "ms", 1),
             ("gbps", "GB/s", 1),
             ("gflops", "TFLOP/s", 1e-3),
-            ("percent_of_roof", "% of roof", 1),
+            ("percent_of_roof", "% of peak", 1),
             ("ratio_to_peer", "of the peer", 1),
         ]
         known = [(row.get(name), unit, scale) for name, unit, scale in units]

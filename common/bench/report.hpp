@@ -131,7 +131,7 @@ inline void print_table(const ProblemReport& report) {
     return;
   }
   std::printf("%-22s %9s %19s %9s %7s %9s %7s %9s  %s\n", "variant", "ms", "min .. max",
-              report.show_gflops ? "GFLOP/s" : "GB/s", "% roof", "x seq.", "x peer", "max error",
+              report.show_gflops ? "GFLOP/s" : "GB/s", "% peak", "x seq.", "x lib.", "max error",
               "verdict");
   for (const Row& row : report.rows) {
     const bool timed = is_timed(row);

@@ -25,7 +25,7 @@ __device__ inline int floats_into_sector(const float* pointer) {
 }
 
 // tiles_down: tiles in a column of the input. A tile inside the matrix, the usual case, takes no
-// test per element, and its loads are all under way before the first is put into shared memory.
+// test per element, and its loads are all in flight before the first is put into shared memory.
 template <int kTileRows, int kTileCols, int kWarps>
 __global__ void __launch_bounds__(32 * kWarps)
     transpose_aligned_stores_kernel(const float* __restrict__ in, float* __restrict__ out,
