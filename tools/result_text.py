@@ -196,6 +196,8 @@ def _count(counter, row, before, counters):
     if values[-1] is None:
         raise TableError(f"no kernel of '{row['name']}' has the counter '{counter}'")
     texts = [rounded(v) if isinstance(v, float) else f"{v:,}" for v in values if v is not None]
+    if len(texts) == 2 and texts[0] == texts[1]:
+        return f"{title} {texts[0]} as before"
     return f"{title} {' → '.join(texts)}"
 
 
