@@ -5,12 +5,9 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
-#include <map>
-#include <set>
+#include <cstdint>
+#include <cstdio>
 #include <stdexcept>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "tools/exercise/runner.hpp"
@@ -19,104 +16,120 @@ namespace exercise {
 
 class Stages {
  public:
-  // With so many streams.
-  explicit Stages(int streams) : streams_(streams) {
-    for (cudaStream_t& each : streams_) {
-      require(cudaStreamCreateWithFlags(&each, cudaStreamNonBlocking), "cudaStreamCreate");
+  static constexpr int kMostStreams = 4;
+
+  explicit Stages(int streams) : count_(streams) {
+    for (int s = 0; s < count_; ++s) {
+      require(cudaStreamCreateWithFlags(&streams_[s], cudaStreamNonBlocking), "cudaStreamCreate");
     }
     require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate");
   }
   Stages(const Stages&) = delete;
   Stages& operator=(const Stages&) = delete;
 
-  const std::vector<cudaStream_t>& streams() const { return streams_; }
+  const cudaStream_t* streams() const { return streams_; }
 
   // From here on all work in the streams is recorded. Allocate before.
   void record() {
     require(cudaStreamBeginCapture(streams_[0], cudaStreamCaptureModeRelaxed), "capture");
     require(cudaEventRecord(event_, streams_[0]), "cudaEventRecord");
-    for (cudaStream_t each : streams_) join(each, streams_[0]);
+    for (int s = 1; s < count_; ++s) join(streams_[s]);
   }
 
-  // Puts a piece of work, one copy or one launch, into the stream. It is called `name`, and reads
-  // and writes buffers, which have names too.
+  // Puts a stage of a chunk, one copy or one launch, into the stream. reads, writes: a bit for each
+  // buffer that it uses.
   template <class Enqueue>
-  void add(const std::string& name, cudaStream_t stream, const std::vector<std::string>& reads,
-           const std::vector<std::string>& writes, Enqueue enqueue) {
-    Stage stage{name, {}, 1, reads, writes};
-    for (cudaGraphNode_t node : last_of(stream)) {
-      const Stage& before = stages_.at(number_.at(node));
-      stage.after.insert(before.after.begin(), before.after.end());
-      stage.after.insert(number_.at(node));
-      stage.place = std::max(stage.place, before.place + 1);
-    }
-    for (std::size_t k = 0; k < stages_.size(); ++k) {
-      const bool share = meet(stages_[k].writes, stage.reads) ||
-                         meet(stages_[k].reads, stage.writes) ||
-                         meet(stages_[k].writes, stage.writes);
-      if (share && stage.after.count(k) == 0) {
-        throw std::runtime_error(name + " does not wait for " + stages_[k].name +
-                                 ", which uses the same memory");
+  void add(const char* what, int chunk, cudaStream_t stream, std::uint32_t reads,
+           std::uint32_t writes, Enqueue enqueue) {
+    Stage stage = {what, chunk, reads, writes, nullptr, 1, std::vector<bool>(stages_.size())};
+    for_each_before(stream, [&](std::size_t k) {
+      for (std::size_t i = 0; i < stages_[k].after.size(); ++i) {
+        if (stages_[k].after[i]) stage.after[i] = true;
       }
+      stage.after[k] = true;
+      if (stage.place <= stages_[k].place) stage.place = stages_[k].place + 1;
+    });
+    for (std::size_t k = 0; k < stages_.size(); ++k) {
+      const Stage& earlier = stages_[k];
+      const bool meet = (earlier.writes & (reads | writes)) != 0 || (earlier.reads & writes) != 0;
+      if (meet && !stage.after[k]) refuse(stage, earlier);
     }
     enqueue();
-    number_[last_of(stream).at(0)] = stages_.size();
     stages_.push_back(stage);
+    stages_.back().node = *last_of(stream).first;
   }
 
   // Runs what was recorded. Returns the most stages that come one after the other.
   int run() {
-    for (std::size_t k = 1; k < streams_.size(); ++k) {
-      require(cudaEventRecord(event_, streams_[k]), "cudaEventRecord");
-      join(streams_[0], streams_[k]);
+    for (int s = 1; s < count_; ++s) {
+      require(cudaEventRecord(event_, streams_[s]), "cudaEventRecord");
+      join(streams_[0]);
     }
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
-    require(cudaStreamEndCapture(streams_[0], &graph),
-            "the host waited for a stream, or a stream that is not one of those given was used");
+    require(cudaStreamEndCapture(streams_[0], &graph), "a call of the pipeline failed");
     require(cudaGraphInstantiateWithFlags(&executable, graph, 0), "cudaGraphInstantiate");
     require(cudaGraphLaunch(executable, streams_[0]), "cudaGraphLaunch");
     require(cudaStreamSynchronize(streams_[0]), "the work in the streams failed");
     cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
     int longest = 0;
-    for (const Stage& stage : stages_) longest = std::max(longest, stage.place);
+    for (const Stage& stage : stages_) longest = stage.place > longest ? stage.place : longest;
     return longest;
   }
 
  private:
   struct Stage {
-    std::string name;
-    std::set<std::size_t> after;  // the stages that are sure to have ended before it begins
-    int place;                    // in the longest chain that ends with it
-    std::vector<std::string> reads, writes;
+    const char* what;
+    int chunk;
+    std::uint32_t reads, writes;
+    cudaGraphNode_t node;
+    int place;                // in the longest chain that ends with it
+    std::vector<bool> after;  // the stages that are sure to have ended before it begins
+  };
+  struct Nodes {
+    const cudaGraphNode_t* first;
+    std::size_t count;
   };
 
-  static bool meet(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-    return std::any_of(a.begin(), a.end(), [&](const std::string& each) {
-      return std::find(b.begin(), b.end(), each) != b.end();
-    });
-  }
-  void join(cudaStream_t stream, cudaStream_t with) const {
-    if (stream != with) require(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
-  }
-  // What the next piece of work in the stream would wait for.
-  static std::vector<cudaGraphNode_t> last_of(cudaStream_t stream) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    const cudaGraphNode_t* nodes = nullptr;
-    std::size_t count = 0;
-    require(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &nodes, nullptr, &count),
-            "cudaStreamGetCaptureInfo");
-    if (status != cudaStreamCaptureStatusActive) {
-      throw std::runtime_error("use the streams that are given, and do not wait for them");
-    }
-    return {nodes, nodes + count};
+  void join(cudaStream_t stream) const {
+    require(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
   }
 
-  std::vector<cudaStream_t> streams_;
+  // What the next piece of work in the stream would wait for.
+  static Nodes last_of(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    Nodes nodes = {nullptr, 0};
+    require(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &nodes.first, nullptr,
+                                     &nodes.count),
+            "cudaStreamGetCaptureInfo");
+    if (status != cudaStreamCaptureStatusActive) {
+      throw std::runtime_error("use the streams that are given, and let the host wait for none");
+    }
+    return nodes;
+  }
+  template <class Use>
+  void for_each_before(cudaStream_t stream, Use use) const {
+    const Nodes nodes = last_of(stream);
+    for (std::size_t n = 0; n < nodes.count; ++n) {
+      for (std::size_t k = 0; k < stages_.size(); ++k) {
+        if (stages_[k].node == nodes.first[n]) use(k);
+      }
+    }
+  }
+
+  [[noreturn]] static void refuse(const Stage& stage, const Stage& earlier) {
+    char text[200];
+    std::snprintf(text, sizeof(text),
+                  "%s of chunk %d does not wait for %s of chunk %d, which uses the same memory",
+                  stage.what, stage.chunk, earlier.what, earlier.chunk);
+    throw std::runtime_error(text);
+  }
+
+  int count_;
+  cudaStream_t streams_[kMostStreams] = {};
   cudaEvent_t event_ = nullptr;
   std::vector<Stage> stages_;
-  std::map<cudaGraphNode_t, std::size_t> number_;  // of the stage that a node is
 };
 
 }  // namespace exercise

@@ -45,7 +45,7 @@ _TWO_BARRIERS = _LEAVE + (
 
 MUTANTS = {
     "the first lanes add their own value": {
-        1: "for (int d = 1; d < 32; d *= 2) sum += __shfl_up_sync(kAllLanes, sum, d);\n(void)lane;"
+        1: "for (int d = 1; d < 32; d *= 2) sum += __shfl_up_sync(kAllLanes, sum, d);"
     },
     "only those shuffle that add": {
         1: "for (int d = 1; d < 32; d *= 2) {\n"

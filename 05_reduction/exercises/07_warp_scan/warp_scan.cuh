@@ -14,7 +14,6 @@ __device__ inline float warp_scan(float sum) {
   //@ hint: __shfl_up_sync(kAllLanes, sum, d) is the value of lane - d
   //@ hint: the first d lanes have no such lane: they get their own value back, and must not add it
   //@ hint: all lanes shuffle, then only those with lane >= d add
-  //@ instead: (void)lane;
   //@ begin
   for (int d = 1; d < 32; d *= 2) {
     const float earlier = __shfl_up_sync(kAllLanes, sum, d);
@@ -33,7 +32,6 @@ __global__ void scan_blocks_kernel(const float* x, float* y, int n) {
   //@ hint: the last lane of each warp knows the sum of its warp: lane 31 leaves it in of_warps
   //@ hint: after one barrier each thread may read all eight sums
   //@ hint: it adds of_warps[0 .. warp), which are those of the warps before its own
-  //@ instead: of_warps[warp] = 0;
   //@ begin
   if (threadIdx.x % 32 == 31) of_warps[warp] = sum;
   __syncthreads();

@@ -56,7 +56,6 @@ inline void compact(const float* x, int n, float* y, int* count, int* scratch) {
   //@ hint: kernels in one stream run one after the other: the end of a kernel is where blocks meet
   //@ hint: counts into scratch, scanned in scratch, read from scratch
   //@ hint: the scan has at most n / 256 + 1 counts: one warp is enough, in a loop
-  //@ instead: (void)x, (void)n, (void)y, (void)count, (void)scratch;
   //@ begin
   const int blocks = (n + kBlock - 1) / kBlock;
   count_kernel<<<blocks, kBlock>>>(x, n, scratch);

@@ -74,11 +74,11 @@ MUTANTS = {
         2: "cudaMemset(count, 0, sizeof(int));\n"
         "draw_kernel<<<(n + kBlock - 1) / kBlock, kBlock>>>(x, n, y, count);",
     },
-    "the counts are not scanned": {2: _LAUNCHES.format(scan="(void)count;")},
+    "the counts are not scanned": {2: _LAUNCHES.format(scan="cudaMemset(count, 0, 4);")},
     "at most 32 blocks": {
         2: _LAUNCHES.format(
             scan="scan_kernel<<<1, 32>>>(scratch, blocks < 32 ? blocks : 32, count);"
         )
     },
-    "before: one thread": {1: _ALONE, 2: "alone_kernel<<<1, 1>>>(x, n, y, count);\n(void)scratch;"},
+    "before: one thread": {1: _ALONE, 2: "alone_kernel<<<1, 1>>>(x, n, y, count);"},
 }

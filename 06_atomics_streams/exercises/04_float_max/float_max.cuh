@@ -11,7 +11,6 @@ __device__ inline void atomic_max(float* cell, float value) {
   //@ hint: atomicCAS(bits, seen, new) writes only if the cell still holds `seen`; returns what it held
   //@ hint: if it returns `seen`, the value is in; otherwise compare with what it returned, and try again
   //@ hint: while (value > __uint_as_float(seen)): a NaN is not above anything
-  //@ instead: (void)bits, (void)seen, (void)value;
   //@ begin
   while (value > __uint_as_float(seen)) {
     const unsigned found = atomicCAS(bits, seen, __float_as_uint(value));

@@ -14,28 +14,26 @@ class Batch {
     exercise::require(cudaMalloc(&out_, kSlots * bytes()), "cudaMalloc");
   }
   void copy_in(int c, int slot, cudaStream_t stream) {
-    stages_.add("the copy in of chunk " + std::to_string(c), stream, {},
-                {"input in slot " + std::to_string(slot)}, [&] {
-                  cudaMemcpyAsync(in_ + slot * chunk_, x_ + c * chunk_, bytes(),
-                                  cudaMemcpyHostToDevice, stream);
-                });
+    stages_.add("the copy in", c, stream, 0, input(slot), [&] {
+      cudaMemcpyAsync(in_ + slot * chunk_, x_ + c * chunk_, bytes(), cudaMemcpyHostToDevice,
+                      stream);
+    });
   }
   void compute(int c, int slot, cudaStream_t stream) {
-    stages_.add(
-        "the kernel of chunk " + std::to_string(c), stream,
-        {"input in slot " + std::to_string(slot)}, {"output in slot " + std::to_string(slot)}, [&] {
-          compute_kernel<<<1, chunk_, 0, stream>>>(in_ + slot * chunk_, out_ + slot * chunk_);
-        });
+    stages_.add("the kernel", c, stream, input(slot), output(slot), [&] {
+      compute_kernel<<<1, chunk_, 0, stream>>>(in_ + slot * chunk_, out_ + slot * chunk_);
+    });
   }
   void copy_out(int c, int slot, cudaStream_t stream) {
-    stages_.add("the copy out of chunk " + std::to_string(c), stream,
-                {"output in slot " + std::to_string(slot)}, {}, [&] {
-                  cudaMemcpyAsync(y_ + c * chunk_, out_ + slot * chunk_, bytes(),
-                                  cudaMemcpyDeviceToHost, stream);
-                });
+    stages_.add("the copy out", c, stream, output(slot), 0, [&] {
+      cudaMemcpyAsync(y_ + c * chunk_, out_ + slot * chunk_, bytes(), cudaMemcpyDeviceToHost,
+                      stream);
+    });
   }
 
  private:
+  static unsigned input(int slot) { return 1u << slot; }
+  static unsigned output(int slot) { return 1u << (kSlots + slot); }
   std::size_t bytes() const { return chunk_ * sizeof(int); }
 
   exercise::Stages& stages_;
@@ -54,7 +52,7 @@ int main(int argc, char** argv) {
     for (cudaEvent_t& event : events) {
       exercise::require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "event");
     }
-    const std::vector<cudaStream_t>& streams = stages.streams();
+    const cudaStream_t* const streams = stages.streams();
     stages.record();
     pipeline(batch, chunks, streams[0], streams[1], streams[2], &events[0], &events[chunks],
              &events[2 * chunks]);

@@ -12,7 +12,6 @@ __global__ void append_kernel(const float* x, int n, float limit, float* list, i
   //@ hint: __ballot_sync(0xffffffffu, wanted) has a bit for each lane that wants; __popc counts bits
   //@ hint: one lane draws __popc(wanting) places at once; __shfl_sync hands the first of them round
   //@ hint: a lane's place is the first one plus the number of wanting lanes before it
-  //@ instead: (void)lane;
   //@ begin
   const float value = i < n ? x[i] : limit;
   const unsigned wanting = __ballot_sync(0xffffffffu, value > limit);

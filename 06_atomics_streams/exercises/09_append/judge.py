@@ -88,7 +88,7 @@ MUTANTS = {
         "  list[first + __popc(wanting & ((1u << lane) - 1))] = x[i];\n}"
     },
     "before: every thread draws": {
-        1: "(void)lane;\nif (i < n && x[i] > limit) list[atomicAdd(count, 1)] = x[i];"
+        1: "if (i < n && x[i] > limit) list[atomicAdd(count, 1)] = x[i];"
     },
     "before: warps that have nothing draw 0 places": {1: _APPEND.format(**{**_RIGHT, "leave": ""})},
 }

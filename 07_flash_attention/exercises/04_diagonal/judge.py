@@ -1,0 +1,80 @@
+"""Exercise 07/diagonal."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "Stop at the diagonal"
+KIND = "step"
+MINUTES = 10
+
+D, TILE_M, TILE_N = 16, 32, 16
+
+
+def _visible(i, n_q, n_k):
+    return max(0, i + 1 + n_k - n_q)
+
+
+def cases(random):
+    for n_q, n_k in ((32, 32), (96, 96), (1, 1), (33, 33), (1, 50), (40, 70), (70, 40)):
+        arrays = [Array("q", floats(random, n_q * D))]
+        arrays += [Array(name, floats(random, n_k * D)) for name in "kv"]
+        arrays += [Array("o", role="output", count=n_q * D, shape=(n_q, D))]
+        yield Case(f"{n_q} queries, {n_k} keys", {"n_q": n_q, "n_k": n_k}, arrays)
+
+
+def expected(case):
+    q, k, v = (case[name].values for name in "qkv")
+    n_q, n_k, o = case.sizes["n_q"], case.sizes["n_k"], []
+    for i in range(n_q):
+        keys, own = _visible(i, n_q, n_k), q[i * D : i * D + D]
+        weights = [
+            math.exp(sum(a * b for a, b in zip(own, k[j * D : j * D + D])) / math.sqrt(D))
+            for j in range(keys)
+        ]
+        for c in range(D):
+            o.append(sum(w * v[j * D + c] for j, w in enumerate(weights)) / (sum(weights) or 1))
+    return {"o": o}
+
+
+def bound(case, name, i):
+    return (case.sizes["n_k"] + 64) * 2**-23
+
+
+def _least(case):
+    """Floats that must be loaded: all queries, and for each block the tiles that it sees."""
+    n_q, n_k = case.sizes["n_q"], case.sizes["n_k"]
+    keys = 0
+    for first in range(0, n_q, TILE_M):
+        seen = _visible(min(n_q, first + TILE_M) - 1, n_q, n_k)
+        keys += min(n_k, -(-seen // TILE_N) * TILE_N)
+    return n_q * D + 2 * keys * D
+
+
+def _loaded(counts):
+    return counts["global"]["load_bytes"] // 4
+
+
+POINTS = [
+    Right(2, "as many keys as queries", lambda case: case.sizes["n_q"] == case.sizes["n_k"]),
+    Right(2, "more of one than of the other", lambda case: case.sizes["n_q"] != case.sizes["n_k"]),
+    Count(
+        2,
+        "nothing beyond the diagonal is loaded",
+        "96 queries, 96 keys",
+        lambda counts, case: _loaded(counts) <= _least(case),
+        lambda counts: f"{_loaded(counts)} floats were loaded, 7680 are enough",
+    ),
+]
+
+MUTANTS = {
+    "aligned to the top left": {1: "return 0 * n_q * n_k + i + 1;"},
+    "a query does not see its own place": {1: "return max(0, i + n_k - n_q);"},
+    "the block loads what its first query sees": {
+        2: "const int keys = visible_keys(first_row, n_q, n_k);"
+    },
+    "the last query is forgotten": {
+        2: "const int keys = visible_keys(min(n_q, first_row + kTileM) - 2, n_q, n_k);"
+    },
+    "before: masked, but loaded": {2: "const int keys = n_k;"},
+}

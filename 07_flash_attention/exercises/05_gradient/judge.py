@@ -1,0 +1,90 @@
+"""Exercise 07/gradient."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, float32, floats
+
+TITLE = "The gradient of a score"
+KIND = "step"
+MINUTES = 15
+
+D = 16
+
+
+def _dot(a, i, b, j):
+    return sum(x * y for x, y in zip(a[i * D : i * D + D], b[j * D : j * D + D]))
+
+
+def _forward(q, k, v, n_q, n_k):
+    """Weights, log-sum-exp and outputs, of all rows."""
+    p, lse, o = [], [], []
+    for i in range(n_q):
+        scores = [_dot(q, i, k, j) / math.sqrt(D) for j in range(n_k)]
+        total = math.fsum(math.exp(score - max(scores)) for score in scores)
+        lse.append(max(scores) + math.log(total))
+        p.append([math.exp(score - lse[-1]) for score in scores])
+        o += [sum(w * v[j * D + c] for j, w in enumerate(p[-1])) for c in range(D)]
+    return p, lse, o
+
+
+def cases(random):
+    for n_q, n_k, spread in ((8, 64, 1), (1, 1, 1), (65, 3, 1), (5, 70, 1), (7, 20, 5)):
+        q, k = floats(random, n_q * D, -spread, spread), floats(random, n_k * D, -spread, spread)
+        v, d_o = floats(random, n_k * D), floats(random, n_q * D)
+        _, lse, o = _forward(q, k, v, n_q, n_k)
+        inputs = {"q": q, "k": k, "v": v, "o": o, "d_o": d_o, "lse": lse}
+        arrays = [Array(name, [float32(x) for x in values]) for name, values in inputs.items()]
+        arrays.append(Array("mean", role="output", count=n_q))
+        arrays.append(Array("d_s", role="output", count=n_q * n_k, shape=(n_q, n_k)))
+        name = f"{n_q} queries, {n_k} keys" + (", large scores" if spread > 1 else "")
+        yield Case(name, {"n_q": n_q, "n_k": n_k, "spread": spread}, arrays)
+
+
+def expected(case):
+    q, k, v, d_o = (case[name].values for name in ("q", "k", "v", "d_o"))
+    n_q, n_k = case.sizes["n_q"], case.sizes["n_k"]
+    p, _, o = _forward(q, k, v, n_q, n_k)
+    mean = [_dot(o, i, d_o, i) for i in range(n_q)]
+    d_s = [p[i][j] * (_dot(d_o, i, v, j) - mean[i]) for i in range(n_q) for j in range(n_k)]
+    return {"mean": mean, "d_s": d_s}
+
+
+def bound(case, name, i):
+    """Scores of up to 4 spread^2 and products of rows of up to 16, each with 17 roundings."""
+    return 40 * (4 * case.sizes["spread"] ** 2 + 16) * 2**-24
+
+
+def _loaded(counts):
+    return counts["global"]["load_bytes"] // 4
+
+
+POINTS = [
+    Right(3, "small scores", lambda case: case.sizes["spread"] == 1),
+    Right(1, "large scores", lambda case: case.sizes["spread"] > 1),
+    Count(
+        2,
+        "no look along a row",
+        "8 queries, 64 keys",
+        # Four rows of d and two floats a pair; two rows of d a query.
+        lambda counts, case: _loaded(counts) <= 8 * 64 * (4 * D + 2) + 8 * 2 * D,
+        lambda counts: f"{_loaded(counts)} floats were loaded, 34048 are enough",
+    ),
+]
+
+_ALONG = """
+float sum = 0;
+for (int j = 0; j < n_k; ++j) {
+  const float weight = expf(dot(q + i * kD, k + j * kD) / sqrtf(kD) - lse[i]);
+  sum += weight * dot(d_o + i * kD, v + j * kD);
+}
+mean[i] = sum;"""
+
+MUTANTS = {
+    "the mean is not taken away": {2: "d_s[i * n_k + j] = expf(score - lse[i]) * d_p;"},
+    "not weighted": {2: "d_s[i * n_k + j] = d_p - mean[i] + 0 * score;"},
+    "the exponential of the score alone": {
+        2: "d_s[i * n_k + j] = expf(score) * (d_p - mean[i]);"
+    },
+    "o times o": {1: "mean[i] = dot(o + i * kD, o + i * kD);"},
+    "before: along the row": {1: _ALONG},
+}

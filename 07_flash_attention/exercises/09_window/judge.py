@@ -1,0 +1,122 @@
+"""Exercise 07/window."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "A new problem: a sliding window"
+KIND = "problem"
+MINUTES = 35
+
+D = 16
+
+
+def cases(random):
+    for n, window in ((32, 32), (32, 5), (1, 1), (31, 1), (33, 40), (100, 20), (97, 33), (160, 8)):
+        arrays = [Array(name, floats(random, n * D, -2, 2)) for name in "qkv"]
+        arrays += [Array("o", role="output", count=n * D, shape=(n, D))]
+        yield Case(f"n = {n}, window = {window}", {"n": n, "window": window}, arrays)
+
+
+def expected(case):
+    q, k, v = (case[name].values for name in "qkv")
+    n, window, o = case.sizes["n"], case.sizes["window"], []
+    for i in range(n):
+        own, keys = q[i * D : i * D + D], range(max(0, i - window + 1), i + 1)
+        weights = [
+            math.exp(sum(a * b for a, b in zip(own, k[j * D : j * D + D])) / math.sqrt(D))
+            for j in keys
+        ]
+        for c in range(D):
+            o.append(sum(w * v[j * D + c] for j, w in zip(keys, weights)) / sum(weights))
+    return {"o": o}
+
+
+def bound(case, name, i):
+    return (40 * 16 + 4 * case.sizes["window"]) * 2**-24
+
+
+def _loaded(counts):
+    return counts["global"]["load_bytes"] // 4
+
+
+POINTS = [
+    Right(2, "one block", lambda case: case.sizes["n"] <= 32),
+    Right(3, "several blocks", lambda case: case.sizes["n"] > 32),
+    Count(
+        2,
+        "the queries of a block share the keys",
+        "n = 100, window = 20",
+        lambda counts, case: _loaded(counts) <= 16_000,
+        lambda counts: f"{_loaded(counts)} floats were loaded, 16000 are more than enough",
+    ),
+    Count(
+        2,
+        "nothing outside the window is loaded",
+        "n = 160, window = 8",
+        # For each of five blocks 32 + 7 keys, and up to 15 that fill a tile on either side.
+        lambda counts, case: _loaded(counts) <= 160 * D + 5 * 2 * (32 + 7 + 15 + 15) * D,
+        lambda counts: f"{_loaded(counts)} floats were loaded, 13600 are more than enough",
+    ),
+]
+
+_TILED = """
+__shared__ float tile_k[kTileN][kD], tile_v[kTileN][kD];
+const int first_row = blockIdx.x * kTileM, row = first_row + threadIdx.x;
+const int from = max(0, first_row - window + 1), to = min(n, first_row + kTileM);
+float own[kD], mean[kD] = {}, largest = -INFINITY, sum = 0;
+for (int c = 0; c < kD; ++c) own[c] = row < n ? q[row * kD + c] / sqrtf(kD) : 0.0f;
+for (int first = from; first < to; first += kTileN) {
+  for (int e = threadIdx.x; e < kTileN * kD; e += kTileM) {
+    const bool inside = first + e / kD < to;
+    tile_k[e / kD][e % kD] = inside ? k[first * kD + e] : 0.0f;
+    tile_v[e / kD][e % kD] = inside ? v[first * kD + e] : 0.0f;
+  }
+  __syncthreads();
+  const int begin = max(0, row - window + 1 - first), end = min(kTileN, row + 1 - first);
+  for (int j = begin; j < end; ++j) {
+    float score = 0;
+    for (int c = 0; c < kD; ++c) score += own[c] * tile_k[j][c];
+    const float larger = fmaxf(largest, score);
+    const float correction = expf(largest - larger), weight = expf(score - larger);
+    largest = larger;
+    sum = sum * correction + weight;
+    for (int c = 0; c < kD; ++c) mean[c] = mean[c] * correction + weight * tile_v[j][c];
+  }
+  __syncthreads();
+}
+if (row >= n) return;
+for (int c = 0; c < kD; ++c) o[row * kD + c] = mean[c] / sum;"""
+_ALONE = """
+const int row = blockIdx.x * kTileM + threadIdx.x;
+if (row >= n) return;
+float mean[kD] = {}, sum = 0;
+for (int j = max(0, row - window + 1); j <= row; ++j) {
+  float score = 0;
+  for (int c = 0; c < kD; ++c) score += q[row * kD + c] * k[j * kD + c];
+  const float weight = expf(score / sqrtf(kD));
+  sum += weight;
+  for (int c = 0; c < kD; ++c) mean[c] += weight * v[j * kD + c];
+}
+for (int c = 0; c < kD; ++c) o[row * kD + c] = mean[c] / sum;"""
+
+MUTANTS = {
+    "the window is one key too long": {
+        1: _TILED.replace("row - window + 1 - first", "row - window - first").replace(
+            "first_row - window + 1", "first_row - window"
+        )
+    },
+    "the block begins where its last query does": {
+        1: _TILED.replace("max(0, first_row - window + 1)", "max(0, to - window)").replace(
+            "const int from = max(0, to - window), to = min(n, first_row + kTileM);",
+            "const int to = min(n, first_row + kTileM), from = max(0, to - window);",
+        )
+    },
+    "no barrier before the next tile": {
+        1: _TILED.replace("  }\n  __syncthreads();\n}\nif (row", "  }\n}\nif (row")
+    },
+    "before: every query loads for itself": {1: _ALONE},
+    "before: everything up to the diagonal is loaded": {
+        1: _TILED.replace("const int from = max(0, first_row - window + 1)", "const int from = 0")
+    },
+}

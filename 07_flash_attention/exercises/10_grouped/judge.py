@@ -1,0 +1,120 @@
+"""Exercise 07/grouped."""
+
+import math
+
+from exercise.api import Array, Case, Count, Right, floats
+
+TITLE = "Make it fast: one token, grouped queries"
+KIND = "speed"
+MINUTES = 45
+
+D, GROUP = 32, 4
+
+
+def cases(random):
+    for heads, n, spread in ((2, 128, 1), (1, 1, 1), (1, 3, 1), (2, 33, 2), (1, 70, 20)):
+        arrays = [Array("q", floats(random, heads * GROUP * D, -spread, spread))]
+        arrays += [Array("k", floats(random, heads * n * D, -spread, spread))]
+        arrays += [Array("v", floats(random, heads * n * D))]
+        arrays += [Array("o", role="output", count=heads * GROUP * D, shape=(heads * GROUP, D))]
+        name = f"{heads} kv head{'s' * (heads > 1)}, n = {n}"
+        name += ", large scores" if spread > 2 else ""
+        yield Case(name, {"kv_heads": heads, "n": n, "spread": spread}, arrays)
+
+
+def expected(case):
+    q, k, v = (case[name].values for name in "qkv")
+    n, o = case.sizes["n"], []
+    for head in range(case.sizes["kv_heads"] * GROUP):
+        own, keys = q[head * D : head * D + D], range(head // GROUP * n, head // GROUP * n + n)
+        scores = [
+            sum(a * b for a, b in zip(own, k[j * D : j * D + D])) / math.sqrt(D) for j in keys
+        ]
+        weights = [math.exp(score - max(scores)) for score in scores]
+        for c in range(D):
+            o.append(sum(w * v[j * D + c] for j, w in zip(keys, weights)) / sum(weights))
+    return {"o": o}
+
+
+def bound(case, name, i):
+    return (16 * math.sqrt(D) * case.sizes["spread"] ** 2 + 2 * case.sizes["n"] + 32) * 2**-24
+
+
+def _loaded(counts):
+    return counts["global"]["load_bytes"] // 4
+
+
+LARGE = "2 kv heads, n = 128"
+POINTS = [
+    Right(2, "still right"),
+    Count(
+        4,
+        "each key and value is loaded once",
+        LARGE,
+        lambda counts, case: _loaded(counts) <= 18_000,
+        lambda counts: f"{_loaded(counts)} floats were loaded, 18000 are more than enough",
+    ),
+    Count(
+        1,
+        "as many warps as query heads",
+        LARGE,
+        lambda counts, case: counts["threads"] >= 2 * GROUP * 32,
+        lambda counts: f"{counts['threads'] // 32} warps for 8 query heads",
+    ),
+]
+
+_ONE_WARP = """
+__global__ void decode_kernel(const float* q, const float* k, const float* v, float* o, int n) {
+  const int head = blockIdx.x, lane = threadIdx.x;
+  k += head * n * kD;
+  v += head * n * kD;
+  float largest[kGroup], sum[kGroup] = {}, mean[kGroup] = {}, own[kGroup];
+  for (int g = 0; g < kGroup; ++g) {
+    own[g] = q[(head * kGroup + g) * kD + lane] / sqrtf(kD);
+    largest[g] = -INFINITY;
+  }
+  for (int j = 0; j < n; ++j) {
+    const float key = k[j * kD + lane], value = v[j * kD + lane];
+    for (int g = 0; g < kGroup; ++g) {
+      const float score = over_warp(own[g] * key);
+      const float larger = fmaxf(largest[g], score);
+      const float correction = expf(largest[g] - larger), weight = expf(score - larger);
+      largest[g] = larger;
+      sum[g] = sum[g] * correction + weight;
+      mean[g] = mean[g] * correction + weight * value;
+    }
+  }
+  for (int g = 0; g < kGroup; ++g) o[(head * kGroup + g) * kD + lane] = mean[g] / sum[g];
+}
+inline void decode(const float* q, const float* k, const float* v, float* o, int kv_heads, int n) {
+  decode_kernel<<<kv_heads, 32>>>(q, k, v, o, n);
+}"""
+_A_WARP_A_HEAD = """
+__global__ void decode_kernel(const float* q, const float* k, const float* v, float* o, int n) {
+  const int head = blockIdx.x, lane = threadIdx.x;
+  k += KV_HEAD * n * kD;
+  v += KV_HEAD * n * kD;
+  const float own = q[head * kD + lane] / sqrtf(kD);
+  float largest = -INFINITY, sum = 0, mean = 0;
+  for (int j = 0; j < n; ++j) {
+    const float score = over_warp(own * k[j * kD + lane]);
+    const float larger = fmaxf(largest, score);
+    const float correction = expf(largest - larger), weight = expf(score - larger);
+    largest = larger;
+    sum = sum * correction + weight;
+    mean = mean * correction + weight * v[j * kD + lane];
+  }
+  o[head * kD + lane] = mean / sum;
+}
+inline void decode(const float* q, const float* k, const float* v, float* o, int kv_heads, int n) {
+  decode_kernel<<<kv_heads * kGroup, 32>>>(q, k, v, o, n);
+}"""
+
+MUTANTS = {
+    "query heads are dealt out in turns": {
+        1: _A_WARP_A_HEAD.replace("KV_HEAD", "(head % (gridDim.x / kGroup))")
+    },
+    "values are those of the first head": {1: _ONE_WARP.replace("  v += head * n * kD;\n", "")},
+    "before: a warp for each query head": {1: _A_WARP_A_HEAD.replace("KV_HEAD", "(head / kGroup)")},
+    "before: one warp for all queries of a group": {1: _ONE_WARP},
+}
