@@ -42,7 +42,7 @@ def build(root, exercise, source, path, box=NoSandbox()):
     shared, run_cu = runner(root), exercise.folder / "run.cu"
     partial = writable(Path(f"{path}.{os.getpid()}"))
     chapters = sorted(root.glob(cli.CHAPTERS))
-    reads = [root / "simt", root / "common", *chapters, root / "tools/exercise/runner.hpp"]
+    reads = [root / "simt", root / "common", *chapters, *_headers(root)]
     reads += [_simt_build(root), shared, source, run_cu]
     view = View(root, reads, [partial], sorted(root.glob(f"{cli.CHAPTERS}/exercises")))
     words = [*NVCC, f'-DEXERCISE_FILE="{source}"', str(run_cu), str(shared), "-o", str(partial)]
@@ -62,7 +62,7 @@ def build(root, exercise, source, path, box=NoSandbox()):
 
 def runner(root):
     """runner.cpp as an object, which all exercises share."""
-    sources = [root / "tools/exercise" / name for name in ("runner.hpp", "runner.cpp")]
+    sources = [root / "tools/exercise/runner.cpp", *_headers(root)]
     path = folder(root) / f"runner-{_digest([*sources, *_simt(root)])}.o"
     if not path.exists():
         print("Building simt, once: this takes up to a minute ...", file=sys.stderr, flush=True)
@@ -74,6 +74,11 @@ def runner(root):
             raise ExerciseError(f"runner.cpp does not compile:\n{done.said}")
         os.replace(partial, path)
     return path
+
+
+def _headers(root):
+    """What a run.cu may include of the exercises."""
+    return sorted((root / "tools/exercise").glob("*.hpp"))
 
 
 def _environment(root):
@@ -95,8 +100,8 @@ def _first_errors(text, root, source):
 
 def _key(root, exercise, source):
     """Changes with everything that the program is made of."""
-    files = [source, exercise.folder / "run.cu", root / "tools/exercise/runner.cpp"]
-    return _digest([*files, *_simt(root)], NVCC)
+    frame = [root / "tools/exercise/runner.cpp", *_headers(root)]
+    return _digest([source, exercise.folder / "run.cu", *frame, *_simt(root)], NVCC)
 
 
 def _simt(root):
