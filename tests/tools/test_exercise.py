@@ -8,6 +8,7 @@ import shutil
 import struct
 import time
 import unittest
+from dataclasses import replace
 from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
@@ -234,7 +235,7 @@ class AStudentsWay(ToolCase):
         self.mine.write_text(endless, encoding="utf-8")
         program = building.program(self.root, self.exercise, self.mine)
         case = next(self.exercise.judge().cases(random.Random(1)))
-        with mock.patch.object(running, "CPU_SECONDS", 1):
+        with mock.patch.object(running, "LIMITS", replace(running.LIMITS, cpu_seconds=1)):
             self.assertIn("no end after 1 s of work", running.run_case(program, case).trouble)
 
 

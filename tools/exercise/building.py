@@ -64,8 +64,9 @@ def runner(root):
     """runner.cpp as an object, which all exercises share."""
     sources = [root / "tools/exercise/runner.cpp", *_headers(root)]
     path = folder(root) / f"runner-{_digest([*sources, *_simt(root)])}.o"
-    if not path.exists():
+    if not (_simt_build(root) / "instrumented/libsimt.a").exists():
         print("Building simt, once: this takes up to a minute ...", file=sys.stderr, flush=True)
+    if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = f"{path}.{os.getpid()}"
         words = [*NVCC, "-c", "tools/exercise/runner.cpp", "-o", partial]
