@@ -29,6 +29,7 @@ import mutate
 from check_rungs import check_kit, check_order, check_rung, report
 from include_graph import Graph, source_files
 from rungs import Counter, ladders
+from exercise import pages as exercise_pages
 
 CLANG_FORMAT_MAJOR = 14  # Debian 12's; Ubuntu 24.04 offers it as clang-format-14
 
@@ -154,7 +155,7 @@ def check_format(root, files, findings):
 
 
 def check_lessons(root, findings):
-    for line in lessons.findings(root):
+    for line in (*lessons.findings(root), *exercise_pages.missing(root)):
         findings.add(ERROR, "", line)
 
 

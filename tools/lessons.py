@@ -12,7 +12,8 @@ problem of these runs: its fastest rung. A number in running prose,
 and the line under a rung between
     <!-- proof tiled count=load_sectors_per_request -->
     <!-- end proof -->
-come from the results too; tools/LESSONS.md has all of it. Nobody types code or numbers into a
+come from the results too; tools/LESSONS.md has all of it. The tables of exercises come from their
+folders (tools/exercise/pages.py). Nobody types code or numbers into a
 lesson by hand: a measured number that was typed beside a rung's name is a finding.
 
 A file in which a fence, a table or a number is not closed is left as it is: what follows would be
@@ -31,17 +32,22 @@ import result_table
 import result_text
 import results
 import typed_numbers
+from exercise import pages as exercise_pages
+from exercise.catalog import ExerciseError
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
-BLOCK = re.compile(r"^\s*<!--\s+(?P<kind>table|proof)\s+(?P<words>.*?)\s*-->\s*$")
+KINDS = "table|proof|exercises|exercise"
+BLOCK = re.compile(rf"^\s*<!--\s+(?P<kind>{KINDS})\s+(?P<words>.*?)\s*-->\s*$")
 # Where the numbers below it come from: run=, problem=, results=.
 DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
 # What a filled block may hold: anything else is text that would be lost with it.
 IN_BLOCK = {
     "table": re.compile(r"^(\|.*\||\*.*\*|`.*`: skipped, .*\.|)$"),
     "proof": re.compile(r"^(> .*|)$"),
+    "exercises": re.compile(r"^(\|.*\||)$"),
+    "exercise": re.compile(r"^(> .*|)$"),
 }
-NOT_IN_CODE = re.compile(r"^\s*(#{1,6} \S|<!--\s+(end )?(table|proof)\b)")
+NOT_IN_CODE = re.compile(rf"^\s*(#{{1,6}} \S|<!--\s+(end )?({KINDS})\b)")
 NUMBER = typed_numbers.NUMBER
 # Markdown takes a line that begins with a comment for HTML, with all that stands on it.
 BEGINS_LINE = re.compile(r"^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?<!--=")
@@ -97,7 +103,7 @@ class Lesson:
                 kind = mark.group("kind")
                 closes = re.compile(rf"^\s*<!--\s*end {kind}\s*-->\s*$").match
                 end = self._find(lines, i, closes)
-                replace, make = True, {"table": self._table, "proof": self._proof}[kind]
+                replace, make = True, getattr(self, f"_{kind}")
                 words, indent = mark.group("words"), ""
             else:
                 if defaults := DEFAULTS.match(lines[i]):
@@ -176,6 +182,16 @@ class Lesson:
         make = lambda data: result_text.proof(data, options, rest[0], is_rung)
         text = self._from_results(options, line, make, f"proof of '{rest[0]}'")
         return None if text is None else [f"> {text}"]
+
+    def _exercises(self, words, line):
+        return exercise_pages.table(self.root, self.path, self.chapter)
+
+    def _exercise(self, words, line):
+        try:
+            return exercise_pages.line(self.root, self.path, words)
+        except ExerciseError as error:
+            self.problems.append((line, str(error)))
+            return None
 
     def _options_and_rest(self, words):
         """The key=value words of a number over those of the page, and its other words. A run of the

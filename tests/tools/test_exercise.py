@@ -13,7 +13,18 @@ from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
 
-from exercise import author, building, catalog, commands, comparing, judging, running, skeleton
+import lessons
+from exercise import (
+    author,
+    building,
+    catalog,
+    commands,
+    comparing,
+    judging,
+    pages,
+    running,
+    skeleton,
+)
 from exercise.api import Array, Case, Count, Right
 from exercise.catalog import ExerciseError
 
@@ -157,6 +168,54 @@ class Marks(unittest.TestCase):
             verdict = self.verdict(slow)
         self.assertEqual([o.points for o in verdict.outcomes], [0, 0, 0])
         self.assertLess(len(asked), 8)
+
+
+class Pages(ToolCase):
+    """The tables of exercises in pages."""
+
+    def setUp(self):
+        super().setUp()
+        folder = "01_vector_add/exercises/01_guard"
+        shutil.copytree(REPOSITORY / folder, self.root / folder)
+        self.lesson = self.write(
+            "01_vector_add/README.md",
+            """
+            <!-- exercise 01/guard -->
+            <!-- end exercise -->
+            <!-- exercises -->
+            <!-- end exercises -->
+            """,
+        )
+        self.all = self.write("exercises.md", "<!-- exercises -->\n<!-- end exercises -->\n")
+
+    def test_they_are_filled_from_the_folders(self):
+        self.assertEqual(len([f for f in lessons.findings(self.root) if "stale" in f]), 3)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(list(lessons.findings(self.root, fill=True)), [])
+        link = "[`01/guard`](exercises/01_guard/task.md)"
+        text = self.lesson.read_text()
+        self.assertIn(f"| {link} | Guard the last block | step | 10 | 6 | any |\n", text)
+        self.assertIn(f"> Your turn: {link}, *Guard the last block*, 10 minutes.", text)
+        self.assertIn("(01_vector_add/exercises/01_guard/task.md)", self.all.read_text())
+        self.assertEqual(list(lessons.findings(self.root)), [])
+        self.assertEqual(list(pages.missing(self.root)), [])
+
+    def test_a_page_without_its_table_and_names_of_nothing_are_found(self):
+        self.lesson.write_text("nothing\n")
+        self.all.write_text("<!-- exercises -->\n`01/guard` and `09/nosuch`\n")
+        first, second = pages.missing(self.root)
+        self.assertIn("01_vector_add/README.md: has no table", first)
+        self.assertIn("there is no exercise 09/nosuch", second)
+        self.lesson.write_text("<!-- exercise 01/nosuch -->\n<!-- end exercise -->\n")
+        found = "\n".join(lessons.findings(self.root, [self.lesson]))
+        self.assertIn("README.md:1: there is no exercise '01/nosuch'", found)
+
+    def test_the_gpu_follows_from_what_is_included(self):
+        exercise = catalog.find(self.root, "guard")
+        self.assertEqual(pages.chip(exercise), "any")
+        with exercise.author_file.open("a") as file:
+            file.write('#include "common/kit/ptx/tma.cuh"\n')
+        self.assertEqual(pages.chip(exercise), "sm_90")
 
 
 class AStudentsWay(ToolCase):

@@ -11,6 +11,7 @@
   commands.py   list, next, start, check, hint, solution, reset, progress, watch
   processes.py  limits and a sandbox for what students wrote
   author.py     selftest: the author's files pass, skeletons and mutants do not
+  pages.py      tables of exercises for the lessons and exercises.md
   release.py    a copy of the repository for students, without solutions
   grading.py    grades what students have handed in; reports.py writes the grades
 """

@@ -42,7 +42,7 @@ def build(root, exercise, source, path, box=NoSandbox()):
     shared, run_cu = runner(root), exercise.folder / "run.cu"
     partial = writable(Path(f"{path}.{os.getpid()}"))
     chapters = sorted(root.glob(cli.CHAPTERS))
-    reads = [root / "simt", root / "common", *chapters, *_headers(root)]
+    reads = [root / "simt", root / "common", *chapters, *_frame(root)]
     reads += [_simt_build(root), shared, source, run_cu]
     view = View(root, reads, [partial], sorted(root.glob(f"{cli.CHAPTERS}/exercises")))
     words = [*NVCC, f'-DEXERCISE_FILE="{source}"', str(run_cu), str(shared), "-o", str(partial)]
@@ -62,8 +62,7 @@ def build(root, exercise, source, path, box=NoSandbox()):
 
 def runner(root):
     """runner.cpp as an object, which all exercises share."""
-    sources = [root / "tools/exercise/runner.cpp", *_headers(root)]
-    path = folder(root) / f"runner-{_digest([*sources, *_simt(root)])}.o"
+    path = folder(root) / f"runner-{_digest([*_frame(root), *_simt(root)])}.o"
     if not (_simt_build(root) / "instrumented/libsimt.a").exists():
         print("Building simt, once: this takes up to a minute ...", file=sys.stderr, flush=True)
     if not path.exists():
@@ -75,11 +74,6 @@ def runner(root):
             raise ExerciseError(f"runner.cpp does not compile:\n{done.said}")
         os.replace(partial, path)
     return path
-
-
-def _headers(root):
-    """What a run.cu may include of the exercises."""
-    return sorted((root / "tools/exercise").glob("*.hpp"))
 
 
 def _environment(root):
@@ -101,8 +95,12 @@ def _first_errors(text, root, source):
 
 def _key(root, exercise, source):
     """Changes with everything that the program is made of."""
-    frame = [root / "tools/exercise/runner.cpp", *_headers(root)]
-    return _digest([source, exercise.folder / "run.cu", *frame, *_simt(root)], NVCC)
+    return _digest([source, exercise.folder / "run.cu", *_frame(root), *_simt(root)], NVCC)
+
+
+def _frame(root):
+    """What is put around a student's file."""
+    return sorted((root / "tools/exercise").glob("*.[ch]pp"))
 
 
 def _simt(root):
