@@ -26,6 +26,7 @@ __device__ inline std::uint64_t descriptor(std::uint32_t address, std::uint32_t 
 }
 
 // d += A B for a warpgroup: A is 64 x 16, B is 16 x 8, both described. Issues only, does not wait.
+// (common/kit/ptx/wgmma.cuh has its larger sisters.)
 __device__ inline void wgmma_m64n8k16(float (&d)[4], std::uint64_t a, std::uint64_t b) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, "

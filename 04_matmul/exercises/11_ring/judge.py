@@ -1,6 +1,6 @@
 """Exercise 04/ring."""
 
-from exercise.api import Array, Case, Right, floats
+from exercise.api import Array, Case, Right, float32, floats
 
 TITLE = "Round the ring: full, empty, and their parity"
 KIND = "step"
