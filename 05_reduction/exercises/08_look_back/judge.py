@@ -1,6 +1,5 @@
 """Exercise 05/look_back."""
 
-import struct
 from itertools import accumulate
 
 from exercise.api import Array, Case, Right, eighths
@@ -12,31 +11,31 @@ MINUTES = 15
 OF_TILE, UP_TO_END = 1, 2
 
 
-def _state(flag, value):
-    return flag << 32 | struct.unpack("<I", struct.pack("<f", value))[0]
-
-
 def cases(random):
     for n in (1, 128, 129, 1000, 1024, 3001):
         arrays = [Array("x", eighths(random, n)), Array("y", role="output", count=n)]
-        yield Case(f"n = {n}", {"n": n, "tile": 0}, arrays, tile=128)
-    # A tile that looks back to `known`, which knows the sum up to its end; tiles before that one
-    # hold what nobody may add.
+        yield Case(f"n = {n}", {"n": n}, arrays, tile=128)
+    # A tile that looks back to `known`, which knows the sum up to its end; so do those before that
+    # one, whose sums nobody may add. All are positive: what is left out is never 0.
     for tile, known, is_late in ((0, 0, 0), (1, 0, 0), (6, 5, 0), (9, 3, 0), (5, 4, 1)):
-        sums = eighths(random, tile + 1)
+        sums = [abs(value) for value in eighths(random, tile)]
         flags = [UP_TO_END if k <= known else OF_TILE for k in range(tile)]
-        told = [_state(flag, value) for flag, value in zip(flags, sums)] + [0]
-        late = told[tile - 1] if is_late else 0
+        late = sums[-1] if is_late else 0.0
         if is_late:
-            told[tile - 1] = 0
-        what = "the one before is late" if is_late else f"looks back to tile {known}"
+            flags[-1] = sums[-1] = 0
+        name = f"tile {tile}, "
+        if is_late:
+            name += "which the one before waits for"
+        else:
+            name += f"looks back to tile {known}" if tile else "with none before it"
         yield Case(
-            f"tile {tile}, " + (what if tile else "with none before it"),
-            {"n": 0, "tile": tile, "known": known},
+            name,
+            {"n": 0, "tile": tile, "known": known, "is_late": is_late},
             [
-                Array("states", told, "in_out", "long"),
-                Array("sum", sums[tile:]),
-                Array("late", [late], type="long"),
+                Array("flags", [*flags, 0], "in_out", "int"),
+                Array("sums", [*sums, 0.0], "in_out"),
+                Array("sum", eighths(random, 1)),
+                Array("late", [late]),
                 Array("before", role="output", count=1),
             ],
         )
@@ -45,21 +44,26 @@ def cases(random):
 def expected(case):
     if case.sizes["n"]:
         return {"y": list(accumulate(case["x"].values))}
-    tile, states = case.sizes["tile"], list(case["states"].values)
-    if case["late"].values[0]:
-        states[tile - 1] = case["late"].values[0]
-    told = [struct.unpack("<f", struct.pack("<I", s & 0xFFFFFFFF))[0] for s in states]
-    before = sum(told[case.sizes["known"] : tile])
-    states[tile] = _state(UP_TO_END, before + case["sum"].values[0])
-    return {"before": [before], "states": states}
+    tile = case.sizes["tile"]
+    flags, sums = case["flags"].values[:tile], case["sums"].values[:tile]
+    if case.sizes["is_late"]:
+        flags[-1], sums[-1] = UP_TO_END, case["late"].values[0]
+    before = sum(sums[case.sizes["known"] :])
+    return {
+        "before": [before],
+        "flags": [*flags, UP_TO_END],
+        "sums": [*sums, before + case["sum"].values[0]],
+    }
+
+
+def _is_late(case):
+    return not case.sizes["n"] and case.sizes["is_late"]
 
 
 POINTS = [
     Right(2, "whole scans", lambda case: case.sizes["n"]),
-    Right(
-        3, "a tile between others", lambda case: not case.sizes["n"] and not case["late"].values[0]
-    ),
-    Right(2, "a tile that others wait for", lambda case: "late" in case.name),
+    Right(3, "a tile between others", lambda case: not case.sizes["n"] and not _is_late(case)),
+    Right(2, "a tile that others wait for", _is_late),
 ]
 
 _LOOP = """
