@@ -11,6 +11,8 @@ or, without one, as a program built by simt/nvcc, and prints the same columns fo
                     switches off does not
   divergent         branches at which the threads of a warp part
   barriers, atomics warp instructions of that kind
+  TMA bytes         loaded and stored by TMA; beside them what a multicast need not read again, and
+                    the operations of tensor cores (a product and a sum are two): by simt only
 """
 
 import csv
@@ -37,6 +39,9 @@ COLUMNS = {
     "divergent_branches": "divergent",
     "barriers": "barriers",
     "atomics": "atomics",
+    "tma_bytes": "TMA bytes",
+    "multicast_saved_bytes": "saved by multicast",
+    "tensor_operations": "tensor operations",
 }
 
 # Sums, not ratios: the launches of one kernel can then be added up before dividing.
@@ -134,6 +139,9 @@ def _ncu_entry(kernel, launches, total):
         "divergent_branches": int(total.get(_DIVERGENT, 0)),
         "barriers": count(["BAR"]),
         "atomics": count(ATOMIC_OPCODES),
+        "tma_bytes": None,
+        "multicast_saved_bytes": None,
+        "tensor_operations": None,
     }
 
 
@@ -206,6 +214,9 @@ def simt_kernels(data):
     def total(of_kernel, key):
         return sum(kernel[key] for kernel in of_kernel)
 
+    def beside(of_kernel, *keys):
+        return sum(kernel["beside"][key] for kernel in of_kernel for key in keys) or None
+
     return [
         {
             "kernel": name,
@@ -222,6 +233,9 @@ def simt_kernels(data):
             "atomics": sum(
                 k["atomics"]["global_requests"] + k["atomics"]["shared_requests"] for k in of_kernel
             ),
+            "tma_bytes": beside(of_kernel, "tma_load_bytes", "tma_store_bytes"),
+            "multicast_saved_bytes": beside(of_kernel, "multicast_saved_bytes"),
+            "tensor_operations": beside(of_kernel, "tensor_operations"),
         }
         for name, of_kernel in instances.items()
     ]

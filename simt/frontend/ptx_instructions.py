@@ -153,6 +153,8 @@ NEEDS = {
     "fence.proxy": 90,
     "fence.mbarrier_init": 90,
     "prefetch.tensormap": 90,
+    "st.async": 90,
+    "red.async": 90,
     "cp.async": 80,
     "mbarrier": 80,
     "redux": 80,
@@ -208,6 +210,8 @@ def _finish(i, kind, value):
 def _operation(name, count):
     def translate_operation(i):
         kind = i.type()
+        if i.has("cc"):
+            return _with_carry(i)
         function = name
         if kind in FLOATS:
             modes = [r for r in ROUNDINGS if i.has(r)]
@@ -244,6 +248,21 @@ for _name, _count in {
     )
 
 
+def _flag(condition):
+    return "true" if condition else "false"
+
+
+@handles("addc", "subc")
+def _with_carry(i):
+    name = i.words[0].rstrip("c")
+    kind = i.type()
+    return i.write(
+        0,
+        f"{PTX}{name}_carry<{TYPES[kind]}>({i.read(1, kind)}, {i.read(2, kind)}, "
+        f"{_flag(i.words[0] != name)}, {_flag(i.has('cc'))})",
+    )
+
+
 @handles("min", "max")
 def _extreme(i):
     kind = i.type()
@@ -265,7 +284,7 @@ def _mul(i):
     return i.write(0, f"{PTX}mul_{'hi' if i.has('hi') else 'lo'}<{TYPES[kind]}>({a}, {b})")
 
 
-@handles("mad", "mad24")
+@handles("mad", "mad24", "madc")
 def _mad(i):
     kind = i.type()
     if kind in FLOATS:
@@ -277,6 +296,11 @@ def _mad(i):
             0, f"static_cast<{wide}>({a}) * static_cast<{wide}>({b}) + {i.read(3, wide)}"
         )
     product = f"{PTX}mul_{'hi' if i.has('hi') else 'lo'}<{TYPES[kind]}>({a}, {b})"
+    if i.words[0] == "madc" or i.has("cc"):
+        flags = f"{_flag(i.words[0] == 'madc')}, {_flag(i.has('cc'))}"
+        return i.write(
+            0, f"{PTX}add_carry<{TYPES[kind]}>({product}, {i.read(3, kind)}, {flags})"
+        )
     return i.write(0, f"{PTX}add<{TYPES[kind]}>({product}, {i.read(3, kind)})")
 
 
@@ -331,7 +355,8 @@ def _lop3(i):
 @handles("prmt")
 def _prmt(i):
     if i.words[-1] != "b32":
-        i.refuse()  # prmt.b32.f4e and its kin
+        arguments = ", ".join(i.read(n, "u32") for n in range(1, 4))
+        return i.write(0, f"{PTX}prmt_mode({arguments}, {PTX}Permute::{i.words[-1]})")
     return i.write(0, f"{PTX}prmt({', '.join(i.read(n, 'u32') for n in range(1, 4))})")
 
 
@@ -346,17 +371,20 @@ def _shf(i):
 
 @handles("dp4a", "dp2a")
 def _dot(i):
-    if i.words[0] == "dp2a":
-        i.refuse()
     a, b = [w for w in i.words if w in ("u32", "s32")]
-    kinds = {"u32": "unsigned char", "s32": "signed char"}
-    return i.write(
-        0,
-        (
-            f"{PTX}dp4a<{kinds[a]}, {kinds[b]}>({i.read(1, 'u32')}, {i.read(2, 'u32')}, "
-            f"{i.read(3, 'u32')})"
-        ),
-    )
+    bytes_of = {"u32": "unsigned char", "s32": "signed char"}
+    halves_of = {"u32": "unsigned short", "s32": "short"}
+    operands = ", ".join(i.read(n, "u32") for n in range(1, 4))
+    if i.words[0] == "dp4a":
+        return i.write(0, f"{PTX}dp4a<{bytes_of[a]}, {bytes_of[b]}>({operands})")
+    upper = _flag(i.has("hi"))
+    return i.write(0, f"{PTX}dp2a<{halves_of[a]}, {bytes_of[b]}>({operands}, {upper})")
+
+
+@handles("bmsk")
+def _bmsk(i):
+    clamp = _flag(i.has("clamp"))
+    return i.write(0, f"{PTX}bmsk({i.read(1, 'u32')}, {i.read(2, 'u32')}, {clamp})")
 
 
 # ---- comparing and choosing ----------------------------------------------------------------------
@@ -478,7 +506,15 @@ def _isspacep(i):
 def _cvt(i):
     words = i.words
     if words[1] == "pack":
-        i.refuse()
+        kind = words[3]  # cvt.pack.sat.u8.s32{.b32}
+        bits = int(kind[1:])
+        if kind not in ("u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"):
+            i.refuse()
+        above = i.read(3, "u32") if len(i.operands) > 3 else "0u"
+        to = "int" if kind[0] == "s" else "unsigned"
+        return i.write(
+            0, f"{PTX}cvt_pack<{to}>({i.read(1, 's32')}, {i.read(2, 's32')}, {above}, {bits})"
+        )
     to, kind = words[-2], words[-1]
     rounding = next(
         (w for w in words[1:] if w in ("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")),
@@ -594,8 +630,14 @@ def _atom(i):
     operation = next((w for w in i.words[1:] if w in REDUCTIONS), None)
     kind = i.type()
     returns = i.words[0] == "atom"
-    if operation is None or i.has("async"):
+    if operation is None:
         i.refuse()
+    if i.has("async"):  # into another block of the cluster, told to its mbarrier
+        return (
+            f"{{ const {TYPES[kind]} simt_v = {i.read(1, kind)}; {PTX}reduce_async("
+            f"{i.address(0, True)}, &simt_v, {BITS[kind] // 8}, {i.address(2, True)},"
+            f" {PTX}Reduction::{operation}_, {PTX}Element::{kind}); }}"
+        )
     at, first = (1, 2) if returns else (0, 1)
     address = i.address(at)
     before = f"{PTX}released(); " if any(i.has(w) for w in ("release", "acq_rel")) else ""
@@ -621,8 +663,11 @@ def _atom(i):
 
 @handles("membar", "fence")
 def _fence(i):
-    if i.has("mbarrier_init") or any(w.startswith("proxy") for w in i.words):
-        return f"{PTX}fence_proxy();"
+    if i.has("mbarrier_init"):
+        return ";"
+    if i.has("proxy"):
+        shared = i.has("async") and not i.has("global")
+        return f"{PTX}fence_proxy();" if shared else ";"
     scope = "kBlock" if i.has("cta") else "kSystem" if i.has("sys") else "kDevice"
     return f"::simt::memory_fence(::simt::Scope::{scope});"
 
@@ -694,7 +739,9 @@ def _vote(i):
     if mode == "ballot":
         return i.write(0, f"::__ballot_sync({mask}, {predicate})")
     if mode == "uni":
-        i.refuse()
+        return i.write(
+            0, f"(::__all_sync({mask}, {predicate}) || !::__any_sync({mask}, {predicate}))"
+        )
     return i.write(0, f"(::__{mode}_sync({mask}, {predicate}) != 0)")
 
 
@@ -703,7 +750,14 @@ def _match(i):
     kind = TYPES[i.type()]
     if i.words[1] == "any":
         return i.write(0, f"::__match_any_sync({i.read(2, 'u32')}, {i.read(1, kind)})")
-    i.refuse()
+    both = [part.strip() for part in i.operands[0].split("|")]
+    code = (
+        f"int simt_all; const unsigned simt_m = ::__match_all_sync({i.read(2, 'u32')},"
+        f" {i.read(1, kind)}, &simt_all); {i.block.write(both[0], 'simt_m')}"
+    )
+    if len(both) == 2:
+        code += f" {i.block.write(both[1], 'simt_all != 0')}"
+    return f"{{ {code} }}"
 
 
 @handles("redux")
@@ -853,7 +907,8 @@ def _wgmma(i):
         given.insert(2, "0")  # A in registers is never transposed
     flags[: len(given)] = given
     code += (
-        f"{PTX}wgmma({{{n}, {k}, {d}, {a}, {b}, {len(registers)}}}, simt_d, {a_operand},"
+        f"{PTX}wgmma({{{n}, {k}, {d}, {a}, {b}, {len(registers)}, {_flag(i.has('satfinite'))}}},"
+        f" simt_d, {a_operand},"
         f" {i.read(2, 'u64')}, {i.read(3, 'bool')}, {', '.join(flags)});"
     )
     return f"{{ {code} }}"
@@ -876,7 +931,7 @@ def _cp(i):
     if action == "wait_group":
         return f"{PTX}cp_async_wait_group({i.read(0, 'u32')});"
     if action == "wait_all":
-        return f"{PTX}cp_async_wait_group(0);"
+        return f"{PTX}cp_async_wait_all();"
     if action == "mbarrier":
         return (
             f"{PTX}cp_async_mbarrier_arrive({i.address(0, True)},"

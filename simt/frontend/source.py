@@ -160,8 +160,9 @@ class Source:
             j += 1
         raise Refused(self.place(i) + ": a declaration without an end")
 
-    def behind_angle(self, i):
-        """tokens[i] is the < of template arguments: the index behind the matching >."""
+    def behind_angle(self, i, otherwise=None):
+        """tokens[i] is the < of template arguments: the index behind the matching >. If it only
+        compares: `otherwise`, or an error if that is None."""
         depth, j = 0, i
         while j < len(self.tokens):
             text = self.tokens[j].text
@@ -174,9 +175,11 @@ class Source:
                         return j + 1
                 elif text in CLOSING and self.tokens[j].partner is not None:
                     j = self.tokens[j].partner
-                elif text in ";{}":
+                elif text in ";{}" or (text == "?" and otherwise is not None):
                     break
             j += 1
+        if otherwise is not None:
+            return otherwise
         raise Refused(self.place(i) + ": < without >")
 
     def before_angle(self, i):
@@ -207,7 +210,10 @@ class Source:
                 if token.text in CLOSING and token.partner is not None and token.partner < last:
                     j = token.partner
                 elif token.text == "<" and j > first and self.tokens[j - 1].kind == "name":
-                    j = self.behind_angle(j) - 1
+                    # `a < b ? a : b, c` compares: no > follows, or one behind a question mark.
+                    behind = self.behind_angle(j, otherwise=last + 1)
+                    if behind <= last:
+                        j = behind - 1
                 elif token.text == separator:
                     parts.append((start, j))
                     start = j + 1

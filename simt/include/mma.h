@@ -8,6 +8,7 @@
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "simt/ptx_matrix.h"
 
 namespace nvcuda {
 namespace wmma {
@@ -173,7 +174,8 @@ SIMT_INLINE void mma_sync(Result& d, const FragmentA& a, const FragmentB& b, con
                           bool = false, simt::Location at = simt::Location::here()) {
   detail::ProductLane<Result, FragmentA, FragmentB, FragmentC> lane{&d, &a, &b, &c};
   simt::WarpOperation operation{"wmma::mma_sync",
-                                &detail::multiply<Result, FragmentA, FragmentB, FragmentC>};
+                                &detail::multiply<Result, FragmentA, FragmentB, FragmentC>, true};
+  simt::note_tensor_operations(2ull * Result::rows * Result::columns * FragmentA::columns);
   simt::warp_operation(0xffffffffu, operation, &lane, at);
 }
 

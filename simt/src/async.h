@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine.h"
+#include "simt/ptx_matrix.h"
 
 namespace simt {
 
@@ -20,10 +22,36 @@ struct NamedBarrier {
   unsigned expected = 0;  // as the first of them said
 };
 
-// The threads of one warpgroup that have come to a wgmma.
-struct Warpgroup {
+// One wgmma: its 128 threads ask for it one after the other; it is carried out when all have.
+struct Product {
+  // What one thread brings: accumulators one behind the other from `d` on, or, if `scattered`,
+  // where `d` says; and its registers of A.
+  struct Lane {
+    char* d;
+    std::vector<void*> scattered;
+    unsigned a[4];
+  };
+  ptx::Wgmma shape;
+  bool a_in_registers, accumulate;
+  uint64_t a_tile, b_tile;
+  int scale_a, scale_b, transposed_a, transposed_b;
+  Location at;
   unsigned arrived = 0;
-  void* lanes[kWarpgroupThreads];
+  std::vector<InFlight> tiles;  // for the observer
+  Lane lanes[kWarpgroupThreads];
+};
+
+struct Warpgroup {
+  std::deque<std::unique_ptr<Product>> products;  // asked for and not carried out, oldest first
+  uint32_t done = 0;                              // how many have been carried out
+};
+
+// What one thread has asked of wgmma.
+struct ThreadProducts {
+  static constexpr unsigned kGroups = 32;  // that may be open at a time
+  uint32_t asked = 0;
+  uint32_t groups = 0;             // closed ones
+  uint32_t asked_before[kGroups];  // at the end of each group, the newest ones
 };
 
 // All threads of a cluster, or of a block without one, come and later wait for the others.
@@ -48,6 +76,7 @@ struct SmallCopy {
   unsigned bytes, source_bytes;
   void* mbarrier;
   Location at;
+  bool late;  // the observer knows of it
 };
 
 // What one thread has asked for and closed into groups.
@@ -55,6 +84,12 @@ struct ThreadCopies {
   uint64_t bulk_group = 0;   // the open one
   uint64_t small_group = 0;  // the open one
   std::vector<SmallCopy> small;
+};
+
+// setmaxnreg: what a thread asked for last, 0: never.
+struct RegisterRequest {
+  unsigned count = 0;
+  Location at;
 };
 
 struct BlockAsync {
@@ -65,11 +100,13 @@ struct BlockAsync {
   unsigned mbarrier_waiters = 0;
   const char* shared = nullptr;  // where its shared memory is, once a thread waits at an mbarrier
   Warpgroup warpgroups[kMaxThreads / kWarpgroupThreads];
-  std::deque<BulkCopy> bulk;            // under way
-  std::vector<ThreadCopies> copies;     // per thread, once one of them has copied
-  unsigned threads_with_small = 0;      // whose cp.async are under way
-  ClusterBarrier lone;                  // of a block without a cluster
-  uint32_t cluster_phase[kMaxThreads];  // how often the thread has come to the cluster's barrier
+  std::vector<ThreadProducts> products;    // per thread, once one of them has asked for a wgmma
+  std::vector<RegisterRequest> registers;  // per thread, once one of them has asked
+  std::deque<BulkCopy> bulk;               // under way
+  std::vector<ThreadCopies> copies;        // per thread, once one of them has copied
+  unsigned threads_with_small = 0;         // whose cp.async are under way
+  ClusterBarrier lone;                     // of a block without a cluster
+  uint32_t cluster_phase[kMaxThreads];     // how often the thread has come to the cluster's barrier
 };
 
 // The blocks of one cluster, by rank. They run on one worker, in turns.
@@ -89,6 +126,15 @@ void for_each_member(AnyBlock& block, Function function) {
   }
   for (Block* member : block.cluster->members) function(*member);
 }
+
+// What SIMT_ASYNC says: is what was just asked for to be done at once?
+bool at_once();
+
+// Carries out one wgmma of which all threads have come; false: there is none.
+bool complete_one_product(Block& block);
+
+// At the end of a block: could the registers that its warps asked for be had?
+void check_registers(Block& block);
 
 // Does the thread's small copies up to this group.
 void finish_small_copies(BlockAsync& async, unsigned thread, uint64_t last_group);

@@ -92,6 +92,16 @@ void check_multiple_of_16(const void* global, unsigned bytes, const char* instru
                      at, cudaErrorMisalignedAddress);
 }
 
+void count_load(uint64_t bytes, bool multicast, unsigned mask) {
+  if (!observer) return;
+  observer->count(Beside::kTmaLoad, bytes);
+  if (multicast && mask)
+    observer->count(Beside::kMulticast, bytes * unsigned(__builtin_popcount(mask) - 1));
+}
+void count_store(uint64_t bytes) {
+  if (observer) observer->count(Beside::kTmaStore, bytes);
+}
+
 // Calls f(target, mbarrier) for every block that a load goes to.
 template <class Function>
 void for_each_target(void* shared, void* barrier, bool multicast, unsigned mask, Location at,
@@ -142,6 +152,12 @@ unsigned box_bytes(const TensorMap& map) {
   unsigned bytes = map.element_bytes;
   for (int d = 0; d < map.rank; ++d) bytes *= count(map, d);
   return bytes;
+}
+
+// With the gaps between rows that are narrower than the swizzle.
+unsigned shared_bytes(const TensorMap& map) {
+  const unsigned row = count(map, 0) * map.element_bytes;
+  return map.swizzle_bytes ? box_bytes(map) / row * map.swizzle_bytes : box_bytes(map);
 }
 
 // Calls f(row in shared memory, row in global memory or null, first, behind) for every row of the
@@ -258,20 +274,45 @@ unsigned random_below(size_t n) {
   return static_cast<unsigned>((random >> 33) % n);
 }
 
-bool at_once() {
-  if (options().async == Async::kRandom) return random_below(2) == 0;
-  return options().async == Async::kEarly;
+// A range of shared memory for the observer.
+InFlight range(const void* shared, unsigned bytes, bool writes, const char* what, const void* pc) {
+  InFlight flight;
+  if (!observer) return flight;
+  flight.owner = owner_of_shared(shared);
+  const SharedPlace place = shared_place(shared, 1, what, {});
+  flight.offset = place.offset;
+  flight.bytes = bytes;
+  flight.writes = writes;
+  flight.what = what;
+  flight.pc = pc;
+  return flight;
 }
 
+// `flights`: the shared memory that the copy writes and reads.
 template <class Function>
-void start_copy(bool grouped, Function copy) {
-  if (at_once()) {
+void start_copy(bool grouped, std::initializer_list<InFlight> flights, Function copy) {
+  if (observer)
+    for (const InFlight& flight : flights)
+      if (flight.owner) observer->takes_off(flight);
+  auto land = [copy,
+               landing = observer ? std::vector<InFlight>(flights) : std::vector<InFlight>()] {
     copy();
+    for (const InFlight& flight : landing)
+      if (flight.owner) observer->lands(flight);
+  };
+  if (at_once()) {
+    land();
     return;
   }
   BlockAsync& async = async_of(*state.block);
   async.bulk.push_back({state.thread, grouped ? async.copies_of(state.thread).bulk_group : kNoGroup,
-                        std::move(copy)});
+                        std::move(land)});
+}
+
+InFlight small_flight(const SmallCopy& copy, const void* pc) {
+  InFlight flight = range(copy.to, copy.bytes, true, "cp.async", pc);
+  flight.async_proxy = false;
+  return flight;
 }
 
 void do_small_copy(const SmallCopy& copy) {
@@ -281,13 +322,16 @@ void do_small_copy(const SmallCopy& copy) {
   }
   memcpy(copy.to, copy.from, copy.source_bytes);
   memset(copy.to + copy.source_bytes, 0, copy.bytes - copy.source_bytes);
+  if (copy.late && observer) observer->lands(small_flight(copy, nullptr));
 }
 
-void start_small_copy(const SmallCopy& copy) {
+void start_small_copy(SmallCopy copy, const void* pc) {
   if (at_once()) {
     do_small_copy(copy);
     return;
   }
+  copy.late = !copy.mbarrier;
+  if (copy.late && observer) observer->takes_off(small_flight(copy, pc));
   BlockAsync& async = async_of(*state.block);
   ThreadCopies& mine = async.copies_of(state.thread);
   if (mine.small.empty()) ++async.threads_with_small;
@@ -296,6 +340,11 @@ void start_small_copy(const SmallCopy& copy) {
 }
 
 }  // namespace
+
+bool at_once() {
+  if (options().async == Async::kRandom) return random_below(2) == 0;
+  return options().async == Async::kEarly;
+}
 
 ThreadCopies& BlockAsync::copies_of(unsigned thread) {
   if (copies.empty()) copies.resize(kMaxThreads);
@@ -310,30 +359,42 @@ void finish_small_copies(BlockAsync& async, unsigned thread, uint64_t last_group
   if (done && small.empty()) --async.threads_with_small;
 }
 
+// Carries out one copy or product that is under way; false: there is none. Late, products come
+// last; random takes either first.
+static bool complete_one(Block& b) {
+  BlockAsync& async = *b.async;
+  const bool copies = !async.bulk.empty() || async.threads_with_small != 0;
+  const bool product_first = options().async == Async::kRandom && random_below(2) == 0;
+  if ((product_first || !copies) && !async.products.empty() && complete_one_product(b)) return true;
+  if (!copies) return false;
+  if (!async.bulk.empty()) {
+    const size_t which = options().async == Async::kRandom ? random_below(async.bulk.size()) : 0;
+    const BulkCopy copy = std::move(async.bulk[which]);
+    async.bulk.erase(async.bulk.begin() + long(which));
+    state.thread = copy.thread;
+    copy.run();
+  } else {
+    state.thread = 0;
+    while (async.copies[state.thread].small.empty()) ++state.thread;
+    finish_small_copies(async, state.thread, kNoGroup);
+  }
+  return true;
+}
+
 // By the scheduler, on behalf of the thread that asked.
 bool Worker::complete_one_copy(Block& b) {
-  BlockAsync& async = *b.async;
-  if (async.bulk.empty() && async.threads_with_small == 0) return false;
-  ++b.events;
+  volatile bool any = true;
   performing_ = true;
   if (sigsetjmp(after_fault_, 0) == 0) {
-    if (!async.bulk.empty()) {
-      const size_t which = options().async == Async::kRandom ? random_below(async.bulk.size()) : 0;
-      const BulkCopy copy = std::move(async.bulk[which]);
-      async.bulk.erase(async.bulk.begin() + long(which));
-      state.thread = copy.thread;
-      copy.run();
-    } else {
-      state.thread = 0;
-      while (async.copies[state.thread].small.empty()) ++state.thread;
-      finish_small_copies(async, state.thread, kNoGroup);
-    }
+    any = complete_one(b);
   } else {
-    async.bulk.clear();
-    async.threads_with_small = 0;
+    b.async->bulk.clear();
+    b.async->threads_with_small = 0;
+    b.async->products.clear();
   }
   performing_ = false;
-  return true;
+  if (any) ++b.events;
+  return any;
 }
 
 namespace ptx {
@@ -354,7 +415,8 @@ void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_
   if (source_bytes) note_read(global, source_bytes, caller);
   note_write(shared, bytes, caller);
   start_small_copy({0, static_cast<char*>(shared), static_cast<const char*>(global), bytes,
-                    source_bytes, nullptr, at});
+                    source_bytes, nullptr, at, false},
+                   caller);
 }
 
 void cp_async_commit_group() { ++async_of(*state.block).copies_of(state.thread).small_group; }
@@ -365,9 +427,11 @@ void cp_async_wait_group(unsigned pending) {
   if (open > pending) finish_small_copies(async, state.thread, open - pending - 1);
 }
 
+void cp_async_wait_all() { finish_small_copies(async_of(*state.block), state.thread, kNoGroup); }
+
 void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at) {
   if (!noinc) mbarrier_expect_arrival(barrier, at);
-  start_small_copy({0, nullptr, nullptr, 0, 0, barrier, at});
+  start_small_copy({0, nullptr, nullptr, 0, 0, barrier, at, false}, nullptr);
 }
 
 // ---- cp.async.bulk
@@ -375,10 +439,12 @@ void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at) {
 
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, bool multicast,
                unsigned mask, Location at) {
+  const void* caller = __builtin_return_address(0);
   shared_place(shared, 16, "cp.async.bulk", at);
   check_multiple_of_16(global, bytes, "cp.async.bulk", at);
+  count_load(bytes, multicast, mask);
   for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
-    start_copy(false, [=] {
+    start_copy(false, {range(to, bytes, true, "cp.async.bulk", caller)}, [=] {
       memcpy(to, global, bytes);
       wrote(to, bytes);
       complete_bytes(mbarrier, bytes, "cp.async.bulk", at);
@@ -388,10 +454,15 @@ void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, 
 
 void bulk_copy_cluster(void* to, const void* from, unsigned bytes, void* barrier,
                        Reduction operation, Element element, Location at) {
+  const void* caller = __builtin_return_address(0);
   shared_place(to, 16, "cp.async.bulk", at);
   shared_place(from, 16, "cp.async.bulk", at);
   check_multiple_of_16(nullptr, bytes, "cp.async.bulk", at);
-  start_copy(false, [=] {
+  const InFlight read = range(from, bytes, false, "cp.async.bulk", caller);
+  // Sums may come from several blocks at a time.
+  const InFlight written =
+      operation == Reduction::none ? range(to, bytes, true, "cp.async.bulk", caller) : InFlight();
+  start_copy(false, {read, written}, [=] {
     store_bytes(static_cast<char*>(to), static_cast<const char*>(from), bytes, operation, element);
     wrote(to, bytes);
     complete_bytes(barrier, bytes, "cp.async.bulk", at);
@@ -402,18 +473,31 @@ void store_async_bytes(void* to, const void* values, unsigned bytes, void* barri
   shared_place(to, bytes, "st.async", at);
   char copied[16];
   memcpy(copied, values, bytes);
-  start_copy(false, [=] {
+  start_copy(false, {}, [=] {
     memcpy(to, copied, bytes);
     wrote(to, bytes);
     complete_bytes(barrier, bytes, "st.async", at);
   });
 }
 
+void reduce_async(void* to, const void* value, unsigned bytes, void* barrier, Reduction operation,
+                  Element element, Location at) {
+  shared_place(to, bytes, "red.async", at);
+  char copied[8];
+  memcpy(copied, value, bytes);
+  start_copy(false, {}, [=] {
+    store_bytes(static_cast<char*>(to), copied, bytes, operation, element);
+    complete_bytes(barrier, bytes, "red.async", at);
+  });
+}
+
 void bulk_store(void* global, const void* shared, unsigned bytes, Reduction operation,
                 Element element, Location at) {
+  const void* caller = __builtin_return_address(0);
   shared_place(shared, 16, "cp.async.bulk", at);
   check_multiple_of_16(global, bytes, "cp.async.bulk", at);
-  start_copy(true, [=] {
+  count_store(bytes);
+  start_copy(true, {range(shared, bytes, false, "cp.async.bulk", caller)}, [=] {
     store_bytes(static_cast<char*>(global), static_cast<const char*>(shared), bytes, operation,
                 element);
     wrote(global, bytes);
@@ -422,14 +506,19 @@ void bulk_store(void* global, const void* shared, unsigned bytes, Reduction oper
 
 void tensor_load(void* shared, const void* address, const int* coordinates, int rank, void* barrier,
                  bool multicast, unsigned mask, Location at) {
+  const void* caller = __builtin_return_address(0);
   // By value: a kernel's parameter lives as long as its thread.
   const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
   const Coordinates where(coordinates, rank);
   shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
+  count_load(box_bytes(map), multicast, mask);
   for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
-    start_copy(false, [=] {
+    InFlight box = range(to, shared_bytes(map), true, "cp.async.bulk.tensor", caller);
+    box.tensor = true;
+    box.swizzle = map.swizzle_bytes;
+    start_copy(false, {box}, [=] {
       load_box(map, where.at, to);
-      wrote(to, box_bytes(map));
+      wrote(to, shared_bytes(map));
       complete_bytes(mbarrier, box_bytes(map), "cp.async.bulk.tensor", at);
     });
   });
@@ -437,10 +526,12 @@ void tensor_load(void* shared, const void* address, const int* coordinates, int 
 
 void tensor_store(const void* address, const int* coordinates, int rank, const void* shared,
                   Reduction operation, Location at) {
+  const void* caller = __builtin_return_address(0);
   const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
   const Coordinates where(coordinates, rank);
   shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
-  start_copy(true, [=] {
+  count_store(box_bytes(map));
+  start_copy(true, {range(shared, shared_bytes(map), false, "cp.async.bulk.tensor", caller)}, [=] {
     store_box(map, where.at, static_cast<char*>(const_cast<void*>(shared)), operation);
   });
 }
@@ -463,7 +554,9 @@ void bulk_wait_group(unsigned pending, bool) {
   }
 }
 
-void fence_proxy() {}
+void fence_proxy() {
+  if (observer) observer->proxy_fence();
+}
 
 }  // namespace ptx
 }  // namespace simt

@@ -64,6 +64,8 @@ class BlockOrder {
   void barrier();
   void warp_sync(unsigned warp, uint32_t lanes);
   void fence(unsigned thread);
+  // What the thread does from here on has a newer clock than what it did before.
+  void tick(unsigned thread) { advance(thread, clock_[thread] + 1); }
   // An atomic or volatile access at `address`: receives what is published there and publishes what
   // the thread has fenced. `address` must differ between the shared memories of two blocks.
   void receive(uint64_t address, ReleaseBoard& board);

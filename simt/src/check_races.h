@@ -48,6 +48,26 @@ class SharedRaces {
     return access_words(offset, size, now, rival);
   }
 
+  // Whole words that something other than a thread is going to write: enters the access of the
+  // thread that asked for it, as above, and forgets them.
+  bool give_away(uint64_t offset, unsigned size, const Accessor& now, Rival* rival) {
+    const bool found = access_words(offset, size, now, rival);
+    forget(offset, size);
+    return found;
+  }
+  void forget(uint64_t offset, unsigned size) {
+    for (uint64_t i = offset / 4; i < (offset + size) / 4; ++i) granules_[i] = {};
+  }
+  // The last write by a thread of the running block to the word, if it has not been forgotten.
+  bool last_write(uint64_t offset, uint32_t* thread, uint32_t* clock, uint32_t* pc) {
+    const Cell& cell = granules_[offset / 4].write;
+    if (cell.clock <= clock_offset_) return false;
+    *thread = static_cast<uint32_t>(cell.thread);
+    *clock = static_cast<uint32_t>(cell.clock) - clock_offset_;
+    *pc = static_cast<uint32_t>(cell.pc);
+    return true;
+  }
+
  private:
   struct Cell {
     uint64_t clock : 23;

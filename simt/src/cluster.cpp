@@ -21,7 +21,12 @@ Block::~Block() = default;
 
 void BlockAsync::begin(unsigned threads) {
   for (NamedBarrier& barrier : named) barrier = {};
-  for (Warpgroup& group : warpgroups) group.arrived = 0;
+  for (Warpgroup& group : warpgroups) {
+    group.products.clear();
+    group.done = 0;
+  }
+  products.clear();
+  registers.clear();
   mbarrier_waiters = 0;
   bulk.clear();
   copies.clear();

@@ -214,6 +214,31 @@ struct Finding {
   const Block* block = nullptr;  // what it is about, if not the running block
 };
 
+// Shared memory that something in the background writes or reads: a copy, or a wgmma, which reads
+// pieces of 16 bytes here and there.
+struct InFlight {
+  Block* owner = nullptr;  // of the shared memory; null: nothing to be watched
+  unsigned offset = 0, bytes = 0;
+  std::vector<unsigned> pieces;  // instead of offset and bytes: offsets of 16 bytes each
+  bool writes = false;
+  bool async_proxy = true;  // all but cp.async
+  unsigned swizzle = 0;     // of what is written, or of how a wgmma reads it: bytes; 0: none
+  bool tensor = false;      // written by cp.async.bulk.tensor, or read by wgmma: `swizzle` counts
+  const char* what = "";    // "cp.async.bulk"
+  const void* pc = nullptr;
+};
+
+// What the counters add up of the work beside the threads.
+enum class Beside : uint8_t {
+  kTmaLoad,         // bytes
+  kTmaStore,        // bytes
+  kMulticast,       // bytes that a multicast need not read again
+  kTensor,          // operations: a product and a sum are two
+  kStageWait,       // waits for an mbarrier
+  kStageWaitFound,  // those of them that found the phase complete
+};
+constexpr unsigned kBesideKinds = 6;
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -265,6 +290,20 @@ class Observer {
   virtual void event_wait() {}
   // A copy in the background has written these bytes of shared memory or of device memory.
   virtual void copy_wrote(const void* /*address*/, size_t /*bytes*/) {}
+  // By the running thread.
+  virtual void count(Beside, uint64_t /*how_much*/) {}
+  // The running thread has asked for it (the last one of a wgmma); and, by anybody, it is done.
+  virtual void takes_off(const InFlight&) {}
+  virtual void lands(const InFlight&) {}
+  // The running thread: fence.proxy.async; wgmma.fence; a wgmma, its n-th, whose accumulators are
+  // these bytes; a wait after which its first n are done.
+  virtual void proxy_fence() {}
+  virtual void product_fence() {}
+  virtual void product(uint32_t /*number*/, const void* /*d*/, size_t /*bytes*/,
+                       const void* /*pc*/) {}
+  virtual void products_done(uint32_t /*count*/) {}
+  // The running thread touches shared memory of another block of its cluster.
+  virtual void remote_access(Block& /*owner*/, const void* /*pc*/) {}
 
   // A kernel thread (or, with no current block, host code) touched memory that it may not touch.
   // Called in the signal handler; true: the observer has reported it.

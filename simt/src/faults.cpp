@@ -86,7 +86,8 @@ std::string describe_waiting(const Block& b) {
         break;
       case State::kCluster: what = std::string("wait in barrier.cluster.wait") + place; break;
       case State::kWarpgroup:
-        what = std::string("wait for the other threads of their warpgroup in wgmma") + place;
+        what = std::string("wait for the other threads of their warpgroup, which lack a wgmma,") +
+               place;
         break;
       case State::kWarp: {
         char mask[40];

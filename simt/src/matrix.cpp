@@ -16,9 +16,19 @@
 #include "worker.h"
 
 namespace simt {
+
+void note_tensor_operations(unsigned long long count) {
+  if (observer && state.lane == 0) observer->count(Beside::kTensor, count);
+}
+
 namespace {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
+
+// Once for a warp.
+void count_operations(const ptx::Mma& shape) {
+  note_tensor_operations(2ull * unsigned(shape.m) * unsigned(shape.n) * unsigned(shape.k));
+}
 
 // ---- 8 x 8 matrices of 16-bit elements
 // ---------------------------------------------------------------------------------------
@@ -215,7 +225,7 @@ void ldmatrix(unsigned* registers, unsigned count, bool transposed, const void* 
     note_read(row, 16, caller);
   }
   MatrixLane lane{registers, count, transposed, static_cast<char*>(const_cast<void*>(row))};
-  static const WarpOperation operation{"ldmatrix", &combine_ldmatrix};
+  static const WarpOperation operation{"ldmatrix", &combine_ldmatrix, true};
   warp_operation(kAllLanes, operation, &lane, at);
 }
 
@@ -227,14 +237,14 @@ void stmatrix(const unsigned* registers, unsigned count, bool transposed, void* 
     note_write(row, 16, caller);
   }
   MatrixLane lane{const_cast<unsigned*>(registers), count, transposed, static_cast<char*>(row)};
-  static const WarpOperation operation{"stmatrix", &combine_stmatrix};
+  static const WarpOperation operation{"stmatrix", &combine_stmatrix, true};
   warp_operation(kAllLanes, operation, &lane, at);
 }
 
 unsigned movmatrix(unsigned value, Location at) {
   all_lanes_come("movmatrix", at);
   MovmatrixLane lane{value, 0};
-  static const WarpOperation operation{"movmatrix", &combine_movmatrix};
+  static const WarpOperation operation{"movmatrix", &combine_movmatrix, true};
   warp_operation(kAllLanes, operation, &lane, at);
   return lane.result;
 }
@@ -242,8 +252,9 @@ unsigned movmatrix(unsigned value, Location at) {
 void mma(const Mma& shape, unsigned* d, const unsigned* a, const unsigned* b, const unsigned* c,
          Location at) {
   all_lanes_come("mma.sync", at);
+  count_operations(shape);
   MmaLane lane{&shape, nullptr, nullptr, nullptr, nullptr, d, a, b, c};
-  static const WarpOperation operation{"mma.sync", &combine_mma};
+  static const WarpOperation operation{"mma.sync", &combine_mma, true};
   warp_operation(kAllLanes, operation, &lane, at);
 }
 
@@ -251,6 +262,7 @@ void mma(const Mma& shape, unsigned long long* d, const unsigned long long* a,
          const unsigned long long* b, const unsigned long long* c, Location at) {
   static_assert(sizeof(uint64_t) == sizeof(unsigned long long));
   all_lanes_come("mma.sync", at);
+  count_operations(shape);
   MmaLane lane{&shape,
                reinterpret_cast<uint64_t*>(d),
                reinterpret_cast<const uint64_t*>(a),
@@ -260,7 +272,7 @@ void mma(const Mma& shape, unsigned long long* d, const unsigned long long* a,
                nullptr,
                nullptr,
                nullptr};
-  static const WarpOperation operation{"mma.sync", &combine_mma_double};
+  static const WarpOperation operation{"mma.sync", &combine_mma_double, true};
   warp_operation(kAllLanes, operation, &lane, at);
 }
 
@@ -320,13 +332,6 @@ unsigned long long nanoseconds() {
 unsigned long long clock() {
   poll();
   return nanoseconds();
-}
-void set_max_registers(unsigned count, bool, Location at) {
-  if (count < 24 || count > 256 || count % 8 != 0)
-    refuse_instruction("setmaxnreg",
-                       "setmaxnreg of " + std::to_string(count) +
-                           " registers, which is no multiple of 8 from 24 to 256",
-                       at, cudaErrorIllegalInstruction);
 }
 unsigned dynamic_shared_bytes() {
   return static_cast<unsigned>(state.block->launch->dynamic_shared);

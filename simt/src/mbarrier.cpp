@@ -70,12 +70,19 @@ void expect(const Found& b, int64_t bytes, Location at) {
 
 bool is_complete(const Found& b, unsigned parity) { return b.word->phase != (parity & 1); }
 
+void count_wait(bool found) {
+  if (!observer) return;
+  observer->count(Beside::kStageWait, 1);
+  if (found) observer->count(Beside::kStageWaitFound, 1);
+}
+
 bool try_wait(const void* address, unsigned parity, Location at) {
   const Found b = barrier_at(address, "mbarrier.try_wait", at);
   Block& own = *state.block;
   if (b.place.block != &own)
     refuse_instruction("mbarrier", "mbarrier.try_wait of another block's mbarrier", at,
                        cudaErrorLaunchFailure);
+  count_wait(is_complete(b, parity));
   if (!is_complete(b, parity)) {
     Waiting& w = own.waiting[state.thread];
     w.object = address;
@@ -109,7 +116,9 @@ std::string describe_mbarrier(const Block& block, const void* address) {
                      ", whose phase of parity " + std::to_string(word.phase) + " lacks " +
                      std::to_string(word.pending) + " of " + std::to_string(word.expected) +
                      (word.expected == 1 ? " arrival" : " arrivals");
-  if (word.bytes != 0) text += " and " + std::to_string(word.bytes) + " bytes";
+  if (word.bytes > 0) text += " and " + std::to_string(word.bytes) + " bytes";
+  if (word.bytes < 0)
+    text += "; " + std::to_string(-word.bytes) + " bytes more came than expect_tx promised";
   return text;
 }
 
@@ -155,7 +164,9 @@ void mbarrier_complete_tx(void* barrier, unsigned bytes, Location at) {
 
 uint64_t mbarrier_arrive(void* barrier, unsigned count, unsigned expected_bytes, bool drop,
                          Location at) {
+  const void* caller = __builtin_return_address(0);
   const Found b = barrier_at(barrier, "mbarrier.arrive", at);
+  if (observer && b.place.block != state.block) observer->remote_access(*b.place.block, caller);
   uint64_t before;
   memcpy(&before, static_cast<const void*>(b.word), sizeof before);
   expect(b, expected_bytes, at);

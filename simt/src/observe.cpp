@@ -182,6 +182,30 @@ void Watcher::copy_wrote(const void* address, size_t bytes) {
   watch_of(owner)->copy_wrote(static_cast<const char*>(address) - shared, bytes);
 }
 
+void Watcher::count(Beside what, uint64_t how_much) {
+  watch_of(state.block)->count(what, how_much);
+}
+void Watcher::takes_off(const InFlight& flight) {
+  BlockWatch* watch = watch_of(flight.owner);
+  if (watch != nullptr) watch->takes_off(flight, flight.owner == state.block);
+}
+void Watcher::lands(const InFlight& flight) {
+  BlockWatch* watch = flight.owner == nullptr ? nullptr : watch_of(flight.owner);
+  if (watch != nullptr) watch->lands(flight);
+}
+void Watcher::proxy_fence() { watch_of(state.block)->proxy_fence(); }
+void Watcher::product_fence() { watch_of(state.block)->product_fence(); }
+void Watcher::product(uint32_t number, const void* d, size_t bytes, const void* pc) {
+  if (checking)
+    watch_of(state.block)
+        ->product(number, reinterpret_cast<uint64_t>(d), bytes, relative_pc(pc, program_base));
+}
+void Watcher::products_done(uint32_t count) { watch_of(state.block)->products_done(count); }
+void Watcher::remote_access(Block& owner, const void* pc) {
+  if (watch_of(&owner) != nullptr)
+    watch_of(&owner)->remote_access(*watch_of(state.block), relative_pc(pc, program_base));
+}
+
 namespace {
 
 void announce(const void* address, unsigned bytes, const void* pc, Use use) {

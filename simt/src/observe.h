@@ -3,6 +3,7 @@
 //   observe_hooks.cpp   the compiler calls these: before a memory access, in every basic block
 //   observe.cpp         the engine calls these: a block starts, a thread waits, memory is allocated
 //   observe_block.cpp   what happens to each access of a running block
+//   observe_async.cpp   and to its copies and products in the background
 //   check_*             what is a violation, and how it is told
 //   profile_*           what is counted, and how it is told
 //   dwarf_lines.*       code address -> file and line
@@ -18,6 +19,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "check_async.h"
 #include "check_memory.h"
 #include "check_order.h"
 #include "check_races.h"
@@ -105,6 +107,20 @@ class BlockWatch {
   void event_wait() { wait(TraceKind::kBarrier, 0); }
   // A copy in the background has written to this block's shared memory.
   void copy_wrote(uint64_t offset, size_t bytes);
+  void count(Beside what, uint64_t how_much) {
+    if (counting_) counters_.count(what, how_much);
+  }
+  // What works beside the threads (observe_async.cpp). own: asked for by a thread of this block.
+  void takes_off(const InFlight& flight, bool own);
+  void lands(const InFlight& flight);
+  void proxy_fence();
+  void product_fence();
+  void product(uint32_t number, uint64_t d, size_t bytes, uint32_t pc);
+  void products_done(uint32_t count);
+  bool has_products() const { return async_ && async_->any_products; }
+  void local_access(uint64_t address, uint32_t pc, bool is_write);
+  // By a thread of the accessor's block, to this one's shared memory.
+  void remote_access(BlockWatch& accessor, uint32_t pc);
   void barrier_wait(Location at);
   void grid_wait() { wait(TraceKind::kBarrier, 0); }
   void warp_wait(uint32_t lanes) { wait(TraceKind::kWarpSync, lanes); }
@@ -135,6 +151,17 @@ class BlockWatch {
   void report_race(const Access& access, unsigned thread, const Rival& rival, bool shared);
   void found_race(const Access& access, const Rival& rival, bool shared);
   void settle();
+  AsyncChecks& async();
+  static uint64_t shared_bytes();
+  bool in_flight(uint64_t offset, unsigned bytes, bool writes) const;
+  std::string flight_text(uint64_t offset, unsigned bytes, bool writes) const;
+  void check_in_flight(const Access& access, uint64_t offset);
+  void check_overlap(const InFlight& flight, uint32_t pc);
+  void check_overwritten(const InFlight& flight, uint32_t pc, bool own);
+  void check_source(const InFlight& flight, uint32_t pc, bool own);
+  bool check_piece(const InFlight& flight, uint32_t pc, unsigned offset);
+  void found_async_race(const InFlight& flight, uint32_t pc, const Rival& rival);
+  void check_remotes();
   std::string thread_name(unsigned thread) const;
 
   Block* block_ = nullptr;
@@ -178,6 +205,7 @@ class BlockWatch {
   uint64_t receive_at_ = 0;
   bool unsettled_ = false;                       // one of the two is waiting
   std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
+  std::unique_ptr<AsyncChecks> async_;           // once the block does something in the background
 
   // Do the threads of the block wait at one and the same barrier?
   Location barrier_at_{nullptr, 0};
@@ -221,6 +249,14 @@ class Watcher final : public Observer {
   void receive(uint64_t key) override;
   void event_wait() override;
   void copy_wrote(const void* address, size_t bytes) override;
+  void count(Beside what, uint64_t how_much) override;
+  void takes_off(const InFlight& flight) override;
+  void lands(const InFlight& flight) override;
+  void proxy_fence() override;
+  void product_fence() override;
+  void product(uint32_t number, const void* d, size_t bytes, const void* pc) override;
+  void products_done(uint32_t count) override;
+  void remote_access(Block& owner, const void* pc) override;
   bool fault(const void* address, const void* pc, bool is_write) override;
   bool finding(const Finding& finding) override;
   void allocated(const Allocation& allocation) override;

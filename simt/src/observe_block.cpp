@@ -62,6 +62,8 @@ uint64_t board_key(uint64_t block, uint64_t offset) { return ~(block << 20 | off
 
 }  // namespace
 
+uint64_t BlockWatch::shared_bytes() { return kSharedBytes; }
+
 BlockWatch::BlockWatch()
     : shared_races_(kSharedBytes), shared_written_(kSharedBytes), loop_pc_(kMaxThreads, 0) {}
 
@@ -92,6 +94,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   barrier_mixed_ = false;
   steps_until_turn_ = kStepsPerTurn;
   std::fill_n(loop_pc_.begin(), block.thread_count, 0);
+  if (async_) async_->begin_block();
   if (!counting_) return;
   if (!traces_) traces_ = std::make_unique<WarpTrace[]>(kMaxWarps);
   for (unsigned warp = 0; warp < block.warp_count; ++warp) {
@@ -101,6 +104,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
 }
 
 void BlockWatch::end() {
+  if (async_ && !async_->remotes.empty()) check_remotes();
   block_ = nullptr;
   launch_ = nullptr;
 }
@@ -122,6 +126,9 @@ void BlockWatch::access(const Access& access) {
   // Shared memory of another block of the cluster: races are looked for in each block's own only.
   if (in_shared_window(pointer(access.address))) {
     if (writes(access.use)) watcher->copy_wrote(pointer(access.address), access.size);
+    Block* owner = owner_of_shared(pointer(access.address));
+    if (owner != nullptr && watch_of(owner) != nullptr)
+      watch_of(owner)->remote_access(*this, access.pc);
     return;
   }
   WatchedMemory* memory = find_memory(access);
@@ -210,6 +217,7 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
     }
     fail_kernel(cudaErrorIllegalAddress);
   }
+  if (async_ && async_->flying != 0) check_in_flight(access, offset);
   uint8_t* written = shared_written_.data() + offset;
   if (reads(access.use)) {
     if (!equal(written, run_bytes_, access.size)) read_of_unwritten_shared(access, offset);
@@ -469,6 +477,13 @@ void BlockWatch::barrier() {
 
 void BlockWatch::grid_barrier() {
   order_.barrier();
+  if (counting_) {
+    // On a GPU: all threads of the block meet, one of them arrives with an atomic and polls, and
+    // all meet again.
+    for (int i = 0; i < 2; ++i) counters_.count_barrier(block_->warp_count);
+    const uint64_t address = 0;
+    counters_.execute({address, 0, 0, TraceKind::kGlobalAtomic, 4}, 1, &address);
+  }
   stamp_ = launch_->stamp(++grid_phase_);
 }
 

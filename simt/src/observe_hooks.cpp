@@ -31,8 +31,12 @@ inline __attribute__((always_inline)) void on_access(const void* pointer, unsign
     }
     return;
   }
-  if (is_local(address)) return;
   BlockWatch* watch = watch_of(block);
+  if (is_local(address)) {
+    if (watch != nullptr && watch->has_products())
+      watch->local_access(address, relative_pc(pc, watcher->program_base), writes(use));
+    return;
+  }
   if (watch == nullptr) return;
   const auto depth =
       (reinterpret_cast<uint64_t>(state.stack_high) - reinterpret_cast<uint64_t>(top)) / 16;

@@ -123,6 +123,7 @@ void Counters::add(const Counters& other) {
   divergent_branches_ += other.divergent_branches_;
   barriers_ += other.barriers_;
   barrier_requests_ += other.barrier_requests_;
+  for (unsigned i = 0; i < kBesideKinds; ++i) beside_[i] += other.beside_[i];
   for (const auto& entry : other.sites_) sites_[entry.first].add(entry.second);
 }
 
@@ -137,15 +138,21 @@ KernelProfile Counters::profile(const std::string& kernel) const {
   result.divergent_branches = divergent_branches_;
   result.barriers = barriers_;
   result.barrier_requests = barrier_requests_;
+  const auto beside = [&](Beside what) { return beside_[static_cast<unsigned>(what)]; };
+  result.beside = {beside(Beside::kTmaLoad),   beside(Beside::kTmaStore),
+                   beside(Beside::kMulticast), beside(Beside::kTensor),
+                   beside(Beside::kStageWait), beside(Beside::kStageWaitFound)};
   // The compiler may have copied one access of the source (unrolled loops): its copies are one
   // site.
   using Place = std::tuple<std::string, unsigned, unsigned, AccessKind, unsigned>;
   std::map<Place, SiteCounts> places;
   for (const auto& entry : sites_) {
     const SiteCounts& counts = entry.second;
-    const SourceLine at = line_of_return_address(static_cast<uint32_t>(entry.first >> 8));
-    places[Place{at.file, at.line, at.column, counts.kind, counts.size}].add(counts);
     sum_up(counts, result);
+    const auto pc = static_cast<uint32_t>(entry.first >> 8);
+    if (pc == 0) continue;  // an atomic of grid.sync(), which has no place in the source
+    const SourceLine at = line_of_return_address(pc);
+    places[Place{at.file, at.line, at.column, counts.kind, counts.size}].add(counts);
   }
   for (const auto& place : places) {
     const SiteCounts& counts = place.second;

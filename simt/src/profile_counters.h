@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine.h"
 #include "profile_trace.h"
 #include "simt/profile.h"
 
@@ -40,6 +41,8 @@ class Counters {
     barrier_requests_ += warps;
   }
 
+  void count(Beside what, uint64_t how_much) { beside_[static_cast<unsigned>(what)] += how_much; }
+
   void add(const Counters& other);
   void clear() { *this = Counters(); }
 
@@ -53,6 +56,7 @@ class Counters {
 
   uint64_t instructions_ = 0, instruction_lanes_ = 0, divergent_branches_ = 0, barriers_ = 0;
   uint64_t barrier_requests_ = 0;
+  uint64_t beside_[kBesideKinds] = {};
   // By code address and kind. The small table in front finds nearly all of them.
   std::unordered_map<uint64_t, SiteCounts> sites_;
   struct Recent {

@@ -69,6 +69,17 @@ void print_kernel(FILE* out, const KernelProfile& kernel) {
             atomics.global_requests, atomics.shared_requests, atomics.average_serialization(),
             atomics.max_serialization);
   }
+  const BesideCounts& beside = kernel.beside;
+  if (beside.tma_load_bytes + beside.tma_store_bytes > 0)
+    fprintf(out,
+            "  TMA           %" PRIu64 " bytes loaded, %" PRIu64 " stored, %" PRIu64
+            " saved by multicast\n",
+            beside.tma_load_bytes, beside.tma_store_bytes, beside.multicast_saved_bytes);
+  if (beside.tensor_operations > 0)
+    fprintf(out, "  tensor cores  %" PRIu64 " operations\n", beside.tensor_operations);
+  if (beside.stage_waits > 0)
+    fprintf(out, "  stages        %" PRIu64 " waits, %.0f %% found their phase complete\n",
+            beside.stage_waits, 100 * beside.stages_found());
   if (kernel.sites.empty()) return;
   fprintf(out, "  %-36s %-13s %4s %10s %6s %8s %6s %8s %8s\n", "place", "access", "size",
           "requests", "lanes", "sectors", "used", "conflict", "in turn");
@@ -152,6 +163,16 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.member("shared_executions", atomics.shared_lanes);
   json.member("serialization", atomics.average_serialization());
   json.member("max_serialization", atomics.max_serialization);
+  json.close("}");
+  const BesideCounts& beside = kernel.beside;
+  json.name("beside");
+  json.open("{");
+  json.member("tma_load_bytes", beside.tma_load_bytes);
+  json.member("tma_store_bytes", beside.tma_store_bytes);
+  json.member("multicast_saved_bytes", beside.multicast_saved_bytes);
+  json.member("tensor_operations", beside.tensor_operations);
+  json.member("stage_waits", beside.stage_waits);
+  json.member("stages_found", beside.stages_found());
   json.close("}");
   json.member("reads_per_thread", kernel.reads_per_thread());
   json.member("writes_per_thread", kernel.writes_per_thread());

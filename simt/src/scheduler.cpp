@@ -181,6 +181,7 @@ Turn Worker::run_block(Block& b) {
     }
     if (b.exited == b.thread_count) {
       while (b.async && complete_one_copy(b)) continue;
+      if (b.async && !b.async->registers.empty()) check_registers(b);
       return b.launch->aborted ? Turn::kAborted : Turn::kFinished;
     }
     if (b.woken) {

@@ -1,7 +1,11 @@
 // The warp's meeting point: finds the lanes that wait for one another and lets them meet.
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 
+#include "faults.h"
+#include "simt/runtime_types.h"
 #include "worker.h"
 
 namespace simt {
@@ -39,6 +43,24 @@ void report_bad_mask(const Block& block, unsigned thread, const char* what) {
   report({"warp-mask", text, 0, w.at});
 }
 
+// The lanes of an aligned operation; if they come from several places, the launch ends.
+bool at_one_place(const Block& block, unsigned first, uint32_t meeting) {
+  const Waiting& one = block.waiting[first + __builtin_ctz(meeting)];
+  for (uint32_t rest = meeting; rest != 0; rest &= rest - 1) {
+    const Waiting& other = block.waiting[first + __builtin_ctz(rest)];
+    if (other.at.line == one.at.line && strcmp(other.at.file, one.at.file) == 0) continue;
+    char text[400];
+    snprintf(text, sizeof text,
+             "kernel %s, block (%u,%u,%u): lanes of one warp execute %s at %s:%d and at %s:%d",
+             block.launch->name(), block.index.x, block.index.y, block.index.z, one.operation->name,
+             one.at.file, one.at.line, other.at.file, other.at.line);
+    report({"divergent", text, cudaErrorLaunchFailure, one.at});
+    abort_launch(*block.launch, cudaErrorLaunchFailure);
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool resolve_warp(Block& block, unsigned warp) {
@@ -63,6 +85,7 @@ bool resolve_warp(Block& block, unsigned warp) {
     else if (named & exited)
       report_bad_mask(block, first + one, "names lanes that have exited");
 
+    if (lanes[one].operation->aligned && !at_one_place(block, first, meeting)) return false;
     if (observer) observer->warp_operation(block, warp, meeting, named);
     void* payload[kWarpSize];
     for (uint32_t rest = meeting; rest != 0; rest &= rest - 1)

@@ -1,6 +1,9 @@
-// wgmma: the four warps of a warpgroup multiply tiles in shared memory. Each thread brings its
-// accumulators; when all 128 have come, the product is computed at once and all go on.
+// wgmma: the four warps of a warpgroup multiply tiles in shared memory. Its threads ask for it one
+// after the other and go on at once; when all 128 have asked, it can be carried out, and is when a
+// thread waits for it and nobody else can go on (SIMT_ASYNC=early: at once). So a kernel that
+// forgets to wait finds its accumulators as they were.
 
+#include <algorithm>
 #include <cstring>
 
 #include "async.h"
@@ -15,15 +18,6 @@ namespace {
 using ptx::Element;
 
 constexpr int kRows = 64, kMostColumns = 256, kMostK = 32;
-
-struct WgmmaLane {
-  const ptx::Wgmma* shape;
-  void* const* d;
-  const unsigned* a;  // null: a_tile
-  uint64_t a_tile, b_tile;
-  bool accumulate;
-  int scale_a, scale_b, transposed_a, transposed_b;
-};
 
 // ---- tiles in shared memory
 // ---------------------------------------------------------------------------------------
@@ -75,33 +69,41 @@ uint32_t element_bits(const char* piece, int index, unsigned bytes) {
   return bits;
 }
 
+// Calls f(row along M or N, k, 16 bytes of the tile that begin there).
+template <class Function>
+void for_each_piece(const Tile& tile, Element element, int rows, int k_count, bool transposed,
+                    Function f) {
+  const unsigned bytes = bits_of(element) / 8;
+  const int per = int(16 / bytes);
+  if (!transposed) {
+    for (int row = 0; row < rows; ++row)
+      for (int k = 0; k < k_count; k += per)
+        f(row, k, tile.k_major(unsigned(row), unsigned(k) * bytes));
+    return;
+  }
+  for (int k = 0; k < k_count; ++k)
+    for (int row = 0; row < rows; row += per)
+      f(row, k, tile.mn_major(unsigned(row) * bytes, unsigned(k)));
+}
+
 // Calls f(row along M or N, k, value) for `rows` x `k_count` elements.
 template <class Function>
 void for_each_element(const Tile& tile, Element element, int rows, int k_count, bool transposed,
                       Function f) {
   const unsigned bytes = bits_of(element) / 8;
   const int per = int(16 / bytes);
-  if (!transposed) {
-    for (int row = 0; row < rows; ++row)
-      for (int k = 0; k < k_count; k += per) {
-        const char* piece = tile.k_major(unsigned(row), unsigned(k) * bytes);
-        for (int e = 0; e < per; ++e)
-          f(row, k + e, element_value(element, element_bits(piece, e, bytes)));
-      }
-    return;
-  }
-  for (int k = 0; k < k_count; ++k)
-    for (int row = 0; row < rows; row += per) {
-      const char* piece = tile.mn_major(unsigned(row) * bytes, unsigned(k));
-      for (int e = 0; e < per; ++e)
-        f(row + e, k, element_value(element, element_bits(piece, e, bytes)));
+  for_each_piece(tile, element, rows, k_count, transposed, [&](int row, int k, const char* piece) {
+    for (int e = 0; e < per; ++e) {
+      const float value = element_value(element, element_bits(piece, e, bytes));
+      transposed ? f(row + e, k, value) : f(row, k + e, value);
     }
+  });
 }
 
 // ---- the product
 // ---------------------------------------------------------------------------------------
 
-struct Product {
+struct Operands {
   alignas(64) float a[kRows][kMostK];
   alignas(64) float b[kMostK][kMostColumns];
   alignas(64) float d[kRows][kMostColumns];
@@ -114,7 +116,7 @@ struct Product {
 #endif
 
 // Four rows at a time, so that a row of B is read once for them.
-SIMT_VECTORS void multiply(Product& p, int columns, int k_count) {
+SIMT_VECTORS void multiply(Operands& p, int columns, int k_count) {
   for (int row = 0; row < kRows; row += 4)
     for (int k = 0; k < k_count; ++k) {
       const float a0 = p.a[row][k], a1 = p.a[row + 1][k], a2 = p.a[row + 2][k],
@@ -134,85 +136,193 @@ SIMT_VECTORS void multiply(Product& p, int columns, int k_count) {
 int row_of(int thread, int pair) { return 16 * (thread / 32) + thread % 32 / 4 + 8 * (pair % 2); }
 int column_of(int thread, int pair) { return 8 * (pair / 2) + 2 * (thread % 4); }
 
+char* accumulator(const Product::Lane& lane, int i) {
+  return lane.scattered.empty() ? lane.d + 4 * i : static_cast<char*>(lane.scattered[size_t(i)]);
+}
+
 // A pair of accumulators that lie side by side: two registers, or one of two halves.
-void load_pair(const ptx::Wgmma& shape, void* const* d, int pair, float* low, float* high) {
-  if (shape.d == Element::f16) {
+void load_pair(Element d, const Product::Lane& lane, int pair, float* low, float* high) {
+  if (d == Element::f16) {
     uint32_t bits;
-    memcpy(&bits, d[pair], 4);
+    memcpy(&bits, accumulator(lane, pair), 4);
     *low = float_from_half_bits(static_cast<uint16_t>(bits));
     *high = float_from_half_bits(static_cast<uint16_t>(bits >> 16));
-  } else if (shape.d == Element::f32) {
-    memcpy(low, d[2 * pair], 4);
-    memcpy(high, d[2 * pair + 1], 4);
+  } else if (d == Element::f32) {
+    memcpy(low, accumulator(lane, 2 * pair), 4);
+    memcpy(high, accumulator(lane, 2 * pair + 1), 4);
   }
 }
 
-void store_pair(const ptx::Wgmma& shape, void* const* d, int pair, float low, float high,
+void store_pair(const ptx::Wgmma& shape, const Product::Lane& lane, int pair, float low, float high,
                 bool accumulate) {
   if (shape.d == Element::f16) {
     const uint32_t bits =
         half_bits_from_float(low) | static_cast<uint32_t>(half_bits_from_float(high)) << 16;
-    memcpy(d[pair], &bits, 4);
+    memcpy(accumulator(lane, pair), &bits, 4);
   } else if (shape.d == Element::f32) {
-    memcpy(d[2 * pair], &low, 4);
-    memcpy(d[2 * pair + 1], &high, 4);
+    memcpy(accumulator(lane, 2 * pair), &low, 4);
+    memcpy(accumulator(lane, 2 * pair + 1), &high, 4);
   } else {  // integers: the sums of one instruction are exact in floats, the accumulators are not
     for (int i = 0; i < 2; ++i) {
       int old;
-      memcpy(&old, d[2 * pair + i], 4);
-      const unsigned sum = static_cast<unsigned>(accumulate ? old : 0) +
-                           static_cast<unsigned>(static_cast<int>(i ? high : low));
-      memcpy(d[2 * pair + i], &sum, 4);
+      memcpy(&old, accumulator(lane, 2 * pair + i), 4);
+      int64_t sum = int64_t(accumulate ? old : 0) + int64_t(i ? high : low);
+      if (shape.satfinite) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+      memcpy(accumulator(lane, 2 * pair + i), &sum, 4);  // the lower half
     }
   }
 }
 
-void compute(void** lanes) {
-  static thread_local Product p;
-  const WgmmaLane& one = *static_cast<WgmmaLane*>(lanes[0]);
-  const ptx::Wgmma& shape = *one.shape;
-  if (one.a) {
+void compute(const Product& product) {
+  static thread_local Operands p;
+  const ptx::Wgmma& shape = product.shape;
+  if (product.a_in_registers) {
     const int per = int(32 / bits_of(shape.a));
-    for (int thread = 0; thread < int(kWarpgroupThreads); ++thread) {
-      const auto& mine = *static_cast<WgmmaLane*>(lanes[thread]);
+    for (int thread = 0; thread < int(kWarpgroupThreads); ++thread)
       for (int r = 0; r < 4; ++r)
         for (int e = 0; e < per; ++e)
           p.a[row_of(thread, r)][thread % 4 * per + e + r / 2 * 4 * per] =
-              element_value(shape.a, mine.a[r] >> (bits_of(shape.a) * e % 32));
-    }
+              element_value(shape.a, product.lanes[thread].a[r] >> (bits_of(shape.a) * e % 32));
   } else {
-    for_each_element(Tile(one.a_tile), shape.a, kRows, shape.k, one.transposed_a != 0,
+    for_each_element(Tile(product.a_tile), shape.a, kRows, shape.k, product.transposed_a != 0,
                      [&](int row, int k, float value) { p.a[row][k] = value; });
   }
-  if (one.scale_a * one.scale_b < 0)
+  if (product.scale_a * product.scale_b < 0)
     for (auto& row : p.a)
       for (int k = 0; k < shape.k; ++k) row[k] = -row[k];
-  for_each_element(Tile(one.b_tile), shape.b, shape.n, shape.k, one.transposed_b != 0,
+  for_each_element(Tile(product.b_tile), shape.b, shape.n, shape.k, product.transposed_b != 0,
                    [&](int column, int k, float value) { p.b[k][column] = value; });
   const int pairs = shape.n / 4;
   for (int row = 0; row < kRows; ++row) memset(p.d[row], 0, shape.n * sizeof(float));
-  if (one.accumulate && !is_integer(shape.a))
+  if (product.accumulate && !is_integer(shape.a))
     for (int thread = 0; thread < int(kWarpgroupThreads); ++thread)
       for (int pair = 0; pair < pairs; ++pair) {
         float* at = &p.d[row_of(thread, pair)][column_of(thread, pair)];
-        load_pair(shape, static_cast<WgmmaLane*>(lanes[thread])->d, pair, at, at + 1);
+        load_pair(shape.d, product.lanes[thread], pair, at, at + 1);
       }
   multiply(p, shape.n, shape.k);
   for (int thread = 0; thread < int(kWarpgroupThreads); ++thread)
     for (int pair = 0; pair < pairs; ++pair) {
       const float* at = &p.d[row_of(thread, pair)][column_of(thread, pair)];
-      store_pair(shape, static_cast<WgmmaLane*>(lanes[thread])->d, pair, at[0], at[1],
-                 one.accumulate);
+      store_pair(shape, product.lanes[thread], pair, at[0], at[1], product.accumulate);
     }
+}
+
+// ---- now or later
+// ---------------------------------------------------------------------------------------
+
+// A thread that is this far ahead of what has been carried out waits.
+constexpr uint32_t kMostAhead = 16;
+
+bool is_complete(const Warpgroup& group) {
+  return !group.products.empty() && group.products.front()->arrived == kWarpgroupThreads;
+}
+
+// Do the accumulators of all threads still live? A stack that has shrunk holds something else.
+bool accumulators_live(const Block& b, unsigned first, const Product& product) {
+  for (unsigned i = 0; i < kWarpgroupThreads; ++i) {
+    const unsigned thread = first + i;
+    if (b.state[thread] == State::kExited) return false;
+    if (b.state[thread] == State::kRunning) continue;
+    const char* d = accumulator(product.lanes[i], 0);
+    const Fiber& fiber = *b.fiber[thread];
+    if (d >= fiber.low && d < static_cast<const char*>(b.context[thread])) return false;
+  }
+  return true;
+}
+
+void carry_out(Block& b, unsigned number) {
+  Warpgroup& group = async_of(b).warpgroups[number];
+  const std::unique_ptr<Product> product = std::move(group.products.front());
+  group.products.pop_front();
+  ++group.done;
+  const unsigned first = number * kWarpgroupThreads;
+  if (!accumulators_live(b, first, *product)) {
+    state.thread = first;
+    refuse_instruction("wgmma",
+                       "a wgmma ends after its accumulators are gone: nobody waited for it",
+                       product->at, cudaErrorLaunchFailure);
+  }
+  ++b.events;
+  compute(*product);
+  for (const InFlight& tile : product->tiles) observer->lands(tile);
+  for (unsigned i = first; i < first + kWarpgroupThreads; ++i)
+    if (b.state[i] == State::kWarpgroup && int(group.done - b.waiting[i].number) >= 0) wake(b, i);
+}
+
+ThreadProducts& products_of(Block& b, unsigned thread) {
+  BlockAsync& async = async_of(b);
+  if (async.products.empty()) async.products.resize(kMaxThreads);
+  return async.products[thread];
+}
+
+Warpgroup& own_warpgroup() {
+  return async_of(*state.block).warpgroups[state.thread / kWarpgroupThreads];
+}
+
+// The running thread waits until the first `count` products of its warpgroup have been carried out.
+void wait_until_done(uint32_t count, Location at) {
+  Block& b = *state.block;
+  const Warpgroup& group = own_warpgroup();
+  if (int(group.done - count) >= 0) return;
+  b.waiting[state.thread].number = count;
+  state.worker->wait_for_event(State::kWarpgroup, at);
+}
+
+// Tells the observer which pieces of shared memory the product reads.
+void watch_tiles(Product& product, const void* pc) {
+  const auto add = [&](uint64_t descriptor, Element element, int rows, bool transposed) {
+    const Tile tile(descriptor);
+    InFlight flight;
+    flight.owner = state.block;
+    flight.tensor = true;
+    flight.swizzle = tile.swizzle;
+    flight.what = "wgmma";
+    flight.pc = pc;
+    for_each_piece(tile, element, rows, product.shape.k, transposed,
+                   [&](int, int, const char* piece) {
+                     flight.pieces.push_back(static_cast<unsigned>(piece - state.shared));
+                   });
+    observer->takes_off(flight);
+    product.tiles.push_back(std::move(flight));
+  };
+  if (!product.a_in_registers)
+    add(product.a_tile, product.shape.a, kRows, product.transposed_a != 0);
+  add(product.b_tile, product.shape.b, product.shape.n, product.transposed_b != 0);
+}
+
+// All threads must bring the same.
+void check_same(const Product& product, const ptx::Wgmma& shape, const unsigned* a, uint64_t a_tile,
+                uint64_t b_tile, bool accumulate, Location at) {
+  const char* what = nullptr;
+  const ptx::Wgmma& first = product.shape;
+  if (at.line != product.at.line || strcmp(at.file, product.at.file) != 0 || shape.n != first.n ||
+      shape.d != first.d || shape.a != first.a || shape.b != first.b ||
+      (a != nullptr) != product.a_in_registers)
+    what = "another wgmma";
+  else if ((!a && a_tile != product.a_tile) || b_tile != product.b_tile)
+    what = "other descriptors";
+  else if (accumulate != product.accumulate)
+    what = "another predicate";
+  if (what)
+    refuse_instruction("divergent",
+                       std::string("wgmma: threads of one warpgroup bring ") + what +
+                           ", the first ones at " + product.at.file + ":" +
+                           std::to_string(product.at.line) + ", this one",
+                       at, cudaErrorLaunchFailure);
 }
 
 // Every warp must be whole, and the warpgroup's first warp a multiple of four.
 void check_warpgroup(const char* instruction, Location at) {
-  const Block& b = *state.block;
+  Block& b = *state.block;
   const unsigned first = state.thread / kWarpgroupThreads * kWarpgroupThreads;
-  const bool whole =
-      first + kWarpgroupThreads <= b.thread_count &&
-      memchr(&b.state[first], static_cast<int>(State::kExited), kWarpgroupThreads) == nullptr;
+  bool whole = first + kWarpgroupThreads <= b.thread_count;
+  if (whole && memchr(&b.state[first], static_cast<int>(State::kExited), kWarpgroupThreads)) {
+    // A thread that has exited without waiting may still have asked for this one.
+    const uint32_t asked = products_of(b, state.thread).asked;
+    for (unsigned i = first; whole && i < first + kWarpgroupThreads; ++i)
+      whole = b.state[i] != State::kExited || products_of(b, i).asked > asked;
+  }
   if (!whole)
     refuse_instruction("divergent",
                        std::string(instruction) + " in a warpgroup of which threads are missing",
@@ -230,33 +340,87 @@ void check_shape(const ptx::Wgmma& shape, Location at) {
 
 }  // namespace
 
+bool complete_one_product(Block& b) {
+  for (unsigned number = 0; number < b.thread_count / kWarpgroupThreads; ++number) {
+    if (!is_complete(b.async->warpgroups[number])) continue;
+    carry_out(b, number);
+    return true;
+  }
+  return false;
+}
+
 namespace ptx {
 
 void wgmma(const Wgmma& shape, void* const* d, const unsigned* a, uint64_t a_tile, uint64_t b_tile,
            bool accumulate, int scale_a, int scale_b, int transposed_a, int transposed_b,
            Location at) {
+  const void* caller = __builtin_return_address(0);
   check_shape(shape, at);
   check_warpgroup("wgmma", at);
   Block& b = *state.block;
-  Warpgroup& group = async_of(b).warpgroups[state.thread / kWarpgroupThreads];
-  WgmmaLane lane{&shape,     d,       a,       a_tile,       b_tile,
-                 accumulate, scale_a, scale_b, transposed_a, transposed_b};
-  group.lanes[state.thread % kWarpgroupThreads] = &lane;
-  if (++group.arrived < kWarpgroupThreads) {
-    state.worker->wait_for_event(State::kWarpgroup, at);
-    return;
-  }
-  group.arrived = 0;
+  Warpgroup& group = own_warpgroup();
+  ThreadProducts& mine = products_of(b, state.thread);
+  if (mine.asked - group.done >= kMostAhead) wait_until_done(mine.asked - kMostAhead + 1, at);
+
+  const size_t index = mine.asked - group.done;
+  if (index == group.products.size())
+    group.products.push_back(std::unique_ptr<Product>(new Product{shape,
+                                                                  a != nullptr,
+                                                                  accumulate,
+                                                                  a_tile,
+                                                                  b_tile,
+                                                                  scale_a,
+                                                                  scale_b,
+                                                                  transposed_a,
+                                                                  transposed_b,
+                                                                  at,
+                                                                  0,
+                                                                  {},
+                                                                  {}}));
+  Product& product = *group.products[index];
+  check_same(product, shape, a, a_tile, b_tile, accumulate, at);
+  Product::Lane& lane = product.lanes[state.thread % kWarpgroupThreads];
+  lane.d = static_cast<char*>(d[0]);
+  bool dense = true;
+  for (int i = 0; i < shape.d_registers; ++i) dense &= d[i] == lane.d + 4 * i;
+  if (!dense) lane.scattered.assign(d, d + shape.d_registers);
+  if (a) memcpy(lane.a, a, sizeof lane.a);
+  if (observer)
+    observer->product(mine.asked, d[0], dense ? 4 * size_t(shape.d_registers) : 0, caller);
+  ++mine.asked;
+  if (++product.arrived < kWarpgroupThreads) return;
+
   ++b.events;
-  compute(group.lanes);
-  const unsigned first = state.thread / kWarpgroupThreads * kWarpgroupThreads;
-  for (unsigned i = first; i < first + kWarpgroupThreads; ++i)
-    if (b.state[i] == State::kWarpgroup) wake(b, i);
+  if (observer) {
+    observer->count(Beside::kTensor, 2ull * kRows * unsigned(shape.n) * unsigned(shape.k));
+    watch_tiles(product, caller);
+  }
+  if (!at_once()) return;
+  while (is_complete(group)) carry_out(b, state.thread / kWarpgroupThreads);
 }
 
-void wgmma_fence(Location) {}
-void wgmma_commit_group(Location) {}
-void wgmma_wait_group(unsigned, Location) {}
+void wgmma_fence(Location) {
+  if (observer) observer->product_fence();
+}
+
+void wgmma_commit_group(Location at) {
+  ThreadProducts& mine = products_of(*state.block, state.thread);
+  uint32_t& end = mine.asked_before[mine.groups % ThreadProducts::kGroups];
+  if (mine.groups >= ThreadProducts::kGroups) wait_until_done(end, at);
+  end = mine.asked;
+  ++mine.groups;
+}
+
+void wgmma_wait_group(unsigned pending, Location at) {
+  const ThreadProducts& mine = products_of(*state.block, state.thread);
+  if (mine.groups <= pending) return;
+  const uint32_t count =
+      pending >= ThreadProducts::kGroups
+          ? 0
+          : mine.asked_before[(mine.groups - pending - 1) % ThreadProducts::kGroups];
+  wait_until_done(count, at);
+  if (observer) observer->products_done(count);
+}
 
 }  // namespace ptx
 }  // namespace simt

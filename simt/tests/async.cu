@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "simt/include/simt/profile.h"
 #include "tests/catch.hpp"
 
 namespace {
@@ -36,6 +37,13 @@ __device__ void wait(uint64_t* barrier, unsigned parity) {
 }
 
 }  // namespace
+
+// The checks have named what was forgotten, and nothing else.
+static void check_in_flight_is_named() {
+  const auto reports = simt::check_reports();
+  CHECK(!reports.empty());
+  for (const simt::CheckReport& report : reports) CHECK(report.check == "in-flight");
+}
 
 // ---- mbarriers --------------------------------------------------------------------------------
 
@@ -178,7 +186,9 @@ TEST_CASE("cp.async is late: what nobody waited for is not there") {
       INFO("waits " << waits << ", thread " << i);
       CHECK(std::vector<int>(values.begin() + 12 * i, values.begin() + 12 * i + 12) == expected);
     }
+    if (waits < 2) check_in_flight_is_named();
   }
+  CHECK(simt::check_reports().empty());
 }
 
 __global__ void arrive_with_copies_kernel(const int* in, int* out) {
@@ -251,6 +261,7 @@ TEST_CASE("cp.async.bulk both ways, and adding up; a load that nobody waits for 
   }
   bulk_kernel<<<1, 64>>>(in.get(), out.get(), sums.get(), false);
   for (int x : out.values()) CHECK(x == -999);
+  check_in_flight_is_named();
 }
 
 // ---- tensor maps ------------------------------------------------------------------------------

@@ -158,6 +158,45 @@ __global__ void multicast_kernel(const int* in, int* out) {
   cg::this_cluster().sync();
 }
 
+// All threads of the other blocks add to what lies in block 0, which waits for the bytes.
+__global__ void reduce_async_kernel(unsigned* out) {
+  __shared__ unsigned sum;
+  __shared__ alignas(8) uint64_t full;
+  const auto address = [](const void* p) { return unsigned(__cvta_generic_to_shared(p)); };
+  const unsigned rank = cg::this_cluster().block_rank();
+  if (rank == 0 && threadIdx.x == 0) {
+    sum = 100;
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&full)));
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)),
+                 "r"(3 * 32 * 4)
+                 : "memory");
+  }
+  cg::this_cluster().sync();
+  if (rank != 0) {
+    unsigned there, barrier;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"(address(&sum)));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(barrier) : "r"(address(&full)));
+    asm volatile(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, "
+        "[%2];" ::"r"(there),
+        "r"(32 * rank + threadIdx.x), "r"(barrier)
+        : "memory");
+  } else {
+    asm volatile(
+        "{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W; }" ::
+            "r"(address(&full))
+        : "memory");
+    out[threadIdx.x] = sum;
+  }
+  cg::this_cluster().sync();
+}
+
+TEST_CASE("red.async adds up in another block and tells its mbarrier") {
+  DeviceArray<unsigned> out(32);
+  REQUIRE(launch(reduce_async_kernel, dim3(4), dim3(32), dim3(4), 0, out.get()) == cudaSuccess);
+  for (const unsigned sum : out.values()) CHECK(sum == 100 + (32 + 127) * 96 / 2);
+}
+
 TEST_CASE("a copy to all blocks of the cluster") {
   DeviceArray<int> in(128), out(8 * 32);
   for (int i = 0; i < 128; ++i) in[i] = i * i;

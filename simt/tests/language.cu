@@ -115,6 +115,11 @@ TEST_CASE("a launch may be written in every way that C++ allows") {
   unnamed<<<1, 1>>>(out.get(), 1, 0);
   store_bounded<<<1, 32>>>(out.get(), out.get());
   CHECK(first() == 26);
+  const int few = 1, many = 32;
+  store<<<few<many ? few : many, many>>>(out.get(), 14);
+  CHECK(out.values()[31] == 14);
+  store_signed<true><<<few < many ? 1 : 2, many > few ? 32 : 64>>>(out.get(), 15);
+  CHECK(out.values()[31] == 15);
   int offset = 5;
   apply<<<1, 32>>>([=] __device__(int i) { return i + offset; }, out.get());
   CHECK(out.values()[31] == 36);

@@ -143,6 +143,74 @@ TEST_CASE("asm: integers") {
   CHECK(out[19] == 0xffffffff);
 }
 
+TEST_CASE("asm: sums with carry, in one statement and over several") {
+  const auto out = run<uint64_t>(6, 1, [] __device__(uint64_t * out) {
+    const unsigned ones = 0xffffffffu;
+    unsigned low, high;
+    asm("add.cc.u32 %0, %2, %3; addc.u32 %1, %2, %4;"
+        : "=r"(low), "=r"(high)
+        : "r"(ones), "r"(1), "r"(5));
+    out[0] = uint64_t{high} << 32 | low;
+    asm volatile("sub.cc.u32 %0, %1, %2;" : "=r"(low) : "r"(3), "r"(4));
+    asm volatile("subc.u32 %0, %1, %2;" : "=r"(high) : "r"(10), "r"(2));
+    out[1] = uint64_t{high} << 32 | low;
+    // 128 bits: (2^64 - 1) (2^64 - 3) + 7.
+    const unsigned long long a = ~0ull, b = ~0ull - 2;
+    unsigned long long lower, upper;
+    asm("mad.lo.cc.u64 %0, %2, %3, 7; madc.hi.u64 %1, %2, %3, 0;"
+        : "=l"(lower), "=l"(upper)
+        : "l"(a), "l"(b));
+    out[2] = lower;
+    out[3] = upper;
+    asm("add.cc.u32 %0, %1, %1; addc.cc.u32 %0, %1, 0; addc.u32 %0, 0, 0;" : "=r"(low) : "r"(ones));
+    out[4] = low;
+    asm("add.cc.u32 %0, 1, 1; addc.u32 %0, 5, 5;" : "=r"(low));
+    out[5] = low;
+  });
+  CHECK(out[0] == ((0xffffffffull + 5 + 1) << 32));
+  CHECK(out[1] == ((10ull - 2 - 1) << 32 | 0xffffffff));
+  const auto product = static_cast<unsigned __int128>(~0ull) * (~0ull - 2) + 7;
+  CHECK(out[2] == static_cast<uint64_t>(product));
+  CHECK(out[3] == static_cast<uint64_t>(product >> 64));
+  CHECK(out[4] == 1);
+  CHECK(out[5] == 10);
+}
+
+TEST_CASE("asm: modes of prmt, dp2a, cvt.pack, bmsk") {
+  const auto out = run<uint32_t>(14, 1, [] __device__(uint32_t * out) {
+    const unsigned a = 0x33221100, b = 0x77665544;
+    asm("prmt.b32.f4e %0, %1, %2, 1;" : "=r"(out[0]) : "r"(a), "r"(b));
+    asm("prmt.b32.b4e %0, %1, %2, 1;" : "=r"(out[1]) : "r"(a), "r"(b));
+    asm("prmt.b32.rc8 %0, %1, %2, 2;" : "=r"(out[2]) : "r"(a), "r"(b));
+    asm("prmt.b32.ecl %0, %1, %2, 1;" : "=r"(out[3]) : "r"(a), "r"(b));
+    asm("prmt.b32.ecr %0, %1, %2, 1;" : "=r"(out[4]) : "r"(a), "r"(b));
+    asm("prmt.b32.rc16 %0, %1, %2, 1;" : "=r"(out[5]) : "r"(a), "r"(b));
+    asm("dp2a.lo.s32.s32 %0, %1, %2, 5;" : "=r"(out[6]) : "r"(0xfffe0003), "r"(0x04030201));
+    asm("dp2a.hi.s32.u32 %0, %1, %2, 5;" : "=r"(out[7]) : "r"(0xfffe0003), "r"(0xff030201));
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(out[8]) : "r"(300), "r"(-5), "r"(0xabcd));
+    asm("cvt.pack.sat.u16.s32 %0, %1, %2;" : "=r"(out[9]) : "r"(70000), "r"(-5));
+    asm("bmsk.clamp.b32 %0, 4, 8;" : "=r"(out[10]));
+    asm("bmsk.wrap.b32 %0, 36, 40;" : "=r"(out[11]));
+    asm("{ .reg .pred p; setp.eq.u32 p, 0, 0; vote.sync.uni.pred p, p, 1; selp.u32 %0, 1, 0, p; }"
+        : "=r"(out[12]));
+    asm("{ .reg .pred p; match.all.sync.b32 %0|p, 7, 1; @!p mov.u32 %0, 9; }" : "=r"(out[13]));
+  });
+  CHECK(out[0] == 0x44332211);
+  CHECK(out[1] == 0x66770011);  // bytes 1, 0, 7, 6
+  CHECK(out[2] == 0x22222222);
+  CHECK(out[3] == 0x33221111);
+  CHECK(out[4] == 0x11111100);
+  CHECK(out[5] == 0x33223322);
+  CHECK(out[6] == uint32_t(3 * 1 - 2 * 2 + 5));
+  CHECK(out[7] == uint32_t(3 * 3 - 2 * 255 + 5));
+  CHECK(out[8] == 0xabcd7ffb);
+  CHECK(out[9] == 0xffff0000);
+  CHECK(out[10] == 0xff0);
+  CHECK(out[11] == 0xff0);
+  CHECK(out[12] == 1);
+  CHECK(out[13] == 1);
+}
+
 TEST_CASE("asm: floats, their approximations and conversions") {
   const auto out = run<float>(16, 1, [] __device__(float* out) {
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out[0]) : "f"(-3.5f));

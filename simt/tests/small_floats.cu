@@ -1,11 +1,13 @@
 // half, bfloat16, and matrix products on them.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <mma.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "simt/tests/device_array.hpp"
 #include "tests/catch.hpp"
@@ -35,6 +37,48 @@ TEST_CASE("floats are rounded to the nearest half, ties to even") {
   CHECK(__half2float(__float2half(1.1f * 0x1p-25f)) == 0x1p-24f);
   CHECK(__half2float(__float2half_rz(1.999f)) <= 1.999f);
   CHECK(__half2float(__half(1.0 + 0x1p-11 + 0x1p-40)) == 1.0f + 0x1p-10f);  // no double rounding
+}
+
+// Every one of the 256 numbers comes back, and each float goes to the nearest of them.
+template <class Fp8>
+void check_fp8(float largest, int mantissa_bits, int bias) {
+  std::vector<float> values;
+  for (unsigned bits = 0; bits < 128; ++bits) {
+    Fp8 x;
+    x.__x = static_cast<unsigned char>(bits);
+    const float value = static_cast<float>(x);
+    const int exponent = int(bits >> mantissa_bits),
+              mantissa = int(bits) & ((1 << mantissa_bits) - 1);
+    if (!std::isfinite(value)) continue;
+    const int one = exponent == 0 ? 0 : 1 << mantissa_bits;
+    CHECK(value == std::ldexp(float(one + mantissa), std::max(exponent, 1) - bias - mantissa_bits));
+    CHECK(Fp8(value).__x == bits);
+    CHECK(Fp8(-value).__x == (bits | 128));
+    values.push_back(value);
+  }
+  CHECK(values.back() == largest);
+  CHECK(static_cast<float>(Fp8(1e9f)) == largest);  // saturates
+  CHECK(std::isnan(static_cast<float>(Fp8(NAN))));
+  for (size_t i = 0; i + 1 < values.size(); ++i) {
+    const float low = values[i], high = values[i + 1], middle = (low + high) / 2;
+    CHECK(static_cast<float>(Fp8(middle)) == (i % 2 ? high : low));  // ties to even
+    CHECK(static_cast<float>(Fp8(std::nextafter(middle, low))) == low);
+    CHECK(static_cast<float>(Fp8(std::nextafter(middle, high))) == high);
+  }
+}
+
+TEST_CASE("8-bit floats: every number, every tie, and what is too large") {
+  check_fp8<__nv_fp8_e4m3>(448, 3, 7);
+  check_fp8<__nv_fp8_e5m2>(57344, 2, 15);
+  CHECK(__nv_cvt_float_to_fp8(464, __NV_NOSAT, __NV_E4M3) == 0x7e);
+  CHECK(__nv_cvt_float_to_fp8(465, __NV_NOSAT, __NV_E4M3) == 0x7f);
+  CHECK(__nv_cvt_float_to_fp8(-61440, __NV_NOSAT, __NV_E5M2) == 0xfc);
+  const float4 four(__nv_fp8x4_e4m3(float4{1, -2, 0.5f, 448}));
+  CHECK(four.x == 1);
+  CHECK(four.y == -2);
+  CHECK(four.z == 0.5f);
+  CHECK(four.w == 448);
+  CHECK(__nv_cvt_fp8_to_halfraw(0x38, __NV_E4M3).x == 0x3c00);
 }
 
 TEST_CASE("bfloat16 is the upper half of a float") {

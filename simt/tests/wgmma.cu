@@ -11,9 +11,11 @@ namespace {
 
 constexpr int kRows = 64, kColumns = 16;
 
-enum Kind { kBf16, kTf32, kE4m3, kS8, kF16ToF16, kBf16Registers, kBf16Negative };
+enum Kind { kBf16, kTf32, kE4m3, kE5m2, kS8, kF16ToF16, kBf16Registers, kBf16Negative };
 
-int depth_of(Kind kind) { return kind == kTf32 ? 8 : kind == kE4m3 || kind == kS8 ? 32 : 16; }
+int depth_of(Kind kind) {
+  return kind == kTf32 ? 8 : kind == kE4m3 || kind == kE5m2 || kind == kS8 ? 32 : 16;
+}
 int bytes_of(Kind kind) { return 32 / depth_of(kind); }
 
 int element_a(int row, int k) { return (row * 7 + k * 3) % 5 - 2; }
@@ -30,6 +32,11 @@ uint32_t encoded(Kind kind, int value) {
       if (value == 0) return 0;
       const int exponent = int(bits >> 23 & 255) - 127;
       return (bits >> 31) << 7 | uint32_t(exponent + 7) << 3 | (bits >> 20 & 7);
+    }
+    case kE5m2: {  // the upper half of an fp16
+      if (value == 0) return 0;
+      const int exponent = int(bits >> 23 & 255) - 127;
+      return (bits >> 31) << 7 | uint32_t(exponent + 15) << 2 | (bits >> 21 & 3);
     }
     case kF16ToF16: {
       if (value == 0) return 0;
@@ -108,6 +115,7 @@ __global__ void wgmma_kernel(Kind kind, const char* a_image, const char* b_image
     tiles[i] = a_image[i];
     tiles[8192 + i] = b_image[i];
   }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   a |= (__cvta_generic_to_shared(tiles) & 0x3ffff) >> 4;
   b |= (__cvta_generic_to_shared(tiles + 8192) & 0x3ffff) >> 4;
@@ -157,6 +165,8 @@ __global__ void wgmma_kernel(Kind kind, const char* a_image, const char* b_image
     SIMT_TEST_WGMMA("m64n16k8.f32.tf32.tf32", ", 1, 1", "f");
   } else if (kind == kE4m3) {
     SIMT_TEST_WGMMA("m64n16k32.f32.e4m3.e4m3", ", 1, 1", "f");
+  } else if (kind == kE5m2) {
+    SIMT_TEST_WGMMA("m64n16k32.f32.e5m2.e5m2", ", 1, 1", "f");
   } else {
     unsigned r[4];  // rows l / 4 and + 8, columns 2 (l % 4) and + 8, from the unswizzled tile
     for (int i = 0; i < 4; ++i) {
@@ -203,7 +213,7 @@ void check(Kind kind, Layout layout_a, Layout layout_b) {
 }  // namespace
 
 TEST_CASE("wgmma: K-major tiles of every type, with every swizzle") {
-  for (Kind kind : {kBf16, kTf32, kE4m3, kS8, kF16ToF16, kBf16Negative})
+  for (Kind kind : {kBf16, kTf32, kE4m3, kE5m2, kS8, kF16ToF16, kBf16Negative})
     for (int swizzle : {0, 32, 64, 128})
       check(kind, {swizzle, false}, {swizzle == 0 ? 128 : swizzle, false});
 }

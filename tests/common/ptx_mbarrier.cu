@@ -33,6 +33,8 @@ __global__ void bulk_copy_kernel(const float* in, float* out) {
     }
     while (!ptx::mbarrier_try_wait_parity(&arrived, half)) {
     }
+    // A parity names every second phase: nobody may still wait for this one when the next is over.
+    __syncthreads();
   }
   for (int i = threadIdx.x; i < kCount; i += blockDim.x) out[i] = tile[i];
 #else

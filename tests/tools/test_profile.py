@@ -79,6 +79,12 @@ SIMT_PROFILE = {
                 "store_conflict_degree": 1.0,
             },
             "atomics": {"global_requests": 3, "shared_requests": 4, "serialization": 9.0},
+            "beside": {
+                "tma_load_bytes": 96,
+                "tma_store_bytes": 32,
+                "multicast_saved_bytes": 0,
+                "tensor_operations": 4096,
+            },
             "sites": [],
         }
     ],
@@ -163,7 +169,8 @@ class Profile(ToolCase):
         titles = next(line for line in from_ncu if line.startswith("kernel "))
         self.assertEqual(titles.split(), from_simt[0].split())
         self.assertRegex(
-            from_simt[1], r"transpose_tiled_kernel +1 +4.00 +32.00 +- +1.00 +31.50 +4 +8 +7$"
+            from_simt[1],
+            r"transpose_tiled_kernel +1 +4.00 +32.00 +- +1.00 +31.50 +4 +8 +7 +128 +- +4096$",
         )
         self.assertEqual(json.loads(self.output.read_text())["backend"], "simt")
 
@@ -192,6 +199,8 @@ class Profile(ToolCase):
         self.assertEqual(kernel["load_sectors_per_request"], 7)
         self.assertEqual(kernel["shared_load_conflict"], 8.5)
         self.assertEqual(kernel["atomics"], 14)
+        self.assertEqual(kernel["tma_bytes"], 256)
+        self.assertIsNone(kernel["multicast_saved_bytes"])
 
     def test_names_of_kernels(self):
         for text, name in [

@@ -50,6 +50,19 @@ struct SharedCounts {
   double store_conflict_degree() const { return ratio(store_wavefronts, store_groups); }
 };
 
+// What copies and tensor cores do beside the threads. A wait is one thread's, for one phase of an
+// mbarrier; whether it found the phase complete depends on the order in which simt runs the block,
+// in which copies come as late as they may.
+struct BesideCounts {
+  uint64_t tma_load_bytes = 0, tma_store_bytes = 0;  // boxes whole, with what lies outside
+  uint64_t multicast_saved_bytes = 0;                // delivered, but not read again
+  uint64_t tensor_operations = 0;                    // a product and a sum are two
+  uint64_t stage_waits = 0, stage_waits_found = 0;
+
+  // How often a stage was full (or empty, for who fills it) when somebody came.
+  double stages_found() const { return ratio(stage_waits_found, stage_waits); }
+};
+
 struct AtomicCounts {
   uint64_t global_requests = 0, global_lanes = 0;
   uint64_t shared_requests = 0, shared_lanes = 0;
@@ -103,6 +116,7 @@ struct KernelProfile {
   GlobalCounts global;
   SharedCounts shared;
   AtomicCounts atomics;
+  BesideCounts beside;
   std::vector<SiteProfile> sites;  // by file, line, column
 
   double active_lanes_per_instruction() const { return ratio(instruction_lanes, instructions); }

@@ -744,4 +744,5 @@ SIMT_INLINE unsigned elect(unsigned mask, Location at = Location::here()) {
 }  // namespace simt
 
 #include "simt/ptx_async.h"
+#include "simt/ptx_integer.h"
 #include "simt/ptx_matrix.h"

@@ -38,6 +38,7 @@ void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_
               Location at = Location::here());
 void cp_async_commit_group();
 void cp_async_wait_group(unsigned pending);
+void cp_async_wait_all();  // those of the open group, too
 void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at = Location::here());
 
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, bool multicast,
@@ -58,6 +59,9 @@ SIMT_INLINE void store_async(void* to, const T* values, unsigned bytes, void* ba
                              Location at = Location::here()) {
   store_async_bytes(to, values, bytes, barrier, at);
 }
+// One number, added to what is there in the background.
+void reduce_async(void* to, const void* value, unsigned bytes, void* barrier, Reduction operation,
+                  Element element, Location at = Location::here());
 void fence_proxy();
 
 // ---- named barriers and clusters

@@ -8,6 +8,10 @@
 #include "simt/location.h"
 
 namespace simt {
+
+// To the counters, once for a warp.
+void note_tensor_operations(unsigned long long count);
+
 namespace ptx {
 
 enum class Element : unsigned char {
@@ -53,6 +57,7 @@ struct Wgmma {
   int n, k;
   Element d, a, b;
   int d_registers;
+  bool satfinite;  // integers stop at the ends of their range
 };
 // d = scale_a a * scale_b b (+ d if `accumulate`). a: four registers, or null and a descriptor.
 void wgmma(const Wgmma& shape, void* const* d, const unsigned* a, uint64_t a_tile, uint64_t b_tile,

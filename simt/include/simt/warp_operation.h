@@ -10,6 +10,8 @@ struct WarpOperation {
   const char* name;  // "__shfl_sync"
   // payload[l] belongs to lane l; only the lanes in `lanes` are there.
   void (*combine)(void** payload, unsigned lanes);
+  // `.aligned`: all lanes must come from the same place in the source.
+  bool aligned = false;
 };
 
 // The running lane waits until the lanes of `mask` that still live are here with the same

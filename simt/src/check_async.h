@@ -1,0 +1,63 @@
+// What the checks remember of the copies and products (wgmma) of a block that work in the
+// background: made at the first of them, so that other kernels pay nothing.
+//
+// Shared memory in flight may not be touched: what a copy is still to write, nor, by a write, what
+// something is still to read. Copies by cp.async.bulk and wgmma use another path to shared memory,
+// the async proxy: between a thread's write and their read must stand a fence.proxy.async.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "check_shadow.h"
+#include "engine.h"
+
+namespace simt {
+
+struct AsyncChecks {
+  explicit AsyncChecks(uint64_t shared_bytes);
+  void begin_block();
+
+  // ---- in flight
+  // How many things in flight will write each word, and read each piece of 16 bytes.
+  ShadowArray<uint8_t> writers, readers;
+  unsigned flying = 0;
+  struct Flight {  // all but cp.async, for messages
+    const char* what;
+    uint32_t pc;
+    bool writes;
+    uint64_t begin, end;  // offsets in shared memory
+  };
+  std::vector<Flight> flights;
+
+  // Per piece: the swizzle with which cp.async.bulk.tensor wrote it.
+  static constexpr uint8_t kOther = 255;
+  ShadowArray<uint8_t> swizzles;
+  ShadowArray<uint32_t> seen;  // per piece: the number of the last wgmma operand that read it
+  uint32_t operands = 0;
+
+  // ---- fence.proxy.async
+  // Each thread's clock at its last one, and the newest clock of the block then.
+  uint32_t fenced[kMaxThreads], block_fenced[kMaxThreads];
+
+  // ---- wgmma
+  struct Accumulators {
+    uint64_t begin, end;
+    uint32_t number;  // of the thread's wgmma that uses them
+    bool in_flight;
+    uint32_t touched_pc;  // by other code since the last wgmma.fence; 0: not
+  };
+  std::vector<std::vector<Accumulators>> accumulators;  // per thread
+  bool product_fenced[kMaxThreads];
+  bool any_products = false;
+
+  // ---- accesses by other blocks of the cluster, by block and thread: the last one's clock
+  struct Remote {
+    uint32_t clock, pc;
+  };
+  std::map<std::pair<uint64_t, unsigned>, Remote> remotes;
+};
+
+}  // namespace simt

@@ -1,0 +1,349 @@
+// What happens beside the threads of a running block: copies and products in the background.
+
+#include <algorithm>
+#include <cstring>
+
+#include "check_async.h"
+#include "dwarf_lines.h"
+#include "observe.h"
+#include "worker.h"
+
+namespace simt {
+namespace {
+
+constexpr unsigned kPiece = 16;
+
+std::string byte_text(uint64_t offset) {
+  const SharedName name = shared_variable_at(offset);
+  return name.name.empty() ? "offset " + std::to_string(offset) + " of shared memory"
+                           : "byte " + std::to_string(offset - name.offset) + " of " + name.name;
+}
+
+std::string swizzle_text(unsigned bytes) {
+  return bytes == 0 ? "no swizzle" : "a swizzle of " + std::to_string(bytes) + " bytes";
+}
+
+// Calls f(offset, bytes) for what is in flight; pieces outside of all shared memory are left out.
+template <class Function>
+void for_each_range(const InFlight& flight, Function f) {
+  if (flight.bytes != 0) f(flight.offset, flight.bytes);
+  for (unsigned offset : flight.pieces)
+    if (offset + kPiece <= kStaticSharedBytes + kDynamicSharedBytes) f(offset, kPiece);
+}
+
+}  // namespace
+
+AsyncChecks::AsyncChecks(uint64_t shared_bytes)
+    : writers(shared_bytes / 4),
+      readers(shared_bytes / kPiece),
+      swizzles(shared_bytes / kPiece),
+      seen(shared_bytes / kPiece),
+      accumulators(kMaxThreads) {
+  begin_block();
+}
+
+void AsyncChecks::begin_block() {
+  if (flying != 0) {  // the block before was given up
+    writers.clear();
+    readers.clear();
+  }
+  flying = 0;
+  flights.clear();
+  std::fill_n(fenced, kMaxThreads, 0);
+  std::fill_n(block_fenced, kMaxThreads, 0);
+  std::fill_n(product_fenced, kMaxThreads, false);
+  if (any_products)
+    for (auto& list : accumulators) list.clear();
+  any_products = false;
+  remotes.clear();
+}
+
+AsyncChecks& BlockWatch::async() {
+  if (!async_) async_ = std::make_unique<AsyncChecks>(shared_bytes());
+  return *async_;
+}
+
+// ---- in flight --------------------------------------------------------------------------------
+
+std::string BlockWatch::flight_text(uint64_t offset, unsigned bytes, bool writes) const {
+  for (const AsyncChecks::Flight& flight : async_->flights)
+    if (flight.writes == writes && flight.begin < offset + bytes && offset < flight.end)
+      return std::string("the ") + flight.what + " at " +
+             to_string(line_of_return_address(flight.pc));
+  return writes ? "a cp.async" : "something";
+}
+
+// Is something in flight still to write (or to read) one of these bytes?
+bool BlockWatch::in_flight(uint64_t offset, unsigned bytes, bool writes) const {
+  if (writes) {
+    const uint8_t* words = async_->writers.data();
+    return std::any_of(words + offset / 4, words + (offset + bytes + 3) / 4,
+                       [](uint8_t count) { return count != 0; });
+  }
+  const uint8_t* pieces = async_->readers.data();
+  return std::any_of(pieces + offset / kPiece, pieces + (offset + bytes + kPiece - 1) / kPiece,
+                     [](uint8_t count) { return count != 0; });
+}
+
+// An access by a thread while something is in flight.
+void BlockWatch::check_in_flight(const Access& access, uint64_t offset) {
+  for (const bool to_write : {true, false}) {
+    if ((!to_write && !writes(access.use)) || !in_flight(offset, access.size, to_write)) continue;
+    watcher->report("in-flight",
+                    std::string(writes(access.use) ? "write" : "read") + " of bytes that " +
+                        flight_text(offset, access.size, to_write) + " is still to " +
+                        (to_write ? "write" : "read"),
+                    access.pc, byte_text(offset));
+    return;
+  }
+}
+
+void BlockWatch::takes_off(const InFlight& flight, bool own) {
+  AsyncChecks& a = async();
+  const uint32_t pc = relative_pc(flight.pc, watcher->program_base);
+  if (watcher->checking) {
+    check_overlap(flight, pc);
+    if (flight.async_proxy) {
+      if (flight.writes) check_overwritten(flight, pc, own);
+      if (!flight.writes) check_source(flight, pc, own);
+    }
+  }
+  AsyncChecks::Flight entry{flight.what, pc, flight.writes, ~uint64_t{0}, 0};
+  for_each_range(flight, [&](unsigned offset, unsigned bytes) {
+    entry.begin = std::min<uint64_t>(entry.begin, offset);
+    entry.end = std::max<uint64_t>(entry.end, offset + bytes);
+    if (flight.writes) {
+      for (unsigned i = offset / 4; i < (offset + bytes) / 4; ++i) ++a.writers[i];
+    } else {
+      for (unsigned i = offset / kPiece; i < (offset + bytes) / kPiece; ++i) ++a.readers[i];
+    }
+    if (flight.writes && flight.async_proxy)
+      std::memset(a.swizzles.data() + offset / kPiece,
+                  flight.tensor ? static_cast<uint8_t>(flight.swizzle) : AsyncChecks::kOther,
+                  bytes / kPiece);
+  });
+  ++a.flying;
+  if (flight.async_proxy) a.flights.push_back(entry);
+}
+
+void BlockWatch::lands(const InFlight& flight) {
+  AsyncChecks& a = async();
+  for_each_range(flight, [&](unsigned offset, unsigned bytes) {
+    if (flight.writes) {
+      for (unsigned i = offset / 4; i < (offset + bytes) / 4; ++i) --a.writers[i];
+    } else {
+      for (unsigned i = offset / kPiece; i < (offset + bytes) / kPiece; ++i) --a.readers[i];
+    }
+  });
+  --a.flying;
+  if (!flight.async_proxy) return;
+  const uint32_t pc = relative_pc(flight.pc, watcher->program_base);
+  const auto found = std::find_if(a.flights.begin(), a.flights.end(), [&](const auto& entry) {
+    return entry.pc == pc && entry.writes == flight.writes &&
+           (flight.bytes == 0 || entry.begin == flight.offset);
+  });
+  if (found != a.flights.end()) a.flights.erase(found);
+}
+
+void BlockWatch::check_overlap(const InFlight& flight, uint32_t pc) {
+  bool told = false;
+  for_each_range(flight, [&](unsigned offset, unsigned bytes) {
+    for (const bool to_write : {true, false}) {
+      if (told || (!to_write && !flight.writes) || !in_flight(offset, bytes, to_write)) continue;
+      told = true;
+      watcher->report("in-flight",
+                      std::string(flight.what) + (flight.writes ? " into" : " of") +
+                          " bytes that " + flight_text(offset, bytes, to_write) + " is still to " +
+                          (to_write ? "write" : "read"),
+                      pc, byte_text(offset));
+    }
+  });
+}
+
+// Somebody may still use what a copy is going to overwrite: a stage that was refilled too early.
+void BlockWatch::check_overwritten(const InFlight& flight, uint32_t pc, bool own) {
+  if (!own) {
+    shared_races_.forget(flight.offset, flight.bytes);
+    return;
+  }
+  const Accessor now{&order_, state.thread, pc, true, false};
+  Rival rival;
+  if (shared_races_.give_away(flight.offset, flight.bytes, now, &rival))
+    found_async_race(flight, pc, rival);
+}
+
+void BlockWatch::found_async_race(const InFlight& flight, uint32_t pc, const Rival& rival) {
+  const uint64_t pair = uint64_t{std::min(pc, rival.pc)} << 32 | std::max(pc, rival.pc);
+  if (!reported_races_.insert(pair).second) return;
+  report_race(
+      {shared_base_ + flight.offset, pc, 4, 0, flight.writes ? Use::kWrite : Use::kRead, true},
+      state.thread, rival, true);
+}
+
+// A copy or a wgmma reads shared memory.
+void BlockWatch::check_source(const InFlight& flight, uint32_t pc, bool own) {
+  AsyncChecks& a = *async_;
+  // A fence by the thread that asks counts as well as one by the thread that wrote; of a wgmma all
+  // threads ask.
+  uint32_t fenced = 0;
+  const unsigned group = flight.pieces.empty() ? 1 : 128;
+  for (unsigned i = state.thread / group * group, end = i + group; i < end; ++i)
+    fenced = std::max(fenced, a.block_fenced[i]);
+  if (!flight.pieces.empty()) ++a.operands;
+  bool told = false, race = false;
+  for (unsigned offset : flight.pieces) {
+    if (told || shared_in_bounds(offset, kPiece)) continue;
+    told = true;
+    watcher->report("out-of-bounds", "wgmma reads outside of the block's shared memory", pc,
+                    "offset " + std::to_string(offset));
+  }
+  for_each_range(flight, [&](unsigned first, unsigned bytes) {
+    if (told) return;
+    if (!flight.pieces.empty()) told = check_piece(flight, pc, first);
+    for (unsigned offset = first; !told && offset < first + bytes; offset += 4) {
+      uint32_t thread, clock, written_at;
+      if (!shared_races_.last_write(offset, &thread, &clock, &written_at)) continue;
+      if (clock > a.fenced[thread] && clock > fenced) {
+        told = true;
+        watcher->report("proxy-fence",
+                        std::string(flight.what) +
+                            " reads what a thread wrote without a fence.proxy.async between",
+                        pc,
+                        byte_text(offset) + ", written by " + thread_name(thread) + " at " +
+                            to_string(line_of_return_address(written_at)));
+      }
+    }
+    if (told || race || !own || !flight.pieces.empty()) return;
+    const Accessor now{&order_, state.thread, pc, false, false};
+    Rival rival;
+    race = shared_races_.access(first, bytes, now, &rival);
+    if (race) found_async_race(flight, pc, rival);
+  });
+}
+
+// 16 bytes of an operand of wgmma, as its descriptor says. True: something was wrong.
+bool BlockWatch::check_piece(const InFlight& flight, uint32_t pc, unsigned offset) {
+  AsyncChecks& a = *async_;
+  if (std::memcmp(shared_written_.data() + offset, run_bytes_, kPiece) != 0 &&
+      !in_flight(offset, kPiece, true)) {
+    watcher->report("uninitialized", "wgmma reads shared memory that was not written", pc,
+                    byte_text(offset) + ": do the descriptor's leading and stride bytes fit?");
+    return true;
+  }
+  if (a.seen[offset / kPiece] == a.operands) {
+    watcher->report("descriptor", "two rows of a wgmma's tile lie at the same place", pc,
+                    byte_text(offset) + ": the descriptor's leading or stride bytes do not fit");
+    return true;
+  }
+  a.seen[offset / kPiece] = a.operands;
+  const uint8_t swizzle = a.swizzles[offset / kPiece];
+  uint32_t thread, clock, written_at;
+  const bool by_thread = shared_races_.last_write(offset, &thread, &clock, &written_at);
+  if (by_thread || swizzle == AsyncChecks::kOther || swizzle == flight.swizzle) return false;
+  watcher->report("descriptor",
+                  "wgmma reads with " + swizzle_text(flight.swizzle) +
+                      " a tile that was written with " + swizzle_text(swizzle),
+                  pc, byte_text(offset));
+  return true;
+}
+
+void BlockWatch::proxy_fence() {
+  AsyncChecks& a = async();
+  a.fenced[state.thread] = order_.clock(state.thread);
+  a.block_fenced[state.thread] = order_.newest_clock();
+  order_.tick(state.thread);
+}
+
+// ---- wgmma ------------------------------------------------------------------------------------
+
+void BlockWatch::product_fence() {
+  AsyncChecks& a = async();
+  a.product_fenced[state.thread] = true;
+  for (auto& mine : a.accumulators[state.thread]) mine.touched_pc = 0;
+}
+
+void BlockWatch::product(uint32_t number, uint64_t d, size_t bytes, uint32_t pc) {
+  AsyncChecks& a = async();
+  a.any_products = true;
+  if (!a.product_fenced[state.thread]) {
+    a.product_fenced[state.thread] = true;
+    watcher->report("wgmma", "wgmma without a wgmma.fence before the first one", pc,
+                    "registers may still be written");
+  }
+  if (bytes == 0) return;
+  auto& list = a.accumulators[state.thread];
+  const auto same = std::find_if(list.begin(), list.end(), [&](const auto& mine) {
+    return mine.begin == d && mine.end == d + bytes;
+  });
+  if (same == list.end()) {
+    list.erase(
+        std::remove_if(list.begin(), list.end(),
+                       [&](const auto& mine) { return mine.begin < d + bytes && d < mine.end; }),
+        list.end());
+    list.push_back({d, d + bytes, number, true, 0});
+    return;
+  }
+  if (same->touched_pc != 0) {
+    watcher->report("wgmma", "wgmma without a wgmma.fence since its accumulators were used", pc,
+                    "used at " + to_string(line_of_return_address(same->touched_pc)));
+    same->touched_pc = 0;
+  }
+  same->number = number;
+  same->in_flight = true;
+}
+
+void BlockWatch::products_done(uint32_t count) {
+  for (auto& mine : async().accumulators[state.thread])
+    if (int(count - mine.number) > 0) mine.in_flight = false;
+}
+
+// One of the running thread's own variables.
+void BlockWatch::local_access(uint64_t address, uint32_t pc, bool is_write) {
+  if (!watcher->checking) return;
+  for (auto& mine : async_->accumulators[state.thread]) {
+    if (address < mine.begin || address >= mine.end) continue;
+    if (mine.in_flight) {
+      watcher->report(
+          "wgmma",
+          std::string(is_write ? "write to" : "read of") + " accumulators before wgmma.wait_group",
+          pc, "a wgmma is still to write them");
+    }
+    mine.touched_pc = pc;
+  }
+}
+
+// ---- clusters ---------------------------------------------------------------------------------
+
+void BlockWatch::remote_access(BlockWatch& accessor, uint32_t pc) {
+  const BlockOrder& order = accessor.order_;
+  async().remotes[{order.block(), state.thread}] = {order.clock(state.thread), pc};
+}
+
+// The block ends: has it waited for all that others do in its shared memory?
+void BlockWatch::check_remotes() {
+  if (!watcher->checking || block_->launch->aborted) return;
+  for (const auto& [who, access] : async_->remotes) {
+    if (order_.received(who.first, who.second, access.clock)) continue;
+    const SourceLine here = line_of_return_address(access.pc);
+    CheckReport report;
+    report.check = "cluster";
+    report.kernel = launch_->name;
+    report.file = here.file;
+    report.line = here.line;
+    const dim3 grid = block_->launch->grid;
+    const auto block_name = [&](uint64_t number) {
+      return "block (" + std::to_string(number % grid.x) + "," +
+             std::to_string(number / grid.x % grid.y) + "," +
+             std::to_string(number / grid.x / grid.y) + ")";
+    };
+    report.message =
+        "error [cluster]: shared memory of another block is touched after that block may have ended"
+        "\n  kernel " +
+        launch_->name + "\n  at " + to_string(here) + ": " + block_name(who.first) + ", " +
+        thread_name(who.second) + "\n  " + block_name(block_->number) +
+        " owns it and does not wait";
+    watcher->reports.add(std::move(report), {to_string(here)});
+  }
+}
+
+}  // namespace simt

@@ -1,0 +1,321 @@
+// Mistakes with what works beside the threads: copies in the background, wgmma, clusters. Each is
+// named with its line; the correct kernel of the same shape is not.
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "simt/include/simt/profile.h"
+#include "tests/catch.hpp"
+
+namespace {
+
+__device__ unsigned address_of(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+// Macros, so that a report names the line in the kernel.
+// clang-format off
+#define INIT(barrier, count) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(barrier)), "r"(count))
+#define EXPECT(barrier, bytes) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(barrier)), "r"(bytes) : "memory")
+#define ARRIVE(barrier) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_of(barrier)) : "memory")
+#define WAIT(barrier, parity) asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra W; }" ::"r"(address_of(barrier)), "r"(parity) : "memory")
+#define LOAD(to, from, bytes, barrier) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address_of(to)), "l"(from), "r"(bytes), "r"(address_of(barrier)) : "memory")
+#define LOAD_BOX(to, map, barrier) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(address_of(to)), "l"(map), "r"(0), "r"(0), "r"(address_of(barrier)) : "memory")
+#define STORE(to, from, bytes) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(address_of(from)), "r"(bytes) : "memory")
+#define STORES_DONE() asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;" ::: "memory")
+#define PROXY_FENCE() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define FENCE() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define COMMIT() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define PRODUCTS_DONE() asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory")
+#define PRODUCT(d, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b))
+#define MMA(d, x) asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4}, {%4}, {%0, %1, %2, %3};" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(x))
+// clang-format on
+
+// A K-major tile without a swizzle, of 8 x 16 bytes each; two of them side by side along K.
+__device__ uint64_t descriptor(const void* tile, unsigned stride = 256, unsigned swizzle = 0) {
+  return (address_of(tile) & 0x3ffff) >> 4 | uint64_t(128 >> 4) << 16 |
+         uint64_t(stride >> 4) << 32 | uint64_t(swizzle) << 62;
+}
+
+// A product of two tiles of 64 x 16 and 16 x 8 that the threads write. `wrong`: what is forgotten.
+__global__ void product_of_written_tiles(float* out, int wrong) {
+  __shared__ alignas(1024) uint16_t a[64 * 16 + 2048];
+  __shared__ alignas(1024) uint16_t b[8 * 16];
+  __shared__ alignas(8) uint64_t full;
+  for (int i = threadIdx.x; i < 64 * 16; i += 128) a[i] = 0x3f80;  // 1
+  b[threadIdx.x] = 0x3f80;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  if (wrong != 1) PROXY_FENCE();
+  __syncthreads();
+  float d[4] = {};
+  if (wrong != 2) FENCE();
+  if (wrong < 2) PRODUCT(d, descriptor(a), descriptor(b));        // here: no proxy fence
+  if (wrong == 2) PRODUCT(d, descriptor(a), descriptor(b));       // here: no fence
+  if (wrong == 3) PRODUCT(d, descriptor(a, 128), descriptor(b));  // here: stride too short
+  if (wrong == 4) PRODUCT(d, descriptor(a, 512), descriptor(b));  // here: stride too long
+  const uint16_t* other = a + (threadIdx.x < 64 ? 0 : 8);
+  if (wrong == 5) PRODUCT(d, descriptor(other), descriptor(b));     // here: other descriptors
+  if (wrong == 11) PRODUCT(d, descriptor(a, 8192), descriptor(b));  // here: far outside
+  if (wrong >= 6 && wrong <= 10)
+    PRODUCT(d, descriptor(a), descriptor(b));  // here: never waited for
+  COMMIT();
+  if (wrong == 6) out[threadIdx.x] = d[0];  // here: read too early
+  if (wrong == 7) d[1] = 5;                 // here: written too early
+  if (wrong == 8 && threadIdx.x == 0) {
+    EXPECT(&full, 512);
+    LOAD(a, out, 512, &full);  // here: refilled too early
+  }
+  if (wrong == 9) return;
+  PRODUCTS_DONE();
+  if (wrong == 10) {
+    d[0] += 1;
+    PRODUCT(d, descriptor(a), descriptor(b));  // here: no second fence
+    COMMIT();
+    PRODUCTS_DONE();
+  }
+  if (wrong == 8) WAIT(&full, 0);
+  for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = d[i];
+}
+
+// The tiles come by TMA, in rows of 64 bytes with a swizzle of 64 bytes.
+__global__ void product_of_boxes(const __grid_constant__ CUtensorMap map_a,
+                                 const __grid_constant__ CUtensorMap map_b, float* out, int wrong) {
+  __shared__ alignas(1024) char a[64 * 64 + 128];
+  __shared__ alignas(1024) char b[8 * 64];
+  __shared__ alignas(8) uint64_t full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, 64 * 64 + 8 * 64);
+    LOAD_BOX(a + (wrong == 1 ? 64 : 0), &map_a, &full);  // here: misaligned box
+    LOAD_BOX(b, &map_b, &full);
+  }
+  __syncthreads();
+  WAIT(&full, 0);
+  float d[4] = {};
+  FENCE();
+  PRODUCT(d, descriptor(a, 512, wrong == 2 ? 3 : 2), descriptor(b, 512, 2));  // here: swizzle
+  COMMIT();
+  PRODUCTS_DONE();
+  out[threadIdx.x] = d[0];
+}
+
+// 128 threads double 128 numbers that a copy brings, and another takes them away.
+__global__ void copied_in_and_out(const int* in, int* out, int wrong) {
+  __shared__ alignas(128) int tile[128];
+  __shared__ alignas(8) uint64_t full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, wrong == 4 ? 256 : 512);
+    LOAD(tile, in, 512, &full);
+  }
+  __syncthreads();
+  if (wrong != 1) WAIT(&full, 0);  // here: more than was promised
+  tile[threadIdx.x] *= 2;          // here: the copy has not come
+  if (wrong != 2) PROXY_FENCE();
+  if (wrong != 5) __syncthreads();
+  if (threadIdx.x == 0) STORE(out, tile, 512);  // here: what threads wrote
+  if (threadIdx.x == 0 && wrong != 3) STORES_DONE();
+  __syncthreads();
+  tile[threadIdx.x] = 0;  // here: overwritten too early
+}
+
+// Warp 1 brings two tiles into one place; warp 0 reads each and says so, or does not.
+__global__ void refilled(const int* in, int* out, bool wrong) {
+  __shared__ alignas(128) int tile[32];
+  __shared__ alignas(8) uint64_t full, empty;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    INIT(&empty, 32);
+  }
+  __syncthreads();
+  for (int i = 0; i < 2; ++i) {
+    if (threadIdx.x < 32) {
+      WAIT(&full, i);
+      out[threadIdx.x] += tile[threadIdx.x];
+      if (!wrong) ARRIVE(&empty);
+    } else if (threadIdx.x == 32) {
+      if (i == 1 && !wrong) WAIT(&empty, 0);
+      EXPECT(&full, 128);
+      LOAD(tile, in + 32 * i, 128, &full);  // here: somebody may still read
+      if (i == 0) WAIT(&full, 0);
+    }
+  }
+}
+
+__global__ void small_copy(const int* in, int* out, bool wrong) {
+  __shared__ alignas(16) int tile[128];
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address_of(&tile[threadIdx.x])),
+               "l"(in + threadIdx.x)
+               : "memory");
+  if (!wrong) asm volatile("cp.async.wait_all;" ::: "memory");
+  out[threadIdx.x] = tile[threadIdx.x];  // here: cp.async has not come
+}
+
+__global__ void __launch_bounds__(384, 1) registers(int wrong) {
+  if (threadIdx.x < 128)
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+  else if (wrong == 1)
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");  // here: too many registers
+  else if (wrong == 2 ? threadIdx.x < 160 : true)
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  // here: one warp alone
+}
+
+__global__ void two_mma(float* out, bool wrong) {
+  float d[4] = {};
+  if (!wrong || threadIdx.x < 16)
+    MMA(d, 0x3c003c00u);  // here: half of the warp
+  else
+    MMA(d, 0x3c003c00u);
+  out[threadIdx.x] = d[0];
+}
+
+// Each block of a cluster writes into the shared memory of the other one.
+__global__ void __cluster_dims__(2, 1, 1) neighbours(int* out, bool wrong) {
+  __shared__ int mine;
+  unsigned theirs;
+  mine = 0;
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(theirs)
+               : "r"(address_of(&mine)), "r"((blockIdx.x + 1) % 2));
+  asm volatile("st.shared::cluster.u32 [%0], 7;" ::"r"(theirs) : "memory");  // here: nobody waits
+  if (wrong) return;
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+  out[blockIdx.x] = mine;
+}
+
+// ---- running them -----------------------------------------------------------------------------
+
+int line_of(const std::string& place) {
+  std::ifstream file(__FILE__);
+  std::string text;
+  const std::string mark = "// here: " + place;
+  for (int line = 1; std::getline(file, text); ++line)
+    if (text.size() > mark.size() &&
+        text.compare(text.size() - mark.size(), mark.size(), mark) == 0)
+      return line;
+  FAIL("no line is marked " << place);
+  return 0;
+}
+
+void check_silent(const std::function<void()>& run) {
+  run();
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  for (const simt::CheckReport& report : simt::check_reports()) {
+    UNSCOPED_INFO(report.message);
+    CHECK(report.check == "nothing");
+  }
+}
+
+// One report of this kind, at the line with this mark.
+void check_named(const std::string& check, const std::string& place,
+                 const std::function<void()>& run) {
+  run();
+  cudaDeviceSynchronize();
+  cudaDeviceReset();
+  bool found = false;
+  for (const simt::CheckReport& report : simt::check_reports()) {
+    UNSCOPED_INFO(report.message);
+    found |= report.check == check &&
+             report.message.find("check_async.cu:" + std::to_string(line_of(place))) !=
+                 std::string::npos;
+  }
+  INFO("expected: " << check << " at " << place);
+  CHECK(found);
+}
+
+template <class T>
+T* zeros(size_t count) {
+  T* data = nullptr;
+  REQUIRE(cudaMalloc(&data, count * sizeof(T)) == cudaSuccess);
+  REQUIRE(cudaMemset(data, 0, count * sizeof(T)) == cudaSuccess);
+  return data;
+}
+
+CUtensorMap boxes_of(void* matrix, unsigned rows) {
+  alignas(64) CUtensorMap map;
+  const cuuint64_t sizes[] = {32, rows}, pitches[] = {64};
+  const cuuint32_t box[] = {32, rows}, steps[] = {1, 1};
+  REQUIRE(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, matrix, sizes, pitches,
+                                 box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                 CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS);
+  return map;
+}
+
+}  // namespace
+
+TEST_CASE("a wgmma of tiles that threads write") {
+  const auto run = [](int wrong) {
+    product_of_written_tiles<<<1, 128>>>(zeros<float>(512), wrong);
+  };
+  check_silent([&] { run(0); });
+  check_named("proxy-fence", "no proxy fence", [&] { run(1); });
+  check_named("wgmma", "no fence", [&] { run(2); });
+  check_named("descriptor", "stride too short", [&] { run(3); });
+  check_named("uninitialized", "stride too long", [&] { run(4); });
+  check_named("divergent", "other descriptors", [&] { run(5); });
+  check_named("wgmma", "read too early", [&] { run(6); });
+  check_named("wgmma", "written too early", [&] { run(7); });
+  check_named("in-flight", "refilled too early", [&] { run(8); });
+  check_named("wgmma", "never waited for", [&] { run(9); });
+  check_named("wgmma", "no second fence", [&] { run(10); });
+  check_named("out-of-bounds", "far outside", [&] { run(11); });
+}
+
+TEST_CASE("a wgmma of tiles that TMA brings") {
+  const auto run = [](int wrong) {
+    const CUtensorMap a = boxes_of(zeros<uint16_t>(64 * 32), 64);
+    const CUtensorMap b = boxes_of(zeros<uint16_t>(8 * 32), 8);
+    product_of_boxes<<<1, 128>>>(a, b, zeros<float>(128), wrong);
+  };
+  check_silent([&] { run(0); });
+  check_named("misaligned", "misaligned box", [&] { run(1); });
+  check_named("descriptor", "swizzle", [&] { run(2); });
+}
+
+TEST_CASE("bulk copies in and out") {
+  const auto run = [](int wrong) {
+    copied_in_and_out<<<1, 128>>>(zeros<int>(128), zeros<int>(128), wrong);
+  };
+  check_silent([&] { run(0); });
+  check_named("in-flight", "the copy has not come", [&] { run(1); });
+  check_named("proxy-fence", "what threads wrote", [&] { run(2); });
+  check_named("in-flight", "overwritten too early", [&] { run(3); });
+  check_named("deadlock", "more than was promised", [&] { run(4); });
+  check_named("race", "what threads wrote", [&] { run(5); });
+}
+
+TEST_CASE("a stage that is refilled") {
+  const auto run = [](bool wrong) { refilled<<<1, 64>>>(zeros<int>(64), zeros<int>(32), wrong); };
+  check_silent([&] { run(false); });
+  check_named("race", "somebody may still read", [&] { run(true); });
+}
+
+TEST_CASE("cp.async without a wait") {
+  const auto run = [](bool wrong) {
+    small_copy<<<1, 128>>>(zeros<int>(128), zeros<int>(128), wrong);
+  };
+  check_silent([&] { run(false); });
+  check_named("in-flight", "cp.async has not come", [&] { run(true); });
+}
+
+TEST_CASE("setmaxnreg within what there is") {
+  check_silent([] { registers<<<1, 384>>>(0); });
+  check_named("setmaxnreg", "too many registers", [] { registers<<<1, 384>>>(1); });
+  check_named("setmaxnreg", "one warp alone", [] { registers<<<1, 384>>>(2); });
+}
+
+TEST_CASE("lanes of a warp at two mma") {
+  check_silent([] { two_mma<<<1, 32>>>(zeros<float>(32), false); });
+  check_named("divergent", "half of the warp", [] { two_mma<<<1, 32>>>(zeros<float>(32), true); });
+}
+
+TEST_CASE("shared memory of a block that may have ended") {
+  check_silent([] { neighbours<<<2, 1>>>(zeros<int>(2), false); });
+  check_named("cluster", "nobody waits", [] { neighbours<<<2, 1>>>(zeros<int>(2), true); });
+}
