@@ -96,12 +96,23 @@ class Verdicts(unittest.TestCase):
     def test_the_first_wrong_element_is_told_by_row_and_column(self):
         self.assertEqual(
             self.says(struct.pack("4f", 1, 5, 3, 6)),
-            "2 of 4 wrong, the first is y at row 0, column 1: expected 2, got 5",
+            "2 of 4 wrong, the first is y at row 0, column 1: expected 2, got 5\n"
+            "all that is wrong lies in column 1",
         )
 
     def test_wrong_in_the_last_tile_only(self):
         says = self.says(struct.pack("4f", 1, 2, 3, 6))
         self.assertIn("all that is wrong lies in the last 3-element tile", says)
+
+    def test_wrong_in_some_rows_only(self):
+        self.case.tile = 0
+        says = self.says(struct.pack("4f", 1, 2, 9, 9))
+        self.assertTrue(says.endswith("\nall that is wrong lies in row 1"), says)
+
+    def test_what_was_to_change_and_did_not(self):
+        self.case["y"].role, self.case["y"].values = "in_out", [5.0, 6.0, 7.0, 8.0]
+        says = self.says(struct.pack("4f", 5, 6, 7, 8))
+        self.assertEqual(says, "y is as it was before: nothing was written")
 
     def test_nan_is_wrong_and_unwritten_is_told(self):
         self.assertIn(
@@ -246,7 +257,7 @@ class AStudentsWay(ToolCase):
         status, out = self.do(commands.check, self.exercise)
         self.assertEqual(status, 1)
         self.assertIn("FAIL  0/2  sizes that fill every block", out)
-        self.assertIn("256 of 256 wrong, the first is y[0]: expected ", out)
+        self.assertIn("n = 256: y is as it was before: nothing was written", out)
         with self.assertRaisesRegex(ExerciseError, "opens when"):
             commands.solution(self.root, self.exercise, False)
         self.assertIn("hint 1 of 4 (task 1)", self.do(commands.hint, self.exercise)[1])
@@ -264,7 +275,8 @@ class AStudentsWay(ToolCase):
         status, out = self.do(commands.check, self.exercise)
         self.assertEqual(status, 1)
         self.assertIn("out-of-bounds: out-of-bounds read", out)
-        self.assertIn(f"guard.cuh:{line}", out)
+        self.assertIn(f"guard.cuh:{line}:  y[i] = x[i] + y[i];\n", out)
+        self.assertNotIn("runner.cpp", out)
 
         self.mine.write_text("this is no C++\n", encoding="utf-8")
         self.assertIn("it does not compile:", self.do(commands.check, self.exercise)[1])
@@ -315,6 +327,16 @@ class Authors(AStudentsWay):
         self.assertEqual(faulty, 1)
         self.assertIn("mutant 'nothing is wrong' earns full points", out.getvalue())
         self.assertIn("misses 'as many blocks as it takes, and no more'", out.getvalue())
+
+    def test_a_judge_that_raises_is_found_and_the_others_go_on(self):
+        judge = self.exercise.folder / "judge.py"
+        text = judge.read_text(encoding="utf-8").replace("float32(a + b)", "nosuch(a)")
+        judge.write_text(text, encoding="utf-8")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            author.selftest(self.root, catalog.all_exercises(self.root))
+        self.assertIn("judge.py raises NameError: name 'nosuch' is not defined", out.getvalue())
+        self.assertIn("0 passed, 1 failed", out.getvalue())
 
 
 if __name__ == "__main__":

@@ -24,8 +24,12 @@ def selftest(root, exercises):
     building.runner(root)  # not by several threads at once
 
     def findings(exercise):
-        begin = time.monotonic()
-        return exercise, list(_findings(root, exercise)), time.monotonic() - begin
+        begin, found = time.monotonic(), []
+        try:
+            found.extend(_findings(root, exercise))
+        except Exception as error:  # whatever a judge.py may raise; the others go on
+            found.append(f"judge.py raises {type(error).__name__}: {error}")
+        return exercise, found, time.monotonic() - begin
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for exercise, found, seconds in pool.map(findings, exercises):

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import time
 
 import cli
@@ -81,7 +82,7 @@ def check(root, exercise):
         most=verdict.most or before["most"],
         passed=verdict.passed or before["passed"],
     )
-    show(verdict)
+    show(verdict, file)
     if verdict.passed:
         print(f"passed: {verdict.points}/{verdict.most} points")
         print(
@@ -95,14 +96,22 @@ def check(root, exercise):
     return 1
 
 
-def show(verdict):
+def show(verdict, file):
     if verdict.trouble:
         print(verdict.trouble)
+    lines = cli.read_text(file).splitlines()
     for outcome in verdict.outcomes:
         word = "ok  " if outcome.points == outcome.most else "FAIL"
         print(f"  {word}  {outcome.points}/{outcome.most}  {outcome.title}")
         for line in outcome.says.splitlines():
-            print(f"             {line}")
+            print(f"             {_with_source(line, file.name, lines)}")
+
+
+def _with_source(says, name, lines):
+    """A line that ends with a place in the student's file, with what stands there."""
+    place = re.search(rf"\b{re.escape(name)}:(\d+)$", says)
+    number = int(place.group(1)) if place else 0
+    return f"{says}:  {lines[number - 1].strip()}" if 0 < number <= len(lines) else says
 
 
 def hint(root, exercise):
@@ -137,10 +146,9 @@ def solution(root, exercise, even_so):
             )
         print(text, end="")
         return 0
-    mine = cli.read_text(file) if file.exists() else ""
-    lines = difflib.unified_diff(
-        mine.splitlines(), text.splitlines(), "yours", "the author's", lineterm=""
-    )
+    mine = cli.read_text(file).splitlines() if file.exists() else []
+    mine = [line for line in mine if not skeleton.TODO.match(line)]
+    lines = difflib.unified_diff(mine, text.splitlines(), "yours", "the author's", lineterm="")
     print("\n".join(lines) or "yours is the author's, word for word")
     return 0
 

@@ -59,14 +59,35 @@ def _compare_values(case, each, got, values, bound):
     poison = [i for i in wrong if each.role == "output" and _is_poison(got[i])]
     if len(poison) == len(values):
         return f"{each.name} was never written"
+    if each.role == "in_out" and got.tobytes() == each.data():
+        return f"{each.name} is as it was before: nothing was written"
     first = wrong[0]
     have = "nothing, it was never written" if first in poison[:1] else f"{got[first]:.9g}"
     text = f"{len(wrong)} of {len(values)} wrong, the first is {each.where(first)}: "
     text += f"expected {values[first]:.9g}, got {have}"
-    last_tile = (len(values) - 1) // case.tile * case.tile if case.tile else 0
-    if last_tile and first >= last_tile:
-        text += f"\nall that is wrong lies in the last {case.tile}-element tile"
-    return text
+    return text + _where_all_lie(each, wrong, case.tile)
+
+
+def _where_all_lie(each, wrong, tile):
+    """What all wrong elements share, if that is a hint."""
+    last_tile = (len(each) - 1) // tile * tile if tile else 0
+    if last_tile and wrong[0] >= last_tile:
+        return f"\nall that is wrong lies in the last {tile}-element tile"
+    if each.shape and len(wrong) > 1:
+        rows, columns = zip(*(divmod(i, each.shape[1]) for i in wrong))
+        spans = [_span("row", rows, each.shape[0]), _span("column", columns, each.shape[1])]
+        spans = [span for span in spans if span]
+        if spans:
+            return f"\nall that is wrong lies in {' and '.join(spans)}"
+    return ""
+
+
+def _span(name, numbers, most):
+    """Where these lie, unless they are spread over all."""
+    first, last = min(numbers), max(numbers)
+    if last - first + 1 == most:
+        return ""
+    return f"{name} {first}" if first == last else f"{name}s {first} to {last}"
 
 
 def _is_poison(value):

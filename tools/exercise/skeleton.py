@@ -17,6 +17,8 @@ from .catalog import ExerciseError
 
 MARK = re.compile(r"^(\s*)//@ (task (\d+): (.*)|hint: (.*)|instead: (.*)|begin|end)$")
 
+TODO = re.compile(r"\s*// (TODO \d+: |your code here$)")  # what the skeleton says in a task's place
+
 
 @dataclass
 class Task:
