@@ -15,6 +15,8 @@ import { lineHtml } from './lib/tokens.mjs'
 import { frontPage } from './pages/front.mjs'
 import { ladderPages } from './pages/ladders.mjs'
 import { searchScript } from './pages/search.mjs'
+import { widgetList, widgetPages } from './pages/widgets.mjs'
+import { YOURS, yoursPage } from './pages/yours.mjs'
 
 const BOOK = import.meta.dirname
 const ROOT = path.dirname(BOOK)
@@ -76,6 +78,7 @@ class Book {
         folder: `${chapter}/`,
         pages: [...inOrder(of(chapter)), ...ladders(chapter)],
       })),
+      { title: 'Try it', folder: 'widgets/', pages: [...widgetList(), YOURS] },
     ]
   }
 
@@ -84,7 +87,7 @@ class Book {
   }
 
   addLessons() {
-    const chain = this.groups().slice(1).flatMap((group) => group.pages)
+    const chain = this.groups().slice(1, -1).flatMap((group) => group.pages)
     for (const lesson of this.lessons) {
       if (lesson.source === 'README.md') continue
       const at = chain.findIndex((page) => page.out === lesson.out)
@@ -159,6 +162,8 @@ try {
   book.add(frontPage(book))
   book.addLessons()
   ladderPages(book)
+  widgetPages(book)
+  yoursPage(book)
   book.addSources()
   book.addFiles()
   book.files.set('search-data.js', searchScript(book))

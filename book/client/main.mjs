@@ -5,9 +5,13 @@ import { search } from './search.mjs'
 import { turnPages } from './turn.mjs'
 import { showPair } from './pair.mjs'
 import { walk } from './walk.mjs'
+import { runWidgets } from './widgets.mjs'
+import { yoursBesideOurs } from './yours.mjs'
 
 keepTheme()
 search()
 turnPages()
 showPair()
 walk()
+runWidgets()
+yoursBesideOurs()

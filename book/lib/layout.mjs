@@ -27,8 +27,11 @@ const outline = (sections) => {
   return items.length > 1 ? `<nav class="outline" aria-label="On this page"><p>On this page</p><ul>${items.join('')}</ul></nav>` : ''
 }
 
-const turn = (page, out, rel, mark) =>
-  page ? `<a rel="${rel}" href="${relative(out, page.out)}"><span aria-hidden="true">${mark}</span> ${escape(page.title)}</a>` : ''
+const turn = (page, out, rel, mark) => {
+  const arrow = `<span aria-hidden="true">${mark}</span>`
+  const words = page && (rel === 'prev' ? `${arrow} ${escape(page.title)}` : `${escape(page.title)} ${arrow}`)
+  return page ? `<a rel="${rel}" href="${relative(out, page.out)}">${words}</a>` : ''
+}
 
 // `page`: { title, out, body, sections?, wide?, before?, after?, scripts? }
 export function layout(page, groups) {

@@ -49,11 +49,14 @@ function balance(a, b, all, linkTo) {
 <strong>Cost:</strong> ${cost.join(', ')}${kit.length ? `; it stands on ${kit.join(', ')}, which the other does not` : ''}.</p>`
 }
 
+// Where nearly every word is another one, marks say nothing that the line's own does not.
+const isMostlyKept = (marks, text) => marks.reduce((sum, [first, end]) => sum + end - first, 0) < 0.6 * text.length
+
 function codeRow(row, a, b) {
   const [left, right] = [row.left === null ? null : a.lines[row.left], row.right === null ? null : b.lines[row.right]]
   let [leftHtml, rightHtml] = [left && lineHtml(left), right && lineHtml(right)]
-  if (row.kind === 'changed') {
-    const marks = wordMarks(textOf(left), textOf(right))
+  const marks = row.kind === 'changed' && wordMarks(textOf(left), textOf(right))
+  if (marks && isMostlyKept(marks.added, textOf(right))) {
     leftHtml = markedHtml(left, marks.removed, 'del')
     rightHtml = markedHtml(right, marks.added, 'ins')
   }

@@ -24,6 +24,7 @@ To measure: an NVIDIA GPU and the CUDA Toolkit.</dd>
 <p class="doors">
 <a class="main" href="${to('01_vector_add/README.md')}">Begin with the first kernel</a>
 <a href="compare/04_matmul/sgemm/index.html">Walk a ladder</a>
+<a href="widgets/roofline.html">Try a calculator</a>
 <a href="${to('GLOSSARY.md')}">Look up a word</a>
 </p>
 </div>

@@ -4,6 +4,7 @@ import { escape, relative, significant, words } from '../lib/format.mjs'
 import { change, commonKey, whereFrom } from '../lib/measured.mjs'
 import { noteOf, opening } from '../lib/notes.mjs'
 import { pairHtml, titleOf } from '../lib/pair.mjs'
+import { figuresOf } from './drawn.mjs'
 
 const folderOf = (problem) => `compare/${problem.id}`
 const nameOf = (problem) => words(problem.id.split('/').at(-1).replace(/^\d\d_/, ''))
@@ -76,7 +77,8 @@ function ladderPage(book, problem) {
 <p>Each rung is the one before with one idea more. A name leads to the two side by side.
 <a href="pair.html">Any two rungs side by side</a>.</p>
 <div id="walk" class="needs-js"></div>
-${ladderTable(problem, book.model.runs)}`
+${ladderTable(problem, book.model.runs)}
+${figuresOf(problem, book.model.runs)}`
   book.add({ title: `Ladder: ${nameOf(problem)}`, out, body, wide: true, scripts: [`${folderOf(problem)}/data.js`] })
 }
 

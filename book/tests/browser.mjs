@@ -7,6 +7,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { significant } from '../lib/format.mjs'
 import { chooseRows } from '../lib/measured.mjs'
+import { WIDGETS } from '../widgets/all.mjs'
 import { BASE, OUT, allPages, axeFindings, axeFindingsInLines, close, looksChecked, openTab } from './browser_kit.mjs'
 
 after(close)
@@ -176,6 +177,63 @@ test('from a disk: pages, search and ladders work, and nothing is fetched', asyn
   await tab.page.fill('#search input', 'ridge')
   await tab.page.locator('#search li a').first().click()
   await tab.page.waitForURL('file://**')
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+// What is typed, chosen or clicked in each widget, and what it must then say.
+const DRIVEN = {
+  roofline: [{ k: 8192 }, /Operations per byte2731/],
+  occupancy: [{ threads: 1024 }, /Occupancy100\.000 %/],
+  coalescing: [{ stride: 2 }, /Sectors8/],
+  banks: [{ pitch: 33 }, /Rounds1B/],
+  divergence: [{ taken: 32 }, /issues10A/],
+  quantization: [{ n: 2048 }, /Tiles256W/],
+  reduction: ['one on →', /element 010T/],
+  look_back: ['one on →', /prefix7 of 8/],
+  softmax: ['one on →', /m5O/],
+  attention: ['one on →', /Nowqueries 0, keys 3/],
+  mbarrier: ['one on →', /Bytes pending4,096/],
+  wgmma: [{ register: 7 }, /Row25Column11/],
+  swizzle: [{ mode: 'none' }, /eight rows8/],
+}
+
+test('every widget, driven by clicks and keys, says the right number; the first values need no JavaScript', async () => {
+  const tab = await openTab()
+  for (const { name } of WIDGETS) {
+    await tab.page.goto(`${BASE}widgets/${name}.html`)
+    const [action, wanted] = DRIVEN[name]
+    if (typeof action === 'string') await tab.page.click(`text=${action}`)
+    else {
+      const [[field, value]] = Object.entries(action)
+      const input = tab.page.locator(`[name=${field}]`)
+      if (await input.evaluate((element) => element.matches('select'))) await input.selectOption(value)
+      else {
+        await input.click({ clickCount: 3 })
+        await tab.page.keyboard.type(String(value))
+      }
+    }
+    assert.match((await tab.page.locator('.outcome').textContent()).replaceAll('\n', ''), wanted, name)
+  }
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+  const still = await openTab({ javaScriptEnabled: false })
+  await still.page.goto(`${BASE}widgets/roofline.html`)
+  assert.match(await still.page.locator('.outcome').textContent(), /124\.1/)
+  await still.page.goto(`${BASE}widgets/occupancy.html`)
+  assert.match(await still.page.locator('.outcome').textContent(), /68\.359 %/)
+  await still.close()
+})
+
+test('yours beside ours: a file of results stands beside itself, another text is refused in one line', async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}yours.html`)
+  await tab.page.setInputFiles('#yours input', path.join(ROOT, 'results/nvidia_h200.json'))
+  await tab.page.locator('#yours h2').first().waitFor()
+  const row = await tab.page.locator('#yours tr', { hasText: 'coarsened' }).first().locator('td').allTextContents()
+  assert.equal(row[2], '1.00')
+  await tab.page.setInputFiles('#yours input', { name: 'wrong.json', mimeType: 'application/json', buffer: Buffer.from('{}') })
+  await tab.page.locator('#yours [role=alert]', { hasText: 'wrong.json: this JSON is none' }).waitFor()
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })

@@ -9,6 +9,7 @@ import { change, chooseRows, commonKey } from '../lib/measured.mjs'
 import { noteOf } from '../lib/notes.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
 import { lineHtml, markedHtml } from '../lib/tokens.mjs'
+import { beside, runsOf } from '../lib/yours.mjs'
 
 test('numbers, anchors and relative links', () => {
   assert.equal(significant(0.02567), '0.0257')
@@ -76,4 +77,14 @@ test('two rungs are compared in one run where there is one, the default first', 
   assert.equal(commonKey([{ rows: a }, { rows: { 'h|01/large|x': row } }]), 'h|01/large|x')
   assert.equal(change(2, 1), '2.00× faster')
   assert.equal(change(1, 2), '2.00× slower')
+})
+
+test('a reader\'s rows stand beside ours at the same sizes', () => {
+  const row = (n, median_ms) => ({ problem: 'sum', name: 'tuned', sizes: { n }, median_ms })
+  const { lines, alone } = beside(runsOf(JSON.stringify({ rows: [row(8, 2), row(9, 2), row(8, null)] })), [row(8, 1)])
+  assert.deepEqual(lines.map(({ ours }) => ours?.median_ms ?? null), [1, null])
+  assert.equal(alone, 1)
+  assert.equal(runsOf(JSON.stringify({ runs: { a: { rows: [] }, b: { rows: [] } } })).length, 2)
+  assert.throws(() => runsOf('{'), /this is no JSON/)
+  for (const wrong of ['null', '[]', '{"rows": [1]}', '{"runs": {"a": 1}}']) assert.throws(() => runsOf(wrong), /no rows with a problem/)
 })

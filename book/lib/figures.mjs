@@ -1,0 +1,121 @@
+// Figures of measured numbers as SVG, each with its table; the same at build time and in the browser.
+
+import { scaleLinear, scaleLog } from 'd3-scale'
+import { escape, significant } from './format.mjs'
+
+const COLOURS = 6 // --series-1 to --series-6 in style.css
+const DASHES = ['', '7 4', '2 3', '9 3 2 3', '1 5'] // five and six: thirty that differ
+
+const number = (value) => (value >= 1000 ? Math.round(value).toLocaleString('en') : significant(value, 2))
+const text = (x, y, words, more = '') => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escape(words)}</text>`
+const line = (x1, y1, x2, y2, kind) => `<line class="${kind}" x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}"/>`
+
+// An SVG with its caption, and the numbers in a table that opens below.
+export function figure({ title, width = 720, height, body, head, rows }) {
+  const cells = (row) => row.map((cell, i) => (i ? `<td>${escape(cell)}</td>` : `<th scope="row">${escape(cell)}</th>`)).join('')
+  const table = `<div class="wide" tabindex="0" role="region" aria-label="${escape(title)}"><table class="numbers">
+<thead><tr>${head.map((name) => `<th scope="col">${escape(name)}</th>`).join('')}</tr></thead>
+<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('')}</tbody></table></div>`
+  return `<figure class="drawn"><figcaption>${escape(title)}</figcaption>
+<div class="wide" tabindex="0" role="region" aria-label="Figure"><svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escape(title)}; the numbers are in the table below">${body}</svg></div>
+<details><summary>The numbers</summary>${table}</details></figure>`
+}
+
+// rows: { name, value, shown, note? }; a bar for each, from 0 to `most` or the largest value.
+export function bars({ title, rows, most, unit }) {
+  const [left, right, step] = [190, 110, 24]
+  const width = 720
+  const x = scaleLinear([0, most ?? Math.max(...rows.map((row) => row.value))], [left, width - right])
+  const grid = x.ticks(5).map((tick) => line(x(tick), 6, x(tick), rows.length * step + 8, 'grid') + text(x(tick), rows.length * step + 24, number(tick), 'text-anchor="middle"'))
+  const each = rows.map((row, i) => {
+    const y = 10 + i * step
+    const bar = row.value ? `<rect class="bar ${row.kind ?? ''}" x="${left}" y="${y}" width="${Math.max(1, x(row.value) - left).toFixed(1)}" height="${step - 8}"/>` : ''
+    return text(left - 8, y + 13, row.name, 'text-anchor="end"') + bar + text(x(row.value ?? 0) + 6, y + 13, row.shown)
+  })
+  return figure({
+    title,
+    height: rows.length * step + 32,
+    body: grid.join('') + each.join(''),
+    head: ['', unit],
+    rows: rows.map((row) => [row.name, row.shown]),
+  })
+}
+
+// Round numbers on an axis: on a logarithmic one 1, 2 and 5 of each decade, or 1 where they are many.
+function ticksOf(scale) {
+  if (!scale.base) return scale.ticks(6)
+  const leading = (value) => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))
+  const ticks = scale.ticks(40)
+  const round = ticks.filter((tick) => [1, 2, 5].includes(leading(tick)))
+  return round.length <= 9 ? round : round.filter((tick) => leading(tick) === 1)
+}
+
+const short = (value) => {
+  const [unit, name] = [[1e9, ' G'], [1e6, ' M'], [1e3, ' k'], [1, '']].find(([size]) => value >= size) ?? [1, '']
+  return `${Number((value / unit).toPrecision(3))}${name}`
+}
+
+function axes(x, y, { width, height, xLabel, yLabel }) {
+  const [[left, right], [bottom, top]] = [x.range(), y.range()]
+  return [
+    ...ticksOf(y).map((tick) => line(left, y(tick), right, y(tick), 'grid') + text(left - 6, y(tick) + 4, short(tick), 'text-anchor="end"')),
+    ...ticksOf(x).map((tick) => line(x(tick), top, x(tick), bottom, 'grid') + text(x(tick), bottom + 18, short(tick), 'text-anchor="middle"')),
+    text((left + right) / 2, height - 6, xLabel, 'text-anchor="middle"'),
+    text(left, top - 8, yLabel, 'text-anchor="start"'),
+  ].join('')
+}
+
+const spansDecades = (values) => Math.max(...values) / Math.min(...values) >= 30
+const scaleFor = (values, range, fromZero) =>
+  spansDecades(values) ? scaleLog([Math.min(...values), Math.max(...values)], range) : scaleLinear([fromZero ? 0 : Math.min(...values), Math.max(...values)], range)
+
+// series: { name, points: [[x, y]] }; axes are logarithmic where the numbers span decades.
+export function lines({ title, series, xLabel, yLabel }) {
+  const [width, height] = [720, 360]
+  const all = series.flatMap(({ points }) => points).filter(([, y]) => y > 0)
+  const xs = [...new Set(all.map(([x]) => x))].sort((a, b) => a - b)
+  const shift = xs[0] === 0 // a logarithmic axis has no zero
+  const x = shift ? scaleLinear([0, xs.at(-1)], [64, width - 170]) : scaleFor(xs, [64, width - 170])
+  const y = scaleFor(all.map(([, value]) => value), [height - 48, 28], true)
+  const drawn = series.map(({ name, points }, i) => {
+    const there = points.filter(([, value]) => value > 0)
+    const style = `class="line" style="stroke: var(--series-${(i % COLOURS) + 1})" stroke-dasharray="${DASHES[i % DASHES.length]}"`
+    const key = 40 + i * 22
+    return `<polyline ${style} points="${there.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ')}"/>
+<line ${style} x1="${width - 155}" x2="${width - 125}" y1="${key - 4}" y2="${key - 4}"/>${text(width - 118, key, name)}`
+  })
+  const at = (points, wanted) => points.find(([value]) => value === wanted)?.[1]
+  return figure({
+    title,
+    height,
+    body: axes(x, y, { width, height, xLabel, yLabel }) + drawn.join(''),
+    head: [xLabel, ...series.map(({ name }) => name)],
+    rows: xs.map((value) => [value.toLocaleString('en'), ...series.map(({ points }) => significant(at(points, value)))]),
+  })
+}
+
+// The roofline of a chip, bytes/s and operations/s, and points { name, intensity, rate } under it.
+export function roofline({ title, bandwidth, peak, points }) {
+  const [width, height] = [720, 380]
+  const ridge = peak / bandwidth
+  const xs = [...points.map((p) => p.intensity), ridge]
+  const x = scaleLog([Math.min(...xs) / 4, Math.max(...xs) * 4], [64, width - 30])
+  const y = scaleLog([Math.min(...points.map((p) => p.rate)) / 2, peak * 1.6], [height - 48, 28])
+  const roofAt = (intensity) => Math.min(peak, intensity * bandwidth)
+  const corners = [x.domain()[0], ridge, x.domain()[1]].map((at) => `${x(at).toFixed(1)},${y(Math.max(roofAt(at), y.domain()[0])).toFixed(1)}`)
+  // Of points close together only some can have their names beside them; the table has all.
+  let free = Infinity
+  const marks = [...points].sort((a, b) => a.rate - b.rate).map((p) => {
+    const at = y(p.rate)
+    const fits = free - at > 13
+    if (fits) free = at
+    return `<circle class="point" cx="${x(p.intensity).toFixed(1)}" cy="${at.toFixed(1)}" r="4"/>${fits ? text(x(p.intensity) + 9, at + 4, p.name) : ''}`
+  })
+  return figure({
+    title,
+    height,
+    body: axes(x, y, { width, height, xLabel: 'operations per byte', yLabel: 'GFLOP/s' }) + `<polyline class="roof" points="${corners.join(' ')}"/>` + marks.join(''),
+    head: ['', 'operations per byte', 'GFLOP/s', '% of what the roof allows'],
+    rows: points.map((p) => [p.name, significant(p.intensity), number(p.rate), ((100 * p.rate) / roofAt(p.intensity)).toFixed(1)]),
+  })
+}

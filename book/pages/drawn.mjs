@@ -1,0 +1,84 @@
+// The figures of a ladder, drawn from results/: how far each rung is up to the roof, what each step
+// gains, the roofline, the sweeps.
+
+import { bars, lines, roofline } from '../lib/figures.mjs'
+import { significant, words } from '../lib/format.mjs'
+import { commonKey, whereFrom } from '../lib/measured.mjs'
+
+// In which unit a sweep counts whose columns do not say it, by problem and name of the sweep.
+const UNITS = {
+  'branch|percent': 'ms', 'branch|run': 'ms', 'branch|steps': 'clocks', 'histogram|bins': 'ms',
+  'sum|size': 'GB/s', 'scan|size': 'GB/s', 'attention|n': 'TFLOP/s', 'attention_bf16|n': 'TFLOP/s', 'attention_fp16|n': 'TFLOP/s',
+}
+const ENDINGS = { _tflops: 'TFLOP/s', _gbps: 'GB/s', _ms: 'ms' }
+const POSITIONS = ['n', 'm']
+
+// The columns of a sweep that are series of one unit: { unit, names: { column: title } }.
+function seriesOf({ problem, sweep, points }) {
+  const columns = [...new Set(points.flatMap(Object.keys))].filter((key) => key !== sweep)
+  if (columns.includes('gbps')) return { unit: 'GB/s', names: { gbps: 'useful bytes', ...(columns.includes('moved_gbps') ? { moved_gbps: 'all bytes moved' } : {}) } }
+  for (const [ending, unit] of Object.entries(ENDINGS)) {
+    const found = columns.filter((key) => key.endsWith(ending))
+    if (found.length > 1) return { unit, names: Object.fromEntries(found.map((key) => [key, words(key.slice(0, -ending.length))])) }
+  }
+  const unit = UNITS[`${problem}|${sweep}`]
+  const names = columns.filter((key) => !POSITIONS.includes(key))
+  return unit && { unit, names: Object.fromEntries(names.map((key) => [key, words(key)])) }
+}
+
+function sweepFigure(run, sweep) {
+  const { points } = sweep
+  const position = [sweep.sweep, ...POSITIONS].find((key) => points[0][key] !== undefined)
+  const found = seriesOf(sweep)
+  if (!found || !position || points.length < 3) return ''
+  const series = Object.entries(found.names).map(([key, name]) => ({ name, points: points.map((p) => [p[position], p[key]]) }))
+  const title = `${words(sweep.problem)} by ${words(sweep.sweep)}: ${run.program} ${run.arguments}`
+  return lines({ title, series, xLabel: words(position), yLabel: found.unit })
+}
+
+function ladderFigures(problem, runs) {
+  const key = commonKey(problem.rungs)
+  if (!key) return []
+  const measured = problem.rungs.filter((rung) => rung.rows[key]?.median_ms)
+  const row = (rung) => rung.rows[key]
+  const [file, label, name] = key.split('|')
+  const run = runs[`${file}|${label}`]
+  const from = whereFrom(key, row(measured[0]), runs)
+  const peers = run.others.filter((other) => other.problem === name && other.kind === 'peer' && other.percent_of_roof)
+  const all = [...measured.map((rung) => ({ ...row(rung), kind: '' })), ...peers.map((peer) => ({ ...peer, kind: 'peer' }))].filter((r) => r.percent_of_roof && r.place === 'device')
+  const out = []
+  if (all.length) {
+    out.push(bars({
+      title: `Share of what the chip allows, peers last. ${from}`,
+      unit: '% of roof',
+      most: 100,
+      rows: all.map((r) => ({ name: r.name, value: Math.min(100, r.percent_of_roof), shown: `${r.percent_of_roof.toFixed(1)} %`, kind: r.kind })),
+    }))
+  }
+  const steps = measured.slice(1).map((rung, i) => ({ name: rung.name, value: row(measured[i]).median_ms / row(rung).median_ms }))
+  if (steps.length > 1) {
+    out.push(bars({ title: `What each step gains: the time before over the time after (below 1 it loses). ${from}`, unit: 'times', rows: steps.map((s) => ({ ...s, shown: `${significant(s.value)}×` })) }))
+  }
+  const device = run.device
+  const rated = all.filter((r) => r.gflops && r.gbps && r.percent_of_roof)
+  if (device?.peak_bandwidth_gbps && rated.length > 2) {
+    // Where arithmetic is the limit, 100 % of the roof is the peak of the units that were used.
+    const best = rated.reduce((a, b) => (a.gflops > b.gflops ? a : b))
+    const roof = (100 * best.gflops) / best.percent_of_roof
+    const isBytes = Math.abs(roof / ((best.gflops / best.gbps) * device.peak_bandwidth_gbps) - 1) < 0.02
+    const peak = isBytes ? device.peak_fp32_gflops : roof
+    const points = rated.map((r) => ({ name: r.name, intensity: r.gflops / r.gbps, rate: r.gflops }))
+    out.push(roofline({ title: `Roofline: every rung under the bandwidth (slope) and the arithmetic (level). ${from}`, bandwidth: device.peak_bandwidth_gbps, peak, points }))
+  }
+  return out
+}
+
+export function figuresOf(problem, runs) {
+  const folder = problem.id.split('/').at(-1)
+  const problems = new Set(problem.rungs.flatMap((rung) => Object.keys(rung.rows)).map((key) => key.split('|')[2]))
+  const sweeps = Object.entries(runs)
+    .filter(([key]) => key.split('|')[1].startsWith(`${problem.chapter}/`))
+    .flatMap(([, run]) => run.sweeps.filter((sweep) => problems.has(sweep.problem) || sweep.problem === folder).map((sweep) => sweepFigure(run, sweep)))
+  const drawn = [...ladderFigures(problem, runs), ...sweeps].filter(Boolean)
+  return drawn.length ? `<h2>Figures</h2>\n<div class="figures">${drawn.join('\n')}</div>` : ''
+}

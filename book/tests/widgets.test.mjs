@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { WIDGETS } from '../widgets/all.mjs'
+import { attention } from '../widgets/attention.mjs'
+import { banks } from '../widgets/banks.mjs'
+import { coalescing } from '../widgets/coalescing.mjs'
+import { divergence } from '../widgets/divergence.mjs'
+import { firstValues, outcome, valuesFrom, widgetHtml } from '../widgets/frame.mjs'
+import { lookBack } from '../widgets/look_back.mjs'
+import { mbarrier } from '../widgets/mbarrier.mjs'
+import { occupancy } from '../widgets/occupancy.mjs'
+import { quantization } from '../widgets/quantization.mjs'
+import { reduction } from '../widgets/reduction.mjs'
+import { roofline } from '../widgets/roofline.mjs'
+import { softmax } from '../widgets/softmax.mjs'
+import { swizzle } from '../widgets/swizzle.mjs'
+import { fragment } from '../widgets/wgmma.mjs'
+
+const H200 = 'H200 SXM'
+
+test('intensity of a product', () => {
+  const of = (m, n, k) => roofline({ m, n, k, bytes: 2, chip: H200 })
+  assert.equal(of(8192, 8192, 128).intensity.toFixed(1), '124.1')
+  assert.equal(of(8192, 8192, 8192).intensity.toFixed(0), '2731')
+  assert.equal(of(8192, 8192, 128).bound, 'memory')
+  assert.equal(of(8192, 8192, 8192).bound, 'arithmetic')
+})
+
+test('occupancy counts whole blocks, and names the scarcest', () => {
+  const of = (more) => occupancy({ threads: 256, registers: 32, shared: 0, chip: H200, ...more })
+  assert.equal(of({ threads: 700 }).percent, 68.359375)
+  assert.equal(of({}).percent, 100)
+  assert.deepEqual([of({ registers: 128 }).blocks, of({ registers: 128 }).scarcest], [2, ['registers']])
+  assert.deepEqual([of({ shared: 100 }).blocks, of({ shared: 100 }).scarcest], [2, ['shared memory']])
+  assert.deepEqual(of({ threads: 32 }).scarcest, ['blocks'])
+})
+
+test('tiles and waves are whole', () => {
+  const of = (n) => quantization({ m: 2048, n, tileM: 128, tileN: 128, resident: 1, chip: H200 })
+  assert.deepEqual([of(2048).tiles, of(2048).waves], [256, 2])
+  assert.deepEqual([of(2049).tiles, of(2049).waves, of(2049).last], [272, 3, 8])
+})
+
+test('sectors of a request', () => {
+  const of = (stride, offset, bytes) => coalescing({ stride, offset, bytes }).sectors.length
+  assert.deepEqual([of(1, 0, 4), of(1, 1, 4), of(2, 0, 4), of(8, 0, 4), of(32, 0, 4), of(0, 0, 4)], [4, 5, 8, 32, 32, 1])
+  assert.deepEqual([of(1, 0, 16), of(1, 0, 1)], [16, 1])
+})
+
+test('bank conflicts: a column, padded, swizzled', () => {
+  const of = (pitch, swizzle = 'none') => banks({ pitch, column: 5, swizzle }).rounds
+  assert.deepEqual([of(32), of(33), of(16), of(32, 'xor')], [32, 1, 16, 1])
+})
+
+test('three trees: one sum, different warps', () => {
+  for (const tree of ['divergent', 'conflicting', 'sequential']) assert.equal(reduction({ tree, step: 4 }).values[0], 136)
+  const warps = (tree) => [1, 2, 3].map((step) => reduction({ tree, step }).warps)
+  assert.deepEqual(warps('divergent'), [8, 8, 8])
+  assert.deepEqual(warps('sequential'), [4, 2, 1])
+})
+
+test('online softmax keeps what two passes find', () => {
+  for (let step = 1; step <= 8; ++step) {
+    const { s, exact } = softmax({ step })
+    assert.ok(Math.abs(s - exact) < 1e-12)
+  }
+  assert.equal(softmax({ step: 4 }).factor, Math.exp(3 - 5))
+})
+
+test('look-back ends, and sooner than a chain', () => {
+  const end = lookBack({ tiles: 16, step: 16 })
+  assert.equal(end.done, 16)
+  assert.ok(end.steps < 15, `${end.steps} steps`)
+  assert.deepEqual(lookBack({ tiles: 4, step: 1 }).state, ['P', 'P', 'A', 'A'])
+})
+
+test('the walk over tiles: a causal mask spares those behind the diagonal', () => {
+  const of = (mask) => attention({ queries: 4, keys: 4, mask, step: 3 })
+  assert.deepEqual([of('none').walk.length, of('causal').walk.length], [16, 10])
+  assert.deepEqual(of('causal').now, [1, 1])
+  assert.equal(attention({ queries: 4, keys: 8, mask: 'causal', step: 0 }).walk.length, 5 + 6 + 7 + 8)
+})
+
+test('a branch takes both ways, unless all lanes agree', () => {
+  const of = (taken) => divergence({ taken, first: 10, second: 5, order: 'spread' })
+  assert.deepEqual([of(0).time, of(8).time, of(32).time], [5, 15, 10])
+  assert.equal(of(8).way.filter(Boolean).length, 8)
+  assert.equal(of(32).active, 32)
+})
+
+test('a phase ends with the last byte', () => {
+  const of = (step) => mbarrier({ bytes: 4096, step })
+  assert.deepEqual([of(0).phase, of(1).expected, of(3).phase, of(4).phase, of(12).phase], [0, 12288, 0, 1, 3])
+  assert.deepEqual([of(3).passes[0], of(4).passes[0]], [false, true])
+})
+
+test('fragments of wgmma cover the tile once', () => {
+  const places = new Set()
+  for (let thread = 0; thread < 128; ++thread) {
+    for (let register = 0; register < 8; ++register) {
+      const { row, column } = fragment({ thread, register })
+      assert.ok(row < 64 && column < 16)
+      places.add(`${row},${column}`)
+    }
+  }
+  assert.equal(places.size, 64 * 16)
+  assert.deepEqual([fragment({ thread: 37, register: 2 }).row, fragment({ thread: 37, register: 2 }).column], [25, 2])
+})
+
+test('swizzles: one chunk of eight rows in eight groups of banks', () => {
+  const of = (mode) => swizzle({ mode, row: 3, chunk: 1 })
+  assert.deepEqual(['none', '32 bytes', '64 bytes', '128 bytes'].map((mode) => of(mode).rounds), [8, 1, 1, 1])
+  assert.equal(of('128 bytes').lies, 2)
+})
+
+test('every widget says something at its first values, and takes any text for a value', () => {
+  for (const widget of WIDGETS) {
+    assert.match(widgetHtml(widget), /<dd>[^<]+<\/dd>/, widget.name)
+    for (const wild of ['', 'x', '-5', '1e9', '<b>']) {
+      assert.doesNotMatch(outcome(widget, valuesFrom(widget, () => wild)), /NaN|undefined|Infinity/, `${widget.name} ${wild}`)
+    }
+    assert.deepEqual(valuesFrom(widget, (name) => String(firstValues(widget)[name])), firstValues(widget))
+  }
+})

@@ -1,0 +1,40 @@
+// A widget as HTML: its inputs, and what comes out. At build time with the first values, so that it
+// says something without JavaScript; in the browser again at every change.
+
+import { escape } from '../lib/format.mjs'
+
+const optionHtml = (option, value) => `<option${option === value ? ' selected' : ''}>${escape(option)}</option>`
+
+function field(widget, input) {
+  const id = `${widget.name}-${input.name}`
+  if (input.options) return `<label for="${id}">${escape(input.label)}</label><select id="${id}" name="${input.name}">${input.options.map((o) => optionHtml(o, input.value)).join('')}</select>`
+  const number = `<input id="${id}" name="${input.name}" type="number" min="${input.min}" max="${input.max}" value="${input.value}">`
+  const steps = input.step ? `<button type="button" data-by="-1">← one back</button><button type="button" data-by="1">one on →</button>` : ''
+  return `<label for="${id}">${escape(input.label)} <span class="quiet">${input.min} to ${input.max}</span></label><span>${number}${steps}</span>`
+}
+
+export const firstValues = (widget) => Object.fromEntries(widget.inputs.map((input) => [input.name, input.value]))
+
+// What a form holds, as numbers inside their bounds, or as one of the options.
+export function valuesFrom(widget, read) {
+  const value = (input) => {
+    const text = read(input.name)
+    if (input.options) return input.options.find((option) => String(option) === text) ?? input.value
+    const number = Math.round(Number(text))
+    return Number.isFinite(number) ? Math.min(input.max, Math.max(input.min, number)) : input.value
+  }
+  return Object.fromEntries(widget.inputs.map((input) => [input.name, value(input)]))
+}
+
+export function outcome(widget, values) {
+  const result = widget.compute(values)
+  const facts = widget.facts(result).map(([name, value]) => `<div><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`)
+  return `<dl>${facts.join('')}</dl>${widget.draw?.(result) ?? ''}`
+}
+
+export function widgetHtml(widget) {
+  return `<div class="widget" data-widget="${widget.name}"><p>${escape(widget.about)}</p>
+<form class="needs-js">${widget.inputs.map((input) => `<div>${field(widget, input)}</div>`).join('')}</form>
+<noscript><p class="quiet">Shown for ${escape(widget.inputs.map((i) => `${i.label} ${i.value}`).join(', '))}; other values need JavaScript.</p></noscript>
+<div class="outcome facts" aria-live="polite">${outcome(widget, firstValues(widget))}</div></div>`
+}
