@@ -32,6 +32,7 @@ inline void scan_openmp(const float* x, float* y, std::int64_t n) {
 #pragma omp single
     sums.resize(threads);  // all wait here until it is done
 
+    // region parts
     float sum = 0;
     for (std::int64_t i = begin; i < end; ++i) sum += x[i];
     sums[thread] = sum;
@@ -43,6 +44,7 @@ inline void scan_openmp(const float* x, float* y, std::int64_t n) {
       before += x[i];
       y[i] = before;
     }
+    // endregion
   }
 }
 

@@ -23,11 +23,13 @@ __global__ void sum_conflicting_tree_kernel(const float* x, float* sums, std::in
   tile[t] = i < n ? x[i] : 0;
   __syncthreads();
 
+  // region tree
   for (int s = 1; s < kSumBlock; s *= 2) {
     const int first = 2 * s * t;
     if (first < kSumBlock) tile[first] += tile[first + s];
     __syncthreads();
   }
+  // endregion
   if (t == 0) sums[blockIdx.x] = tile[0];
 }
 

@@ -23,10 +23,12 @@ __global__ void sum_sequential_tree_kernel(const float* x, float* sums, std::int
   tile[t] = i < n ? x[i] : 0;
   __syncthreads();
 
+  // region tree
   for (int s = kSumBlock / 2; s > 0; s /= 2) {
     if (t < s) tile[t] += tile[t + s];
     __syncthreads();
   }
+  // endregion
   if (t == 0) sums[blockIdx.x] = tile[0];
 }
 
