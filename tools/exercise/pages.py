@@ -19,6 +19,7 @@ CHIPS = {
     "ptx/wgmma.cuh": "sm_90a",
     "ptx/tma.cuh": "sm_90",
     "ptx/mbarrier.cuh": "sm_90",
+    "ptx/roles.cuh": "sm_90",
     "ptx/cluster.cuh": "sm_90",
     "tensor_map.cuh": "sm_90",
     "ptx/mma.cuh": "sm_80",
