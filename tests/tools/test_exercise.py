@@ -115,11 +115,16 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(says, "y is as it was before: nothing was written")
 
     def test_nan_is_wrong_and_unwritten_is_told(self):
-        self.assertIn(
-            "1 of 4 wrong", self.says(struct.pack("4f", 1, 2, float("nan"), 4), bound=1e9)
-        )
+        computed = self.says(struct.pack("4f", 1, 2, float("nan"), 4), bound=1e9)
+        self.assertIn("1 of 4 wrong", computed)
+        self.assertIn("got nan", computed)
         self.assertEqual(self.says(b"\xff" * 16), "y was never written")
         self.assertIn("never written", self.says(struct.pack("2f", 1, 2) + b"\xff" * 8))
+
+    def test_whole_numbers_are_shown_digit_by_digit(self):
+        self.case["y"].type, self.want = "uint", {"y": [1, 2, 3, 4_000_000_001]}
+        says = self.says(struct.pack("4I", 1, 2, 3, 4_000_000_000))
+        self.assertIn("expected 4000000001, got 4000000000", says)
 
     def test_inputs_and_guards(self):
         right = struct.pack("4f", 1, 2, 3, 4)

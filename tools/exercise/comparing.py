@@ -1,7 +1,6 @@
 """Says in the reader's terms what is wrong with the arrays that came back from a run."""
 
 import array as arrays
-import math
 
 from . import api
 from .catalog import ExerciseError
@@ -56,15 +55,15 @@ def _compare_values(case, each, got, values, bound):
             wrong.append(i)
     if not wrong:
         return ""
-    poison = [i for i in wrong if each.role == "output" and _is_poison(got[i])]
-    if len(poison) == len(values):
+    unwritten = [i for i in wrong if each.role == "output" and _is_poison(got, i)]
+    if len(unwritten) == len(values):
         return f"{each.name} was never written"
     if each.role == "in_out" and got.tobytes() == each.data():
         return f"{each.name} is as it was before: nothing was written"
     first = wrong[0]
-    have = "nothing, it was never written" if first in poison[:1] else f"{got[first]:.9g}"
+    have = "nothing, it was never written" if first in unwritten[:1] else _shown(got[first])
     text = f"{len(wrong)} of {len(values)} wrong, the first is {each.where(first)}: "
-    text += f"expected {values[first]:.9g}, got {have}"
+    text += f"expected {_shown(values[first])}, got {have}"
     return text + _where_all_lie(each, wrong, case.tile)
 
 
@@ -90,9 +89,10 @@ def _span(name, numbers, most):
     return f"{name} {first}" if first == last else f"{name}s {first} to {last}"
 
 
-def _is_poison(value):
-    return (
-        value == -1
-        or (isinstance(value, float) and math.isnan(value))
-        or value in (255, 2**32 - 1)
-    )
+def _is_poison(values, index):
+    """Whether an element is as it was before the run. (A NaN that was computed has other bits.)"""
+    return values[index : index + 1].tobytes() == b"\xff" * values.itemsize
+
+
+def _shown(value):
+    return str(value) if isinstance(value, int) else f"{value:.9g}"
