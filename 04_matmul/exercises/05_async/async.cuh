@@ -10,6 +10,7 @@ constexpr int kTile = 16;
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major, in device memory, aligned to 16
 // bytes. n and k are multiples of 4.
 __global__ void multiply_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   __shared__ alignas(16) float tile_a[2][kTile][kTile], tile_b[2][kTile][kTile];
   const int x = threadIdx.x % kTile, y = threadIdx.x / kTile;
   const int row = blockIdx.y * kTile, col = blockIdx.x * kTile;
@@ -49,6 +50,7 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int m,
     for (int q = 0; q < kTile; ++q) sum += tile_a[stage][y][q] * tile_b[stage][q][x];
   }
   if (row + y < m && col + x < n) c[(row + y) * n + col + x] = sum;
+#endif
 }
 
 inline void multiply(const float* a, const float* b, float* c, int m, int n, int k) {

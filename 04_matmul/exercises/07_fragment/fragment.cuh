@@ -10,6 +10,7 @@
 // C = A B by one warp, 16 values of k at a time. A is 16 x k, B is k x 8, C is 16 x 8, all
 // row-major, in device memory; k is a multiple of 16. A and B hold numbers that bf16 can hold.
 __global__ void multiply_kernel(const float* a, const float* b, float* c, int k) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const int lane = threadIdx.x;
   const int g = lane / 4, two = lane % 4 * 2;  // row, and first of two columns, in an 8 x 8 matrix
   float d[4] = {};
@@ -40,7 +41,8 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int k)
   //@ hint: as A's fragments: row g or g + 8, columns `two` and two + 1; rows of C have 8 elements
   //@ begin
   for (int i = 0; i < 4; ++i) c[(g + i / 2 * 8) * 8 + two + i % 2] = d[i];
-  //@ end
+    //@ end
+#endif
 }
 
 inline void multiply(const float* a, const float* b, float* c, int k) {

@@ -25,6 +25,7 @@ __device__ inline int place(int row, int col) {
 // C = A B by one warp. A is 16 x k, B is k x 8, C is 16 x 8, all row-major, in device memory; k is
 // a multiple of 64. A and B hold numbers that bf16 can hold.
 __global__ void multiply_kernel(const float* a, const float* b, float* c, int k) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   __shared__ alignas(128) __nv_bfloat16 tile[16 * kTileK];
   const int lane = threadIdx.x, g = lane / 4, two = lane % 4 * 2;
   float d[4] = {};
@@ -58,6 +59,7 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int k)
     __syncwarp();
   }
   for (int i = 0; i < 4; ++i) c[(g + i / 2 * 8) * 8 + two + i % 2] = d[i];
+#endif
 }
 
 inline void multiply(const float* a, const float* b, float* c, int k) {

@@ -14,6 +14,7 @@ constexpr int kRows = 16, kCols = 32;  // of a tile
 // row-major, and `map` describes it.
 __global__ void transpose_kernel(const __grid_constant__ CUtensorMap map, float* b, int rows,
                                  int cols) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   __shared__ alignas(128) float tile[kRows][kCols];
   __shared__ std::uint64_t full;
   const int row = blockIdx.y * kRows, col = blockIdx.x * kCols;  // the tile's corner in a
@@ -38,6 +39,7 @@ __global__ void transpose_kernel(const __grid_constant__ CUtensorMap map, float*
     const int r = row + i % kRows, c = col + i / kRows;
     if (r < rows && c < cols) b[c * rows + r] = tile[i % kRows][i / kRows];
   }
+#endif
 }
 
 // a is aligned to 16 bytes, and cols is a multiple of 4. Both point to device memory.

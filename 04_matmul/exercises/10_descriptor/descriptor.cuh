@@ -25,6 +25,7 @@ __device__ inline std::uint64_t descriptor(std::uint32_t address, std::uint32_t 
   //@ end
 }
 
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // d += A B for a warpgroup: A is 64 x 16, B is 16 x 8, both described. Issues only, does not wait.
 // (common/kit/ptx/wgmma.cuh has its larger sisters.)
 __device__ inline void wgmma_m64n8k16(float (&d)[4], std::uint64_t a, std::uint64_t b) {
@@ -34,10 +35,12 @@ __device__ inline void wgmma_m64n8k16(float (&d)[4], std::uint64_t a, std::uint6
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "l"(a), "l"(b));
 }
+#endif
 
 // C = A B^T for 64 rows of A a block: A is m x 64, B is 8 x 64, C is m x 8, all row-major, in
 // device memory; m is a multiple of 64. A and B hold numbers that bf16 can hold.
 __global__ void multiply_kernel(const float* a, const float* b, float* c) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ alignas(1024) unsigned char tile_a[kTileM * 128];
   __shared__ alignas(1024) unsigned char tile_b[kTileN * 128];
   const int t = threadIdx.x, warp = t / 32, lane = t % 32;
@@ -75,6 +78,7 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c) {
   for (int i = 0; i < 4; ++i) {
     c[(16 * warp + lane / 4 + i / 2 * 8) * kTileN + lane % 4 * 2 + i % 2] = d[i];
   }
+#endif
 }
 
 inline void multiply(const float* a, const float* b, float* c, int m) {

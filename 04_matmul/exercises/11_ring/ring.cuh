@@ -11,15 +11,18 @@ constexpr int kStages = 3;
 constexpr int kChunk = 128;  // floats of a stage
 constexpr int kWarps = 2;    // that consume; one more produces
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Until the barrier's phase with this parity has completed.
 __device__ inline void wait(std::uint64_t* barrier, std::uint32_t parity) {
   while (!ptx::mbarrier_try_wait_parity(barrier, parity)) {
   }
 }
+#endif
 
 // y[i] = x[i] * x[i] for all i < n, by one block. x is aligned to 16 bytes, and n is a multiple of
 // 4. x and y point to device memory.
 __global__ void square_kernel(const float* x, float* y, int n) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   __shared__ alignas(128) float ring[kStages][kChunk];
   __shared__ std::uint64_t full[kStages], empty[kStages];
   if (threadIdx.x == 0) {
@@ -75,6 +78,7 @@ __global__ void square_kernel(const float* x, float* y, int n) {
     if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);
     //@ end
   }
+#endif
 }
 
 inline void square(const float* x, float* y, int n) {

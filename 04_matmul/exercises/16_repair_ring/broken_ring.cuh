@@ -12,16 +12,19 @@ constexpr int kStages = 2;
 constexpr int kRows = 8, kCols = 32;  // of a tile
 constexpr int kWarps = 2;             // that consume; one more produces
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Until the barrier's phase with this parity has completed.
 __device__ inline void wait(std::uint64_t* barrier, std::uint32_t parity) {
   while (!ptx::mbarrier_try_wait_parity(barrier, parity)) {
   }
 }
+#endif
 
 // sums[c] = x[0][c] + x[1][c] + ... for the 32 columns of a block. x is rows x cols, and `map`
 // describes it: tile after tile of 8 rows comes, and each warp adds up half of the rows of each.
 __global__ void column_sums_kernel(const __grid_constant__ CUtensorMap map, float* sums, int rows,
                                    int cols) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   __shared__ alignas(128) float ring[kStages][kRows][kCols];
   __shared__ std::uint64_t full[kStages], empty[kStages];
   __shared__ float halves[kWarps][kCols];
@@ -90,6 +93,7 @@ __global__ void column_sums_kernel(const __grid_constant__ CUtensorMap map, floa
   }
   __syncthreads();
   if (warp == 0 && col + lane < cols) sums[col + lane] = halves[0][lane] + halves[1][lane];
+#endif
 }
 
 // sums[c] = x[0][c] + ... + x[rows - 1][c] for all c < cols. x is row-major and aligned to 16
