@@ -38,5 +38,8 @@ MUTANTS = {
         "ptx::cp_async_bulk(ring[stage], x + i * kChunk, 4 * count, &full[stage]);"
     },
     "the parity never changes": {3: "wait(&full[stage], 0);"},
+    "released before all lanes have read it": {
+        4: "if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);"
+    },
     "every lane releases": {4: "__syncwarp();\nptx::mbarrier_arrive(&empty[stage]);"},
 }

@@ -76,14 +76,13 @@ __global__ void column_sums_kernel(const __grid_constant__ CUtensorMap map, floa
   } else {  // the consumers
     float sum = 0;
     for (int row = 0; row < rows; row += kRows, next()) {
+      wait(&full[stage], phase);
       //@ task 4: something is wrong with when the stage is released
       //@ hint: who may write into the stage from the moment on at which this warp arrives?
-      //@ hint: first wait and read, then __syncwarp(), then arrive
+      //@ hint: first read, then __syncwarp(), then arrive
       //@ instead: if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);
-      //@ instead: wait(&full[stage], phase);
       //@ instead: for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];
       //@ begin
-      wait(&full[stage], phase);
       for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];
       __syncwarp();
       if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);

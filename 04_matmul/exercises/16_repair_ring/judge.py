@@ -30,10 +30,8 @@ POINTS = [
     Right(2, "boxes that stick out over an edge", lambda case: case.sizes["rows"] % 8),
 ]
 
-_READ = (
-    "wait(&full[stage], phase);\n"
-    "for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];\n"
-)
+_READ = "for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];\n"
+_ARRIVE = "if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);\n"
 _COPY = "ptx::mbarrier_arrive_expect_tx(&full[stage], {size});\n"
 _LOAD = "ptx::tensor_load(ring[stage], &map, {corner}, &full[stage]);"
 
@@ -46,7 +44,6 @@ MUTANTS = {
     "the row first": {
         3: _COPY.format(size="sizeof ring[stage]") + _LOAD.format(corner="row, col"),
     },
-    "released before it has come": {
-        4: "if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);\n" + _READ
-    },
+    "released before it is read": {4: _ARRIVE + _READ},
+    "released before all lanes have read it": {4: _READ + _ARRIVE},
 }
