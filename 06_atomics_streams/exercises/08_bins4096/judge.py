@@ -54,8 +54,8 @@ POINTS = [
         1,
         "work for four SMs",
         LARGE,
-        lambda counts, case: counts["threads"] >= 4 * 128,
-        lambda counts: f"{counts['threads']} threads were started",
+        lambda counts, case: counts["threads"] >= 4 * 256,
+        lambda counts: f"{counts['threads']} threads were started, 4 blocks have 1024",
     ),
 ]
 
