@@ -51,7 +51,7 @@ is_there() {
   case $1 in
     g++ | make | git | python3 | clang-format-14 | npm) have "$1" ;;
     nodejs) have node ;;
-    chromium) have chromium || have google-chrome ;;
+    chromium) have chromium || have google-chrome ;;  # as book/tests/browser_kit.mjs looks for it
     catch2) has_catch2 ;;
     bubblewrap) have bwrap ;;
   esac
@@ -73,7 +73,12 @@ what_for() {
 
 wanted=(g++ make git python3 catch2)
 [[ $developer == yes ]] && wanted+=(clang-format-14 bubblewrap)
-[[ $book == yes ]] && wanted+=(nodejs npm chromium)
+# Ubuntu has Chromium as a snap alone, which a container cannot have: there npm's packages bring one.
+is_ubuntu() { [[ -r /etc/os-release && $'\n'$(</etc/os-release)$'\n' == *$'\nID=ubuntu\n'* ]]; }
+if [[ $book == yes ]]; then
+  wanted+=(nodejs npm)
+  is_ubuntu || wanted+=(chromium)
+fi
 
 lacking() {
   local package
@@ -138,10 +143,12 @@ if [[ $book == yes ]]; then
   here=$(cd "$(dirname "$0")" && pwd)
   add_packages() {
     npm ci --ignore-scripts --no-audit --no-fund --prefix "$here/book" || return
-    node_is_new && return
-    local machine=x64
-    [[ $(uname -m) == aarch64 ]] && machine=arm64
-    npm install --no-save --no-audit --no-fund --prefix "$here/book" "node-linux-$machine@$NODE_VERSION"
+    if ! node_is_new; then
+      local machine=x64
+      [[ $(uname -m) == aarch64 ]] && machine=arm64
+      npm install --no-save --no-audit --no-fund --prefix "$here/book" "node-linux-$machine@$NODE_VERSION" || return
+    fi
+    is_there chromium || PATH=$here/book/node_modules/.bin:$PATH playwright-core install --with-deps chromium-headless-shell
   }
   if ! add_packages </dev/null >"$npm_log" 2>&1; then
     cat "$npm_log" >&2

@@ -15,7 +15,7 @@ import { lineHtml } from './lib/tokens.mjs'
 import { frontPage } from './pages/front.mjs'
 import { ladderPages } from './pages/ladders.mjs'
 import { searchScript } from './pages/search.mjs'
-import { widgetList, widgetPages } from './pages/widgets.mjs'
+import { widgetInText, widgetList, widgetPages } from './pages/widgets.mjs'
 import { YOURS, yoursPage } from './pages/yours.mjs'
 
 const BOOK = import.meta.dirname
@@ -42,7 +42,7 @@ class Book {
     this.md = makeMarkdown({
       link: (href, env) => this.site.link(href, env),
       quoted: (file, text, env) => this.site.quoted(file, text, env),
-      mark: () => undefined,
+      mark: (kind, words) => (kind === 'widget' ? widgetInText(words) : ''),
     })
     this.lessons = model.pages.map((source) => this.parsed(source))
     this.tokens = new Map() // of sources, highlighted once
@@ -91,7 +91,8 @@ class Book {
     for (const lesson of this.lessons) {
       if (lesson.source === 'README.md') continue
       const at = chain.findIndex((page) => page.out === lesson.out)
-      const body = this.md.renderer.render(lesson.tokens, this.md.options, lesson.env)
+      const text = this.md.renderer.render(lesson.tokens, this.md.options, lesson.env)
+      const body = text + howToBegin(lesson.source)
       this.add({ ...lesson, body, before: chain[at - 1], after: at < 0 ? undefined : chain[at + 1] })
     }
   }
@@ -147,6 +148,14 @@ class Book {
       fs.writeFileSync(place, content)
     }
   }
+}
+
+// What a reader types to begin an exercise: 01_vector_add/exercises/01_guard/task.md is 01/guard.
+function howToBegin(source) {
+  const [, chapter, name] = source.match(/^(\d\d)_\w+\/exercises\/\d\d_(\w+)\/task\.md$/) ?? []
+  if (!name) return ''
+  const lines = ['start', 'check', 'hint'].map((verb) => `./exercise ${verb} ${chapter}/${name}`)
+  return `<h2>Begin</h2><pre tabindex="0"><code>${lines.join('\n')}</code></pre>`
 }
 
 // A chapter's pages as they are read: the lesson, the pages beside it, its exercises.

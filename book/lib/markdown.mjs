@@ -39,8 +39,8 @@ function alerts(state) {
   }
 }
 
-// `site` resolves links and says where quoted code stands: { link(href, env), quoted(file, text, env),
-// table(options, env) }, each called with the env of the render: { source, out }.
+// `site` resolves links, says where quoted code stands, and what a mark in a comment becomes:
+// { link(href, env), quoted(file, text, env), mark(kind, words) }; env is { source, out }.
 export function makeMarkdown(site) {
   const md = new MarkdownIt({ html: true })
   md.use(katex, { mathFence: true, throwOnError: true })
@@ -80,7 +80,7 @@ export function makeMarkdown(site) {
   rules.html_block = (tokens, i, options, env) => {
     const mark = tokens[i].content.match(/^<!--\s*(\w+)\s*(.*?)\s*-->/)
     if (!mark) return tokens[i].content.replace(/<!--.*?-->/gs, '')
-    return site.mark(mark[1], optionsOf(mark[2]), env) ?? ''
+    return site.mark(mark[1], mark[2])
   }
   return md
 }
