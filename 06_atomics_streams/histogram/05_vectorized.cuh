@@ -25,10 +25,12 @@ __global__ void histogram_vectorized_kernel(const unsigned char* x, std::int64_t
 
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  // region count
   const auto count = [&](unsigned byte) { atomicAdd(&bins[byte], 1u); };
   const Pieces pieces = split_in_pieces(x, n);
   for (std::int64_t i = first; i < pieces.count; i += stride) each_byte(pieces.first[i], count);
   each_single_byte(x, n, pieces, first, count);
+  // endregion
 
   __syncthreads();
   for (int b = threadIdx.x; b < kBins; b += blockDim.x) atomicAdd(&counts[b], bins[b]);

@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(kColumnBlock)
   const Pieces pieces = split_in_pieces(x, n);
   const auto is_piece = [&](std::int64_t i) { return i < pieces.count; };
 
+  // region ahead
   // The first requests leave before anything else is done.
   std::int64_t i = first;
   const bool in_groups = is_piece(i + (kInFlight - 1) * stride);
@@ -54,6 +55,7 @@ __global__ void __launch_bounds__(kColumnBlock)
     for (int k = 0; k < kInFlight; ++k) CountRuns::take(piece[k], column);
     i += kInFlight * stride;
   }
+  // endregion
   // What is left: fewer pieces than a group, and the bytes that belong to none.
   for (; is_piece(i); i += stride) CountRuns::take(pieces.first[i], column);
   each_single_byte(x, n, pieces, first,

@@ -21,6 +21,7 @@ class SmallKernelsGraph {
     cudaStream_t stream = nullptr;
     cudaGraph_t graph = nullptr;
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    // region record
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     const int block = 256;
     for (int k = 0; k < kernels; ++k) {
@@ -29,6 +30,7 @@ class SmallKernelsGraph {
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
     CUDA_CHECK(cudaGraphInstantiateWithFlags(&executable_, graph, 0));
+    // endregion
     CUDA_CHECK(cudaGraphDestroy(graph));  // the executable graph does not need it any more
     CUDA_CHECK(cudaStreamDestroy(stream));
   }
