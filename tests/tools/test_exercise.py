@@ -24,8 +24,9 @@ from exercise import (
     pages,
     running,
     skeleton,
+    speed,
 )
-from exercise.api import Array, Case, Count, Right
+from exercise.api import Array, Case, Count, Right, Speed
 from exercise.catalog import ExerciseError
 
 AUTHOR = """\
@@ -184,6 +185,43 @@ class Marks(unittest.TestCase):
             verdict = self.verdict(slow)
         self.assertEqual([o.points for o in verdict.outcomes], [0, 0, 0])
         self.assertLess(len(asked), 8)
+
+
+class Speeds(ToolCase):
+    def test_quarters(self):
+        for ratio, score in ((0.5, 0), (1.2, 0), (1.25, 1), (1.5, 2), (1.99, 3), (2.0, 4), (9, 4)):
+            self.assertEqual(speed.quarters(ratio, full=2), score, ratio)
+
+    def test_the_best_of_each_counts(self):
+        score, words = speed.verdict([3.0, 1.0, 2.0], [1.6, 9.0, 9.0], 0.5, full=2)
+        self.assertEqual(score, 2)
+        self.assertIn("1 ms, 1.60 times as fast as the file you were given (1.6 ms)", words)
+
+    def test_faster_than_the_bytes_at_peak_is_no_score(self):
+        score, words = speed.verdict([0.1], [1.0], 0.11, full=2)
+        self.assertEqual(score, 0)
+        self.assertIn("0.1 ms cannot be", words)
+        self.assertEqual(speed.verdict([0.1], [1.0], 0, full=2)[0], 4)
+
+    def test_a_program_times_itself(self):
+        exercise = catalog.find(REPOSITORY, "03/padding")
+        program, case = self.root / "program", self.root / "case"
+        text = exercise.author_file.read_text(encoding="utf-8")
+        file = self.write("padding.cuh", "")
+        file.write_text(skeleton.solution(text, "a"), encoding="utf-8")
+        building.build(REPOSITORY, exercise, file, program)
+        small = Speed({"rows": 8, "cols": 8}, {"a": 64, "b": 64}, bytes=512)
+        running.write_case(small.case(), case)
+        ms, peak = speed.timed(program, case, self.root)
+        self.assertGreater(ms, 0)
+        self.assertEqual(peak, 0)  # simt's GPU has no clocks
+
+    def test_without_a_gpu_it_says_so(self):
+        with mock.patch.object(speed.shutil, "which", lambda name: None):
+            with self.assertRaisesRegex(ExerciseError, "speed needs a GPU and nvcc"):
+                speed.measure(REPOSITORY, catalog.find(REPOSITORY, "03/padding"), None)
+        with self.assertRaisesRegex(ExerciseError, "01/guard has no score for speed"):
+            speed.measure(REPOSITORY, catalog.find(REPOSITORY, "01/guard"), None)
 
 
 class Pages(ToolCase):

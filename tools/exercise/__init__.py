@@ -10,6 +10,7 @@
   progress.py   what a student has done so far, in work/progress.json
   commands.py   list, next, start, check, hint, solution, reset, progress, watch
   processes.py  limits and a sandbox for what students wrote
+  speed.py      a score for time, where there is a GPU
   author.py     selftest: the author's files pass, skeletons and mutants do not
   pages.py      tables of exercises for the lessons and exercises.md
   release.py    a copy of the repository for students, without solutions

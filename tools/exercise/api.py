@@ -133,3 +133,19 @@ class Count:
     case: str
     holds: Callable
     says: Callable = field(default=lambda counts: "")
+
+
+@dataclass
+class Speed:
+    """Says how a version that is right is timed on a GPU, in an exercise whose skeleton is right
+    too: that one is the baseline. SPEED = Speed({"n": 1 << 26}, {"x": 1 << 26, "y": 1 << 26}, ...)
+    """
+
+    sizes: dict
+    arrays: dict  # elements by name, of 4 bytes each; what they hold is nobody's business
+    bytes: int  # that every version must move: who is faster than these has not done the work
+    full: float = 2.0  # times as fast as the baseline: full score
+
+    def case(self):
+        arrays = [Array(name, role="output", count=n) for name, n in self.arrays.items()]
+        return Case("speed", self.sizes, arrays)

@@ -7,7 +7,7 @@ import time
 
 import cli
 
-from . import catalog, judging, skeleton
+from . import catalog, judging, skeleton, speed
 from .catalog import ExerciseError
 from .progress import Progress
 
@@ -94,6 +94,15 @@ def check(root, exercise):
         print(f"not yet: {verdict.points}/{verdict.most} points")
     print(f"next: ./exercise hint {exercise.id}, or change {_relative(file, root)} and check again")
     return 1
+
+
+def show_speed(root, exercise):
+    """How fast a file is that has passed; it changes no points."""
+    file = exercise.student_file(root)
+    if not file.exists() or not judging.judge(root, exercise, file).passed:
+        raise ExerciseError(f"speed counts once ./exercise check {exercise.id} passes")
+    print(speed.measure(root, exercise, file)[1])
+    return 0
 
 
 def show(verdict, file):

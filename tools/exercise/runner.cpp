@@ -1,5 +1,6 @@
 #include "tools/exercise/runner.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -100,10 +101,55 @@ void Case::write(const char* file) {
   if (!stream.flush()) throw std::runtime_error(std::string("cannot write ") + file);
 }
 
+namespace {
+
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  require(cudaDeviceGetAttribute(&value, which, 0), "cudaDeviceGetAttribute");
+  return value;
+}
+
+// Writes the median time of a launch, in ms, and the peak bandwidth of the device memory, in GB/s.
+void write_times(const char* file, Case& one, Code code) {
+  constexpr int kWarm = 3, kSamples = 21;
+  const std::size_t l2_bytes = std::size_t(2) * attribute(cudaDevAttrL2CacheSize);
+  void* other = nullptr;  // what the L2 cache holds before each launch
+  require(cudaMalloc(&other, l2_bytes), "cudaMalloc");
+  cudaEvent_t begin, end;
+  require(cudaEventCreate(&begin), "cudaEventCreate");
+  require(cudaEventCreate(&end), "cudaEventCreate");
+  std::vector<float> times;
+  for (int i = -kWarm; i < kSamples; ++i) {
+    require(cudaMemset(other, i, l2_bytes), "cudaMemset");
+    require(cudaEventRecord(begin), "cudaEventRecord");
+    code(one);
+    require(cudaDeviceSynchronize(), "the kernel failed");  // whatever stream it is in
+    require(cudaEventRecord(end), "cudaEventRecord");
+    require(cudaEventSynchronize(end), "cudaEventSynchronize");
+    float ms = 0;
+    require(cudaEventElapsedTime(&ms, begin, end), "cudaEventElapsedTime");
+    if (i >= 0) times.push_back(ms);
+  }
+  std::nth_element(times.begin(), times.begin() + kSamples / 2, times.end());
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  cudaFree(other);
+  // kHz and bits; two transfers a clock.
+  const double peak = 2e3 * attribute(cudaDevAttrMemoryClockRate) *
+                      attribute(cudaDevAttrGlobalMemoryBusWidth) / 8 / 1e9;
+  std::ofstream(file) << times[kSamples / 2] << ' ' << peak << '\n';
+}
+
+}  // namespace
+
 int run(int argc, char** argv, bool device_guards, Code code) {
-  if (argc != 3) return std::fprintf(stderr, "usage: %s CASE RESULT\n", argv[0]), 2;
+  const bool timed = argc == 4 && std::string(argv[3]) == "--time";
+  if (argc != 3 && !timed) {
+    return std::fprintf(stderr, "usage: %s CASE RESULT [--time]\n", argv[0]), 2;
+  }
   try {
     Case one(argv[1], device_guards);
+    if (timed) return write_times(argv[2], one, code), 0;
     code(one);
     require(cudaGetLastError(), "the launch failed");
     require(cudaDeviceSynchronize(), "the kernel failed");

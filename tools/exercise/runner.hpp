@@ -63,8 +63,8 @@ class Case {
 
 using Code = void (*)(Case&);
 
-// PROGRAM CASE RESULT. Exit status 0 if the code ran to its end and no CUDA call failed; otherwise
-// 3 and one line on stderr.
+// PROGRAM CASE RESULT [--time]. Exit status 0 if the code ran to its end and no CUDA call failed;
+// otherwise 3 and one line on stderr. With --time the result is how long it takes.
 int run(int argc, char** argv, bool device_guards, Code code);
 
 inline int run(int argc, char** argv, Code code) { return run(argc, argv, kDeviceGuards, code); }

@@ -1,6 +1,6 @@
 """Exercise 03/padding."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, Speed, floats
 
 TITLE = "A column more than needed"
 KIND = "speed"
@@ -39,6 +39,9 @@ POINTS = [
         f"{_rounds(counts, 'store'):.0f} a store",
     ),
 ]
+
+# Reads and writes a matrix of 8192 x 8192.
+SPEED = Speed({"rows": 1 << 13, "cols": 1 << 13}, {"a": 1 << 26, "b": 1 << 26}, bytes=8 << 26)
 
 MUTANTS = {
     "a row less": {1: "__shared__ float tile[kTile - 1][kTile + 1];"},

@@ -1,6 +1,6 @@
 """Exercise 03/scale_rows."""
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, Speed, float32, floats
 
 TITLE = "Make it fast: scale the rows of a matrix"
 KIND = "speed"
@@ -44,6 +44,9 @@ POINTS = [
         lambda counts: f"{counts['global']['load_sectors']} sectors were loaded, 960 are enough",
     ),
 ]
+
+# Reads and writes a matrix of 8192 x 8192.
+SPEED = Speed({"rows": 1 << 13, "cols": 1 << 13}, {"s": 1 << 13, "a": 1 << 26}, bytes=8 << 26)
 
 MUTANTS = {
     "the factor of the column": {
