@@ -8,6 +8,7 @@
 #include "07_flash_attention/attention/ladder.cuh"
 #include "07_flash_attention/attention_16bit/ladder.cuh"
 #include "07_flash_attention/backward/ladder.cuh"
+#include "07_flash_attention/decode/ladder.cuh"
 #include "07_flash_attention/softmax/ladder.cuh"
 #include "common/bench/device_facts.cuh"
 #include "tests/catch.hpp"
@@ -28,7 +29,9 @@ std::vector<std::string> all_names() {
       softmax::softmax_ladder(), attention::attention_ladder(),
       attention::attention_16bit_ladder<__nv_bfloat16>(),
       attention::attention_16bit_ladder<__half>(), backward::backward_ladder<float>(),
-      backward::backward_ladder<__nv_bfloat16>(), backward::backward_ladder<__half>());
+      backward::backward_ladder<__nv_bfloat16>(), backward::backward_ladder<__half>(),
+      decode::decode_ladder<__nv_bfloat16>(), decode::decode_ladder<__half>(),
+      decode::decode_paged_ladder<__nv_bfloat16>(), decode::decode_paged_ladder<__half>());
 }
 
 }  // namespace
@@ -50,6 +53,10 @@ TEST_CASE("flash_attention: bad arguments: exit status 2 and one line, at once")
                                 "--batch 1000000 --heads 1000 --n 1000",
                                 "--tokens 1000 --n 999",
                                 "--tokens 0",
+                                "--page 0",
+                                "--window 0",
+                                "--heads 6 --kv-heads 4 --only decode_bf16",
+                                "--batch 1000000 --n 4000000 --only decode_paged_bf16",
                                 "--rows 0",
                                 "--columns 0",
                                 "--rows 2000000000 --columns 1000000000",

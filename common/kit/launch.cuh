@@ -30,11 +30,13 @@ inline int multiprocessor_count() {
   return kCount;
 }
 
-// Blocks of `block` threads that the whole device holds at once.
+// Blocks of `block` threads, with `shared` bytes of dynamic shared memory each, that the whole
+// device holds at once.
 template <class Kernel>
-int resident_blocks(Kernel kernel, int block) {
+int resident_blocks(Kernel kernel, int block, int shared = 0) {
   int per_multiprocessor = 0;
-  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, block, 0));
+  CUDA_CHECK(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, block, shared));
   return multiprocessor_count() * per_multiprocessor;
 }
 

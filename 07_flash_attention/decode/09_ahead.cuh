@@ -1,0 +1,71 @@
+// Rung 9, ahead: keys and values are asked for long before they are needed (cp.async, sm_80).
+//
+// Little's law: bytes in flight = bandwidth x latency. Each warp has a ring of stages in shared
+// memory, 16 keys and their values in each, and asks for a stage as soon as one is free: up to 96
+// KB a block are under way, and take no registers. A warp waits for its own copies only, never for
+// another warp. What is still wrong: from four queries a key on, products, conversions and sums of
+// lanes cost about as much time as the bytes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/decode/kit/chunks.cuh"
+#include "07_flash_attention/decode/kit/key_ring.cuh"
+#include "07_flash_attention/decode/kit/last_block.cuh"
+#include "07_flash_attention/decode/kit/parts.cuh"
+#include "07_flash_attention/decode/kit/team.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace decode {
+
+template <class T, int kD, int kQueries>
+__global__ void __launch_bounds__(kThreads) ahead_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  using Queries = Team<T, kD, kQueries>;
+  extern __shared__ uint4 dynamic_chunks[];
+  auto& shared = *reinterpret_cast<RingShared<kD, kQueries>*>(dynamic_chunks);
+  const int team = threadIdx.x % 32 / Queries::kLanes, member = threadIdx.x % Queries::kLanes;
+  const std::int64_t at = blockIdx.x / chunks.count;  // of the shares
+  const Part part = part_of(shape.share(at, kQueries), at, chunks, 0, shape.n);
+
+  // The warp's teams take the keys of a stage in turn.
+  Queries state;
+  state.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+  const std::int64_t first = part.share.kv_head * shape.n;
+  const auto row_of = [first](int key) { return first + key; };
+  attend(shared.ring[threadIdx.x / 32], part, t, row_of, [&](const Stage<kD>& stage, int seen) {
+#pragma unroll
+    for (int j = team; j < kStageKeys + team; j += Queries::kTeams) {
+      const int place = stage.place(j, member);
+      state.add(stage.k[place], stage.v[place], j < seen);
+    }
+  });
+
+  state.merge_teams();
+  shared.parts.store(state);
+  __syncthreads();
+  finish_part(shared.parts, part, chunks, t);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes.
+template <class T>
+void ahead(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cudaStream_t stream) {
+  with_group(shape, [&](auto head_dim, auto queries) {
+    const auto kernel = ahead_kernel<T, head_dim, queries>;
+    constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, queries>);
+    kit::allow_shared(kernel, kShared);
+    const std::int64_t shares = shape.shares(queries);
+    const int resident = kit::resident_blocks(kernel, kThreads, kShared);
+    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
+    const auto blocks = static_cast<unsigned>(shares * chunks.count);
+    kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, chunks);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace decode

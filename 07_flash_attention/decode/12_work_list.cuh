@@ -1,0 +1,156 @@
+// Rung 12, work_list: sequences of different lengths are cut into chunks of one length, and blocks
+// take them from a list, the longest first.
+//
+// A small kernel ahead adds up the lengths, which lie on the device, and makes the list: two chunks
+// for each block that fits, whichever sequence they are from, and what is left of each sequence at
+// its end, so that the last blocks have the least to do. What is still wrong: the list takes a
+// launch. (A server makes it once for all layers of its model.)
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "07_flash_attention/decode/kit/chunks.cuh"
+#include "07_flash_attention/decode/kit/key_ring.cuh"
+#include "07_flash_attention/decode/kit/last_block.cuh"
+#include "07_flash_attention/decode/kit/parts.cuh"
+#include "07_flash_attention/decode/kit/tensor_rows.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace decode {
+
+// Which part of which sequence is whose; in scratch memory.
+struct WorkList {
+  int *keys, *count;  // of a chunk; of the list
+  int2* items;        // (sequence, number of the part)
+  int* first;         // of each sequence: the place of its part 0
+
+  // What an item is of share `at` of its sequence.
+  __device__ Part part_of(int item, int at, const Shape& shape, const Chunks& chunks,
+                          const Cache& cache) const {
+    const int sequence = items[item].x, number = items[item].y;
+    const int begin = cache.first(sequence), end = cache.end(sequence),
+              own = begin + number * *keys;
+    const int parts = max(1, (end - begin + *keys - 1) / *keys);
+    const std::int64_t share_at = shape.shares(kTensorRows) / shape.batch * sequence + at;
+    const auto share = shape.share(share_at, kTensorRows);
+    const std::int64_t place = share.first_row % shape.heads * chunks.count + first[sequence];
+    return {share, chunks.tickets + share_at, number, parts, own, min(end, own + *keys), place};
+  }
+};
+
+constexpr int kPlanThreads = 256;
+constexpr int kRests = 8;  // classes of items shorter than a chunk, an eighth of it apart
+
+// One block. `wanted`: how many chunks to make of all tokens together, about.
+static __global__ void __launch_bounds__(kPlanThreads)
+    plan_kernel(WorkList list, Cache cache, int batch, int wanted) {
+  __shared__ unsigned long long tokens;
+  __shared__ int places[kRests + 1], next_part;
+  if (threadIdx.x == 0) tokens = next_part = 0;
+  if (threadIdx.x <= kRests) places[threadIdx.x] = 0;
+  __syncthreads();
+
+  // The length of a chunk follows from the sum of all lengths.
+  for (int s = threadIdx.x; s < batch; s += kPlanThreads) {
+    atomicAdd(&tokens, static_cast<unsigned long long>(cache.end(s) - cache.first(s)));
+  }
+  __syncthreads();
+  const auto parts = static_cast<unsigned long long>(wanted) * kLeastKeys;
+  const int keys = max(1, static_cast<int>((tokens + parts - 1) / parts)) * kLeastKeys;
+
+  // A counting sort: whole chunks are class 0, the rest of a sequence is one of the others. One
+  // without tokens has an empty rest: somebody must write its result.
+  const auto class_of = [&](int rest) { return kRests - rest * kRests / keys; };
+  const auto each_sequence = [&](auto visit) {
+    for (int s = threadIdx.x; s < batch; s += kPlanThreads) {
+      const int length = cache.end(s) - cache.first(s), rest = length % keys;
+      visit(s, length / keys, rest, rest > 0 || length == 0);
+    }
+  };
+  each_sequence([&](int, int whole, int rest, bool has_rest) {
+    atomicAdd(&places[0], whole);
+    if (has_rest) atomicAdd(&places[class_of(rest)], 1);
+  });
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    int sum = 0;
+    for (int& place : places) {
+      const int count = place;
+      place = sum;
+      sum += count;
+    }
+    *list.count = sum;
+    *list.keys = keys;
+  }
+  __syncthreads();
+  each_sequence([&](int s, int whole, int rest, bool has_rest) {
+    const int at = atomicAdd(&places[0], whole);
+    for (int i = 0; i < whole; ++i) list.items[at + i] = make_int2(s, i);
+    if (has_rest) list.items[atomicAdd(&places[class_of(rest)], 1)] = make_int2(s, whole);
+    list.first[s] = atomicAdd(&next_part, whole + (has_rest ? 1 : 0));
+  });
+}
+
+template <class T, int kD>
+__global__ void __launch_bounds__(kThreads)
+    work_list_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks, WorkList list) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  extern __shared__ uint4 dynamic_chunks[];
+  auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
+  const int warp = threadIdx.x / 32;
+  // The shares of an item are neighbours; behind the list's end there is nothing to do.
+  const int shares = static_cast<int>(shape.shares(kTensorRows) / shape.batch);
+  const int item = static_cast<int>(blockIdx.x) / shares;
+  if (item >= *list.count) return;
+  const auto part = list.part_of(item, blockIdx.x % shares, shape, chunks, cache);
+
+  TensorRows<T, kD> rows;
+  rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+  const auto row_of = [&](int key) { return cache.row(shape, part.share.kv_head, key); };
+  attend(shared.ring[warp], part, t, row_of,
+         [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
+
+  rows.store_part(shared.parts.o[warp], shared.parts.lse2[warp]);
+  __syncthreads();
+  finish_part(shared.parts, part, chunks, t);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes.
+template <class T>
+void work_list(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Scratch& scratch,
+               cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    const auto kernel = work_list_kernel<T, head_dim>;
+    constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows>);
+    kit::allow_shared(kernel, kShared);
+    const std::int64_t shares = shape.shares(kTensorRows);
+    const int of_sequence = static_cast<int>(shares / shape.batch);
+    const int resident = kit::resident_blocks(kernel, kThreads, kShared);
+
+    // At most `wanted` whole chunks and a rest of each sequence. In memory the parts of a head are
+    // those of all sequences, one after the other.
+    const int wanted = std::max(1, 2 * resident / of_sequence);
+    const int capacity = wanted + static_cast<int>(shape.batch);
+    const std::int64_t floats = shape.heads * capacity * (shape.d + 1);
+    float* o = scratch.floats(floats + 3 + 2 * capacity + shape.batch);
+    const Chunks chunks{0, capacity, o, o + shape.heads * capacity * shape.d,
+                        scratch.tickets(shares)};
+    int* ints = reinterpret_cast<int*>(o + (floats + 1) / 2 * 2);  // items are pairs
+    int* first = ints + 2 + 2 * capacity;
+    const WorkList list{ints, ints + 1, reinterpret_cast<int2*>(ints + 2), first};
+    plan_kernel<<<1, kPlanThreads, 0, stream>>>(list, cache, static_cast<int>(shape.batch), wanted);
+    CUDA_CHECK(cudaGetLastError());
+    const auto blocks = static_cast<unsigned>(capacity) * of_sequence;
+    kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, cache, chunks, list);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace decode

@@ -1,0 +1,84 @@
+// How keys and values reach a warp: a ring of stages of its own in shared memory, each with sixteen
+// keys and their values, filled by cp.async while it works on earlier ones.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/decode/kit/last_block.cuh"
+#include "07_flash_attention/decode/kit/parts.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/swizzle.cuh"
+
+namespace decode {
+
+constexpr int kStageKeys = 16;
+
+// Rows of 16-byte chunks, swizzled.
+template <int kD>
+struct Stage {
+  uint4 k[kStageKeys * kD / 8], v[kStageKeys * kD / 8];
+
+  static __device__ int place(int key, int chunk) {
+    return kit::swizzled_chunk<kD / 8>(key, chunk);
+  }
+};
+
+// The rings of a block's warps; when these are empty, its parts.
+template <int kD, int kQueries>
+union RingShared {
+  static constexpr int kStages = kD == 256 ? 2 : 384 / kD;  // 96 KB a block, or 128
+  Stage<kD> ring[kWarps][kStages];
+  WarpParts<kD, kQueries> parts;
+};
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// Takes a warp through its part's keys; the block's warps take sixteen at a time in turn.
+// row_of(key): the row of the caches where a key lies. add(stage, seen): the keys of a stage are
+// there; only the first `seen` count.
+template <int kD, int kStages, class T, class RowOf, class Add>
+__device__ void attend(Stage<kD> (&ring)[kStages], const Part& part, const Tensors<T>& t,
+                       RowOf row_of, Add add) {
+  constexpr int kChunks = kD / 8;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const auto* k = reinterpret_cast<const uint4*>(t.k) + lane % kChunks;
+  const auto* v = reinterpret_cast<const uint4*>(t.v) + lane % kChunks;
+  const auto first_key = [&](int step) { return part.begin + (step * kWarps + warp) * kStageKeys; };
+
+  // Lane l knows where key l % 16 lies, looked up a step before its copy is issued.
+  const auto find = [&](int step) {
+    const int key = first_key(step) + lane % kStageKeys;
+    return key < part.end ? static_cast<int>(row_of(key)) : -1;
+  };
+  int found = find(0);
+  const auto issue = [&](int step) {
+    if (first_key(step) < part.end) {
+      auto& stage = ring[step % kStages];
+#pragma unroll
+      for (int i = 0; i < kStageKeys * kChunks / 32; ++i) {
+        const int key = lane / kChunks + i * 32 / kChunks;
+        const std::int64_t row = __shfl_sync(0xffffffff, found, key);
+        const int place = stage.place(key, lane % kChunks);
+        ptx::cp_async_16(&stage.k[place], k + row * kChunks, row >= 0);  // past the end zeros
+        ptx::cp_async_16(&stage.v[place], v + row * kChunks, row >= 0);
+      }
+    }
+    ptx::cp_async_commit();
+    found = find(step + 1);
+  };
+
+  // While a stage is worked on, those after it are under way.
+  for (int step = 0; step < kStages - 1; ++step) issue(step);
+  for (int step = 0; first_key(step) < part.end; ++step) {
+    ptx::cp_async_wait<kStages - 2>();
+    __syncwarp();  // the copies of all lanes are there, and nobody reads the stage before any more
+    issue(step + kStages - 1);
+    add(ring[step % kStages], part.end - first_key(step));
+  }
+  __syncthreads();  // all rings are empty: parts may take their place
+}
+#endif
+
+}  // namespace decode

@@ -1,0 +1,76 @@
+// One launch: the block of a share that happens to finish last merges what all of them have left.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/decode/kit/chunks.cuh"
+#include "07_flash_attention/decode/kit/parts.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+
+namespace decode {
+
+// What a block does: part `number` of `count` of a share, the keys from `begin` to `end`. first:
+// the place of part 0 of the share's first row among all parts; those of its other rows follow at
+// distances of Chunks::count.
+struct Part {
+  Share share;
+  unsigned* ticket;
+  int number, count, begin, end;
+  std::int64_t first;
+};
+
+// The part of this block, if every share has chunks.count of them, one after the other, of the keys
+// from `first` to `last`. A part beyond the last key has count 0; there is always one.
+__device__ inline Part part_of(const Share& share, std::int64_t at, const Chunks& chunks, int first,
+                               int last) {
+  const int number = static_cast<int>(blockIdx.x % chunks.count);
+  const int count = max(1, (last - first + chunks.keys - 1) / chunks.keys);
+  const int begin = first + number * chunks.keys;
+  return {share,
+          chunks.tickets + at,
+          number,
+          number < count ? count : 0,
+          begin,
+          min(last, begin + chunks.keys),
+          share.first_row * chunks.count};
+}
+
+// The block's warps have left their parts in shared memory: merges these, stores the block's part,
+// and if no other is missing any more, merges all of the share. By all threads of the block.
+template <int kD, int kQueries, class T>
+__device__ void finish_part(const WarpParts<kD, kQueries>& warps, const Part& part,
+                            const Chunks& chunks, const Tensors<T>& t) {
+  const int elements = part.share.count * kD;
+  const auto first_part = [&](int i) { return part.first + i / kD * chunks.count; };
+  for (int i = threadIdx.x; i < elements; i += kThreads) {
+    const Merged m = merge_warps(warps, i);
+    const std::int64_t at = first_part(i) + part.number;
+    if (part.count == 1) {
+      store_result<kD>(t, part.share, i, m);
+    } else {
+      chunks.o[at * kD + i % kD] = m.o;
+      if (i % kD == 0) chunks.lse2[at] = m.lse2;
+    }
+  }
+  if (part.count == 1) return;
+
+  // The fence makes the part visible before the number is drawn, the barrier those of all threads.
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicInc(part.ticket, part.count - 1) == part.count - 1u;
+  __syncthreads();
+  if (!is_last) return;
+
+  // After a fence the parts of the others can be seen.
+  __threadfence();
+  for (int i = threadIdx.x; i < elements; i += kThreads) {
+    const float* o = chunks.o + first_part(i) * kD + i % kD;
+    const float* lse2 = chunks.lse2 + first_part(i);
+    store_result<kD>(t, part.share, i, merge_parts(o, kD, lse2, 1, part.count));
+  }
+}
+
+}  // namespace decode

@@ -1,0 +1,222 @@
+// The index of this problem: every way to take one step of decoding, in reading order.
+// decode_ladder<T>() has caches in one piece, decode_paged_ladder<T>() has them in pages; T is
+// __nv_bfloat16 or __half.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "07_flash_attention/decode/01_sequential.hpp"
+#include "07_flash_attention/decode/02_openmp.hpp"
+#include "07_flash_attention/decode/03_prefill_kernel.cuh"
+#include "07_flash_attention/decode/04_row_per_warp.cuh"
+#include "07_flash_attention/decode/05_wide_loads.cuh"
+#include "07_flash_attention/decode/06_group.cuh"
+#include "07_flash_attention/decode/07_split.cuh"
+#include "07_flash_attention/decode/08_last_block_merges.cuh"
+#include "07_flash_attention/decode/09_ahead.cuh"
+#include "07_flash_attention/decode/10_tensor.cuh"
+#include "07_flash_attention/decode/11_paged.cuh"
+#include "07_flash_attention/decode/12_work_list.cuh"
+#include "07_flash_attention/decode/chosen.cuh"
+#include "07_flash_attention/decode/peers.cuh"
+#include "07_flash_attention/decode/problem.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+#include "07_flash_attention/study/extra_memory.cuh"
+#include "common/bench/harness.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/options.hpp"
+#include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
+
+namespace decode {
+
+// The scratch memory that belongs to a problem.
+template <class T>
+Scratch scratch_of(Decode<T>& p) {
+  return {[&p](std::int64_t count) { return p.workspace.template get<float>(count); },
+          [&p](std::int64_t count) { return p.tickets(count); }};
+}
+
+// A rung for caches in one piece: run(shape, tensors, scratch, stream).
+template <class T, class Run>
+bench::Variant<Decode<T>> rung(const std::string& name, const std::string& idea, Run run,
+                               bench::Needs needs = {}) {
+  return bench::device_variant<Decode<T>>(
+      name, idea,
+      [run](Decode<T>& p, cudaStream_t stream) {
+        run(p.shape, p.device_data(), scratch_of(p), stream);
+      },
+      needs);
+}
+
+// A rung for caches in pages: run(shape, tensors, cache, scratch, stream).
+template <class T, class Run>
+bench::Variant<Decode<T>> paged_rung(const std::string& name, const std::string& idea, Run run) {
+  return bench::device_variant<Decode<T>>(
+      name, idea,
+      [run](Decode<T>& p, cudaStream_t stream) {
+        run(p.shape, p.device_data(), p.device_cache(), scratch_of(p), stream);
+      },
+      bench::needs_sm(80));
+}
+
+template <class T>
+std::vector<bench::Variant<Decode<T>>> cpu_rungs() {
+  using P = Decode<T>;
+  std::vector<bench::Variant<P>> rungs = {
+      bench::cpu_variant<P>("sequential", "the definition, query by query",
+                            [](P& p) { sequential(p.shape, p.host_data(), p.host_cache()); }),
+      bench::cpu_variant<P>("openmp", "all cores; a key serves all queries that share it",
+                            [](P& p) { openmp(p.shape, p.host_data(), p.host_cache()); }),
+  };
+  rungs[0].slow_above = 2e10;
+  rungs[1].slow_above = 4e11;
+  return rungs;
+}
+
+// In fp16 most rungs are left out: they show nothing that they do not show in bf16.
+template <class T>
+std::vector<bench::Variant<Decode<T>>> dense_rungs() {
+  const bench::Needs sm80 = bench::needs_sm(80);
+  std::vector<bench::Variant<Decode<T>>> rungs = cpu_rungs<T>();
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    const auto without_scratch = [](auto run) {
+      return [run](const Shape& shape, const Tensors<T>& t, const Scratch&, cudaStream_t stream) {
+        run(shape, t, stream);
+      };
+    };
+    rungs.push_back(rung<T>("prefill_kernel",
+                            "the forward kernel, its tile of queries empty but one",
+                            without_scratch(prefill_kernel<T>)));
+    rungs.push_back(rung<T>("row_per_warp", "a warp a query head, no shared memory",
+                            without_scratch(row_per_warp<T>)));
+    rungs.push_back(rung<T>("wide_loads", "16 bytes a lane: several keys a warp",
+                            without_scratch(wide_loads<T>)));
+    rungs.push_back(rung<T>("group", "a block a K/V head: its queries share each load",
+                            without_scratch(group<T>)));
+    rungs.push_back(rung<T>("split", "chunks over blocks, a second kernel merges", split<T>));
+  }
+  rungs.push_back(
+      rung<T>("last_block_merges", "one launch: a ticket says who is last", last_block_merges<T>));
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    rungs.push_back(
+        rung<T>("ahead", "keys are asked for three stages ahead (cp.async)", ahead<T>, sm80));
+  }
+  rungs.push_back(
+      rung<T>("tensor", "queries padded to the tile of a tensor core", tensor<T>, sm80));
+  return rungs;
+}
+
+// The settings of both ladders. On the CPU a run is to take a second.
+template <class T>
+std::vector<bench::Setting> settings() {
+  const std::int64_t most = Shape::kMostLength;
+  return {
+      bench::number("batch", "sequences", 16, 2, 1, 1 << 20),
+      bench::number("heads", "query heads of a sequence", 32, 8, 1, 1 << 20),
+      bench::number("kv-heads", "K/V heads (default: a fourth of the heads, if that is whole)", 0,
+                    1, 1 << 20),
+      bench::number("n", "tokens in the cache of a sequence", 4096, 250, 1, most),
+      bench::choice("d", "elements of a query, a key, a value", {"64", "128", "256"}),
+  };
+}
+
+// Throws UsageError for what cannot be.
+inline Shape shape_of(const bench::Settings& settings, const bench::RunSettings& run) {
+  constexpr int kHeadDims[] = {64, 128, 256};
+  Shape shape;
+  shape.batch = settings["batch"];
+  shape.heads = settings["heads"];
+  shape.n = static_cast<int>(settings["n"]);
+  shape.d = settings.given("d") ? kHeadDims[settings["d"]] : run.device.is_real_gpu() ? 128 : 64;
+  shape.kv_heads = settings.given("kv-heads") ? settings["kv-heads"]
+                   : shape.heads % 4 == 0     ? shape.heads / 4
+                                              : shape.heads;
+  if (shape.heads % shape.kv_heads != 0) {
+    throw bench::UsageError("--kv-heads: " + std::to_string(shape.heads) +
+                            " heads are not a multiple of " + std::to_string(shape.kv_heads));
+  }
+  // Blocks, and rows of the caches, are counted in 31 bits; there are at most twice as many of
+  // these as there are tokens.
+  if (shape.rows() > INT32_MAX || shape.all_kv_heads() * shape.n > INT32_MAX / 2) {
+    throw bench::UsageError("batch x heads x n is too large");
+  }
+  return shape;
+}
+
+inline Layout layout_of(const bench::Settings& settings) {
+  Layout layout;
+  layout.page = static_cast<int>(settings["page"]);
+  if (settings.given("window")) layout.window = static_cast<int>(settings["window"]);
+  layout.is_ragged = settings["ragged"] != 0;
+  return layout;
+}
+
+// What both ladders have in common. layout_of(settings): how the caches lie.
+template <class T, class LayoutOf>
+bench::Ladder<Decode<T>> ladder_of(const std::string& name, LayoutOf layout_of) {
+  using P = Decode<T>;
+  bench::Ladder<P> ladder;
+  ladder.name = name + "_" + Element<T>::name;
+  ladder.settings = settings<T>();
+  ladder.make = [layout_of](const bench::Settings& settings, const bench::RunSettings& run) {
+    return std::make_unique<P>(shape_of(settings, run), layout_of(settings), run.seed,
+                               run.device.is_real_gpu());
+  };
+  ladder.memory = [layout_of](const bench::Settings& settings, const bench::RunSettings& run) {
+    return P::memory(shape_of(settings, run), layout_of(settings));
+  };
+  ladder.after = [](bench::Program&, P&, const std::vector<bench::Variant<P>>&,
+                    const bench::ProblemReport& report) {
+    attention::print_extra_memory_of(report);
+  };
+  return ladder;
+}
+
+template <class T>
+bench::Ladder<Decode<T>> decode_ladder() {
+  auto ladder = ladder_of<T>("decode", [](const bench::Settings&) { return Layout(); });
+  ladder.variants = dense_rungs<T>();
+  ladder.variants.push_back(bench::chooser<Decode<T>>(
+      "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
+        static const bool kHasTensorCores =
+            bench::why_skipped(dense_rungs<T>().back(), bench::query_device()).empty();
+        return chosen(p.shape, p.device_data(), kHasTensorCores, scratch_of(p), stream);
+      }));
+  ladder.variants.push_back(device_read<T>());
+  return ladder;
+}
+
+template <class T>
+bench::Ladder<Decode<T>> decode_paged_ladder() {
+  auto ladder = ladder_of<T>("decode_paged", layout_of);
+  ladder.variants = cpu_rungs<T>();
+  ladder.variants.push_back(
+      paged_rung<T>("paged", "a page table, looked up a step ahead", paged<T>));
+  ladder.variants.push_back(
+      paged_rung<T>("work_list", "chunks of one length, the longest first", work_list<T>));
+  ladder.variants.push_back(bench::chooser<Decode<T>>(
+      "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
+        return chosen_paged(p.shape, p.device_data(), p.device_cache(), scratch_of(p), stream);
+      }));
+  ladder.variants.back().needs = bench::needs_sm(80);
+  ladder.variants.push_back(device_read<T>());
+  const std::int64_t most = Shape::kMostLength;
+  for (const auto& setting : {
+           bench::number("page", "tokens of a page", 16, 1, most),
+           bench::number("window", "only so many of the newest tokens count (default: all)", 0, 1,
+                         most),
+           bench::flag("ragged", "sequences of random lengths, up to n"),
+       }) {
+    ladder.settings.push_back(setting);
+  }
+  return ladder;
+}
+
+}  // namespace decode

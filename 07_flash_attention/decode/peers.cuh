@@ -1,0 +1,85 @@
+// What the rungs are held against: how fast this device reads the caches if it does nothing else.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "07_flash_attention/decode/problem.cuh"
+#include "common/bench/compare.hpp"
+#include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace decode {
+
+constexpr int kReadThreads = 512, kReadEach = 4;  // loads of a thread under way at a time
+
+// Combines all words of `x` by exclusive or into *result: the cheapest proof that they were read.
+static __global__ void __launch_bounds__(kReadThreads)
+    read_kernel(const uint4* x, std::int64_t count, unsigned* result) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * kReadThreads;
+  std::int64_t i = std::int64_t{blockIdx.x} * kReadThreads + threadIdx.x;
+  unsigned all = 0;
+  for (; i < count; i += kReadEach * stride) {
+    uint4 words[kReadEach] = {};
+#pragma unroll
+    for (int j = 0; j < kReadEach; ++j) {
+      if (i + j * stride < count) words[j] = x[i + j * stride];
+    }
+#pragma unroll
+    for (int j = 0; j < kReadEach; ++j) {
+      all ^= words[j].x ^ words[j].y ^ words[j].z ^ words[j].w;
+    }
+  }
+  for (int step = 16; step > 0; step /= 2) all ^= __shfl_xor_sync(0xffffffff, all, step);
+  if (threadIdx.x % 32 == 0) atomicXor(result, all);
+}
+
+// A yardstick: reads K and V, pages that nobody sees included, and leaves the exclusive or of all
+// their words where the first elements of O belong.
+template <class T>
+bench::Variant<Decode<T>> device_read() {
+  using P = Decode<T>;
+  constexpr int kEach = sizeof(uint4) / sizeof(T);
+  auto variant = bench::device_variant<P>(
+      "device_read", "yardstick: reads the caches, and does nothing with them",
+      [](P& p, cudaStream_t stream) {
+        const Tensors<T> t = p.device_data();
+        auto* result = reinterpret_cast<unsigned*>(t.o);
+        CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof(unsigned), stream));
+        const std::int64_t count = p.k.size() / kEach;
+        const int blocks = std::min(kit::divide_up(count, kReadThreads * kReadEach),
+                                    kit::resident_blocks(read_kernel, kReadThreads));
+        const auto read = [&](const T* from) {
+          read_kernel<<<blocks, kReadThreads, 0, stream>>>(reinterpret_cast<const uint4*>(from),
+                                                           count, result);
+          CUDA_CHECK(cudaGetLastError());
+        };
+        read(t.k);
+        read(t.v);
+      });
+  variant.kind = bench::Kind::yardstick;
+  variant.bytes = [](const P& p) { return 2.0 * sizeof(T) * static_cast<double>(p.k.size()); };
+  variant.check = [](const P& p) {
+    const auto words_of = [](const bench::GuardedArray<T>& array) {
+      unsigned all = 0;
+      for (std::int64_t i = 0; i < array.size(); i += 2) {
+        unsigned word;
+        std::memcpy(&word, array.pristine() + i, sizeof word);
+        all ^= word;
+      }
+      return all;
+    };
+    const unsigned expected = words_of(p.k) ^ words_of(p.v);
+    unsigned actual;
+    std::memcpy(&actual, p.o.fetched(), sizeof actual);
+    return bench::compare(&actual, &expected, 1, 0.0);
+  };
+  return variant;
+}
+
+}  // namespace decode

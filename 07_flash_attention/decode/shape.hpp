@@ -1,0 +1,80 @@
+// The sizes of one step of decoding, what follows from them, and the tensors a rung gets.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace decode {
+
+// The hardware has powers of two and no others: e^x = 2^(x log2(e)), ln(x) = ln(2) log2(x).
+constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
+
+// Some of the query heads that share a K/V head.
+struct Share {
+  std::int64_t kv_head, first_row;  // of all batch x kv_heads, of all batch x heads
+  int count;
+};
+
+// Each sequence has one new token, whose query heads look at up to n tokens in the caches. Q and O
+// are [batch, heads, d], the log-sum-exp is [batch, heads]; `group()` neighbouring query heads
+// share a K/V head. A "row" is a query head of all, a "K/V head" one of batch x kv_heads. Kernels
+// take a Shape by value.
+struct Shape {
+  static constexpr std::int64_t kMostLength = 1 << 22;
+
+  std::int64_t batch, heads, kv_heads;
+  int n, d;
+
+  __host__ __device__ int group() const { return static_cast<int>(heads / kv_heads); }
+  __host__ __device__ std::int64_t rows() const { return batch * heads; }
+  __host__ __device__ std::int64_t all_kv_heads() const { return batch * kv_heads; }
+
+  // What Q K^T is multiplied by.
+  __host__ __device__ float scale() const { return 1.0f / sqrtf(static_cast<float>(d)); }
+
+  // A group in shares of at most `most` rows: how many there are in all, and which is the i-th.
+  __host__ __device__ std::int64_t shares(int most) const {
+    return all_kv_heads() * ((group() + most - 1) / most);
+  }
+  __host__ __device__ Share share(std::int64_t i, int most) const {
+    const int of_group = (group() + most - 1) / most;
+    const int first = static_cast<int>(i % of_group) * most, left = group() - first;
+    return {i / of_group, i / of_group * group() + first, left < most ? left : most};
+  }
+};
+
+// What a rung gets: pointers of the side it works on. K and V are the caches, [batch, kv_heads, n,
+// d] where they lie in one piece. lse[row] = log(sum over the keys of exp(score)), natural
+// logarithm. A row without keys has O = 0 and lse = -infinity.
+template <class T>
+struct Tensors {
+  const T *q, *k, *v;
+  T* o;
+  float* lse;
+};
+
+// Where the tokens of a sequence are, if not in one piece: in pages of `page` tokens, [pages,
+// kv_heads, page, d]. table[sequence x pages_each + i] is the page of tokens i x page and
+// following. A query sees the tokens from first() on, up to end(): the newest `window` of
+// lengths[sequence]. Caches in one piece are the case of one page a sequence.
+struct Cache {
+  const int *lengths, *table;
+  int page, pages_each, window;
+
+  __host__ __device__ int end(std::int64_t sequence) const { return lengths[sequence]; }
+  __host__ __device__ int first(std::int64_t sequence) const {
+    const int length = lengths[sequence];
+    return length > window ? length - window : 0;
+  }
+  // The row of K and of V that belongs to a token of a K/V head.
+  __host__ __device__ std::int64_t row(const Shape& shape, std::int64_t kv_head, int token) const {
+    const std::int64_t sequence = kv_head / shape.kv_heads, head = kv_head % shape.kv_heads;
+    const std::int64_t at = table[sequence * pages_each + token / page];
+    return (at * shape.kv_heads + head) * page + token % page;
+  }
+};
+
+}  // namespace decode

@@ -1,0 +1,325 @@
+// Chapter 07, decoding: every variant is right for every shape and every layout of the caches, the
+// same bits come out of every run, and memory is read as often as the lesson says.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "07_flash_attention/decode/ladder.cuh"
+#include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
+
+#if __has_include("simt/profile.h")
+#include "simt/profile.h"
+#endif
+
+namespace {
+
+using decode::Decode;
+using Bf16 = __nv_bfloat16;
+using Given = bench::Settings::Given;
+
+// `d` counts through 64, 128, 256.
+Given sizes(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, std::int64_t n,
+            std::int64_t d) {
+  return {{"batch", batch}, {"heads", heads}, {"kv-heads", kv_heads}, {"n", n}, {"d", d}};
+}
+Given pages(Given given, std::int64_t page, std::int64_t window, std::int64_t ragged) {
+  given["page"] = page;
+  given["ragged"] = ragged;
+  if (window > 0) given["window"] = window;
+  return given;
+}
+
+// One token; a team, a warp, a stage and a chunk of keys, each more and less by one; groups of 1,
+// 2, 4, 7, 8 and more than a tile of a tensor core.
+const std::vector<Given> kSizes = {
+    sizes(1, 1, 1, 1, 0),   sizes(2, 2, 1, 2, 0),  sizes(1, 4, 1, 31, 0),  sizes(1, 7, 1, 32, 1),
+    sizes(1, 16, 2, 33, 0), sizes(1, 4, 2, 63, 0), sizes(3, 2, 2, 64, 1),  sizes(1, 14, 2, 65, 0),
+    sizes(1, 4, 1, 127, 2), sizes(2, 3, 1, 17, 0), sizes(1, 2, 1, 128, 1), sizes(1, 1, 1, 129, 2),
+    sizes(1, 8, 1, 300, 0), sizes(1, 20, 1, 70, 0)};
+
+// A few of them, for a type whose kernels are those of another one.
+const std::vector<Given> kFewSizes = {sizes(1, 1, 1, 1, 0), sizes(1, 7, 1, 32, 1),
+                                      sizes(1, 4, 1, 127, 2), sizes(1, 8, 1, 300, 0)};
+
+// Pages of 1, 3, 16 and 64 tokens; windows within a page and over several; sequences without
+// tokens.
+const std::vector<Given> kPagedSizes = {
+    pages(sizes(1, 1, 1, 1, 0), 1, 0, 0),     pages(sizes(1, 4, 1, 33, 0), 1, 0, 0),
+    pages(sizes(2, 4, 2, 130, 0), 16, 0, 0),  pages(sizes(5, 4, 1, 70, 0), 16, 0, 1),
+    pages(sizes(3, 14, 2, 65, 1), 64, 0, 1),  pages(sizes(4, 2, 2, 200, 0), 3, 0, 1),
+    pages(sizes(3, 4, 1, 129, 2), 16, 40, 1), pages(sizes(2, 8, 1, 300, 0), 64, 100, 0),
+    pages(sizes(2, 20, 1, 66, 0), 16, 1, 1),  pages(sizes(40, 1, 1, 20, 0), 4, 0, 1)};
+
+// What only a GPU does in a second: many chunks, and more heads than 2^16.
+std::vector<Given> sizes_for_this_machine(std::vector<Given> sizes_here) {
+  if (!bench::query_device().is_real_gpu()) return sizes_here;
+  for (const std::int64_t d : {0, 1, 2}) {
+    sizes_here.push_back(sizes(1, 32, 8, 20'011, d));
+    sizes_here.push_back(sizes(7, 28, 4, 1531, d));
+    sizes_here.push_back(sizes(70, 40, 40, 257, d));
+  }
+  sizes_here.push_back(sizes(70'000, 2, 1, 3, 0));
+  return sizes_here;
+}
+
+template <class T>
+const bench::Variant<Decode<T>>& find(const bench::Ladder<Decode<T>>& ladder,
+                                      const std::string& name) {
+  for (const auto& variant : ladder.variants) {
+    if (variant.name == name) return variant;
+  }
+  throw std::invalid_argument("no variant " + name);
+}
+
+template <class T>
+std::string bits_of(const Decode<T>& problem) {
+  std::string bits;
+  bits.append(reinterpret_cast<const char*>(problem.o.fetched()), problem.o.size() * sizeof(T));
+  bits.append(reinterpret_cast<const char*>(problem.lse.fetched()),
+              problem.lse.size() * sizeof(float));
+  return bits;
+}
+
+// Every rung on the device, many times on one input: the same bits in each run.
+template <class T>
+void check_bits(const bench::Ladder<Decode<T>>& ladder, const Given& given) {
+  const auto device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const bench::WorkStream stream(device);
+  const auto problem = ladder.make_problem(given);
+  for (const auto& rung : ladder.variants) {
+    if (rung.place != bench::Place::device || rung.kind != bench::Kind::rung) continue;
+    INFO(rung.name);
+    if (bench::verify(*problem, rung, device, stream.get()).status != bench::Status::right) {
+      continue;
+    }
+    const std::string before = bits_of(*problem);
+    int different = 0;
+    for (int run = 0; run < (device.is_real_gpu() ? 100 : 3); ++run) {
+      REQUIRE(bench::verify(*problem, rung, device, stream.get()).status == bench::Status::right);
+      different += bits_of(*problem) != before ? 1 : 0;
+    }
+    CHECK(different == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("decode: every variant is right at every size, in bf16") {
+  tests::every_variant_is_right(decode::decode_ladder<Bf16>(), sizes_for_this_machine(kSizes));
+}
+TEST_CASE("decode: every variant is right at every size, in fp16") {
+  tests::every_variant_is_right(decode::decode_ladder<__half>(), sizes_for_this_machine(kFewSizes));
+}
+TEST_CASE("decode: every variant is right with caches in pages") {
+  auto sizes_here = kPagedSizes;
+  if (bench::query_device().is_real_gpu()) {
+    sizes_here.push_back(pages(sizes(33, 32, 8, 4099, 1), 16, 0, 1));
+    sizes_here.push_back(pages(sizes(1, 16, 2, 50'021, 1), 1, 0, 0));
+    sizes_here.push_back(pages(sizes(20, 16, 2, 5000, 2), 64, 1024, 1));
+    sizes_here.push_back(pages(sizes(70'000, 2, 1, 5, 0), 2, 0, 1));
+  }
+  tests::every_variant_is_right(decode::decode_paged_ladder<Bf16>(), sizes_here);
+}
+
+TEST_CASE("decode: all work is in the stream that was given") {
+  tests::every_launch_is_in_its_stream(decode::decode_ladder<Bf16>(), sizes(1, 4, 1, 200, 0));
+  tests::every_launch_is_in_its_stream(decode::decode_paged_ladder<Bf16>(),
+                                       pages(sizes(2, 4, 1, 200, 0), 16, 0, 1));
+}
+
+TEST_CASE("decode: a sequence without tokens gives zeros and -infinity") {
+  const auto ladder = decode::decode_paged_ladder<Bf16>();
+  const auto device = bench::query_device();
+  const bench::WorkStream stream(device);
+  for (const auto& variant : ladder.variants) {
+    if (variant.kind == bench::Kind::yardstick) continue;
+    INFO(variant.name);
+    const auto problem = ladder.make_problem(pages(sizes(3, 4, 2, 20, 0), 16, 0, 0));
+    problem->lengths.pristine()[1] = 0;
+    problem->compute_reference();
+    const auto verdict = bench::verify(*problem, variant, device, stream.get());
+    if (verdict.status == bench::Status::skipped) continue;
+    REQUIRE(verdict.status == bench::Status::right);
+    int wrong = 0;
+    for (int row = 4; row < 8; ++row) {
+      const float lse = problem->lse.fetched()[row];
+      wrong += lse == -std::numeric_limits<float>::infinity() ? 0 : 1;
+      for (int c = 0; c < 64; ++c) wrong += to_double(problem->o.fetched()[row * 64 + c]) != 0;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("decode: the bounds notice one key of 300 that was left out") {
+  const auto ladder = decode::decode_ladder<Bf16>();
+  const auto problem = ladder.make_problem(sizes(1, 1, 1, 300, 0));
+  REQUIRE(bench::verify(*problem, find(ladder, "sequential"), {}, nullptr).status ==
+          bench::Status::right);
+  double score = 0;
+  for (int c = 0; c < 64; ++c) {
+    score += to_double(problem->q.pristine()[c]) * to_double(problem->k.pristine()[c]) / 8;
+  }
+  const double weight = std::exp(score - problem->expected.lse[0]);
+  for (int c = 0; c < 64; ++c) {
+    const double v = to_double(problem->v.pristine()[c]);
+    const double left = (to_double(problem->o.fetched()[c]) - weight * v) / (1 - weight);
+    problem->o.host_data()[c] = Bf16(static_cast<float>(left));
+  }
+  CHECK(!problem->check().right());
+}
+
+TEST_CASE("decode: scores of 10000 stay finite and right") {
+  const auto ladder = decode::decode_ladder<Bf16>();
+  const auto device = bench::query_device();
+  const bench::WorkStream stream(device);
+  for (const auto& variant : ladder.variants) {
+    INFO(variant.name);
+    const auto problem = ladder.make_problem(sizes(1, 4, 1, 130, 0));
+    for (int i = 0; i < problem->q.size(); ++i) {
+      Bf16& q = problem->q.pristine()[i];
+      q = Bf16(2500 * static_cast<float>(q));
+    }
+    problem->compute_reference();
+    CHECK(bench::verify(*problem, variant, device, stream.get()).status != bench::Status::wrong);
+  }
+}
+
+TEST_CASE("decode: the same bits in every run") {
+  const bool real = bench::query_device().is_real_gpu();
+  check_bits(decode::decode_ladder<Bf16>(),
+             real ? sizes(3, 32, 8, 2000, 1) : sizes(1, 4, 1, 200, 0));
+  check_bits(decode::decode_paged_ladder<Bf16>(), real ? pages(sizes(30, 32, 8, 2000, 1), 16, 0, 1)
+                                                       : pages(sizes(3, 4, 1, 150, 0), 16, 0, 1));
+}
+
+TEST_CASE("decode: two streams at once do not disturb each other") {
+  const auto device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const auto ladder = decode::decode_paged_ladder<Bf16>();
+  const bench::WorkStream one(device), two(device);
+  const std::int64_t n = device.is_real_gpu() ? 5000 : 150;
+  const auto a = ladder.make_problem(pages(sizes(2, 4, 1, n, 0), 16, 0, 1));
+  const auto b = ladder.make_problem(pages(sizes(3, 8, 2, n, 0), 16, 0, 1));
+  for (const auto& rung : ladder.variants) {
+    if (!bench::why_skipped(rung, device).empty() || rung.place != bench::Place::device) continue;
+    if (rung.kind == bench::Kind::yardstick) continue;
+    INFO(rung.name);
+    for (auto* problem : {&*a, &*b}) {
+      problem->each_array([](auto& array) { array.reset(bench::Side::device); });
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (int run = 0; run < (device.is_real_gpu() ? 50 : 2); ++run) {
+      rung.run(*a, one.get());
+      rung.run(*b, two.get());
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (auto* problem : {&*a, &*b}) {
+      problem->each_array([](auto& array) { array.fetch(bench::Side::device); });
+      CHECK(problem->check().right());
+    }
+  }
+}
+
+TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
+  const auto count = [](std::int64_t shares, int n, int resident) {
+    return kit::divide_up(n, decode::choose_keys(shares, n, resident));
+  };
+  CHECK(count(1, 1, 264) == 1);
+  CHECK(count(1, 64, 264) == 1);      // a chunk has 64 keys at least
+  CHECK(count(8, 1024, 264) == 16);   // and all chunks together less than a wave
+  CHECK(count(264, 4096, 264) == 1);  // a wave is full already
+  CHECK(count(100'000, 4096, 264) == 1);
+  CHECK(count(265, 65'536, 264) == 3);  // one block too many would cost a wave of two
+  for (const std::int64_t shares : {1, 3, 8, 100, 200, 300, 1000}) {
+    for (const int n : {1, 63, 64, 65, 1000, 4096, 131'072}) {
+      INFO(shares << " shares, " << n << " keys");
+      const int keys = decode::choose_keys(shares, n, 264);
+      CHECK(keys % decode::kLeastKeys == 0);
+      CHECK(keys >= decode::kLeastKeys);
+      const double waves = static_cast<double>(shares) * kit::divide_up(n, keys) / 264;
+      if (n >= 65'536) CHECK(waves / std::ceil(waves) > 0.7);
+    }
+  }
+}
+
+TEST_CASE("decode: the chooser says whom it took") {
+  const auto device = bench::query_device();
+  const bench::WorkStream stream(device);
+  const auto taken = [&](const auto& ladder, const Given& given) -> std::string {
+    const auto problem = ladder.make_problem(given);
+    const auto& chooser = find(ladder, "chosen");
+    const auto verdict = bench::verify(*problem, chooser, device, stream.get());
+    if (verdict.status == bench::Status::skipped) return "skipped";
+    REQUIRE(verdict.status == bench::Status::right);
+    return chooser.chose(*problem);
+  };
+  if (!device.available || device.compute_capability() < 80) SKIP_TEST("needs sm_80");
+  CHECK(taken(decode::decode_ladder<Bf16>(), sizes(1, 4, 1, 40, 0)) == "tensor");
+  const auto paged = decode::decode_paged_ladder<Bf16>();
+  CHECK(taken(paged, pages(sizes(1, 4, 1, 40, 0), 16, 0, 0)) == "paged");
+  CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 0, 0)) == "work_list");
+}
+
+TEST_CASE("decode: bytes and instructions, as the lesson says") {
+#ifndef SIMT_INSTRUMENTED
+  SKIP_TEST("counters need simt");
+#else
+  const auto device = bench::query_device();
+  constexpr std::int64_t n = 256, d = 64, heads = 8, kv_heads = 2;
+  const auto ladder = decode::decode_ladder<Bf16>();
+  const auto problem = ladder.make_problem(sizes(1, heads, kv_heads, n, 0));
+  const std::uint64_t of_caches = 2 * kv_heads * n * d * sizeof(Bf16);
+  const auto profile_of = [&](const std::string& name) {
+    simt::profile_reset();
+    REQUIRE(bench::verify(*problem, find(ladder, name), device, nullptr).status ==
+            bench::Status::right);
+    return simt::profile(name == "prefill_kernel" ? name : name + "_kernel");
+  };
+  const auto moved = [&](const std::string& name) {
+    return profile_of(name).global.load_bytes_moved();
+  };
+  const std::uint64_t of_queries = heads * d * sizeof(Bf16);
+  // A query head each: the caches are read as often as there are heads in a group.
+  CHECK(moved("row_per_warp") == 4 * of_caches + of_queries);
+  CHECK(moved("wide_loads") == 4 * of_caches + of_queries);
+  CHECK(moved("prefill_kernel") == 4 * of_caches + of_queries);
+  // A K/V head each: once, and the queries once a warp.
+  CHECK(moved("group") == of_caches + 4 * of_queries);
+  const auto split = profile_of("split");
+  CHECK(split.global.load_bytes_moved() == of_caches + 4 * 4 * of_queries);  // four chunks
+  CHECK(profile_of("row_per_warp").global.load_sectors_per_request() == 4);
+  CHECK(profile_of("wide_loads").global.load_sectors_per_request() > 15);  // 16, but for queries
+  // 31 of 32 rows of a tile of queries are zeros.
+  CHECK(profile_of("prefill_kernel").instructions > 10 * profile_of("row_per_warp").instructions);
+  CHECK(profile_of("last_block_merges").atomics.global_lanes == 4 * kv_heads);  // a draw a block
+  CHECK(profile_of("group").atomics.global_lanes == 0);
+#endif
+}
+
+TEST_CASE("decode: what lies outside the window is not read") {
+#ifndef SIMT_INSTRUMENTED
+  SKIP_TEST("counters need simt");
+#else
+  const auto ladder = decode::decode_paged_ladder<Bf16>();
+  const auto device = bench::query_device();
+  const auto numbers_read = [&](std::int64_t n, std::int64_t window) {
+    const auto problem = ladder.make_problem(pages(sizes(1, 4, 1, n, 0), 16, window, 0));
+    simt::profile_reset();
+    REQUIRE(bench::verify(*problem, find(ladder, "paged"), device, nullptr).status ==
+            bench::Status::right);
+    return simt::profile("paged_kernel").global.load_bytes_moved();
+  };
+  CHECK(numbers_read(640, 128) == numbers_read(128, 128));
+  CHECK(numbers_read(640, 640) > 4 * numbers_read(640, 128));
+#endif
+}
