@@ -15,9 +15,8 @@
 #include "common/bench/program.cuh"
 
 int main(int argc, char** argv) {
-  bench::Program program(
-      "07_flash_attention",
-      "O = softmax(Q K^T / sqrt(d)) V, forward, backward and in decoding");
+  bench::Program program("07_flash_attention",
+                         "O = softmax(Q K^T / sqrt(d)) V, forward, backward and in decoding");
   program.add(softmax::softmax_ladder());
   program.add(attention::attention_ladder());
   program.add(attention::attention_16bit_ladder<__nv_bfloat16>());

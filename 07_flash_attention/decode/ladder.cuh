@@ -163,7 +163,7 @@ template <class T, class LayoutOf>
 bench::Ladder<Decode<T>> ladder_of(const std::string& name, LayoutOf layout_of) {
   using P = Decode<T>;
   bench::Ladder<P> ladder;
-  ladder.name = name + "_" + Element<T>::name;
+  ladder.name = name;
   ladder.settings = settings<T>();
   ladder.make = [layout_of](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<P>(shape_of(settings, run), layout_of(settings), run.seed,
@@ -179,9 +179,19 @@ bench::Ladder<Decode<T>> ladder_of(const std::string& name, LayoutOf layout_of) 
   return ladder;
 }
 
+// --only decode_bf16/@device: all that run on the device.
+template <class T>
+void tag_device_rows(bench::Ladder<Decode<T>>& ladder) {
+  for (auto& variant : ladder.variants) {
+    if (variant.place == bench::Place::device) variant.tags = {"device"};
+  }
+}
+
 template <class T>
 bench::Ladder<Decode<T>> decode_ladder() {
-  auto ladder = ladder_of<T>("decode", [](const bench::Settings&) { return Layout(); });
+  constexpr bool kIsHalf = std::is_same_v<T, __half>;
+  auto ladder = ladder_of<T>(kIsHalf ? "decode_fp16" : "decode_bf16",
+                             [](const bench::Settings&) { return Layout(); });
   ladder.variants = dense_rungs<T>();
   ladder.variants.push_back(bench::chooser<Decode<T>>(
       "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
@@ -190,12 +200,14 @@ bench::Ladder<Decode<T>> decode_ladder() {
         return chosen(p.shape, p.device_data(), kHasTensorCores, scratch_of(p), stream);
       }));
   ladder.variants.push_back(device_read<T>());
+  tag_device_rows(ladder);
   return ladder;
 }
 
 template <class T>
 bench::Ladder<Decode<T>> decode_paged_ladder() {
-  auto ladder = ladder_of<T>("decode_paged", layout_of);
+  constexpr bool kIsHalf = std::is_same_v<T, __half>;
+  auto ladder = ladder_of<T>(kIsHalf ? "decode_paged_fp16" : "decode_paged_bf16", layout_of);
   ladder.variants = cpu_rungs<T>();
   ladder.variants.push_back(
       paged_rung<T>("paged", "a page table, looked up a step ahead", paged<T>));
@@ -207,6 +219,7 @@ bench::Ladder<Decode<T>> decode_paged_ladder() {
       }));
   ladder.variants.back().needs = bench::needs_sm(80);
   ladder.variants.push_back(device_read<T>());
+  tag_device_rows(ladder);
   const std::int64_t most = Shape::kMostLength;
   for (const auto& setting : {
            bench::number("page", "tokens of a page", 16, 1, most),
