@@ -50,15 +50,19 @@ def parse_arguments():
     return arguments
 
 
-def build_library(folder):
-    """Compiles c_interface.cu and returns its function."""
+def build_library(folder, source, name):
+    """Compiles a c_interface.cu and loads it."""
     folder.mkdir(parents=True, exist_ok=True)
-    library = folder / "libattention.so"
+    library = folder / name
     subprocess.run(
         ["nvcc", "-O3", "-std=c++17", f"-I{ROOT}", "-gencode=arch=compute_90a,code=sm_90a",
-         "-shared", "-Xcompiler=-fPIC,-fopenmp", str(SOURCE), "-o", str(library)],
+         "-shared", "-Xcompiler=-fPIC,-fopenmp", str(source), "-o", str(library)],
         check=True)
-    function = ctypes.CDLL(str(library)).attention_forward
+    return ctypes.CDLL(str(library))
+
+
+def function_of_library(folder):
+    function = build_library(folder, SOURCE, "libattention.so").attention_forward
     function.argtypes = [
         ctypes.c_char_p, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4, *[ctypes.c_int] * 3,
         ctypes.c_void_p]
@@ -165,24 +169,34 @@ def as_results(torch, results, dtype, arguments):
         point["over_cudnn"] = ratio(row, "longest_first", "cudnn")
         point["over_flash_attention_2"] = ratio(row, "lazy_rescale", "flash_attention_2")
         points.append({**point, "rows": row["rows"]})
+    sweep = {"problem": f"attention_{dtype}", "sweep": "shape", "points": points}
+    return facts_of(torch, "compare_pytorch", sweep, arguments)
+
+
+def facts_of(torch, program, sweep, arguments):
+    """One sweep with what it was measured by."""
     run = {
-        "program": "compare_pytorch.py", "arguments": arguments, "rows": [],
+        "program": f"{program}.py", "arguments": arguments, "rows": [],
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "device": {"name": torch.cuda.get_device_name()}, "toolkit": torch.version.cuda,
-        "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
-        "sweeps": [{"problem": f"attention_{dtype}", "sweep": "shape", "points": points}]}
-    return {"schema": 1, "counters": {}, "runs": {"compare_pytorch": run}}
+        "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "sweeps": [sweep]}
+    return {"schema": 1, "counters": {}, "runs": {program: run}}
+
+
+def torch_on_hopper():
+    try:
+        import torch
+    except ImportError:
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name} needs PyTorch: https://pytorch.org/get-started")
+    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name} needs a Hopper GPU (sm_90)")
+    return torch
 
 
 def main():
     arguments = parse_arguments()
-    try:
-        import torch
-    except ImportError:
-        sys.exit("compare_pytorch.py needs PyTorch: https://pytorch.org/get-started")
-    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
-        sys.exit("compare_pytorch.py needs a Hopper GPU (sm_90)")
-    forward = build_library(arguments.build)
+    torch = torch_on_hopper()
+    forward = function_of_library(arguments.build)
 
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
           f"cuDNN {torch.backends.cudnn.version()}; {arguments.dtype}, TFLOP/s, medians")

@@ -83,6 +83,7 @@ __global__ void __launch_bounds__(kPrefillThreads)
     __syncwarp();  // the threads of a query are a part of a warp
 
     // A thread's columns of O are every eighth.
+#pragma unroll
     for (int i = 0; i < kD / kPrefillTeam; ++i) {
       o[i] *= correction;
       for (int j = 0; j < kPrefillKeys; ++j) {
@@ -97,6 +98,7 @@ __global__ void __launch_bounds__(kPrefillThreads)
     sum += __shfl_xor_sync(0xffffffff, sum, step);
   }
   if (row > 0) return;  // nobody asked for the other rows
+#pragma unroll
   for (int i = 0; i < kD / kPrefillTeam; ++i) {
     t.o[head * kD + member + kPrefillTeam * i] = T(o[i] / sum);
   }

@@ -40,6 +40,7 @@ __global__ void __launch_bounds__(kWideWarps * 32) wide_loads_kernel(Tensors<T> 
   state.merge_teams();
 
   if (team > 0) return;
+#pragma unroll
   for (int i = 0; i < 8; ++i) {
     t.o[row * kD + 8 * member + i] = T(state.o[0][i] * state.factor(0));
   }

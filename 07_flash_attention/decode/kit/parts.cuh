@@ -40,10 +40,13 @@ struct WarpParts {
   template <class Team>
   __device__ void store(const Team& team) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    for (int i = 0; i < 8 * kQueries && lane < kD / 8; ++i) {
-      o[warp][i / 8][8 * lane + i % 8] = team.o[i / 8][i % 8] * team.factor(i / 8);
+    if (lane >= kD / 8) return;
+#pragma unroll
+    for (int g = 0; g < kQueries; ++g) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) o[warp][g][8 * lane + i] = team.o[g][i] * team.factor(g);
+      if (lane == 0) lse2[warp][g] = team.lse2(g);
     }
-    for (int g = 0; g < kQueries && lane == 0; ++g) lse2[warp][g] = team.lse2(g);
   }
 };
 

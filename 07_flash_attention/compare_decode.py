@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""One step of decoding by the best rungs of chapter 07, beside PyTorch's: cuDNN's and
+FlashAttention-2's.
+
+Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from anywhere:
+  python3 07_flash_attention/compare_decode.py [--shapes 1x1024,16x4096] [--heads 32]
+          [--kv-heads 8] [--d 128] [--page 16] [--dtype fp16] [--json FILE]
+
+A shape is batch x tokens. All work on the same tensors in one process and take turns, in a random
+order; a turn is a CUDA graph of 20 launches, which go through copies of the caches, so that none
+finds its own in the L2 cache. Rungs tensor and ahead, cuDNN and FlashAttention-2 have caches in one
+piece, paged and work_list the same tokens in pages in random order. Rates count K and V once. Exit
+status 0 only if all results are right; 2 if the arguments are not.
+"""
+
+import argparse
+import ctypes
+import json
+import math
+import pathlib
+import random
+import shlex
+import statistics
+import sys
+
+import compare_pytorch
+
+ROOT = compare_pytorch.ROOT
+SOURCE = ROOT / "07_flash_attention/decode/c_interface.cu"
+LAUNCHES = 20  # of a graph
+COPIES_BYTES = 4e8  # that the copies of the caches take at least: several times any L2 of today
+DENSE, PAGED = ("tensor", "ahead"), ("paged", "work_list")
+
+
+def shapes(text):
+    return [tuple(int(part) for part in shape.split("x")) for shape in text.split(",")]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    standard = "1x1024,1x16384,1x131072,16x4096,64x4096,128x8192"
+    parser.add_argument("--shapes", type=shapes, default=shapes(standard), help="batch x tokens")
+    parser.add_argument("--heads", type=int, default=32, help="query heads")
+    parser.add_argument("--kv-heads", type=int, default=8, help="heads of keys and values")
+    parser.add_argument("--d", type=int, default=128, choices=[64, 128, 256], help="head size")
+    parser.add_argument("--page", type=int, default=16, help="tokens of a page")
+    parser.add_argument("--dtype", choices=["bf16", "fp16"], default="bf16", help="of Q, K, V, O")
+    parser.add_argument("--rounds", type=int, default=25, help="turns that each one takes")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
+    parser.add_argument("--json", type=pathlib.Path, help="write the results there")
+    arguments = parser.parse_args()
+    numbers = [arguments.heads, arguments.kv_heads, arguments.page, arguments.rounds]
+    if any(len(shape) != 2 for shape in arguments.shapes):
+        parser.error("--shapes: batch x tokens, as in 16x4096")
+    if min(numbers + [number for shape in arguments.shapes for number in shape]) < 1:
+        parser.error("all numbers must be above zero")
+    if arguments.heads % arguments.kv_heads:
+        parser.error("--heads must be a multiple of --kv-heads")
+    return arguments
+
+
+def function_of_library(folder):
+    function = compare_pytorch.build_library(folder, SOURCE, "libdecode.so").attention_decode
+    function.argtypes = [
+        ctypes.c_char_p, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 3, *[ctypes.c_int] * 2,
+        *[ctypes.c_void_p] * 2, *[ctypes.c_int] * 4, ctypes.c_void_p]
+    return function
+
+
+def in_pages(torch, cache, page):
+    """The same tokens in pages in random order, and the page table."""
+    batch, heads, n, d = cache[0].shape
+    each = math.ceil(n / page)
+    order = torch.randperm(batch * each, device="cuda")
+    paged = []
+    for tensor in cache:
+        padded = torch.zeros(batch, heads, each * page, d, device="cuda", dtype=tensor.dtype)
+        padded[:, :, :n] = tensor
+        pages = padded.view(batch, heads, each, page, d).transpose(1, 2).reshape(-1, heads, page, d)
+        scattered = torch.empty_like(pages)
+        scattered[order] = pages
+        paged.append(scattered)
+    return paged, order.view(batch, each).int()
+
+
+def contenders(torch, decode, q, caches, arguments):
+    """Name -> function(i) that takes one step with copy i of the caches and returns O."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+    batch, heads, _, d = q.shape
+    kv_heads, n = caches[0][0].shape[1:3]
+    o, lse = torch.empty_like(q), torch.empty(batch, heads, device="cuda")
+    lengths = torch.full((batch,), n, device="cuda", dtype=torch.int32)
+    paged = [in_pages(torch, cache, arguments.page) for cache in caches]
+
+    def rung(name):
+        def run(i):
+            (k, v), table = paged[i] if name in PAGED else (caches[i], paged[i][1])
+            status = decode(name.encode(), q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr(),
+                            lse.data_ptr(), batch, heads, kv_heads, n, d, lengths.data_ptr(),
+                            table.data_ptr(), arguments.page, table.shape[1], n,
+                            int(q.dtype == torch.float16),
+                            torch.cuda.current_stream().cuda_stream)
+            if status != 0:
+                raise RuntimeError("attention_decode failed")
+            return o
+        return run
+
+    def of(backend):
+        def run(i):
+            with sdpa_kernel(backend):
+                return scaled_dot_product_attention(q, *caches[i], enable_gqa=True)
+        return run
+
+    return {**{name: rung(name) for name in DENSE + PAGED},
+            "cudnn": of(SDPBackend.CUDNN_ATTENTION),
+            "flash_attention_2": of(SDPBackend.FLASH_ATTENTION)}
+
+
+def exact(torch, q, cache):
+    """O of the first and the last sequence, in double precision."""
+    some = [0, q.shape[0] - 1]
+    group = q.shape[1] // cache[0].shape[1]
+    k, v = (x[some].double().repeat_interleave(group, dim=1) for x in cache)
+    scores = q[some].double() @ k.transpose(2, 3) / q.shape[3] ** 0.5
+    return torch.softmax(scores, dim=3) @ v, some
+
+
+def graph_of(torch, function, copies):
+    for i in range(copies):
+        function(i)  # what is made once is made now
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for i in range(LAUNCHES):
+            function(i % copies)
+    return graph
+
+
+def compare(torch, decode, batch, n, arguments):
+    """One row of the table."""
+    d, dtype = arguments.d, {"bf16": torch.bfloat16, "fp16": torch.float16}[arguments.dtype]
+    cache_bytes = 2 * 2 * batch * arguments.kv_heads * n * d
+    copies = min(LAUNCHES, math.ceil(COPIES_BYTES / cache_bytes))
+    random_tensor = lambda heads, rows: torch.randn(batch, heads, rows, d, device="cuda",
+                                                    dtype=dtype)
+    q = random_tensor(arguments.heads, 1)
+    caches = [[random_tensor(arguments.kv_heads, n) for _ in range(2)] for _ in range(copies)]
+    functions = contenders(torch, decode, q, caches, arguments)
+    expected, some = exact(torch, q, caches[0])
+    errors = {name: (function(0)[some].double() - expected).abs().max().item()
+              for name, function in functions.items()}
+
+    graphs = {name: graph_of(torch, function, copies) for name, function in functions.items()}
+    times = {name: [] for name in functions}
+    for turn in range(-2, arguments.rounds):  # the first two warm up
+        order = list(graphs.items())
+        random.shuffle(order)
+        for name, graph in order:
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            if turn >= 0:
+                times[name].append(start.elapsed_time(end) / LAUNCHES)
+
+    unit = torch.finfo(dtype).eps / 2
+    right = all(error <= 2 * max(errors["cudnn"], unit / 2) for error in errors.values())
+    rows = {}
+    for name, ms in times.items():
+        median = statistics.median(ms)
+        rows[name] = {"median_ms": median, "min_ms": min(ms), "max_ms": max(ms),
+                      "gbps": cache_bytes / median / 1e6, "max_error": errors[name]}
+    return {"batch": batch, "n": n, "right": right, "rows": rows}
+
+
+def ratio(row):
+    """How many times as fast as the faster of the libraries the fastest dense rung is."""
+    fastest = lambda names: min(row["rows"][name]["median_ms"] for name in names)
+    return fastest(("cudnn", "flash_attention_2")) / fastest(DENSE)
+
+
+def point_of(row):
+    return {"batch": row["batch"], "n": row["n"], "over_library": ratio(row),
+            **{name: 1e3 * of["median_ms"] for name, of in row["rows"].items()},
+            "rows": row["rows"]}
+
+
+def main():
+    arguments = parse_arguments()
+    torch = compare_pytorch.torch_on_hopper()
+    decode = function_of_library(arguments.build)
+    names = [*DENSE, *PAGED, "cudnn", "flash_attention_2"]
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
+          f"cuDNN {torch.backends.cudnn.version()}; {arguments.dtype}, microseconds, medians")
+    print(f"{'batch':>5} {'n':>7} " + " ".join(f"{name:>17}" for name in names) + "  ratio")
+    torch.manual_seed(1)
+    results = []
+    for batch, n in arguments.shapes:
+        row = compare(torch, decode, batch, n, arguments)
+        results.append(row)
+        times = " ".join(f"{1e3 * row['rows'][name]['median_ms']:>17.1f}" for name in names)
+        print(f"{batch:>5} {n:>7} {times} {ratio(row):>6.2f}{'' if row['right'] else '   wrong'}",
+              flush=True)
+    if arguments.json:
+        sweep = {"problem": f"decode_{arguments.dtype}", "sweep": "shape",
+                 "points": [point_of(row) for row in results]}
+        facts = compare_pytorch.facts_of(torch, "compare_decode", sweep, shlex.join(sys.argv[1:]))
+        arguments.json.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+    return 0 if all(row["right"] for row in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
