@@ -16,6 +16,20 @@ GONE_FROM_DEVICE_PROP = {
     "kernelExecTimeoutEnabled", "maxTexture1DLinear", "memoryClockRate",
     "singleToDoublePrecisionPerfRatio",
 }
+# Functions of older toolkits, and what does the same.
+GONE_FUNCTIONS = {
+    "cudaThreadSynchronize": "cudaDeviceSynchronize", "cudaThreadExit": "cudaDeviceReset",
+    "cudaLaunchCooperativeKernelMultiDevice": "cudaLaunchCooperativeKernel on each device",
+}
+# What g++ says where a call has the form of an older toolkit.
+OLDER_FORMS = (
+    (r"to .cudaMemLocation\W",
+     "since CUDA 13 a cudaMemLocation stands where CUDA 12 had the number of a device"),
+    (r"to .cudaGraphExecUpdateResultInfo\W",
+     "since CUDA 12 cudaGraphExecUpdate takes a cudaGraphExecUpdateResultInfo"),
+    (r"too few arguments to function .*cudaGraphAddDependencies",
+     "since CUDA 13 cudaGraphAddDependencies takes the data of the edges, too, or a null pointer"),
+)
 COLOURS = re.compile(r"\x1b\[[\d;]*[mK]")
 
 
@@ -48,6 +62,12 @@ def missing_part(messages):
     member = re.search(r"cudaDeviceProp. has no member named .(\w+)", messages)
     if member and member.group(1) in GONE_FROM_DEVICE_PROP:
         return f"CUDA 13 removed cudaDeviceProp::{member.group(1)}; cudaDeviceGetAttribute tells it"
+    for pattern, message in OLDER_FORMS:
+        if re.search(pattern, messages):
+            return message
+    for name, other in GONE_FUNCTIONS.items():
+        if re.search(rf"error: .{name}\W", messages):
+            return f"CUDA 13 has no {name}; {other} does the same"
     name = re.search(r"error: .(cu(?:da)?[A-Z]\w*). was not declared in this scope(.*)", messages)
     if name and not re.search(r"did you mean \W+cu", name.group(2)):  # no typing mistake
         if name.group(1).startswith("cuda"):
