@@ -11,7 +11,7 @@ import cli
 from . import catalog, skeleton
 from .catalog import ExerciseError
 
-LEFT_OUT = re.compile(r"\.ci/|tests/tools/test_exercise")
+LEFT_OUT = re.compile(r"tests/tools/test_exercise")
 HIDDEN = re.compile(r"^[ \t]*#@ hidden\n.*?^[ \t]*#@ end\n", re.M | re.S)
 
 
@@ -89,7 +89,7 @@ def leaks(out, exercises):
     for exercise in exercises:
         author = exercise.author_file
         text = cli.read_text(author)
-        given = {line.strip() for line in skeleton.skeleton(text, author.name).splitlines()}
+        given = skeleton.skeleton(text, author.name)
         own = out / author.parent.relative_to(author.parents[3])
         for task in skeleton.tasks(text, author.name):
             secret = [line.strip() for line in task.solution if _says_much(line.strip(), given)]
