@@ -76,7 +76,7 @@ else ifndef NVCC
   endif
 endif
 # Verbs that run no kernel need not say where kernels run.
-WITHOUT_KERNELS := bench mutate compare doctor lessons check format clean help book book-serve book-test
+WITHOUT_KERNELS := bench mutate compare doctor lessons check format clean help book book-serve book-test exercise-%
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
   # simt's engine is built on first use: into the build folder, for the sources may be read-only.
@@ -296,7 +296,7 @@ format:  ## format every source file
 	  | xargs -0 $(CLANG_FORMAT) -i
 
 # What somebody else put into the folder stays.
-MADE := config tests simt tools checked nvcc all-archs book
+MADE := config tests simt tools checked nvcc all-archs exercise release book
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }
