@@ -45,7 +45,7 @@ __global__ void variance_kernel(const float* x, int columns, float* mean, float*
   for (int c = threadIdx.x; c < columns; c += kBlock) {
     squares += (row[c] - center) * (row[c] - center);
   }
-  squares = block_sum(squares);
+  squares = block_sum(squares);  // by all threads
   //@ end
 
   //@ task 3: thread 0 stores, and takes part in the largest

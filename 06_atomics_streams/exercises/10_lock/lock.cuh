@@ -38,7 +38,7 @@ __device__ inline void enter(unsigned* lock, Record* record, Record mine) {
     //@ hint: __threadfence(), then atomicExch(lock, 0u): other threads are trying their atomicCAS on it
     //@ instead: *lock = 0;
     //@ begin
-    __threadfence();
+    __threadfence();  // everything above is written before the lock is free
     atomicExch(lock, 0u);
     //@ end
     done = true;
