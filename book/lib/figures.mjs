@@ -44,10 +44,14 @@ export function bars({ title, rows, most, unit }) {
 // Round numbers on an axis: on a logarithmic one 1, 2 and 5 of each decade, or 1 where they are many.
 function ticksOf(scale) {
   if (!scale.base) return scale.ticks(6)
-  const leading = (value) => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))
-  const ticks = scale.ticks(40)
-  const round = ticks.filter((tick) => [1, 2, 5].includes(leading(tick)))
-  return round.length <= 9 ? round : round.filter((tick) => leading(tick) === 1)
+  const [low, high] = scale.domain()
+  const ticks = (leading) => {
+    const found = []
+    for (let size = 10 ** Math.floor(Math.log10(low)); size <= high; size *= 10) found.push(...leading.map((digit) => digit * size))
+    return found.filter((tick) => low <= tick && tick <= high)
+  }
+  const all = ticks([1, 2, 5])
+  return all.length <= 9 ? all : ticks([1])
 }
 
 const short = (value) => {
@@ -94,7 +98,7 @@ export function lines({ title, series, xLabel, yLabel }) {
   })
 }
 
-// The roofline of a chip, bytes/s and operations/s, and points { name, intensity, rate } under it.
+// The roofline of a chip, TB/s and TFLOP/s, and points { name, intensity, rate } under it.
 export function roofline({ title, bandwidth, peak, points }) {
   const [width, height] = [720, 380]
   const ridge = peak / bandwidth
@@ -114,8 +118,8 @@ export function roofline({ title, bandwidth, peak, points }) {
   return figure({
     title,
     height,
-    body: axes(x, y, { width, height, xLabel: 'operations per byte', yLabel: 'GFLOP/s' }) + `<polyline class="roof" points="${corners.join(' ')}"/>` + marks.join(''),
-    head: ['', 'operations per byte', 'GFLOP/s', '% of what the roof allows'],
-    rows: points.map((p) => [p.name, significant(p.intensity), number(p.rate), ((100 * p.rate) / roofAt(p.intensity)).toFixed(1)]),
+    body: axes(x, y, { width, height, xLabel: 'operations per byte', yLabel: 'TFLOP/s' }) + `<polyline class="roof" points="${corners.join(' ')}"/>` + marks.join(''),
+    head: ['', 'operations per byte', 'TFLOP/s', '% of what the roof allows'],
+    rows: points.map((p) => [p.name, significant(p.intensity), significant(p.rate), ((100 * p.rate) / roofAt(p.intensity)).toFixed(1)]),
   })
 }
