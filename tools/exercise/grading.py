@@ -139,36 +139,36 @@ def grade_all(root, exercises, submissions, out, box, seed=None):
     if out.exists() and any(out.iterdir()):
         raise ExerciseError(f"{out} is not empty, and grades are not written over others")
     seed = secrets.randbelow(2**32) if seed is None else seed
-    papers = _papers(root, exercises, seed)
-    jobs = [(paper, student) for student in students for paper in papers]
+    names = [exercise.author_file.name for exercise in exercises]
+    building.runner(root)  # not by several threads at once
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        make = lambda exercise, name: _paper(root, exercise, seed, names.count(name) == 1)
+        papers = list(pool.map(make, exercises, names))
+        jobs = [(paper, student) for student in students for paper in papers]
         grades = []
         for grade in pool.map(lambda job: job[0].grade(job[1], box), jobs):
             grades.append(grade)
-            odd = f"  look: {', '.join(grade.odd)}" if grade.odd else ""
             if grade.status != "missing":
+                odd = f"  look: {', '.join(grade.odd)}" if grade.odd else ""
                 points = f"{grade.points}/{grade.most}"
-                print(f"{grade.student:<20} {grade.exercise:<24} {points:>6}  {grade.status}{odd}")
+                line = f"{grade.student:<20} {grade.exercise:<24} {points:>6}  {grade.status}{odd}"
+                print(line, flush=True)
     reports.write_all(out, grades, {"seed": seed, "commit": _commit(root)})
     print(f"graded {len(students)} students with seed {seed}: see {out}/grades.csv")
     return 0
 
 
-def _papers(root, exercises, seed):
-    """What is asked, once it is shown that the author's files earn full points for it here. (This
+def _paper(root, exercise, seed, is_only_name):
+    """What is asked, once it is shown that the author's file earns full points for it here. (This
     also builds simt, which no sandbox could.)"""
-    names = [exercise.author_file.name for exercise in exercises]
-    papers = []
-    for exercise, name in zip(exercises, names):
-        questions = judging.Questions(exercise.judge(), f"{seed} {exercise.id}")
-        paper = Paper(root, exercise, questions, names.count(name) == 1)
-        solution = skeleton.solution(paper.author_text, name)
-        verdict = paper.verdict(solution.encode(), NoSandbox())
-        if not verdict.passed:
-            why = verdict.trouble or next(p.says for p in verdict.outcomes if p.points < p.most)
-            raise ExerciseError(f"{exercise.id}, seed {seed}: the author's own file fails: {why}")
-        papers.append(paper)
-    return papers
+    questions = judging.Questions(exercise.judge(), f"{seed} {exercise.id}")
+    paper = Paper(root, exercise, questions, is_only_name)
+    solution = skeleton.solution(paper.author_text, exercise.author_file.name)
+    verdict = paper.verdict(solution.encode(), NoSandbox())
+    if not verdict.passed:
+        why = verdict.trouble or next(p.says for p in verdict.outcomes if p.points < p.most)
+        raise ExerciseError(f"{exercise.id}, seed {seed}: the author's own file fails: {why}")
+    return paper
 
 
 def _commit(root):
