@@ -133,7 +133,7 @@ else
   echo "Everything is there already; nothing was installed."
 fi
 
-# Of distributions that are still young, apt's Node.js is too old; npm has the program too.
+# Debian 12 and Ubuntu 24.04 have an older Node.js than the packages want; npm has a newer one.
 NODE_VERSION=22.23.3
 node_is_new() { node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' 2>/dev/null; }
 

@@ -62,7 +62,7 @@ class Book {
     return this.tokens.get(source)
   }
 
-  // The contents: a group for each chapter, then the rest.
+  // The contents: what belongs to no chapter, a group for each chapter, what can be tried.
   groups() {
     const chapters = [...new Set(this.model.problems.map((problem) => problem.chapter))]
     const of = (folder) => this.lessons.filter(({ source }) => source.startsWith(`${folder}/`))
