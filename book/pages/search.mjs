@@ -1,9 +1,7 @@
 // What the search looks through: every section of every page, and every source.
 
-const SKIPPED = new Set(['table_open', 'hr'])
-
 function plain(tokens) {
-  const texts = tokens.filter((t) => !SKIPPED.has(t.type) && (t.type === 'inline' || t.type === 'fence')).map((t) => t.content)
+  const texts = tokens.filter((t) => t.type === 'inline' || t.type === 'fence').map((t) => t.content)
   return texts.join(' ').replace(/\]\([^)]*\)|[`*$[\]|]/g, ' ').replace(/\s+/g, ' ')
 }
 
