@@ -18,20 +18,21 @@ inline thread_local bool carry = false;
 // a + b, with the carry of before (addc) and for those that follow (.cc).
 template <class T>
 SIMT_INLINE T add_carry(T a, T b, bool takes, bool leaves) {
-  using U = typename std::make_unsigned<T>::type;
-  U sum;
-  bool over = __builtin_add_overflow(static_cast<U>(a), static_cast<U>(b), &sum);
-  if (takes && carry) over |= __builtin_add_overflow(sum, U(1), &sum);
+  using Unsigned = typename std::make_unsigned<T>::type;
+  Unsigned sum;
+  bool over = __builtin_add_overflow(static_cast<Unsigned>(a), static_cast<Unsigned>(b), &sum);
+  if (takes && carry) over |= __builtin_add_overflow(sum, Unsigned(1), &sum);
   if (leaves) carry = over;
   return static_cast<T>(sum);
 }
 // The carry of a difference is a borrow.
 template <class T>
 SIMT_INLINE T sub_carry(T a, T b, bool takes, bool leaves) {
-  using U = typename std::make_unsigned<T>::type;
-  U difference;
-  bool under = __builtin_sub_overflow(static_cast<U>(a), static_cast<U>(b), &difference);
-  if (takes && carry) under |= __builtin_sub_overflow(difference, U(1), &difference);
+  using Unsigned = typename std::make_unsigned<T>::type;
+  Unsigned difference;
+  bool under =
+      __builtin_sub_overflow(static_cast<Unsigned>(a), static_cast<Unsigned>(b), &difference);
+  if (takes && carry) under |= __builtin_sub_overflow(difference, Unsigned(1), &difference);
   if (leaves) carry = under;
   return static_cast<T>(difference);
 }
