@@ -302,7 +302,7 @@ format:  ## format every source file
 	  | xargs -0 $(CLANG_FORMAT) -i
 
 # What somebody else put into the folder stays.
-MADE := config tests simt tools checked nvcc all-archs exercise release book
+MADE := config tests simt tools checked nvcc all-archs exercise book
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }
