@@ -1,10 +1,11 @@
 # The only build system here. `make help` lists the verbs, `make doctor` says what this machine has.
 #
-# Four variables steer it; each can be given on the command line:
+# Five variables steer it; each can be given on the command line:
 #   CPU=1        run the kernels on the CPU, through simt/nvcc, even where there is a GPU
 #   ARCH=86      compile for this compute capability ("80 90a" for several, "all" for every one);
 #                default: that of the GPU
 #   BUILD=build  where everything that is built goes
+#   OPTIMIZE=-O0 what the compilers are told; default: -O3
 #   V=1          show the compiler's command lines
 
 BUILD ?= build
@@ -86,7 +87,8 @@ ifeq ($(NVCC),simt/nvcc)
   $(if $(and $(WHY_SIMT),$(RUNS_KERNELS),$(filter 0,$(MAKELEVEL))),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
 endif
 
-FLAGS := -std=c++17 -O3 -I. -Xcompiler=-Wall,-Wextra,-fopenmp,-march=native
+OPTIMIZE := -O3
+FLAGS := -std=c++17 $(OPTIMIZE) -I. -Xcompiler=-Wall,-Wextra,-fopenmp,-march=native
 ifndef SIMT
   # Chips this tutorial is compiled for, as far as the toolkit at hand knows them. 90a is Hopper
   # with wgmma, which plain 90 does not have.
