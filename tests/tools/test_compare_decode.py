@@ -1,0 +1,78 @@
+"""What compare_decode.py of chapter 07 says of tensors and errors. Its kernels need a GPU."""
+
+import importlib.util
+import math
+import sys
+import unittest
+
+from tool_case import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "07_flash_attention"))
+import compare_decode  # noqa: E402
+
+
+class Tensor:
+    """As much of a tensor as a C function is told."""
+
+    shape = (2, 3)
+
+    def __init__(self, contiguous):
+        self.contiguous = contiguous
+
+    def is_contiguous(self):
+        return self.contiguous
+
+    def data_ptr(self):
+        return 4096
+
+
+class Arguments(unittest.TestCase):
+    def test_a_dense_tensor_is_its_address(self):
+        self.assertEqual(compare_decode.address(Tensor(True)), 4096)
+
+    def test_a_tensor_with_strides_is_refused(self):
+        with self.assertRaisesRegex(ValueError, r"shape \(2, 3\) is not contiguous"):
+            compare_decode.address(Tensor(False))
+
+
+class Pages(unittest.TestCase):
+    def setUp(self):
+        if importlib.util.find_spec("torch") is None:
+            self.skipTest("needs PyTorch")
+
+    def test_every_token_lies_where_the_table_says(self):
+        import torch
+
+        for batch, heads, n, page in ((1, 3, 40, 16), (2, 3, 40, 16), (3, 1, 5, 1), (1, 1, 3, 8)):
+            with self.subTest(batch=batch, heads=heads, n=n, page=page):
+                cache = [torch.randn(batch, heads, n, 4) for _ in range(2)]
+                pages, table = compare_decode.in_pages(torch, cache, page)
+                for tensor, paged in zip(cache, pages):
+                    # As the kernels count: from the address on.
+                    flat = torch.as_strided(paged, (paged.numel() // 4, 4), (4, 1))
+                    for s in range(batch):
+                        for head in range(heads):
+                            for i in range(n):
+                                row = (int(table[s, i // page]) * heads + head) * page + i % page
+                                self.assertTrue(torch.equal(flat[row], tensor[s, head, i]))
+
+
+class Verdict(unittest.TestCase):
+    def test_the_wrong_ones_are_named(self):
+        errors = {"tensor": 0.001, "paged": 0.24, "ahead": math.nan, "cudnn": 0.001}
+        self.assertEqual(compare_decode.wrong_ones(errors, 2**-8), ["paged", "ahead"])
+
+    def test_a_wrong_time_is_not_kept(self):
+        row = {"median_ms": 0.5}
+        names = ("tensor", "ahead", "paged", "work_list", "cudnn", "flash_attention_2")
+        point = compare_decode.point_of(
+            {"batch": 1, "n": 8, "wrong": ["paged"], "rows": dict.fromkeys(names, row)}
+        )
+        self.assertIsNone(point["paged"])
+        self.assertEqual(point["tensor"], 500)
+        self.assertNotIn("paged", point["rows"])
+        self.assertEqual(point["wrong"], ["paged"])
+
+
+if __name__ == "__main__":
+    unittest.main()
