@@ -1,10 +1,10 @@
 // Rung 9, ahead: keys and values are asked for long before they are needed (cp.async, sm_80).
 //
 // Little's law: bytes in flight = bandwidth x latency. Each warp has a ring of stages in shared
-// memory, 16 keys and their values in each, and asks for a stage as soon as one is free: with
-// d = 128 there are 64 KB of a block under way, and take no registers. A warp waits for its own
-// copies only, never for another warp. What is still wrong: from four queries a key on, products,
-// conversions and sums of lanes cost about as much time as the bytes.
+// memory, 16 keys and their values in each, and asks for a stage as soon as one is free, waiting
+// for its own copies only: with d = 128 a block has 64 KB under way, and needs no registers for it.
+// What is still wrong: a warp waits for its own results, one after the other, more than for bytes,
+// and the rings leave room for few warps. So up to groups of four rung 8 is faster on an H200.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// What the rungs are held against: how fast this device reads the caches if it does nothing else.
+// What the rungs are held against: how fast a plain loop reads the caches. It is no ceiling.
 #pragma once
 
 #include <cuda_runtime.h>

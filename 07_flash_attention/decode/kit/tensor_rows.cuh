@@ -46,6 +46,7 @@ struct TensorRows {
     }
   }
 
+  // region add
   // Keys and values of a tile, swizzled, in shared memory; only the first `seen` count.
   __device__ void add(const uint4* k, const uint4* v, int seen) {
     const int lane = threadIdx.x % 32;
@@ -81,6 +82,7 @@ struct TensorRows {
       ptx::mma_m16n8k16<T>(four(&o[8 * c + 4]), p, b[2], b[3]);
     }
   }
+  // endregion
 
   // Takes the tile's scores into account. Only a new largest one changes what was summed so far.
   __device__ void update_largest(const float (&s)[8]) {
