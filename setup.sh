@@ -74,7 +74,8 @@ what_for() {
 wanted=(g++ make git python3 catch2)
 [[ $developer == yes ]] && wanted+=(clang-format-14 bubblewrap)
 # Ubuntu has Chromium as a snap alone, which a container cannot have: there npm's packages bring one.
-is_ubuntu() { [[ -r /etc/os-release && $'\n'$(</etc/os-release)$'\n' == *$'\nID=ubuntu\n'* ]]; }
+os_release=${OS_RELEASE:-/etc/os-release}
+is_ubuntu() { [[ -r $os_release && $'\n'$(<"$os_release")$'\n' == *$'\nID=ubuntu\n'* ]]; }
 if [[ $book == yes ]]; then
   wanted+=(nodejs npm)
   is_ubuntu || wanted+=(chromium)

@@ -72,12 +72,11 @@ std::vector<Given> sizes_for_this_machine(std::vector<Given> sizes_here) {
 }
 
 template <class T>
-const bench::Variant<Decode<T>>& find(const bench::Ladder<Decode<T>>& ladder,
-                                      const std::string& name) {
+const bench::Variant<Decode<T>>& find(const bench::Ladder<Decode<T>>& ladder, const char* name) {
   for (const auto& variant : ladder.variants) {
     if (variant.name == name) return variant;
   }
-  throw std::invalid_argument("no variant " + name);
+  throw std::invalid_argument(std::string("no variant ") + name);
 }
 
 template <class T>
@@ -281,7 +280,7 @@ TEST_CASE("decode: bytes and instructions, as the lesson says") {
   const std::uint64_t of_caches = 2 * kv_heads * n * d * sizeof(Bf16);
   const auto profile_of = [&](const std::string& name) {
     simt::profile_reset();
-    REQUIRE(bench::verify(*problem, find(ladder, name), device, nullptr).status ==
+    REQUIRE(bench::verify(*problem, find(ladder, name.c_str()), device, nullptr).status ==
             bench::Status::right);
     return simt::profile(name == "prefill_kernel" ? name : name + "_kernel");
   };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,31 @@ inline std::string text_of(const bench::Settings::Given& sizes) {
 // Whether the variant of this name refuses this size, because the hardware would.
 using Refuses = std::function<bool(const std::string&, const bench::Settings::Given&)>;
 
+// The problems of one ladder, each made when it is first asked for. Catch2 runs a test case anew
+// for each of its sections, and with large sizes what a problem must know, its expected result
+// above all, takes longer than all that the variants do with it.
+template <class Problem>
+class ProblemsOf {
+ public:
+  static Problem& get(const bench::Ladder<Problem>& ladder, const bench::Settings::Given& size,
+                      const bench::RunSettings& run) {
+    // Never destroyed: when statics are, the CUDA Runtime has ended already.
+    static auto& kept = *new ProblemsOf;
+    if (kept.ladder_ != ladder.name) {
+      kept.problems_.clear();
+      kept.ladder_ = ladder.name;
+    }
+    auto& problem = kept.problems_[size];
+    if (!problem) problem = ladder.make_problem(size, run);
+    if constexpr (bench::HasScratch<Problem>::value) problem->forget_scratch();
+    return *problem;
+  }
+
+ private:
+  std::string ladder_;
+  std::map<bench::Settings::Given, std::shared_ptr<Problem>> problems_;
+};
+
 // Each variant in a section of its own, at every one of the sizes. A variant that this machine
 // cannot run at any of them counts as skipped; a wrong one says at which size, which element, what
 // was expected and what it got, and does not keep the others from running. With `refuses`, each
@@ -44,8 +71,8 @@ void every_variant_is_right(const bench::Ladder<Problem>& ladder,
       int right = 0;
       std::string skipped;
       for (const auto& size : sizes) {
-        const auto problem = ladder.make_problem(size, run);
-        const auto verdict = bench::verify(*problem, variant, run.device, stream.get());
+        auto& problem = ProblemsOf<Problem>::get(ladder, size, run);
+        const auto verdict = bench::verify(problem, variant, run.device, stream.get());
         INFO(ladder.name << "/" << variant.name << ", " << text_of(size) << ": " << verdict.reason);
         REQUIRE(verdict.status != bench::Status::wrong);
         if (verdict.status == bench::Status::skipped) skipped = verdict.reason;

@@ -181,10 +181,11 @@ class Marks(unittest.TestCase):
             time.sleep(0.05)
             return running.Run("no end")
 
+        # One at a time: with as many cores as cases all would have begun.
         with mock.patch.object(judging, "PATIENCE", 0.01):
-            verdict = self.verdict(slow)
+            verdict = judging.mark(judging.Questions(self.Module()), slow, workers=1)
         self.assertEqual([o.points for o in verdict.outcomes], [0, 0, 0])
-        self.assertLess(len(asked), 8)
+        self.assertEqual(len(asked), 1)
 
 
 class Speeds(ToolCase):

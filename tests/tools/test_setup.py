@@ -38,7 +38,10 @@ class Setup(ToolCase):
         self.fake("sudo", '[[ $1 == -n ]] && shift\n[[ $1 == true ]] || "$@"\n')
 
     def setup(self, *arguments, status=0):
-        return self.run_tool("setup.sh", *arguments, status=status, only_fakes=True)
+        release = self.write("os-release", "ID=debian\n")
+        return self.run_tool(
+            "setup.sh", *arguments, status=status, only_fakes=True, OS_RELEASE=str(release)
+        )
 
     def install_all(self):
         self.setup()

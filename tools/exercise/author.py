@@ -14,19 +14,20 @@ from .catalog import ExerciseError
 PARTS = ("TITLE", "KIND", "MINUTES", "POINTS", "MUTANTS", "cases", "expected")
 
 
-def selftest(root, exercises):
+def selftest(root, exercises, seed=None):
     """Prints what is wrong with the exercises; returns how many are faulty. An author's file earns
     full points; a skeleton compiles and earns none for right results (where speed is the task it is
     right already, and earns no full points); every mutant is caught; one that is called "before:
     ..." is right and misses only counts, and each count is missed by one of them: the effect that
-    the exercise promises is there to be had."""
+    the exercise promises is there to be had. The inputs are those of `seed`, without one always the
+    same."""
     faulty = 0
     building.runner(root)  # not by several threads at once
 
     def findings(exercise):
         begin, found = time.monotonic(), []
         try:
-            found.extend(_findings(root, exercise))
+            found.extend(_findings(root, exercise, seed or 0))
         except Exception as error:  # whatever a judge.py may raise; the others go on
             found.append(f"judge.py raises {type(error).__name__}: {error}")
         return exercise, found, time.monotonic() - begin
@@ -42,7 +43,7 @@ def selftest(root, exercises):
     return faulty
 
 
-def _findings(root, exercise):
+def _findings(root, exercise, seed):
     module, author = exercise.judge(), exercise.author_file
     text, name = cli.read_text(author), author.name
     for word in PARTS:
@@ -55,7 +56,7 @@ def _findings(root, exercise):
         if not task.solution:
             yield f"task {task.number} has no solution"
     with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
-        questions = judging.Questions(module)
+        questions = judging.Questions(module, seed)
 
         def verdict_of(version):
             file, program = Path(folder, name), Path(folder, "program")

@@ -10,8 +10,10 @@ MINUTES = 10
 
 
 def cases(random):
+    late = floats(random, 300)
+    late.append(max(late) + 1)  # no thread finds it first
     inputs = {
-        "300 different floats": floats(random, 300),
+        "301 different floats": late,
         "1 float": floats(random, 1),
         "33 negative floats": floats(random, 33, -9, -1),
         "1000 floats of five values": [float(random.randrange(-2, 3)) for _ in range(1000)],
