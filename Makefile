@@ -22,7 +22,8 @@ override B := $(value B)
 override ID := $(value ID)
 override OUT := $(value OUT)
 override DIR := $(value DIR)
-export A B ID OUT DIR
+override JOBS := $(value JOBS)
+export A B ID OUT DIR JOBS
 
 # Recipes write into the build folder, and `make clean` removes what they wrote: it must be a folder
 # of its own, with a name that a shell takes as one word.
@@ -233,7 +234,7 @@ $(CHAPTERS:%=test-%): test-%:
 test-%: ; @$(MAKE) --no-print-directory test-$(call chapter_named,$*)
 
 # ---------------------------------------------------------------- measure and inspect
-# Arguments at which a chapter is small enough for a profiler or a sanitizer, from its bench.args.
+# Arguments at which a chapter is small enough for a profiler, from its bench.args.
 small_args = $(shell sed -n 's/^counters: *//p' $(1)/bench.args 2>/dev/null)
 # Without a GPU, counters and checks come from simt, built into a folder of their own.
 CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
@@ -253,11 +254,15 @@ profile-%:  ## profile-01: counters of every kernel (Nsight Compute, or simt wit
 	  $(call checked_program_of,$(call chapter_named,$*)) \
 	  $(call small_args,$(call chapter_named,$*))
 
-sanitize: $(CHAPTERS:%=sanitize-%)  ## compute-sanitizer's four tools, or simt's checks without a GPU
+sanitize: $(if $(SIMT),,programs)  ## compute-sanitizer's four tools, or simt's checks without a GPU (JOBS=4: four runs at a time)
+	$(call build_checked,programs)
+	$(call sanitizer,)
 $(CHAPTERS:%=sanitize-%): sanitize-%: $(if $(SIMT),,%)
 	$(call build_checked,$*)
-	@tools/sanitize.sh $(if $(SIMT),--simt) $(call checked_program_of,$*) -- \
-	  --verify $(call small_args,$*)
+	$(call sanitizer,$*)
+# Its report fills the table of a page, whatever it found.
+sanitizer = @tools/sanitize.py --build $(CHECKED) $(if $(SIMT),--simt) $${JOBS:+--jobs "$$JOBS"} \
+  $(if $(call given,$(ALLOW_DIRTY)),--allow-dirty) $(1); status=$$?; tools/lessons.py results/README.md; exit $$status
 sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 
 compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (KERNELS=1)

@@ -5,9 +5,9 @@ A chapter says in its bench.args what to run, one `label: arguments` a line:
     # 2^28 floats do not fit into the L2
     large: --n 268435456
     counters: --n 1048576
-Each label becomes one entry "<chapter>/<label>". The label `counters` is kept for hardware
-counters: tools/profile.py runs the program with these arguments. Entries of chapters that were
-not asked for stay as they are.
+Each label becomes one entry "<chapter>/<label>". Two labels are no runs: `counters` are the
+arguments with which tools/profile.py counts, `sanitize` those of tools/sanitize.py. Entries of
+chapters that were not asked for stay as they are.
 
 Every entry is stamped with the commit of the sources: COMMIT from the environment, or git's word.
 With changes that no commit holds (results/ and lessons aside) nothing is measured; --allow-dirty
@@ -26,7 +26,7 @@ import cli
 import results
 from result_table import slug
 
-COUNTERS = "counters"
+COUNTERS = bench_args.COUNTERS
 DIRTY = "-dirty"  # how the commit of sources ends that differ from it
 
 
@@ -164,6 +164,7 @@ def bench_chapter(chapter, args):
     program = program_of(chapter, args.build)
     failures, by_file, counters = [], {}, None
     counter_arguments = wanted.pop(COUNTERS, None)
+    wanted.pop(bench_args.SANITIZE, None)
     for label, arguments in wanted.items():
         what = f"{chapter.name}/{label}"
         try:

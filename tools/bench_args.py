@@ -6,6 +6,9 @@ import shlex
 import cli
 from include_graph import RUNG
 
+# Labels that are no runs: arguments for tools/profile.py, and for tools/sanitize.py.
+COUNTERS, SANITIZE = "counters", "sanitize"
+
 
 class ArgumentsError(Exception):
     """The file says nothing that can be run; the message is ready to print."""

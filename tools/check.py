@@ -8,6 +8,7 @@
   arrows    no file includes what it must not know (see ARROWS)
   bench     every name in a bench.args is one that a ladder of the chapter knows
   mutants   every mistake that tests/mutants plants still fits its source
+  sanitizer each report (results/sanitizer) knows the rungs that there are, and no others
   rungs     numbered 01, 02, ... without gaps, each included by the ladder, each opening with a
             comment of 3 to 8 lines, each a small step that can be read alone (see BOUNDS)
 
@@ -26,8 +27,11 @@ import bench_args
 import cli
 import lessons
 import mutate
+import results
+import sanitizer_report
 from check_rungs import check_kit, check_order, check_rung, report
-from include_graph import Graph, source_files
+from include_graph import RUNG, Graph, source_files
+from result_table import slug
 from rungs import Counter, ladders
 from exercise import pages as exercise_pages
 
@@ -59,6 +63,7 @@ BOUNDS = {
 }
 
 MUTANTS = WARNING  # a planted mistake (tests/mutants) that no longer fits its source
+SANITIZER = WARNING  # a rung that no checker has looked at since it is there
 
 # Every arrow that must not be, and what one is.
 ARROWS = {
@@ -187,6 +192,30 @@ def check_mutants(root, findings):
             findings.add(MUTANTS, path, str(error))
 
 
+def check_sanitizer(root, graph, findings):
+    """Whether each report knows the rungs with kernels that there are. (A damaged one: lessons.)"""
+    kernels = {}
+    for path in graph.rungs():
+        if path.endswith(".cuh"):
+            name = RUNG.match(path.rpartition("/")[2]).group(2)
+            kernels.setdefault(graph.place(path).chapter, []).append(name)
+    for file in sanitizer_report.paths(root):
+        path = file.relative_to(root)
+        try:
+            chapters = sanitizer_report.load(file)["chapters"]
+        except (OSError, results.ResultsError):
+            continue
+        for chapter, names in kernels.items():
+            checked = chapters.get(chapter, {"rungs": {}})["rungs"]
+            known = {slug(rung.rpartition("/")[2]) for rung in checked}
+            missing = sorted(set(names) - known)
+            gone = list(bench_args.unknown(graph, chapter, ["--only", ",".join(checked)]))
+            for what, rungs in (("not checked", missing), ("no rung", checked and gone)):
+                if rungs:
+                    message = f"{chapter}: {what}: {', '.join(rungs)} (make sanitize-{chapter[:2]})"
+                    findings.add(SANITIZER, path, message)
+
+
 def check_columns(root, findings):
     for path in cli.files_of(root, {".py"}):
         for number, line in enumerate(cli.read_text(path).splitlines(), 1):
@@ -229,6 +258,7 @@ def main():
     check_kit(graph, counter, findings)
     check_columns(root, findings)
     check_mutants(root, findings)
+    check_sanitizer(root, graph, findings)
     check_bench_args(root, graph, findings)
     for rule, path, message in graph.forbidden():
         findings.against(rule, ARROWS[rule], path, message)

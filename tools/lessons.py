@@ -13,8 +13,9 @@ and the line under a rung between
     <!-- proof tiled count=load_sectors_per_request -->
     <!-- end proof -->
 come from the results too; tools/LESSONS.md has all of it. The tables of exercises come from their
-folders (tools/exercise/pages.py). Nobody types code or numbers into a
-lesson by hand: a measured number that was typed beside a rung's name is a finding.
+folders (tools/exercise/pages.py), that of the sanitizer from its reports
+(tools/sanitizer_report.py). Nobody types code or numbers into a lesson by hand: a measured number
+that was typed beside a rung's name is a finding.
 
 A file in which a fence, a table or a number is not closed is left as it is: what follows would be
 lost.
@@ -31,12 +32,13 @@ import markdown_links
 import result_table
 import result_text
 import results
+import sanitizer_report
 import typed_numbers
 from exercise import pages as exercise_pages
 from exercise.catalog import ExerciseError
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
-KINDS = "table|proof|exercises|exercise"
+KINDS = "table|proof|exercises|exercise|sanitizer"
 BLOCK = re.compile(rf"^\s*<!--\s+(?P<kind>{KINDS})\s+(?P<words>.*?)\s*-->\s*$")
 # Where the numbers below it come from: run=, problem=, results=.
 DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
@@ -46,6 +48,7 @@ IN_BLOCK = {
     "proof": re.compile(r"^(> .*|)$"),
     "exercises": re.compile(r"^(\|.*\||)$"),
     "exercise": re.compile(r"^(> .*|)$"),
+    "sanitizer": re.compile(r"^(\|.*\||\*.*\*|- \d\d `.*|)$"),
 }
 NOT_IN_CODE = re.compile(rf"^\s*(#{{1,6}} \S|<!--\s+(end )?({KINDS})\b)")
 NUMBER = typed_numbers.NUMBER
@@ -192,6 +195,16 @@ class Lesson:
         except ExerciseError as error:
             self.problems.append((line, str(error)))
             return None
+
+    def _sanitizer(self, words, line):
+        lines = []
+        for path in sanitizer_report.paths(self.root):
+            try:
+                lines += ["", *sanitizer_report.table(sanitizer_report.load(path))]
+            except (OSError, results.ResultsError) as error:
+                self.problems.append((line, f"{path.relative_to(self.root)}: {error}"))
+                return None
+        return lines[1:]
 
     def _options_and_rest(self, words):
         """The key=value words of a number over those of the page, and its other words. A run of the

@@ -154,7 +154,7 @@ def value_of(row, column, counters):
     return row[column]
 
 
-def _aligned(titles, rows, numeric):
+def aligned(titles, rows, numeric):
     """A Markdown table whose source lines up too: it is read as plain text as often as rendered."""
     widths = [max(len(line[i]) for line in [titles, *rows]) for i in range(len(titles))]
 
@@ -226,7 +226,7 @@ def _row_table(results, run_name, run, options):
     if counted and all(line[i] == NOTHING for line in cells for i in counted):
         raise TableError(f"no kernel of '{run_name}' has the counters asked for")
     numeric = [column not in ("name", "status", "reason") for column in columns]
-    lines = _aligned([title for title, _ in forms], cells, numeric)
+    lines = aligned([title for title, _ in forms], cells, numeric)
     skipped = [row for row in rows if row["status"] == "skipped"]
     notes = [f"`{code_cell(r['name'])}`: skipped, {text_cell(r['reason'])}." for r in skipped]
     return lines, notes
@@ -251,7 +251,7 @@ def _sweep_table(run_name, run, options):
         [_number_or_text(value_of(point, c, {}), form) for c, (_, form) in zip(columns, forms)]
         for point in points
     ]
-    return _aligned([title for title, _ in forms], cells, [True] * len(columns)), []
+    return aligned([title for title, _ in forms], cells, [True] * len(columns)), []
 
 
 def _best_line(row_of):
@@ -316,7 +316,7 @@ def _best_table(results, wanted):
                 cells.append([_number_or_text(best[key], form) for key, form in zip(keys, forms)])
     if not cells:
         raise TableError("none of these runs has a kernel that was timed")
-    lines = _aligned(
+    lines = aligned(
         titles, cells, [key not in ("problem", "size", "name", "against") for key in keys]
     )
     caption = _caption(run_named(results, wanted[0].partition(":")[0])).partition(":")[0] + "*"

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import sys
@@ -220,6 +221,33 @@ class BenchArguments(CheckCase):
     def test_files_that_cannot_be_read(self):
         self.write("04_matmul/bench.args", "default: --only 'a\n")
         self.assertIn("error: 04_matmul/bench.args:1: No closing quotation", self.check(status=1))
+
+
+class SanitizerReports(CheckCase):
+    def report(self, *rungs):
+        entry = {"arguments": "", "commit": "", "date": ""}
+        entry["rungs"] = {rung: {"simt": "clean"} for rung in rungs}
+        report = {"device": "simt", "tools": ["simt"], "chapters": {"01_add": entry}}
+        self.write("results/sanitizer/simt.json", json.dumps(report))
+
+    def test_every_rung_with_a_kernel_was_checked(self):
+        self.write("01_add/kernels.cuh", 'auto name = "add";\n')
+        self.report("add/naive")
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+
+    def test_a_rung_that_is_newer_than_the_report(self):
+        self.index("01_sequential.hpp", "02_naive.cuh", "03_tiled.cuh")
+        self.write("01_add/03_tiled.cuh", rung(range(5, 20)))
+        self.write("01_add/kernels.cuh", 'auto name = "add";\n')
+        self.report("add/naive")
+        message = "results/sanitizer/simt.json: 01_add: not checked: tiled (make sanitize-01)"
+        self.assertIn(f"warning: {message}", self.check())
+
+    def test_a_rung_that_is_gone(self):
+        self.write("01_add/kernels.cuh", 'auto name = "add";\n')
+        self.report("add/naive", "add/tiled")
+        message = "results/sanitizer/simt.json: 01_add: no rung: add/tiled (make sanitize-01)"
+        self.assertIn(f"warning: {message}", self.check())
 
 
 class Mutants(CheckCase):

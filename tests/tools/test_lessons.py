@@ -822,6 +822,94 @@ class Links(LessonCase):
         self.assertEqual(len(out.splitlines()), 7, out)
 
 
+class Sanitizer(LessonCase):
+    """The table of what the checkers said."""
+
+    def setUp(self):
+        super().setUp()
+        racy = "flagged on purpose: race in racy_kernel at 02_racy.cuh:24"
+        skipped = dict.fromkeys(["memcheck", "racecheck"], "not run: needs <sm_90>")
+        self.entry = {
+            "arguments": "--n 33",
+            "commit": "0123456789ab",
+            "date": "2026-11-22T08:00:00Z",
+            "rungs": {
+                "one_cell/racy": {"memcheck": "clean", "racecheck": racy},
+                "histogram/shared": {"memcheck": "clean", "racecheck": "clean"},
+                "histogram/runs": {"memcheck": "clean", "racecheck": "clean"},
+                "histogram/bulk": skipped,
+            },
+        }
+        self.report(self.entry)
+        self.lesson("<!-- sanitizer -->\n<!-- end sanitizer -->\n")
+
+    def report(self, entry):
+        chapters = {"06_atomics": entry}
+        report = {"device": "NVIDIA H200", "tools": ["memcheck", "racecheck"], "chapters": chapters}
+        self.write("results/sanitizer/nvidia_h200.json", json.dumps(report))
+
+    def test_a_line_for_each_problem_and_one_for_what_is_not_clean(self):
+        self.fill()
+        lines = self.read("01_vector_add/README.md").split("\n")[1:-2]
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[:4]]
+        self.assertEqual(
+            cells[0], ["Problem", "Rungs", "memcheck", "racecheck", "Sizes", "Commit", "Date"]
+        )
+        stamp = ["`--n 33`", "0123456789ab", "2026-11-22"]
+        self.assertEqual(cells[2], ["06 one cell", "1", "clean", "flagged on purpose", *stamp])
+        said = "2 clean, 1 not run"
+        self.assertEqual(cells[3], ["06 histogram", "3", said, said, *stamp])
+        self.assertEqual(lines[4:6], ["", "*NVIDIA H200*"])
+        self.assertEqual(
+            [line.replace("\\", "") for line in lines[6:]],
+            [
+                "",
+                "- 06 `one_cell/racy`: flagged on purpose: race in racy_kernel at 02_racy.cuh:24 "
+                "(racecheck)",
+                "- 06 `histogram/bulk`: not run: needs &lt;sm_90&gt;",
+            ],
+        )
+        self.fill()
+        self.assertEqual(self.check(), "")
+
+    def test_a_newer_report_makes_it_stale(self):
+        self.fill()
+        self.report({**self.entry, "commit": "fedcba987654"})
+        self.assertIn("01_vector_add/README.md:1: stale, run `make lessons`", self.check(status=1))
+
+    def test_one_table_a_report(self):
+        report = json.loads(self.read("results/sanitizer/nvidia_h200.json"))
+        self.write("results/sanitizer/simt.json", json.dumps({**report, "device": "simt"}))
+        self.fill()
+        page = self.read("01_vector_add/README.md")
+        self.assertLess(page.index("*NVIDIA H200*"), page.index("*simt*"))
+
+    def test_no_report_is_an_empty_block(self):
+        (self.root / "results/sanitizer/nvidia_h200.json").unlink()
+        self.assertEqual(self.check(), "")
+
+    def test_damaged_reports_are_one_line(self):
+        clean = {"memcheck": "clean", "racecheck": "clean"}
+        for text, message in (
+            ("{", "no valid JSON"),
+            ("[]", "no report of a sanitizer"),
+            ("{}", "no report of a sanitizer"),
+        ):
+            self.write("results/sanitizer/nvidia_h200.json", text)
+            self.assert_one_line(self.check(status=1), "sanitizer/nvidia_h200.json", message)
+        for rungs, message in (
+            ({"a/b": {"memcheck": "clean"}}, "a rung was not checked by every tool"),
+            ({"a/b": {**clean, "racecheck": "well"}}, "'well' is no verdict"),
+            ({"a/b": "clean"}, "a rung was not checked by every tool"),
+            ({"a/b": {**clean, "racecheck": 1}}, "no report of a sanitizer"),
+            ([], "no report of a sanitizer"),
+        ):
+            self.report({**self.entry, "rungs": rungs})
+            self.assert_one_line(self.check(status=1), message)
+        self.report({**self.entry, "commit": None})
+        self.assert_one_line(self.check(status=1), "a text is missing")
+
+
 class Arguments(LessonCase):
     def test_bad_arguments(self):
         for arguments in (["--nosuch"], ["nosuch.md"], ["--root", self.root, "/etc/hostname"]):

@@ -226,6 +226,7 @@ class BuildFolder(MakeCase):
                 self.make(verb, f"BUILD={text}", status=2)
                 self.make("compare", f"A={text}", f"B={text}", status=2)
                 self.make("exercise-check", f"ID={text}")
+            self.make("sanitize", f"JOBS={text}", status=2)
         self.assertFalse((self.root / "ran").exists())
         self.assertIn("check x';touch ran;'\n", self.read("asked"))
 
@@ -241,6 +242,22 @@ class Verbs(MakeCase):
             out = self.make("compare", "A=02/naive", "B=tiled", given, COLUMNS="100").stdout
             self.assertEqual(out.count("void host_naive();"), count)
         self.assertIn("expected two rungs", self.make("compare", "A=02/naive", status=2).stderr)
+
+    def test_sanitize(self):
+        """All chapters or one, built with checks; the page is filled whatever was found."""
+        for name in ("sanitize.py", "lessons.py"):
+            text = f'echo "${{0##*/}} $@" >>{self.root}/asked; [[ ! -e {self.root}/found ]]\n'
+            self.executable(self.root / "tools" / name, text)
+        asked = lambda: self.read("asked").splitlines()[-2:]
+        self.make("sanitize", "JOBS=3", "ALLOW_DIRTY=1")
+        words = "sanitize.py --build build/checked --simt"
+        fill = "lessons.py results/README.md"
+        self.assertEqual(asked(), [f"{words} --jobs 3 --allow-dirty", fill])
+        for program in ("01_add/add", "02_polar/polar"):
+            self.assertTrue((self.root / "build/checked" / program).exists())
+        self.write("found", "")
+        self.make("sanitize-02", "ALLOW_DIRTY=0", status=2)
+        self.assertEqual(asked(), [f"{words} 02_polar", fill])
 
     def test_format_needs_no_git(self):
         self.fake("clang-format-14", f'printf "%s\\n" "$@" >{self.root}/formatted\n')

@@ -1,112 +1,422 @@
-"""The table of programs and checkers."""
+"""What the checkers said about every rung, and the report of it."""
 
-import subprocess
-import textwrap
+import json
+import sys
 import unittest
 
 from tool_case import TOOLS, ToolCase
 
+import sanitize
+import sanitizer_report
 
-class Sanitize(ToolCase):
+# A program with the command line of a chapter's. RUNGS: {problem/name: what differs from a rung
+# that runs on the GPU}; FOUND: {tool: {problem/name: what it prints of it, or how the run ends}}.
+FAKES = """
+import json, os, sys
+
+RUNGS, FOUND = json.loads(os.environ["RUNGS"]), json.loads(os.environ["FOUND"])
+KERNEL = {"kind": "rung", "place": "device", "status": "right", "reason": ""}
+
+def value(words, option):
+    return words[words.index(option) + 1] if option in words else None
+
+def chosen(words):
+    only = value(words, "--only")
+    return only.split(",") if only else list(RUNGS)
+
+def program(words, tool):
+    if "--list" in words:
+        print("".join(f"{name:<30} an idea\\n" for name in RUNGS), end="")
+        return 0
+    with open(os.environ["RUNS"], "a") as log:
+        log.write(" ".join([tool, *words[2:]]) + "\\n")
+    if any((RUNGS[name] or {}).get("crashes") for name in chosen(words)):
+        return 139
+    status, rows = 0, []
+    for name in chosen(words):
+        if RUNGS[name] is None:
+            continue
+        row = {**KERNEL, **RUNGS[name], "problem": name.split("/")[0], "name": name.split("/")[1]}
+        status = 1 if row["status"] == "wrong" else status
+        rows.append(row)
+    with open(value(words, "--json"), "w") as file:
+        json.dump({"rows": rows}, file)
+    return status
+"""
+
+PROGRAM = """
+is_checked = os.environ.get("SIMT_CHECK") == "1"
+status = program(sys.argv[1:], "simt" if is_checked else "alone")
+if is_checked and "UNCHECKED" not in os.environ:
+    reports = [FOUND["simt"][name] for name in chosen(sys.argv) if name in FOUND.get("simt", {})]
+    with open(os.environ["SIMT_CHECK_JSON"], "w") as file:
+        json.dump({"errors": len(reports), "kernels_checked": 3, "reports": reports}, file)
+    status = status or (1 if reports else 0)
+sys.exit(status)
+"""
+
+COMPUTE_SANITIZER = """
+assert sys.argv[1] == "--tool"
+tool, words = sys.argv[2], sys.argv[3:]
+print("========= COMPUTE-SANITIZER")
+status = program(words[1:], tool)
+texts = [FOUND[tool][name] for name in chosen(words) if name in FOUND.get(tool, {})]
+together = FOUND.get(tool, {}).get("together")
+if together and len(chosen(words)) > 2:
+    texts.append(together)
+for text in texts:
+    if text == "sleep":
+        import time
+        time.sleep(20)
+    if isinstance(text, int):
+        print("the program is gone")
+        sys.exit(text)
+    print(text)
+count = len(texts)
+if tool == "racecheck":
+    many = "hazard" if count == 1 else "hazards"
+    errors = "error" if count == 1 else "errors"
+    print(f"========= RACECHECK SUMMARY: {count} {many} displayed ({count} {errors}, 0 warnings)")
+else:
+    print(f"========= ERROR SUMMARY: {count} {'error' if count == 1 else 'errors'}")
+sys.exit(status)
+"""
+
+# As compute-sanitizer of CUDA 12 and 13 prints them.
+RACE = """\
+========= Error: Race reported between Write access at \
+one_cell_racy_kernel(const unsigned short *, long, unsigned long long *)+0x2d0 \
+in /home/me/06_atomics_streams/one_cell/02_racy.cuh:24
+=========     and Read access at one_cell_racy_kernel(const unsigned short *, long, \
+unsigned long long *)+0x270 in /home/me/06_atomics_streams/one_cell/02_racy.cuh:24 [4096 hazards]
+========="""
+STRAY = """\
+========= Invalid __global__ write of size 4 bytes
+=========     at add::add_kernel(const float *, float *, long)+0x70 in /home/me/add/02_b.cuh:9
+=========     by thread (32,0,0) in block (7,0,0)
+=========     Access at 0x7f5fbd400fa0 is out of bounds
+=========     and is 1 bytes after the nearest allocation at 0x7f5fbd400000 of size 4,000 bytes
+=========     Saved host backtrace up to driver entry point at kernel launch time
+========="""
+UNWRITTEN = """\
+========= Uninitialized __global__ memory read of size 4 bytes
+=========     at 0x1b0 in /home/me/01_add/add/02_b.cuh:7:add_kernel(float *)
+=========     by thread (0,0,0) in block (0,0,0)
+========="""
+BARRIER = """\
+========= Barrier error detected. Divergent thread(s) in block
+=========     at block_reduce(float *)+0xc0 in /home/me/01_add/add/02_b.cuh:12
+=========     by thread (31,0,0) in block (0,0,0)
+========="""
+SIMT_RACE = {"check": "race", "kernel": "racy_kernel", "file": "/home/me/02_racy.cuh", "line": 24}
+
+TOOL_NAMES = ["memcheck", "racecheck", "synccheck", "initcheck"]
+CLEAN = dict.fromkeys(TOOL_NAMES, "clean")
+
+
+class SanitizeCase(ToolCase):
     def setUp(self):
         super().setUp()
-        self.good = self.executable(
-            self.root / "good", f'echo "$SIMT_CHECK $*" >>{self.root}/runs\n'
-        )
-        self.racy = self.executable(self.root / "racy", "exit 1\n")
+        self.write("01_add/bench.args", "default: --n 9\ncounters: --n 33\n")
+        self.write("06_race/bench.args", "counters: --only add --n 33\nsanitize: --n 65\n")
+        self.programs = {}
+        for name in ("01_add/add", "06_race/race"):
+            self.write(f"{name}.cu", "")
+            self.python(self.root / "build" / name, FAKES + PROGRAM)
+        self.rungs = {"add/a": {}, "add/b": {}, "add/c": {}, "add/d": {}, "add/e": {}}
+        self.found = {}
 
-    def sanitize(self, *arguments, status=0):
-        return self.run_tool("sanitize.sh", *arguments, status=status)
+    def python(self, path, text):
+        path.with_suffix(".py").parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".py").write_text(text, encoding="utf-8")
+        self.executable(path, f'exec {sys.executable} -IS {path.with_suffix(".py")} "$@"\n')
 
-    def with_gpu(self):
-        self.fake("nvidia-smi", 'echo "GPU 0: NVIDIA H200"\n')
-        self.fake(
-            "compute-sanitizer",
-            f"""
-            echo "$@" >>{self.root}/commands
-            [[ $* == *"racecheck"*/racy* ]] && {{ echo "a hazard"; exit "$4"; }}
-            [[ $* == *"initcheck"*/racy* ]] && exit 1
-            [[ $* == */racy* ]] || exec "${{@:5}}"
-            """,
-        )
+    def sanitize(self, *arguments, status=0, gpu="NVIDIA H200", chapters=("01",), **env):
+        """Runs the tool; `gpu`: on which GPU, or on none."""
+        listed = f'echo "GPU 0: {gpu} (UUID: GPU-1)"\n' if gpu else 'echo "has failed"; exit 9\n'
+        self.fake("nvidia-smi", listed)
+        if gpu:
+            self.python(self.bin / "compute-sanitizer", FAKES + COMPUTE_SANITIZER)
+        runs = self.root / "runs"
+        runs.write_text("", encoding="utf-8")
+        env = {"COMMIT": "0123456789ab", "RUNS": str(runs), **env}
+        env |= {"RUNGS": json.dumps(self.rungs), "FOUND": json.dumps(self.found)}
+        command = ["sanitize.py", "--root", self.root, "--build", self.root / "build"]
+        return self.run_tool(*command, *arguments, *chapters, status=status, **env)
 
-    def without_gpu(self):
-        self.fake("nvidia-smi", 'echo "NVIDIA-SMI has failed"; exit 9\n')
+    def report(self, device="nvidia_h200"):
+        return json.loads(self.read(f"results/sanitizer/{device}.json"))
 
-    def test_every_tool_runs_on_every_program(self):
-        self.with_gpu()
-        out = self.sanitize(self.good, "--", "--verify", "--n", "33").stdout.splitlines()
+    def said(self, chapter="01_add", device="nvidia_h200"):
+        return self.report(device)["chapters"][chapter]["rungs"]
+
+    def runs(self):
+        return self.read("runs").splitlines()
+
+
+class OnAGpu(SanitizeCase):
+    def test_every_rung_under_every_tool(self):
+        out = self.sanitize().stdout
+        self.assertEqual(self.said(), {name: CLEAN for name in self.rungs})
+        self.assertIn("01_add: 5 rungs", out)
+        cells = "memcheck: clean; racecheck: clean; synccheck: clean; initcheck: clean"
+        self.assertEqual(out.splitlines()[1].split(maxsplit=1), ["add", cells])
+        together = ",".join(self.rungs)
         self.assertEqual(
-            out[0].split(), ["program", "memcheck", "racecheck", "synccheck", "initcheck"]
+            self.runs(),
+            [
+                "alone --verify --n 33",
+                *(f"{tool} --verify --only {together} --n 33" for tool in TOOL_NAMES),
+            ],
         )
-        self.assertEqual(out[1].split(), ["good", "clean", "clean", "clean", "clean"])
-        commands = self.read("commands").splitlines()
-        self.assertEqual(len(commands), 4)
-        self.assertTrue(all(f"{self.good} --verify --n 33" in command for command in commands))
 
-    def test_findings_and_crashes_are_told_apart(self):
-        self.with_gpu()
-        result = self.sanitize(self.racy, self.good, status=1)
-        self.assertEqual(
-            result.stdout.splitlines()[1].split(), ["racy", "clean", "FOUND", "clean", "failed(1)"]
-        )
-        self.assertEqual(result.stdout.splitlines()[2].split()[1:], ["clean"] * 4)
-        self.assertIn("a hazard", result.stderr)
+    def test_where_when_and_at_which_sizes(self):
+        self.sanitize()
+        report = self.report()
+        self.assertEqual(report["device"], "NVIDIA H200")
+        self.assertEqual(report["tools"], TOOL_NAMES)
+        chapter = report["chapters"]["01_add"]
+        self.assertEqual(chapter["arguments"], "--n 33")
+        self.assertEqual(chapter["commit"], "0123456789ab")
+        self.assertRegex(chapter["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+
+    def test_the_sizes_for_checkers_come_first(self):
+        self.sanitize(chapters=["06"])
+        self.assertEqual(self.runs()[0], "alone --verify --n 65")
+
+    def test_a_finding_is_that_of_one_rung(self):
+        for tool, text, finding in (
+            (
+                "memcheck",
+                STRAY,
+                "Invalid __global__ write of size 4 bytes at "
+                "add::add_kernel(const float *, float *, long) in 02_b.cuh:9",
+            ),
+            ("synccheck", BARRIER, "at block_reduce(float *) in 02_b.cuh:12"),
+            ("initcheck", UNWRITTEN, "Uninitialized __global__ memory read of size 4 bytes"),
+            ("racecheck", RACE, "Race reported between Write access at one_cell_racy_kernel("),
+        ):
+            self.found = {tool: {"add/b": text}}
+            result = self.sanitize(status=1)
+            said = self.said()
+            self.assertEqual(sanitizer_report.kind_of(said["add/b"].pop(tool)), "flagged")
+            self.assertIn(finding, result.stdout)
+            self.assertIn(text, result.stderr)
+            self.assertNotIn("/home", result.stdout)
+            for name in self.rungs:
+                expected = {t: "clean" for t in TOOL_NAMES if name != "add/b" or t != tool}
+                self.assertEqual(said[name], expected)
+
+    def test_two_findings_of_one_problem(self):
+        self.found = {"memcheck": {"add/a": STRAY, "add/e": STRAY}}
+        self.sanitize(status=1)
+        flagged = [name for name, said in self.said().items() if said != CLEAN]
+        self.assertEqual(flagged, ["add/a", "add/e"])
+
+    def test_what_only_several_rungs_do_together_is_not_lost(self):
+        self.found = {"memcheck": {"together": STRAY}}
+        self.sanitize(status=1)
+        said = self.said()
+        for name in ("add/c", "add/d", "add/e"):
+            self.assertIn("flagged: Invalid __global__ write", said[name]["memcheck"])
+            self.assertIn("in one run with add/c", said[name]["memcheck"])
+
+    def test_a_run_that_ends_in_an_error_is_not_clean(self):
+        self.found = {"memcheck": {"add/c": 139}}
+        out = self.sanitize(status=1).stdout
+        self.assertIn("add/c: failed: exit code 139, the program is gone (memcheck)", out)
+        self.assertEqual(self.said()["add/b"], CLEAN)
+
+    def test_a_rung_that_takes_the_program_down_with_it(self):
+        self.rungs = {"add/loop": {"place": "cpu"}, "add/a": {}, "add/b": {"crashes": True}}
+        self.found = {"memcheck": {"add/b": STRAY}}
+        self.sanitize(status=1)
+        said = self.said()
+        self.assertEqual(list(said), ["add/a", "add/b"])
+        self.assertEqual(said["add/a"], CLEAN)
+        self.assertEqual(list(said["add/b"]), TOOL_NAMES)
+        self.assertIn("flagged: Invalid", said["add/b"]["memcheck"])
+        self.assertIn("failed: exit code 139", said["add/b"]["racecheck"])
+
+    def test_a_wrong_result_is_not_clean(self):
+        self.rungs["add/c"] = {"status": "wrong", "reason": "element 3: 1 and not 2"}
+        self.sanitize(status=1)
+        verdict = "failed: element 3: 1 and not 2"
+        self.assertEqual(self.said()["add/c"], dict.fromkeys(TOOL_NAMES, verdict))
+
+    def test_a_tool_that_does_not_come_to_its_end(self):
+        self.found = {"memcheck": {"add/c": 0}}
+        out = self.sanitize(status=1).stdout
+        self.assertIn("add/c: failed: the tool did not say what it found (memcheck)", out)
+
+    def test_a_run_without_end(self):
+        self.rungs = {"add/c": {}}
+        self.found = {"memcheck": {"add/c": "sleep"}}
+        out = self.sanitize("--timeout", "2", status=1).stdout
+        self.assertIn("add/c: failed: not ready after 2 s (memcheck)", out)
+
+    def test_what_has_no_kernel_of_ours_is_no_rung(self):
+        self.rungs |= {
+            "add/loop": {"place": "cpu"},
+            "add/cublas": {"kind": "peer"},
+            "add/copy": {"kind": "yardstick"},
+            "add/chosen": {"kind": "chooser"},
+        }
+        self.sanitize()
+        expected = ["add/a", "add/b", "add/c", "add/d", "add/e", "add/chosen"]
+        self.assertEqual(list(self.said()), expected)
+
+    def test_what_cannot_run_here_says_why(self):
+        self.rungs["add/c"] = {"status": "skipped", "reason": "needs sm_90, this is sm_80"}
+        out = self.sanitize().stdout
+        verdict = "not run: needs sm_90, this is sm_80"
+        self.assertEqual(self.said()["add/c"], dict.fromkeys(TOOL_NAMES, verdict))
+        self.assertIn(f"add/c: {verdict}\n", out)
+        self.assertIn("memcheck: 4 clean, 1 not run", out)
+        self.assertIn("memcheck --verify --only add/a,add/b,add/d,add/e --n 33", self.runs())
+
+    def test_several_runs_at_a_time_say_the_same(self):
+        self.rungs |= {"sum/a": {}, "sum/b": {}}
+        self.found = {"memcheck": {"add/b": STRAY}, "initcheck": {"sum/a": UNWRITTEN}}
+        self.sanitize(status=1)
+        one = self.said()
+        self.sanitize("--jobs", "4", status=1)
+        self.assertEqual(self.said(), one)
+        self.assertIn("flagged", one["sum/a"]["initcheck"])
+
+
+class RaceOnPurpose(SanitizeCase):
+    def setUp(self):
+        super().setUp()
+        self.rungs["wrong_on_purpose/racy"] = None  # no row: it is not judged
+
+    def test_it_must_be_found(self):
+        self.found = {"racecheck": {"wrong_on_purpose/racy": RACE}}
+        result = self.sanitize()
+        said = self.said()["wrong_on_purpose/racy"]
+        self.assertRegex(said.pop("racecheck"), "^flagged on purpose: Error: Race reported")
+        self.assertEqual(set(said.values()), {"clean"})
+        self.assertEqual(result.stderr, "")
+
+    def test_a_tool_that_misses_it_is_blind(self):
+        out = self.sanitize(status=1).stdout
+        expected = {**CLEAN, "racecheck": "not flagged"}
+        self.assertEqual(self.said()["wrong_on_purpose/racy"], expected)
+        self.assertIn("wrong_on_purpose/racy: not flagged (racecheck)", out)
+
+    def test_nothing_else_is_allowed_to_it(self):
+        race = {"wrong_on_purpose/racy": RACE}
+        self.found = {"racecheck": race, "memcheck": {"wrong_on_purpose/racy": STRAY}}
+        self.sanitize(status=1)
+        self.assertIn("flagged: Inv", self.said()["wrong_on_purpose/racy"]["memcheck"])
+
+    def test_no_other_race_is_on_purpose(self):
+        self.found = {"racecheck": dict.fromkeys(["wrong_on_purpose/racy", "add/b"], RACE)}
+        self.sanitize(status=1)
+        self.assertIn("flagged: Error", self.said()["add/b"]["racecheck"])
+
+
+class Simt(SanitizeCase):
+    def said(self, chapter="01_add", device="simt"):
+        return super().said(chapter, device)
 
     def test_without_a_gpu_simt_checks(self):
-        self.without_gpu()
-        out = self.sanitize(self.good).stdout.splitlines()
-        self.assertEqual(out[1].split(), ["good", "clean"])
-        self.assertEqual(self.read("runs"), "1 --verify\n")
-        result = self.sanitize(self.good, self.racy, status=1)
-        self.assertEqual(result.stdout.splitlines()[2].split(), ["racy", "FOUND"])
+        self.sanitize(gpu=None)
+        self.assertEqual(self.said(), {name: {"simt": "clean"} for name in self.rungs})
+        self.assertEqual(self.report("simt")["device"], "simt")
+        self.assertEqual(self.runs(), ["simt --verify --n 33"])
 
-    def test_what_was_skipped_is_said(self):
-        table = """
-            sgemm, m = 256
-            variant                max error  verdict
-            tiled                          0  right
-            bulk_copy                      -  skipped: needs sm_90, this is sm_80
+    def test_it_can_be_asked_for(self):
+        self.sanitize("--simt")
+        self.assertEqual(self.report("simt")["tools"], ["simt"])
 
-            bf16_gemm_nt, m = 256
-            wgmma                          -  skipped: needs rows of 16 bytes
-            """
-        self.write("output", textwrap.dedent(table))
-        self.executable(self.good, f"cat {self.root}/output\n")
-        for way in (self.with_gpu, self.without_gpu):
-            way()
-            out = self.sanitize(self.good).stdout.splitlines()
-            self.assertIn("clean", out[1])
-            self.assertEqual(
-                [line.strip() for line in out[2:]],
-                [
-                    "skipped sgemm/bulk_copy: needs sm_90, this is sm_80",
-                    "skipped bf16_gemm_nt/wgmma: needs rows of 16 bytes",
-                ],
-            )
+    def test_its_findings(self):
+        self.rungs["wrong_on_purpose/racy"] = None
+        self.found = {"simt": {"wrong_on_purpose/racy": SIMT_RACE}}
+        self.sanitize(gpu=None)
+        verdict = "flagged on purpose: race in racy_kernel at 02_racy.cuh:24"
+        self.assertEqual(self.said()["wrong_on_purpose/racy"]["simt"], verdict)
+        self.rungs["add/loop"] = {"place": "cpu"}
+        self.rungs["add/e"] = {"status": "skipped", "reason": "needs a GPU"}
+        self.found["simt"]["add/d"] = SIMT_RACE
+        self.sanitize(gpu=None, status=1)
+        verdict = "flagged: race in racy_kernel at 02_racy.cuh:24"
+        self.assertEqual(self.said()["add/d"]["simt"], verdict)
+        self.assertEqual(self.said()["add/c"]["simt"], "clean")
+        self.assertEqual(self.said()["add/e"]["simt"], "not run: needs a GPU")
+        self.assertNotIn("add/loop", self.said())
 
-    def test_output_that_cannot_be_written_is_no_success(self):
-        self.without_gpu()
-        with open("/dev/full", "w") as full:
-            command = ["/bin/bash", str(TOOLS / "sanitize.sh"), "--simt", str(self.good)]
-            result = subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL)
-        self.assertEqual(result.returncode, 1)
+    def test_the_race_on_purpose_must_be_found_here_too(self):
+        self.rungs["wrong_on_purpose/racy"] = None
+        self.sanitize(gpu=None, status=1)
+        self.assertEqual(self.said()["wrong_on_purpose/racy"]["simt"], "not flagged")
+        self.assertEqual(self.said()["add/a"]["simt"], "clean")
 
-    def test_simt_can_be_asked_for(self):
-        self.with_gpu()
-        self.assertEqual(
-            self.sanitize("--simt", self.good).stdout.splitlines()[0].split(), ["program", "simt"]
-        )
+    def test_a_program_built_without_checks_is_not_clean(self):
+        self.sanitize(gpu=None, status=1, UNCHECKED="1")
+        verdict = "failed: the tool did not say what it found"
+        self.assertEqual(self.said()["add/a"]["simt"], verdict)
 
+    def test_no_kernel_checked_is_not_clean(self):
+        run = sanitize.Run(0, "", {}, {"errors": 0, "kernels_checked": 0, "reports": []})
+        self.assertIsNone(sanitize.finding_of_simt(run))
+
+
+class Report(SanitizeCase):
+    def test_entries_of_other_chapters_stay(self):
+        self.sanitize(chapters=())
+        before = self.report()["chapters"]
+        self.assertEqual(list(before), ["01_add", "06_race"])
+        self.sanitize(chapters=["06"], COMMIT="fedcba987654")
+        after = self.report()["chapters"]
+        self.assertEqual(after["01_add"], before["01_add"])
+        self.assertEqual(after["06_race"]["commit"], "fedcba987654")
+
+    def test_changed_sources_are_checked_and_not_kept(self):
+        for commit in ("0123456789ab-dirty", ""):
+            out = self.sanitize(COMMIT=commit).stdout
+            self.assertIn("01_add: 5 rungs", out)
+            self.assertIn("Nothing is kept in results/sanitizer: ", out)
+            self.assertFalse((self.root / "results").exists())
+
+    def test_changed_sources_are_said(self):
+        self.sanitize("--allow-dirty", COMMIT="0123456789ab-dirty")
+        self.assertEqual(self.report()["chapters"]["01_add"]["commit"], "0123456789ab-dirty")
+
+    def test_what_was_found_is_kept_too(self):
+        self.found = {"memcheck": {"add/b": STRAY}}
+        self.sanitize(status=1)
+        self.assertIn("flagged", self.said()["add/b"]["memcheck"])
+
+    def test_a_damaged_report_stays_as_it_is(self):
+        for text in ("{", "[]", '{"device": "x"}', '{"device": 1, "tools": [], "chapters": {}}'):
+            path = self.write("results/sanitizer/nvidia_h200.json", text)
+            error = self.sanitize(status=1).stderr
+            self.assert_one_line(error, "is damaged and stays as it is")
+            self.assertEqual(path.read_text(encoding="utf-8"), text)
+
+    def test_a_chapter_that_cannot_run_does_not_stop_the_others(self):
+        self.executable(self.root / "build/01_add/add", "echo gone; exit 3\n")
+        error = self.sanitize(status=1, chapters=()).stderr
+        self.assert_one_line(error, "build/01_add/add --list: exit code 3, no list")
+        self.assertEqual(list(self.report()["chapters"]), ["06_race"])
+
+
+class Arguments(SanitizeCase):
     def test_missing_compute_sanitizer(self):
         self.fake("nvidia-smi", 'echo "GPU 0: NVIDIA H200"\n')
-        self.borrow("bash")
-        error = self.run_tool("sanitize.sh", self.good, status=1, only_fakes=True).stderr
+        command = ["sanitize.py", "--root", self.root, "--build", self.root]
+        error = self.run_tool(*command, status=1, only_fakes=True).stderr
         self.assert_one_line(error, "compute-sanitizer is not on PATH")
 
     def test_bad_arguments(self):
-        for arguments in ([], ["--nosuch"], ["nosuch"], [self.root]):
-            self.assert_one_line(self.sanitize(*arguments, status=2).stderr, "sanitize.sh:")
+        for words in (["--nosuch"], ["--jobs", "0"], ["--jobs", "x"], ["--timeout", "0"], ["09"]):
+            error = self.sanitize(*words, status=2, chapters=()).stderr
+            self.assert_one_line(error, "sanitize.py:")
+
+    def test_a_missing_program(self):
+        (self.root / "build/01_add/add").unlink()
+        self.assert_one_line(self.sanitize(status=1).stderr, "no program of 01_add")
 
 
 if __name__ == "__main__":
