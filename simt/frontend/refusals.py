@@ -73,7 +73,9 @@ def missing_part(messages):
         if name.group(1).startswith("cuda"):
             return f"simt has no {name.group(1)}"
         return f"{name.group(1)} belongs to the driver API, which simt does not have"
-    return None
+    name = re.search(r"error: .((?:tex|surf)[123C]\w*|curand\w+|CURAND_\w+). "
+                     r"(?:was not declared|has not been declared|does not name a type)", messages)
+    return f"simt has no {name.group(1)}" if name else None
 
 
 def refuse_unreadable(source):

@@ -32,6 +32,14 @@ cudaError_t record_error(cudaError_t error) {
   return error;
 }
 
+cudaError_t not_supported(const char* what, Location at) {
+  report({"unsupported",
+          std::string(at.file) + ":" + std::to_string(at.line) + ": " + what +
+              " is not supported without a GPU",
+          cudaErrorNotSupported, at});
+  return cudaErrorNotSupported;
+}
+
 cudaError_t check_may_wait(const char* function) {
   if (state.block) unsupported((std::string(function) + " in a kernel").c_str(), "", 0);
   return state.worker ? cudaErrorNotPermitted : cudaSuccess;

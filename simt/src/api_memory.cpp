@@ -1,10 +1,12 @@
 // Memory functions of the runtime API: allocate, copy, fill, advise.
 
+#include <cstdint>
 #include <cstring>
 
 #include "errors.h"
 #include "graph.h"
 #include "memory.h"
+#include "textures.h"
 
 using namespace simt;
 
@@ -159,13 +161,14 @@ cudaError_t cudaFreeHost(void* pointer) {
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream, Location at) {
   CUstream_st* s = Device::get().stream(stream);
   if (!s) return record_error(cudaErrorInvalidResourceHandle);
-  if (s->capture) return record_error(cudaErrorNotSupported);  // allocation nodes
+  if (s->capture) return record_error(not_supported("memory allocated by a graph", at));
   return cudaMalloc(pointer, bytes, at);
 }
 
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle, Location at) {
   CUstream_st* stream = Device::get().stream(handle);
   if (!stream) return record_error(cudaErrorInvalidResourceHandle);
+  if (stream->capture) return record_error(not_supported("memory freed by a graph", at));
   if (!pointer) return record_error(cudaSuccess);
   Allocation a;
   if (!find_allocation(pointer, &a) || a.base != pointer || a.freed || !in_device_range(pointer))
@@ -259,19 +262,67 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
       copy_rows(to, from, {to_pitch, from_pitch, width, height}, kind, stream, false, at));
 }
 
-cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p, Location at) {
-  if (!p || p->srcArray || p->dstArray) return record_error(cudaErrorInvalidValue);
-  for (size_t z = 0; z < p->extent.depth; ++z) {
-    auto row = [&](const cudaPitchedPtr& base, const cudaPos& position) {
-      return static_cast<char*>(base.ptr) +
-             ((position.z + z) * base.ysize + position.y) * base.pitch + position.x;
+namespace {
+
+// One side of a copy of a box. In an array positions are counted in texels, here in bytes.
+struct BoxSide {
+  char* memory;
+  cudaPos position;
+  size_t pitch, rows, slices;
+};
+
+cudaError_t side_of_box(cudaArray_t array, const cudaPitchedPtr& pointer, cudaPos position,
+                        BoxSide* side) {
+  if ((array != nullptr) == (pointer.ptr != nullptr)) return cudaErrorInvalidValue;
+  *side = {static_cast<char*>(pointer.ptr), position, pointer.pitch, pointer.ysize, SIZE_MAX};
+  if (!array) return cudaSuccess;
+  if (!is_array(array)) return cudaErrorInvalidResourceHandle;
+  position.x *= texel_bytes(array->format);
+  *side = {array->data, position, array->pitch, array->rows(), array->slices()};
+  return cudaSuccess;
+}
+
+bool is_inside(const BoxSide& side, const cudaExtent& bytes) {
+  return side.position.x + bytes.width <= side.pitch &&
+         side.position.y + bytes.height <= side.rows &&
+         side.position.z + bytes.depth <= side.slices;
+}
+
+cudaError_t copy_box(const cudaMemcpy3DParms* p, cudaStream_t stream, bool synchronous,
+                     Location at) {
+  if (!p) return cudaErrorInvalidValue;
+  BoxSide from, to;
+  if (cudaError_t e = side_of_box(p->srcArray, p->srcPtr, p->srcPos, &from)) return e;
+  if (cudaError_t e = side_of_box(p->dstArray, p->dstPtr, p->dstPos, &to)) return e;
+  cudaExtent box = p->extent;  // in texels, if there is an array
+  if (p->srcArray && p->dstArray &&
+      texel_bytes(p->srcArray->format) != texel_bytes(p->dstArray->format))
+    return cudaErrorInvalidValue;
+  if (cudaArray_t array = p->srcArray ? p->srcArray : p->dstArray)
+    box.width *= texel_bytes(array->format);
+  if ((p->srcArray && !is_inside(from, box)) || (p->dstArray && !is_inside(to, box)))
+    return cudaErrorInvalidValue;
+  for (size_t z = 0; z < box.depth; ++z) {
+    auto row = [&](const BoxSide& side) {
+      return side.memory + ((side.position.z + z) * side.rows + side.position.y) * side.pitch +
+             side.position.x;
     };
-    cudaError_t e =
-        cudaMemcpy2D(row(p->dstPtr, p->dstPos), p->dstPtr.pitch, row(p->srcPtr, p->srcPos),
-                     p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind, at);
-    if (e) return e;
+    if (cudaError_t e = copy_rows(row(to), row(from), {to.pitch, from.pitch, box.width, box.height},
+                                  p->kind, stream, synchronous, at))
+      return e;
   }
-  return record_error(cudaSuccess);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters, Location at) {
+  return record_error(copy_box(parameters, nullptr, true, at));
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream,
+                              Location at) {
+  return record_error(copy_box(parameters, stream, false, at));
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,

@@ -58,7 +58,6 @@ struct CUstream_st {
   CUgraph_st* capture = nullptr;
   bool capture_origin = false;
   bool capture_invalid = false;
-  cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   std::vector<CUgraphNode_st*> capture_tail;
 };
 

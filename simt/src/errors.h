@@ -11,6 +11,10 @@ namespace simt {
 // this returns so.
 cudaError_t check_may_wait(const char* function);
 
+// For a call of the host that asks for what simt does not have: one line that names it; returns
+// cudaErrorNotSupported.
+cudaError_t not_supported(const char* what, Location at);
+
 // A launch that failed, whose error only cudaGetLastError() tells. One that the program never asked
 // for is reported at its end, if there is an observer.
 void remember_failed_launch(const Kernel& kernel, const LaunchShape& shape, cudaError_t error);

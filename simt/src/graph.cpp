@@ -162,7 +162,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mo
   if (stream->capture) return record_error(cudaErrorIllegalState);
   stream->capture = new CUgraph_st;
   stream->capture_origin = true;
-  stream->capture_mode = mode;
+  stream->capture->capture_mode = mode;
   stream->capture_tail.clear();
   return record_error(cudaSuccess);
 }

@@ -19,6 +19,7 @@ struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in the order of creation: a valid order
   std::vector<std::unique_ptr<CUgraph_st>> children;   // clones, owned by this graph
   bool owned_by_capture = false;
+  cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;  // while it is captured
 };
 
 struct CUgraphExec_st {

@@ -106,7 +106,7 @@ bool Device::invalidate_captures() {
   std::lock_guard<std::mutex> lock(mutex_);
   bool any = false;
   for (auto& stream : streams_) {
-    if (!stream->capture || stream->capture_mode == cudaStreamCaptureModeRelaxed) continue;
+    if (!stream->capture || stream->capture->capture_mode == cudaStreamCaptureModeRelaxed) continue;
     stream->capture_invalid = any = true;
   }
   return any;

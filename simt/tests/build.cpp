@@ -118,10 +118,13 @@ TEST_CASE("a fault ends the launch, is named on stderr, and stays") {
       {"polling", "cudaErrorLaunchTimeout", "deadlock in kernel wait_for_nobody"},
       {"division", "cudaErrorLaunchFailure", "integer division by zero"},
       {"recursion", "cudaErrorLaunchFailure", "overflow the thread's stack"},
+      {"texture", "cudaErrorLaunchFailure", "the texture's texels are of another type"},
+      {"no texture", "cudaErrorLaunchFailure",
+       "tex1Dfetch at simt/tests/programs/faults.cu:42: there is no such texture object"},
   };
   for (const Case& c : cases) {
     DYNAMIC_SECTION(c.argument) {
-      const auto ran = run(program, c.argument, "SIMT_TIMEOUT=1");
+      const auto ran = run(program, "'" + c.argument + "'", "SIMT_TIMEOUT=1");
       INFO(ran.output);
       CHECK(ran.status == 0);
       CHECK(contains(ran.output, c.message));
@@ -280,6 +283,12 @@ TEST_CASE("what cannot be built is refused with its name and line") {
        "cublas_v2.h belongs to cuBLAS, which simt does not have"},
       {"driver", "#include <cuda.h>\nint main() { cuInit(0); }\n",
        "cuInit belongs to the driver API, which simt does not have"},
+      {"fetch",
+       "__device__ float f(unsigned long long t) {\n  return tex2DLayered<float>(t, 0, 0, 1);\n}\n",
+       "simt has no tex2DLayered"},
+      {"generator",
+       "#include <curand_kernel.h>\n__device__ void f() {\n  curandStateSobol32_t state;\n}\n",
+       "simt has no curandStateSobol32_t"},
       {"function", "int main() { cudaIpcGetMemHandle(nullptr, nullptr); }\n",
        "simt has no cudaIpcGetMemHandle"},
       {"typing_mistake", "int main() { void* p; cudaMaloc(&p, 4); }\n", "did you mean"},

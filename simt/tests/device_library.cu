@@ -1,4 +1,5 @@
 // Device functions: barriers, warp functions, atomics, arithmetic.
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 
@@ -277,6 +278,25 @@ TEST_CASE("conversions round as they say") {
   CHECK(__fadd_rd(1.0f, 1e-10f) == 1.0f);
   CHECK(__fadd_rz(-1.0f, -1e-10f) == -1.0f);
   CHECK(__int2float_rz(16777217) == 16777216.0f);
+  // What lies far below the last bit counts, too: a sum in a wider type would lose it.
+  CHECK(__fadd_rd(1.0f, -1e-30f) == 1 - 0x1p-24f);
+  CHECK(__fmaf_ru(1.0f, 1.0f, 1e-30f) == 1 + 0x1p-23f);
+  CHECK(__fmaf_rn(0x1.000002p0f, 0x1p-24f, 1.0f) == 1 + 0x1p-23f);
+  CHECK(__fsub_rz(-1.0f, -1e-30f) == -(1 - 0x1p-24f));
+  CHECK(__dadd_rd(1.0, -1e-300) == 1 - 0x1p-53);
+  CHECK(__dadd_ru(1.0, 1e-300) == 1 + 0x1p-52);
+  CHECK(__dadd_rz(-1.0, -1e-300) == -1.0);
+  CHECK(__dsub_ru(1.0, 1e-300) == 1.0);
+  CHECK(__dmul_rd(0.1, 10.0) == 1.0);  // 0.1 is a little more than a tenth
+  CHECK(__dmul_ru(0.1, 10.0) == 1 + 0x1p-52);
+  CHECK(__ddiv_ru(1.0, 3.0) - __ddiv_rd(1.0, 3.0) == 0x1p-54);
+  CHECK(__drcp_rz(-3.0) == -__ddiv_rd(1.0, 3.0));
+  CHECK(__dsqrt_ru(2.0) - __dsqrt_rd(2.0) == 0x1p-52);
+  CHECK(__fma_rd(0.1, 10.0, -1.0) == 0x1p-54);
+  CHECK(__dmul_rd(1e300, 1e300) == DBL_MAX);
+  CHECK(__ll2double_rd((1ll << 53) + 1) == 0x1p53);
+  CHECK(__ull2float_ru((1ull << 40) + 1) > 0x1p40f);
+  CHECK(__dadd_rn(1.0, 0x1p-53) == 1.0);  // the mode is as it was before
   CHECK(__float_as_int(1.0f) == 0x3f800000);
   CHECK(__int_as_float(0x40000000) == 2.0f);
   CHECK(__hiloint2double(__double2hiint(3.25), __double2loint(3.25)) == 3.25);

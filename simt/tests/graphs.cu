@@ -55,12 +55,15 @@ TEST_CASE("capture follows events into other streams") {
   REQUIRE(cudaEventCreate(&join) == cudaSuccess);
   DeviceArray<int> a(1, 1), b(1, 1), out(1, 0);
   cudaGraph_t graph;
-  REQUIRE(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed) == cudaSuccess);
   scale_add<<<1, 1, 0, first>>>(a.get(), 1, 1, 4);
   REQUIRE(cudaEventRecord(fork, first) == cudaSuccess);
   REQUIRE(cudaStreamWaitEvent(second, fork, 0) == cudaSuccess);
   scale_add<<<1, 1, 0, second>>>(b.get(), 1, 1, 10);
   scale_add<<<1, 1, 0, first>>>(a.get(), 1, 2, 0);
+  void* memory = nullptr;  // a relaxed capture allows this, in every stream of it
+  CHECK(cudaMalloc(&memory, 16) == cudaSuccess);
+  CHECK(cudaFree(memory) == cudaSuccess);
   SECTION("joined again") {
     REQUIRE(cudaEventRecord(join, second) == cudaSuccess);
     REQUIRE(cudaStreamWaitEvent(first, join, 0) == cudaSuccess);
@@ -79,6 +82,20 @@ TEST_CASE("capture follows events into other streams") {
   }
   cudaEventDestroy(fork);
   cudaEventDestroy(join);
+}
+
+TEST_CASE("memory that a graph would allocate or free is refused") {
+  Stream stream;
+  int *outside = nullptr, *inside = nullptr;
+  REQUIRE(cudaMallocAsync(&outside, 16, stream) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(cudaMallocAsync(&inside, 16, stream) == cudaErrorNotSupported);
+  CHECK(cudaFreeAsync(outside, stream) == cudaErrorNotSupported);
+  cudaGraph_t graph;
+  CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  CHECK(cudaFreeAsync(outside, stream) == cudaSuccess);
+  CHECK(cudaGetLastError() == cudaErrorNotSupported);
 }
 
 TEST_CASE("waiting for a captured stream breaks the capture") {

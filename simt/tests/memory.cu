@@ -1,4 +1,5 @@
-// Memory: allocation, copies, fills, pitched, managed and pinned memory, what pointers are.
+// Memory: allocation, copies, fills, pitched, managed and pinned memory, what pointers are; arrays
+// and textures.
 #include <cstring>
 #include <vector>
 
@@ -214,4 +215,208 @@ TEST_CASE("fresh managed memory holds zeros") {
   REQUIRE(cudaMallocManaged(&managed, 100 * sizeof(int)) == cudaSuccess);
   for (int i = 0; i < 100; ++i) CHECK(managed[i] == 0);
   cudaFree(managed);
+}
+
+// ---- arrays and textures
+
+namespace {
+
+// A texture object of one array or piece of memory, and what a test changes of its description.
+struct TestTexture {
+  cudaTextureObject_t object = 0;
+
+  template <class Change>
+  TestTexture(const cudaResourceDesc& resource, Change change) {
+    cudaTextureDesc description{};
+    for (auto& mode : description.addressMode) mode = cudaAddressModeClamp;
+    change(description);
+    REQUIRE(cudaCreateTextureObject(&object, &resource, &description, nullptr) == cudaSuccess);
+  }
+  explicit TestTexture(const cudaResourceDesc& resource)
+      : TestTexture(resource, [](cudaTextureDesc&) {}) {}
+  ~TestTexture() { CHECK(cudaDestroyTextureObject(object) == cudaSuccess); }
+};
+
+template <class T>
+cudaResourceDesc linear(T* data, std::size_t count) {
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear = {data, cudaCreateChannelDesc<T>(), count * sizeof(T)};
+  return resource;
+}
+
+cudaResourceDesc of_array(cudaArray_t array) {
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array;
+  return resource;
+}
+
+// What a texture gives at these places.
+template <class T>
+__global__ void read_1d(T* out, cudaTextureObject_t texture, const int* at) {
+  out[threadIdx.x] = tex1Dfetch<T>(texture, at[threadIdx.x]);
+}
+__global__ void read_2d(float* out, cudaTextureObject_t texture, const float2* at) {
+  tex2D(out + threadIdx.x, texture, at[threadIdx.x].x, at[threadIdx.x].y);
+}
+__global__ void read_3d(short2* out, cudaTextureObject_t texture) {
+  const uint3 t = threadIdx;
+  out[(t.z * 2 + t.y) * 2 + t.x] = tex3D<short2>(texture, t.x + 0.5f, t.y + 0.5f, t.z + 0.5f);
+}
+
+std::vector<float> values_at(cudaTextureObject_t texture, const std::vector<float2>& places) {
+  DeviceArray<float2> at(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) at[i] = places[i];
+  DeviceArray<float> out(places.size());
+  read_2d<<<1, unsigned(places.size())>>>(out.get(), texture, at.get());
+  return out.values();
+}
+
+// 3 x 2 texels: 1 2 3 in the first row, 10 20 30 in the second.
+struct SmallImage {
+  cudaArray_t array = nullptr;
+  SmallImage() {
+    const float texels[2][3] = {{1, 2, 3}, {10, 20, 30}};
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    REQUIRE(cudaMallocArray(&array, &format, 3, 2) == cudaSuccess);
+    REQUIRE(cudaMemcpy2DToArray(array, 0, 0, texels, 12, 12, 2, cudaMemcpyHostToDevice) ==
+            cudaSuccess);
+  }
+  ~SmallImage() { CHECK(cudaFreeArray(array) == cudaSuccess); }
+};
+
+using Values = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("a texture of linear memory: elements, zeros beyond, integers as fractions") {
+  int* integers = nullptr;
+  uchar4* bytes = nullptr;
+  REQUIRE(cudaMalloc(&integers, 16) == cudaSuccess);
+  REQUIRE(cudaMalloc(&bytes, 16) == cudaSuccess);
+  const int values[4] = {5, -6, 7, 8};
+  REQUIRE(cudaMemcpy(integers, values, 16, cudaMemcpyHostToDevice) == cudaSuccess);
+  REQUIRE(cudaMemset(bytes, 0x81, 16) == cudaSuccess);
+  DeviceArray<int> at(4), out(4);
+  at[0] = 3, at[1] = 1, at[2] = -1, at[3] = 4;
+  {
+    const TestTexture texture(linear(integers, 4));
+    read_1d<<<1, 4>>>(out.get(), texture.object, at.get());
+    CHECK(out.values() == std::vector<int>{8, -6, 0, 0});
+    const auto normalized = [](cudaTextureDesc& description) {
+      description.readMode = cudaReadModeNormalizedFloat;
+    };
+    const TestTexture fractions(linear(bytes, 4), normalized);
+    DeviceArray<float4> colours(4);
+    read_1d<<<1, 4>>>(colours.get(), fractions.object, at.get());
+    CHECK(colours.values()[0].w == 129.0f / 255);
+    CHECK(colours.values()[3].x == 0);
+    const TestTexture with_sign(linear(reinterpret_cast<signed char*>(bytes), 16), normalized);
+    DeviceArray<float> fraction(4);
+    read_1d<<<1, 4>>>(fraction.get(), with_sign.object, at.get());
+    CHECK(fraction.values()[0] == -1);
+  }
+  cudaFree(integers);
+  cudaFree(bytes);
+}
+
+TEST_CASE("a texture of two dimensions: the texel that a place lies in, and what lies outside") {
+  const SmallImage image;
+  const std::vector<float2> places = {{0.5f, 0.5f}, {2.9f, 1.1f}, {-4, 0}, {1, 7}, {3, 1}};
+  CHECK(values_at(TestTexture(of_array(image.array)).object, places) == Values{1, 30, 1, 20, 30});
+  const TestTexture border(of_array(image.array), [](cudaTextureDesc& description) {
+    description.addressMode[0] = description.addressMode[1] = cudaAddressModeBorder;
+    description.borderColor[0] = -9;
+  });
+  CHECK(values_at(border.object, places) == Values{1, 30, -9, -9, -9});
+  // Without normalized coordinates, to wrap is to clamp.
+  const TestTexture wrapped(of_array(image.array), [](cudaTextureDesc& description) {
+    description.addressMode[0] = description.addressMode[1] = cudaAddressModeWrap;
+  });
+  CHECK(values_at(wrapped.object, places) == Values{1, 30, 1, 20, 30});
+  const auto normalized = [&](cudaTextureAddressMode mode) {
+    const TestTexture texture(of_array(image.array), [=](cudaTextureDesc& description) {
+      description.normalizedCoords = 1;
+      description.addressMode[0] = description.addressMode[1] = mode;
+    });
+    return values_at(texture.object, {{0.5f, 0.75f}, {1.2f, 0}, {-0.2f, 0}, {2.9f, -0.25f}});
+  };
+  CHECK(normalized(cudaAddressModeClamp) == Values{20, 3, 1, 3});
+  CHECK(normalized(cudaAddressModeWrap) == Values{20, 1, 3, 30});
+  CHECK(normalized(cudaAddressModeMirror) == Values{20, 3, 1, 3});
+}
+
+TEST_CASE("linear filtering weighs the four texels around a place, in steps of 1/256") {
+  const SmallImage image;
+  const auto filtered = [](cudaTextureDesc& description) {
+    description.filterMode = cudaFilterModeLinear;
+  };
+  const TestTexture texture(of_array(image.array), filtered);
+  CHECK(values_at(texture.object,
+                  {{0.5f, 0.5f}, {1.25f, 0.5f}, {1, 1}, {0, 0}, {2.0f + 1 / 1024.0f, 0.5f}}) ==
+        Values{1, 1.75f, 8.25f, 1, 2.5f});
+  // The same texels in pitched memory.
+  float* memory = nullptr;
+  std::size_t pitch = 0;
+  REQUIRE(cudaMallocPitch(&memory, &pitch, 12, 2) == cudaSuccess);
+  REQUIRE(cudaMemcpy2DFromArray(memory, pitch, image.array, 0, 0, 12, 2,
+                                cudaMemcpyDeviceToDevice) == cudaSuccess);
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypePitch2D;
+  resource.res.pitch2D = {memory, cudaCreateChannelDesc<float>(), 3, 2, pitch};
+  CHECK(values_at(TestTexture(resource, filtered).object, {{1, 1}, {2.5f, 9}}) ==
+        Values{8.25f, 30});
+  cudaFree(memory);
+}
+
+TEST_CASE("a texture of three dimensions, filled by cudaMemcpy3D") {
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<short2>();
+  cudaArray_t array = nullptr;
+  REQUIRE(cudaMalloc3DArray(&array, &format, {2, 2, 2}) == cudaSuccess);
+  short2 host[8];
+  for (short i = 0; i < 8; ++i) host[i] = {i, short(-i)};
+  cudaMemcpy3DParms copy{};
+  copy.srcPtr = make_cudaPitchedPtr(host, 2 * sizeof(short2), 2, 2);
+  copy.dstArray = array;
+  copy.extent = {2, 2, 2};
+  copy.kind = cudaMemcpyHostToDevice;
+  REQUIRE(cudaMemcpy3D(&copy) == cudaSuccess);
+  DeviceArray<short2> out(8);
+  {
+    const TestTexture texture(of_array(array));
+    read_3d<<<1, dim3(2, 2, 2)>>>(out.get(), texture.object);
+    const auto values = out.values();
+    for (int i = 0; i < 8; ++i) CHECK((values[i].x == i && values[i].y == -i));
+  }
+  copy.extent.width = 3;
+  CHECK(cudaMemcpy3D(&copy) == cudaErrorInvalidValue);
+  CHECK(cudaFreeArray(array) == cudaSuccess);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+TEST_CASE("textures that cannot be are refused") {
+  int* data = nullptr;
+  REQUIRE(cudaMalloc(&data, 1024) == cudaSuccess);
+  cudaTextureObject_t texture;
+  cudaTextureDesc plain{}, filtered{};
+  filtered.filterMode = cudaFilterModeLinear;
+  const auto created = [&](const cudaResourceDesc& resource, const cudaTextureDesc& description) {
+    return cudaCreateTextureObject(&texture, &resource, &description, nullptr);
+  };
+  CHECK(created(linear(data + 1, 4), plain) == cudaErrorInvalidValue);
+  CHECK(created(linear(data, 1 << 20), plain) == cudaErrorInvalidValue);
+  CHECK(created(of_array(nullptr), plain) == cudaErrorInvalidResourceHandle);
+  cudaResourceDesc image{};
+  image.resType = cudaResourceTypePitch2D;
+  image.res.pitch2D = {data, cudaCreateChannelDesc<int>(), 8, 2, 32};
+  CHECK(created(image, filtered) == cudaErrorInvalidFilterSetting);
+  image.res.pitch2D.pitchInBytes = 36;
+  CHECK(created(image, plain) == cudaErrorInvalidValue);
+  const cudaChannelFormatDesc three{8, 8, 8, 0, cudaChannelFormatKindUnsigned};
+  cudaArray_t array;
+  CHECK(cudaMallocArray(&array, &three, 4) == cudaErrorInvalidChannelDescriptor);
+  CHECK(cudaDestroyTextureObject(0) == cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+  cudaFree(data);
 }

@@ -5,6 +5,7 @@
 // for speed.
 #pragma once
 
+#include <fenv.h>
 #include <math.h>
 
 #include <climits>
@@ -109,31 +110,10 @@ SIMT_INLINE float __tanhf(float x) { return tanhf(x); }
 SIMT_INLINE float __fdividef(float a, float b) { return a / b; }
 SIMT_INLINE float __saturatef(float x) { return saturate(x); }
 
-// ---- arithmetic with a rounding mode. _rn is what the host does anyway; _rz, _ru and _rd are
-// computed in a wider type and rounded once.
-#define SIMT_ROUNDED(suffix, direction)                                                    \
-  SIMT_INLINE float __fadd_##suffix(float a, float b) {                                    \
-    return simt::direction(double(a) + double(b));                                         \
-  }                                                                                        \
-  SIMT_INLINE float __fsub_##suffix(float a, float b) {                                    \
-    return simt::direction(double(a) - double(b));                                         \
-  }                                                                                        \
-  SIMT_INLINE float __fmul_##suffix(float a, float b) {                                    \
-    return simt::direction(double(a) * double(b));                                         \
-  }                                                                                        \
-  SIMT_INLINE float __fdiv_##suffix(float a, float b) {                                    \
-    return simt::direction(double(a) / double(b));                                         \
-  }                                                                                        \
-  SIMT_INLINE float __fsqrt_##suffix(float a) { return simt::direction(sqrt(double(a))); } \
-  SIMT_INLINE float __frcp_##suffix(float a) { return simt::direction(1.0 / double(a)); }  \
-  SIMT_INLINE float __fmaf_##suffix(float a, float b, float c) {                           \
-    return simt::direction(fma(double(a), double(b), double(c)));                          \
-  }                                                                                        \
-  SIMT_INLINE float __double2float_##suffix(double a) { return simt::direction(a); }       \
-  SIMT_INLINE float __int2float_##suffix(int a) { return simt::direction(double(a)); }     \
-  SIMT_INLINE float __uint2float_##suffix(unsigned a) { return simt::direction(double(a)); }
+// ---- arithmetic with a rounding mode: _rn nearest (even), as the host does it anyway; _rz toward
+// zero, _ru up, _rd down
 namespace simt {
-SIMT_INLINE float to_nearest(double x) { return static_cast<float>(x); }
+
 SIMT_INLINE float upward(double x) {
   float f = static_cast<float>(x);
   return f < x ? nextafterf(f, INFINITY) : f;
@@ -143,20 +123,72 @@ SIMT_INLINE float downward(double x) {
   return f > x ? nextafterf(f, -INFINITY) : f;
 }
 SIMT_INLINE float toward_zero(double x) { return x < 0 ? upward(x) : downward(x); }
+
+// While it lives, the host's processor rounds in another mode.
+class Rounding {
+ public:
+  SIMT_INLINE explicit Rounding(int mode) : before_(fegetround()) { fesetround(mode); }
+  SIMT_INLINE ~Rounding() { fesetround(before_); }
+
+ private:
+  int before_;
+};
+// The value, by way of a volatile variable: the compiler then computes what comes of it, or what
+// it comes of, while the mode is as it shall be.
+template <class T>
+SIMT_INLINE T now(T value) {
+  volatile T copy = value;
+  return copy;
+}
+
 }  // namespace simt
-SIMT_ROUNDED(rn, to_nearest)
-SIMT_ROUNDED(rz, toward_zero)
-SIMT_ROUNDED(ru, upward)
-SIMT_ROUNDED(rd, downward)
-#undef SIMT_ROUNDED
+
+#define SIMT_NEAREST(T, prefix, fused)                        \
+  SIMT_INLINE T prefix##add_rn(T a, T b) { return a + b; }    \
+  SIMT_INLINE T prefix##sub_rn(T a, T b) { return a - b; }    \
+  SIMT_INLINE T prefix##mul_rn(T a, T b) { return a * b; }    \
+  SIMT_INLINE T prefix##div_rn(T a, T b) { return a / b; }    \
+  SIMT_INLINE T prefix##sqrt_rn(T a) { return std::sqrt(a); } \
+  SIMT_INLINE T prefix##rcp_rn(T a) { return 1 / a; }         \
+  SIMT_INLINE T fused##_rn(T a, T b, T c) { return std::fma(a, b, c); }
+SIMT_NEAREST(float, __f, __fmaf)
+SIMT_NEAREST(double, __d, __fma)
+#undef SIMT_NEAREST
+
+#define SIMT_DIRECTED(T, name, mode, parameters, value) \
+  SIMT_INLINE T name parameters {                       \
+    const simt::Rounding rounding(mode);                \
+    return simt::now(static_cast<T>(value));            \
+  }
+#define SIMT_DIRECTED_ARITHMETIC(T, prefix, fused, suffix, mode)                        \
+  SIMT_DIRECTED(T, prefix##add_##suffix, mode, (T a, T b), simt::now(a) + simt::now(b)) \
+  SIMT_DIRECTED(T, prefix##sub_##suffix, mode, (T a, T b), simt::now(a) - simt::now(b)) \
+  SIMT_DIRECTED(T, prefix##mul_##suffix, mode, (T a, T b), simt::now(a) * simt::now(b)) \
+  SIMT_DIRECTED(T, prefix##div_##suffix, mode, (T a, T b), simt::now(a) / simt::now(b)) \
+  SIMT_DIRECTED(T, prefix##sqrt_##suffix, mode, (T a), std::sqrt(simt::now(a)))         \
+  SIMT_DIRECTED(T, prefix##rcp_##suffix, mode, (T a), 1 / simt::now(a))                 \
+  SIMT_DIRECTED(T, fused##_##suffix, mode, (T a, T b, T c),                             \
+                std::fma(simt::now(a), simt::now(b), simt::now(c)))
+#define SIMT_DIRECTED_FUNCTIONS(suffix, mode)                                            \
+  SIMT_DIRECTED_ARITHMETIC(float, __f, __fmaf, suffix, mode)                             \
+  SIMT_DIRECTED_ARITHMETIC(double, __d, __fma, suffix, mode)                             \
+  SIMT_DIRECTED(float, __double2float_##suffix, mode, (double a), simt::now(a))          \
+  SIMT_DIRECTED(float, __int2float_##suffix, mode, (int a), simt::now(a))                \
+  SIMT_DIRECTED(float, __uint2float_##suffix, mode, (unsigned int a), simt::now(a))      \
+  SIMT_DIRECTED(float, __ll2float_##suffix, mode, (long long a), simt::now(a))           \
+  SIMT_DIRECTED(float, __ull2float_##suffix, mode, (unsigned long long a), simt::now(a)) \
+  SIMT_DIRECTED(double, __ll2double_##suffix, mode, (long long a), simt::now(a))         \
+  SIMT_DIRECTED(double, __ull2double_##suffix, mode, (unsigned long long a), simt::now(a))
+SIMT_DIRECTED_FUNCTIONS(rz, FE_TOWARDZERO)
+SIMT_DIRECTED_FUNCTIONS(ru, FE_UPWARD)
+SIMT_DIRECTED_FUNCTIONS(rd, FE_DOWNWARD)
+#undef SIMT_DIRECTED_FUNCTIONS
+#undef SIMT_DIRECTED_ARITHMETIC
+#undef SIMT_DIRECTED
 SIMT_INLINE float __frsqrt_rn(float a) { return static_cast<float>(1.0 / sqrt(double(a))); }
-SIMT_INLINE double __dadd_rn(double a, double b) { return a + b; }
-SIMT_INLINE double __dsub_rn(double a, double b) { return a - b; }
-SIMT_INLINE double __dmul_rn(double a, double b) { return a * b; }
-SIMT_INLINE double __ddiv_rn(double a, double b) { return a / b; }
-SIMT_INLINE double __dsqrt_rn(double a) { return sqrt(a); }
-SIMT_INLINE double __drcp_rn(double a) { return 1.0 / a; }
-SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+SIMT_INLINE float __double2float_rn(double a) { return static_cast<float>(a); }
+SIMT_INLINE float __int2float_rn(int a) { return static_cast<float>(a); }
+SIMT_INLINE float __uint2float_rn(unsigned int a) { return static_cast<float>(a); }
 
 // ---- floats to integers: _rn nearest (even), _rz toward zero, _ru up, _rd down
 #define SIMT_TO_INTEGER(name, To, From)                                               \

@@ -80,7 +80,8 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream,
                             simt::Location at = simt::Location::here());
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaFreeHost(void* pointer);
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream,
+                          simt::Location at = simt::Location::here());
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags,
                              simt::Location at = simt::Location::here());
 cudaError_t cudaHostUnregister(void* pointer);
@@ -137,6 +138,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
                               simt::Location at = simt::Location::here());
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters,
                          simt::Location at = simt::Location::here());
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream = nullptr,
+                              simt::Location at = simt::Location::here());
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                            size_t bytes);
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,

@@ -187,6 +187,7 @@ struct cudaPitchedPtr {
   size_t pitch, xsize, ysize;
 };
 typedef struct cudaArray* cudaArray_t;
+typedef const struct cudaArray* cudaArray_const_t;
 struct cudaMemcpy3DParms {
   cudaArray_t srcArray;
   cudaPos srcPos;

@@ -1,100 +1,106 @@
-// Textures: the types, so that code which mentions them builds. The model GPU has none: creating
-// one reports cudaErrorNotSupported, and a kernel that reads one fails with it.
+// Arrays and texture objects: the functions of the host, and the fetches of a kernel.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
+#include "simt/build_mode.h"
+#include "simt/location.h"
+#include "simt/math.h"
 #include "simt/runtime_api.h"
-#include "simt/sync.h"
+#include "simt/texture_types.h"
 
-typedef unsigned long long cudaTextureObject_t;
-typedef unsigned long long cudaSurfaceObject_t;
+cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, size_t width,
+                            size_t height = 0, unsigned int flags = 0,
+                            simt::Location at = simt::Location::here());
+cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format,
+                              cudaExtent extent, unsigned int flags = 0,
+                              simt::Location at = simt::Location::here());
+cudaError_t cudaFreeArray(cudaArray_t array);
+cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned int* flags,
+                             cudaArray_t array);
+cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);
+cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                size_t width, size_t height, cudaMemcpyKind kind,
+                                simt::Location at = simt::Location::here());
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from,
+                                     size_t pitch, size_t width, size_t height, cudaMemcpyKind kind,
+                                     cudaStream_t stream = nullptr,
+                                     simt::Location at = simt::Location::here());
+cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x,
+                                  size_t y, size_t width, size_t height, cudaMemcpyKind kind,
+                                  simt::Location at = simt::Location::here());
+cudaError_t cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, cudaArray_const_t from, size_t x,
+                                       size_t y, size_t width, size_t height, cudaMemcpyKind kind,
+                                       cudaStream_t stream = nullptr,
+                                       simt::Location at = simt::Location::here());
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
+                                    const cudaTextureDesc* description,
+                                    const cudaResourceViewDesc* view,
+                                    simt::Location at = simt::Location::here());
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resource,
+                                             cudaTextureObject_t texture);
+cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* description,
+                                            cudaTextureObject_t texture);
 
-enum cudaChannelFormatKind {
-  cudaChannelFormatKindSigned,
-  cudaChannelFormatKindUnsigned,
-  cudaChannelFormatKindFloat,
-  cudaChannelFormatKindNone
+namespace simt {
+
+struct Fetch {
+  cudaTextureObject_t texture;
+  const char* function;
+  int dimensions;  // 0: tex1Dfetch, of linear memory
+  double at[3];
+  cudaChannelFormatDesc wanted;  // the format of the result's type
+  Location place;
+  const void* caller;
 };
-struct cudaChannelFormatDesc {
-  int x, y, z, w;
-  cudaChannelFormatKind f;
-};
-enum cudaResourceType {
-  cudaResourceTypeArray,
-  cudaResourceTypeMipmappedArray,
-  cudaResourceTypeLinear,
-  cudaResourceTypePitch2D
-};
-struct cudaResourceDesc {
-  cudaResourceType resType;
-  union {
-    struct {
-      cudaArray_t array;
-    } array;
-    struct {
-      void* devPtr;
-      cudaChannelFormatDesc desc;
-      size_t sizeInBytes;
-    } linear;
-    struct {
-      void* devPtr;
-      cudaChannelFormatDesc desc;
-      size_t width, height, pitchInBytes;
-    } pitch2D;
-  } res;
-};
-enum cudaTextureAddressMode {
-  cudaAddressModeWrap,
-  cudaAddressModeClamp,
-  cudaAddressModeMirror,
-  cudaAddressModeBorder
-};
-enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
-enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
-struct cudaTextureDesc {
-  cudaTextureAddressMode addressMode[3];
-  cudaTextureFilterMode filterMode;
-  cudaTextureReadMode readMode;
-  int sRGB;
-  float borderColor[4];
-  int normalizedCoords;
-  unsigned int maxAnisotropy;
-};
-struct cudaResourceViewDesc;
+// Writes four channels: the bits of a float, or an integer.
+void fetch(const Fetch& fetch, uint32_t* channels);
 
 template <class T>
-cudaChannelFormatDesc cudaCreateChannelDesc() {
-  return {int(8 * sizeof(T)), 0, 0, 0, cudaChannelFormatKindFloat};
-}
-inline cudaError_t cudaCreateTextureObject(cudaTextureObject_t*, const cudaResourceDesc*,
-                                           const cudaTextureDesc*, const cudaResourceViewDesc*) {
-  return simt::record_error(cudaErrorNotSupported);
-}
-inline cudaError_t cudaDestroyTextureObject(cudaTextureObject_t) {
-  return simt::record_error(cudaErrorNotSupported);
-}
-inline cudaError_t cudaMallocArray(cudaArray_t*, const cudaChannelFormatDesc*, size_t, size_t = 0,
-                                   unsigned = 0) {
-  return simt::record_error(cudaErrorNotSupported);
-}
-inline cudaError_t cudaFreeArray(cudaArray_t) { return simt::record_error(cudaErrorNotSupported); }
-inline cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t, size_t,
-                                       size_t, cudaMemcpyKind) {
-  return simt::record_error(cudaErrorNotSupported);
+SIMT_UNWATCHED T texel_of(const Fetch& what) {
+  using Channel = typename Texel<T>::Channel;
+  static_assert(Texel<T>::channels > 0, "a texture has no texels of this type");
+  uint32_t channels[4];
+  fetch(what, channels);
+  Channel parts[Texel<T>::channels];
+  for (int i = 0; i < Texel<T>::channels; ++i) {
+    if constexpr (std::is_same<Channel, float>::value)
+      parts[i] = bits_as<float>(channels[i]);
+    else
+      parts[i] = static_cast<Channel>(channels[i]);
+  }
+  T result;
+  memcpy(&result, parts, sizeof result);
+  return result;
 }
 
-template <class T>
-T tex1Dfetch(cudaTextureObject_t, int, simt::Location at = simt::Location::here()) {
-  simt::unsupported("a texture (tex1Dfetch)", at.file, at.line);
-}
-template <class T>
-T tex1D(cudaTextureObject_t, float, simt::Location at = simt::Location::here()) {
-  simt::unsupported("a texture (tex1D)", at.file, at.line);
-}
-template <class T>
-T tex2D(cudaTextureObject_t, float, float, simt::Location at = simt::Location::here()) {
-  simt::unsupported("a texture (tex2D)", at.file, at.line);
-}
-template <class T>
-T tex3D(cudaTextureObject_t, float, float, float, simt::Location at = simt::Location::here()) {
-  simt::unsupported("a texture (tex3D)", at.file, at.line);
-}
+}  // namespace simt
+
+#if SIMT_INSTRUMENTED
+#define SIMT_CALLER __builtin_return_address(0)
+#else
+#define SIMT_CALLER nullptr
+#endif
+#define SIMT_FETCH(name, dimensions, parameters, ...)                                              \
+  template <class T>                                                                               \
+  SIMT_INLINE T name(cudaTextureObject_t texture, SIMT_LIST parameters,                            \
+                     simt::Location at = simt::Location::here()) {                                 \
+    return simt::texel_of<T>(                                                                      \
+        {texture, #name, dimensions, {__VA_ARGS__}, cudaCreateChannelDesc<T>(), at, SIMT_CALLER}); \
+  }                                                                                                \
+  template <class T>                                                                               \
+  SIMT_INLINE void name(T* result, cudaTextureObject_t texture, SIMT_LIST parameters,              \
+                        simt::Location at = simt::Location::here()) {                              \
+    *result = simt::texel_of<T>(                                                                   \
+        {texture, #name, dimensions, {__VA_ARGS__}, cudaCreateChannelDesc<T>(), at, SIMT_CALLER}); \
+  }
+#define SIMT_LIST(...) __VA_ARGS__
+SIMT_FETCH(tex1Dfetch, 0, (int x), double(x))
+SIMT_FETCH(tex1D, 1, (float x), x)
+SIMT_FETCH(tex2D, 2, (float x, float y), x, y)
+SIMT_FETCH(tex3D, 3, (float x, float y, float z), x, y, z)
+#undef SIMT_LIST
+#undef SIMT_FETCH
+#undef SIMT_CALLER

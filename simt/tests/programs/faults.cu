@@ -38,6 +38,9 @@ __global__ void three_arrays(int* data) {
   a[threadIdx.x] = b[threadIdx.x] = c[0] = 1;
   data[0] = a[0] + b[0] + c[0];
 }
+__global__ void read_texture(int* data, cudaTextureObject_t texture) {
+  data[0] = tex1Dfetch<int>(texture, 0);
+}
 __global__ void good(int* data) { data[threadIdx.x] = 7; }
 
 static void say(const char* what, cudaError_t e) { printf("%s: %s\n", what, cudaGetErrorName(e)); }
@@ -63,6 +66,16 @@ int main(int argc, char** argv) {
   if (!strcmp(which, "division")) divide<<<1, 1>>>(data);
   if (!strcmp(which, "recursion")) recurse_deeply<<<1, 1>>>(data, 100000);
   if (!strcmp(which, "misaligned")) read_misaligned<<<1, 32>>>((float*)data, (float4*)data);
+  if (!strcmp(which, "texture")) {
+    cudaResourceDesc resource{};
+    resource.resType = cudaResourceTypeLinear;
+    resource.res.linear = {data, cudaCreateChannelDesc<float>(), 1024};
+    cudaTextureDesc description{};
+    cudaTextureObject_t texture;
+    cudaCreateTextureObject(&texture, &resource, &description, nullptr);
+    read_texture<<<1, 1>>>(data, texture);
+  }
+  if (!strcmp(which, "no texture")) read_texture<<<1, 1>>>(data, 5);
   if (!strcmp(which, "free")) free_in_kernel<<<1, 1>>>(data);
   if (!strcmp(which, "wait")) wait_in_kernel<<<1, 1>>>();
   if (!strcmp(which, "launch")) launch_in_kernel<<<1, 1>>>();
