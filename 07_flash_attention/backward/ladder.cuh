@@ -136,8 +136,10 @@ bench::Ladder<Backward<T>> backward_ladder() {
   for (auto& variant : ladder.variants) {
     if (variant.needs.compute_capability >= 80) {
       variant.tags = {"tensor"};  // --only backward_bf16/@tensor: those for tensor cores
-    } else {
+    } else if (variant.place == bench::Place::cpu) {
       variant.slow_above = variant.name == "sequential" ? 2e10 : 2e11;
+    } else {
+      variant.slow_above = 2e12;
     }
   }
   ladder.variants.push_back(last_page);
