@@ -56,7 +56,7 @@ def _read(path):
 def fingerprint(compiler):
     """Changes whenever a source, a header or the compiler does."""
     digest = hashlib.sha256()
-    digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout)
+    digest.update(subprocess.run([*compiler, "--version"], capture_output=True, check=True).stdout)
     for pattern in ("src/*.cpp", "src/*.h", "include/**/*"):
         for path in sorted(glob.glob(os.path.join(SIMT, pattern), recursive=True)):
             if os.path.isfile(path):
@@ -79,7 +79,7 @@ def _build(compiler, directory, archive, instrumented):
         if len(running) >= (os.cpu_count() or 1):
             _finish(running.pop(0))
         running.append(subprocess.Popen([
-            compiler, "-std=c++17", "-O2", "-g1", "-Wall", "-Wextra", "-fPIC",
+            *compiler, "-std=c++17", "-O2", "-g1", "-Wall", "-Wextra", "-fPIC",
             "-fno-strict-aliasing", "-I", os.path.join(SIMT, "src"),
             "-isystem", os.path.join(SIMT, "include"),
             "-c", source, "-o", target]))

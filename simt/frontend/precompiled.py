@@ -25,7 +25,7 @@ def header(compiler, flags, always, keywords):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(f'#include "{keywords}"\n#include "simt/cuda.h"\n')
             partial = path + ".part"
-            command = [compiler, *flags, "-x", "c++-header", path, "-o", partial]
+            command = [*compiler, *flags, "-x", "c++-header", path, "-o", partial]
             subprocess.run(command, check=True)
             os.replace(partial, path + ".gch")
     return path

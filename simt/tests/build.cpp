@@ -268,6 +268,59 @@ TEST_CASE("--version, -E, and errors of use") {
   CHECK(nvcc("no_such_file.cu -o " + scratch("nothing")).status != 0);
 }
 
+TEST_CASE("a compiler that is not there is one line, and one with words before it is run") {
+  const std::string source = write_file("plain.cu", "int main() {}\n");
+  const std::string command = "-c " + source + " -o " + scratch("plain.o");
+  for (const std::string name : {"nosuch", "nosuch g++", "\"'\""}) {
+    const auto built = nvcc(command, "CXX=" + (name[0] == '"' ? name : "'" + name + "'"));
+    INFO(built.output);
+    CHECK(built.status == 1);
+    CHECK(contains(built.output, "simt/nvcc: cannot run the compiler: no command '"));
+    CHECK(built.lines == 1);
+  }
+  for (const std::string name : {"", "'env LC_ALL=C g++'"}) {
+    const auto built = nvcc(command, "CXX=" + name);
+    CHECK(built.output == "");
+    CHECK(built.status == 0);
+  }
+}
+
+TEST_CASE("no source is overwritten, whatever it is called") {
+  const std::string text = "int main() {}\n";
+  const std::string source = write_file("myself.cu", text);
+  for (const auto& output : {source, kDirectory + "/../programs/myself.cu"}) {
+    const auto built = nvcc(source + " -o " + output);
+    CHECK(built.status == 1);
+    CHECK(built.output == "simt/nvcc: -o " + output + " would overwrite an input file\n");
+    CHECK(contents(source) == text);
+  }
+}
+
+TEST_CASE("a build that is ended says nothing and leaves no temporary file") {
+  const std::string source = write_file("slow.cu", "__global__ void k() {}\nint main() {}\n");
+  const std::string folder = scratch("ended");
+  for (const std::string signal : {"INT", "TERM", "HUP"}) {
+    // Ended once it has made its folder, and while the compiler runs.
+    const auto ended =
+        run_command("rm -rf " + folder + "; mkdir -p " + folder + "; export TMPDIR=" + folder +
+                    "; exec 2>&1; python3 -c 'import signal, subprocess, sys, time, os\n"
+                    "build = subprocess.Popen([\"simt/nvcc\", \"-c\", \"" +
+                    source + "\", \"-o\", \"" + scratch("slow.o") +
+                    "\"])\n"
+                    "while not os.listdir(\"" +
+                    folder +
+                    "\"): time.sleep(0.01)\n"
+                    "build.send_signal(signal.SIG" +
+                    signal +
+                    ")\n"
+                    "sys.exit(build.wait())'");
+    INFO(signal);
+    CHECK(ended.output == "");
+    CHECK(ended.status > 128);
+    CHECK(run_command("ls -A " + folder).output == "");
+  }
+}
+
 TEST_CASE("what cannot be built is refused with its name and line") {
   struct Case {
     std::string name, text, message;

@@ -1,6 +1,10 @@
 // common/bench/program.cuh: selection, refusals and exit statuses, within one process.
 #include "common/bench/program.cuh"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -64,6 +68,21 @@ TEST_CASE("exit statuses") {
   CHECK(run({}, [](bench::Program&) { throw bench::UsageError("no"); }) == 2);
   CHECK(run({}, [](bench::Program&) { throw std::bad_alloc(); }) == 2);
   CHECK(run({}, [](bench::Program&) { CUDA_CHECK(cudaErrorInvalidValue); }) == 1);
+}
+
+TEST_CASE("output that cannot be written is no success, of --help neither") {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{}, {"--help"}}) {
+    std::fflush(stdout);
+    const int terminal = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY);
+    dup2(full, STDOUT_FILENO);
+    const int status = run(arguments, [](bench::Program&) { std::printf("a table\n"); });
+    dup2(terminal, STDOUT_FILENO);
+    close(full);
+    close(terminal);
+    std::clearerr(stdout);
+    CHECK(status == 1);
+  }
 }
 
 TEST_CASE("a file that cannot be written is refused before anything runs") {
