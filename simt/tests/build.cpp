@@ -321,6 +321,17 @@ TEST_CASE("a build that is ended says nothing and leaves no temporary file") {
   }
 }
 
+TEST_CASE("a build under nohup outlives its terminal") {
+  const std::string source = write_file("nohup.cu", "__global__ void k() {}\nint main() {}\n");
+  const std::string folder = scratch("nohup"), object = scratch("nohup.o");
+  const auto built = run_command("rm -rf " + folder + " " + object + "; mkdir -p " + folder +
+                                 "; export TMPDIR=" + folder + "; trap '' HUP; simt/nvcc -c " +
+                                 source + " -o " + object + " & while [ -z \"$(ls " + folder +
+                                 ")\" ]; do sleep 0.01; done; kill -HUP $!; wait $!");
+  CHECK(built.status == 0);
+  CHECK(std::ifstream(object).good());
+}
+
 TEST_CASE("what cannot be built is refused with its name and line") {
   struct Case {
     std::string name, text, message;

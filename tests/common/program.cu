@@ -126,5 +126,22 @@ TEST_CASE("sizes that cannot fit are refused") {
   };
   CHECK(needs(1e3, 1e3) == 0);
   CHECK(needs(1e18, 1e3) == 2);
-  if (bench::query_device().available) CHECK(needs(1e3, 1e18) == 2);
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) return;
+  CHECK(needs(1e3, 1e18) == 2);
+  if (device.is_real_gpu()) return;
+  // Here the host's memory is the device's, too: each part fits, and both do not.
+  const double free = bench::query_cpu().available_bytes;
+  CHECK(needs(0.2 * free, 0.2 * free) == 0);
+  CHECK(needs(0.8 * free, 0.4 * free) == 2);
+}
+
+TEST_CASE("the commit is that of the program's sources, wherever it is started") {
+  const std::string here = bench::commit();
+  const int folder = open(".", O_RDONLY);
+  REQUIRE(chdir("/") == 0);
+  const std::string elsewhere = bench::commit();
+  REQUIRE(fchdir(folder) == 0);
+  close(folder);
+  CHECK(elsewhere == here);
 }
