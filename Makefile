@@ -19,11 +19,13 @@ endif
 override BUILD := $(or $(value BUILD),build)
 override A := $(value A)
 override B := $(value B)
+override R := $(value R)
+override ARGS := $(value ARGS)
 override ID := $(value ID)
 override OUT := $(value OUT)
 override DIR := $(value DIR)
 override JOBS := $(value JOBS)
-export A B ID OUT DIR JOBS
+export A B R ARGS ID OUT DIR JOBS
 
 # Recipes write into the build folder, and `make clean` removes what they wrote: it must be a folder
 # of its own, with a name that a shell takes as one word.
@@ -241,7 +243,7 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench sanitize compare doctor lessons check format clean mutate
+.PHONY: bench sanitize compare try doctor lessons check format clean mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
@@ -267,6 +269,13 @@ sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 
 compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (KERNELS=1)
 	@tools/compare.py $(if $(call given,$(KERNELS)),--kernels) -- $${A:+"$$A"} $${B:+"$$B"}
+
+# One rung alone: its ladder's smallest program, which is not worth optimizing. Without a GPU it has
+# simt's checks and counters, and simt's headers are compiled once for all.
+try_flags = $(filter-out -O%,$(FLAGS)) -O0
+try:  ## make try R=01/grid_stride: build and check one rung (ARGS="--n 33": at a size of yours)
+	@$(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=1) tools/try_rung.py --build $(BUILD)/try --rung="$$R" \
+	  --arguments="$$ARGS" -- $(NVCC) $(try_flags) $(sort $(foreach c,$(CHAPTERS),$(LIBS_$(c))))
 
 # The book reads lessons, sources and results; nothing here depends on it.
 BOOK := $(BUILD)/book
@@ -309,7 +318,7 @@ format:  ## format every source file
 	  | xargs -0 $(CLANG_FORMAT) -i
 
 # What somebody else put into the folder stays.
-MADE := config tests simt tools checked nvcc all-archs exercise book
+MADE := config tests simt tools checked try nvcc all-archs exercise book
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }
