@@ -303,16 +303,19 @@ TEST_CASE("a build that is ended says nothing and leaves no temporary file") {
   const std::string source = write_file("slow.cu", "__global__ void k() {}\nint main() {}\n");
   const std::string folder = scratch("ended");
   for (const std::string signal : {"INT", "TERM", "HUP"}) {
-    // Ended once it has made its folder, and while the compiler runs.
+    // Ended while the compiler runs, which reads a file in the folder.
     const auto ended =
         run_command("rm -rf " + folder + "; mkdir -p " + folder + "; export TMPDIR=" + folder +
-                    "; exec 2>&1; python3 -c 'import signal, subprocess, sys, time, os\n"
+                    "; exec 2>&1; python3 -c 'import glob, signal, subprocess, sys, time\n"
+                    "signal.signal(signal.SIG" +
+                    signal +
+                    ", signal.SIG_DFL)\n"  // these tests may run under nohup themselves
                     "build = subprocess.Popen([\"simt/nvcc\", \"-c\", \"" +
                     source + "\", \"-o\", \"" + scratch("slow.o") +
                     "\"])\n"
-                    "while not os.listdir(\"" +
+                    "while not glob.glob(\"" +
                     folder +
-                    "\"): time.sleep(0.01)\n"
+                    "/simt-*/*.ii\"): time.sleep(0.01)\n"
                     "build.send_signal(signal.SIG" +
                     signal +
                     ")\n"
