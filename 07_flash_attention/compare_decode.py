@@ -13,22 +13,18 @@ piece, paged and work_list the same tokens in pages in random order. Rates count
 status 0 only if all results are right; 2 if the arguments are not.
 """
 
-import argparse
-import ctypes
-import json
 import math
 import pathlib
-import random
-import shlex
-import statistics
 import sys
 
-import compare_pytorch
+# Behind Python's own modules, for tools/ has a profile.py, too.
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+import cli  # noqa: E402
+import torch_bench  # noqa: E402
+from torch_bench import address  # noqa: E402
 
-ROOT = compare_pytorch.ROOT
-SOURCE = ROOT / "07_flash_attention/decode/c_interface.cu"
+SOURCE = torch_bench.ROOT / "07_flash_attention/decode/c_interface.cu"
 LAUNCHES = 20  # of a graph
-COPIES_BYTES = 4e8  # that the copies of the caches take at least: several times any L2 of today
 DENSE, PAGED = ("tensor", "ahead"), ("paged", "work_list")
 
 
@@ -37,7 +33,7 @@ def shapes(text):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = torch_bench.parser(__doc__, rounds=25)
     standard = "1x1024,1x16384,1x131072,16x4096,64x4096,128x8192"
     parser.add_argument("--shapes", type=shapes, default=shapes(standard), help="batch x tokens")
     parser.add_argument("--heads", type=int, default=32, help="query heads")
@@ -45,9 +41,6 @@ def parse_arguments():
     parser.add_argument("--d", type=int, default=128, choices=[64, 128, 256], help="head size")
     parser.add_argument("--page", type=int, default=16, help="tokens of a page")
     parser.add_argument("--dtype", choices=["bf16", "fp16"], default="bf16", help="of Q, K, V, O")
-    parser.add_argument("--rounds", type=int, default=25, help="turns that each one takes")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
-    parser.add_argument("--json", type=pathlib.Path, help="write the results there")
     arguments = parser.parse_args()
     numbers = [arguments.heads, arguments.kv_heads, arguments.page, arguments.rounds]
     if any(len(shape) != 2 for shape in arguments.shapes):
@@ -57,14 +50,6 @@ def parse_arguments():
     if arguments.heads % arguments.kv_heads:
         parser.error("--heads must be a multiple of --kv-heads")
     return arguments
-
-
-def function_of_library(folder):
-    function = compare_pytorch.build_library(folder, SOURCE, "libdecode.so").attention_decode
-    function.argtypes = [
-        ctypes.c_char_p, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 3, *[ctypes.c_int] * 2,
-        *[ctypes.c_void_p] * 2, *[ctypes.c_int] * 4, ctypes.c_void_p]
-    return function
 
 
 def in_pages(torch, cache, page):
@@ -84,16 +69,8 @@ def in_pages(torch, cache, page):
     return paged, order.view(batch, each).int()
 
 
-def address(tensor):
-    """What a C function gets: it takes the elements to lie in the order of their indices."""
-    if not tensor.is_contiguous():
-        raise ValueError(f"a tensor of shape {tuple(tensor.shape)} is not contiguous")
-    return tensor.data_ptr()
-
-
 def contenders(torch, decode, q, caches, arguments):
     """Name -> function(i) that takes one step with copy i of the caches and returns O."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
     batch, heads, _, d = q.shape
     kv_heads, n = caches[0][0].shape[1:3]
@@ -104,24 +81,20 @@ def contenders(torch, decode, q, caches, arguments):
     def rung(name):
         def run(i):
             (k, v), table = paged[i] if name in PAGED else (caches[i], paged[i][1])
-            status = decode(name.encode(), *map(address, (q, k, v, o, lse)), batch, heads,
-                            kv_heads, n, d, address(lengths), address(table), arguments.page,
-                            table.shape[1], n, int(q.dtype == torch.float16),
-                            torch.cuda.current_stream().cuda_stream)
-            if status != 0:
-                raise RuntimeError("attention_decode failed")
+            torch_bench.call(torch, decode, name.encode(), *map(address, (q, k, v, o, lse)), batch,
+                             heads, kv_heads, n, d, address(lengths), address(table),
+                             arguments.page, table.shape[1], n, int(q.dtype == torch.float16))
             return o
         return run
 
-    def of(backend):
+    def of(library):
         def run(i):
-            with sdpa_kernel(backend):
+            with torch_bench.attention_of(library):
                 return scaled_dot_product_attention(q, *caches[i], enable_gqa=True)
         return run
 
     return {**{name: rung(name) for name in DENSE + PAGED},
-            "cudnn": of(SDPBackend.CUDNN_ATTENTION),
-            "flash_attention_2": of(SDPBackend.FLASH_ATTENTION)}
+            **{name: of(name) for name in ("cudnn", "flash_attention_2")}}
 
 
 def exact(torch, q, cache):
@@ -146,9 +119,9 @@ def graph_of(torch, function, copies):
 
 def compare(torch, decode, batch, n, arguments):
     """One row of the table."""
-    d, dtype = arguments.d, {"bf16": torch.bfloat16, "fp16": torch.float16}[arguments.dtype]
+    d, dtype = arguments.d, torch_bench.dtype_of(torch, arguments.dtype)
     cache_bytes = 2 * 2 * batch * arguments.kv_heads * n * d
-    copies = min(LAUNCHES, math.ceil(COPIES_BYTES / cache_bytes))
+    copies = min(LAUNCHES, math.ceil(torch_bench.COPIES_BYTES / cache_bytes))
     random_tensor = lambda heads, rows: torch.randn(batch, heads, rows, d, device="cuda",
                                                     dtype=dtype)
     q = random_tensor(arguments.heads, 1)
@@ -159,26 +132,15 @@ def compare(torch, decode, batch, n, arguments):
               for name, function in functions.items()}
 
     graphs = {name: graph_of(torch, function, copies) for name, function in functions.items()}
-    times = {name: [] for name in functions}
-    for turn in range(-2, arguments.rounds):  # the first two warm up
-        order = list(graphs.items())
-        random.shuffle(order)
-        for name, graph in order:
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            graph.replay()
-            end.record()
-            end.synchronize()
-            if turn >= 0:
-                times[name].append(start.elapsed_time(end) / LAUNCHES)
-
+    turns = {name: lambda _, graph=graph: graph.replay() for name, graph in graphs.items()}
+    times = torch_bench.take_turns(torch, turns, arguments.rounds, LAUNCHES)
     unit = torch.finfo(dtype).eps / 2
     wrong = wrong_ones(errors, unit)
     rows = {}
     for name, ms in times.items():
-        median = statistics.median(ms)
-        rows[name] = {"median_ms": median, "min_ms": min(ms), "max_ms": max(ms),
-                      "gbps": cache_bytes / median / 1e6, "max_error": errors[name]}
+        of_one = torch_bench.timed(ms)
+        rows[name] = {**of_one, "gbps": cache_bytes / of_one["median_ms"] / 1e6,
+                      "max_error": errors[name]}
     return {"batch": batch, "n": n, "wrong": wrong, "rows": rows}
 
 
@@ -205,8 +167,8 @@ def point_of(row):
 
 def main():
     arguments = parse_arguments()
-    torch = compare_pytorch.torch_on_hopper()
-    decode = function_of_library(arguments.build)
+    torch = torch_bench.torch_on_hopper()
+    decode = torch_bench.build(arguments.build, [SOURCE])["attention_decode"]
     names = [*DENSE, *PAGED, "cudnn", "flash_attention_2"]
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
           f"cuDNN {torch.backends.cudnn.version()}; {arguments.dtype}, microseconds, medians")
@@ -222,10 +184,9 @@ def main():
     if arguments.json:
         sweep = {"problem": f"decode_{arguments.dtype}", "sweep": "shape",
                  "points": [point_of(row) for row in results]}
-        facts = compare_pytorch.facts_of(torch, "compare_decode", sweep, shlex.join(sys.argv[1:]))
-        arguments.json.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+        torch_bench.save(arguments.json, torch_bench.facts_of(torch, [sweep], {}))
     return 1 if any(row["wrong"] for row in results) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

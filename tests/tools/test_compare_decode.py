@@ -11,30 +11,6 @@ sys.path.insert(0, str(REPOSITORY / "07_flash_attention"))
 import compare_decode  # noqa: E402
 
 
-class Tensor:
-    """As much of a tensor as a C function is told."""
-
-    shape = (2, 3)
-
-    def __init__(self, contiguous):
-        self.contiguous = contiguous
-
-    def is_contiguous(self):
-        return self.contiguous
-
-    def data_ptr(self):
-        return 4096
-
-
-class Arguments(unittest.TestCase):
-    def test_a_dense_tensor_is_its_address(self):
-        self.assertEqual(compare_decode.address(Tensor(True)), 4096)
-
-    def test_a_tensor_with_strides_is_refused(self):
-        with self.assertRaisesRegex(ValueError, r"shape \(2, 3\) is not contiguous"):
-            compare_decode.address(Tensor(False))
-
-
 class Pages(unittest.TestCase):
     def setUp(self):
         if importlib.util.find_spec("torch") is None:

@@ -1,0 +1,25 @@
+// The best rung behind a C function, for programs in other languages. Built as a shared library by
+// 04_matmul/compare_pytorch.py, not by make:
+//   nvcc -O3 -std=c++17 -I. -gencode arch=compute_90a,code=sm_90a -shared -Xcompiler -fPIC ...
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "04_matmul/bf16/beyond/06_full_waves.cuh"
+
+// C = A B by rung full_waves, in bf16 with sums in fp32. Device pointers, dense and row-major: a
+// [m, k], b [k, n], c [m, n]; rows of a multiple of 16 bytes. Returns once the kernel is in the
+// stream: 0, or 1 after a line on stderr.
+extern "C" int bf16_gemm(const void* a, const void* b, void* c, int m, int n, int k, void* stream) {
+  try {
+    matmul::bf16::bf16_gemm_full_waves<false>(
+        static_cast<const __nv_bfloat16*>(a), static_cast<const __nv_bfloat16*>(b),
+        static_cast<__nv_bfloat16*>(c), m, n, k, static_cast<cudaStream_t>(stream));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bf16_gemm: %s\n", error.what());
+    return 1;
+  }
+}
