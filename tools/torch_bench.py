@@ -7,6 +7,7 @@ it, so that a machine without it can read arguments and test the rest.
 import contextlib
 import ctypes
 import datetime
+import importlib.metadata
 import math
 import random
 import re
@@ -233,6 +234,12 @@ def what_was_asked(arguments):
     return shlex.join(kept)
 
 
+def version_of(package):
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version(package)
+    return None
+
+
 def driver():
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
     with contextlib.suppress(OSError):
@@ -249,12 +256,13 @@ def facts_of(torch, sweeps, skipped):
         "commit": commit, "flags": f"nvcc {FLAGS}", "driver": driver(),
         "device": {"name": torch.cuda.get_device_name()}, "toolkit": torch.version.cuda,
         "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
+        "triton": version_of("triton"),
         "skipped": skipped, "sweeps": sweeps}
     return {**facts, "dirty": True} if bench.is_dirty(commit) else facts
 
 
 def save(path, run):
-    """Puts the run into a results file, beside those of other programs."""
+    """Puts the run into a results file as chapter/program, beside those of other programs."""
     data = results.load(path) if path.exists() else {"schema": 1, "counters": {}, "runs": {}}
-    data["runs"][Path(run["program"]).stem] = run
+    data["runs"][f"{Path(sys.argv[0]).resolve().parent.name}/{Path(run['program']).stem}"] = run
     results.save(path, data)

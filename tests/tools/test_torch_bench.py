@@ -9,6 +9,7 @@ import os
 import sys
 import types
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
@@ -297,13 +298,12 @@ class Results(ToolCase):
 
     def test_they_stand_beside_those_of_other_programs(self):
         path = self.root / "results.json"
-        other = {**self.facts("1"), "program": "compare_decode.py"}
-        torch_bench.save(path, other)
-        torch_bench.save(path, self.facts("1"))
-        torch_bench.save(path, self.facts("2"))
+        for program, commit in (("07/a.py", "1"), ("07/b.py", "1"), ("07/a.py", "2")):
+            with mock.patch.object(sys, "argv", [program]):
+                torch_bench.save(path, {**self.facts(commit), "program": Path(program).name})
         runs = json.loads(path.read_text())["runs"]
-        self.assertEqual(sorted(runs), ["compare_decode", "compare_pytorch"])
-        self.assertEqual(runs["compare_pytorch"]["commit"], "2")
+        self.assertEqual({name: run["commit"] for name, run in runs.items()},
+                         {"07/a": "2", "07/b": "1"})
 
 
 class Arguments(unittest.TestCase):
