@@ -11,6 +11,7 @@
 #include "02_warp_divergence/study/barrier.cuh"
 #include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 
 #if SIMT_INSTRUMENTED
 
@@ -29,19 +30,15 @@ simt::KernelProfile counts_of(Problem& problem,
                               const std::string& name) {
   const bench::DeviceFacts device = bench::query_device();
   const bench::WorkStream stream(device);
-  for (const auto& variant : variants) {
-    if (variant.name != name) continue;
-    simt::profile_reset();
-    const auto verdict = bench::verify(problem, variant, device, stream.get());
-    INFO(verdict.reason);
-    CHECK(verdict.status == bench::Status::right);
-    const auto profile = simt::profile(std::string(Problem::name) + "_" + name + "_kernel");
-    simt::profile_stop();
-    CHECK(profile.launches == 1);
-    return profile;
-  }
-  FAIL("no variant " << name);
-  return {};
+  const auto& variant = tests::variant_named(variants, name);
+  simt::profile_reset();
+  const auto verdict = bench::verify(problem, variant, device, stream.get());
+  INFO(verdict.reason);
+  CHECK(verdict.status == bench::Status::right);
+  const auto profile = simt::profile(std::string(Problem::name) + "_" + name + "_kernel");
+  simt::profile_stop();
+  CHECK(profile.launches == 1);
+  return profile;
 }
 
 simt::KernelProfile polar_counts(const std::string& name) {

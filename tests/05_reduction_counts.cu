@@ -7,6 +7,7 @@
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 
 #if __has_include("simt/profile.h") && defined(__SIMT__)
 #include "simt/profile.h"
@@ -25,17 +26,13 @@ simt::KernelProfile count(const std::vector<bench::Variant<Problem>>& variants,
                           const std::string& name, std::int64_t n, const std::string& kernel) {
   Problem problem(n, 3);
   const bench::WorkStream stream(bench::query_device());
-  for (const auto& variant : variants) {
-    if (variant.name != name) continue;
-    problem.each_array([](auto& array) { array.reset(bench::Side::device); });
-    simt::profile_reset();
-    variant.run(problem, stream.get());
-    CUDA_CHECK(cudaDeviceSynchronize());
-    simt::profile_stop();
-    return simt::profile(kernel);
-  }
-  FAIL("no variant " << name);
-  return {};
+  const auto& variant = tests::variant_named(variants, name);
+  problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+  simt::profile_reset();
+  variant.run(problem, stream.get());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  simt::profile_stop();
+  return simt::profile(kernel);
 }
 
 simt::KernelProfile count_sum(const std::string& name, std::int64_t n) {

@@ -71,15 +71,6 @@ std::string check_at_sizes(const bench::Variant<Problem>& variant, std::vector<s
   return "";
 }
 
-template <class Problem>
-const bench::Variant<Problem>& find(const std::vector<bench::Variant<Problem>>& variants,
-                                    const std::string& name) {
-  for (const auto& variant : variants) {
-    if (variant.name == name) return variant;
-  }
-  throw std::runtime_error("no variant " + name);
-}
-
 #if SIMT_INSTRUMENTED
 // Counts of kernel <problem>_<name>_kernel in one run of the variant, which must be right.
 template <class Problem>
@@ -89,7 +80,8 @@ simt::KernelProfile counts_of(Problem& problem,
   const bench::DeviceFacts device = bench::query_device();
   const bench::WorkStream stream(device);
   simt::profile_reset();
-  const auto verdict = bench::verify(problem, find(variants, name), device, stream.get());
+  const auto verdict =
+      bench::verify(problem, tests::variant_named(variants, name), device, stream.get());
   INFO(verdict.reason);
   CHECK(verdict.status == bench::Status::right);
   const auto profile = simt::profile(std::string(Problem::name) + "_" +

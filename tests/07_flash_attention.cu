@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "common/kit/skip.hpp"
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
@@ -75,20 +74,13 @@ void check_all_shapes(double spread, const std::vector<Shape>& shapes) {
   }
 }
 
-const bench::Variant<Fp32>& fp32_rung(const std::vector<bench::Variant<Fp32>>& variants,
-                                      std::string_view name) {
-  for (const auto& variant : variants) {
-    if (variant.name == name) return variant;
-  }
-  throw std::invalid_argument("no variant " + std::string(name));
-}
-
 // A problem whose host results are those of the sequential rung.
 template <class Problem>
 void solve_on_host(Problem& problem) {
   const auto variants = attention_ladder().variants;
-  REQUIRE(bench::verify(problem, fp32_rung(variants, "sequential"), {}, nullptr).status ==
-          bench::Status::right);
+  REQUIRE(
+      bench::verify(problem, tests::variant_named(variants, "sequential"), {}, nullptr).status ==
+      bench::Status::right);
 }
 
 }  // namespace
@@ -127,7 +119,7 @@ TEST_CASE("attention: 131072 tokens, without extra memory") {
   Fp32 problem({1, 1, 131'072, 131'072, 64, false}, 3);
   // Not kv_outer: a head alone keeps one SM busy for a minute.
   for (const char* name : {"online", "q_outer", "register_tile", "async_copy"}) {
-    const auto& variant = fp32_rung(variants, name);
+    const auto& variant = tests::variant_named(variants, name);
     if (!bench::why_skipped(variant, device).empty()) continue;
     check_variant(problem, variant, device, stream.get());
   }
@@ -329,7 +321,7 @@ TEST_CASE("attention: extra memory is all scores, or two floats a query, or noth
        {Claim{"naive", 4.0 * 200 * 70}, Claim{"online", 0}, Claim{"kv_outer", 2 * 4.0 * 200},
         Claim{"q_outer", 0}, Claim{"register_tile", 0}, Claim{"async_copy", 0}}) {
     INFO(claim.variant);
-    const auto& variant = fp32_rung(variants, claim.variant);
+    const auto& variant = tests::variant_named(variants, claim.variant);
     if (!bench::why_skipped(variant, device).empty()) continue;
     Fp32 problem(shape, 1);
     REQUIRE(bench::verify(problem, variant, device, nullptr).status == bench::Status::right);
@@ -366,8 +358,8 @@ TEST_CASE("attention: what each step saves, counted") {
   const auto count = [&](const std::string& name, const std::string& kernel, bool causal = false) {
     Fp32 problem({1, 1, n, n, 64, causal}, 1);
     simt::profile_reset();
-    const auto verdict =
-        bench::verify(problem, fp32_rung(variants, name), bench::query_device(), nullptr);
+    const auto verdict = bench::verify(problem, tests::variant_named(variants, name),
+                                       bench::query_device(), nullptr);
     REQUIRE(verdict.status == bench::Status::right);
     return simt::profile("attention_" + kernel + "_kernel");
   };

@@ -111,15 +111,6 @@ void in_every_type(Test test) {
   SECTION("fp16") { test(__half{}); }
 }
 
-template <class T>
-const bench::Variant<Backward<T>>& find(const bench::Ladder<Backward<T>>& ladder,
-                                        const char* name) {
-  for (const auto& variant : ladder.variants) {
-    if (variant.name == name) return variant;
-  }
-  throw std::invalid_argument(std::string("no variant ") + name);
-}
-
 }  // namespace
 
 TEST_CASE("backward: the reference is what finite differences say") {
@@ -175,7 +166,7 @@ TEST_CASE("backward: the bounds notice one pair of 90000 that was left out") {
     using T = decltype(element);
     const auto ladder = backward_ladder<T>();
     const auto problem = ladder.make_problem(sizes(1, 1, 1, 300, 300, 0, 0));
-    const auto& rung = find(ladder, "sequential");
+    const auto& rung = tests::variant_named(ladder.variants, "sequential");
     REQUIRE(bench::verify(*problem, rung, {}, nullptr).status == bench::Status::right);
     constexpr int kKey = 17, d = 64;
     const auto weight_of = [&](int query) {
@@ -242,8 +233,8 @@ TEST_CASE("backward: atomics and memory, as the lesson says") {
   const auto run = [&](const std::string& name) {
     simt::profile_reset();
     problem->forget_scratch();
-    REQUIRE(bench::verify(*problem, find(ladder, name.c_str()), device, nullptr).status ==
-            bench::Status::right);
+    REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, name), device, nullptr)
+                .status == bench::Status::right);
   };
   run("stored");
   CHECK(problem->scratch_bytes() == 2 * n * n * sizeof(float));

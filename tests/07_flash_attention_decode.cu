@@ -72,14 +72,6 @@ std::vector<Given> sizes_for_this_machine(std::vector<Given> sizes_here) {
 }
 
 template <class T>
-const bench::Variant<Decode<T>>& find(const bench::Ladder<Decode<T>>& ladder, const char* name) {
-  for (const auto& variant : ladder.variants) {
-    if (variant.name == name) return variant;
-  }
-  throw std::invalid_argument(std::string("no variant ") + name);
-}
-
-template <class T>
 std::string bits_of(const Decode<T>& problem) {
   std::string bits;
   bits.append(reinterpret_cast<const char*>(problem.o.fetched()), problem.o.size() * sizeof(T));
@@ -162,8 +154,8 @@ TEST_CASE("decode: a sequence without tokens gives zeros and -infinity") {
 TEST_CASE("decode: the bounds notice one key of 300 that was left out") {
   const auto ladder = decode::decode_ladder<Bf16>();
   const auto problem = ladder.make_problem(sizes(1, 1, 1, 300, 0));
-  REQUIRE(bench::verify(*problem, find(ladder, "sequential"), {}, nullptr).status ==
-          bench::Status::right);
+  REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, "sequential"), {}, nullptr)
+              .status == bench::Status::right);
   double score = 0;
   for (int c = 0; c < 64; ++c) {
     score += to_double(problem->q.pristine()[c]) * to_double(problem->k.pristine()[c]) / 8;
@@ -256,7 +248,7 @@ TEST_CASE("decode: the chooser says whom it took") {
   const bench::WorkStream stream(device);
   const auto taken = [&](const auto& ladder, const Given& given) -> std::string {
     const auto problem = ladder.make_problem(given);
-    const auto& chooser = find(ladder, "chosen");
+    const auto& chooser = tests::variant_named(ladder.variants, "chosen");
     const auto verdict = bench::verify(*problem, chooser, device, stream.get());
     if (verdict.status == bench::Status::skipped) return "skipped";
     REQUIRE(verdict.status == bench::Status::right);
@@ -280,8 +272,8 @@ TEST_CASE("decode: bytes and instructions, as the lesson says") {
   const std::uint64_t of_caches = 2 * kv_heads * n * d * sizeof(Bf16);
   const auto profile_of = [&](const std::string& name) {
     simt::profile_reset();
-    REQUIRE(bench::verify(*problem, find(ladder, name.c_str()), device, nullptr).status ==
-            bench::Status::right);
+    REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, name), device, nullptr)
+                .status == bench::Status::right);
     return simt::profile(name == "prefill_kernel" ? name : name + "_kernel");
   };
   const auto moved = [&](const std::string& name) {
@@ -314,8 +306,8 @@ TEST_CASE("decode: what lies outside the window is not read") {
   const auto numbers_read = [&](std::int64_t n, std::int64_t window) {
     const auto problem = ladder.make_problem(pages(sizes(1, 4, 1, n, 0), 16, window, 0));
     simt::profile_reset();
-    REQUIRE(bench::verify(*problem, find(ladder, "paged"), device, nullptr).status ==
-            bench::Status::right);
+    REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, "paged"), device, nullptr)
+                .status == bench::Status::right);
     return simt::profile("paged_kernel").global.load_bytes_moved();
   };
   CHECK(numbers_read(640, 128) == numbers_read(128, 128));

@@ -6,7 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/bench/harness.cuh"
@@ -24,6 +26,16 @@ inline std::string text_of(const bench::Settings::Given& sizes) {
     text += (text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
   }
   return text;
+}
+
+// The variant of that name, which must be there.
+template <class Problem>
+const bench::Variant<Problem>& variant_named(const std::vector<bench::Variant<Problem>>& variants,
+                                             std::string_view name) {
+  for (const auto& variant : variants) {
+    if (variant.name == name) return variant;
+  }
+  throw std::invalid_argument("no variant " + std::string(name));
 }
 
 // Whether the variant of this name refuses this size, because the hardware would.
