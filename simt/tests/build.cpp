@@ -464,6 +464,31 @@ TEST_CASE("what nvcc accepts is accepted") {
   }
 }
 
+// Only a plain build fuses, and only for a processor that can.
+TEST_CASE("what an intrinsic rounds is never fused into a multiply-add") {
+  const std::string source = write_file("never_fused.cu", R"(#include <cstdio>
+template <class T> struct Numbers { T above, below, one; };  // (1 + e) (1 - e) rounds to 1
+__global__ void f(Numbers<float> x) {
+  printf("%g ", __fadd_rn(__fmul_rn(x.above, x.below), -x.one));  // fused, all were -e^2
+  printf("%g ", __fsub_rn(x.above * x.below, x.one));
+  printf("%g ", __fmul_rn(x.above, x.below) - x.one);
+}
+__global__ void d(Numbers<double> x) {
+  printf("%g ", __dadd_rn(__dmul_rn(x.above, x.below), -x.one));
+  printf("%g ", __dsub_rn(x.above * x.below, x.one));
+  printf("%g\n", __dmul_rn(x.above, x.below) - x.one);
+}
+int main() {
+  f<<<1, 1>>>({1 + 0x1p-23f, 1 - 0x1p-23f, 1});
+  d<<<1, 1>>>({1 + 0x1p-52, 1 - 0x1p-52, 1});
+  return cudaDeviceSynchronize();
+}
+)");
+  const std::string program = scratch("never_fused");
+  REQUIRE(nvcc("-O3 -Xcompiler=-march=native " + source + " -o " + program).output == "");
+  CHECK(run(program).output == "0 0 0 0 0 0\n");
+}
+
 TEST_CASE("SIMT_ARCH chooses the model GPU, its macros and its instructions") {
   const std::string source =
       write_file("architecture.cu",

@@ -143,13 +143,14 @@ SIMT_INLINE T now(T value) {
 
 }  // namespace simt
 
-#define SIMT_NEAREST(T, prefix, fused)                        \
-  SIMT_INLINE T prefix##add_rn(T a, T b) { return a + b; }    \
-  SIMT_INLINE T prefix##sub_rn(T a, T b) { return a - b; }    \
-  SIMT_INLINE T prefix##mul_rn(T a, T b) { return a * b; }    \
-  SIMT_INLINE T prefix##div_rn(T a, T b) { return a / b; }    \
-  SIMT_INLINE T prefix##sqrt_rn(T a) { return std::sqrt(a); } \
-  SIMT_INLINE T prefix##rcp_rn(T a) { return 1 / a; }         \
+// A product is rounded before it is added: the host's compiler could fuse it with a sum otherwise.
+#define SIMT_NEAREST(T, prefix, fused)                                           \
+  SIMT_INLINE T prefix##add_rn(T a, T b) { return simt::now(a) + simt::now(b); } \
+  SIMT_INLINE T prefix##sub_rn(T a, T b) { return simt::now(a) - simt::now(b); } \
+  SIMT_INLINE T prefix##mul_rn(T a, T b) { return simt::now(a * b); }            \
+  SIMT_INLINE T prefix##div_rn(T a, T b) { return a / b; }                       \
+  SIMT_INLINE T prefix##sqrt_rn(T a) { return std::sqrt(a); }                    \
+  SIMT_INLINE T prefix##rcp_rn(T a) { return 1 / a; }                            \
   SIMT_INLINE T fused##_rn(T a, T b, T c) { return std::fma(a, b, c); }
 SIMT_NEAREST(float, __f, __fmaf)
 SIMT_NEAREST(double, __d, __fma)
