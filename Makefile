@@ -271,7 +271,7 @@ compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side
 	@tools/compare.py $(if $(call given,$(KERNELS)),--kernels) -- $${A:+"$$A"} $${B:+"$$B"}
 
 # One rung alone: its ladder's smallest program, which is not worth optimizing. Without a GPU it has
-# simt's checks and counters, and simt's headers are compiled once for all.
+# simt's checks, and simt's headers are compiled once for all.
 try_flags = $(filter-out -O%,$(FLAGS)) -O0
 try:  ## make try R=01/grid_stride: build and check one rung (ARGS="--n 33": at a size of yours)
 	@$(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=1) tools/try_rung.py --build $(BUILD)/try --rung="$$R" \

@@ -106,7 +106,7 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
       rung<T>("last_block_merges", "one launch: a ticket says who is last", last_block_merges<T>));
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     rungs.push_back(
-        rung<T>("ahead", "keys are asked for three stages ahead (cp.async)", ahead<T>, sm80));
+        rung<T>("ahead", "a ring of stages is filled ahead (cp.async)", ahead<T>, sm80));
   }
   rungs.push_back(
       rung<T>("tensor", "queries padded to the tile of a tensor core", tensor<T>, sm80));
