@@ -80,8 +80,10 @@ inline bench::Ladder<VectorAdd> ladder() {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return VectorAdd::memory(settings["n"]);
   };
-  ladder.sweeps = {{"block", "block: rung `cuda` by threads a block", sweep_block},
-                   {"pieces", "pieces: rung `coarsened` by elements a thread", sweep_pieces}};
+  ladder.sweeps = {
+      {"block", "block: rung `cuda` by threads a block", sweep_block, bench::Points::of_its_own},
+      {"pieces", "pieces: rung `coarsened` by elements a thread", sweep_pieces,
+       bench::Points::of_its_own}};
   return ladder;
 }
 

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
         if (!bench::query_device().is_real_gpu()) {
           throw bench::UsageError("--timeline: needs a GPU, this device models no time");
         }
+        bench::require_writable("timeline", file);
         program.at_end([&, file](bench::Program&) {
           atomics_streams::write_timelines(file, {of_pipeline, of_default_stream});
         });

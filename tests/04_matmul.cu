@@ -96,6 +96,11 @@ TEST_CASE("every variant is right at every size") {
   tests::every_variant_is_right(ladder_of(is_yardstick), {sizes.front(), sizes.back()});
 }
 
+TEST_CASE("every launch is in the stream that was given") {
+  tests::every_launch_is_in_its_stream(ladder_of([](const auto&) { return true; }),
+                                       {{"m", 100}, {"n", 72}, {"k", 200}});
+}
+
 TEST_CASE("every way to split a sum over k is right") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   for (const Shape shape : {Shape{65, 66, 1}, Shape{64, 64, 64}, Shape{130, 260, 515}}) {

@@ -12,16 +12,25 @@ tired author could make, and names the test that must fail because of it:
     +++
         if (false) flush->enqueue(stream);
 
+Behind the test may stand which of its cases must fail; then only this case runs, and a long test
+takes little time:
+
+    test tests/tools/test_makefile.py BuildFolder
+
 All work is done in copies of this repository, one for each of --jobs, with kernels on the CPU. A
 mutant is killed if its test fails, hangs or crashes; whether the test passes without it is tried
-first. Exit status 0 only if every mutant that was tried was killed.
+first. The last lines are a table of the lists. Exit status 0 only if every mutant that was tried
+was killed.
 """
 
 import collections
 import concurrent.futures
+import contextlib
+import itertools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,13 +39,22 @@ from pathlib import Path
 
 import cli
 
-Mutant = collections.namedtuple("Mutant", "list title file test old new")
+Mutant = collections.namedtuple("Mutant", "list title file test case old new")
 
-TIMEOUT = 300  # seconds for the build and the run of one test
+TIMEOUT = 900  # seconds for the build or the run of one test
+# Built with few optimizations and with simt's headers compiled before, a test takes half the time.
+MAKE = ["make", "-s", "CPU=1", "OPTIMIZE=-O0"]
+# Python would take the bytecode of a file that changes twice a second for that of the file now.
+ENVIRONMENT = {**os.environ, "SIMT_PRECOMPILE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+KILLED, LATE = "killed", "no time left"
 
 
 class BadList(Exception):
     """A list of mutants that cannot be read, or no longer fits the sources."""
+
+
+class Ended(Exception):
+    """Somebody ended this run."""
 
 
 def read_list(path):
@@ -44,7 +62,7 @@ def read_list(path):
     mutants = []
     for entry in re.split(r"^== ", cli.read_text(path), flags=re.MULTILINE)[1:]:
         found = re.fullmatch(
-            r"(?P<title>.+)\nfile (?P<file>\S+)\ntest (?P<test>\S+)\n"
+            r"(?P<title>.+)\nfile (?P<file>\S+)\ntest (?P<test>\S+)(?: (?P<case>.+))?\n"
             r"---\n(?P<old>.+?)\n\+\+\+\n(?P<new>.*?)\n*",
             entry,
             re.DOTALL,
@@ -67,11 +85,16 @@ def text_around(root, mutant):
     return text
 
 
-def apply(root, mutant):
-    """Plants the mutant and returns the text that was there before."""
-    text = text_around(root, mutant)
-    (root / mutant.file).write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
-    return text
+@contextlib.contextmanager
+def planted(root, mutant):
+    """Plants the mutant, and brings back the text that was there before."""
+    before = text_around(root, mutant)
+    path = root / mutant.file
+    path.write_text(before.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(before, encoding="utf-8")
 
 
 def copy_repository(root, folder):
@@ -82,6 +105,10 @@ def copy_repository(root, folder):
         if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, folder / name)
+    # simt's engine, if it was built: it takes a minute and fits every copy.
+    for kind in ("plain", "instrumented"):
+        if (root / "build/simt" / kind).is_dir():
+            shutil.copytree(root / "build/simt" / kind, folder / "build/simt" / kind)
 
 
 class Copy:
@@ -89,75 +116,103 @@ class Copy:
 
     def __init__(self, root, folder):
         self.root = folder
+        self.running = None  # the process at work
+        self.ended = False  # whether it is the last
+        self.said = ""  # by the last command
+        self.limit = TIMEOUT  # of a command, in seconds
+        self.tried = {}  # (test, case): the programs it needs, or None; how long it took
         copy_repository(root, folder)
 
-    def passes(self, test):
-        """Builds a test and runs it: (whether it passed, what it printed)."""
-        if test.endswith(".py"):
-            commands = [[sys.executable, test]]
-        else:
-            needed = [f"build/{test}"]
-            # A test of a chapter runs the chapter's program as well.
-            chapter = re.match(r"tests/(\d\d)_", test)
-            needed += [chapter.group(1)] if chapter else []
-            commands = [["make", "-s", "CPU=1", *needed], [f"build/{test}"]]
-        output = ""
-        for command in commands:
-            try:
-                done = subprocess.run(
-                    command,
-                    cwd=self.root,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    stdin=subprocess.DEVNULL,
-                    timeout=TIMEOUT,
-                    errors="replace",
-                )
-            except subprocess.TimeoutExpired:
-                return False, f"{command[0]} took more than {TIMEOUT} s"
-            output = done.stdout
-            if done.returncode != 0:
-                return False, output
-        return True, output
-
-    def builds(self, test):
-        if test.endswith(".py"):
-            return True
-        command = ["make", "-s", "CPU=1", f"build/{test}"]
-        return subprocess.run(command, cwd=self.root, capture_output=True).returncode == 0
-
-
-def try_mutants(copy, mutants):
-    """Yields (mutant, what became of it) for mutants of one test."""
-    test = mutants[0].test
-    passed, output = copy.passes(test)
-    if not passed:
-        last = output.strip().splitlines()[-1:] or ["no output"]
-        for mutant in mutants:
-            yield mutant, f"its test fails without it: {last[0]}"
-        return
-    for mutant in mutants:
-        before = apply(copy.root, mutant)
+    def succeeds(self, command):
+        if self.ended:
+            raise Ended
+        # In a session of its own: what hangs is ended with all its children.
+        self.running = subprocess.Popen(
+            command,
+            cwd=self.root,
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            errors="replace",
+            start_new_session=True,
+        )
         try:
-            passed, _ = copy.passes(test)
-            if passed:
-                yield mutant, "not noticed"
-            elif not copy.builds(test):
-                yield mutant, "does not build"
-            else:
-                yield mutant, "killed"
-        finally:
-            (copy.root / mutant.file).write_text(before, encoding="utf-8")
+            self.said, _ = self.running.communicate(timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.running.pid, signal.SIGKILL)
+            self.said = f"{command[0]} took more than {self.limit:.0f} s"
+        if self.ended:
+            raise Ended
+        return self.running.wait() == 0
+
+    def end(self):
+        """Ends what runs; nothing begins any more."""
+        self.ended = True
+        if self.running and self.running.poll() is None:
+            os.killpg(self.running.pid, signal.SIGKILL)
+
+    def builds(self, test, programs=()):
+        return test.endswith(".py") or self.succeeds([*MAKE, f"build/{test}", *programs])
+
+    def passes(self, mutant, programs=()):
+        """Builds a mutant's test and runs it until the first failure."""
+        is_python = mutant.test.endswith(".py")
+        start = [sys.executable, mutant.test, "-f"] if is_python else [f"build/{mutant.test}", "-a"]
+        case = [mutant.case] if mutant.case else []
+        return self.builds(mutant.test, programs) and self.succeeds([*start, *case])
+
+    def try_without(self, mutant):
+        """What a mutant's test needs to pass without it: nothing, or its chapter's program, which
+        takes longer to build than most tests. None if it fails with both. And the seconds."""
+        key = mutant.test, mutant.case
+        if key not in self.tried:
+            self.limit = TIMEOUT
+            chapter = re.match(r"tests/(\d\d)_", mutant.test)
+            ways = [[], [chapter.group(1)]] if chapter else [[]]
+            begin = time.monotonic()
+            programs = next((way for way in ways if self.passes(mutant, way)), None)
+            self.tried[key] = programs, time.monotonic() - begin
+        return self.tried[key]
+
+    def outcome(self, mutant):
+        programs, _ = self.try_without(mutant)
+        if programs is None:
+            last = self.said.strip().splitlines()[-1:] or ["no output"]
+            return f"its test fails without it: {last[0]}"
+        longest = max(seconds for _, seconds in self.tried.values())
+        self.limit = min(TIMEOUT, 60 + 5 * longest)  # what takes longer hangs
+        with planted(self.root, mutant):
+            if self.passes(mutant, programs):
+                return "not noticed"
+            return KILLED if self.builds(mutant.test, programs) else "does not build"
+
+
+def work_of(mutant):
+    """About how many seconds of one core it takes."""
+    if mutant.test.endswith(".py"):
+        return 1
+    return 12 if mutant.test.startswith("tests/common/") else 30
+
+
+def part_of(mutants, part):
+    """'3/10' is the fourth of ten parts that take about equally long. The mutants of one test stand
+    together: a test that was built for one is nearly built for the next."""
+    found = re.fullmatch(r"(\d+)/([1-9]\d*)", part)
+    if not found:
+        raise BadList(f"--part {part}: expected K/N, the K-th of N parts")
+    k, n = map(int, found.groups())
+    until = list(itertools.accumulate(map(work_of, mutants)))
+    part_at = lambda i: (until[i] - work_of(mutants[i])) * n // until[-1]
+    return [mutant for i, mutant in enumerate(mutants) if part_at(i) == k % n]
 
 
 def parse_arguments():
     parser = cli.Parser(__doc__)
     parser.add_root()
     parser.add_argument("--only", metavar="TEXT", help="mutants whose list or title holds TEXT")
-    parser.add_argument(
-        "--tenth", type=int, metavar="K", help="every tenth one, from number K mod 10"
-    )
-    parser.add_argument("--seconds", type=float, metavar="S", help="begin no test after S seconds")
+    parser.add_argument("--part", metavar="K/N", help="the K-th of N parts; K is taken modulo N")
+    parser.add_argument("--seconds", type=float, metavar="S", help="begin none after S seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at work")
     parser.add_argument("--list", action="store_true", help="print the mutants and stop")
     arguments = parser.parse_args()
@@ -167,6 +222,7 @@ def parse_arguments():
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the copies go
     parser, arguments = parse_arguments()
     root = arguments.root.resolve()
     try:
@@ -175,47 +231,61 @@ def main():
             text_around(root, mutant)  # a list that no longer fits is told before hours of work
         if arguments.only:
             mutants = [m for m in mutants if arguments.only in f"{m.list}: {m.title}"]
-        if arguments.tenth is not None:
-            mutants = mutants[arguments.tenth % 10 :: 10]
+        if arguments.part:
+            mutants = part_of(mutants, arguments.part)
         if not mutants:
             parser.error("no such mutants")
-        if arguments.list:
-            for mutant in mutants:
-                print(f"{mutant.list}: {mutant.title} ({mutant.test})")
-            return 0
-        return run_all(root, mutants, arguments)
+        if not arguments.list:
+            return run_all(root, mutants, arguments)
+        for mutant in mutants:
+            print(name_of(mutant))
+        print_table(collections.Counter((mutant.list, "mutants") for mutant in mutants))
+        return 0
     except BadList as error:
         parser.error(str(error))
 
 
+def name_of(mutant):
+    case = f", {mutant.case}" if mutant.case else ""
+    return f"{mutant.list}: {mutant.title} ({mutant.test}{case})"
+
+
+def print_table(counts):
+    """counts: {(list, outcome): how many}; one line a list, and one for all."""
+    lists = sorted({name for name, _ in counts})
+    outcomes = sorted({what for _, what in counts})
+    width = max(map(len, [*lists, "all"]))
+    print(" " * width, *(f"{what:>12}" for what in outcomes))
+    for name in [*lists, "all"]:
+        chosen = lists if name == "all" else [name]
+        row = [sum(counts[one, what] for one in chosen) for what in outcomes]
+        print(f"{name:<{width}}", *(f"{count:12}" for count in row))
+
+
 def run_all(root, mutants, arguments):
-    groups = collections.defaultdict(list)
-    for mutant in mutants:
-        groups[mutant.test].append(mutant)
     start = time.monotonic()
-    outcome = collections.Counter()
-    with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
+    counts = collections.Counter()
+    waiting = iter(mutants)  # next() of a list's iterator is one step for threads, too
+
+    def work(copy):
+        for mutant in waiting:
+            begin = time.monotonic()
+            late = arguments.seconds and begin - start > arguments.seconds
+            what = LATE if late else copy.outcome(mutant)
+            counts[mutant.list, what.split(":")[0]] += 1
+            seconds = time.monotonic() - begin
+            print(f"{seconds:5.0f} s  {what:<12} {name_of(mutant)}", flush=True)
+
+    with contextlib.ExitStack() as ending:
+        folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="mutate-"))
         copies = [Copy(root, Path(folder, str(job))) for job in range(arguments.jobs)]
-
-        def work(group):
-            if arguments.seconds and time.monotonic() - start > arguments.seconds:
-                return [(mutant, "not tried, no time left") for mutant in group]
-            copy = copies.pop()
-            try:
-                return list(try_mutants(copy, group))
-            finally:
-                copies.append(copy)
-
-        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            for done in concurrent.futures.as_completed(
-                [pool.submit(work, group) for group in groups.values()]
-            ):
-                for mutant, what in done.result():
-                    outcome[what.split(":")[0]] += 1
-                    print(f"{what:<12} {mutant.list}: {mutant.title} ({mutant.test})", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in sorted(outcome.items())))
-    bad = sum(outcome.values()) - outcome["killed"] - outcome["not tried, no time left"]
-    return 1 if bad or outcome["killed"] == 0 else 0
+        pool = ending.enter_context(concurrent.futures.ThreadPoolExecutor(arguments.jobs))
+        ending.callback(lambda: [copy.end() for copy in copies])  # before the pool waits for them
+        for worker in [pool.submit(work, copy) for copy in copies]:
+            worker.result()
+    print_table(counts)
+    tried = {what for _, what in counts} - {LATE}
+    return 0 if tried == {KILLED} else 1
 
 
 if __name__ == "__main__":

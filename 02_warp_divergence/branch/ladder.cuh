@@ -74,7 +74,8 @@ inline bench::Ladder<Branch> ladder() {
   };
   ladder.sweeps = {{"percent", "percent: branch by expensive elements", sweep_percent},
                    {"run", "run: branch by length of their runs", sweep_run},
-                   {"steps", "steps: an `if` by the length of its body", sweep_steps}};
+                   {"steps", "steps: an `if` by the length of its body", sweep_steps,
+                    bench::Points::of_its_own}};
   return ladder;
 }
 

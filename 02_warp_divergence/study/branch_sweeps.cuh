@@ -29,6 +29,7 @@ inline void sweep_data(bench::Program& program, const bench::Settings& settings,
     rungs.push_back(variant);
     sweep.columns.push_back(variant.name);
   }
+  if (rungs.empty()) return;
   for (const std::int64_t value : values) {
     Branch problem(settings["n"], what == "percent" ? value : settings["percent"],
                    what == "run" ? value : settings["run"], program.seed());

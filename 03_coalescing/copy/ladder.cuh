@@ -55,8 +55,10 @@ inline bench::Ladder<Copy> ladder() {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return Copy::memory(settings["n"]);
   };
-  ladder.sweeps = {{"stride", "stride: loads 1 to 32 floats apart", sweep_stride},
-                   {"offset", "offset: loads that begin 0 to 31 floats on", sweep_offset}};
+  ladder.sweeps = {
+      {"stride", "stride: loads 1 to 32 floats apart", sweep_stride, bench::Points::of_its_own},
+      {"offset", "offset: loads that begin 0 to 31 floats on", sweep_offset,
+       bench::Points::of_its_own}};
   return ladder;
 }
 

@@ -28,6 +28,7 @@ void sweep_size(bench::Program& program, const bench::Settings& settings,
     compared.push_back(variant);
     sweep.columns.push_back(variant.name);
   }
+  if (compared.empty()) return;
   for (std::int64_t n = 1 << 16; n <= settings["n"]; n *= 4) {
     Problem problem(n, program.seed());
     std::vector<double> point = {static_cast<double>(n)};

@@ -180,8 +180,9 @@ inline bench::Ladder<Sum> ladder() {
       tagged(cub_reduce_peer<Plus>(), {"end", "size"}),
       tagged(sum_read_only(), {"end"}),
   };
-  ladder.sweeps = {{"tiles", "tiles: rung `tuned` by tiles a block", sweep_tiles},
-                   {"size", "size: sum and scan by size, up to n", sweep_size<Sum>}};
+  ladder.sweeps = {
+      {"tiles", "tiles: rung `tuned` by tiles a block", sweep_tiles, bench::Points::of_its_own},
+      {"size", "size: sum and scan by size, up to n", sweep_size<Sum>}};
   ladder.after = [whole = ladder.variants.size()](auto& program, auto& problem, auto& variants,
                                                   auto& report) {
     errors_after(program, problem, variants, report, whole);

@@ -56,7 +56,8 @@ inline bench::Ladder<Pipeline> ladder(atomics_streams::Timelines* timelines = nu
                              const bench::ProblemReport& report) {
     show_overlap(program, problem, variants, report, timelines);
   };
-  ladder.sweeps = {{"streams", "streams: pipeline by streams", sweep_streams}};
+  ladder.sweeps = {
+      {"streams", "streams: pipeline by streams", sweep_streams, bench::Points::of_its_own}};
   return ladder;
 }
 

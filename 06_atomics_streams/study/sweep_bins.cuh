@@ -24,6 +24,7 @@ inline void sweep_bins(bench::Program& program, const bench::Settings& settings,
     timed.push_back(variant);
     sweep.columns.push_back(variant.name);
   }
+  if (timed.empty()) return;
   for (int distinct = kBins; distinct >= 1; distinct /= 2) {
     Histogram problem(settings["n"], program.seed(), HistogramInput::uniform, distinct);
     std::vector<double> point = bench::time_sweep(program.run_settings(), problem, timed);

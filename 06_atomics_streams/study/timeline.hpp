@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "common/bench/options.hpp"
+#include "common/bench/output_file.hpp"
 
 namespace atomics_streams {
 
@@ -120,11 +119,8 @@ inline std::string timelines_svg(const std::vector<Timelines>& groups) {
   return svg + "</svg>\n";
 }
 
-// Throws UsageError if the file cannot be written.
 inline void write_timelines(const std::string& path, const std::vector<Timelines>& groups) {
-  std::ofstream file(path);
-  file << timelines_svg(groups);
-  if (!file.flush()) throw bench::UsageError("--timeline: cannot write " + path);
+  bench::write_file(path, timelines_svg(groups));
 }
 
 }  // namespace atomics_streams

@@ -25,15 +25,19 @@ namespace bench {
 
 class Program;
 
+// Whose times a sweep shows: those of the ladder's variants, or of rows that it makes itself.
+enum class Points { of_variants, of_its_own };
+
 template <class Problem>
 struct Ladder {
   using Variants = std::vector<Variant<Problem>>;
 
-  // Its name chooses it (--sweep size). run() times something and adds it to the program;
-  // `variants` are those that --only left.
+  // Its name chooses it (--sweep size). run() times something and adds it to the program, unless it
+  // shows none of `variants`, which are those that --only left.
   struct NamedSweep {
     std::string name, help;
     std::function<void(Program&, const Settings&, const Variants&)> run;
+    Points points = Points::of_variants;
   };
 
   std::string name;   // of the problem, as --only takes it

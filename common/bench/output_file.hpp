@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
+#include "common/bench/ending.hpp"
 #include "common/bench/options.hpp"
 
 namespace bench {
@@ -34,6 +36,8 @@ inline void write_file(const std::string& file, const std::string& text) {
   std::error_code ignored;
   const bool in_place = fs::exists(file, ignored) && !fs::is_regular_file(file, ignored);
   const std::string written = in_place ? file : file + "." + std::to_string(getpid()) + ".part";
+  std::optional<PartialFile> partial;
+  if (!in_place) partial.emplace(written);
   std::ofstream stream(written);
   stream << text;
   stream.close();

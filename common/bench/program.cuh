@@ -23,6 +23,7 @@
 
 #include "common/bench/cpu_facts.hpp"
 #include "common/bench/device_facts.cuh"
+#include "common/bench/ending.hpp"
 #include "common/bench/harness.cuh"
 #include "common/bench/json.hpp"
 #include "common/bench/ladder.cuh"
@@ -94,6 +95,7 @@ class Program {
 
   // The same with another body, for programs without ladders.
   int main(int argc, char** argv, const std::function<void(Program&)>& body) {
+    const EndingTold told(name_);
     int status = 1;
     try {
       status = main_or_throw(argc, argv, body);
@@ -252,6 +254,9 @@ class Program {
     entry.sweep = [ladder, selected, settings](Program& program, const std::string& name) {
       for (const auto& sweep : ladder->sweeps) {
         if (sweep.name != name) continue;
+        if (sweep.points == Points::of_its_own && selected->size() < ladder->variants.size()) {
+          throw UsageError("--sweep " + name + ": has rows of its own, and --only chooses none");
+        }
         sweep.run(program, settings(program), *selected);
         return true;
       }
@@ -355,6 +360,9 @@ class Program {
     bool found = false;
     for (const Entry* entry : selected) found = entry->sweep(*this, sweep_) || found;
     if (!found) throw UsageError("--sweep " + sweep_ + ": not of the problems that --only names");
+    if (sweeps_.empty()) {
+      throw UsageError("--sweep " + sweep_ + ": shows none of the variants that --only names");
+    }
   }
 
   // --only: a variant, a problem, problem/variant, @tag or problem/@tag.

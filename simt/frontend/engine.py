@@ -60,7 +60,7 @@ def fingerprint(compiler):
     for pattern in ("src/*.cpp", "src/*.h", "include/**/*"):
         for path in sorted(glob.glob(os.path.join(SIMT, pattern), recursive=True)):
             if os.path.isfile(path):
-                digest.update(path.encode())
+                digest.update(os.path.relpath(path, SIMT).encode())
                 with open(path, "rb") as file:
                     digest.update(file.read())
     return digest.hexdigest()

@@ -62,12 +62,18 @@ bench::Ladder<Ones> ladder_called(const std::string& name, const Log& log) {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return bench::MemoryNeed{settings["n"] > 900 ? 1e30 : 0, 0};
   };
-  ladder.sweeps = {{"all", "sweeps everything",
-                    [name, log](bench::Program&, const bench::Settings& settings,
-                                const std::vector<bench::Variant<Ones>>& variants) {
-                      *log += name + " swept n=" + std::to_string(settings["n"]) + " of " +
-                              std::to_string(variants.size()) + ";";
-                    }}};
+  const auto sweep = [name, log](bench::Program& program, const bench::Settings& settings,
+                                 const std::vector<bench::Variant<Ones>>& variants) {
+    *log += name + " swept n=" + std::to_string(settings["n"]) + " of " +
+            std::to_string(variants.size()) + ";";
+    bench::Sweep shown{name, "all", {"n"}, {}};
+    for (const auto& variant : variants) {
+      if (!variant.tags.empty()) shown.columns.push_back(variant.name);
+    }
+    if (shown.columns.size() > 1) program.add(shown);
+  };
+  ladder.sweeps = {{"all", "sweeps everything that is tagged", sweep},
+                   {"own", "sweeps rows of its own", sweep, bench::Points::of_its_own}};
   return ladder;
 }
 
@@ -142,7 +148,14 @@ TEST_CASE("--sweep runs the sweep of that name, and nothing else") {
   }
   CHECK(outcome.status == 0);
   CHECK(outcome.log == "p swept n=7 of 1;");
-  CHECK(run({"--sweep", "all", "--only", "q"}).status == 2);  // q has no sweep
+  CHECK(run({"--sweep", "all", "--only", "q"}).status == 2);             // q has no sweep
+  CHECK(run({"--sweep", "all", "--only", "p/sequential"}).status == 2);  // shows none of these
+  CHECK(run({"--sweep", "own", "--only", "p"}).status == 0);
+  CHECK(run({"--sweep", "own"}).status == 0);
+  // What --only leaves out, a sweep of its own rows would show all the same.
+  const Outcome refused = run({"--sweep", "own", "--only", "p/other"});
+  CHECK(refused.status == 2);
+  CHECK(refused.log.empty());
   CHECK(run({"--sweep", "all", "--verify"}).status == 2);
   CHECK(run({"--sweep", "all", "--demo", "show"}).status == 2);
 }

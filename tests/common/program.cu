@@ -2,9 +2,13 @@
 #include "common/bench/program.cuh"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -46,6 +50,43 @@ std::string selection(const std::string& only) {
   return status == 0 ? text : "status " + std::to_string(status);
 }
 
+struct Ended {
+  int signal;         // that ended the process; 0 if none did
+  std::string lines;  // on stderr
+};
+
+// What becomes of a program that is sent a signal while it has a file half written. It ends, so it
+// runs in a process of its own.
+Ended ended_by(int signal, const std::string& json, void (*before)(int)) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    std::signal(signal, before);
+    const rlimit none{};
+    setrlimit(RLIMIT_CORE, &none);
+    _exit(run({"--json", json}, [&](bench::Program&) {
+      const std::string name = json + ".part";
+      const bench::PartialFile partial(name);
+      std::ofstream(name) << "half" << std::flush;
+      raise(signal);
+    }));
+  }
+  close(ends[1]);
+  Ended ended{};
+  char buffer[4096];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    ended.lines.append(buffer, got);
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return ended;
+}
+
 }  // namespace
 
 TEST_CASE("--only selects by variant, by problem, or by both") {
@@ -83,6 +124,28 @@ TEST_CASE("output that cannot be written is no success, of --help neither") {
     std::clearerr(stdout);
     CHECK(status == 1);
   }
+}
+
+TEST_CASE("a signal that ends a program is told in one line, and leaves no file") {
+  namespace fs = std::filesystem;
+  const std::string file = std::string(TEST_BUILD) + "/tests/common/ended.json";
+  fs::remove(file);
+  for (const auto& [signal, name] : {std::pair<int, const char*>{SIGINT, "SIGINT"},
+                                     {SIGTERM, "SIGTERM"},
+                                     {SIGHUP, "SIGHUP"},
+                                     {SIGQUIT, "SIGQUIT"}}) {
+    INFO(name);
+    const Ended ended = ended_by(signal, file, SIG_DFL);
+    CHECK(ended.signal == signal);
+    CHECK(ended.lines == "test: ended by " + std::string(name) + "\n");
+    CHECK_FALSE(fs::exists(file));
+    CHECK_FALSE(fs::exists(file + ".part"));
+  }
+  // Under nohup a program goes on when its terminal is closed.
+  const Ended gone_on = ended_by(SIGHUP, file, SIG_IGN);
+  CHECK(gone_on.signal == 0);
+  CHECK(gone_on.lines.empty());
+  CHECK(fs::exists(file));
 }
 
 TEST_CASE("a file that cannot be written is refused before anything runs") {

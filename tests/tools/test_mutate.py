@@ -1,17 +1,28 @@
 """mutate.py tells a mistake that a test notices from one that it does not, and spoils no source."""
 
+import os
+import signal
 import subprocess
+import sys
+import tempfile
+import time
 import unittest
 
-from tool_case import ToolCase
+from tool_case import TOOLS, ToolCase
 
 ADD = "def add(a, b):\n    return a + b\n"
 TEST = """
     import pathlib
     import sys
+    import time
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
     from add import add
-    sys.exit(0 if add(2, 2) == 4 else 1)
+    if "-f" not in sys.argv:
+        sys.exit("without -f a test goes on after its first failure")
+    if "Slow" in sys.argv and add(2, 3) != 5:
+        pathlib.Path(__file__).with_name("began").touch()
+        time.sleep(60)
+    sys.exit(0 if "Other" in sys.argv or add(2, 2) == 4 else 1)
 """
 
 
@@ -22,10 +33,11 @@ class Mutate(ToolCase):
         self.write("tests/check_add.py", TEST)
         subprocess.run(["git", "init", "-q", self.root], check=True)
 
-    def mutants(self, *entries):
+    def mutants(self, *entries, case=""):
         text = "What this list is for.\n"
         for title, old, new in entries:
-            text += f"\n== {title}\nfile add.py\ntest tests/check_add.py\n---\n{old}\n+++\n{new}\n"
+            text += f"\n== {title}\nfile add.py\ntest tests/check_add.py{case}\n"
+            text += f"---\n{old}\n+++\n{new}\n"
         self.write("tests/mutants/sums.txt", text)
 
     def mutate(self, *arguments, status):
@@ -37,7 +49,7 @@ class Mutate(ToolCase):
         self.mutants(("subtracts", "    return a + b", "    return a - b"))
         out = self.mutate(status=0).stdout
         self.assertIn("killed       sums: subtracts (tests/check_add.py)", out)
-        self.assertTrue(out.endswith("1 killed\n"))
+        self.assertEqual(out.splitlines()[-1].split(), ["all", "1"])
         self.assertEqual(self.read("add.py"), ADD)
 
     def test_one_that_it_does_not_notice_is_a_failure(self):
@@ -47,7 +59,17 @@ class Mutate(ToolCase):
         )
         out = self.mutate(status=1).stdout
         self.assertIn("not noticed  sums: multiplies", out)
-        self.assertTrue(out.endswith("1 killed, 1 not noticed\n"))
+        table = [line.split() for line in out.splitlines()[-3:]]
+        self.assertEqual(table[0], ["killed", "not", "noticed"])
+        self.assertEqual(table[1:], [["sums", "1", "1"], ["all", "1", "1"]])
+
+    def test_only_the_case_that_is_named_counts(self):
+        subtracts = ("subtracts", "    return a + b", "    return a - b")
+        self.mutants(subtracts, case=" Sums.test_two")
+        out = self.mutate(status=0).stdout
+        self.assertIn("sums: subtracts (tests/check_add.py, Sums.test_two)", out)
+        self.mutants(subtracts, case=" Other")
+        self.assertIn("not noticed  sums: subtracts", self.mutate(status=1).stdout)
 
     def test_a_test_that_fails_anyway_proves_nothing(self):
         self.write("add.py", ADD.replace("+", "-"))
@@ -61,15 +83,39 @@ class Mutate(ToolCase):
         self.write("tests/mutants/sums.txt", "== no file\n---\na\n+++\nb\n")
         self.assertIn("cannot read the entry 'no file'", self.mutate(status=2).stderr)
 
-    def test_a_tenth_is_every_tenth(self):
+    def test_parts_are_all_there_is_and_do_not_overlap(self):
         entries = [(f"number {i}", "    return a + b", f"    return a - {i}") for i in range(25)]
         self.mutants(*entries)
-        lines = self.mutate("--list", "--tenth", "13", status=0).stdout.splitlines()
-        self.assertEqual(
-            [line.split(" (")[0] for line in lines],
-            ["sums: number 3", "sums: number 13", "sums: number 23"],
-        )
+        names = []
+        for k in range(10, 20):
+            lines = self.mutate("--list", "--part", f"{k}/10", status=0).stdout.splitlines()
+            names += [line.split(" (")[0] for line in lines if "number" in line]
+            self.assertIn(lines[-1].split(), (["all", "2"], ["all", "3"]))
+        self.assertEqual(names, [f"sums: number {i}" for i in range(25)])
+        for part in ("3", "3/0", "x/10"):
+            self.assertIn("expected K/N", self.mutate("--part", part, status=2).stderr)
         self.assertIn("no such mutants", self.mutate("--only", "nothing", status=2).stderr)
+
+    def test_what_there_is_no_time_for_is_told_and_no_failure(self):
+        entries = [(f"number {i}", "    return a + b", f"    return a - {i}") for i in range(1, 4)]
+        self.mutants(*entries)
+        out = self.mutate("--seconds", "0.01", status=1).stdout  # all of them: nothing was shown
+        self.assertEqual(out.count("no time left sums"), 3)
+
+    def test_ended_it_ends_its_tests_and_leaves_nothing(self):
+        self.mutants(("sleeps", "    return a + b", "    return a * b"), case=" Slow")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        run = subprocess.Popen(
+            [sys.executable, TOOLS / "mutate.py", "--root", self.root, "--jobs", "1"],
+            env={**os.environ, "TMPDIR": folder.name},
+        )
+        began = lambda: any("began" in names for _, _, names in os.walk(folder.name))
+        while run.poll() is None and not began():
+            time.sleep(0.02)
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(run.wait(timeout=20), 143)
+        self.assertEqual(os.listdir(folder.name), [])
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ inline void sweep_columns(bench::Program& program, const bench::Settings&,
     on_device.push_back(variant);
     sweep.columns.push_back(variant.name + "_gbps");
   }
+  if (on_device.empty()) return;
   sweep.columns.push_back("safe_over_online");
 
   const bench::WorkStream stream(program.device());
