@@ -285,12 +285,21 @@ BOOK_PACKAGES := book/node_modules/.package-lock.json
 .PHONY: book book-serve book-test
 $(BOOK_PACKAGES): book/package-lock.json
 	$(error the book's packages are missing or old: ./setup.sh --book installs them)
-book: $(BOOK_PACKAGES)  ## build the book, a web site of all this, into $(BUILD)/book
-	@$(NODE) book/build.mjs $(BOOK)
+# The kernels that run in the page. Where their compiler is missing, it says so and goes on without.
+KERNELS_OF_PAGE := $(BUILD)/page/kernels.wasm
+$(KERNELS_OF_PAGE): $(wildcard book/kernels/build.py book/kernels/*.cpp book/kernels/host/* book/kernels/host/sys/* simt/frontend/*.py simt/src/*.cpp simt/src/*.h)
+	@book/kernels/build.py $@ || [ $$? = 3 ]
+# The same kernels on simt itself, which must count the same.
+COUNT_OF_PAGE := $(BUILD)/page/count
+$(COUNT_OF_PAGE): $(KERNELS_OF_PAGE) book/kernels/count.cu
+	@[ ! -e $< ] || SIMT_PROFILE=1 simt/nvcc -std=c++17 -O2 -I. book/kernels/count.cu -o $@
+-include $(wildcard $(KERNELS_OF_PAGE:.wasm=.d))
+book: $(BOOK_PACKAGES) $(KERNELS_OF_PAGE)  ## build the book, a web site of all this, into $(BUILD)/book
+	@$(NODE) book/build.mjs $(BOOK) $(KERNELS_OF_PAGE)
 book-serve: book  ## build the book and show it on http://127.0.0.1:8000/ (PORT=8001: another port)
 	@$(NODE) book/serve.mjs $(BOOK) $(or $(PORT),8000)
-book-test: book  ## build the book and test it, in headless Chromium too
-	@$(NODE) --test book/tests/*.test.mjs
+book-test: book $(COUNT_OF_PAGE)  ## build the book and test it, in headless Chromium too
+	@KERNELS=$(abspath $(BUILD)/page) $(NODE) --test book/tests/*.test.mjs
 	@BOOK_OUT=$(abspath $(BOOK)) $(NODE) --test book/tests/browser.mjs
 
 doctor:  ## what this machine has, and what you can do with it now
@@ -318,7 +327,7 @@ format:  ## format every source file
 	  | xargs -0 $(CLANG_FORMAT) -i
 
 # What somebody else put into the folder stays.
-MADE := config tests simt tools checked try nvcc all-archs exercise book
+MADE := config tests simt tools checked try nvcc all-archs exercise book page
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }

@@ -10,8 +10,8 @@ Installs the compiler and libraries that are missing, through apt, and nothing t
 already; run it as often as you like. It asks nothing (sudo may, unless you are root).
 --dev also installs clang-format 14, the version that `make check` and `make format` go by, and
 bubblewrap, in whose sandbox `make exercise-grade` runs what students have handed in.
---book also installs what `make book` and `make book-test` need: Node.js with npm, Chromium, and the
-npm packages that book/package-lock.json names, into book/node_modules.
+--book also installs what `make book` and `make book-test` need: Node.js with npm, Chromium, a compiler
+for WebAssembly, and the npm packages that book/package-lock.json names, into book/node_modules.
 Never installs a GPU driver or the CUDA Toolkit.
 TEXT
 }
@@ -46,12 +46,20 @@ has_header() {
 
 has_catch2() { has_header catch2/catch_all.hpp || has_header catch2/catch.hpp; }
 
+# As book/kernels/build.py asks: can C++ be compiled to WebAssembly?
+makes_wasm() {
+  printf '#include <vector>\nint main() {}\n' |
+    clang++ --target=wasm32-wasi -x c++ - -o /dev/null 2>/dev/null
+}
+
 # is_there PACKAGE
 is_there() {
   case $1 in
     g++ | make | git | python3 | clang-format-14 | npm) have "$1" ;;
     nodejs) have node ;;
     chromium) have chromium || have google-chrome ;;  # as book/tests/browser_kit.mjs looks for it
+    binaryen) have wasm-opt ;;
+    clang | lld | *wasm32 | wasi-libc) makes_wasm ;;
     catch2) has_catch2 ;;
     bubblewrap) have bwrap ;;
   esac
@@ -68,6 +76,7 @@ what_for() {
     bubblewrap) echo "runs students' files apart from all else" ;;
     nodejs | npm) echo "builds the book" ;;
     chromium) echo "tests the book" ;;
+    clang | lld | binaryen | *wasm32 | wasi-libc) echo "compiles the kernels that run in the book" ;;
   esac
 }
 
@@ -77,7 +86,7 @@ wanted=(g++ make git python3 catch2)
 os_release=${OS_RELEASE:-/etc/os-release}
 is_ubuntu() { [[ -r $os_release && $'\n'$(<"$os_release")$'\n' == *$'\nID=ubuntu\n'* ]]; }
 if [[ $book == yes ]]; then
-  wanted+=(nodejs npm)
+  wanted+=(nodejs npm clang lld binaryen wasi-libc libc++-dev-wasm32 libclang-rt-dev-wasm32)
   is_ubuntu || wanted+=(chromium)
 fi
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// Builds the book: node book/build.mjs OUT. Everything comes from files of the repository; a
+// Builds the book: node book/build.mjs OUT [KERNELS.wasm]. Everything comes from files of the repository; a
 // missing region, a dead link or a stale number ends the build.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import esbuild from 'esbuild'
+import { load } from './kernels/run.mjs'
 import { escape, words } from './lib/format.mjs'
 import { highlight, languageOf } from './lib/highlight.mjs'
 import { layout } from './lib/layout.mjs'
@@ -36,13 +37,15 @@ function readModel() {
 }
 
 class Book {
-  constructor(model) {
+  // `kernels`: those of the page, compiled, or nothing where they could not be.
+  constructor(model, kernels) {
     this.model = model
+    this.kernels = kernels
     this.site = new Site(ROOT, model)
     this.md = makeMarkdown({
       link: (href, env) => this.site.link(href, env),
       quoted: (file, text, env) => this.site.quoted(file, text, env),
-      mark: (kind, words) => (kind === 'widget' ? widgetInText(words) : ''),
+      mark: (kind, words) => (kind === 'widget' ? widgetInText(words, this) : ''),
     })
     this.lessons = model.pages.map((source) => this.parsed(source))
     this.tokens = new Map() // of sources, highlighted once
@@ -78,7 +81,7 @@ class Book {
         folder: `${chapter}/`,
         pages: [...inOrder(of(chapter)), ...ladders(chapter)],
       })),
-      { title: 'Try it', folder: 'widgets/', pages: [...widgetList(), YOURS] },
+      { title: 'Try it', folder: 'widgets/', pages: [...widgetList(this), YOURS] },
     ]
   }
 
@@ -136,6 +139,7 @@ class Book {
       write: false,
     })
     this.files.set('book.js', script.outputFiles[0].contents)
+    if (this.kernels) this.files.set('kernels.js', `window.bookKernels = '${this.kernels.toString('base64')}'`)
   }
 
   write(out) {
@@ -165,9 +169,12 @@ function inOrder(lessons) {
   return [...lessons].sort((a, b) => rank(a) - rank(b)).map(named)
 }
 
-const out = process.argv[2] ?? fail('usage: node book/build.mjs OUT')
+const [out, wasm] = process.argv.slice(2)
+if (!out) fail('usage: node book/build.mjs OUT [KERNELS.wasm]')
 try {
-  const book = new Book(readModel())
+  const kernels = wasm && fs.existsSync(wasm) ? fs.readFileSync(wasm) : undefined
+  if (kernels) await load(kernels)
+  const book = new Book(readModel(), kernels)
   book.add(frontPage(book))
   book.addLessons()
   ladderPages(book)

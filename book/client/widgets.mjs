@@ -1,13 +1,30 @@
 // Runs the widgets of a page.
 
+import { load } from '../kernels/run.mjs'
 import { WIDGETS } from '../widgets/all.mjs'
 import { outcome, valuesFrom } from '../widgets/frame.mjs'
+import { KERNELS } from '../widgets/kernels.mjs'
+
+// The kernels, compiled, lie in a script of their own, which comes when the first one is to run.
+let kernels = null
+function kernelsLoaded() {
+  kernels ??= new Promise((resolve, reject) => {
+    const script = document.createElement('script')
+    script.src = `${document.documentElement.dataset.root}kernels.js`
+    script.onload = () => resolve(load(Uint8Array.from(atob(window.bookKernels), (letter) => letter.charCodeAt(0))))
+    script.onerror = reject
+    document.head.append(script)
+  })
+  return kernels
+}
 
 export function runWidgets() {
   for (const place of document.querySelectorAll('[data-widget]')) {
-    const widget = WIDGETS.find(({ name }) => name === place.dataset.widget)
+    const widget = [...WIDGETS, ...KERNELS].find(({ name }) => name === place.dataset.widget)
     const form = place.querySelector('form')
-    const show = () => {
+    const show = async () => {
+      for (const output of form.querySelectorAll('output')) output.value = output.previousElementSibling.value
+      if (KERNELS.includes(widget)) await kernelsLoaded()
       const values = valuesFrom(widget, (name) => form.elements[name].value)
       place.querySelector('.outcome').innerHTML = outcome(widget, values)
     }

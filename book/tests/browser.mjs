@@ -8,6 +8,7 @@ import { after, test } from 'node:test'
 import { significant } from '../lib/format.mjs'
 import { chooseRows } from '../lib/measured.mjs'
 import { WIDGETS } from '../widgets/all.mjs'
+import { KERNELS } from '../widgets/kernels.mjs'
 import { BASE, OUT, allPages, axeFindings, axeFindingsInLines, close, looksChecked, openTab } from './browser_kit.mjs'
 
 after(close)
@@ -223,6 +224,35 @@ test('every widget, driven by clicks and keys, says the right number; the first 
   await still.page.goto(`${BASE}widgets/occupancy.html`)
   assert.match(await still.page.locator('.outcome').textContent(), /68\.359 %/)
   await still.close()
+})
+
+// What is chosen or slid in each widget that runs a kernel, and what it must then say. That all
+// counts are simt's is for kernels.test.mjs.
+const RUN = {
+  run_vector_add: [{ kernel: 'vectorized', offset: 1 }, /Resultrefused/],
+  run_branch: [{ kernel: 'aligned' }, /Resultright.*by a block8/],
+  run_copy: [{ kernel: 'gather', stride: 8 }, /Resultright.*Sectors of each32\.00/],
+  run_transpose: [{ kernel: 'padded' }, /Resultright.*would do1\.00.*Racing accesses0/],
+  run_sum: [{ barriers: 'left out' }, /Resultwrong.*Racing accesses[1-9]/],
+}
+const skip = fs.existsSync(path.join(OUT, 'kernels.js')) ? false : 'the kernels of the page are not built: make book says why'
+
+test('every kernel runs in the page, from a server and from a disk', { skip }, async () => {
+  const tab = await openTab()
+  for (const from of [BASE, `file://${OUT}/`]) {
+    for (const { name } of KERNELS) {
+      await tab.page.goto(`${from}widgets/${name}.html`)
+      const [chosen, wanted] = RUN[name]
+      for (const [field, value] of Object.entries(chosen)) {
+        const input = tab.page.locator(`[name=${field}]`)
+        if (typeof value === 'string') await input.selectOption(value)
+        else await input.fill(String(value))
+      }
+      await tab.page.locator('.outcome', { hasText: wanted }).waitFor()
+    }
+  }
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
 })
 
 test('yours beside ours: a file of results stands beside itself, another text is refused in one line', async () => {

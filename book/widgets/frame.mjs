@@ -8,6 +8,10 @@ const optionHtml = (option, value) => `<option${option === value ? ' selected' :
 function field(widget, input) {
   const id = `${widget.name}-${input.name}`
   if (input.options) return `<label for="${id}">${escape(input.label)}</label><select id="${id}" name="${input.name}">${input.options.map((o) => optionHtml(o, input.value)).join('')}</select>`
+  if (input.slider) {
+    const slider = `<input id="${id}" name="${input.name}" type="range" min="${input.min}" max="${input.max}" value="${input.value}">`
+    return `<label for="${id}">${escape(input.label)}</label><span class="slider">${slider}<output for="${id}">${input.value}</output></span>`
+  }
   const number = `<input id="${id}" name="${input.name}" type="number" min="${input.min}" max="${input.max}" value="${input.value}">`
   const steps = input.step ? `<button type="button" data-by="-1">← one back</button><button type="button" data-by="1">one on →</button>` : ''
   return `<label for="${id}">${escape(input.label)} <span class="quiet">${input.min} to ${input.max}</span></label><span>${number}${steps}</span>`

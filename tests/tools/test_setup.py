@@ -27,6 +27,8 @@ class Setup(ToolCase):
                   chmod +x {self.bin}/g++ ;;
                 make | git | python3 | clang-format-14 | npm | chromium)
                   echo '#!/bin/bash' >{self.bin}/$word; chmod +x {self.bin}/$word ;;
+                clang) echo '#!/bin/bash' >{self.bin}/clang++; chmod +x {self.bin}/clang++ ;;
+                binaryen) echo '#!/bin/bash' >{self.bin}/wasm-opt; chmod +x {self.bin}/wasm-opt ;;
                 bubblewrap) echo '#!/bin/bash' >{self.bin}/bwrap; chmod +x {self.bin}/bwrap ;;
                 nodejs) echo '#!/bin/bash' >{self.bin}/node; chmod +x {self.bin}/node ;;
                 *) >{self.root}/$word ;;
@@ -77,7 +79,8 @@ class Setup(ToolCase):
         self.install_all()
         self.fake("npm", f'echo "$@" >>{self.root}/npm_calls\n')
         out = self.setup("--book").stdout
-        self.assertIn("Installed: nodejs chromium\n", out)
+        compiler = "clang lld binaryen wasi-libc libc++-dev-wasm32 libclang-rt-dev-wasm32"
+        self.assertIn(f"Installed: nodejs {compiler} chromium\n", out)
         self.assertTrue(out.endswith("Next: make book-serve\n"))
         self.assertRegex(self.read("npm_calls"), r"^ci .*--prefix \S+/book\n$")
 

@@ -1,0 +1,110 @@
+// Widgets that run a kernel of the tutorial in the page: { ..., kernels, sources }. The kernels are
+// those of kernels/kernels.cu, in its order; a widget's values are the arguments there.
+
+import { run } from '../kernels/run.mjs'
+
+const slider = (name, label, min, max, value) => ({ name, label, min, max, value, slider: true })
+const kernelOf = (names, value) => ({ name: 'kernel', label: 'Kernel', options: names, value })
+const BARRIERS = { name: 'barriers', label: 'Barriers', options: ['as written', 'left out'], value: 'as written' }
+
+const each = (part, whole) => (whole ? (part / whole).toFixed(2) : '–')
+const whole = (count) => count.toLocaleString('en-US')
+
+const access = (what, requests, lanes, sectors, bytes) => [
+  [`Requests to ${what}`, whole(requests)],
+  ['Lanes in each', each(lanes, requests)],
+  ['Sectors of each', each(sectors, requests)],
+  ['Bytes of these used', sectors ? `${((100 * bytes) / (32 * sectors)).toFixed(1)} %` : '–'],
+]
+
+function facts(r) {
+  if (r.answer === 'refused') return [['Result', 'refused: a float4 begins on 16 bytes, 4 floats']]
+  const shared = [
+    ['Requests to shared memory', whole(r.shared)],
+    ['Wavefronts where 1 would do', each(r.wavefronts, r.fewestWavefronts)],
+    ...(r.sharedAtomics ? [['Atomics there', whole(r.sharedAtomics)]] : []),
+    ['Barriers passed by a block', whole(r.barriers)],
+    ['Racing accesses', whole(r.races)],
+  ]
+  return [
+    ['Result', r.answer],
+    ...access('load', r.loads, r.loadLanes, r.loadSectors, r.loadBytes),
+    ...access('store', r.stores, r.storeLanes, r.storeSectors, r.storeBytes),
+    ...(r.shared ? shared : []),
+  ]
+}
+
+function widget({ name, title, about, lesson, sources, inputs }) {
+  // An option counts by its place in the list; the text of `barriers` is a yes or no.
+  const numberOf = (input, value) => (input === BARRIERS ? Number(value === BARRIERS.value) : input.options ? input.options.indexOf(value) : value)
+  const argumentsOf = (values) => inputs.map((input) => numberOf(input, values[input.name]))
+  return { name: `run_${name}`, title, about, lesson, sources, inputs, argumentsOf, facts, compute: (values) => run(name, argumentsOf(values)) }
+}
+
+export const KERNELS = [
+  widget({
+    name: 'vector_add',
+    title: 'Run it: vector addition',
+    about: 'The kernels of chapter 01. A block that is no multiple of 32 has a warp with idle lanes; arrays that begin beside a sector cost one more a request.',
+    lesson: '01_vector_add/README.md',
+    sources: ['01_vector_add/kit/kernel.cuh', '01_vector_add/08_grid_stride.cuh', '01_vector_add/09_vectorized.cuh'],
+    inputs: [
+      kernelOf(['cuda', 'grid_stride', 'vectorized'], 'cuda'),
+      slider('n', 'Elements', 1, 4096, 1000),
+      slider('block', 'Threads of a block', 1, 1024, 256),
+      slider('blocks', 'Blocks, for grid_stride and vectorized', 1, 16, 2),
+      slider('offset', 'Floats before each array', 0, 32, 0),
+    ],
+  }),
+  widget({
+    name: 'branch',
+    title: 'Run it: a branch on data',
+    about: 'The kernels of chapter 02, problem B. Where lanes of one warp take both ways, divergent stores twice, each time with fewer lanes.',
+    lesson: '02_warp_divergence/README.md',
+    sources: ['03_divergent', '04_select', '05_vote', '06_aligned'].map((rung) => `02_warp_divergence/branch/${rung}.cuh`),
+    inputs: [
+      kernelOf(['divergent', 'select', 'vote', 'aligned'], 'divergent'),
+      slider('n', 'Elements', 1, 2048, 1024),
+      slider('percent', 'Percent on the expensive path', 0, 100, 2),
+      slider('run', 'Elements in a row on the same path', 1, 64, 1),
+    ],
+  }),
+  widget({
+    name: 'copy',
+    title: 'Run it: copy',
+    about: 'The kernels of chapter 03, problem A, and the one of its sweeps, which reads a stride apart.',
+    lesson: '03_coalescing/README.md',
+    sources: ['03_coalescing/copy/03_chunked.cuh', '03_coalescing/copy/04_coalesced.cuh', '03_coalescing/kit/copy_kernel.cuh', '03_coalescing/study/copy_gather.cuh'],
+    inputs: [
+      kernelOf(['chunked', 'coalesced', 'vectorized', 'gather'], 'chunked'),
+      slider('n', 'Elements', 1, 8192, 2048),
+      slider('stride', 'Stride, for gather', 1, 33, 1),
+      slider('offset', 'Floats before the input', 0, 32, 0),
+    ],
+  }),
+  widget({
+    name: 'transpose',
+    title: 'Run it: transpose',
+    about: 'The kernels of chapter 03. Padding is tiled beside padded; the pitch is the number of columns: rows of a multiple of 8 begin on sectors. Without its barrier a tile is read before it is written.',
+    lesson: '03_coalescing/README.md',
+    sources: ['03_read_coalesced', '04_write_coalesced', '05_tiled', '06_padded', '07_swizzled'].map((rung) => `03_coalescing/transpose/${rung}.cuh`),
+    inputs: [
+      kernelOf(['read_coalesced', 'write_coalesced', 'tiled', 'padded', 'swizzled'], 'tiled'),
+      slider('rows', 'Rows', 1, 128, 64),
+      slider('cols', 'Columns: the pitch', 1, 128, 64),
+      BARRIERS,
+    ],
+  }),
+  widget({
+    name: 'sum',
+    title: 'Run it: trees of a sum',
+    about: 'One pass of the trees of chapter 05: every block leaves one partial sum. Leave the barriers out, and threads read sums that others have yet to write.',
+    lesson: '05_reduction/README.md',
+    sources: ['04_divergent_tree', '05_conflicting_tree', '06_sequential_tree', '07_first_add', '08_shuffle_down'].map((rung) => `05_reduction/sum/${rung}.cuh`),
+    inputs: [
+      kernelOf(['divergent_tree', 'conflicting_tree', 'sequential_tree', 'first_add', 'shuffle_down'], 'conflicting_tree'),
+      slider('n', 'Elements', 1, 4096, 2048),
+      BARRIERS,
+    ],
+  }),
+]
