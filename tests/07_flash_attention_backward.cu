@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "07_flash_attention/backward/c_interface.cu"
 #include "07_flash_attention/backward/ladder.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
@@ -111,6 +113,23 @@ void in_every_type(Test test) {
   SECTION("fp16") { test(__half{}); }
 }
 
+// A rung as a program in another language calls it.
+template <class T>
+bench::Variant<Backward<T>> through_c(const char* rung) {
+  const auto run = [rung](Backward<T>& p, cudaStream_t stream) {
+    const Shape& s = p.shape;
+    const auto t = p.device_data();
+    const std::int64_t bytes =
+        attention_backward_scratch(rung, s.batch, s.heads, s.kv_heads, s.n_q, s.n_k, s.d);
+    REQUIRE(bytes > 0);
+    REQUIRE(attention_backward(rung, t.q, t.k, t.v, t.o, t.d_o, t.lse, t.dq, t.dk, t.dv,
+                               p.workspace.template get<float>(bytes / 4), s.batch, s.heads,
+                               s.kv_heads, s.n_q, s.n_k, s.d, s.causal, std::is_same_v<T, __half>,
+                               stream) == 0);
+  };
+  return bench::device_variant<Backward<T>>(rung, "through C", run, bench::needs_exactly_sm(90));
+}
+
 }  // namespace
 
 TEST_CASE("backward: the reference is what finite differences say") {
@@ -136,6 +155,21 @@ TEST_CASE("backward: every variant is right at every size, in bf16") {
 }
 TEST_CASE("backward: every variant is right at every size, in fp16") {
   tests::every_variant_is_right(backward_ladder<__half>(), sizes_for_this_machine(kFewSizes));
+}
+
+TEST_CASE("backward: the C interface runs its rungs on every element type and shape") {
+  const auto run = [](auto element) {
+    using T = decltype(element);
+    bench::Ladder<Backward<T>> ladder = backward_ladder<T>();
+    ladder.variants = {through_c<T>("mma"), through_c<T>("overlap"), through_c<T>("in_order")};
+    tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 0, 1)});
+  };
+  run(__nv_bfloat16{});
+  run(__half{});
+}
+
+TEST_CASE("backward: the C interface refuses a rung that it does not know") {
+  CHECK(attention_backward_scratch("fastest", 1, 1, 1, 8, 8, 64) == -1);
 }
 
 TEST_CASE("backward: rows that see no key have a gradient of zeros") {
