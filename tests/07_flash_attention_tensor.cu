@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "07_flash_attention/attention_16bit/c_interface.cu"
 #include "07_flash_attention/attention_16bit/ladder.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
@@ -159,6 +160,28 @@ TEST_CASE("attention, tensor cores: 131072 tokens, without extra memory") {
       Problem<T> problem({1, 1, 131'072, 131'072, d, d == 128}, 3);
       for (const auto& rung : rungs) tests::check_variant(problem, rung, device, stream);
       CHECK(problem.workspace.held_bytes() == 0);
+    }
+  });
+}
+
+TEST_CASE("attention, tensor cores: the C interface runs its rungs on either element type") {
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    const bench::DeviceFacts device = bench::query_device();
+    const bench::WorkStream stream(device);
+    Problem<T> problem({2, 3, 70, 90, 64, true}, 7);
+    for (const char* rung : {"longest_first", "lazy_rescale"}) {
+      const auto run = [rung](Problem<T>& p, cudaStream_t stream) {
+        const Shape& s = p.shape;
+        const auto t = p.device_data();
+        REQUIRE(attention_forward(rung, t.q, t.k, t.v, t.o, t.lse, s.batch, s.heads, s.n_q, s.n_k,
+                                  s.d, s.causal, std::is_same_v<T, __half>, stream) == 0);
+      };
+      const auto variant =
+          bench::device_variant<Problem<T>>(rung, "through C", run, bench::needs_exactly_sm(90));
+      const std::string reason = bench::why_skipped(variant, device);
+      if (!reason.empty()) SKIP_TEST(reason);
+      tests::check_variant(problem, variant, device, stream.get());
     }
   });
 }
