@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "04_matmul/bf16/c_interface.cu"
 #include "04_matmul/bf16/chosen.cuh"
 #include "04_matmul/bf16/ladder.cuh"
 #include "04_matmul/bf16/problem.cuh"
@@ -98,6 +99,23 @@ TEST_CASE("Hopper rungs skip what TMA cannot read, B as k x n") {
 }
 TEST_CASE("Hopper rungs skip what TMA cannot read, B as n x k") {
   check_all<true>(kUnaligned, bench::Status::skipped);
+}
+
+TEST_CASE("the C interface multiplies, or says why it does not") {
+  const auto run = [](Bf16Gemm<false>& p, cudaStream_t stream) {
+    const Shape& s = p.shape;
+    REQUIRE(bf16_gemm(p.device_a(), p.device_b(), p.c.device_data(), static_cast<int>(s.m),
+                      static_cast<int>(s.n), static_cast<int>(s.k), stream) == 0);
+  };
+  const auto variant = bench::device_variant<Bf16Gemm<false>>("full_waves", "through C", run,
+                                                              bench::needs_exactly_sm(90));
+  const bench::DeviceFacts device = bench::query_device();
+  const std::string reason = bench::why_skipped(variant, device);
+  if (!reason.empty()) SKIP_TEST(reason);
+  const bench::WorkStream stream(device);
+  Bf16Gemm<false> problem({65, 72, 120}, 7, device.is_real_gpu());
+  REQUIRE(bench::verify(problem, variant, device, stream.get()).status == bench::Status::right);
+  CHECK(bf16_gemm(nullptr, nullptr, nullptr, 8, 9, 7, stream.get()) == 1);
 }
 
 TEST_CASE("matrices that do not begin on 16 bytes are refused, whatever their rows") {
