@@ -2,9 +2,10 @@
 //
 // In rung 8 a block holds its tile in registers while it looks back, and loads nothing. Here one
 // block per SM stays to the end. A producer fills a ring of slots in shared memory through TMA, up
-// to seven tiles ahead; eight scan warps take one slot after the other, free it as soon as its rows
-// are in registers, and go on as in rung 8. (Chapter 04 explains TMA and mbarriers.) What is still
-// wrong: the scan warps stand still while one of them looks back.
+// to seven tiles ahead; eight scan warps take one slot after the other and go on as in rung 8.
+// (Chapter 04 explains TMA and mbarriers.) What is still wrong: with several tiles a block it is
+// slower than rung 8. A tile that has come waits for up to seven look-backs before its sum is
+// published, and all later tiles wait for that sum.
 #pragma once
 
 #include <cuda_runtime.h>
