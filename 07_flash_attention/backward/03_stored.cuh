@@ -111,20 +111,18 @@ void stored(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_
     CUDA_CHECK(cudaGetLastError());
   };
   const int n_q = shape.n_q, n_k = shape.n_k, d = shape.d, group = shape.group();
-  const Product scores{shape.all_heads(), n_q, n_k, d, 1, group, 1};
-  Product s = scores;
-  s.factor = shape.scale();
+  const Product s{shape.all_heads(), n_q, n_k, d, 1, group, shape.scale()};
+  const Product dp{shape.all_heads(), n_q, n_k, d, 1, group, 1};
   run(stored_product_kernel<false, true, T, T, float>, t.q, t.k, p, s);
-  run(stored_product_kernel<false, true, T, T, float>, t.d_o, t.v, ds, scores);
+  run(stored_product_kernel<false, true, T, T, float>, t.d_o, t.v, ds, dp);
   stored_rows_kernel<<<kit::divide_up(shape.rows(), 8), 256, 0, stream>>>(t, p, ds, shape);
   CUDA_CHECK(cudaGetLastError());
-  const Product of_keys{shape.all_kv_heads(), n_k, d, n_q, group, 1, 1};
-  Product dk = of_keys;
-  dk.factor = shape.scale();
-  run(stored_product_kernel<true, false, float, T, T>, p, t.d_o, t.dv, of_keys);
+  const Product dv{shape.all_kv_heads(), n_k, d, n_q, group, 1, 1};
+  const Product dk{shape.all_kv_heads(), n_k, d, n_q, group, 1, shape.scale()};
+  const Product dq{shape.all_heads(), n_q, d, n_k, 1, group, shape.scale()};
+  run(stored_product_kernel<true, false, float, T, T>, p, t.d_o, t.dv, dv);
   run(stored_product_kernel<true, false, float, T, T>, ds, t.q, t.dk, dk);
-  run(stored_product_kernel<false, false, float, T, T>, ds, t.k, t.dq,
-      {shape.all_heads(), n_q, d, n_k, 1, group, shape.scale()});
+  run(stored_product_kernel<false, false, float, T, T>, ds, t.k, t.dq, dq);
 }
 
 }  // namespace backward
