@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tile_store.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
+#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 
 namespace matmul::bf16 {
@@ -104,11 +104,11 @@ __global__ void __launch_bounds__(256)
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void bf16_gemm_wmma(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, cudaStream_t stream) {
-  with_vector_rows(a, k, b, n, c, n, [&](auto vectors) {
-    bf16_gemm_wmma_kernel<vectors>
-        <<<tile_count<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
-    CUDA_CHECK(cudaGetLastError());
-  });
+  const bool vectors =
+      kit::has_vector_rows(a, k) && kit::has_vector_rows(b, n) && kit::has_vector_rows(c, n);
+  const auto kernel = vectors ? bf16_gemm_wmma_kernel<true> : bf16_gemm_wmma_kernel<false>;
+  kernel<<<tile_count<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
+  CUDA_CHECK(cudaGetLastError());
 }
 
 }  // namespace matmul::bf16

@@ -15,9 +15,9 @@
 
 #include "04_matmul/bf16/kit/mma_tile.cuh"
 #include "04_matmul/bf16/kit/tile_copier.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
+#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -111,13 +111,15 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <class T>
 void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                        int n, int k, cudaStream_t stream) {
-  with_vector_rows(a, k, b, T::kTransposedB ? k : n, c, n, [&](auto vectors) {
-    const auto kernel = bf16_gemm_multistage_kernel<T, vectors>;
-    kit::allow_shared(kernel, T::kSharedBytes);
-    kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, T::kSharedBytes, stream>>>(
-        a, b, c, m, n, k);
-    CUDA_CHECK(cudaGetLastError());
-  });
+  const bool vectors = kit::has_vector_rows(a, k) &&
+                       kit::has_vector_rows(b, T::kTransposedB ? k : n) &&
+                       kit::has_vector_rows(c, n);
+  const auto kernel =
+      vectors ? bf16_gemm_multistage_kernel<T, true> : bf16_gemm_multistage_kernel<T, false>;
+  kit::allow_shared(kernel, T::kSharedBytes);
+  kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, T::kSharedBytes, stream>>>(a, b, c,
+                                                                                           m, n, k);
+  CUDA_CHECK(cudaGetLastError());
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device

@@ -25,7 +25,6 @@
 #include "04_matmul/sgemm/beyond/03_stream_k.cuh"
 #include "04_matmul/sgemm/beyond/04_warp_specialized.cuh"
 #include "04_matmul/sgemm/chosen.cuh"
-#include "04_matmul/sgemm/kit/edges.cuh"
 #include "04_matmul/sgemm/peers.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "04_matmul/shape_settings.hpp"
@@ -35,6 +34,7 @@
 #include "common/bench/ladder.cuh"
 #include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
+#include "common/kit/align.hpp"
 
 namespace matmul::sgemm {
 
@@ -71,7 +71,8 @@ inline bench::Variant<Sgemm> sgemm_chosen() {
     const auto [m, n, k] = p.shape;
     const float *a = p.device_a(), *b = p.device_b();
     float* const c = p.c.device_data();
-    const bool vectors = has_vector_rows(a, k) && has_vector_rows(b, n) && has_vector_rows(c, n);
+    const bool vectors =
+        kit::has_vector_rows(a, k) && kit::has_vector_rows(b, n) && kit::has_vector_rows(c, n);
     const Choice choice = choose(
         p.shape, {device.multiprocessors, device.compute_capability() >= 80, has_sm_90a, vectors});
     choice.multiply(a, b, c, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), stream);

@@ -54,7 +54,7 @@ __device__ inline void transpose_tile_of_vectors(const float* __restrict__ in,
 // Whether all rows of both matrices begin on 16 bytes.
 inline bool rows_are_aligned(const float* in, const float* out, std::int64_t rows,
                              std::int64_t cols) {
-  return rows % 4 == 0 && cols % 4 == 0 && kit::is_aligned_to_16(in) && kit::is_aligned_to_16(out);
+  return kit::has_vector_rows(in, cols) && kit::has_vector_rows(out, rows);
 }
 
 // For the rungs that move float4 only. Throws Skip if a row begins elsewhere.

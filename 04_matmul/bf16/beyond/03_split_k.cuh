@@ -19,7 +19,7 @@
 #include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
-#include "04_matmul/bf16/kit/tile_store.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -115,6 +115,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       }
     }
 
+    // Part 0 first: in another order the sum might round otherwise.
     float total[8] = {};
 #pragma unroll
     for (int part = 0; part < kMostParts; ++part) {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/tile_store.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 

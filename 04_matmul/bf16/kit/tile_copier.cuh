@@ -14,7 +14,7 @@ namespace matmul::bf16 {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // A thread's part in copying tiles of kTileRows x kTileCols from a rows x cols matrix, one after
-// the other. kVectors: has_vector_rows() holds, and the copies are cp.async; otherwise eight
+// the other. kVectors: kit::has_vector_rows() holds, and the copies are cp.async; otherwise eight
 // elements are loaded one by one, and the thread waits for them.
 template <int kTileRows, int kTileCols, int kThreads, bool kVectors>
 struct TileCopier {

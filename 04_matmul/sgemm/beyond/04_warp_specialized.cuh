@@ -19,6 +19,7 @@
 #include "04_matmul/sgemm/kit/stream_k_plan.cuh"
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
 #include "04_matmul/sgemm/kit/work_queue.cuh"
+#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -210,7 +211,7 @@ inline void launch_warp_specialized(const float* a, const float* b, float* c, in
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_warp_specialized(const float* a, const float* b, float* c, int m, int n, int k,
                                    cudaStream_t stream) {
-  if (!has_vector_rows(a, k) || !has_vector_rows(b, n) || !has_vector_rows(c, n)) {
+  if (!kit::has_vector_rows(a, k) || !kit::has_vector_rows(b, n) || !kit::has_vector_rows(c, n)) {
     throw kit::Skip("needs rows of 16 bytes");
   }
   const int blocks = kit::multiprocessor_count();

@@ -15,13 +15,8 @@ __device__ inline float at_or_zero(const float* x, int row, int col, int rows, i
   return row < rows && col < cols ? x[static_cast<std::int64_t>(row) * cols + col] : 0.0f;
 }
 
-// Whether float4 fits: rows of `cols` floats begin at multiples of 16 bytes.
-inline bool has_vector_rows(const float* x, std::int64_t cols) {
-  return cols % 4 == 0 && kit::is_aligned_to_16(x);
-}
-
-// The four elements (row, col .. col + 3), zeros past the edge. kVectors: has_vector_rows(x, cols)
-// holds and col is a multiple of 4, so a float4 is inside or outside as a whole.
+// The four elements (row, col .. col + 3), zeros past the edge. kVectors: kit::has_vector_rows(x,
+// cols) holds and col is a multiple of 4, so a float4 is inside or outside as a whole.
 template <bool kVectors>
 __device__ inline float4 four_or_zero(const float* x, int row, int col, int rows, int cols) {
   if constexpr (kVectors) {
@@ -65,11 +60,11 @@ template <class Launch>
 void with_vectors(const float* a, std::int64_t k, const float* b, const float* c, std::int64_t n,
                   Launch launch) {
   const auto with_a = [&](auto vectors_b) {
-    has_vector_rows(a, k) ? launch(std::true_type{}, vectors_b)
-                          : launch(std::false_type{}, vectors_b);
+    kit::has_vector_rows(a, k) ? launch(std::true_type{}, vectors_b)
+                               : launch(std::false_type{}, vectors_b);
   };
-  has_vector_rows(b, n) && has_vector_rows(c, n) ? with_a(std::true_type{})
-                                                 : with_a(std::false_type{});
+  kit::has_vector_rows(b, n) && kit::has_vector_rows(c, n) ? with_a(std::true_type{})
+                                                           : with_a(std::false_type{});
 }
 
 }  // namespace matmul::sgemm

@@ -72,7 +72,7 @@ __device__ inline float sum_over_block(float value) {
 
 // Whether chunks of four floats fit: all rows begin at multiples of 16 bytes.
 inline bool rows_are_aligned(const float* x, const float* y, std::int64_t columns) {
-  return columns % 4 == 0 && kit::is_aligned_to_16(x) && kit::is_aligned_to_16(y);
+  return kit::has_vector_rows(x, columns) && kit::has_vector_rows(y, columns);
 }
 
 // Launches kernel4 or kernel1, of chunks of 4 floats or of 1, with one block for each row.
