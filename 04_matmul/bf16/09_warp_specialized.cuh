@@ -13,7 +13,6 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/epilogue.cuh"
 #include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "04_matmul/kit/tile_origin.cuh"

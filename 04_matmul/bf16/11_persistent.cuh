@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/epilogue.cuh"
 #include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"

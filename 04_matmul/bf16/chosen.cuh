@@ -31,6 +31,32 @@ struct Chip {
   RoomForParts room;
 };
 
+// How many cycles narrow_edge should take.
+template <class Edge>
+double cycles_with_edge(const Product& product, int sms) {
+  const auto cycles_of = [&](auto tile) {
+    constexpr int kElements = decltype(tile)::kTileM * decltype(tile)::kTileN;
+    return cycles_of_tile(std::max(kCyclesOfCopies, kElements / 32.0), kElements, product.k);
+  };
+  return cycles_of_busiest(edge_schedule(product.m, product.n), sms / kClusterSize, kCyclesOfLaunch,
+                           cycles_of(WholeTile{}), cycles_of(Edge{}));
+}
+
+// How many cycles stream_k should take; infinity where there is nothing to share. Clusters that are
+// at different k tiles find less of what they need in the L2 cache, and writing and reading partial
+// sums takes time: both were measured on an H200.
+inline double cycles_of_stream_k(const Product& product, int clusters) {
+  const StreamKPlan plan = plan_stream_k(static_cast<int>(product.m), static_cast<int>(product.n),
+                                         static_cast<int>(product.k), clusters);
+  if (plan.shared == 0) return HUGE_VAL;
+  const double pair = cycles_of_tile(cycles_of_k_tile<WidePair>(product),
+                                     WholeTile::kTileM * WholeTile::kTileN, product.k);
+  const int waves = (plan.pairs.count() - plan.shared) / clusters;
+  const double share = 1.0 * plan.shared / clusters;    // in pairs
+  const double apart = std::min(share - 1, 2 - share);  // neighbours, in pairs
+  return kCyclesOfLaunch + (waves + (1.1 + 0.25 * apart) * share) * pair + 16000;
+}
+
 // The rung of this name should take the fewest cycles. For matrices that TMA can take.
 inline std::string cheapest_rung(const Product& product, const Chip& chip) {
   const double by_shape = fewest_cycles(product, chip.sms);

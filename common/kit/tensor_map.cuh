@@ -14,7 +14,6 @@
 #include <string>
 #include <type_traits>
 
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 
 namespace kit {
@@ -41,9 +40,10 @@ inline PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
   return kEncoder;
 }
 
-// Whether TMA can read a tensor whose rows begin at `base` and `pitch_bytes` apart.
+// Whether TMA can read a tensor whose rows begin at `base` and `pitch_bytes` apart: at multiples of
+// 16 bytes.
 inline bool fits_tensor_map(const void* base, std::uint64_t pitch_bytes) {
-  return is_aligned_to_16(base) && pitch_bytes % 16 == 0;
+  return (reinterpret_cast<std::uintptr_t>(base) | pitch_bytes) % 16 == 0;
 }
 
 // The elements that a tensor map may have here.

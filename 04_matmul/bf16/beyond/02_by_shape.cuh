@@ -38,7 +38,6 @@ __global__ void __launch_bounds__(T::kThreads, 1)
                               TileSchedule tiles) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kCluster = T::kCluster;
-  static_assert(kCluster == 1 || kCluster == kClusterSize, "alone or in pairs");
   extern __shared__ __align__(1024) unsigned char ring[];
   __shared__ std::uint64_t full[T::kStages], empty[T::kStages];
   start_cluster(full, empty, 4 * T::kWarpgroups * kCluster);
@@ -76,7 +75,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     // The consumers: kParts times 64 rows each.
     if constexpr (T::kWarpgroups == 2) ptx::setmaxnreg_inc<T::kConsumerRegisters>();
     const int first_row = (warpgroup - 1) * 64 * T::kParts;
-    unsigned char* const staging = ring + T::kRingBytes + (warpgroup - 1) * kStagingBytes;
+    unsigned char* const staging = T::staging(ring, warpgroup);
     for (int i = first; i < tiles.count(); i += clusters) {
       const int2 tile = tiles.at(i);
       const int row = (tile.x * kCluster + rank) * T::kTileM + first_row, col = tile.y * T::kTileN;

@@ -15,7 +15,6 @@
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
-#include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
 #include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
@@ -62,7 +61,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   } else {
     // The consumers: a warpgroup whose rows lie below C only hands the stages back.
     ptx::setmaxnreg_inc<T::kConsumerRegisters>();
-    unsigned char* const staging = ring + T::kRingBytes + (warpgroup - 1) * kStagingBytes;
+    unsigned char* const staging = T::staging(ring, warpgroup);
     each_tile<WholeTile, Edge>(pairs, rank, cluster, clusters, [&](auto tile, int row, int col) {
       using Tile = decltype(tile);
       const int first_row = (warpgroup - 1) * 64 * Tile::kParts;
@@ -99,17 +98,6 @@ inline EdgeSchedule edge_schedule(std::int64_t m, std::int64_t n) {
   return {
       grouped_schedule(rows, cols_of_whole, kClusterSize * WholeTile::kTileM, WholeTile::kTileN),
       has_edge ? kit::divide_up(m, kClusterSize * EdgeTile<64>::kTileM) : 0};
-}
-
-// How many cycles that should take.
-template <class Edge>
-double cycles_with_edge(const Product& product, int sms) {
-  const auto cycles_of = [&](auto tile) {
-    constexpr int kElements = decltype(tile)::kTileM * decltype(tile)::kTileN;
-    return cycles_of_tile(std::max(kCyclesOfCopies, kElements / 32.0), kElements, product.k);
-  };
-  return cycles_of_busiest(edge_schedule(product.m, product.n), sms / kClusterSize,
-                           cycles_of(WholeTile{}), cycles_of(Edge{}));
 }
 
 template <class Edge, bool kTransposedB>

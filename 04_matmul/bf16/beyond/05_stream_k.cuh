@@ -12,17 +12,15 @@
 #include <cuda/atomic>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
-#include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
-#include "04_matmul/bf16/kit/stream_k_plan.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
+#include "common/kit/launch.cuh"
 #include "common/kit/launch_slots.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
@@ -30,6 +28,46 @@
 #include "common/kit/ptx/tma.cuh"
 
 namespace matmul::bf16 {
+
+// Who computes what. The first `shared` pairs of tiles are counted in k tiles, those of one pair
+// after those of the other, and each cluster has an equal share of them: the end of one pair, the
+// beginning of another, perhaps a whole one between. There are at least as many as clusters, so a
+// share is not shorter than a pair, and no pair is cut twice. The rest goes wave by wave.
+struct StreamKPlan {
+  TileSchedule pairs;
+  int shared, clusters;
+  int k_tiles;  // of a pair
+
+  // The first k tile of a cluster's share. It ends where the next one begins.
+  __host__ __device__ std::int64_t begin(int cluster) const {
+    return std::int64_t{shared} * k_tiles * cluster / clusters;
+  }
+};
+
+// Where there are no more pairs than clusters, or whole waves of them, nothing is shared.
+inline StreamKPlan plan_stream_k(int m, int n, int k, int clusters) {
+  const TileSchedule pairs =
+      grouped_schedule(m, n, kClusterSize * WholeTile::kTileM, WholeTile::kTileN);
+  const int left = pairs.count() % clusters;
+  const bool is_shared = pairs.count() > clusters && left > 0;
+  return {pairs, is_shared ? clusters + left : 0, clusters, kit::divide_up(k, kTileK)};
+}
+
+// Calls visit(pair, first k tile, one after the last) for each work unit of a cluster.
+template <class Visit>
+__device__ __forceinline__ void each_work_unit(const StreamKPlan& plan, int cluster, Visit visit) {
+  const std::int64_t last = plan.begin(cluster + 1);
+  for (std::int64_t k_tile = plan.begin(cluster); k_tile < last;) {
+    const int pair = static_cast<int>(k_tile / plan.k_tiles);
+    const int begin = static_cast<int>(k_tile % plan.k_tiles);
+    const int end = static_cast<int>(min(std::int64_t{plan.k_tiles}, begin + last - k_tile));
+    visit(pair, begin, end);
+    k_tile += end - begin;
+  }
+  for (int pair = plan.shared + cluster; pair < plan.pairs.count(); pair += plan.clusters) {
+    visit(pair, 0, plan.k_tiles);
+  }
+}
 
 // Where the partials of a launch meet, for each of 64 launches side by side: of each warpgroup of a
 // shared pair, how many are complete. 0 before and after a launch.
@@ -115,7 +153,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   } else {
     // The consumers: of a tile that two clusters share, the one that is done second stores it.
     ptx::setmaxnreg_inc<T::kConsumerRegisters>();
-    unsigned char* const staging = ring + T::kRingBytes + (warpgroup - 1) * kStagingBytes;
+    unsigned char* const staging = T::staging(ring, warpgroup);
     const int first_row = (warpgroup - 1) * 64, of_cluster = 2 * rank + warpgroup - 1;
     const auto place_of = [&](int c, bool is_front) {
       return partials + ((2 * c + is_front) * kWarpgroups + of_cluster) * kPartialFloat4;
@@ -173,21 +211,6 @@ void launch_stream_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat
       Start::programmatic, clusters, kClusterSize, T::kThreads, T::kSharedBytes, stream,
       map_of_rows(a, m, k, T::kTileM), map_of_b<kTransposedB>(b, n, k, 64),
       map_of_rows(c, m, n, 64), m, plan_stream_k(m, n, k, clusters), partials, next_arrivals());
-}
-
-// How many cycles that takes, by the model of kit/cost_model.cuh; infinity where there is nothing
-// to share. Clusters that are at different k tiles find less of what they need in the L2 cache,
-// and writing and reading partial sums takes time: both were measured on an H200.
-inline double cycles_of_stream_k(const Product& product, int clusters) {
-  const StreamKPlan plan = plan_stream_k(static_cast<int>(product.m), static_cast<int>(product.n),
-                                         static_cast<int>(product.k), clusters);
-  if (plan.shared == 0) return HUGE_VAL;
-  const double pair = cycles_of_tile(cycles_of_k_tile<WidePair>(product),
-                                     WholeTile::kTileM * WholeTile::kTileN, product.k);
-  const int waves = (plan.pairs.count() - plan.shared) / clusters;
-  const double share = 1.0 * plan.shared / clusters;    // in pairs
-  const double apart = std::min(share - 1, 2 - share);  // neighbours, in pairs
-  return kCyclesOfLaunch + (waves + (1.1 + 0.25 * apart) * share) * pair + 16000;
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device

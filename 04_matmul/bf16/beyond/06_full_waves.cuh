@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   } else {
     // The consumers: a warpgroup whose columns lie right of C only hands the stages back.
     ptx::setmaxnreg_inc<T::kConsumerRegisters>();
-    unsigned char* const staging = ring + T::kRingBytes + (warpgroup - 1) * kStagingBytes;
+    unsigned char* const staging = T::staging(ring, warpgroup);
     each_tile<Whole, Edge>(pairs, rank, cluster, clusters, [&](auto tile, int col, int row) {
       using Tile = decltype(tile);
       const int first_col = (warpgroup - 1) * 64 * Tile::kParts;
@@ -118,7 +118,7 @@ double cycles_of_full_waves(const Product& product, int clusters) {
   };
   return cycles_of_busiest(
       transposed_pairs<Whole, Edge>(static_cast<int>(product.m), static_cast<int>(product.n)),
-      clusters, cycles_of(Whole{}), cycles_of(Edge{}));
+      clusters, kCyclesOfLaunch, cycles_of(Whole{}), cycles_of(Edge{}));
 }
 
 // Calls visit(whole tile, edge) with all shapes to choose from.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "04_matmul/bf16/kit/cluster.cuh"
-#include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 
 namespace matmul::bf16 {
@@ -45,12 +44,12 @@ __device__ __forceinline__ void each_tile(const EdgeSchedule& pairs, int rank, i
 }
 #endif
 
-// How many cycles the busiest cluster needs, if a pair of whole tiles takes `whole` and one at the
-// edge `edge`.
-inline double cycles_of_busiest(const EdgeSchedule& pairs, int clusters, double whole,
+// How many cycles the busiest cluster needs, if to start takes `start` of them, a pair of whole
+// tiles `whole`, and one at the edge `edge`.
+inline double cycles_of_busiest(const EdgeSchedule& pairs, int clusters, double start, double whole,
                                 double edge) {
   int wave = pairs.whole.count() / clusters;  // up to here all clusters have whole tiles
-  std::vector<double> cycles(clusters, kCyclesOfLaunch + wave * whole);
+  std::vector<double> cycles(clusters, start + wave * whole);
   for (; wave * clusters < pairs.count(); ++wave) {
     for (int cluster = 0; cluster < clusters; ++cluster) {
       const int pair = pair_of(cluster, clusters, wave);

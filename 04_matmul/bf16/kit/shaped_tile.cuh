@@ -25,6 +25,12 @@ struct ShapedTile : HopperTile<kTileM, kTileN, kStages> {
       HopperTile<kTileM, kTileN, kStages>::kRingBytes + kWarpgroups * kStagingBytes;
   static_assert(kTileM == 64 * kWarpgroups * kParts, "all warpgroups have the same number of rows");
   static_assert(kSharedBytes <= 227 * 1024 - 1024, "a block has 227 KB; 1 KB is for barriers");
+  static_assert(kCluster == 1 || kCluster == 2, "alone or in pairs");
+
+  // Where warpgroup 1, 2, ... stages its rows of C: behind the ring.
+  __device__ static unsigned char* staging(unsigned char* ring, int warpgroup) {
+    return ring + HopperTile<kTileM, kTileN, kStages>::kRingBytes + (warpgroup - 1) * kStagingBytes;
+  }
 };
 using WidePair = ShapedTile<128, 256, 4, 2, 2>;
 using TallPair = ShapedTile<256, 128, 4, 2, 2>;

@@ -1,6 +1,8 @@
-// One k tile, multiplied by wgmma out of shared memory, and the registers of those who do it.
+// What a warpgroup does by itself: it multiplies a k tile out of shared memory, and stores its
+// accumulators straight from their registers.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -30,6 +32,23 @@ __device__ inline void issue_k_tile(float (&acc)[kCount], const unsigned char* a
     ptx::wgmma_bf16<kTransB, kTransA>(
         acc, ptx::advance(from_a, kTransposedA ? 16 * kRowBytes * q : 32 * q),
         ptx::advance(from_b, kTransposedB ? 32 * q : 16 * kRowBytes * q), !first || q > 0);
+  }
+}
+
+// Rounds the accumulators, 64 rows by 2 kCount columns, and stores them at (row, col): two
+// neighbours at a time, as far as they are inside. n is even.
+template <int kCount>
+__device__ inline void store_accumulators(const float (&acc)[kCount], __nv_bfloat16* c, int row,
+                                          int col, int m, int n) {
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < kCount; i += 2) {
+    const int y = row + 16 * warp + lane / 4 + i / 2 % 2 * 8;
+    const int x = col + i / 4 * 8 + lane % 4 * 2;
+    if (y < m && x < n) {
+      *reinterpret_cast<__nv_bfloat162*>(c + static_cast<std::int64_t>(y) * n + x) =
+          __floats2bfloat162_rn(acc[i], acc[i + 1]);
+    }
   }
 }
 #endif
