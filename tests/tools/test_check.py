@@ -483,13 +483,16 @@ class Arrows(CheckCase):
         self.arrow("simt/src/fibre.h", "01_add/ladder.cuh", "simt -> chapter")
 
     def test_where_the_house_is_still_being_built(self):
-        self.write("01_add/02_naive.cuh", OPENING + includes("01_sequential.hpp"))
-        self.assertIn("error: 01_add/02_naive.cuh: includes", self.check(not_yet=("02_polar/",)))
-        out = self.check(status=0, not_yet=("01_add/",))
-        self.assertIn("warning: 01_add/02_naive.cuh: includes", out)
-        # Rules that were kept before stay errors.
-        self.write("02_polar/polar.cu", includes("01_add/ladder.cuh"))
-        self.check(status=1, not_yet=("01_add/", "02_polar/"))
+        headers = [f"kit/h{i}.cuh" for i in range(13)]
+        for header in headers:
+            self.write(f"01_add/{header}", "")
+        self.write("01_add/02_naive.cuh", OPENING + includes(*headers))
+        breach = "01_add/02_naive.cuh: 13 project headers under it"
+        self.assertIn(f"error: {breach}", self.check(not_yet=("02_polar/",)))
+        self.assertIn(f"warning: {breach}", self.check(status=0, not_yet=("01_add/",)))
+        # Rules that all folders keep are errors everywhere.
+        self.write("01_add/kit/h0.cuh", includes("01_add/01_sequential.hpp"))
+        self.check(status=1, not_yet=("01_add/",))
 
     def test_no_rule_without_a_test(self):
         text = Path(__file__).read_text(encoding="utf-8")
