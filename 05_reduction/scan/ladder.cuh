@@ -20,6 +20,7 @@
 #include "05_reduction/scan/problem.cuh"
 #include "05_reduction/study/sweep_size.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/memory_need.hpp"
 #include "common/bench/variant.cuh"
 
 namespace scan {
@@ -95,8 +96,11 @@ inline bench::Ladder<Scan> ladder() {
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<Scan>(settings["n"], run.seed);
   };
-  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
-    return Scan::memory(settings["n"]);
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    bench::MemoryNeed need = Scan::memory(settings["n"]);
+    // The warps of pipelined wait for each other, with a tile in their registers.
+    need.host += bench::stacks_of(settings["n"] / 128.0, run.device);
+    return need;
   };
   ladder.sweeps = {{"size", "size: sum and scan by size, up to n", reduction::sweep_size<Scan>}};
   return ladder;

@@ -31,6 +31,7 @@
 #include "05_reduction/sum/peers.cuh"
 #include "05_reduction/sum/problem.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/memory_need.hpp"
 #include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
@@ -127,8 +128,11 @@ bench::Ladder<Reduction<Op>> empty_ladder() {
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<Problem>(settings["n"], run.seed);
   };
-  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
-    return Problem::memory(settings["n"]);
+  ladder.memory = [](const bench::Settings& settings, const bench::RunSettings& run) {
+    bench::MemoryNeed need = Problem::memory(settings["n"]);
+    // Of cooperative_groups every thread waits for the whole grid, and has four elements.
+    need.host += bench::stacks_of(settings["n"] / 4.0, run.device);
+    return need;
   };
   return ladder;
 }

@@ -199,6 +199,20 @@ TEST_CASE("sizes that cannot fit are refused") {
   CHECK(needs(0.8 * free, 0.4 * free) == 2);
 }
 
+TEST_CASE("threads that wait on the CPU take stacks there, as many as the device holds") {
+  bench::DeviceFacts device;
+  CHECK(bench::stacks_of(1000, device) == 0);  // no kernel runs
+  device = bench::query_device();
+  if (!device.available) return;
+  if (device.is_real_gpu()) {
+    CHECK(bench::stacks_of(1e6, device) == 0);
+    return;
+  }
+  CHECK(bench::stacks_of(1000, device) > 1000 * 4096.0);  // a page each
+  const double all = 1.0 * device.multiprocessors * device.max_threads_per_multiprocessor;
+  CHECK(bench::stacks_of(1e12, device) == bench::stacks_of(all, device));
+}
+
 TEST_CASE("the commit is that of the program's sources, wherever it is started") {
   const std::string here = bench::commit();
   const int folder = open(".", O_RDONLY);
