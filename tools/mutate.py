@@ -16,7 +16,9 @@ Behind the test may stand which of its cases must fail; then only this case runs
 takes little time:
 
     test tests/tools/test_makefile.py BuildFolder
+    test tests/03_coalescing every launch is in the stream that was given > copy/chunked
 
+(of a C++ test a case, its commas as *, and behind > one of its sections).
 All work is done in copies of this repository, one for each of --jobs, with kernels on the CPU. A
 mutant is killed if its test fails, hangs or crashes; whether the test passes without it is tried
 first. The last lines are a table of the lists. Exit status 0 only if every mutant that was tried
@@ -159,8 +161,9 @@ class Copy:
         """Builds a mutant's test and runs it until the first failure."""
         is_python = mutant.test.endswith(".py")
         start = [sys.executable, mutant.test, "-f"] if is_python else [f"build/{mutant.test}", "-a"]
-        case = [mutant.case] if mutant.case else []
-        return self.builds(mutant.test, programs) and self.succeeds([*start, *case])
+        case, _, section = (mutant.case or "").partition(" > ")
+        start += [case] * bool(case) + ["-c", section] * bool(section)
+        return self.builds(mutant.test, programs) and self.succeeds(start)
 
     def try_without(self, mutant):
         """What a mutant's test needs to pass without it: nothing, or its chapter's program, which
@@ -210,7 +213,7 @@ def part_of(mutants, part):
 def parse_arguments():
     parser = cli.Parser(__doc__)
     parser.add_root()
-    parser.add_argument("--only", metavar="TEXT", help="mutants whose list or title holds TEXT")
+    parser.add_argument("--only", metavar="TEXT,...", help="mutants whose list or title holds TEXT")
     parser.add_argument("--part", metavar="K/N", help="the K-th of N parts; K is taken modulo N")
     parser.add_argument("--seconds", type=float, metavar="S", help="begin none after S seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at work")
@@ -230,7 +233,8 @@ def main():
         for mutant in mutants:
             text_around(root, mutant)  # a list that no longer fits is told before hours of work
         if arguments.only:
-            mutants = [m for m in mutants if arguments.only in f"{m.list}: {m.title}"]
+            texts = arguments.only.split(",")
+            mutants = [m for m in mutants if any(t in f"{m.list}: {m.title}" for t in texts)]
         if arguments.part:
             mutants = part_of(mutants, arguments.part)
         if not mutants:

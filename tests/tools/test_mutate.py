@@ -83,6 +83,14 @@ class Mutate(ToolCase):
         self.write("tests/mutants/sums.txt", "== no file\n---\na\n+++\nb\n")
         self.assertIn("cannot read the entry 'no file'", self.mutate(status=2).stderr)
 
+    def test_a_section_of_a_case_is_handed_to_catch(self):
+        self.fake("make", "exit 0\n")
+        given = '[[ "$*" == "-a every sum* -c of two" ]]'
+        self.executable(self.root / "build/checks/add", f'{given} && grep -q "a + b" add.py\n')
+        entry = "== subtracts\nfile add.py\ntest checks/add every sum* > of two\n"
+        self.write("tests/mutants/sums.txt", entry + "---\na + b\n+++\na - b\n")
+        self.assertIn("killed       sums: subtracts", self.mutate(status=0).stdout)
+
     def test_parts_are_all_there_is_and_do_not_overlap(self):
         entries = [(f"number {i}", "    return a + b", f"    return a - {i}") for i in range(25)]
         self.mutants(*entries)
@@ -92,6 +100,8 @@ class Mutate(ToolCase):
             names += [line.split(" (")[0] for line in lines if "number" in line]
             self.assertIn(lines[-1].split(), (["all", "2"], ["all", "3"]))
         self.assertEqual(names, [f"sums: number {i}" for i in range(25)])
+        listed = self.mutate("--list", "--only", "number 1,r 20", status=0).stdout
+        self.assertEqual(listed.splitlines()[-1].split(), ["all", "12"])
         for part in ("3", "3/0", "x/10"):
             self.assertIn("expected K/N", self.mutate("--part", part, status=2).stderr)
         self.assertIn("no such mutants", self.mutate("--only", "nothing", status=2).stderr)
