@@ -44,8 +44,8 @@ __device__ __forceinline__ void each_tile(const EdgeSchedule& pairs, int rank, i
 }
 #endif
 
-// How many cycles the busiest cluster needs, if to start takes `start` of them, a pair of whole
-// tiles `whole`, and one at the edge `edge`.
+// How many cycles the busiest cluster needs: `start` before its first pair, `whole` for each pair
+// of whole tiles, `edge` for each at the edge.
 inline double cycles_of_busiest(const EdgeSchedule& pairs, int clusters, double start, double whole,
                                 double edge) {
   int wave = pairs.whole.count() / clusters;  // up to here all clusters have whole tiles
