@@ -241,6 +241,8 @@ TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
       if (n >= 65'536) CHECK(waves / std::ceil(waves) > 0.7);
     }
   }
+  // Sixteen chunks keep 128 of 132 SMs at work; 33 would fill two waves, and leave more to merge.
+  CHECK(decode::choose_keys(8, 16'384, 132) == 1024);
 }
 
 TEST_CASE("decode: the chooser says whom it took") {
@@ -255,7 +257,10 @@ TEST_CASE("decode: the chooser says whom it took") {
     return chooser.chose(*problem);
   };
   if (!device.available || device.compute_capability() < 80) SKIP_TEST("needs sm_80");
-  CHECK(taken(decode::decode_ladder<Bf16>(), sizes(1, 4, 1, 40, 0)) == "tensor");
+  const auto dense = decode::decode_ladder<Bf16>();
+  const bool has_clusters = device.compute_capability() >= 90 && device.multiprocessors >= 16;
+  CHECK(taken(dense, sizes(1, 4, 1, 40, 0)) == (has_clusters ? "cluster_merges" : "tensor"));
+  CHECK(taken(dense, sizes(32, 16, 16, 5, 0)) == "tensor");
   const auto paged = decode::decode_paged_ladder<Bf16>();
   CHECK(taken(paged, pages(sizes(1, 4, 1, 40, 0), 16, 0, 0)) == "paged");
   CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 0, 0)) == "work_list");

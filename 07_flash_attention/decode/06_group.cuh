@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kThreads) group_kernel(Tensors<T> t, Shape sha
   state.merge_teams();
   parts.store(state);
   __syncthreads();
-  for (int i = threadIdx.x; i < share.count * kD; i += kThreads) {
-    store_result<kD>(t, share, i, merge_warps(parts, i));
+  for (int row = threadIdx.x / 32; row < share.count; row += kWarps) {
+    store_result(t, share.first_row + row, merge_warps(parts, row));
   }
 }
 

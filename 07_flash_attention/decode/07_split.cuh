@@ -46,21 +46,16 @@ __global__ void __launch_bounds__(kThreads) split_kernel(Tensors<T> t, Shape sha
   state.merge_teams();
   parts.store(state);
   __syncthreads();
-  for (int i = threadIdx.x; i < share.count * kD; i += kThreads) {
-    const Merged m = merge_warps(parts, i);
-    const std::int64_t part = (share.first_row + i / kD) * chunks.count + chunk;
-    chunks.o[part * kD + i % kD] = m.o;
-    if (i % kD == 0) chunks.lse2[part] = m.lse2;
+  for (int row = threadIdx.x / 32; row < share.count; row += kWarps) {
+    chunks.store((share.first_row + row) * chunks.count + chunk, merge_warps(parts, row));
   }
 }
 
-// A block a row, a thread an element.
+// A block of one warp a row.
 template <class T, int kD>
-__global__ void __launch_bounds__(kD) merge_kernel(Tensors<T> t, Chunks chunks) {
-  const std::int64_t row = blockIdx.x, part = row * chunks.count;
-  const Share share{0, row, 1};
-  const float* o = chunks.o + part * kD + threadIdx.x;
-  store_result<kD>(t, share, threadIdx.x, merge_parts(o, kD, chunks.lse2 + part, 1, chunks.count));
+__global__ void __launch_bounds__(32) merge_kernel(Tensors<T> t, Chunks chunks) {
+  const std::int64_t row = blockIdx.x;
+  store_result(t, row, chunks.merge<kD>(row * chunks.count, chunks.count));
 }
 
 // Device pointers, aligned to 16 bytes.
@@ -74,7 +69,7 @@ void split(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cuda
     kernel<<<static_cast<unsigned>(shares * chunks.count), kThreads, 0, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());
     const auto rows = static_cast<unsigned>(shape.rows());
-    merge_kernel<T, head_dim><<<rows, shape.d, 0, stream>>>(t, chunks);
+    merge_kernel<T, head_dim><<<rows, 32, 0, stream>>>(t, chunks);
     CUDA_CHECK(cudaGetLastError());
   });
 }

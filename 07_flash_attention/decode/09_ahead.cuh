@@ -26,7 +26,7 @@ template <class T, int kD, int kQueries>
 __global__ void __launch_bounds__(kThreads) ahead_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using Queries = Team<T, kD, kQueries>;
-  extern __shared__ uint4 dynamic_chunks[];
+  extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kQueries>*>(dynamic_chunks);
   const int team = threadIdx.x % 32 / Queries::kLanes, member = threadIdx.x % Queries::kLanes;
   const std::int64_t at = blockIdx.x / chunks.count;  // of the shares
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads) ahead_kernel(Tensors<T> t, Shape sha
   state.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   const std::int64_t first = part.share.kv_head * shape.n;
   const auto row_of = [first](int key) { return first + key; };
-  attend(shared.ring[threadIdx.x / 32], part, t, row_of, [&](const Stage<kD>& stage, int seen) {
+  attend(shared.rings, part, t, row_of, [&](const Stage<kD>& stage, int seen) {
 #pragma unroll
     for (int j = team; j < kStageKeys + team; j += Queries::kTeams) {
       const int place = stage.place(j, member);

@@ -3,8 +3,8 @@
 // A group of four is padded to the sixteen rows that mma.sync has: three quarters of the products
 // are for nothing, and they are free. Nobody waits for them: at 16 rows a tensor core could take in
 // K and V some ten times as fast as memory delivers them. Conversions, sums of lanes and most of
-// the exponentials are gone, whatever the size of the group up to sixteen. What is still wrong: the
-// caches of a server are not in one piece, and its sequences not of one length.
+// the exponentials are gone, whatever the size of the group up to sixteen. What is still wrong:
+// with few sequences, handing over the parts takes longer than reading the keys.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,7 +27,7 @@ template <class T, int kD>
 __global__ void __launch_bounds__(kThreads)
     tensor_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  extern __shared__ uint4 dynamic_chunks[];
+  extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
   const std::int64_t at = blockIdx.x / chunks.count;  // of the shares
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   const std::int64_t first = part.share.kv_head * shape.n;
   const auto row_of = [first](int key) { return first + key; };
-  attend(shared.ring[warp], part, t, row_of,
+  attend(shared.rings, part, t, row_of,
          [&](const Stage<kD>& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
   rows.store_part(shared.parts.o[warp], shared.parts.lse2[warp]);
@@ -54,8 +54,8 @@ void tensor(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cud
     constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows>);
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(kTensorRows);
-    const int resident = kit::resident_blocks(kernel, kThreads, kShared);
-    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
+    // Two blocks fit on an SM, but one has bytes enough under way, and half as many parts.
+    const Chunks chunks = cut_cache(shape, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());

@@ -11,11 +11,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "07_flash_attention/decode/08_last_block_merges.cuh"
-#include "07_flash_attention/decode/09_ahead.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
-#include "07_flash_attention/decode/11_paged.cuh"
-#include "07_flash_attention/decode/12_work_list.cuh"
+#include "07_flash_attention/decode/11_cluster_merges.cuh"
+#include "07_flash_attention/decode/12_paged.cuh"
+#include "07_flash_attention/decode/13_work_list.cuh"
+#include "07_flash_attention/decode/chosen.cuh"
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "common/kit/check.cuh"
@@ -53,15 +53,15 @@ void run_rung(const std::string& rung, const decode::Shape& shape, const void* q
   if (rung == "paged") return decode::paged(shape, t, cache, scratch, stream);
   if (rung == "work_list") return decode::work_list(shape, t, cache, scratch, stream);
   if (rung == "tensor") return decode::tensor(shape, t, scratch, stream);
-  if (rung == "ahead") return decode::ahead(shape, t, scratch, stream);
-  if (rung == "last_block_merges") return decode::last_block_merges(shape, t, scratch, stream);
+  if (rung == "cluster_merges") return decode::cluster_merges(shape, t, stream);
+  if (rung == "chosen") return void(decode::chosen(shape, t, 90, scratch, stream));
   throw std::runtime_error("no rung is called " + rung);
 }
 
 }  // namespace
 
 // One step of decoding in bf16, or fp16 if is_fp16 is not 0: O = softmax(q K^T / sqrt(d)) V and the
-// log-sum-exp. rung: "tensor", "ahead" or "last_block_merges", and for caches in pages "paged" or
+// log-sum-exp. rung: "tensor", "cluster_merges" or "chosen", and for caches in pages "paged" or
 // "work_list". Device pointers, dense: q, o [batch, heads, d]; lse [batch, heads]; d = 64, 128 or
 // 256. k, v: [batch, kv_heads, n, d], or in pages [pages, kv_heads, page, d], of which lengths
 // [batch] and table [batch, pages_each] say what is where, and of which the newest `window` tokens

@@ -7,19 +7,20 @@
 
 #include "07_flash_attention/decode/08_last_block_merges.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
-#include "07_flash_attention/decode/11_paged.cuh"
-#include "07_flash_attention/decode/12_work_list.cuh"
+#include "07_flash_attention/decode/11_cluster_merges.cuh"
+#include "07_flash_attention/decode/12_paged.cuh"
+#include "07_flash_attention/decode/13_work_list.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "common/kit/launch.cuh"
 
 namespace decode {
 
-// Caches in one piece. Device pointers, aligned to 16 bytes. has_tensor_cores: the device and the
-// code are for sm_80 or newer. Returns the name of the rung that does it.
+// Caches in one piece. Device pointers, aligned to 16 bytes. compute_capability: the least of the
+// device and the code, 90 for sm_90. Returns the name of the rung that does it.
 template <class T>
-std::string chosen(const Shape& shape, const Tensors<T>& t, bool has_tensor_cores,
+std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capability,
                    const Scratch& scratch, cudaStream_t stream) {
-  if (!has_tensor_cores) {
+  if (compute_capability < 80) {
     last_block_merges(shape, t, scratch, stream);
     return "last_block_merges";
   }
@@ -27,6 +28,13 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, bool has_tensor_core
   if (shape.d == 256 && kit::most_shared() < static_cast<int>(sizeof(RingShared<256, 16>))) {
     last_block_merges(shape, t, scratch, stream);
     return "last_block_merges";
+  }
+  // As long as all clusters run at once. They must fit into parts of the chip, so not every SM
+  // counts.
+  if (compute_capability >= 90 &&
+      shape.shares(kTensorRows) * kClusterBlocks <= kit::multiprocessor_count() / 2) {
+    cluster_merges(shape, t, stream);
+    return "cluster_merges";
   }
   tensor(shape, t, scratch, stream);
   return "tensor";

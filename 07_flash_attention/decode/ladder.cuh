@@ -21,8 +21,9 @@
 #include "07_flash_attention/decode/08_last_block_merges.cuh"
 #include "07_flash_attention/decode/09_ahead.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
-#include "07_flash_attention/decode/11_paged.cuh"
-#include "07_flash_attention/decode/12_work_list.cuh"
+#include "07_flash_attention/decode/11_cluster_merges.cuh"
+#include "07_flash_attention/decode/12_paged.cuh"
+#include "07_flash_attention/decode/13_work_list.cuh"
 #include "07_flash_attention/decode/chosen.cuh"
 #include "07_flash_attention/decode/peers.cuh"
 #include "07_flash_attention/decode/problem.cuh"
@@ -85,12 +86,12 @@ template <class T>
 std::vector<bench::Variant<Decode<T>>> dense_rungs() {
   const bench::Needs sm80 = bench::needs_sm(80);
   std::vector<bench::Variant<Decode<T>>> rungs = cpu_rungs<T>();
-  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    const auto without_scratch = [](auto run) {
-      return [run](const Shape& shape, const Tensors<T>& t, const Scratch&, cudaStream_t stream) {
-        run(shape, t, stream);
-      };
+  const auto without_scratch = [](auto run) {
+    return [run](const Shape& shape, const Tensors<T>& t, const Scratch&, cudaStream_t stream) {
+      run(shape, t, stream);
     };
+  };
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     rungs.push_back(rung<T>("prefill_kernel",
                             "the forward kernel, its tile of queries empty but one",
                             without_scratch(prefill_kernel<T>)));
@@ -110,6 +111,8 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
   }
   rungs.push_back(
       rung<T>("tensor", "queries padded to the tile of a tensor core", tensor<T>, sm80));
+  rungs.push_back(rung<T>("cluster_merges", "few sequences: eight blocks merge in shared memory",
+                          without_scratch(cluster_merges<T>), bench::needs_sm(90)));
   return rungs;
 }
 
@@ -187,6 +190,12 @@ void tag_device_rows(bench::Ladder<Decode<T>>& ladder) {
   }
 }
 
+// The least of the device and the code: 90 for sm_90.
+inline int capability_of(const bench::DeviceFacts& device) {
+  const int of_code = device.code.capability;  // 0: unknown
+  return of_code > 0 ? std::min(of_code, device.compute_capability()) : device.compute_capability();
+}
+
 template <class T>
 bench::Ladder<Decode<T>> decode_ladder() {
   constexpr bool kIsHalf = std::is_same_v<T, __half>;
@@ -195,9 +204,8 @@ bench::Ladder<Decode<T>> decode_ladder() {
   ladder.variants = dense_rungs<T>();
   ladder.variants.push_back(bench::chooser<Decode<T>>(
       "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
-        static const bool kHasTensorCores =
-            bench::why_skipped(dense_rungs<T>().back(), bench::query_device()).empty();
-        return chosen(p.shape, p.device_data(), kHasTensorCores, scratch_of(p), stream);
+        static const int kCapability = capability_of(bench::query_device());
+        return chosen(p.shape, p.device_data(), kCapability, scratch_of(p), stream);
       }));
   ladder.variants.push_back(device_read<T>());
   tag_device_rows(ladder);

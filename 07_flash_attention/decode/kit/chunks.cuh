@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "common/kit/launch.cuh"
 
@@ -28,12 +29,25 @@ struct Chunks {
   int keys, count;
   float *o, *lse2;
   unsigned* tickets;
+
+  // Part `at` of all is known; by a warp.
+  template <int kD>
+  __device__ void store(std::int64_t at, const Merged<kD>& part) const {
+    OfLane<float, kD>::in(o + at * kD) = part.o;
+    if (threadIdx.x % 32 == 0) lse2[at] = part.lse2;
+  }
+  // The `parts` parts of a row, which begin at `first`; by a warp.
+  template <int kD>
+  __device__ Merged<kD> merge(std::int64_t first, int parts) const {
+    return merge_parts<kD>(
+        parts, [&](int i) { return o + (first + i) * kD; }, [&](int i) { return lse2[first + i]; });
+  }
 };
 
 // How to cut n keys, if there are `shares` blocks to a chunk and the device holds `resident` blocks
 // at once (a wave). Blocks that are not a multiple of a wave leave SMs without work in the last
-// one, and each chunk costs a part to be merged: as few chunks as reach nine tenths of the best use
-// of the waves.
+// one, and each chunk costs a part to be merged: as few chunks as reach nineteen twentieths of the
+// best use of the waves.
 inline int choose_keys(std::int64_t shares, int n, int resident) {
   const auto keys_of = [n](int count) {
     return std::max(1, kit::divide_up(kit::divide_up(n, count), kLeastKeys)) * kLeastKeys;
@@ -49,7 +63,7 @@ inline int choose_keys(std::int64_t shares, int n, int resident) {
   double best = 0;
   for (int count = 1; count <= most; ++count) best = std::max(best, use_of(count));
   int count = 1;
-  while (use_of(count) < 0.9 * best) ++count;
+  while (use_of(count) < 0.95 * best) ++count;
   return keys_of(count);
 }
 

@@ -26,26 +26,29 @@ struct Stage {
   }
 };
 
-// The rings of a block's warps; when these are empty, its parts.
-template <int kD, int kQueries>
-union RingShared {
-  static constexpr int kStages = kD == 256 ? 2 : 384 / kD;  // 96 KB a block, or 128
-  Stage<kD> ring[kWarps][kStages];
-  WarpParts<kD, kQueries> parts;
+// The rings of a block's kW warps; when these are empty, its parts. It has to begin at a multiple
+// of 128 bytes: a row of 256 bytes that begins elsewhere lies in three lines of shared memory
+// instead of two.
+template <int kD, int kQueries, int kW = kWarps>
+union alignas(128) RingShared {
+  static constexpr int kStages = kD == 256 ? 2 : 384 / kD;  // 24 KB a warp, or 32
+  Stage<kD> rings[kW][kStages];
+  WarpParts<kD, kQueries, kW> parts;
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// Takes a warp through its part's keys; the block's warps take sixteen at a time in turn.
+// Takes a warp through its part's keys; the block's kW warps take sixteen at a time in turn.
 // row_of(key): the row of the caches where a key lies. add(stage, seen): the keys of a stage are
 // there; only the first `seen` count.
-template <int kD, int kStages, class T, class RowOf, class Add>
-__device__ void attend(Stage<kD> (&ring)[kStages], const Part& part, const Tensors<T>& t,
+template <int kD, int kStages, int kW, class T, class RowOf, class Add>
+__device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const Tensors<T>& t,
                        RowOf row_of, Add add) {
   constexpr int kChunks = kD / 8;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  auto& ring = rings[warp];
   const auto* k = reinterpret_cast<const uint4*>(t.k) + lane % kChunks;
   const auto* v = reinterpret_cast<const uint4*>(t.v) + lane % kChunks;
-  const auto first_key = [&](int step) { return part.begin + (step * kWarps + warp) * kStageKeys; };
+  const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
 
   // Lane l knows where key l % 16 lies, looked up a step before its copy is issued.
   const auto find = [&](int step) {

@@ -42,34 +42,32 @@ __device__ inline Part part_of(const Share& share, std::int64_t at, const Chunks
 template <int kD, int kQueries, class T>
 __device__ void finish_part(const WarpParts<kD, kQueries>& warps, const Part& part,
                             const Chunks& chunks, const Tensors<T>& t) {
-  const int elements = part.share.count * kD;
-  const auto first_part = [&](int i) { return part.first + i / kD * chunks.count; };
-  for (int i = threadIdx.x; i < elements; i += kThreads) {
-    const Merged m = merge_warps(warps, i);
-    const std::int64_t at = first_part(i) + part.number;
+  const int warp = threadIdx.x / 32;
+  for (int row = warp; row < part.share.count; row += kWarps) {
+    const Merged<kD> merged = merge_warps(warps, row);
     if (part.count == 1) {
-      store_result<kD>(t, part.share, i, m);
+      store_result(t, part.share.first_row + row, merged);
     } else {
-      chunks.o[at * kD + i % kD] = m.o;
-      if (i % kD == 0) chunks.lse2[at] = m.lse2;
+      chunks.store(part.first + row * chunks.count + part.number, merged);
     }
   }
   if (part.count == 1) return;
 
-  // The fence makes the part visible before the number is drawn, the barrier those of all threads.
-  __shared__ bool is_last;
-  __threadfence();
+  // After the barrier one thread speaks for all: its fences make the block's part visible before
+  // the number is drawn, and the parts of the others after it. The second barrier tells everybody,
+  // without a flag in shared memory that would stand before the ring.
+  bool is_last = false;
   __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicInc(part.ticket, part.count - 1) == part.count - 1u;
-  __syncthreads();
-  if (!is_last) return;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    is_last = atomicInc(part.ticket, part.count - 1) == part.count - 1u;
+    __threadfence();
+  }
+  if (!__syncthreads_or(is_last)) return;
 
-  // After a fence the parts of the others can be seen.
-  __threadfence();
-  for (int i = threadIdx.x; i < elements; i += kThreads) {
-    const float* o = chunks.o + first_part(i) * kD + i % kD;
-    const float* lse2 = chunks.lse2 + first_part(i);
-    store_result<kD>(t, part.share, i, merge_parts(o, kD, lse2, 1, part.count));
+  for (int row = warp; row < part.share.count; row += kWarps) {
+    store_result(t, part.share.first_row + row,
+                 chunks.merge<kD>(part.first + row * chunks.count, part.count));
   }
 }
 

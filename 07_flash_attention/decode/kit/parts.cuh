@@ -32,9 +32,9 @@ void with_group(const Shape& shape, Launch launch) {
 }
 
 // What each warp of a block leaves in shared memory.
-template <int kD, int kQueries>
-struct WarpParts {
-  float o[kWarps][kQueries][kD], lse2[kWarps][kQueries];
+template <int kD, int kQueries, int kW = kWarps>
+struct alignas(16) WarpParts {
+  float o[kW][kQueries][kD], lse2[kW][kQueries];
 
   // A warp's part, by the first of its teams.
   template <class Team>
@@ -50,40 +50,78 @@ struct WarpParts {
   }
 };
 
-struct Merged {
-  float o, lse2;
+// A lane's share of a row that a warp has: the kD / 32 columns from kD / 32 * lane on, which it
+// loads and stores at once.
+template <class T, int kD>
+struct alignas(kD / 32 * sizeof(T) < 16 ? kD / 32 * sizeof(T) : 16) OfLane {
+  static constexpr int kCount = kD / 32;
+  T x[kCount];
+
+  static __device__ OfLane& in(T* row) { return reinterpret_cast<OfLane*>(row)[threadIdx.x % 32]; }
+  static __device__ const OfLane& in(const T* row) {
+    return reinterpret_cast<const OfLane*>(row)[threadIdx.x % 32];
+  }
 };
 
-// One element of `count` parts of a query: the elements are o_pitch floats apart, the log-sum-exps
-// lse_pitch. Always in the same order: the same bits in every run.
-__device__ inline Merged merge_parts(const float* o, int o_pitch, const float* lse2, int lse_pitch,
-                                     int count) {
-  float largest = -INFINITY, sum = 0, value = 0;
-#pragma unroll 8  // loads that do not wait for each other
-  for (int i = 0; i < count; ++i) largest = fmaxf(largest, lse2[i * lse_pitch]);
-  if (largest == -INFINITY) return {0, -INFINITY};  // no keys anywhere
-#pragma unroll 8
-  for (int i = 0; i < count; ++i) {
-    const float weight = exp2f(lse2[i * lse_pitch] - largest);
-    sum += weight;
-    value += weight * o[i * o_pitch];
+// A row of O, and its log-sum-exp, which all lanes know.
+template <int kD>
+struct Merged {
+  OfLane<float, kD> o;
+  float lse2;
+};
+
+// A warp merges `count` parts of a row: o_of(i) is where part i's row of O lies, lse2_of(i) its
+// log-sum-exp. Always in the same order: the same bits in every run.
+template <int kD, class OOf, class Lse2Of>
+__device__ Merged<kD> merge_parts(int count, OOf o_of, Lse2Of lse2_of) {
+  const int lane = threadIdx.x % 32;
+  float largest = -INFINITY, sum = 0;
+  // The largest of all parts, which all lanes then know.
+  for (int i = lane; i < count; i += 32) largest = fmaxf(largest, lse2_of(i));
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, step));
   }
-  return {value / sum, largest + log2f(sum)};
+  Merged<kD> merged{{}, -INFINITY};
+  if (largest == -INFINITY) return merged;  // no keys anywhere
+
+  // A lane computes the weight of one part; then all lanes together add that part's row.
+  for (int first = 0; first < count; first += 32) {
+    const float weight = first + lane < count ? exp2f(lse2_of(first + lane) - largest) : 0;
+    sum += weight;
+#pragma unroll 16  // loads that do not wait for each other
+    for (int i = first; i < min(count, first + 32); ++i) {
+      const auto part = OfLane<float, kD>::in(o_of(i));
+      const float weight_of_part = __shfl_sync(0xffffffff, weight, i - first);
+#pragma unroll
+      for (int c = 0; c < part.kCount; ++c) merged.o.x[c] += weight_of_part * part.x[c];
+    }
+  }
+  // Each lane has added up the weights of its own parts.
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
+#pragma unroll
+  for (float& x : merged.o.x) x /= sum;
+  merged.lse2 = largest + log2f(sum);
+  return merged;
 }
 
-// The block's part of element i of a share: row i / kD, column i % kD.
-template <int kD, int kQueries>
-__device__ Merged merge_warps(const WarpParts<kD, kQueries>& parts, int i) {
-  const int row = i / kD;
-  return merge_parts(&parts.o[0][row][i % kD], kQueries * kD, &parts.lse2[0][row], kQueries,
-                     kWarps);
+// The block's part of a row of its share.
+template <int kD, int kQueries, int kW>
+__device__ Merged<kD> merge_warps(const WarpParts<kD, kQueries, kW>& parts, int row) {
+  return merge_parts<kD>(
+      kW, [&](int warp) { return parts.o[warp][row]; },
+      [&](int warp) { return parts.lse2[warp][row]; });
 }
 
-// Element i of a share is known.
+// A row of all is known.
 template <int kD, class T>
-__device__ void store_result(const Tensors<T>& t, const Share& share, int i, const Merged& m) {
-  t.o[share.first_row * kD + i] = T(m.o);
-  if (i % kD == 0) t.lse[share.first_row + i / kD] = kLn2 * m.lse2;
+__device__ void store_result(const Tensors<T>& t, std::int64_t row, const Merged<kD>& merged) {
+  OfLane<T, kD> o;
+#pragma unroll
+  for (int c = 0; c < o.kCount; ++c) o.x[c] = T(merged.o.x[c]);
+  OfLane<T, kD>::in(t.o + row * kD) = o;
+  if (threadIdx.x % 32 == 0) t.lse[row] = kLn2 * merged.lse2;
 }
 
 }  // namespace decode

@@ -1,4 +1,4 @@
-// Rung 12, work_list: sequences of different lengths are cut into chunks of one length, and blocks
+// Rung 13, work_list: sequences of different lengths are cut into chunks of one length, and blocks
 // take them from a list, the longest first.
 //
 // A small kernel ahead adds up the lengths, which lie on the device, and makes the list: two chunks
@@ -101,7 +101,7 @@ template <class T, int kD>
 __global__ void __launch_bounds__(kThreads)
     work_list_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks, WorkList list) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  extern __shared__ uint4 dynamic_chunks[];
+  extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
   // The shares of an item are neighbours; behind the list's end there is nothing to do.
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads)
   TensorRows<T, kD> rows;
   rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   const auto row_of = [&](int key) { return cache.row(shape, part.share.kv_head, key); };
-  attend(shared.ring[warp], part, t, row_of,
+  attend(shared.rings, part, t, row_of,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
   rows.store_part(shared.parts.o[warp], shared.parts.lse2[warp]);

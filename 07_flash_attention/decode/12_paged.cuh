@@ -1,4 +1,4 @@
-// Rung 11, paged: the caches lie in pages, and a table says where; only the newest tokens may
+// Rung 12, paged: the caches lie in pages, and a table says where; only the newest tokens may
 // count.
 //
 // A server gives a sequence memory as it grows, a page at a time, and takes it back at its end. A
@@ -29,7 +29,7 @@ template <class T, int kD>
 __global__ void __launch_bounds__(kThreads)
     paged_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  extern __shared__ uint4 dynamic_chunks[];
+  extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
   // A shorter sequence has fewer parts than the longest.
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads)
   TensorRows<T, kD> rows;
   rows.start(t.q + share.first_row * kD, share.count, shape.scale());
   const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
-  attend(shared.ring[warp], part, t, row_of,
+  attend(shared.rings, part, t, row_of,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
   rows.store_part(shared.parts.o[warp], shared.parts.lse2[warp]);

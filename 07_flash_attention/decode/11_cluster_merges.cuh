@@ -1,0 +1,108 @@
+// Rung 11, cluster_merges: a cluster of eight blocks has a share, and merges its parts in shared
+// memory (sm_90).
+//
+// The blocks of a cluster run at the same time and read each other's shared memory: no part goes to
+// global memory, a barrier of the cluster replaces the ticket, and all eight merge, a row each. Few
+// blocks run, so each has eight warps. What is still wrong: with many K/V heads rung 10 is faster;
+// and the caches of a server are not in one piece, nor are its sequences of one length.
+#pragma once
+
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/decode/kit/chunks.cuh"
+#include "07_flash_attention/decode/kit/key_ring.cuh"
+#include "07_flash_attention/decode/kit/last_block.cuh"
+#include "07_flash_attention/decode/kit/parts.cuh"
+#include "07_flash_attention/decode/kit/tensor_rows.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace decode {
+
+constexpr int kClusterBlocks = 8;  // the most that every device with clusters has
+
+template <int kD>
+struct ClusterShared {
+  static constexpr int kW = kD == 256 ? 4 : 8;  // as many warps as there is room for rings
+  RingShared<kD, kTensorRows, kW> warps;
+  // The block's part, for all blocks of the cluster.
+  OfLane<float, kD> o[kTensorRows][32];
+  float lse2[kTensorRows];
+};
+
+template <class T, int kD>
+__global__ void __launch_bounds__(32 * ClusterShared<kD>::kW)
+    cluster_merges_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr int kW = ClusterShared<kD>::kW;
+  extern __shared__ __align__(128) uint4 dynamic_chunks[];
+  auto& shared = *reinterpret_cast<ClusterShared<kD>*>(dynamic_chunks);
+  const auto cluster = cooperative_groups::this_cluster();
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const std::int64_t at = blockIdx.x / kClusterBlocks;  // of the shares
+  const Part part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
+
+  TensorRows<T, kD> rows;
+  rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+  const std::int64_t first = part.share.kv_head * shape.n;
+  const auto row_of = [first](int key) { return first + key; };
+  attend(shared.warps.rings, part, t, row_of,
+         [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
+  rows.store_part(shared.warps.parts.o[warp], shared.warps.parts.lse2[warp]);
+  __syncthreads();
+
+  // region merge
+  for (int row = warp; row < part.share.count; row += kW) {
+    const auto merged = merge_warps(shared.warps.parts, row);
+    shared.o[row][lane] = merged.o;
+    if (lane == 0) shared.lse2[row] = merged.lse2;
+  }
+  cluster.sync();  // the parts of all blocks can be read
+
+  // Rows go round the blocks of the cluster first, then round a block's warps.
+  const int first_row = static_cast<int>(cluster.block_rank()) + kClusterBlocks * warp;
+  for (int row = first_row; row < part.share.count; row += kClusterBlocks * kW) {
+    const auto o_of = [&](int block) { return cluster.map_shared_rank(shared.o[row]->x, block); };
+    const auto lse2_of = [&](int block) {
+      return *cluster.map_shared_rank(&shared.lse2[row], block);
+    };
+    store_result(t, part.share.first_row + row, merge_parts<kD>(kClusterBlocks, o_of, lse2_of));
+  }
+  cluster.sync();  // a block may not end while others read its memory
+  // endregion
+#endif
+}
+
+// Device pointers, aligned to 16 bytes.
+template <class T>
+void cluster_merges(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Shared = ClusterShared<decltype(head_dim)::value>;
+    const auto kernel = cluster_merges_kernel<T, head_dim>;
+    constexpr int kShared = sizeof(Shared);
+    kit::allow_shared(kernel, kShared);
+
+    // Eight chunks of each cache, of which the last ones may have no keys.
+    const int keys =
+        kit::divide_up(kit::divide_up(shape.n, kClusterBlocks), kStageKeys) * kStageKeys;
+    const Chunks chunks{keys, kClusterBlocks, nullptr, nullptr, nullptr};
+    cudaLaunchAttribute cluster;
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {kClusterBlocks, 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = static_cast<unsigned>(shape.shares(kTensorRows) * kClusterBlocks);
+    config.blockDim = 32 * Shared::kW;
+    config.dynamicSmemBytes = kShared;
+    config.stream = stream;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, t, shape, chunks));
+  });
+}
+
+}  // namespace decode
