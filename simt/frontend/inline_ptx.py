@@ -130,8 +130,16 @@ class _Operand:
         self.letter = letters
         self.expression = expression
         self.writes = writes
+        self.located = False  # an instruction asks where it lies
 
     def declaration(self, number):
+        if self.located:
+            return (
+                f"const auto& simt_e{number} = ({self.expression}); "
+                f"const auto simt_o{number} = {PTX}input_{self.letter}(simt_e{number}); "
+                f"const void* const simt_p{number} = "
+                f"{PTX}place_of<decltype({self.expression})>(simt_e{number}); "
+            )
         if self.writes:
             return f"auto& simt_o{number} = ({self.expression}); (void)simt_o{number}; "
         return (
@@ -274,6 +282,14 @@ class _Block:
                 raise NotModelled(f"there is no operand {text}")
             return f"simt_o{number.group(1)}"
         return None
+
+    def place(self, text):
+        """Where the variable lies that an input is read from; `nullptr`: nowhere of its own."""
+        number = re.fullmatch(r"%(\d+)", text)
+        if not number or self.is_output(text):
+            return "nullptr"
+        self.operands[int(number.group(1))].located = True
+        return f"simt_p{number.group(1)}"
 
     def is_output(self, text):
         number = re.fullmatch(r"%(\d+)", text)

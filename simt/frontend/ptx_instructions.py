@@ -664,7 +664,7 @@ def _atom(i):
 @handles("membar", "fence")
 def _fence(i):
     if i.has("mbarrier_init"):
-        return ";"
+        return f"{PTX}fence_mbarrier_init();"
     if i.has("proxy"):
         shared = i.has("async") and not i.has("global")
         return f"{PTX}fence_proxy();" if shared else ";"
@@ -894,10 +894,10 @@ def _wgmma(i):
     first = i.operands[1]
     code = f"void* simt_d[] = {{{', '.join(pointers)}}}; "
     if first.startswith("{"):
-        code += (
-            "const unsigned simt_a[] ="
-            f" {{{', '.join(i.block.read(r, 'unsigned') for r in i.vector(1))}}}; "
-        )
+        a_registers = [
+            f"{{{i.block.read(r, 'unsigned')}, {i.block.place(r)}}}" for r in i.vector(1)
+        ]
+        code += f"const {PTX}ARegister simt_a[] = {{{', '.join(a_registers)}}}; "
         a_operand = "simt_a, 0"
     else:
         a_operand = f"nullptr, {i.read(1, 'u64')}"

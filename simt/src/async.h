@@ -25,11 +25,12 @@ struct NamedBarrier {
 // One wgmma: its 128 threads ask for it one after the other; it is carried out when all have.
 struct Product {
   // What one thread brings: accumulators one behind the other from `d` on, or, if `scattered`,
-  // where `d` says; and its registers of A.
+  // where `d` says; and its registers of A, `changed` if they were written since.
   struct Lane {
     char* d;
     std::vector<void*> scattered;
-    unsigned a[4];
+    ptx::ARegister a[4];
+    bool changed;
   };
   ptx::Wgmma shape;
   bool a_in_registers, accumulate;
@@ -107,6 +108,7 @@ struct BlockAsync {
   unsigned threads_with_small = 0;         // whose cp.async are under way
   ClusterBarrier lone;                     // of a block without a cluster
   uint32_t cluster_phase[kMaxThreads];     // how often the thread has come to the cluster's barrier
+  bool fenced_mbarriers[kMaxThreads];  // fence.mbarrier_init, not followed by a cluster's barrier
 };
 
 // The blocks of one cluster, by rank. They run on one worker, in turns.
@@ -132,6 +134,10 @@ bool at_once();
 
 // Carries out one wgmma of which all threads have come; false: there is none.
 bool complete_one_product(Block& block);
+
+// The running thread writes to registers of A of a wgmma in flight, which then reads what is there
+// when it is carried out.
+void registers_change();
 
 // At the end of a block: could the registers that its warps asked for be had?
 void check_registers(Block& block);
@@ -161,6 +167,11 @@ SharedPlace shared_place(const void* address, unsigned alignment, const char* in
 // Ends the launch with a line that says what is wrong with the running thread's instruction.
 [[noreturn]] void refuse_instruction(const char* check, const std::string& what, Location at,
                                      int cuda_error);
+
+// The running thread uses the mbarrier, or asks for a copy that will: says so if the mbarrier.init
+// may not be seen yet.
+void check_mbarrier_seen(const SharedPlace& mbarrier, bool by_copy, const char* instruction,
+                         Location at);
 
 // For Observer::publish and receive: no address of a program.
 inline uint64_t order_key(const SharedPlace& place) {

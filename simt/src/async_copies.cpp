@@ -119,6 +119,11 @@ void for_each_target(void* shared, void* barrier, bool multicast, unsigned mask,
         ptx::map_shared_rank(barrier, rank));
 }
 
+// The copy engine will count bytes at it.
+void check_signalled(const void* mbarrier, const char* instruction, Location at) {
+  check_mbarrier_seen(shared_place(mbarrier, 8, instruction, at), true, instruction, at);
+}
+
 // ---- boxes of tensors
 // ---------------------------------------------------------------------------------------
 
@@ -444,6 +449,7 @@ void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, 
   check_multiple_of_16(global, bytes, "cp.async.bulk", at);
   count_load(bytes, multicast, mask);
   for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
+    check_signalled(mbarrier, "cp.async.bulk", at);
     start_copy(false, {range(to, bytes, true, "cp.async.bulk", caller)}, [=] {
       memcpy(to, global, bytes);
       wrote(to, bytes);
@@ -458,6 +464,7 @@ void bulk_copy_cluster(void* to, const void* from, unsigned bytes, void* barrier
   shared_place(to, 16, "cp.async.bulk", at);
   shared_place(from, 16, "cp.async.bulk", at);
   check_multiple_of_16(nullptr, bytes, "cp.async.bulk", at);
+  check_signalled(barrier, "cp.async.bulk", at);
   const InFlight read = range(from, bytes, false, "cp.async.bulk", caller);
   // Sums may come from several blocks at a time.
   const InFlight written =
@@ -513,6 +520,7 @@ void tensor_load(void* shared, const void* address, const int* coordinates, int 
   shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
   count_load(box_bytes(map), multicast, mask);
   for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
+    check_signalled(mbarrier, "cp.async.bulk.tensor", at);
     InFlight box = range(to, shared_bytes(map), true, "cp.async.bulk.tensor", caller);
     box.tensor = true;
     box.swizzle = map.swizzle_bytes;

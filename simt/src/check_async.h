@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -42,15 +44,31 @@ struct AsyncChecks {
   // Each thread's clock at its last one, and the newest clock of the block then.
   uint32_t fenced[kMaxThreads], block_fenced[kMaxThreads];
 
-  // ---- wgmma
-  struct Accumulators {
-    uint64_t begin, end;
-    uint32_t number;  // of the thread's wgmma that uses them
-    bool in_flight;
-    uint32_t touched_pc;  // by other code since the last wgmma.fence; 0: not
+  // ---- mbarrier.init
+  // By which thread, and its clock then; and its clock at the fence after it, 0: none yet.
+  struct Made {
+    unsigned thread;
+    uint32_t clock, fenced;
   };
-  std::vector<std::vector<Accumulators>> accumulators;  // per thread
-  bool product_fenced[kMaxThreads];
+  std::unordered_map<unsigned, Made> mbarriers;  // by offset in shared memory
+
+  // ---- wgmma
+  // Its registers are variables on the stacks of threads. Of each word there: who touched it last,
+  // and which wgmma it is a register of.
+  struct Word {
+    uint32_t touched;  // by other code, after the thread's wgmma.fence of this number
+    uint32_t pc;       // of that code
+    uint32_t product : 31;
+    uint32_t of_a : 1;  // not an accumulator
+  };
+  struct Registers {
+    std::unique_ptr<ShadowArray<Word>> words;
+    uint32_t fence;  // the last one; 0: none yet
+    uint32_t done;   // products that the thread has waited for
+  };
+  std::vector<Registers> registers;  // per thread
+  // Fences and products are numbered through all blocks, so that words need no clearing.
+  uint32_t fences = 0, products_before = 0, products = 0;
   bool any_products = false;
 
   // ---- accesses by other blocks of the cluster, by block and thread: the last one's clock

@@ -33,6 +33,7 @@ void BlockAsync::begin(unsigned threads) {
   threads_with_small = 0;
   lone = {};
   std::fill_n(cluster_phase, threads, 0);
+  std::fill_n(fenced_mbarriers, threads, false);
 }
 
 BlockAsync& async_of(Block& block) {
@@ -293,7 +294,11 @@ void cluster_arrive(bool release, Location at) {
   if (come > barrier.phase)
     refuse_instruction("cluster-barrier", "barrier.cluster.arrive twice without a wait", at,
                        cudaErrorLaunchFailure);
-  if (release) publish(cluster_key(b));
+  if (release && observer) observer->mbarrier_fence();
+  // Without release, fence.mbarrier_init still hands over what the thread has initialised.
+  bool& fenced = async_of(b).fenced_mbarriers[state.thread];
+  if (release || fenced) publish(cluster_key(b));
+  fenced = false;
   come = barrier.phase + 1;
   if (++barrier.arrived == threads_of_cluster(b)) complete_cluster_phase(b);
 }

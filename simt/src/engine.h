@@ -21,6 +21,7 @@
 #include "fiber.h"
 #include "simt/kernel.h"
 #include "simt/location.h"
+#include "simt/ptx_matrix.h"
 #include "simt/shared.h"
 #include "simt/state.h"
 #include "simt/sync.h"
@@ -228,6 +229,13 @@ struct InFlight {
   const void* pc = nullptr;
 };
 
+// What one thread brings to a wgmma: accumulators, and four registers of A or null.
+struct ProductRegisters {
+  void* const* d;
+  size_t d_count;
+  const ptx::ARegister* a;
+};
+
 // What the counters add up of the work beside the threads.
 enum class Beside : uint8_t {
   kTmaLoad,         // bytes
@@ -295,13 +303,21 @@ class Observer {
   // The running thread has asked for it (the last one of a wgmma); and, by anybody, it is done.
   virtual void takes_off(const InFlight&) {}
   virtual void lands(const InFlight&) {}
-  // The running thread: fence.proxy.async; wgmma.fence; a wgmma, its n-th, whose accumulators are
-  // these bytes; a wait after which its first n are done.
+  // The running thread: fence.proxy.async; wgmma.fence; a wgmma, its n-th, with these registers; a
+  // wait after which its first n are done.
   virtual void proxy_fence() {}
   virtual void product_fence() {}
-  virtual void product(uint32_t /*number*/, const void* /*d*/, size_t /*bytes*/,
-                       const void* /*pc*/) {}
+  virtual void product(uint32_t /*number*/, const ProductRegisters&, const void* /*pc*/) {}
   virtual void products_done(uint32_t /*count*/) {}
+  // The running thread: mbarrier.init of the mbarrier at this offset of its block's shared memory;
+  // and what makes it seen beyond the block, fence.mbarrier_init or more.
+  virtual void mbarrier_made(unsigned /*offset*/) {}
+  virtual void mbarrier_fence() {}
+  // The running thread uses an mbarrier, or asks for a copy that will. Returns why its
+  // mbarrier.init may not be seen yet, or null.
+  virtual const char* mbarrier_unseen(Block& /*owner*/, unsigned /*offset*/, bool /*by_copy*/) {
+    return nullptr;
+  }
   // The running thread touches shared memory of another block of its cluster.
   virtual void remote_access(Block& /*owner*/, const void* /*pc*/) {}
 

@@ -34,7 +34,7 @@ struct Found {
   Word* word;
 };
 
-Found barrier_at(const void* address, const char* instruction, Location at) {
+Found find_barrier(const void* address, const char* instruction, Location at) {
   const SharedPlace place = shared_place(address, 8, instruction, at);
   auto* word = static_cast<Word*>(const_cast<void*>(address));
   if (!word->valid)
@@ -43,6 +43,13 @@ Found barrier_at(const void* address, const char* instruction, Location at) {
         std::string(instruction) + " of " + name_of(place) + ", which no mbarrier.init has made",
         at, cudaErrorLaunchFailure);
   return {place, word};
+}
+
+// The same, by the running thread.
+Found barrier_at(const void* address, const char* instruction, Location at) {
+  const Found found = find_barrier(address, instruction, at);
+  check_mbarrier_seen(found.place, false, instruction, at);
+  return found;
 }
 
 void complete_if_due(const Found& b) {
@@ -122,8 +129,20 @@ std::string describe_mbarrier(const Block& block, const void* address) {
   return text;
 }
 
+void check_mbarrier_seen(const SharedPlace& mbarrier, bool by_copy, const char* instruction,
+                         Location at) {
+  if (!observer) return;
+  const char* why = observer->mbarrier_unseen(*mbarrier.block, mbarrier.offset, by_copy);
+  if (!why) return;
+  report({"mbarrier-init",
+          describe_current_thread() + ": " + instruction + " at " + at.file + ":" +
+              std::to_string(at.line) + " with " + name_of(mbarrier) +
+              ", whose mbarrier.init it may not see: " + why,
+          0, at});
+}
+
 void complete_bytes(void* address, unsigned bytes, const char* instruction, Location at) {
-  const Found b = barrier_at(address, instruction, at);
+  const Found b = find_barrier(address, instruction, at);
   if (int64_t{b.word->bytes} - int64_t{bytes} < -kMostBytes)
     refuse_instruction("mbarrier", name_of(b.place) + " gets bytes that nobody promised", at,
                        cudaErrorLaunchFailure);
@@ -149,7 +168,9 @@ void mbarrier_init(void* barrier, unsigned count, Location at) {
   word.pending = word.expected = count;
   word.valid = 1;
   *static_cast<Word*>(barrier) = word;
-  if (observer) observer->copy_wrote(barrier, 8);
+  if (!observer) return;
+  observer->copy_wrote(barrier, 8);
+  if (place.block == state.block) observer->mbarrier_made(place.offset);
 }
 
 void mbarrier_inval(void* barrier) { *static_cast<Word*>(barrier) = Word{}; }
@@ -198,6 +219,11 @@ unsigned mbarrier_pending_count(uint64_t token) {
   Word word;
   memcpy(static_cast<void*>(&word), &token, sizeof word);
   return word.pending;
+}
+
+void fence_mbarrier_init() {
+  async_of(*state.block).fenced_mbarriers[state.thread] = true;
+  if (observer) observer->mbarrier_fence();
 }
 
 }  // namespace ptx

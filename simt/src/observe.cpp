@@ -166,7 +166,10 @@ void Watcher::warp_wait(uint32_t named, const WarpOperation&, Location) {
   watch_of(state.block)->warp_wait(named);
 }
 void Watcher::thread_exit() { watch_of(state.block)->thread_exit(); }
-void Watcher::fence(Scope) { watch_of(state.block)->fence(); }
+void Watcher::fence(Scope scope) {
+  if (scope != Scope::kBlock) watch_of(state.block)->mbarrier_fence();
+  watch_of(state.block)->fence();
+}
 void Watcher::publish(uint64_t key) { watch_of(state.block)->publish(key); }
 void Watcher::receive(uint64_t key) { watch_of(state.block)->receive(key); }
 void Watcher::event_wait() { watch_of(state.block)->event_wait(); }
@@ -194,13 +197,25 @@ void Watcher::lands(const InFlight& flight) {
   if (watch != nullptr) watch->lands(flight);
 }
 void Watcher::proxy_fence() { watch_of(state.block)->proxy_fence(); }
-void Watcher::product_fence() { watch_of(state.block)->product_fence(); }
-void Watcher::product(uint32_t number, const void* d, size_t bytes, const void* pc) {
-  if (checking)
-    watch_of(state.block)
-        ->product(number, reinterpret_cast<uint64_t>(d), bytes, relative_pc(pc, program_base));
+void Watcher::product_fence() {
+  if (checking) watch_of(state.block)->product_fence();
 }
-void Watcher::products_done(uint32_t count) { watch_of(state.block)->products_done(count); }
+void Watcher::product(uint32_t number, const ProductRegisters& given, const void* pc) {
+  if (checking) watch_of(state.block)->product(number, given, relative_pc(pc, program_base));
+}
+void Watcher::products_done(uint32_t count) {
+  if (checking) watch_of(state.block)->products_done(count);
+}
+void Watcher::mbarrier_made(unsigned offset) {
+  if (checking) watch_of(state.block)->mbarrier_made(offset);
+}
+void Watcher::mbarrier_fence() {
+  if (checking) watch_of(state.block)->mbarrier_fence();
+}
+const char* Watcher::mbarrier_unseen(Block& owner, unsigned offset, bool by_copy) {
+  if (!checking || watch_of(&owner) == nullptr) return nullptr;
+  return watch_of(&owner)->mbarrier_unseen(*watch_of(state.block), offset, by_copy);
+}
 void Watcher::remote_access(Block& owner, const void* pc) {
   if (watch_of(&owner) != nullptr)
     watch_of(&owner)->remote_access(*watch_of(state.block), relative_pc(pc, program_base));

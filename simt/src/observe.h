@@ -115,10 +115,14 @@ class BlockWatch {
   void lands(const InFlight& flight);
   void proxy_fence();
   void product_fence();
-  void product(uint32_t number, uint64_t d, size_t bytes, uint32_t pc);
+  void product(uint32_t number, const ProductRegisters& given, uint32_t pc);
   void products_done(uint32_t count);
   bool has_products() const { return async_ && async_->any_products; }
-  void local_access(uint64_t address, uint32_t pc, bool is_write);
+  void local_access(uint64_t address, unsigned size, uint32_t pc, bool is_write);
+  void mbarrier_made(unsigned offset);
+  void mbarrier_fence();
+  // Of an mbarrier of this block.
+  const char* mbarrier_unseen(BlockWatch& user, unsigned offset, bool by_copy);
   // By a thread of the accessor's block, to this one's shared memory.
   void remote_access(BlockWatch& accessor, uint32_t pc);
   void barrier_wait(Location at);
@@ -254,8 +258,11 @@ class Watcher final : public Observer {
   void lands(const InFlight& flight) override;
   void proxy_fence() override;
   void product_fence() override;
-  void product(uint32_t number, const void* d, size_t bytes, const void* pc) override;
+  void product(uint32_t number, const ProductRegisters& given, const void* pc) override;
   void products_done(uint32_t count) override;
+  void mbarrier_made(unsigned offset) override;
+  void mbarrier_fence() override;
+  const char* mbarrier_unseen(Block& owner, unsigned offset, bool by_copy) override;
   void remote_access(Block& owner, const void* pc) override;
   bool fault(const void* address, const void* pc, bool is_write) override;
   bool finding(const Finding& finding) override;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "async.h"
 #include "check_async.h"
 #include "dwarf_lines.h"
 #include "observe.h"
+#include "options.h"
 #include "worker.h"
 
 namespace simt {
@@ -38,7 +40,7 @@ AsyncChecks::AsyncChecks(uint64_t shared_bytes)
       readers(shared_bytes / kPiece),
       swizzles(shared_bytes / kPiece),
       seen(shared_bytes / kPiece),
-      accumulators(kMaxThreads) {
+      registers(kMaxThreads) {
   begin_block();
 }
 
@@ -51,10 +53,13 @@ void AsyncChecks::begin_block() {
   flights.clear();
   std::fill_n(fenced, kMaxThreads, 0);
   std::fill_n(block_fenced, kMaxThreads, 0);
-  std::fill_n(product_fenced, kMaxThreads, false);
-  if (any_products)
-    for (auto& list : accumulators) list.clear();
+  products_before = products;
+  for (Registers& mine : registers) {
+    mine.fence = 0;
+    mine.done = products_before;
+  }
   any_products = false;
+  mbarriers.clear();
   remotes.clear();
 }
 
@@ -252,63 +257,109 @@ void BlockWatch::proxy_fence() {
   a.fenced[state.thread] = order_.clock(state.thread);
   a.block_fenced[state.thread] = order_.newest_clock();
   order_.tick(state.thread);
+  mbarrier_fence();
+}
+
+// ---- mbarrier.init ----------------------------------------------------------------------------
+
+void BlockWatch::mbarrier_made(unsigned offset) {
+  async().mbarriers[offset] = {state.thread, order_.clock(state.thread), 0};
+}
+
+// What the thread has initialised may now be seen by the whole cluster and by copies.
+void BlockWatch::mbarrier_fence() {
+  if (!async_) return;
+  for (auto& [offset, made] : async_->mbarriers)
+    if (made.thread == state.thread && made.fenced == 0) made.fenced = order_.clock(state.thread);
+}
+
+// By a thread of the user's block.
+const char* BlockWatch::mbarrier_unseen(BlockWatch& user, unsigned offset, bool by_copy) {
+  const auto found = async().mbarriers.find(offset);
+  if (found == async_->mbarriers.end()) return nullptr;
+  const AsyncChecks::Made& made = found->second;
+  const bool own = &user == this;
+  if (own && made.thread == state.thread) return nullptr;
+  const auto seen = [&](uint32_t clock) {
+    return own ? order_.ordered(state.thread, made.thread, clock)
+               : user.order_.received(order_.block(), made.thread, clock);
+  };
+  if (!seen(made.clock))
+    return own ? "no barrier of the block stands between"
+               : "no barrier of the cluster stands between, or a relaxed one without a "
+                 "fence.mbarrier_init before it";
+  if (!by_copy || (made.fenced != 0 && seen(made.fenced))) return nullptr;
+  // The thread that asks for the copy may have fenced instead.
+  if (own && made.clock <= async_->block_fenced[state.thread]) return nullptr;
+  return "no fence.mbarrier_init stands between";
 }
 
 // ---- wgmma ------------------------------------------------------------------------------------
 
 void BlockWatch::product_fence() {
   AsyncChecks& a = async();
-  a.product_fenced[state.thread] = true;
-  for (auto& mine : a.accumulators[state.thread]) mine.touched_pc = 0;
+  a.any_products = true;
+  AsyncChecks::Registers& mine = a.registers[state.thread];
+  mine.fence = ++a.fences;
+  if (!mine.words)
+    mine.words =
+        std::make_unique<ShadowArray<AsyncChecks::Word>>(options().stack_bytes / sizeof(unsigned));
 }
 
-void BlockWatch::product(uint32_t number, uint64_t d, size_t bytes, uint32_t pc) {
+static size_t word_of_stack(uint64_t address) {
+  return (address - reinterpret_cast<uint64_t>(state.stack_low)) / sizeof(unsigned);
+}
+
+void BlockWatch::product(uint32_t number, const ProductRegisters& given, uint32_t pc) {
   AsyncChecks& a = async();
-  a.any_products = true;
-  if (!a.product_fenced[state.thread]) {
-    a.product_fenced[state.thread] = true;
+  AsyncChecks::Registers& mine = a.registers[state.thread];
+  if (mine.fence == 0) {
+    product_fence();
     watcher->report("wgmma", "wgmma without a wgmma.fence before the first one", pc,
                     "registers may still be written");
   }
-  if (bytes == 0) return;
-  auto& list = a.accumulators[state.thread];
-  const auto same = std::find_if(list.begin(), list.end(), [&](const auto& mine) {
-    return mine.begin == d && mine.end == d + bytes;
-  });
-  if (same == list.end()) {
-    list.erase(
-        std::remove_if(list.begin(), list.end(),
-                       [&](const auto& mine) { return mine.begin < d + bytes && d < mine.end; }),
-        list.end());
-    list.push_back({d, d + bytes, number, true, 0});
-    return;
-  }
-  if (same->touched_pc != 0) {
-    watcher->report("wgmma", "wgmma without a wgmma.fence since its accumulators were used", pc,
-                    "used at " + to_string(line_of_return_address(same->touched_pc)));
-    same->touched_pc = 0;
-  }
-  same->number = number;
-  same->in_flight = true;
+  const uint32_t product = a.products_before + number + 1;
+  a.products = std::max(a.products, product);
+  const auto use = [&](const void* place, bool of_a) {
+    const auto address = reinterpret_cast<uint64_t>(place);
+    if (!is_local(address)) return;
+    AsyncChecks::Word& word = (*mine.words)[word_of_stack(address)];
+    if (word.touched == mine.fence) {
+      watcher->report("wgmma",
+                      std::string("wgmma without a wgmma.fence since its ") +
+                          (of_a ? "registers of A" : "accumulators") + " were used",
+                      pc, "used at " + to_string(line_of_return_address(word.pc)));
+      word.touched = 0;
+    }
+    word.product = product;
+    word.of_a = of_a;
+  };
+  for (size_t i = 0; i < given.d_count; ++i) use(given.d[i], false);
+  for (int i = 0; given.a && i < 4; ++i) use(given.a[i].place, true);
 }
 
 void BlockWatch::products_done(uint32_t count) {
-  for (auto& mine : async().accumulators[state.thread])
-    if (int(count - mine.number) > 0) mine.in_flight = false;
+  uint32_t& done = async().registers[state.thread].done;
+  done = std::max(done, async_->products_before + count);
 }
 
 // One of the running thread's own variables.
-void BlockWatch::local_access(uint64_t address, uint32_t pc, bool is_write) {
-  if (!watcher->checking) return;
-  for (auto& mine : async_->accumulators[state.thread]) {
-    if (address < mine.begin || address >= mine.end) continue;
-    if (mine.in_flight) {
+void BlockWatch::local_access(uint64_t address, unsigned size, uint32_t pc, bool is_write) {
+  AsyncChecks::Registers& mine = async_->registers[state.thread];
+  if (mine.fence == 0) return;
+  for (size_t i = word_of_stack(address), last = word_of_stack(address + size - 1); i <= last;
+       ++i) {
+    AsyncChecks::Word& word = (*mine.words)[i];
+    if (word.product > mine.done) {
       watcher->report(
           "wgmma",
-          std::string(is_write ? "write to" : "read of") + " accumulators before wgmma.wait_group",
-          pc, "a wgmma is still to write them");
+          std::string(is_write ? "write to " : "read of ") +
+              (word.of_a ? "registers of A" : "accumulators") + " before wgmma.wait_group",
+          pc, std::string("a wgmma is still to ") + (word.of_a ? "read" : "write") + " them");
+      if (is_write && word.of_a) registers_change();
     }
-    mine.touched_pc = pc;
+    word.touched = mine.fence;
+    word.pc = pc;
   }
 }
 

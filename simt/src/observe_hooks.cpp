@@ -34,7 +34,7 @@ inline __attribute__((always_inline)) void on_access(const void* pointer, unsign
   BlockWatch* watch = watch_of(block);
   if (is_local(address)) {
     if (watch != nullptr && watch->has_products())
-      watch->local_access(address, relative_pc(pc, watcher->program_base), writes(use));
+      watch->local_access(address, size, relative_pc(pc, watcher->program_base), writes(use));
     return;
   }
   if (watch == nullptr) return;

@@ -181,8 +181,8 @@ void compute(const Product& product) {
     for (int thread = 0; thread < int(kWarpgroupThreads); ++thread)
       for (int r = 0; r < 4; ++r)
         for (int e = 0; e < per; ++e)
-          p.a[row_of(thread, r)][thread % 4 * per + e + r / 2 * 4 * per] =
-              element_value(shape.a, product.lanes[thread].a[r] >> (bits_of(shape.a) * e % 32));
+          p.a[row_of(thread, r)][thread % 4 * per + e + r / 2 * 4 * per] = element_value(
+              shape.a, product.lanes[thread].a[r].value >> (bits_of(shape.a) * e % 32));
   } else {
     for_each_element(Tile(product.a_tile), shape.a, kRows, shape.k, product.transposed_a != 0,
                      [&](int row, int k, float value) { p.a[row][k] = value; });
@@ -218,17 +218,26 @@ bool is_complete(const Warpgroup& group) {
   return !group.products.empty() && group.products.front()->arrived == kWarpgroupThreads;
 }
 
-// Do the accumulators of all threads still live? A stack that has shrunk holds something else.
+// Does a variable of the thread still live? A stack that has shrunk holds something else.
+bool lives(const Block& b, unsigned thread, const void* variable) {
+  if (b.state[thread] == State::kExited) return false;
+  if (b.state[thread] == State::kRunning) return true;
+  const char* low = b.fiber[thread]->low;
+  return variable < low || variable >= b.context[thread];
+}
+
 bool accumulators_live(const Block& b, unsigned first, const Product& product) {
-  for (unsigned i = 0; i < kWarpgroupThreads; ++i) {
-    const unsigned thread = first + i;
-    if (b.state[thread] == State::kExited) return false;
-    if (b.state[thread] == State::kRunning) continue;
-    const char* d = accumulator(product.lanes[i], 0);
-    const Fiber& fiber = *b.fiber[thread];
-    if (d >= fiber.low && d < static_cast<const char*>(b.context[thread])) return false;
-  }
+  for (unsigned i = 0; i < kWarpgroupThreads; ++i)
+    if (!lives(b, first + i, accumulator(product.lanes[i], 0))) return false;
   return true;
+}
+
+// Registers of A that were written after the wgmma was asked for.
+void read_changed_registers(const Block& b, unsigned first, Product& product) {
+  for (unsigned i = 0; i < kWarpgroupThreads; ++i)
+    if (product.lanes[i].changed)
+      for (ptx::ARegister& a : product.lanes[i].a)
+        if (a.place && lives(b, first + i, a.place)) memcpy(&a.value, a.place, sizeof a.value);
 }
 
 void carry_out(Block& b, unsigned number) {
@@ -244,6 +253,7 @@ void carry_out(Block& b, unsigned number) {
                        product->at, cudaErrorLaunchFailure);
   }
   ++b.events;
+  read_changed_registers(b, first, *product);
   compute(*product);
   for (const InFlight& tile : product->tiles) observer->lands(tile);
   for (unsigned i = first; i < first + kWarpgroupThreads; ++i)
@@ -292,15 +302,15 @@ void watch_tiles(Product& product, const void* pc) {
 }
 
 // All threads must bring the same.
-void check_same(const Product& product, const ptx::Wgmma& shape, const unsigned* a, uint64_t a_tile,
-                uint64_t b_tile, bool accumulate, Location at) {
+void check_same(const Product& product, const ptx::Wgmma& shape, bool a_in_registers,
+                uint64_t a_tile, uint64_t b_tile, bool accumulate, Location at) {
   const char* what = nullptr;
   const ptx::Wgmma& first = product.shape;
   if (at.line != product.at.line || strcmp(at.file, product.at.file) != 0 || shape.n != first.n ||
       shape.d != first.d || shape.a != first.a || shape.b != first.b ||
-      (a != nullptr) != product.a_in_registers)
+      a_in_registers != product.a_in_registers)
     what = "another wgmma";
-  else if ((!a && a_tile != product.a_tile) || b_tile != product.b_tile)
+  else if ((!a_in_registers && a_tile != product.a_tile) || b_tile != product.b_tile)
     what = "other descriptors";
   else if (accumulate != product.accumulate)
     what = "another predicate";
@@ -340,6 +350,13 @@ void check_shape(const ptx::Wgmma& shape, Location at) {
 
 }  // namespace
 
+void registers_change() {
+  const Warpgroup& group = own_warpgroup();
+  const uint32_t own = products_of(*state.block, state.thread).asked - group.done;
+  for (uint32_t i = 0; i < own; ++i)
+    group.products[i]->lanes[state.thread % kWarpgroupThreads].changed = true;
+}
+
 bool complete_one_product(Block& b) {
   for (unsigned number = 0; number < b.thread_count / kWarpgroupThreads; ++number) {
     if (!is_complete(b.async->warpgroups[number])) continue;
@@ -351,7 +368,7 @@ bool complete_one_product(Block& b) {
 
 namespace ptx {
 
-void wgmma(const Wgmma& shape, void* const* d, const unsigned* a, uint64_t a_tile, uint64_t b_tile,
+void wgmma(const Wgmma& shape, void* const* d, const ARegister* a, uint64_t a_tile, uint64_t b_tile,
            bool accumulate, int scale_a, int scale_b, int transposed_a, int transposed_b,
            Location at) {
   const void* caller = __builtin_return_address(0);
@@ -378,15 +395,14 @@ void wgmma(const Wgmma& shape, void* const* d, const unsigned* a, uint64_t a_til
                                                                   {},
                                                                   {}}));
   Product& product = *group.products[index];
-  check_same(product, shape, a, a_tile, b_tile, accumulate, at);
+  check_same(product, shape, a != nullptr, a_tile, b_tile, accumulate, at);
   Product::Lane& lane = product.lanes[state.thread % kWarpgroupThreads];
   lane.d = static_cast<char*>(d[0]);
   bool dense = true;
   for (int i = 0; i < shape.d_registers; ++i) dense &= d[i] == lane.d + 4 * i;
   if (!dense) lane.scattered.assign(d, d + shape.d_registers);
   if (a) memcpy(lane.a, a, sizeof lane.a);
-  if (observer)
-    observer->product(mine.asked, d[0], dense ? 4 * size_t(shape.d_registers) : 0, caller);
+  if (observer) observer->product(mine.asked, {d, size_t(shape.d_registers), a}, caller);
   ++mine.asked;
   if (++product.arrived < kWarpgroupThreads) return;
 

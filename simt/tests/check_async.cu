@@ -20,6 +20,7 @@ __device__ unsigned address_of(const void* p) {
 // Macros, so that a report names the line in the kernel.
 // clang-format off
 #define INIT(barrier, count) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(barrier)), "r"(count))
+#define INIT_FENCE() asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory")
 #define EXPECT(barrier, bytes) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(barrier)), "r"(bytes) : "memory")
 #define ARRIVE(barrier) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_of(barrier)) : "memory")
 #define WAIT(barrier, parity) asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra W; }" ::"r"(address_of(barrier)), "r"(parity) : "memory")
@@ -32,6 +33,7 @@ __device__ unsigned address_of(const void* p) {
 #define COMMIT() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
 #define PRODUCTS_DONE() asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory")
 #define PRODUCT(d, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b))
+#define PRODUCT_A(d, a, b) asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 #define MMA(d, x) asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4}, {%4}, {%0, %1, %2, %3};" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(x))
 // clang-format on
 
@@ -78,6 +80,34 @@ __global__ void product_of_written_tiles(float* out, int wrong) {
     PRODUCTS_DONE();
   }
   if (wrong == 8) WAIT(&full, 0);
+  for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = d[i];
+}
+
+// Ones in registers times ones in shared memory: every sum is 16.
+__global__ void product_of_registers(float* out, int wrong) {
+  __shared__ alignas(1024) uint16_t b[8 * 16];
+  b[threadIdx.x] = 0x3f80;  // 1
+  PROXY_FENCE();
+  __syncthreads();
+  float d[4] = {};
+  unsigned a[2][4];
+  for (int i = 0; i < 4; ++i) a[0][i] = a[1][i] = 0x3f803f80;
+  FENCE();
+  if (wrong == 1) a[0][3] = 0x3f803f80;
+  PRODUCT_A(d, a[0], descriptor(b));  // here: no fence behind A
+  COMMIT();
+  a[1][2] = 0;                                        // of no wgmma so far
+  if (wrong == 2) a[0][2] = 0;                        // here: A written too early
+  if (wrong == 3) out[threadIdx.x] = float(a[0][1]);  // here: A read too early
+  PRODUCTS_DONE();
+  a[0][2] = 0x3f803f80;
+  if (wrong != 4) FENCE();
+  if (wrong == 5) a[0][2] = 0;
+  PRODUCT_A(d, a[0], descriptor(b));  // here: no second fence behind A
+  PRODUCT_A(d, a[0], descriptor(b));
+  COMMIT();
+  PRODUCTS_DONE();
+  asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // takes nothing back
   for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = d[i];
 }
 
@@ -130,6 +160,7 @@ __global__ void refilled(const int* in, int* out, bool wrong) {
   if (threadIdx.x == 0) {
     INIT(&full, 1);
     INIT(&empty, 32);
+    INIT_FENCE();
   }
   __syncthreads();
   for (int i = 0; i < 2; ++i) {
@@ -186,6 +217,38 @@ __global__ void __cluster_dims__(2, 1, 1) neighbours(int* out, bool wrong) {
   if (wrong) return;
   asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
   out[blockIdx.x] = mine;
+}
+
+// One thread makes mbarriers; another one has a copy signal one of them, and the neighbour's thread
+// arrives at the other.
+__global__ void __cluster_dims__(2, 1, 1) shown_to_others(const int* in, int* out, int wrong) {
+  __shared__ alignas(128) int tile[32];
+  __shared__ alignas(8) uint64_t full, told;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    INIT(&told, 1);
+    if (wrong != 1) INIT_FENCE();
+  }
+  if (wrong != 2) __syncthreads();
+  if (threadIdx.x == 32) {
+    EXPECT(&full, 128);          // here: no barrier behind init
+    LOAD(tile, in, 128, &full);  // here: no fence behind init
+  }
+  if (wrong == 3)
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  else
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  unsigned theirs;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(theirs)
+               : "r"(address_of(&told)), "r"((blockIdx.x + 1) % 2));
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(theirs));  // here: relaxed
+  WAIT(&told, 0);
+  WAIT(&full, 0);
+  out[threadIdx.x] = tile[threadIdx.x % 32];
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
 }
 
 // ---- running them -----------------------------------------------------------------------------
@@ -267,6 +330,30 @@ TEST_CASE("a wgmma of tiles that threads write") {
   check_named("out-of-bounds", "far outside", [&] { run(11); });
 }
 
+TEST_CASE("a wgmma of registers") {
+  float* out = zeros<float>(512);
+  const auto run = [&](int wrong) { product_of_registers<<<1, 128>>>(out, wrong); };
+  const auto first_result = [&] {
+    float value = 0;
+    CHECK(cudaMemcpy(&value, out, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
+    return value;
+  };
+  check_silent([&] { run(0); });
+  CHECK(first_result() == 48);
+  check_named("wgmma", "no fence behind A", [&] { run(1); });
+  out = zeros<float>(512);
+  check_named("wgmma", "A written too early", [&] {
+    run(2);
+    CHECK(first_result() == 40);  // of the first product, half of K is missing
+  });
+  out = zeros<float>(512);
+  check_named("wgmma", "A read too early", [&] { run(3); });
+  out = zeros<float>(512);
+  check_named("wgmma", "no second fence behind A", [&] { run(4); });
+  out = zeros<float>(512);
+  check_named("wgmma", "no second fence behind A", [&] { run(5); });
+}
+
 TEST_CASE("a wgmma of tiles that TMA brings") {
   const auto run = [](int wrong) {
     const CUtensorMap a = boxes_of(zeros<uint16_t>(64 * 32), 64);
@@ -294,6 +381,17 @@ TEST_CASE("a stage that is refilled") {
   const auto run = [](bool wrong) { refilled<<<1, 64>>>(zeros<int>(64), zeros<int>(32), wrong); };
   check_silent([&] { run(false); });
   check_named("race", "somebody may still read", [&] { run(true); });
+}
+
+TEST_CASE("mbarriers that others than their maker use") {
+  const auto run = [](int wrong) {
+    shown_to_others<<<2, 64>>>(zeros<int>(32), zeros<int>(64), wrong);
+  };
+  check_silent([&] { run(0); });
+  check_silent([&] { run(3); });
+  check_named("mbarrier-init", "no fence behind init", [&] { run(1); });
+  check_named("mbarrier-init", "relaxed", [&] { run(1); });
+  check_named("mbarrier-init", "no barrier behind init", [&] { run(2); });
 }
 
 TEST_CASE("cp.async without a wait") {

@@ -101,7 +101,7 @@ uint64_t fill(std::vector<char>& image, Layout layout, Kind kind, int rows, bool
       "+" letter(d[5]), "+" letter(d[6]), "+" letter(d[7])
 #define SIMT_TEST_WGMMA(shape, more, letter, ...)                                               \
   asm volatile(                                                                                 \
-      "{ .reg .pred p; setp.ne.b32 p, %10, 0;"                                                  \
+      "wgmma.fence.sync.aligned; { .reg .pred p; setp.ne.b32 p, %10, 0;"                        \
       "wgmma.mma_async.sync.aligned." shape " {%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p" more \
       "; }"                                                                                     \
       : SIMT_TEST_D(letter)                                                                     \
@@ -124,7 +124,6 @@ __global__ void wgmma_kernel(Kind kind, const char* a_image, const char* b_image
     out[(16 * warp + lane / 4 + 8 * (i / 2 % 2)) * kColumns + 8 * (i / 4) + 2 * (lane % 4) +
         i % 2] = value;
   };
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   if (kind == kS8) {
     int d[8];
     for (int& x : d) x = 1000;
@@ -137,7 +136,7 @@ __global__ void wgmma_kernel(Kind kind, const char* a_image, const char* b_image
   if (kind == kF16ToF16) {
     unsigned d[4] = {0x63d063d0, 0x63d063d0, 0x63d063d0, 0x63d063d0};  // 1000
     asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %6, 0;"
+        "wgmma.fence.sync.aligned; { .reg .pred p; setp.ne.b32 p, %6, 0;"
         "wgmma.mma_async.sync.aligned.m64n16k16.f16.f16.f16 {%0, %1, %2, %3}, %4, %5, p, 1, 1, 0, "
         "0; }"
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
@@ -175,7 +174,7 @@ __global__ void wgmma_kernel(Kind kind, const char* a_image, const char* b_image
                                                 byte / 16 * 128 + byte % 16);
     }
     asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %13, 0;"
+        "wgmma.fence.sync.aligned; { .reg .pred p; setp.ne.b32 p, %13, 0;"
         "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7}, "
         "{%8, %9, %10, %11}, %12, p, 1, 1, 0; }"
         : SIMT_TEST_D("f")

@@ -138,6 +138,14 @@ template <class T>
 SIMT_INLINE long long input_n(const T& value) {
   return static_cast<long long>(value);
 }
+// Where the variable behind an operand lies, for the checks. Declared: decltype of the operand, a
+// reference for an element of an array or a variable elsewhere. A parameter that was handed over by
+// value is only a copy of the register that the program means.
+template <class Declared, class T>
+SIMT_INLINE const void* place_of(const T& variable) {
+  constexpr bool kFound = SIMT_INSTRUMENTED && std::is_lvalue_reference_v<Declared>;
+  return kFound && sizeof(T) == sizeof(unsigned) ? &variable : nullptr;
+}
 
 // ---- arithmetic
 // ---------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ bool mbarrier_test_wait_parity(const void* barrier, unsigned parity,
 bool mbarrier_try_wait(const void* barrier, uint64_t token, Location at = Location::here());
 bool mbarrier_try_wait_parity(const void* barrier, unsigned parity, Location at = Location::here());
 unsigned mbarrier_pending_count(uint64_t token);
+void fence_mbarrier_init();
 
 // ---- copies
 // ---------------------------------------------------------------------------------------

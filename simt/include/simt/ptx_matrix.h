@@ -59,8 +59,14 @@ struct Wgmma {
   int d_registers;
   bool satfinite;  // integers stop at the ends of their range
 };
+// A register of A: its value when the wgmma is asked for, and, in a build with checks, the variable
+// that it was read from, if it has a place of its own.
+struct ARegister {
+  unsigned value;
+  const void* place;
+};
 // d = scale_a a * scale_b b (+ d if `accumulate`). a: four registers, or null and a descriptor.
-void wgmma(const Wgmma& shape, void* const* d, const unsigned* a, uint64_t a_tile, uint64_t b_tile,
+void wgmma(const Wgmma& shape, void* const* d, const ARegister* a, uint64_t a_tile, uint64_t b_tile,
            bool accumulate, int scale_a, int scale_b, int transposed_a, int transposed_b,
            Location at = Location::here());
 void wgmma_fence(Location at = Location::here());
