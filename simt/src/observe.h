@@ -104,7 +104,7 @@ class BlockWatch {
   void fence() { order_.fence(state.thread); }
   void publish(uint64_t key) { order_.publish_all(state.thread, key, launch_->board); }
   void receive(uint64_t key) { order_.receive(key, launch_->board); }
-  void event_wait() { wait(TraceKind::kBarrier, 0); }
+  void event_wait();
   // A copy in the background has written to this block's shared memory.
   void copy_wrote(uint64_t offset, size_t bytes);
   void count(Beside what, uint64_t how_much) {

@@ -379,10 +379,16 @@ void BlockWatch::record(const TraceEvent& event) {
   if (trace.record(state.lane, event)) pause_thread();
 }
 
-void BlockWatch::wait(TraceKind kind, uint32_t lanes) {
+// For an event each lane waits by itself: some come when it is there already, others never ask. So
+// nothing is written down that would keep a lane from going on before the others wait, too.
+void BlockWatch::event_wait() {
   if (unsettled_) settle();
   steps_until_turn_ = kStepsPerTurn;
   loop_pc_[state.thread] = 0;
+}
+
+void BlockWatch::wait(TraceKind kind, uint32_t lanes) {
+  event_wait();
   if (counting_) traces_[state.thread / kWarpSize].record(state.lane, {lanes, 0, 0, kind, 0});
 }
 

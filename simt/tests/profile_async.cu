@@ -92,6 +92,23 @@ simt::SiteProfile site_of(const simt::KernelProfile& profile, simt::AccessKind k
   return {};
 }
 
+// Two warps meet at a named barrier, and lane 0 of each waits for an mbarrier. What comes before,
+// between and after is 3 stores of a warp.
+__global__ void stores_between_waits(int* out) {
+  __shared__ alignas(8) uint64_t full;
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(&full)));
+  __syncthreads();
+  out[threadIdx.x] = 1;
+  asm volatile("bar.sync 1, 64;" ::: "memory");
+  out[threadIdx.x] += 2;
+  if (threadIdx.x == 40)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_of(&full)) : "memory");
+  if (threadIdx.x % 32 == 0) wait(&full);
+  __syncwarp();
+  out[threadIdx.x] += 4;
+}
+
 }  // namespace
 
 TEST_CASE("bytes by TMA, what a multicast saves, and stages that were ready") {
@@ -143,4 +160,16 @@ TEST_CASE("grid.sync() is two barriers and an atomic of every block") {
   CHECK(profile.barriers == 4 * 2 * 2);
   CHECK(profile.barrier_requests == 4 * 2 * 2 * 2);  // two warps
   CHECK(profile.atomics.global_requests == 4 * 2);
+}
+
+TEST_CASE("what follows a wait of some lanes is counted, whoever came last") {
+  DeviceArray<int> out(64);
+  simt::profile_reset();
+  stores_between_waits<<<1, 64>>>(out.get());
+  for (const int value : out.values()) CHECK(value == 1 + 2 + 4);
+  const simt::KernelProfile p = simt::profile("stores_between_waits");
+  CHECK(p.global.store_requests == 2 * 3);
+  CHECK(p.global.store_sectors == 2 * 3 * 4);
+  CHECK(p.global.store_lanes == 64 * 3);
+  CHECK(p.global.load_lanes == 64 * 2);
 }

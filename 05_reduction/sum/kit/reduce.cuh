@@ -41,7 +41,8 @@ __device__ typename Op::Value block_reduce(typename Op::Value own) {
 }
 
 template <class Op>
-__device__ typename Op::Value combine4(typename Op::Value value, float4 v, std::int64_t i) {
+__device__ __forceinline__ typename Op::Value combine4(typename Op::Value value, float4 v,
+                                                       std::int64_t i) {
   const auto low = Op::combine(Op::lift(v.x, i), Op::lift(v.y, i + 1));
   const auto high = Op::combine(Op::lift(v.z, i + 2), Op::lift(v.w, i + 3));
   return Op::combine(value, Op::combine(low, high));

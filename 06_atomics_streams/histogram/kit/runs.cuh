@@ -14,7 +14,7 @@ __device__ inline bool is_one_byte_repeated(uint4 piece) {
 }
 
 struct CountRuns {
-  __device__ static void take(uint4 piece, unsigned* column) {
+  __device__ __forceinline__ static void take(uint4 piece, unsigned* column) {
     if (is_one_byte_repeated(piece)) {
       atomicAdd(&column[32 * (piece.x & 0xff)], 16u);
     } else {
