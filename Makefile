@@ -249,7 +249,7 @@ bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
 	@tools/lessons.py
 
-profile-%:  ## profile-01: counters of every kernel (Nsight Compute, or simt without a GPU)
+profile-%:  ## profile-01: counters of every kernel (Nsight Compute), without a GPU of every rung and line, too
 	$(call build_checked,$(call chapter_named,$*))
 	@$(if $(SIMT),,$(MAKE) --no-print-directory $(call chapter_named,$*))
 	@tools/profile.py --backend $(if $(SIMT),simt,ncu) \

@@ -250,7 +250,8 @@ TEST_CASE("--json writes valid JSON with the facts of the run and a row per vari
       "  for key in keys.split(): row[key]\n"
       "  assert row[\"status\"] == \"right\" or (row[\"status\"] == \"skipped\" and "
       "row[\"reason\"])\n"
-      "  if row[\"status\"] == \"right\":\n"
+      "  assert row[\"samples\"] or row[\"status\"] == \"skipped\" or row[\"place\"] != \"cpu\"\n"
+      "  if row[\"samples\"]:\n"
       "    assert row[\"min_ms\"] <= row[\"median_ms\"] <= row[\"max_ms\"]\n"
       "print(len(r[\"rows\"]))' " +
       file + " 2>&1");
@@ -266,9 +267,23 @@ TEST_CASE("--only runs what it names and nothing else") {
   CHECK(result.output.find("\nsequential ") == std::string::npos);
 }
 
+TEST_CASE("kernels that the CPU runs are timed if --times asks for it") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available || device.is_real_gpu()) SKIP_TEST("needs a model GPU");
+  const std::string command = kProgram + " --n 1000 --repeats 2 --only grid_stride";
+  const auto plain = tests::run_command(command);
+  CHECK(plain.status == 0);
+  CHECK(plain.output.find("\nvariant      max error  verdict\n"
+                          "grid_stride          0  right\n") != std::string::npos);
+  CHECK(plain.output.find("make profile-01") != std::string::npos);
+  const auto timed = tests::run_command(command + " --times");
+  CHECK(timed.status == 0);
+  CHECK(timed.output.find("min .. max") != std::string::npos);
+}
+
 TEST_CASE("--verify checks and does not time") {
   const auto result = tests::run_command(kProgram + " --n 1000 --verify --only sequential");
   CHECK(result.status == 0);
-  CHECK(result.output.find("\nvariant                max error  verdict\n"
-                           "sequential                     0  right\n") != std::string::npos);
+  CHECK(result.output.find("\nvariant     max error  verdict\n"
+                           "sequential          0  right\n") != std::string::npos);
 }

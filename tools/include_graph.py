@@ -14,6 +14,7 @@ CHAPTER = re.compile(r"^\d\d_\w+$")
 RUNG = re.compile(r"^(\d\d)_(\w+)\.(?:hpp|cuh|cu)$")
 # variants.cuh: as long as a problem has no ladder.cuh yet.
 INDEXES = ("ladder.cuh", "variants.cuh")
+COUNTS = "common/bench/model_counts.cuh"  # asks simt what it has counted
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 
@@ -131,8 +132,8 @@ class Graph:
                     yield arrow("chapter -> chapter", ", which belongs to another chapter")
                 elif place.role == "simt" and there.chapter:
                     yield arrow("simt -> chapter")
-                elif there.role == "simt" and (place.chapter or place.role.startswith("common")):
-                    yield arrow("chapter -> simt", ": only the build knows simt")
+                elif there.role == "simt" and self._knows_no_simt(path):
+                    yield arrow("chapter -> simt", f": only the build and {COUNTS} know simt")
                 elif place.role.startswith("common") and there.chapter:
                     yield arrow("common -> chapter")
                 elif there.is_rung and place.is_rung:
@@ -140,6 +141,10 @@ class Graph:
                 elif there.is_rung and is_kit and place.chapter:
                     yield arrow("kit -> rung")
                 yield from self._indirect(path, place, name, target)
+
+    def _knows_no_simt(self, path):
+        place = self.place(path)
+        return path != COUNTS and (place.chapter or place.role.startswith("common"))
 
     def _leads_to(self, target, test, has_own_finding):
         """What `target` is or leads to that fits `test`: the text for a message, or None."""

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Counts what each kernel of a program does to memory and to its warps.
 
-Runs PROGRAM once with --verify (every variant once, untimed), either under Nsight Compute on a GPU
-or, without one, as a program built by simt/nvcc, and prints the same columns for both.
+Runs PROGRAM once with --verify (every variant twice, untimed), either under Nsight Compute on a GPU
+or, without one, as a program built by simt/nvcc, and prints the same columns for both. The tables
+of the program itself come first; by simt they have the counts of each row.
 
   sectors/request   32-byte pieces of global memory one warp instruction touches: 4 is ideal for
                     4-byte elements, 16 for float4

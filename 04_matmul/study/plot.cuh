@@ -56,7 +56,8 @@ class Plot {
   explicit Plot(bench::Program& program) {
     program.options().add_value("plot", "FILE",
                                 "write the rooflines and the sweeps of sizes as SVG",
-                                [state = state_](const std::string& file) {
+                                [state = state_, &program](const std::string& file) {
+                                  program.time_every_place();
                                   bench::require_writable("plot", file);
                                   state->file = file;
                                 });

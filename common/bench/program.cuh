@@ -33,6 +33,7 @@
 #include "common/bench/report.hpp"
 #include "common/bench/run_settings.hpp"
 #include "common/bench/settings.hpp"
+#include "common/bench/table.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 
@@ -49,6 +50,8 @@ class Program {
                        [this](const std::string& text) { only_ = split_commas(text); });
     options_.add_flag("verify", "run and check each variant, time nothing",
                       [this] { run_.verify_only = true; });
+    options_.add_flag("times", "time kernels that the CPU runs, too: no times of a GPU",
+                      [this] { time_every_place(); });
     options_.add_flag("slow", "run slow variants at any size", [this] { run_.slow = true; });
     options_.add_integer("repeats", "samples of each variant (default: until steady)", &repeats_, 1,
                          1'000'000);
@@ -177,7 +180,9 @@ class Program {
                   version_text(gpu.runtime_version).c_str(),
                   version_text(gpu.driver_version).c_str());
       if (!gpu.is_real_gpu()) {
-        std::printf("       kernels run on the CPU here: their times say nothing about a GPU\n");
+        std::printf("       kernels run on the CPU here: %s\n",
+                    run_.time_model ? "their times say nothing about a GPU"
+                                    : "they are checked, not timed (--times does that)");
       }
     } else {
       std::printf("GPU    none: %s\n", gpu.reason.c_str());
@@ -186,10 +191,14 @@ class Program {
     std::printf("Built  %s; %s\n", compiler_text().c_str(), BUILD_FLAGS);
   }
 
+  // Kernels that the CPU runs, too: for charts and sweeps, which show nothing else.
+  void time_every_place() { run_.time_model = true; }
+
   // Prints and keeps what was found.
   void add(const ProblemReport& report) {
     print_table(report);
     for (const Row& row : report.rows) failed_ = failed_ || row.verdict.status == Status::wrong;
+    for (const Row& row : report.rows) has_counts_ = has_counts_ || row.counts.any();
     reports_.push_back(report);
   }
   void add(const Sweep& sweep) {
@@ -345,6 +354,17 @@ class Program {
     print_machine();
     for (const Entry* entry : selected) entry->run(*this);
     for (const auto& finish : at_end_) finish(*this);
+    print_about_counts();
+  }
+
+  // Below the tables of kernels that the CPU ran: what their counts mean, or who counts.
+  void print_about_counts() const {
+    if (has_counts_) {
+      std::printf("\n%s", kCountsLegend);
+    } else if (device().available && !device().is_real_gpu() && !run_.verify_only) {
+      std::printf("\nWhat kernels do to memory and warps is counted by: make profile-%s\n",
+                  name_.substr(0, name_.find('_')).c_str());
+    }
   }
 
   void show_demo() const {
@@ -356,6 +376,7 @@ class Program {
 
   void run_sweep(const std::vector<const Entry*>& selected) {
     if (!device().available) throw UsageError("--sweep: needs a GPU: " + device().reason);
+    time_every_place();
     print_machine();
     bool found = false;
     for (const Entry* entry : selected) found = entry->sweep(*this, sweep_) || found;
@@ -453,6 +474,7 @@ class Program {
   std::vector<ProblemReport> reports_;
   std::vector<Sweep> sweeps_;
   bool failed_ = false;
+  bool has_counts_ = false;
 };
 
 // The harness, for those who hold a program.

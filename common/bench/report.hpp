@@ -1,7 +1,6 @@
-// What a run found out: rows, and the two ways to show them, a table and JSON.
+// What a run found out: rows, the numbers in them as text, and JSON. Tables are in table.hpp.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -44,6 +43,21 @@ struct PhaseRow {
   double percent_of_roof = kUnknown;
 };
 
+// What a model GPU counted in one run of a row, all of its kernels together (model_counts.cuh). A
+// request is a load or a store of a warp, a sector a piece of 32 bytes of global memory.
+struct Counts {
+  double moved_bytes = kUnknown;        // whole sectors, and by TMA
+  double load_sectors = kUnknown;       // for each request
+  double store_sectors = kUnknown;      // the same
+  double conflict = kUnknown;           // passes through shared memory for each one needed
+  double active_lanes = kUnknown;       // for each instruction of a warp
+  double barriers = kUnknown;           // instructions of warps
+  double atomics = kUnknown;            // the same
+  double tensor_operations = kUnknown;  // a product and a sum are two
+
+  bool any() const { return !std::isnan(active_lanes); }  // every kernel has instructions
+};
+
 // One variant of one problem.
 struct Row {
   std::string name;
@@ -59,6 +73,7 @@ struct Row {
   std::string chose;                  // of a chooser: the rung it took
   double extra_bytes = kUnknown;      // device memory it needs beside the problem's arrays
   std::vector<PhaseRow> phases;
+  Counts counts;
 };
 
 using Sizes = std::vector<std::pair<std::string, std::int64_t>>;  // {{"n", 1000}}
@@ -107,59 +122,6 @@ inline std::string grouped(std::int64_t value) {
   std::string text = std::to_string(value);
   for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(at, ",");
   return text;
-}
-
-inline std::string verdict_text(const Row& row) {
-  std::string text = status_name(row.verdict.status);
-  if (!row.verdict.reason.empty()) text += ": " + row.verdict.reason;
-  if (!row.chose.empty()) text += ", took " + row.chose;
-  return text;
-}
-
-// Without times if no row was timed.
-inline void print_table(const ProblemReport& report) {
-  std::string title = report.problem;
-  for (const auto& [name, value] : report.sizes) title += ", " + name + " = " + grouped(value);
-  std::printf("\n%s\n", title.c_str());
-  const auto is_timed = [](const Row& row) { return row.timing.samples > 0; };
-  if (std::none_of(report.rows.begin(), report.rows.end(), is_timed)) {
-    std::printf("%-22s %9s  %s\n", "variant", "max error", "verdict");
-    for (const Row& row : report.rows) {
-      std::printf("%-22s %9s  %s\n", row.name.c_str(), short_number(row.verdict.max_error).c_str(),
-                  verdict_text(row).c_str());
-    }
-    return;
-  }
-  std::printf("%-22s %9s %19s %9s %7s %9s %7s %9s  %s\n", "variant", "ms", "min .. max",
-              report.show_gflops ? "GFLOP/s" : "GB/s", "% peak", "x seq.", "x lib.", "max error",
-              "verdict");
-  for (const Row& row : report.rows) {
-    const bool timed = is_timed(row);
-    const std::string spread =
-        timed ? short_number(row.timing.min_ms) + " .. " + short_number(row.timing.max_ms) : "";
-    std::printf("%-22s %9s %19s %9s %7s %9s %7s %9s  %s\n", row.name.c_str(),
-                timed ? short_number(row.timing.median_ms).c_str() : "-", spread.c_str(),
-                short_number(report.show_gflops ? row.gflops : row.gbps).c_str(),
-                with_decimals(row.percent_of_roof, 1).c_str(), short_number(row.speedup).c_str(),
-                with_decimals(row.ratio_to_peer, 3).c_str(),
-                short_number(row.verdict.max_error).c_str(), verdict_text(row).c_str());
-    for (const PhaseRow& phase : row.phases) {
-      std::printf("  %-20s %9s %19s %9s %7s\n", phase.name.c_str(),
-                  short_number(phase.median_ms).c_str(), "",
-                  report.show_gflops ? "" : short_number(phase.gbps).c_str(),
-                  with_decimals(phase.percent_of_roof, 1).c_str());
-    }
-  }
-}
-
-inline void print_table(const Sweep& sweep) {
-  std::printf("\n%s, swept over %s\n", sweep.problem.c_str(), sweep.name.c_str());
-  for (const std::string& column : sweep.columns) std::printf("%16s", column.c_str());
-  std::printf("\n");
-  for (const auto& point : sweep.points) {
-    for (const double value : point) std::printf("%16s", short_number(value).c_str());
-    std::printf("\n");
-  }
 }
 
 inline void write_json(JsonWriter& json, const ProblemReport& report) {

@@ -15,6 +15,7 @@ struct RunSettings {
   int repeats = 0;           // samples of each variant; 0: until steady
   bool cold = true;          // empty the L2 cache before each sample
   bool verify_only = false;  // check, time nothing
+  bool time_model = false;   // time kernels that the CPU runs, too
   bool slow = false;         // run variants that take minutes, too
   // Hears what is being done now; an empty text when all is done.
   std::function<void(const std::string&)> progress = [](const std::string&) {};

@@ -91,6 +91,12 @@ inline bool wants_flush(const RunSettings& settings, Place place) {
   return place == Place::device && settings.cold && settings.device.is_real_gpu();
 }
 
+// Whether a time of this place says anything: what is slow on a model GPU may be fast on a real
+// one.
+inline bool wants_time(const RunSettings& settings, Place place) {
+  return place == Place::cpu || settings.device.is_real_gpu() || settings.time_model;
+}
+
 // Times every row that is right. Variants of one place take turns with each other, so that a rung
 // and its peer or yardstick meet the same weather; round trips go one after the other.
 template <class Problem>
@@ -116,7 +122,7 @@ void time_variants(const RunSettings& settings, Problem& problem,
     MeasurePlan plan;
     plan.repeats = settings.repeats;
     plan.warm_up_seconds = warm_up_seconds;
-    // The times of a model GPU mean nothing: a few samples are enough.
+    // The times of a model GPU say nothing: a few samples are enough.
     if (place != Place::cpu && !device.is_real_gpu()) {
       plan.seconds_each = 0.1;
       plan.warm_up_seconds = 0;
@@ -133,6 +139,7 @@ void time_variants(const RunSettings& settings, Problem& problem,
 
   std::vector<std::size_t> on_cpu, on_device;
   for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (!wants_time(settings, variants[i].place)) continue;
     if (rows[i].verdict.status != Status::right) continue;
     if (variants[i].place == Place::cpu) on_cpu.push_back(i);
     if (variants[i].place == Place::device) on_device.push_back(i);
@@ -141,12 +148,14 @@ void time_variants(const RunSettings& settings, Problem& problem,
   time_together(on_cpu, 0);
   time_together(on_device, 0.5);  // clocks need that long to rise
 
-  // What ran a thousand times must still be right.
+  // What ran a thousand times must still be right; what is not timed, the second time.
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (rows[i].verdict.status != Status::right) continue;
     settings.progress("checking " + variants[i].name + " again");
     rows[i].verdict = verify(problem, variants[i], device, stream);
-    if (rows[i].verdict.status != Status::right) rows[i].verdict.reason += " (after timing)";
+    if (rows[i].verdict.status != Status::right) {
+      rows[i].verdict.reason += rows[i].timing.samples > 0 ? " (after timing)" : kSecondRun;
+    }
   }
 }
 

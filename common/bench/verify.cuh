@@ -9,6 +9,7 @@
 #include "common/bench/compare.hpp"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/guarded_array.cuh"
+#include "common/bench/model_counts.cuh"
 #include "common/bench/problem_traits.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/run_settings.hpp"
@@ -100,7 +101,9 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
   return {Status::right, comparison.max_error, ""};
 }
 
-// One row per variant, checked, not yet timed.
+constexpr const char* kSecondRun = " (in the second run)";
+
+// One row per variant, checked, not yet timed; with counts, where somebody counts.
 template <class Problem>
 std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
                                  const std::vector<Variant<Problem>>& variants,
@@ -116,11 +119,11 @@ std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
       row.verdict = {Status::skipped, kUnknown, "would take minutes at this size (--slow runs it)"};
     } else {
       if constexpr (HasScratch<Problem>::value) problem.forget_scratch();
-      row.verdict = verify(problem, variant, settings.device, stream);
+      row.counts = count([&] { row.verdict = verify(problem, variant, settings.device, stream); });
       // What is not timed has only this chance to be wrong the second time.
       if (settings.verify_only && row.verdict.status == Status::right) {
         row.verdict = verify(problem, variant, settings.device, stream);
-        if (row.verdict.status == Status::wrong) row.verdict.reason += " (in the second run)";
+        if (row.verdict.status == Status::wrong) row.verdict.reason += kSecondRun;
       }
       const bool ran = row.verdict.status != Status::skipped;
       if constexpr (HasScratch<Problem>::value) {

@@ -15,6 +15,10 @@
 #include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
 
+#if __has_include(<simt/profile.h>)
+#include <simt/profile.h>
+#endif
+
 namespace {
 
 // out[i] = 2 * in[i]
@@ -518,3 +522,78 @@ TEST_CASE("a chooser's row says whom it took") {
     CHECK(report.rows[0].kind == "chooser");
   }
 }
+
+TEST_CASE("the CPU's rows are timed; kernels on a GPU, or if somebody insists") {
+  bench::RunSettings settings;
+  settings.device.available = true;
+  settings.device.clock_ghz = 1;
+  for (const auto place : {bench::Place::device, bench::Place::round_trip}) {
+    settings.device.clock_ghz = 1;
+    settings.time_model = false;
+    CHECK(bench::wants_time(settings, place));
+    settings.device.clock_ghz = 0;  // a model of a GPU
+    CHECK_FALSE(bench::wants_time(settings, place));
+    CHECK(bench::wants_time(settings, bench::Place::cpu));
+    settings.time_model = true;
+    CHECK(bench::wants_time(settings, place));
+  }
+}
+
+TEST_CASE("what a model GPU runs is run twice, and timed only if somebody insists") {
+  bench::RunSettings settings;
+  settings.device = bench::query_device();
+  if (!settings.device.available || settings.device.is_real_gpu()) SKIP_TEST("needs a model GPU");
+  settings.repeats = 2;
+  int runs = 0;
+  const auto tires =
+      bench::device_variant<Doubling>("tires", "", [&runs](Doubling& p, cudaStream_t stream) {
+        double_all_kernel<<<1, 32, 0, stream>>>(
+            p.in.device_data(), p.out.device_data(), p.n,
+            ++runs == 2 ? Fault::one_wrong_element : Fault::none);
+      });
+  Doubling problem(1000);
+  const auto untimed = bench::run_problem(settings, problem, {tires}).rows[0];
+  CHECK(untimed.timing.samples == 0);
+  CHECK(untimed.verdict.reason.find("(in the second run)") != std::string::npos);
+  CHECK(runs == 2);
+  settings.time_model = true;
+  CHECK(bench::run_problem(settings, problem, {tires}).rows[0].timing.samples == 2);
+}
+
+#if SIMT_INSTRUMENTED
+TEST_CASE("a row has the counts of its own kernels, where somebody counts") {
+  bench::RunSettings settings;
+  settings.device = bench::query_device();
+  settings.verify_only = true;
+  auto unable = variant_with(Fault::none, bench::Place::device);
+  unable.needs.missing = "needs a library";
+  Doubling problem(1000);
+  const auto run = [&] {
+    return bench::run_problem(settings, problem,
+                              {variant_with(Fault::none, bench::Place::device),
+                               variant_with(Fault::none, bench::Place::cpu), unable,
+                               variant_with(Fault::writes_nothing, bench::Place::device)})
+        .rows;
+  };
+  CHECK_FALSE(run()[0].counts.any());
+
+  simt::profile_reset();
+  const auto rows = run();
+  simt::profile_stop();
+  const bench::Counts& one_thread = rows[0].counts;
+  CHECK(one_thread.moved_bytes == 2 * 1000 * 32);  // in and out, each float alone in its sector
+  CHECK(one_thread.load_sectors == 1);
+  CHECK(one_thread.store_sectors == 1);
+  CHECK(one_thread.active_lanes > 1);
+  CHECK(one_thread.active_lanes < 2);
+  for (const double none : {one_thread.conflict, one_thread.barriers, one_thread.atomics,
+                            one_thread.tensor_operations}) {
+    CHECK(std::isnan(none));
+  }
+  CHECK_FALSE(rows[1].counts.any());
+  CHECK_FALSE(rows[2].counts.any());
+  CHECK(rows[3].counts.any());
+  CHECK(std::isnan(rows[3].counts.moved_bytes));
+  CHECK(rows[3].verdict.status == bench::Status::wrong);
+}
+#endif

@@ -1,7 +1,30 @@
-// common/bench/report.hpp: numbers a person can read, JSON a program can read.
+// common/bench/report.hpp, table.hpp: numbers and tables a person can read, JSON a program can
+// read.
 #include "common/bench/report.hpp"
 
+#include "common/bench/table.hpp"
 #include "tests/catch.hpp"
+
+namespace {
+
+bench::Row right_row(const char* name, const char* place) {
+  bench::Row row;
+  row.name = name;
+  row.place = place;
+  row.verdict = {bench::Status::right, 0, ""};
+  return row;
+}
+
+void add_time(bench::Row& row, double ms) {
+  row.timing.median_ms = ms;
+  row.timing.min_ms = ms / 2;
+  row.timing.max_ms = 2 * ms;
+  row.timing.samples = 10;
+  row.gbps = 8 / ms;
+  row.gflops = 4 / ms;
+}
+
+}  // namespace
 
 TEST_CASE("numbers are short and have no exponent where one can do without") {
   CHECK(bench::short_number(0) == "0");
@@ -73,4 +96,68 @@ TEST_CASE("a timed row in JSON: each figure under its own name") {
         R"("percent_of_roof":7,"speedup":8,"ratio_to_peer":9,"extra_bytes":10,"max_error":0.5,)"
         R"("status":"right","reason":"","chose":"other",)"
         R"("phases":[{"name":"copy","median_ms":3,"gbps":12,"percent_of_roof":13}]}])");
+}
+
+TEST_CASE("where kernels were timed, a table has every column of times") {
+  bench::Row cpu = right_row("sequential", "cpu"), trip = right_row("pinned", "round_trip");
+  add_time(cpu, 4);
+  add_time(trip, 0.5);
+  trip.percent_of_roof = 12.34;
+  trip.speedup = 8;
+  trip.ratio_to_peer = 1.5;
+  trip.phases = {{"copy in", 0.25, 32, 50}};
+  bench::Row skipped = right_row("cub", "device");
+  skipped.verdict = {bench::Status::skipped, bench::kUnknown, "needs CUB"};
+  bench::Row chooser = right_row("chosen", "device");
+  chooser.chose = "pinned";
+  const bench::ProblemReport report{"p", {}, false, {cpu, trip, skipped, chooser}};
+  CHECK(bench::table_text(report) ==
+        "variant                       ms          min .. max      GB/s  % peak    x seq.  x lib. "
+        "max error  verdict\n"
+        "sequential                 4.000      2.000 .. 8.000     2.000       -         -       - "
+        "        0  right\n"
+        "pinned                    0.5000     0.2500 .. 1.000     16.00    12.3     8.000   1.500 "
+        "        0  right\n"
+        "  copy in                 0.2500                         32.00    50.0\n"
+        "cub                            -                             -       -         -       - "
+        "        -  skipped: needs CUB\n"
+        "chosen                         -                             -       -         -       - "
+        "        0  right, took pinned\n");
+}
+
+TEST_CASE("without times of kernels, a table has the columns that say something") {
+  bench::Row cpu = right_row("sequential", "cpu");
+  cpu.percent_of_roof = 90;  // of a copy by the CPU: no peak
+  const bench::Row kernel = right_row("k", "device");
+  const auto table = [&] {
+    return bench::table_text(bench::ProblemReport{"p", {}, true, {cpu, kernel}});
+  };
+  CHECK(table() ==
+        "variant     max error  verdict\n"
+        "sequential          0  right\n"
+        "k                   0  right\n");
+  add_time(cpu, 4);
+  CHECK(table() ==
+        "variant        ms      min .. max  GFLOP/s  max error  verdict\n"
+        "sequential  4.000  2.000 .. 8.000    1.000          0  right\n"
+        "k               -                        -          0  right\n");
+}
+
+TEST_CASE("what was counted stands in the place of times, beside the verdict") {
+  bench::Row tiled = right_row("tiled", "device"), bad = right_row("bad", "device");
+  tiled.counts = {2.5e6, 4, 8.25, 1.5, 31.96, 640, 3, 4.2e7};
+  bad.counts.active_lanes = 16;
+  bad.verdict = {bench::Status::wrong, 1, "1 of 2 wrong"};
+  const bench::Row cpu = right_row("sequential", "cpu");
+  CHECK(
+      bench::table_text(bench::ProblemReport{"p", {}, false, {cpu, tiled, bad}}) ==
+      "variant       MB load store conflict lanes barriers atomics  tensor  verdict\n"
+      "sequential     -    -     -        -     -        -       -       -  right\n"
+      "tiled      2.500 4.00  8.25     1.50  32.0      640       3 4.2e+07  right\n"
+      "bad            -    -     -        -  16.0        -       -       -  wrong: 1 of 2 wrong\n");
+  // Where both were asked for, times win: a profiler has the counts.
+  add_time(tiled, 1);
+  const auto timed = bench::table_text(bench::ProblemReport{"p", {}, false, {tiled}});
+  CHECK(timed.find("x lib.") != std::string::npos);
+  CHECK(timed.find("lanes") == std::string::npos);
 }

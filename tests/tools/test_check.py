@@ -480,6 +480,9 @@ class Arrows(CheckCase):
         self.arrow("02_polar/polar.cu", "../01_add/02_naive.cuh", "chapter -> chapter")
         self.arrow("01_add/add.cu", "simt/src/fibre.h", "chapter -> simt")
         self.arrow("common/kit/launch.cuh", "simt/src/fibre.h", "chapter -> simt")
+        self.arrow("common/bench/verify.cuh", "simt/profile.h", "chapter -> simt")
+        self.write("common/bench/model_counts.cuh", includes("simt/profile.h"))
+        self.check(status=0)
         self.arrow("simt/src/fibre.h", "01_add/ladder.cuh", "simt -> chapter")
 
     def test_where_the_house_is_still_being_built(self):
