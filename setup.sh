@@ -48,8 +48,17 @@ has_catch2() { has_header catch2/catch_all.hpp || has_header catch2/catch.hpp; }
 
 # As book/kernels/build.py asks: can C++ be compiled to WebAssembly?
 makes_wasm() {
-  printf '#include <vector>\nint main() {}\n' |
-    clang++ --target=wasm32-wasi -x c++ - -o /dev/null 2>/dev/null
+  clang++ --target=wasm32-wasi -x c++ - -o /dev/null <<<$'#include <vector>\nint main() {}' 2>/dev/null
+}
+
+# As book/tests/browser_kit.mjs looks for it. A snap sees neither /tmp nor folders with a dot, and
+# Ubuntu's chromium-browser is no browser but what calls the snap.
+has_chromium() {
+  local found
+  for found in $(type -aP chromium google-chrome); do
+    [[ $found == */snap/* ]] || return 0
+  done
+  return 1
 }
 
 # is_there PACKAGE
@@ -57,7 +66,7 @@ is_there() {
   case $1 in
     g++ | make | git | python3 | clang-format-14 | npm) have "$1" ;;
     nodejs) have node ;;
-    chromium) have chromium || have google-chrome ;;  # as book/tests/browser_kit.mjs looks for it
+    chromium) has_chromium ;;
     binaryen) have wasm-opt ;;
     clang | lld | *wasm32 | wasi-libc) makes_wasm ;;
     catch2) has_catch2 ;;

@@ -108,14 +108,23 @@ def rung_of(graph, recorded, path):
     }
 
 
+_WORDS = r'(?P<words>(?:"[^"]*"\s*)+)'
+# The ways in which a ladder says what a rung is: f("tiled", "idea"), name = "tiled"; x.idea = "idea",
+# idea = "idea"; ... f("tiled", idea).
+IDEAS = [
+    re.compile(r'"(?P<name>\w+)"(?:,|;\s*\w+\.idea =)\s*' + _WORDS),
+    re.compile(r"\bidea = " + _WORDS + r';[^"]*"(?P<name>\w+)",\s*idea\b'),
+]
+
+
 def ideas(graph, ladder):
     """{rung: idea}, as the ladder says it in one line."""
     texts = [graph.text[p] for p in [ladder.index, *graph.under(ladder.index)] if p]
-    pattern = re.compile(r'\(\s*"(\w+)",\s*((?:"[^"]*"\s*)+)')
     found = {}
-    for text in texts:
-        for name, words in pattern.findall(text):
-            found.setdefault(name, "".join(re.findall(r'"([^"]*)"', words)))
+    for match in (m for text in texts for pattern in IDEAS for m in pattern.finditer(text)):
+        idea = "".join(re.findall(r'"([^"]*)"', match["words"]))
+        if " " in idea:  # other lists of words are no sentence
+            found.setdefault(match["name"], idea)
     return found
 
 
@@ -127,7 +136,9 @@ def main():
         said = ideas(graph, ladder)
         rungs = [rung_of(graph, recorded, path) for path in ladder.main + ladder.beyond]
         for rung in rungs:
-            rung["idea"] = said.get(rung["name"], "")
+            if rung["name"] not in said:
+                sys.exit(f"book/model.py: {ladder.index} says no idea of the rung {rung['name']}")
+            rung["idea"] = said[rung["name"]]
         chapter = ladder.folder.partition("/")[0]
         problems.append({"id": ladder.folder, "chapter": chapter, "rungs": rungs})
     # Rungs, what they stand on, and the indexes; what else a page links to, its link brings.

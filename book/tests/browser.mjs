@@ -9,7 +9,7 @@ import { significant } from '../lib/format.mjs'
 import { chooseRows } from '../lib/measured.mjs'
 import { WIDGETS } from '../widgets/all.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
-import { BASE, OUT, allPages, axeFindings, axeFindingsInLines, close, looksChecked, openTab } from './browser_kit.mjs'
+import { BASE, OUT, PHONE, allPages, axeFindings, axeFindingsInLines, axeFindingsInPieces, close, looksChecked, openTab } from './browser_kit.mjs'
 
 after(close)
 
@@ -21,20 +21,20 @@ test('every page: no violation in either theme, no error, no request outside, no
   const bad = []
   await Promise.all(
     Array.from({ length: TABS }, async () => {
-      const tab = await openTab()
+      const tab = await openTab({ viewport: PHONE })
       for (let name; (name = todo.pop()); ) {
         await tab.page.goto(BASE + name)
-        await tab.page.setViewportSize({ width: 390, height: 844 })
         const [content, screen] = await tab.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
         if (content > screen) bad.push(`${name}: ${content} pixels wide on a phone`)
-        await tab.page.setViewportSize({ width: 1380, height: 900 })
-        bad.push(...(await axeFindings(tab.page)).map((line) => `${name}: ${line}`))
+        bad.push(...(await axeFindings(tab.page, name)).map((line) => `${name}: ${line}`))
         bad.push(...tab.wrong.splice(0).map((line) => `${name}: ${line}`))
+        if (tab.page.viewportSize().width !== PHONE.width) await tab.page.setViewportSize(PHONE)
       }
       await tab.close()
     }),
   )
   const tab = await openTab()
+  bad.push(...(await axeFindingsInPieces(tab)))
   await tab.page.goto(`${BASE}compare/03_coalescing/transpose/tiled..padded.html`)
   bad.push(...(await axeFindingsInLines(tab.page)).map((line) => `code side by side: ${line}`))
   await tab.close()

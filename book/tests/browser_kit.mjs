@@ -9,7 +9,9 @@ import { serve } from '../serve.mjs'
 
 export const OUT = path.resolve(process.env.BOOK_OUT ?? path.join(import.meta.dirname, '../../build/book'))
 const AXE = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => fs.existsSync(file))
+// As setup.sh looks for it; where there is none, setup.sh has had playwright bring one.
+const FOLDERS = process.env.PATH.split(path.delimiter).filter((folder) => !folder.includes('/snap/'))
+const CHROMIUM = ['chromium', 'google-chrome'].flatMap((name) => FOLDERS.map((folder) => path.join(folder, name))).find((file) => fs.existsSync(file))
 
 // A subfolder, as a project's page on a shared host has: every link must be relative.
 export const { server, url: BASE } = await serve(OUT, 0, '/some/folder/')
@@ -20,10 +22,13 @@ export async function close() {
   server.close()
 }
 
+export const WIDE = { width: 1380, height: 900 }
+export const PHONE = { width: 390, height: 844 }
+
 // A tab that remembers what went wrong, a request to elsewhere among it. The browser resolves no
 // name, so that none gets out.
 export async function openTab(options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1380, height: 900 }, colorScheme: 'light', reducedMotion: 'reduce', ...options })
+  const context = await browser.newContext({ viewport: WIDE, colorScheme: 'light', reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
   const wrong = []
   page.on('request', (request) => {
@@ -57,10 +62,10 @@ function takeLines() {
   return lines
 }
 
-// Leaves one of all neighbours that look alike to axe (lines of code, rows, entries of a list), and
-// returns what is left without its words. The page cannot be used afterwards. Without this the
-// check takes thirty times as long, and finds the same.
-function prune() {
+// Leaves one of all neighbours that look alike to axe (lines of code, rows, entries of a list), takes
+// the pieces of the text out of the page, and returns them and how what is left looks, without its
+// words. The page cannot be used afterwards.
+function takePieces(from) {
   const VALUES = ['class', 'role', 'style', 'type']
   // A note is text of a lesson, which is checked on its own page.
   for (const text of document.querySelectorAll('.note > :not(:last-child)')) text.remove()
@@ -82,37 +87,73 @@ function prune() {
     const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim())
     return `<${element.tagName} ${attributes.join(' ')}>${hasText ? '…' : ''}${[...seen].join('')}`
   }
-  return look(document.body)
+  const pieces = [...document.querySelector('main').children].map((piece) => {
+    const key = `${document.body.className} ${look(piece)}`
+    piece.remove()
+    piece.dataset.from = from
+    return { key, kind: document.body.className, html: piece.outerHTML }
+  })
+  return { pieces, frame: look(document.body) }
 }
 
 const STANDARD = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 // What a theme changes.
 const COLOURS = ['color-contrast', 'link-in-text-block']
 
-async function violations(page, runOnly) {
-  const found = await page.evaluate((only) => axe.run(document, { runOnly: only, resultTypes: ['violations'], preload: false, elementRef: false }), runOnly)
-  return found.violations.map((v) => `${v.id} (${v.nodes.length}): ${v.nodes[0].html.slice(0, 120)} ${v.nodes[0].any[0]?.message ?? ''}`)
-}
-
-const checked = new Set()
-const lines = {}
+const violations = (page, theme, runOnly) =>
+  page.evaluate(
+    async ([theme, runOnly]) => {
+      document.documentElement.dataset.theme = theme
+      const found = await axe.run(document, { runOnly, resultTypes: ['violations'], preload: false, elementRef: true })
+      return found.violations.map(({ id, nodes: [first, ...more] }) => {
+        const from = first.element.closest('[data-from]')?.dataset.from ?? ''
+        return `${theme}: ${from} ${id} (${1 + more.length}): ${first.html.slice(0, 120)} ${first.any[0]?.message ?? ''}`
+      })
+    },
+    [theme, runOnly],
+  )
 
 async function inBothThemes(page) {
+  await page.setViewportSize(WIDE)
   await page.evaluate(AXE)
-  const light = await violations(page, STANDARD)
-  await page.evaluate(() => (document.documentElement.dataset.theme = 'dark'))
-  const dark = await violations(page, { type: 'rule', values: COLOURS })
-  return [...light.map((line) => `light: ${line}`), ...dark.map((line) => `dark: ${line}`)]
+  return [...(await violations(page, 'light', STANDARD)), ...(await violations(page, 'dark', { type: 'rule', values: COLOURS }))]
 }
 
-// What axe finds on this page in both themes, unless it has seen a page that looks the same.
-export async function axeFindings(page) {
+const frames = new Set()
+const pieces = new Map() // by how they look
+const lines = {}
+
+// What axe finds in the frame of this page in both themes, unless it has seen one that looks the
+// same. Pieces of its text that look new are kept for axeFindingsInPieces(): axe takes as long for a
+// page of fifty pieces as for one of five.
+export async function axeFindings(page, name) {
   Object.assign(lines, await page.evaluate(takeLines))
-  const look = await page.evaluate(prune)
-  if (checked.has(look)) return []
-  checked.add(look)
+  const taken = await page.evaluate(takePieces, name)
+  for (const piece of taken.pieces) if (!pieces.has(piece.key)) pieces.set(piece.key, piece)
+  if (frames.has(taken.frame)) return []
+  frames.add(taken.frame)
   return inBothThemes(page)
 }
+
+// What axe finds in the pieces of all pages that axeFindings() has seen.
+export async function axeFindingsInPieces(tab) {
+  const found = []
+  const kinds = new Set([...pieces.values()].map(({ kind }) => kind))
+  for (const kind of kinds) {
+    const html = [...pieces.values()].filter((piece) => piece.kind === kind).map((piece) => piece.html)
+    while (html.length) {
+      await tab.page.goto(`${BASE}index.html`)
+      const some = html.splice(0, PIECES_A_PAGE).join('\n')
+      await tab.page.evaluate(([kind, some]) => {
+        document.body.className = kind
+        document.querySelector('main').innerHTML = some
+      }, [kind, some])
+      found.push(...(await inBothThemes(tab.page)))
+    }
+  }
+  return found
+}
+const PIECES_A_PAGE = 60
 
 // What axe finds in the code side by side of all pages that axeFindings() has seen, on a page of
 // that kind.
@@ -121,7 +162,7 @@ export async function axeFindingsInLines(page) {
   return inBothThemes(page)
 }
 
-export const looksChecked = () => `${checked.size} looks of pages, ${Object.keys(lines).length} of lines`
+export const looksChecked = () => `${frames.size} frames, ${pieces.size} looks of pieces, ${Object.keys(lines).length} of lines`
 
 export function allPages() {
   const names = fs.readdirSync(OUT, { recursive: true }).filter((name) => name.endsWith('.html'))

@@ -84,6 +84,20 @@ class Setup(ToolCase):
         self.assertTrue(out.endswith("Next: make book-serve\n"))
         self.assertRegex(self.read("npm_calls"), r"^ci .*--prefix \S+/book\n$")
 
+    def test_a_snap_is_no_chromium(self):
+        self.borrow("dirname", "uname")
+        self.install_all()
+        self.fake("npm", "")
+        self.fake("chromium", "")
+        self.assertRegex(self.setup("--book").stdout, r"chromium +found")
+        snap = self.root / "snap" / "bin"
+        snap.mkdir(parents=True)
+        (self.bin / "chromium").rename(snap / "chromium")
+        release = self.write("os-release", "ID=debian\n")
+        search = {"PATH": f"{snap}:{self.bin}", "OS_RELEASE": str(release)}
+        out = self.run_tool("setup.sh", "--book", status=0, only_fakes=True, **search).stdout
+        self.assertRegex(out, r"chromium +missing")
+
     def test_the_book_gets_a_node_that_is_new_enough(self):
         self.borrow("dirname", "uname")
         self.install_all()
