@@ -109,8 +109,8 @@ def rung_of(graph, recorded, path):
 
 
 _WORDS = r'(?P<words>(?:"[^"]*"\s*)+)'
-# The ways in which a ladder says what a rung is: f("tiled", "idea"), name = "tiled"; x.idea = "idea",
-# idea = "idea"; ... f("tiled", idea).
+# The ways in which a ladder says what a rung is: f("tiled", "idea"), name = "tiled"; x.idea =
+# "idea", idea = "idea"; ... f("tiled", idea).
 IDEAS = [
     re.compile(r'"(?P<name>\w+)"(?:,|;\s*\w+\.idea =)\s*' + _WORDS),
     re.compile(r"\bidea = " + _WORDS + r';[^"]*"(?P<name>\w+)",\s*idea\b'),
