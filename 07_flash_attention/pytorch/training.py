@@ -83,10 +83,11 @@ def train(torch, rungs, dtype, steps):
     for _ in range(steps):
         found = []
         for of in (passes.scaled_dot_product_attention, attention):
-            loss = torch.nn.functional.cross_entropy(model(tokens, of).flatten(0, 1),
-                                                     wanted.flatten())
+            # A sum, for the gradients of a mean over all tokens are too small for fp16.
+            loss = torch.nn.functional.cross_entropy(
+                model(tokens, of).flatten(0, 1), wanted.flatten(), reduction="sum")
             found.append(torch.autograd.grad(loss, weights))
-        losses.append(loss.item())
+        losses.append(loss.item() / wanted.numel())
         for name, theirs, ours in zip(names, *found):
             share = ((ours - theirs).norm() / theirs.norm()).item() / may_be
             shares[name] = max(shares[name], share, key=torch_bench.badness)
