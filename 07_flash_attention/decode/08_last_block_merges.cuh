@@ -3,9 +3,8 @@
 //
 // Every block stores its part and draws a number from its share's ticket, as in rung single_pass of
 // chapter 05; who draws the last one knows that all parts are there. No block waits for another.
-// What is still wrong: where there are many parts, one block takes longer to merge them than the
-// second launch took. And a lane asks for a key and a value, and waits for them before it asks for
-// the next ones.
+// It merges with a warp a row, so that loads of many parts are under way together. What is still
+// wrong: a lane asks for a key and a value, and waits for them before it asks for the next ones.
 #pragma once
 
 #include <cuda_runtime.h>

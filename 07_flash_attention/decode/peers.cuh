@@ -1,4 +1,4 @@
-// What the rungs are held against: how fast a plain loop reads the caches. It is no ceiling.
+// What the rungs are held against: how fast the caches can be read.
 #pragma once
 
 #include <cuda_runtime.h>
