@@ -1,10 +1,12 @@
 // Rung 11, in_order: blocks add to dQ one after the other, so every run gives the same bits.
 //
-// A counter for each part of dQ says how many tiles of keys have been added to it. Who takes a part
-// to memory waits until its own tile's turn has come, adds, waits until the addition is done, and
-// counts. A tile of keys waits for those before it, whose blocks have started earlier: nobody waits
-// in vain. What it costs: blocks of one head go through its queries one behind the other, and the
-// last of them begins when the first has done as many steps as there are tiles of keys.
+// A counter for each part of dQ says how many tiles of keys have been added to it. The courier
+// waits until its own tile's turn has come, adds, waits until the addition is done, and counts.
+// Turns go from the last tile of keys that sees the queries to the first, and so do the blocks of a
+// head. Under a causal mask a block begins with the queries that only it and earlier blocks see: it
+// is the first in turn there, and comes to all others after the blocks that are before it in turn.
+// What it costs: a turn lasts until its sums are in memory, and the longest block of a head is its
+// last.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,6 +42,7 @@ struct InOrderShared {
   QueryRing<Tile, 2> q, d_o;
   DqCourier<Tile> courier;
   std::uint64_t keys_full;
+  int ticket;
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -58,11 +61,11 @@ __device__ __forceinline__ void pass_turn(int* counter) {
 }
 #endif
 
-// turns: zeros, two for each tile of queries of each head.
+// ticket: 0. turns: zeros, two for each tile of queries of each head.
 template <class Tile>
 __global__ void __launch_bounds__(kInOrderThreads, 1)
     in_order_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
-                    Shape shape, RowFacts rows, int* turns) {
+                    Shape shape, RowFacts rows, int* ticket, int* turns) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
@@ -70,6 +73,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   auto& shared = kit::aligned_shared<InOrderShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
+    shared.ticket = atomicAdd(ticket, 1);
     ptx::mbarrier_init(&shared.keys_full, 1);
     kit::init_stages(shared.q.full, shared.q.empty, 8);  // warps release a stage
     kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
@@ -77,10 +81,16 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const Steps<Tile> steps(shape);
-  const int turn = steps.first_key / kKeys;
-  const auto counter_of = [&](std::int64_t head, int first_row, int w) {
-    return turns + 2 * ((head * rows.pitch + first_row) / kQueries) + w;
+  // Blocks wait for those with smaller tickets alone, and these are running: nobody waits in vain.
+  // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
+  // that all lanes have the same, so what follows from it takes registers once a warp.)
+  const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
+  const int key_tiles = Steps<Tile>::key_tiles(shape);
+  const int key_tile = key_tiles - 1 - block % key_tiles;
+  const Steps<Tile> steps(shape, block / key_tiles, key_tile);
+  const auto turn_at = [&](int first_row) {
+    const int last_seen = shape.visible(first_row + kQueries - 1) - 1;
+    return last_seen / kKeys - key_tile;
   };
   kit::PipelineState<2> at;
 
@@ -89,17 +99,19 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     ptx::setmaxnreg_dec<24>();
     const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
     if (threadIdx.x % 32 > 0 || role > 2) return;
-    if (role > 0 && DqCourier<Tile>::kByTma) {
-      const int own = role - 1;  // the warpgroup
-      for (int step = 0; step < steps.count(); ++step) {
-        const std::int64_t head = steps.head(step);
-        const int first_row = steps.first_row(step);
-        kit::wait(&shared.courier.full[own], step % 2);
-        wait_for_turn(counter_of(head, first_row, own), turn);
-        take_part(shared.courier, dq_part_of<Tile>(rows, head, first_row, own), own, step % 2);
+    const int own = role - 1;  // the courier's warpgroup
+    for (int step = 0; role > 0 && step < steps.count(); ++step) {
+      const int first_row = steps.first_row(step);
+      const std::int64_t part = dq_part_number<Tile>(rows, steps.head(step), first_row, own);
+      wait_for_turn(turns + part, turn_at(first_row));
+      if (DqCourier<Tile>::kByTma) {
+        take_part(shared.courier, rows.dq_sum + part * Tile::kDqPart, own, step % 2);
         ptx::bulk_wait_group<0>();  // not only read: added
-        pass_turn(counter_of(head, first_row, own));
+      } else {
+        ptx::mbarrier_arrive(&shared.courier.empty[own]);  // the warpgroup may add
+        kit::wait(&shared.courier.full[own], step % 2);    // it has
       }
+      pass_turn(turns + part);
     }
     if (role > 0) return;
     send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
@@ -159,18 +171,12 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(dq);
-    // Without a courier the warpgroup itself waits.
-    if (!DqCourier<Tile>::kByTma) {
-      if (threadIdx.x % 128 == 0) wait_for_turn(counter_of(head, first_row, w), turn);
-      __syncwarp();  // barriers and wgmma are for converged warps
-      ptx::named_barrier_sync(2 + w, 128);
-    }
+    // Where the warpgroup itself adds, the courier says when, and is told that it has.
+    if (!DqCourier<Tile>::kByTma) kit::wait(&shared.courier.empty[w], b);
     hand_over(shared.courier, dq, dq_part_of<Tile>(rows, head, first_row, w), w, b);
     if (!DqCourier<Tile>::kByTma) {
-      __threadfence();
-      ptx::named_barrier_sync(2 + w, 128);
-      if (threadIdx.x % 128 == 0) pass_turn(counter_of(head, first_row, w));
       __syncwarp();
+      kit::release(&shared.courier.full[w]);
     }
     b ^= 1;
     ptx::wgmma_wait_group<0>();
@@ -185,9 +191,9 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
 #endif
 }
 
-// Floats of scratch memory: row_facts_and_dq_scratch(shape), and the turns behind them.
+// Floats of scratch memory: row_facts_and_dq_scratch(shape), and behind them the ticket and turns.
 inline std::int64_t in_order_scratch(const Shape& shape) {
-  return row_facts_and_dq_scratch(shape) + 2 * shape.all_heads() * padded_rows(shape) / 64;
+  return row_facts_and_dq_scratch(shape) + 1 + 2 * shape.all_heads() * padded_rows(shape) / 64;
 }
 
 // Device pointers, aligned to 16 bytes.
@@ -199,12 +205,12 @@ void in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStrea
     const auto kernel = in_order_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    int* turns = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
-    const std::int64_t turns_count = in_order_scratch(shape) - row_facts_and_dq_scratch(shape);
-    CUDA_CHECK(cudaMemsetAsync(turns, 0, turns_count * sizeof(int), stream));
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    int* ticket = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
+    const std::int64_t counters = in_order_scratch(shape) - row_facts_and_dq_scratch(shape);
+    CUDA_CHECK(cudaMemsetAsync(ticket, 0, counters * sizeof(int), stream));
+    const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
     kernel<<<static_cast<unsigned>(blocks), kInOrderThreads, kShared, stream>>>(
-        tensor_maps<Tile>(shape, t), t, shape, rows, turns);
+        tensor_maps<Tile>(shape, t), t, shape, rows, ticket, ticket + 1);
     CUDA_CHECK(cudaGetLastError());
     finish_dq_blocks<Tile>(shape, t, rows, stream);
   });

@@ -16,11 +16,20 @@
 
 namespace backward {
 
-// Where warpgroup w's part of the tile that begins at `first_row` of a head lies.
+// Parts count through the tiles of all heads: two a tile. This is warpgroup w's of the tile that
+// begins at `first_row` of a head.
+template <class Tile>
+__device__ __forceinline__ std::int64_t dq_part_number(const RowFacts& rows, std::int64_t head,
+                                                       int first_row, int w) {
+  static_assert(2 * Tile::kDqPart == Tile::kQueries * Tile::kD);
+  return (head * rows.pitch + first_row) / Tile::kQueries * 2 + w;
+}
+
+// Where it lies.
 template <class Tile>
 __device__ __forceinline__ float* dq_part_of(const RowFacts& rows, std::int64_t head, int first_row,
                                              int w) {
-  return rows.dq_sum + (head * rows.pitch + first_row) * Tile::kD + w * Tile::kDqPart;
+  return rows.dq_sum + dq_part_number<Tile>(rows, head, first_row, w) * Tile::kDqPart;
 }
 
 // Where element (row, col) of a part lies in it: as wgmma spreads its accumulator over threads.

@@ -43,10 +43,15 @@ struct Steps {
   std::int64_t kv_head;
   int first_key, first_tile, tiles, group;
 
-  __device__ __forceinline__ explicit Steps(const Shape& shape) {
-    const int key_tiles = kit::divide_up(shape.n_k, Tile::kKeys);
-    kv_head = blockIdx.x / key_tiles;
-    first_key = static_cast<int>(blockIdx.x % key_tiles) * Tile::kKeys;
+  static __host__ __device__ int key_tiles(const Shape& shape) {
+    return kit::divide_up(shape.n_k, Tile::kKeys);
+  }
+
+  // A block takes the tile of keys that its index says, or another one.
+  __device__ __forceinline__ explicit Steps(const Shape& shape)
+      : Steps(shape, blockIdx.x / key_tiles(shape), blockIdx.x % key_tiles(shape)) {}
+  __device__ __forceinline__ Steps(const Shape& shape, std::int64_t kv_head, int key_tile)
+      : kv_head(kv_head), first_key(key_tile * Tile::kKeys) {
     first_tile = shape.first_row(first_key) / Tile::kQueries;
     tiles = max(0, kit::divide_up(shape.n_q, Tile::kQueries) - first_tile);
     group = shape.group();
