@@ -1,12 +1,11 @@
 // Rung 11, in_order: blocks add to dQ one after the other, so every run gives the same bits.
 //
 // A counter for each part of dQ says how many tiles of keys have been added to it. The courier
-// waits until its own tile's turn has come, adds, waits until the addition is done, and counts.
-// Turns go from the last tile of keys that sees the queries to the first, and so do the blocks of a
-// head. Under a causal mask a block begins with the queries that only it and earlier blocks see: it
-// is the first in turn there, and comes to all others after the blocks that are before it in turn.
-// What it costs: a turn lasts until its sums are in memory, and the longest block of a head is its
-// last.
+// waits for its tile's turn, adds, waits until the addition is done, and counts. Turns go from the
+// last tile of keys that sees the queries to the first, and so do the blocks of a head: under a
+// causal mask a block is the first in turn where it begins, and comes to all other queries after
+// the blocks that are before it in turn. What it costs: a turn lasts until its sums are in memory,
+// and the longest block of a head is its last.
 #pragma once
 
 #include <cuda_runtime.h>
