@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "07_flash_attention/backward/kit/dq_fragments.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
@@ -32,38 +33,31 @@ __device__ __forceinline__ float* dq_part_of(const RowFacts& rows, std::int64_t 
   return rows.dq_sum + dq_part_number<Tile>(rows, head, first_row, w) * Tile::kDqPart;
 }
 
-// Where element (row, col) of a part lies in it: as wgmma spreads its accumulator over threads.
-__host__ __device__ constexpr int place_in_dq_part(int row, int col) {
-  const int thread = row / 16 * 32 + row % 8 * 4 + col % 8 / 2;
-  return (col / 8 * 128 + thread) * 4 + row / 8 % 2 * 2 + col % 2;
-}
-
-// A thread two neighbouring elements.
+// A block a part.
 template <class Tile>
 __global__ void __launch_bounds__(kRowThreads)
-    finish_dq_blocks_kernel(RowFacts rows, typename Tile::Element* dq, std::int64_t count, int n_q,
-                            float scale) {
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
-  const std::int64_t i = 2 * (std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x);
-  if (i >= count) return;
-  const std::int64_t row = i / kD;
-  const int query = static_cast<int>(row % n_q), col = static_cast<int>(i % kD);
-  const int w = kQueries == 128 ? query % 128 / 64 : col / Tile::kDqCols;
-  const float* part =
-      rows.dq_sum + (row / n_q * rows.pitch + query / kQueries * kQueries) * kD + w * Tile::kDqPart;
-  const float* from = part + place_in_dq_part(query % 64, col % Tile::kDqCols);
-  dq[i] = typename Tile::Element(scale * from[0]);
-  dq[i + 1] = typename Tile::Element(scale * from[1]);
+    finish_dq_blocks_kernel(RowFacts rows, typename Tile::Element* dq, int n_q, float scale) {
+  const int tiles = rows.pitch / Tile::kQueries, w = blockIdx.x % 2;  // tiles: of a head
+  const std::int64_t head = blockIdx.x / 2 / tiles;
+  const int first_row = static_cast<int>(blockIdx.x / 2 % tiles) * Tile::kQueries;
+  const float* part = dq_part_of<Tile>(rows, head, first_row, w);
+#pragma unroll
+  for (int i = threadIdx.x; i < Tile::kDqPart / 16; i += kRowThreads) {
+    constexpr int kGroups = Tile::kDqCols / 8;  // of columns; fragments of four warps each
+    const int group = i % kGroups, own = i / kGroups % 8, warp = i / kGroups / 8;
+    const int row = first_row + Tile::dq_row(w) + 16 * warp, col = Tile::dq_col(w) + 8 * group;
+    store_rows<Tile::kD>(dq + head * n_q * Tile::kD, part + (4 * group + warp) * 128, own, row, col,
+                         n_q, scale);
+  }
 }
 
 // dQ = dq_sum / sqrt(d)
 template <class Tile>
 void finish_dq_blocks(const Shape& shape, const Tensors<typename Tile::Element>& t,
                       const RowFacts& rows, cudaStream_t stream) {
-  const std::int64_t count = shape.rows() * shape.d;
-  const int blocks = kit::divide_up(count / 2, kRowThreads);
-  finish_dq_blocks_kernel<Tile>
-      <<<blocks, kRowThreads, 0, stream>>>(rows, t.dq, count, shape.n_q, shape.scale());
+  const auto parts = shape.all_heads() * rows.pitch / Tile::kQueries * 2;
+  finish_dq_blocks_kernel<Tile><<<static_cast<unsigned>(parts), kRowThreads, 0, stream>>>(
+      rows, t.dq, shape.n_q, shape.scale());
   CUDA_CHECK(cudaGetLastError());
 }
 

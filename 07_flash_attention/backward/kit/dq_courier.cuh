@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_blocks.cuh"
+#include "07_flash_attention/backward/kit/dq_fragments.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
@@ -22,18 +23,6 @@ struct DqCourier {
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-__device__ __forceinline__ void add_four(float4* to, float4 x) {
-#if CUDART_VERSION >= 12010
-  atomicAdd(to, x);
-#else
-  auto* floats = reinterpret_cast<float*>(to);
-  atomicAdd(floats, x.x);
-  atomicAdd(floats + 1, x.y);
-  atomicAdd(floats + 2, x.z);
-  atomicAdd(floats + 3, x.w);
-#endif
-}
-
 template <class Tile>
 __device__ __forceinline__ void init_courier(DqCourier<Tile>& courier) {
   kit::init_stages(courier.empty, courier.full, 4);  // a part is full when four warps say so

@@ -13,12 +13,13 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/shape.hpp"
+#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
 namespace backward {
 
-constexpr int kRowPadding = 128, kRowThreads = 256;
+constexpr int kRowPadding = 128, kRowThreads = 256, kRowTeam = 8;
 constexpr float kLog2E = 1.44269504f;  // e^x = 2^(x log2(e)): the hardware has powers of two
 
 // [heads][pitch] floats each. dq_sum: [heads][pitch][d], or null where nobody adds up dQ.
@@ -38,20 +39,29 @@ inline std::int64_t row_facts_and_dq_scratch(const Shape& shape) {
   return (2 + shape.d) * shape.all_heads() * padded_rows(shape);
 }
 
-// A warp a padded row.
-template <class T>
+// Neighbouring elements that are read or written at once.
+template <class T, int kCount>
+struct alignas(kCount * sizeof(T)) Piece {
+  T x[kCount];
+};
+
+// kRowTeam lanes a padded row; a lane takes kWide neighbouring elements at a time.
+template <int kWide, class T>
 __global__ void __launch_bounds__(kRowThreads)
     row_facts_kernel(Tensors<T> t, RowFacts rows, std::int64_t count, int n_q, int d) {
-  const std::int64_t at = (std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x) / 32;
-  if (at >= count) return;
+  const std::int64_t at = (std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x) / kRowTeam;
   const std::int64_t row = at / rows.pitch * n_q + at % rows.pitch;
-  const bool inside = at % rows.pitch < n_q;
+  const int member = threadIdx.x % kRowTeam;
+  const bool inside = at < count && at % rows.pitch < n_q;
   float sum = 0;
-  for (int c = threadIdx.x % 32; inside && c < d; c += 32) {
-    sum += static_cast<float>(t.d_o[row * d + c]) * static_cast<float>(t.o[row * d + c]);
+  for (int c = member * kWide; inside && c < d; c += kRowTeam * kWide) {
+    const auto d_o = *reinterpret_cast<const Piece<T, kWide>*>(t.d_o + row * d + c);
+    const auto o = *reinterpret_cast<const Piece<T, kWide>*>(t.o + row * d + c);
+    for (int i = 0; i < kWide; ++i)
+      sum += static_cast<float>(d_o.x[i]) * static_cast<float>(o.x[i]);
   }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
-  if (threadIdx.x % 32 != 0) return;
+  for (int step = kRowTeam / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
+  if (at >= count || member != 0) return;
   const float lse = inside ? t.lse[row] : -INFINITY;
   rows.lse2[at] = lse == -INFINITY ? INFINITY : kLog2E * lse;
   rows.mean[at] = sum;
@@ -64,8 +74,11 @@ RowFacts make_row_facts(const Shape& shape, const Tensors<T>& t, float* scratch,
   const int pitch = padded_rows(shape);
   const std::int64_t count = shape.all_heads() * pitch;
   const RowFacts rows{scratch, scratch + count, with_dq ? scratch + 2 * count : nullptr, pitch};
-  const int blocks = kit::divide_up(count, kRowThreads / 32);
-  row_facts_kernel<<<blocks, kRowThreads, 0, stream>>>(t, rows, count, shape.n_q, shape.d);
+  constexpr int kWide = 16 / sizeof(T);
+  const bool wide = kit::is_aligned_to_16(t.o) && kit::is_aligned_to_16(t.d_o);
+  const auto kernel = wide ? row_facts_kernel<kWide, T> : row_facts_kernel<1, T>;
+  const int blocks = kit::divide_up(count, kRowThreads / kRowTeam);
+  kernel<<<blocks, kRowThreads, 0, stream>>>(t, rows, count, shape.n_q, shape.d);
   CUDA_CHECK(cudaGetLastError());
   if (with_dq) {
     CUDA_CHECK(cudaMemsetAsync(rows.dq_sum, 0, count * shape.d * sizeof(float), stream));
