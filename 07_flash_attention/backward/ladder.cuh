@@ -22,6 +22,7 @@
 #include "07_flash_attention/backward/09_reduced_by_tma.cuh"
 #include "07_flash_attention/backward/10_overlap.cuh"
 #include "07_flash_attention/backward/11_in_order.cuh"
+#include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -119,6 +120,9 @@ bench::Ladder<Backward<T>> backward_ladder() {
     const bench::Needs hopper = bench::needs_exactly_sm(90);
     ladder.variants.push_back(rung<T>("mma", "tensor cores, a warp at a time; scores transposed",
                                       mma<T>, row_facts_and_dq_scratch, bench::needs_sm(80)));
+    ladder.variants.push_back(
+        rung<T>("square_tiles", "mma.sync; warps that share keys exchange scores", square_tiles<T>,
+                row_facts_and_dq_scratch, bench::needs_sm(80)));
     const auto add = [&](const char* name, const char* idea, auto run) {
       ladder.variants.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, hopper));
     };

@@ -1,0 +1,177 @@
+// Beyond, square_tiles: a warp has 32 keys instead of 16. The best one without wgmma (sm_80).
+//
+// Rung 6 waits for shared memory: an operand that is read there serves a warp's 16 keys alone. With
+// 32 it serves twice as many products. But dK and dV of 32 keys are too many registers, from d =
+// 128 on. So two warps (at d = 256 four) share 32 keys: each computes the scores of its own queries
+// and has its own columns of dK and dV. P^T and dS^T of the others' queries come through shared
+// memory. This is nearly how FlashAttention-2 cuts up its work. What is still wrong: two barriers a
+// step, at which the tensor cores run dry.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/dq_fragments.cuh"
+#include "07_flash_attention/backward/kit/mma_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/square_tile.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/swizzle.cuh"
+
+namespace backward {
+
+template <class T, int kD>
+__global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlocks)
+    square_tiles_kernel(Tensors<T> t, Shape shape, RowFacts rows) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  using Tile = SquareTile<kD>;
+  constexpr int kKeys = Tile::kKeys, kQueries = Tile::kQueries, kOwn = Tile::kOwn;
+  constexpr int kChunks = Tile::kChunks, kPairChunks = Tile::kPairChunks, kCols = Tile::kCols;
+  constexpr int kThreads = Tile::kThreads;
+  extern __shared__ uint4 dynamic_chunks[];
+  auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic_chunks);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int key_tiles = kit::divide_up(shape.n_k, kKeys);
+  const std::int64_t kv_head = blockIdx.x / key_tiles;
+  const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kKeys;
+  // What belongs to this warp: keys, and of the scores queries, of dK and dV columns.
+  const int own_key = warp / Tile::kSharers * 32, sharer = warp % Tile::kSharers;
+  const int own_query = sharer * kOwn, own_chunk = sharer * kCols / 8;
+
+  // A step: a tile of queries of one of the heads that share these keys. Tiles of queries that see
+  // none of the keys are left out.
+  const int first_tile = shape.first_row(first_key) / kQueries;
+  const int tiles = max(0, kit::divide_up(shape.n_q, kQueries) - first_tile);
+  const int steps = shape.group() * tiles;
+  const auto head_of = [&](int step) { return kv_head * shape.group() + step / tiles; };
+  const auto row_of = [&](int step) { return (first_tile + step % tiles) * kQueries; };
+  const auto issue = [&](int step) {
+    const std::int64_t head = head_of(step);
+    const int row = row_of(step), n_q = shape.n_q;
+    copy_tile<kChunks, kQueries, kThreads>(shared.q[step % 2], t.q + head * n_q * kD, row, n_q);
+    copy_tile<kChunks, kQueries, kThreads>(shared.d_o[step % 2], t.d_o + head * n_q * kD, row, n_q);
+    const int i = threadIdx.x * 4;
+    if (i >= kQueries) return;
+    ptx::cp_async_16(&shared.lse2[step % 2][i], rows.lse2 + head * rows.pitch + row + i);
+    ptx::cp_async_16(&shared.mean[step % 2][i], rows.mean + head * rows.pitch + row + i);
+  };
+
+  // The block's keys and values come with the first step, and stay.
+  const std::int64_t keys_at = kv_head * shape.n_k * kD;
+  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + keys_at, first_key, shape.n_k);
+  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + keys_at, first_key, shape.n_k);
+  if (steps > 0) issue(0);
+  ptx::cp_async_commit();
+  float dk[2][kCols / 2] = {}, dv[2][kCols / 2] = {};
+  for (int step = 0; step < steps; ++step) {
+    const int b = step % 2, first_row = row_of(step);
+    const uint4 *q = shared.q[b], *d_o = shared.d_o[b];
+    ptx::cp_async_wait<0>();
+    __syncthreads();  // this step is here, and nobody reads the other buffers, P or dS any more
+    if (step + 1 < steps) issue(step + 1);
+    ptx::cp_async_commit();
+
+    // Keys are rows, queries columns: 16 keys, and 16 more.
+    float s[2][kOwn / 2] = {}, dp[2][kOwn / 2] = {};
+    multiply_square<T, kChunks, kOwn>(s, shared.k, own_key, q, own_query);
+    multiply_square<T, kChunks, kOwn>(dp, shared.v, own_key, d_o, own_query);
+    const bool all_seen = shape.sees(first_row, first_key + kKeys - 1);
+    std::uint32_t p[kOwn / 16][2][4], ds[kOwn / 16][2][4];
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+      const int key = own_key + 16 * m + lane / 4;
+      to_weights(s[m], shared.lse2[b] + own_query, kLog2E * shape.scale());
+      if (!all_seen) hide_pairs(s[m], shape, first_row + own_query, first_key + key);
+      to_score_gradients(dp[m], s[m], shared.mean[b] + own_query);
+      // Rounded, they are operands of the next products as they lie, and go to shared memory.
+#pragma unroll
+      for (int i = 0; i < kOwn / 4; ++i) {
+        std::uint32_t& own_p = p[i / 4][m][i % 4];
+        std::uint32_t& own_ds = ds[i / 4][m][i % 4];
+        own_p = ptx::pack<T>(s[m][2 * i], s[m][2 * i + 1]);
+        own_ds = ptx::pack<T>(dp[m][2 * i], dp[m][2 * i + 1]);
+        const int at = kit::swizzled_chunk<kPairChunks>(key + 8 * (i % 2), own_query / 8 + i / 2);
+        reinterpret_cast<std::uint32_t*>(&shared.ds[at])[lane % 4] = own_ds;
+        if (Tile::kExchange) reinterpret_cast<std::uint32_t*>(&shared.p[at])[lane % 4] = own_p;
+      }
+    }
+
+    // dV and dK: own queries out of registers, those of the other sharers out of shared memory.
+#pragma unroll
+    for (int j = 0; j < kOwn / 16; ++j) {
+      add_product_of_16<T, kChunks, kCols>(dv, p[j], d_o, own_query + 16 * j, own_chunk);
+      add_product_of_16<T, kChunks, kCols>(dk, ds[j], q, own_query + 16 * j, own_chunk);
+    }
+    __syncthreads();  // P and dS of all keys are there
+#pragma unroll
+    for (int i = 1; i < Tile::kSharers; ++i) {
+      const int others = (sharer + i) % Tile::kSharers * kOwn;
+#pragma unroll
+      for (int j = 0; j < kOwn / 16; ++j) {
+        const int query = others + 16 * j;
+        std::uint32_t a[2][4];
+        load_a<kPairChunks>(a, shared.p, own_key, query / 8);
+        add_product_of_16<T, kChunks, kCols>(dv, a, d_o, query, own_chunk);
+        load_a<kPairChunks>(a, shared.ds, own_key, query / 8);
+        add_product_of_16<T, kChunks, kCols>(dk, a, q, query, own_chunk);
+      }
+    }
+
+    // dQ = dS K: 32 queries and kDqCols columns a warp. Transposed, rows of dS^T are its columns.
+    const int dq_row = warp % Tile::kDqGroups * 32;
+    const int dq_col = warp / Tile::kDqGroups * Tile::kDqCols;
+    float dq[2][Tile::kDqCols / 2] = {};
+#pragma unroll
+    for (int k = 0; k < kKeys; k += 16) {
+      std::uint32_t a[2][4];
+#pragma unroll
+      for (int m = 0; m < 2; ++m) {
+        const int key = k + lane / 16 * 8 + lane % 8, chunk = dq_row / 8 + 2 * m + lane / 8 % 2;
+        ptx::ldmatrix_x4_trans(a[m], &shared.ds[kit::swizzled_chunk<kPairChunks>(key, chunk)]);
+      }
+      add_product_of_16<T, kChunks, Tile::kDqCols>(dq, a, shared.k, k, dq_col / 8);
+    }
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+      const int row = first_row + dq_row + 16 * m;
+#pragma unroll
+      for (int j = 0; j < Tile::kDqCols / 8; ++j) {
+        float* fragment = fragment_of<kD>(rows, head_of(step), row, dq_col + 8 * j);
+        add_to_fragment(fragment, four(&dq[m][4 * j]));
+      }
+    }
+  }
+
+  // The block's rows of dK and dV are complete.
+#pragma unroll
+  for (int m = 0; m < 2; ++m) {
+    const int key = first_key + own_key + 16 * m + lane / 4;
+    store_keys<kD>(t.dk + keys_at, dk[m], key, shape.n_k, own_chunk * 8, shape.scale());
+    store_keys<kD>(t.dv + keys_at, dv[m], key, shape.n_k, own_chunk * 8, 1);
+  }
+#endif
+}
+
+// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+template <class T>
+void square_tiles(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Tile = SquareTile<decltype(head_dim)::value>;
+    const auto kernel = square_tiles_kernel<T, head_dim>;
+    kit::allow_shared(kernel, sizeof(typename Tile::Shared));
+    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
+    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, sizeof(typename Tile::Shared),
+             stream>>>(t, shape, rows);
+    CUDA_CHECK(cudaGetLastError());
+    finish_dq_fragments<head_dim>(shape, t, rows, stream);
+  });
+}
+
+}  // namespace backward
