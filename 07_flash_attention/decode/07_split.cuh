@@ -25,10 +25,12 @@ template <class T, int kD, int kQueries>
 __global__ void __launch_bounds__(kThreads) split_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
   using Queries = Team<T, kD, kQueries>;
   __shared__ WarpParts<kD, kQueries> parts;
+  // region chunk
   // Chunks of one K/V head are neighbours.
   const Share share = shape.share(blockIdx.x / chunks.count, kQueries);
   const int chunk = static_cast<int>(blockIdx.x % chunks.count);
   const int begin = chunk * chunks.keys, end = min(shape.n, begin + chunks.keys);
+  // endregion
   const int team = threadIdx.x / Queries::kLanes, member = threadIdx.x % Queries::kLanes;
   const std::int64_t first = share.kv_head * shape.n * Queries::kLanes + member;
   const uint4* k = reinterpret_cast<const uint4*>(t.k) + first;
@@ -42,6 +44,7 @@ __global__ void __launch_bounds__(kThreads) split_kernel(Tensors<T> t, Shape sha
     state.add(seen ? k[place] : uint4{}, seen ? v[place] : uint4{}, seen);
   }
 
+  // region part
   // The block's part of each row goes to memory.
   state.merge_teams();
   parts.store(state);
@@ -49,6 +52,7 @@ __global__ void __launch_bounds__(kThreads) split_kernel(Tensors<T> t, Shape sha
   for (int row = threadIdx.x / 32; row < share.count; row += kWarps) {
     chunks.store((share.first_row + row) * chunks.count + chunk, merge_warps(parts, row));
   }
+  // endregion
 }
 
 // A block of one warp a row.

@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
+  // region pages
   // A shorter sequence has fewer parts than the longest.
   const std::int64_t at = blockIdx.x / chunks.count;
   const auto share = shape.share(at, kTensorRows);
@@ -42,6 +43,7 @@ __global__ void __launch_bounds__(kThreads)
   TensorRows<T, kD> rows;
   rows.start(t.q + share.first_row * kD, share.count, shape.scale());
   const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
+  // endregion
   attend(shared.rings, part, t, row_of,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 

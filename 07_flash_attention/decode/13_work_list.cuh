@@ -64,6 +64,7 @@ static __global__ void __launch_bounds__(kPlanThreads)
   const auto parts = static_cast<unsigned long long>(wanted) * kLeastKeys;
   const int keys = max(1, static_cast<int>((tokens + parts - 1) / parts)) * kLeastKeys;
 
+  // region list
   // A counting sort: whole chunks are class 0, the rest of a sequence is one of the others. One
   // without tokens has an empty rest: somebody must write its result.
   const auto class_of = [&](int rest) { return kRests - rest * kRests / keys; };
@@ -95,6 +96,7 @@ static __global__ void __launch_bounds__(kPlanThreads)
     if (has_rest) list.items[atomicAdd(&places[class_of(rest)], 1)] = make_int2(s, whole);
     list.first[s] = atomicAdd(&next_part, whole + (has_rest ? 1 : 0));
   });
+  // endregion
 }
 
 template <class T, int kD>
