@@ -98,6 +98,7 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
+    // region step
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     kit::wait_full(shared.q.full, at);
@@ -140,6 +141,7 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
     ptx::fence_registers(dk);
     kit::release(&shared.q.empty[at.stage]);
     at.next();
+    // endregion
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
