@@ -1,9 +1,9 @@
 // Rung 5, wide_loads: 16 bytes a lane. Then d / 8 lanes have a whole key, and a warp has several.
 //
 // A team of d / 8 lanes shares a key; with d = 128 a warp has two teams, which take keys in turn,
-// each with a softmax of its own. Half as many loads, a shuffle less for twice the keys, and the
-// sums are only rescaled when a larger score turns up. At the end the teams' sums are merged. What
-// is still wrong: the query heads of a group read the same keys, each for itself.
+// each with a softmax of its own. A quarter of the loads, a shuffle less for twice the keys, and
+// the sums are only rescaled when a larger score turns up. At the end the teams' sums are merged.
+// What is still wrong: the query heads of a group read the same keys, each for itself.
 #pragma once
 
 #include <cuda_runtime.h>

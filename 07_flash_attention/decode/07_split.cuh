@@ -3,8 +3,8 @@
 //
 // A chunk is a softmax of its own; its O and its log-sum-exp, in fp32, go to scratch memory. How
 // many chunks: enough that all SMs have work, few enough that merging costs little (chunks.cuh).
-// What is still wrong: a second launch for a merge of some kilobytes, and it waits for the slowest
-// block of the first.
+// What is still wrong: a second launch for the little work of a merge, and it waits for the
+// slowest block of the first.
 #pragma once
 
 #include <cuda_runtime.h>

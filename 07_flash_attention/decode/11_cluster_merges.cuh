@@ -2,7 +2,7 @@
 // memory (sm_90).
 //
 // The blocks of a cluster run at the same time and read each other's shared memory: no part goes to
-// global memory, a barrier of the cluster replaces the ticket, and all eight merge, a row each. Few
+// global memory, a barrier of the cluster replaces the ticket, and rows are dealt to all eight. Few
 // blocks run, so each has eight warps. What is still wrong: with many K/V heads rung 10 is faster;
 // and the caches of a server are not in one piece, nor are its sequences of one length.
 #pragma once

@@ -18,7 +18,8 @@ namespace decode {
 constexpr int kReadThreads = 512, kReadEach = 4;  // loads of a thread under way at a time
 
 // Combines all words of K and V, `count` chunks of 16 bytes each, by exclusive or into *result: the
-// cheapest proof that they were read. The grid is [tiles, 2].
+// cheapest proof that they were read. A block reads a tile of kReadThreads x kReadEach chunks; the
+// grid is [tiles, 2].
 static __global__ void __launch_bounds__(kReadThreads)
     read_kernel(const uint4* k, const uint4* v, std::int64_t count, unsigned* result) {
   const uint4* from = blockIdx.y == 0 ? k : v;

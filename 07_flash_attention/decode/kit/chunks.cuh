@@ -30,7 +30,7 @@ struct Chunks {
   float *o, *lse2;
   unsigned* tickets;
 
-  // Part `at` of all is known; by a warp.
+  // Stores part `at` of all; by a warp.
   template <int kD>
   __device__ void store(std::int64_t at, const Merged<kD>& part) const {
     OfLane<float, kD>::in(o + at * kD) = part.o;

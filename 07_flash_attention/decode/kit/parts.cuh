@@ -3,7 +3,8 @@
 // A part is the softmax over its own keys alone: O, divided by its own sum, and the log-sum-exp of
 // its own scores. Nothing else is needed to merge it with others: the sum of a part's weights is
 // 2^lse2, so its O counts 2^lse2 in the mean of all. It is the same whether the parts are those of
-// a block's warps in shared memory, or those of many blocks in global memory.
+// a block's warps in shared memory, those of a cluster's blocks in theirs, or those of many blocks
+// in global memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -114,7 +115,7 @@ __device__ Merged<kD> merge_warps(const WarpParts<kD, kQueries, kW>& parts, int 
       [&](int warp) { return parts.lse2[warp][row]; });
 }
 
-// A row of all is known.
+// Stores a row whose parts are all merged; by a warp.
 template <int kD, class T>
 __device__ void store_result(const Tensors<T>& t, std::int64_t row, const Merged<kD>& merged) {
   OfLane<T, kD> o;

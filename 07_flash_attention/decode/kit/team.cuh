@@ -21,6 +21,7 @@ __device__ void to_floats(const uint4& chunk, float (&x)[8]) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) x[i] = static_cast<float>(element[i]);
 }
+
 template <class T, int kD, int kQueries>
 struct Team {
   static constexpr int kLanes = kD / 8, kTeams = 32 / kLanes;  // in a warp
