@@ -315,11 +315,12 @@ TEST_CASE("histogram: a piece with one other byte, at whatever place, is no run"
   for (const auto histogram : {histogram_runs, histogram_ahead}) {
     for (int period = 1; period <= 8; period *= 2) {
       INFO("every byte differs from the one " << period << " before it, at one place of a piece");
-      // Piece p: byte 7, but 9 at place p; with a period, also at every period-th place.
+      // Piece p: byte 7, but 9 + p at place p; with a period, also at every period-th place. The
+      // other byte is each piece's own, so that what one counts too often no other makes up for.
       std::vector<unsigned char> x(n, 7);
       for (int p = 0; p < 16; ++p) {
         for (int k = p % period; k < 16; k += period == 1 ? 16 : period) {
-          x[16 * p + (period == 1 ? p : k)] = 9;
+          x[16 * p + (period == 1 ? p : k)] = static_cast<unsigned char>(9 + p);
         }
       }
       std::vector<unsigned> expected(kBins), got(kBins);
