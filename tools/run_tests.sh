@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs test programs one after the other, Python's tests beside them, and adds up their last lines.
+# Runs test programs one after the other and adds up their last lines.
 #
 # usage: tools/run_tests.sh PROGRAM...
 # Each program ends with "N passed, N failed, N skipped" (tests/main.cpp); a *.py file is a Python
@@ -7,75 +7,49 @@
 # Exit status 0 only if nothing failed. The output of a program is shown only if it failed.
 set -u
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 
-# run_all LANE PROGRAM...: one after the other. Counts go to $scratch/LANE.counts, a line a program.
-run_all() {
-  local log=$scratch/$1.log counts=$scratch/$1.counts
-  shift
-  local program start status line p f s ran last bad skip count
-  for program in "$@"; do
-    start=$SECONDS
-    if [[ $program == *.py ]]; then
-      PYTHONDONTWRITEBYTECODE=1 python3 "$program" >"$log" 2>&1 </dev/null
-      status=$?
-      # unittest closes with "Ran 12 tests in 3.4s" and "OK (skipped=1)" or "FAILED (failures=1, ...)".
-      ran=$(sed -nE 's/^Ran ([0-9]+) tests?.*/\1/p' "$log" | tail -n 1)
-      last=$(tail -n 1 "$log")
-      bad=0 skip=0
-      while read -r count; do bad=$((bad + count)); done \
-        < <(grep -oE '(failures|errors)=[0-9]+' <<<"$last" | grep -oE '[0-9]+')
-      [[ $last =~ skipped=([0-9]+) ]] && skip=${BASH_REMATCH[1]}
-      line="$((${ran:-0} - bad - skip)) passed, $bad failed, $skip skipped"
-      [[ -n $ran ]] || line=""
-    else
-      "$program" >"$log" 2>&1 </dev/null
-      status=$?
-      line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
-    fi
+for program in "$@"; do
+  start=$SECONDS
+  if [[ $program == *.py ]]; then
+    PYTHONDONTWRITEBYTECODE=1 python3 "$program" >"$log" 2>&1 </dev/null
+    status=$?
+    # unittest closes with "Ran 12 tests in 3.4s" and "OK (skipped=1)" or "FAILED (failures=1, ...)".
+    ran=$(sed -nE 's/^Ran ([0-9]+) tests?.*/\1/p' "$log" | tail -n 1)
+    last=$(tail -n 1 "$log")
+    bad=0 skip=0
+    while read -r count; do bad=$((bad + count)); done \
+      < <(grep -oE '(failures|errors)=[0-9]+' <<<"$last" | grep -oE '[0-9]+')
+    [[ $last =~ skipped=([0-9]+) ]] && skip=${BASH_REMATCH[1]}
+    line="$((${ran:-0} - bad - skip)) passed, $bad failed, $skip skipped"
+    [[ -n $ran ]] || line=""
+  else
+    "$program" >"$log" 2>&1 </dev/null
+    status=$?
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
+  fi
 
-    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-      p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]} s=${BASH_REMATCH[3]}
-    else
-      p=0 f=0 s=0
-    fi
-    # A status that the counted failures do not explain is a failure of its own; so is no count at all.
-    if ((f == 0 && (status != 0 || p + s == 0))); then f=1; fi
-    echo "$p $f $s" >>"$counts"
-    printf '%-44s %4d passed %4d failed %4d skipped %4d s\n' \
-      "$program" "$p" "$f" "$s" "$((SECONDS - start))"
-    if ((f > 0)); then
-      printf -- '---- output of %s (exit status %d)\n' "$program" "$status"
-      cat "$log"
-      printf -- '----\n'
-    else
-      grep -E '^skipped [0-9]+: ' "$log" | sed 's/^/    /'
-    fi
-  done
-}
-
-programs=() modules=()
-for argument in "$@"; do
-  if [[ $argument == *.py ]]; then modules+=("$argument"); else programs+=("$argument"); fi
+  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]} s=${BASH_REMATCH[3]}
+  else
+    p=0 f=0 s=0
+  fi
+  # A status that the counted failures do not explain is a failure of its own; so is no count at all.
+  if ((f == 0 && (status != 0 || p + s == 0))); then f=1; fi
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  printf '%-44s %4d passed %4d failed %4d skipped %4d s\n' \
+    "$program" "$p" "$f" "$s" "$((SECONDS - start))"
+  if ((f > 0)); then
+    printf -- '---- output of %s (exit status %d)\n' "$program" "$status"
+    cat "$log"
+    printf -- '----\n'
+  else
+    grep -E '^skipped [0-9]+: ' "$log" | sed 's/^/    /'
+  fi
 done
 
-# A process group of its own, so that the end of this one can be the end of all of it.
-set -m
-run_all modules ${modules[@]+"${modules[@]}"} >"$scratch/modules.txt" 2>&1 &
-lane=$!
-set +m
-trap 'kill -- -$lane 2>/dev/null; rm -rf "$scratch"' EXIT
-run_all programs ${programs[@]+"${programs[@]}"}
-wait "$lane"
-cat "$scratch/modules.txt"
-
-read -r told passed failed skipped < <(
-  cat "$scratch"/*.counts 2>/dev/null |
-    awk '{ p += $1; f += $2; s += $3 } END { print NR, p + 0, f + 0, s + 0 }'
-)
-# Each program whose counts were lost, on a full disk say, is a failure.
-failed=$((failed + $# - told))
 # A line that nobody could read, on a full disk say, is no success.
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped" || exit 1
 ((failed == 0 && passed + skipped > 0))

@@ -1,8 +1,6 @@
 """run_tests.sh adds up what test programs say, and lets nothing pass that did not."""
 
-import os
 import subprocess
-import time
 import unittest
 
 from tool_case import TOOLS, ToolCase
@@ -72,58 +70,6 @@ class RunTests(ToolCase):
         broken = self.root / "broken.py"
         broken.write_text("import nothing_of_that_name\n", encoding="utf-8")
         self.assertEqual(self.last_line(broken, status=1), "0 passed, 1 failed, 0 skipped")
-
-    def test_programs_and_modules_run_side_by_side(self):
-        program = self.executable(
-            self.root / "program",
-            f"until [ -e {self.root}/module_is_here ]; do sleep 0.01; done\n"
-            f"touch {self.root}/program_is_here\necho '2 passed, 0 failed, 0 skipped'\n",
-        )
-        module = self.root / "module.py"
-        module.write_text(
-            "import pathlib, time, unittest\n"
-            f"root = pathlib.Path({str(self.root)!r})\n"
-            "class T(unittest.TestCase):\n"
-            "  def test(self):\n"
-            "    (root / 'module_is_here').touch()\n"
-            "    while not (root / 'program_is_here').exists(): time.sleep(0.01)\n"
-            "unittest.main()\n",
-            encoding="utf-8",
-        )
-        self.assertEqual(self.last_line(program, module), "3 passed, 0 failed, 0 skipped")
-
-    def test_lost_counts_are_failures(self):
-        good = self.program("good", "1 passed, 0 failed, 0 skipped")
-        thief = self.executable(
-            self.root / "thief", "rm $TMPDIR/*/*.counts\necho '4 passed, 0 failed, 0 skipped'\n"
-        )
-        out = self.run_tool("run_tests.sh", good, thief, status=1, TMPDIR=str(self.root)).stdout
-        self.assertTrue(out.endswith("4 passed, 1 failed, 0 skipped\n"), out)
-
-    def test_the_end_of_all_is_the_end_of_modules(self):
-        module = self.root / "sleeper.py"
-        pid = self.root / "pid"
-        module.write_text(
-            f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n",
-            encoding="utf-8",
-        )
-        tests = subprocess.Popen(
-            ["/bin/bash", TOOLS / "run_tests.sh", module],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while not (pid.exists() and pid.read_text()):
-            time.sleep(0.01)
-        tests.terminate()
-        tests.wait(20)
-        sleeper = int(pid.read_text())
-        for _ in range(500):
-            try:
-                os.kill(sleeper, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.01)
-        self.fail("a module goes on")
 
 
 if __name__ == "__main__":
