@@ -30,6 +30,7 @@ struct TileCounter {
   __device__ __forceinline__ void leave() const {
     __threadfence();
     if (atomicAdd(&counts[1], 1) != static_cast<int>(gridDim.x) - 1) return;
+    __threadfence();  // all that the others asked for comes before
     counts[0] = 0;
     counts[1] = 0;
   }
