@@ -34,12 +34,14 @@ __global__ void window_constant_by_lane_kernel(const float* __restrict__ x, floa
   const std::int64_t i = first + threadIdx.x;
   if (i >= n) return;
   const int taps = 2 * radius + 1;
+  // region taps
   int k = window_first_tap(threadIdx.x % 32, taps);
   float sum = 0;
   for (int count = 0; count < taps; ++count) {
     sum = fmaf(window_weights[k], window_tile[threadIdx.x + k], sum);
     k = k + 1 == taps ? 0 : k + 1;
   }
+  // endregion
   y[i] = sum;
 }
 

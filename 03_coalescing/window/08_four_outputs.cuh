@@ -29,6 +29,7 @@ __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* _
   window_load_tile(x, n, first - radius, kTile + 4 * groups, reinterpret_cast<float*>(tile));
   __syncthreads();
 
+  // region taps
   // Four outputs need eight inputs for each group of four taps; a thread loads four of them.
   float sum[4] = {0, 0, 0, 0};
   float4 low = tile[threadIdx.x];
@@ -45,6 +46,7 @@ __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* _
     }
     low = high;
   }
+  // endregion
 
   // One store for four outputs; only the end of y takes them one by one.
   const std::int64_t i = first + 4 * threadIdx.x;

@@ -40,6 +40,7 @@ __global__ void __launch_bounds__(kBlock)
   }
   __syncthreads();
 
+  // region taps
   // All inputs of the four windows, in registers: every index below is a constant.
   float in[kFloats];
 #pragma unroll
@@ -53,6 +54,7 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
     for (int o = 0; o < 4; ++o) sum[o] = fmaf(window_weights[k], in[kShift + k + o], sum[o]);
   }
+  // endregion
 
   // One store for four outputs; only the end of y takes them one by one.
   const std::int64_t i = first + 4 * threadIdx.x;
