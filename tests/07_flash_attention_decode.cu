@@ -3,16 +3,20 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "07_flash_attention/decode/ladder.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 
@@ -243,6 +247,41 @@ TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
   }
   // Sixteen chunks keep 128 of 132 SMs at work; 33 would fill two waves, and leave more to merge.
   CHECK(decode::choose_keys(8, 16'384, 132) == 1024);
+}
+
+TEST_CASE("decode: the work list has every chunk once, whole ones first, then the longest rests") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const std::vector<int> lengths = {0, 70, 640, 1, 128, 511, 300, 2000, 64, 129, 7, 250, 400};
+  const int batch = static_cast<int>(lengths.size()), capacity = 100;
+  const kit::DeviceBuffer<int> d_lengths(batch), sizes(2), first(batch);
+  const kit::DeviceBuffer<int2> items(capacity);
+  CUDA_CHECK(cudaMemcpy(d_lengths.data(), lengths.data(), d_lengths.bytes(), cudaMemcpyDefault));
+  const decode::Cache cache{d_lengths.data(), nullptr, 16, 0, 1 << 20};
+  decode::plan_kernel<<<1, decode::kPlanThreads>>>(
+      {sizes.data(), sizes.data() + 1, items.data(), first.data()}, cache, batch, 16);
+  CUDA_CHECK(cudaGetLastError());
+  int keys = 0, count = 0;
+  CUDA_CHECK(cudaMemcpy(&keys, sizes.data(), sizeof keys, cudaMemcpyDefault));
+  CUDA_CHECK(cudaMemcpy(&count, sizes.data() + 1, sizeof count, cudaMemcpyDefault));
+  REQUIRE(keys > 64);  // so that rests differ
+  REQUIRE(count <= capacity);
+  std::vector<int2> list(count);
+  CUDA_CHECK(cudaMemcpy(list.data(), items.data(), count * sizeof(int2), cudaMemcpyDefault));
+
+  std::set<std::pair<int, int>> seen;
+  int shortest = keys;
+  for (const int2& item : list) {
+    INFO("part " << item.y << " of sequence " << item.x);
+    const int length = std::min(keys, lengths.at(item.x) - item.y * keys);
+    CHECK((item.y == 0 ? length >= 0 : length > 0));
+    CHECK(seen.emplace(item.x, item.y).second);
+    CHECK(length < shortest + keys / decode::kRests);  // rests of one class come in any order
+    if (length == keys) CHECK(shortest == keys);
+    shortest = std::min(shortest, length);
+  }
+  int parts = 0;
+  for (const int length : lengths) parts += std::max(1, kit::divide_up(length, keys));
+  CHECK(count == parts);
 }
 
 TEST_CASE("decode: the chooser says whom it took") {
