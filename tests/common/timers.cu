@@ -1,12 +1,17 @@
 // common/kit/cpu_timer.hpp, common/kit/gpu_timer.cuh, common/bench/l2_flush.cuh: what a sample is
 // measured with.
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "common/bench/device_facts.cuh"
 #include "common/bench/l2_flush.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/cpu_timer.hpp"
+#include "common/kit/device_buffer.cuh"
 #include "common/kit/gpu_timer.cuh"
 #include "tests/catch.hpp"
 
@@ -38,6 +43,56 @@ TEST_CASE("the GPU timer measures the work between its events") {
   CHECK(once > 0);
   CHECK(fill_ms(50) > 5 * once);
   CUDA_CHECK(cudaFree(data));
+}
+
+__device__ std::uint64_t nanoseconds() {
+  std::uint64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+  return ns;
+}
+
+// One thread does nothing for so many cycles of its multiprocessor, and says how many nanoseconds
+// these were by the clock of the whole chip.
+__global__ void spin_kernel(long long cycles, std::uint64_t* ns) {
+  const std::uint64_t begin = nanoseconds();
+  const long long first = clock64();
+  while (clock64() - first < cycles) continue;
+  *ns = nanoseconds() - begin;
+}
+
+TEST_CASE("the GPU timer finds kernels of known length, within 2 %") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.is_real_gpu()) SKIP_TEST("needs a GPU: the clocks of a model count something else");
+  const kit::DeviceBuffer<std::uint64_t> of_kernel(1);
+  kit::GpuTimer timer;
+  std::vector<double> to_own_clock;
+  const auto spin_ms = [&](long long cycles) {  // the median of eleven
+    std::vector<double> samples;
+    for (int i = 0; i < 11; ++i) {
+      timer.start();
+      spin_kernel<<<1, 1>>>(cycles, of_kernel.data());
+      CUDA_CHECK(cudaGetLastError());
+      timer.stop();
+      samples.push_back(timer.elapsed_ms());
+      std::uint64_t ns = 0;
+      CUDA_CHECK(cudaMemcpy(&ns, of_kernel.data(), sizeof ns, cudaMemcpyDeviceToHost));
+      to_own_clock.push_back(samples.back() / (1e-6 * ns));
+    }
+    std::sort(samples.begin(), samples.end());
+    return samples[5];
+  };
+  constexpr long long kCycles = 4'000'000;  // some 2 ms, beside which a launch is nothing
+  spin_ms(kCycles);                         // the chip takes up its clock
+  to_own_clock.clear();
+  const double once = spin_ms(kCycles);
+  CHECK(std::fabs(spin_ms(2 * kCycles) / (2 * once) - 1) < 0.02);
+  CHECK(std::fabs(spin_ms(5 * kCycles) / (5 * once) - 1) < 0.02);
+  std::sort(to_own_clock.begin(), to_own_clock.end());
+  CHECK(std::fabs(to_own_clock[to_own_clock.size() / 2] - 1) < 0.02);
+  // No clock is faster than boost, and one that works is not far below it.
+  const double at_boost = 1e-6 * kCycles / device.clock_ghz;
+  CHECK(once > 0.98 * at_boost);
+  CHECK(once < 2 * at_boost);
 }
 
 TEST_CASE("emptying the cache runs in the stream, before the sample and not in it") {
