@@ -18,7 +18,7 @@ takes little time:
     test tests/tools/test_makefile.py BuildFolder
     test tests/03_coalescing every launch is in the stream that was given > copy/chunked
 
-(of a C++ test a case, its commas as *, and behind > one of its sections).
+(of a C++ test a case, and behind > one of its sections).
 All work is done in copies of this repository, one for each of --jobs, with kernels on the CPU. A
 mutant is killed if its test fails, hangs or crashes; whether the test passes without it is tried
 first. The last lines are a table of the lists. Exit status 0 only if every mutant that was tried
@@ -162,6 +162,7 @@ class Copy:
         is_python = mutant.test.endswith(".py")
         start = [sys.executable, mutant.test, "-f"] if is_python else [f"build/{mutant.test}", "-a"]
         case, _, section = (mutant.case or "").partition(" > ")
+        case = case if is_python else case.replace(",", "\\,")  # to Catch2 a comma means "or"
         start += [case] * bool(case) + ["-c", section] * bool(section)
         return self.builds(mutant.test, programs) and self.succeeds(start)
 

@@ -85,9 +85,9 @@ class Mutate(ToolCase):
 
     def test_a_section_of_a_case_is_handed_to_catch(self):
         self.fake("make", "exit 0\n")
-        given = '[[ "$*" == "-a every sum* -c of two" ]]'
+        given = r'[[ "$*" == "-a every sum\\, of ints* -c of two" ]]'
         self.executable(self.root / "build/checks/add", f'{given} && grep -q "a + b" add.py\n')
-        entry = "== subtracts\nfile add.py\ntest checks/add every sum* > of two\n"
+        entry = "== subtracts\nfile add.py\ntest checks/add every sum, of ints* > of two\n"
         self.write("tests/mutants/sums.txt", entry + "---\na + b\n+++\na - b\n")
         self.assertIn("killed       sums: subtracts", self.mutate(status=0).stdout)
 
