@@ -1,5 +1,6 @@
 // Chapter 07, the rungs for tensor cores: right for every shape around their tiles, masked rows,
 // large scores, and the same result every time.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -231,6 +232,28 @@ TEST_CASE("attention, tensor cores: a queue hands out every tile once, the longe
       }
     }
   }
+}
+
+__global__ void draw_kernel(TileCounter counter, int count, int* drawn) {
+#if defined(__CUDA_ARCH__)
+  for (int tile = blockIdx.x; tile < count; tile = counter.next()) atomicAdd(&drawn[tile], 1);
+  counter.leave();
+#endif
+}
+
+TEST_CASE("attention, tensor cores: a counter hands out every tile of every launch once") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr int kTiles = 10, kLaunches = 150;  // more launches than there are counters
+  int* drawn = nullptr;
+  CUDA_CHECK(cudaMallocManaged(&drawn, kTiles * sizeof(int)));
+  std::fill_n(drawn, kTiles, 0);
+  for (int launch = 0; launch < kLaunches; ++launch) {
+    draw_kernel<<<3, 1>>>(TileCounter::of_launch(), kTiles, drawn);
+    CUDA_CHECK(cudaGetLastError());
+  }
+  CUDA_CHECK(cudaDeviceSynchronize());
+  for (int tile = 0; tile < kTiles; ++tile) CHECK(drawn[tile] == kLaunches);
+  CUDA_CHECK(cudaFree(drawn));
 }
 
 TEST_CASE("attention, tensor cores: scores of 10000 stay finite and right") {
