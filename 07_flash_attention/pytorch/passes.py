@@ -52,10 +52,10 @@ class Forward:
 
 class Backward:
     NAME, FLOPS = "backward", 10
-    NAMES = ("overlap", "cudnn", "in_order", "mma", *LIBRARIES[1:])
+    NAMES = ("overlap", "cudnn", "in_order", "mma", "square_tiles", *LIBRARIES[1:])
     OPTIONAL = ("flash_attention_3",)
     RATIOS = {"over_cudnn": ("overlap", "cudnn"),
-              "over_flash_attention_2": ("mma", "flash_attention_2"),
+              "over_flash_attention_2": ("square_tiles", "flash_attention_2"),
               "over_overlap": ("in_order", "overlap")}
     OUTPUTS = ("dq", "dk", "dv")
 
@@ -65,7 +65,7 @@ class Backward:
 
     def makers(self):
         return {**{name: functools.partial(self.rung, name)
-                   for name in ("overlap", "in_order", "mma")},
+                   for name in ("overlap", "in_order", "mma", "square_tiles")},
                 **{name: functools.partial(self.library, name) for name in LIBRARIES}}
 
     def rung(self, name):
