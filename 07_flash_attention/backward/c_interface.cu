@@ -65,11 +65,11 @@ extern "C" std::int64_t attention_backward_scratch(const char* rung, std::int64_
 }
 
 // dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "overlap", "in_order" (the
-// same bits in each run), "mma" or "square_tiles". Device pointers, dense and aligned to 16 bytes: q, o, d_o, dq
-// [batch, heads, n_q, d]; k, v, dk, dv [batch, kv_heads, n_k, d], where heads is a multiple of
-// kv_heads; lse [batch, heads, n_q], natural logarithms, as attention_forward leaves them; d = 64,
-// 128 or 256; n_q and n_k <= 2^22; causal = 0 or 1. Returns once the kernels are in the stream: 0,
-// or 1 after a line on stderr.
+// same bits in each run), "mma" or "square_tiles". Device pointers, dense and aligned to 16 bytes:
+// q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch, kv_heads, n_k, d], where heads is a
+// multiple of kv_heads; lse [batch, heads, n_q], natural logarithms, as attention_forward leaves
+// them; d = 64, 128 or 256; n_q and n_k <= 2^22; causal = 0 or 1. Returns once the kernels are in
+// the stream: 0, or 1 after a line on stderr.
 extern "C" int attention_backward(const char* rung, const void* q, const void* k, const void* v,
                                   const void* o, const void* d_o, const void* lse, void* dq,
                                   void* dk, void* dv, void* scratch, std::int64_t batch,

@@ -97,7 +97,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       *reinterpret_cast<float2*>(sums + y * kPitch + x) = make_float2(acc[i], acc[i + 1]);
     }
   }
-  cluster.sync();  // everybody's sums can be read
+  __syncthreads();  // racecheck (compute-sanitizer) does not follow the cluster's barrier
+  cluster.sync();   // everybody's sums can be read
 
   // This block adds up its rows, eight columns a thread, always in the same order.
   constexpr int kEights = T::kTileN / 8;
