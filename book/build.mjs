@@ -79,7 +79,7 @@ class Book {
       ...chapters.map((chapter) => ({
         title: this.lessons.find(({ source }) => source === `${chapter}/README.md`).title,
         folder: `${chapter}/`,
-        pages: [...inOrder(of(chapter)), ...ladders(chapter)],
+        pages: [...inOrder(of(chapter), this.site.read('README.md')), ...ladders(chapter)],
       })),
       { title: 'Try it', folder: 'widgets/', pages: [...widgetList(this), YOURS] },
     ]
@@ -162,11 +162,16 @@ function howToBegin(source) {
   return `<h2>Begin</h2><pre tabindex="0"><code>${lines.join('\n')}</code></pre>`
 }
 
-// A chapter's pages as they are read: the lesson, the pages beside it, its exercises.
-function inOrder(lessons) {
-  const rank = ({ source }) => (source.endsWith('README.md') ? 0 : source.includes('/exercises/') ? 3 : source.endsWith('beyond.md') ? 2 : 1)
-  const named = (lesson) => (rank(lesson) === 3 ? { ...lesson, title: `Exercise: ${lesson.title}` } : lesson)
-  return [...lessons].sort((a, b) => rank(a) - rank(b)).map(named)
+// A chapter's pages as they are read: the lesson and its parts, in the order in which README.md
+// names them, then what it does not name, then the exercises.
+function inOrder(lessons, readme) {
+  const isExercise = ({ source }) => source.includes('/exercises/')
+  const place = (lesson) => {
+    const at = readme.indexOf(`(${lesson.source})`)
+    return isExercise(lesson) ? 2 * readme.length : at < 0 ? readme.length : at
+  }
+  const named = (lesson) => (isExercise(lesson) ? { ...lesson, title: `Exercise: ${lesson.title}` } : lesson)
+  return [...lessons].sort((a, b) => place(a) - place(b)).map(named)
 }
 
 const [out, wasm] = process.argv.slice(2)

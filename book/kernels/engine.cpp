@@ -71,6 +71,14 @@ struct Thread {
   std::vector<Place> callers;
 };
 
+// An array of device memory, and who has accessed it.
+struct Array {
+  Array(void* memory, size_t bytes)
+      : first(reinterpret_cast<uint64_t>(memory)), bytes(bytes), races(bytes) {}
+  uint64_t first, bytes;
+  GlobalRaces races;
+};
+
 // The running launch, its running block, and what is counted.
 struct Page {
   Launch* launch = nullptr;
@@ -81,7 +89,8 @@ struct Page {
   WarpTrace traces[kMaxWarps];
   BlockOrder order;
   SharedRaces races{kStaticSharedBytes + kDynamicSharedBytes};
-  std::vector<std::pair<uint64_t, uint64_t>> arrays;  // of device memory: first address, bytes
+  std::vector<std::unique_ptr<Array>> arrays;
+  uint32_t stamp = 0;  // of the launch
   Counters counters;
   uint64_t racing = 0;
 };
@@ -237,13 +246,14 @@ void run_block(Launch& launch, uint64_t number) {
 
 // ---- accesses ---------------------------------------------------------------------------------
 
-bool is_device(uint64_t address) {
-  for (const auto& [first, bytes] : page().arrays)
-    if (address - first < bytes) return true;
-  return false;
+Array* array_at(uint64_t address) {
+  for (const auto& array : page().arrays)
+    if (address - array->first < array->bytes) return array.get();
+  return nullptr;
 }
 
-void record(uint64_t address, unsigned size, TraceKind kind) {
+// Notes what the running thread does, and says who it is: for the race check.
+Accessor record(uint64_t address, unsigned size, TraceKind kind) {
   Page& p = page();
   Thread& thread = p.thread[state.thread];
   Place& at = thread.place;
@@ -252,21 +262,22 @@ void record(uint64_t address, unsigned size, TraceKind kind) {
   const auto depth = static_cast<uint16_t>(thread.callers.size());
   p.traces[state.thread / kWarpSize].record(state.lane,
                                             {address, pc, depth, kind, static_cast<uint8_t>(size)});
-  if (kind < TraceKind::kSharedLoad || kind > TraceKind::kSharedAtomic) return;
-  const bool atomic = kind == TraceKind::kSharedAtomic;
-  const Accessor now{&p.order, state.thread, pc, kind != TraceKind::kSharedLoad, atomic};
-  Rival rival;
-  p.racing += p.races.access(address - reinterpret_cast<uint64_t>(p.shared), size, now, &rival);
+  const bool loads = kind == TraceKind::kGlobalLoad || kind == TraceKind::kSharedLoad;
+  const bool atomic = kind == TraceKind::kGlobalAtomic || kind == TraceKind::kSharedAtomic;
+  return {&p.order, state.thread, pc, !loads, atomic};
 }
 
 void on_access(const void* pointer, unsigned size, TraceKind global, TraceKind shared) {
   if (state.block == nullptr) return;
+  Page& p = page();
   const auto address = reinterpret_cast<uint64_t>(pointer);
-  const uint64_t offset = address - reinterpret_cast<uint64_t>(page().shared);
+  const uint64_t offset = address - reinterpret_cast<uint64_t>(p.shared);
+  Rival rival;
   if (offset < kStaticSharedBytes + kDynamicSharedBytes) {
-    record(address, size, shared);
-  } else if (is_device(address)) {
-    record(address, size, global);
+    p.racing += p.races.access(offset, size, record(address, size, shared), &rival);
+  } else if (Array* array = array_at(address)) {
+    const Accessor now = record(address, size, global);
+    p.racing += array->races.access(address - array->first, size, p.stamp, now, &rival);
   }
 }
 
@@ -385,6 +396,10 @@ void launch_configured(Kernel& kernel, const void* call) {
   launch.threads_per_block = asked.block.x * asked.block.y * asked.block.z;
   Page& p = page();
   p.launch = &launch;
+  if (++p.stamp == GlobalRaces::kStamps) {
+    for (const auto& array : p.arrays) array->races.clear();
+    p.stamp = 1;
+  }
   p.counters.launches += 1;
   p.counters.warps += launch.block_count * ((launch.threads_per_block + kWarpSize - 1) / kWarpSize);
   p.counters.threads += launch.block_count * launch.threads_per_block;
@@ -464,7 +479,7 @@ void __tsan_func_exit() {
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes, Location) {
   *pointer = aligned_alloc(256, (bytes + 255) / 256 * 256);
-  page().arrays.push_back({reinterpret_cast<uint64_t>(*pointer), bytes});
+  page().arrays.push_back(std::make_unique<Array>(*pointer, bytes));
   return cudaSuccess;
 }
 
@@ -472,7 +487,7 @@ cudaError_t cudaFree(void* pointer) {
   auto& arrays = page().arrays;
   const auto first = reinterpret_cast<uint64_t>(pointer);
   arrays.erase(std::remove_if(arrays.begin(), arrays.end(),
-                              [&](const auto& array) { return array.first == first; }),
+                              [&](const auto& array) { return array->first == first; }),
                arrays.end());
   free(pointer);
   return cudaSuccess;

@@ -137,27 +137,29 @@ Answer run_branch(int kernel, int n, int percent, int run) {
 }
 
 // chunked, coalesced, vectorized, and the one that reads `stride` floats apart. The input begins
-// `offset` floats after a boundary.
-Answer run_copy(int kernel, int n, int stride, int offset) {
+// `offset` floats after a boundary; in place, the output begins kShift floats behind the input.
+Answer run_copy(int kernel, int n, int stride, int offset, int in_place) {
+  constexpr int kShift = 4;
   if (kernel == 2 && offset % 4 != 0) return kRefused;
   if (kernel != 3) stride = 1;
-  const Numbers values = random_numbers(std::int64_t{n} * stride, 5);
-  const Array x(values, offset), y(untouched(n));
+  const Numbers values = random_numbers(std::int64_t{n} * stride + kShift, 5);
+  const Array x(values, offset), own(untouched(n));
+  float* const y = in_place ? x.data() + kShift : own.data();
   simt::profile_reset();
   constexpr int kBlock = 256, kItems = 8;
   const int grid = blocks_for(n, kBlock * kItems);
   using namespace coalesced_copy;
-  if (kernel == 0) copy_chunked_kernel<kBlock, kItems><<<grid, kBlock>>>(x.data(), y.data(), n);
-  if (kernel == 1) copy_coalesced_kernel<kBlock, kItems><<<grid, kBlock>>>(x.data(), y.data(), n);
+  if (kernel == 0) copy_chunked_kernel<kBlock, kItems><<<grid, kBlock>>>(x.data(), y, n);
+  if (kernel == 1) copy_coalesced_kernel<kBlock, kItems><<<grid, kBlock>>>(x.data(), y, n);
   if (kernel == 2) {
     const int threads = n / 4 + n % 4;
-    coalescing::copy_vectorized_kernel<<<blocks_for(threads, kBlock), kBlock>>>(x.data(), y.data(),
-                                                                                n);
+    coalescing::copy_vectorized_kernel<<<blocks_for(threads, kBlock), kBlock>>>(x.data(), y, n);
   }
-  if (kernel == 3) copy_gather(x.data(), y.data(), n, stride, 0, nullptr);
-  const Numbers copied = y.fetched();
+  if (kernel == 3) copy_gather(x.data(), y, n, stride, 0, nullptr);
+  const Numbers copied = in_place ? x.fetched() : own.fetched();
+  const int first = in_place ? kShift : 0;
   for (int i = 0; i < n; ++i)
-    if (copied[i] != values[i * stride]) return kWrong;
+    if (copied[first + i] != values[i * stride]) return kWrong;
   return kRight;
 }
 

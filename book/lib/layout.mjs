@@ -50,6 +50,7 @@ ${scripts}<script defer src="${to('book.js')}"></script>
 </head>
 <body${page.wide ? ' class="wide-page"' : ''}>
 <a class="skip" href="#main">Skip to the text</a>
+<a class="skip" href="#contents">Skip to the contents</a>
 <header>
 <a class="home" href="${to('index.html')}">CUDA, step by step</a>
 <a class="to-contents" href="#contents">Contents</a>
@@ -61,7 +62,7 @@ ${scripts}<script defer src="${to('book.js')}"></script>
 ${page.body}
 <p class="turn">${turn(page.before, page.out, 'prev', '←')} ${turn(page.after, page.out, 'next', '→')}</p>
 </main>
-<nav id="contents" aria-label="Contents">
+<nav id="contents" aria-label="Contents" tabindex="-1">
 ${page.sections ? outline(page.sections) : ''}
 ${contents(groups, page.out)}
 </nav>

@@ -43,7 +43,6 @@ function alerts(state) {
 // { link(href, env), quoted(file, text, env), mark(kind, words) }; env is { source, out }.
 export function makeMarkdown(site) {
   const md = new MarkdownIt({ html: true })
-  md.use(katex, { mathFence: true, throwOnError: true })
   md.core.ruler.push('anchors', anchors)
   md.core.ruler.push('alerts', alerts)
 
@@ -82,6 +81,8 @@ export function makeMarkdown(site) {
     if (!mark) return tokens[i].content.replace(/<!--.*?-->/gs, '')
     return site.mark(mark[1], mark[2])
   }
+  // After the rule for fences: it takes those of ```math and leaves all others to that rule.
+  md.use(katex, { mathFence: true, throwOnError: true })
   return md
 }
 

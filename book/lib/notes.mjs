@@ -35,6 +35,15 @@ export function noteOf(rung, problem, lessons) {
   return best
 }
 
+// A paragraph that ends with a colon, without what stands below it in the lesson: it ends with dots.
+function unled(inline) {
+  const children = [...inline.children]
+  const last = children.at(-1)
+  if (last?.type !== 'text' || !last.content.endsWith(':')) return inline
+  children[children.length - 1] = Object.assign(Object.create(last), { content: last.content.replace(/:$/, ' …') })
+  return Object.assign(Object.create(inline), { children })
+}
+
 // The first paragraphs of a section, about as many as a reader takes in beside the code.
 export function opening(tokens, most = 900) {
   const out = []
@@ -42,8 +51,9 @@ export function opening(tokens, most = 900) {
   for (let i = 0; i < tokens.length && length < most; ++i) {
     if (tokens[i].type !== 'paragraph_open' || tokens[i].level > 0) continue
     if (tokens[i + 1].children.some((child) => child.type === 'image')) continue
-    out.push(...tokens.slice(i, i + 3))
     length += tokens[i + 1].content.length
+    const goesOn = tokens[i + 3]?.type === 'paragraph_open' && length < most
+    out.push(tokens[i], goesOn ? tokens[i + 1] : unled(tokens[i + 1]), tokens[i + 2])
   }
   return out
 }

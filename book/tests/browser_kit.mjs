@@ -32,16 +32,16 @@ export async function openTab(options = {}) {
   const page = await context.newPage()
   const wrong = []
   page.on('request', (request) => {
-    if (![BASE, 'data:', 'file:'].some((start) => request.url().startsWith(start))) wrong.push(`request to ${request.url()}`)
+    if (![BASE, 'data:', 'file:'].some((start) => request.url().startsWith(start))) wrong.push(`request to ${request.url()} from ${request.frame().url()}`)
   })
-  page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()))
+  page.on('console', (message) => message.type() === 'error' && wrong.push(`${message.text()} at ${message.location().url}`))
   page.on('pageerror', (error) => wrong.push(String(error)))
   return { page, wrong, close: () => context.close() }
 }
 
-// Takes the code side by side out of the page, and returns a row of it for each kind of word there
+// Takes the code side by side out of a page, and returns a row of it for each kind of word there
 // is: its colour, on its ground, on its side.
-function takeLines() {
+function takeLines(document) {
   const lines = {}
   for (const row of document.querySelectorAll('.diff tr')) {
     for (const cell of row.querySelectorAll('td.line')) {
@@ -65,7 +65,7 @@ function takeLines() {
 // Leaves one of all neighbours that look alike to axe (lines of code, rows, entries of a list), takes
 // the pieces of the text out of the page, and returns them and how what is left looks, without its
 // words. The page cannot be used afterwards.
-function takePieces(from) {
+function takePieces(document, from) {
   const VALUES = ['class', 'role', 'style', 'type']
   // A note is text of a lesson, which is checked on its own page.
   for (const text of document.querySelectorAll('.note > :not(:last-child)')) text.remove()
@@ -114,50 +114,77 @@ const violations = (page, theme, runOnly) =>
   )
 
 async function inBothThemes(page) {
-  await page.setViewportSize(WIDE)
   await page.evaluate(AXE)
   return [...(await violations(page, 'light', STANDARD)), ...(await violations(page, 'dark', { type: 'rule', values: COLOURS }))]
 }
 
-const frames = new Set()
+const frames = new Map() // by how they look, a page that has it
 const pieces = new Map() // by how they look
 const lines = {}
 
-// What axe finds in the frame of this page in both themes, unless it has seen one that looks the
-// same. Pieces of its text that look new are kept for axeFindingsInPieces(): axe takes as long for a
-// page of fifty pieces as for one of five.
-export async function axeFindings(page, name) {
-  Object.assign(lines, await page.evaluate(takeLines))
-  const taken = await page.evaluate(takePieces, name)
-  for (const piece of taken.pieces) if (!pieces.has(piece.key)) pieces.set(piece.key, piece)
-  if (frames.has(taken.frame)) return []
-  frames.add(taken.frame)
-  return inBothThemes(page)
+// Opens some pages at once, each in a frame as large as a phone: half of what a tab of its own
+// costs. Says which of them are too wide, and keeps what looks new for the functions below: axe
+// takes as long for a page of fifty pieces as for one of five.
+export async function lookAt(page, names) {
+  await page.goto(`${BASE}index.html`)
+  await page.addScriptTag({ content: `${takeLines}\n${takePieces}` })
+  const looked = await page.evaluate(async ([base, names, { width, height }]) => {
+    const shown = names.map((name) => {
+      const frame = Object.assign(document.createElement('iframe'), { width, height, src: base + name })
+      frame.style = 'position: absolute; top: 0; left: 0; border: 0'
+      return { name, frame, loaded: new Promise((done) => (frame.onload = done)) }
+    })
+    document.body.replaceChildren(...shown.map(({ frame }) => frame))
+    await Promise.all(shown.map(({ loaded }) => loaded))
+    return shown.map(({ name, frame: { contentDocument: page } }) => ({
+      name,
+      content: page.documentElement.scrollWidth,
+      lines: takeLines(page),
+      ...takePieces(page, name),
+    }))
+  }, [BASE, names, PHONE])
+  for (const one of looked) {
+    Object.assign(lines, one.lines)
+    for (const piece of one.pieces) if (!pieces.has(piece.key)) pieces.set(piece.key, piece)
+    if (!frames.has(one.frame)) frames.set(one.frame, one.name)
+  }
+  return looked.filter(({ content }) => content > PHONE.width).map(({ name, content }) => `${name}: ${content} pixels wide on a phone`)
 }
 
-// What axe finds in the pieces of all pages that axeFindings() has seen.
-export async function axeFindingsInPieces(tab) {
+// What axe finds in the frames of all pages that lookAt() has seen.
+export async function axeFindingsInFrames(page) {
+  const found = []
+  for (const name of frames.values()) {
+    await page.goto(BASE + name)
+    await page.evaluate(`(${takeLines})(document); (${takePieces})(document, '')`)
+    found.push(...(await inBothThemes(page)).map((line) => `${name}: ${line}`))
+  }
+  return found
+}
+
+// What axe finds in the pieces of all these pages.
+export async function axeFindingsInPieces(page) {
   const found = []
   const kinds = new Set([...pieces.values()].map(({ kind }) => kind))
   for (const kind of kinds) {
     const html = [...pieces.values()].filter((piece) => piece.kind === kind).map((piece) => piece.html)
     while (html.length) {
-      await tab.page.goto(`${BASE}index.html`)
+      await page.goto(`${BASE}index.html`)
       const some = html.splice(0, PIECES_A_PAGE).join('\n')
-      await tab.page.evaluate(([kind, some]) => {
+      await page.evaluate(([kind, some]) => {
         document.body.className = kind
         document.querySelector('main').innerHTML = some
       }, [kind, some])
-      found.push(...(await inBothThemes(tab.page)))
+      found.push(...(await inBothThemes(page)))
     }
   }
   return found
 }
 const PIECES_A_PAGE = 60
 
-// What axe finds in the code side by side of all pages that axeFindings() has seen, on a page of
-// that kind.
+// What axe finds in the code side by side of all these pages.
 export async function axeFindingsInLines(page) {
+  await page.goto(`${BASE}compare/03_coalescing/transpose/tiled..padded.html`)
   await page.evaluate((rows) => (document.querySelector('.diff tbody').innerHTML = rows), Object.values(lines).join(''))
   return inBothThemes(page)
 }

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { relative, significant, slug } from '../lib/format.mjs'
 import { makeMarkdown, sections } from '../lib/markdown.mjs'
 import { change, chooseRows, commonKey } from '../lib/measured.mjs'
-import { noteOf } from '../lib/notes.mjs'
+import { noteOf, opening } from '../lib/notes.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
 import { lineHtml, markedHtml } from '../lib/tokens.mjs'
 import { beside, runsOf } from '../lib/yours.mjs'
@@ -23,6 +23,21 @@ test('marks cut through tokens', () => {
   const tokens = [['int', 'k'], [' abc', '']]
   assert.equal(lineHtml(tokens), '<span class="k">int</span> abc')
   assert.equal(markedHtml(tokens, [[2, 6]], 'ins'), '<span class="k">in</span><ins><span class="k">t</span> ab</ins>c')
+})
+
+const asWritten = { link: (href) => href, quoted: () => '', mark: () => '' }
+
+test('formulas are set, in a line, in dollars and in a fence; other fences are code', () => {
+  const html = makeMarkdown(asWritten).render('a $x^2$\n\n$$y$$\n\n```math\n\\sqrt{d}\n```\n\n```cpp\nint a;\n```\n')
+  assert.equal(html.match(/class="katex"/g).length, 3)
+  assert.equal(html.match(/class="katex-display"/g).length, 2)
+  assert.equal(html.match(/<pre/g).length, 1)
+})
+
+test('a note is the opening of a section; what its colon leads to is left out, and dots say so', () => {
+  const md = makeMarkdown(asWritten)
+  const note = (text) => md.renderer.render(opening(md.parse(text, {})), md.options, {}).replaceAll('\n', '')
+  assert.equal(note('One:\n\ntwo.\n\nIt is so:\n\n- a\n'), '<p>One:</p><p>two.</p><p>It is so …</p>')
 })
 
 function smallSite(files) {

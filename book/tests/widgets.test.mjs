@@ -48,8 +48,8 @@ test('sectors of a request', () => {
 })
 
 test('bank conflicts: a column, padded, swizzled', () => {
-  const of = (pitch, swizzle = 'none') => banks({ pitch, column: 5, swizzle }).rounds
-  assert.deepEqual([of(32), of(33), of(16), of(32, 'xor')], [32, 1, 16, 1])
+  const of = (more) => banks({ pitch: 32, padding: 0, column: 5, swizzle: 'none', ...more }).wavefronts
+  assert.deepEqual([of({}), of({ padding: 1 }), of({ padding: 2 }), of({ pitch: 16 }), of({ swizzle: 'xor' })], [32, 1, 2, 16, 1])
 })
 
 test('three trees: one sum, different warps', () => {
@@ -109,7 +109,7 @@ test('fragments of wgmma cover the tile once', () => {
 
 test('swizzles: one chunk of eight rows in eight groups of banks', () => {
   const of = (mode) => swizzle({ mode, row: 3, chunk: 1 })
-  assert.deepEqual(['none', '32 bytes', '64 bytes', '128 bytes'].map((mode) => of(mode).rounds), [8, 1, 1, 1])
+  assert.deepEqual(['none', '32 bytes', '64 bytes', '128 bytes'].map((mode) => of(mode).wavefronts), [8, 1, 1, 1])
   assert.equal(of('128 bytes').lies, 2)
 })
 

@@ -13,8 +13,8 @@ function field(widget, input) {
     return `<label for="${id}">${escape(input.label)}</label><span class="slider">${slider}<output for="${id}">${input.value}</output></span>`
   }
   const number = `<input id="${id}" name="${input.name}" type="number" min="${input.min}" max="${input.max}" value="${input.value}">`
-  const steps = input.step ? `<button type="button" data-by="-1">← one back</button><button type="button" data-by="1">one on →</button>` : ''
-  return `<label for="${id}">${escape(input.label)} <span class="quiet">${input.min} to ${input.max}</span></label><span>${number}${steps}</span>`
+  const steps = input.step ? `<button type="button" data-by="-1">← before</button><button type="button" data-by="1">next →</button>` : ''
+  return `<label for="${id}">${escape(input.label)} <span class="quiet">${input.min} to ${input.max}</span></label><span class="step">${number}${steps}</span>`
 }
 
 export const firstValues = (widget) => Object.fromEntries(widget.inputs.map((input) => [input.name, input.value]))

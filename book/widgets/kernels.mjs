@@ -5,29 +5,29 @@ import { run } from '../kernels/run.mjs'
 
 const slider = (name, label, min, max, value) => ({ name, label, min, max, value, slider: true })
 const kernelOf = (names, value) => ({ name: 'kernel', label: 'Kernel', options: names, value })
-const BARRIERS = { name: 'barriers', label: 'Barriers', options: ['as written', 'left out'], value: 'as written' }
+const BARRIERS = { name: 'barriers', label: 'Barriers', options: ['left out', 'as written'], value: 'as written' }
 
 const each = (part, whole) => (whole ? (part / whole).toFixed(2) : '–')
 const whole = (count) => count.toLocaleString('en-US')
 
 const access = (what, requests, lanes, sectors, bytes) => [
-  [`Requests to ${what}`, whole(requests)],
-  ['Lanes in each', each(lanes, requests)],
-  ['Sectors of each', each(sectors, requests)],
-  ['Bytes of these used', sectors ? `${((100 * bytes) / (32 * sectors)).toFixed(1)} %` : '–'],
+  [`Warps' ${what}s`, whole(requests)],
+  [`Lanes per ${what}`, each(lanes, requests)],
+  [`Sectors per ${what}`, each(sectors, requests)],
+  [`Used of what ${what}s move`, sectors ? `${((100 * bytes) / (32 * sectors)).toFixed(1)} %` : '–'],
 ]
 
 function facts(r) {
   if (r.answer === 'refused') return [['Result', 'refused: a float4 begins on 16 bytes, 4 floats']]
   const shared = [
-    ['Requests to shared memory', whole(r.shared)],
+    ["Warps' accesses to shared memory", whole(r.shared)],
     ['Wavefronts where 1 would do', each(r.wavefronts, r.fewestWavefronts)],
     ...(r.sharedAtomics ? [['Atomics there', whole(r.sharedAtomics)]] : []),
     ['Barriers passed by a block', whole(r.barriers)],
-    ['Racing accesses', whole(r.races)],
   ]
   return [
     ['Result', r.answer],
+    ['Racing accesses', whole(r.races)],
     ...access('load', r.loads, r.loadLanes, r.loadSectors, r.loadBytes),
     ...access('store', r.stores, r.storeLanes, r.storeSectors, r.storeBytes),
     ...(r.shared ? shared : []),
@@ -35,8 +35,8 @@ function facts(r) {
 }
 
 function widget({ name, title, about, lesson, sources, inputs }) {
-  // An option counts by its place in the list; the text of `barriers` is a yes or no.
-  const numberOf = (input, value) => (input === BARRIERS ? Number(value === BARRIERS.value) : input.options ? input.options.indexOf(value) : value)
+  // An option counts by its place in the list.
+  const numberOf = (input, value) => (input.options ? input.options.indexOf(value) : value)
   const argumentsOf = (values) => inputs.map((input) => numberOf(input, values[input.name]))
   return { name: `run_${name}`, title, about, lesson, sources, inputs, argumentsOf, facts, compute: (values) => run(name, argumentsOf(values)) }
 }
@@ -72,7 +72,7 @@ export const KERNELS = [
   widget({
     name: 'copy',
     title: 'Run it: copy',
-    about: 'The kernels of chapter 03, problem A, and the one of its sweeps, which reads a stride apart.',
+    about: 'The kernels of chapter 03, problem A, and the one of its sweeps, which reads a stride apart. Give one its own input to write to, and threads read what others overwrite: a race, in global memory.',
     lesson: '03_coalescing/README.md',
     sources: ['03_coalescing/copy/03_chunked.cuh', '03_coalescing/copy/04_coalesced.cuh', '03_coalescing/kit/copy_kernel.cuh', '03_coalescing/study/copy_gather.cuh'],
     inputs: [
@@ -80,6 +80,7 @@ export const KERNELS = [
       slider('n', 'Elements', 1, 8192, 2048),
       slider('stride', 'Stride, for gather', 1, 33, 1),
       slider('offset', 'Floats before the input', 0, 32, 0),
+      { name: 'output', label: 'Writes to', options: ['an array of its own', 'its input, 4 floats on'], value: 'an array of its own' },
     ],
   }),
   widget({

@@ -1,6 +1,6 @@
 import { grid, range } from './draw.mjs'
 
-// Where accumulator `register` of a thread of the warp group lies in the 64 x n tile.
+// Where accumulator `register` of a thread of the warpgroup lies in the 64 x n tile.
 export function fragment({ thread, register }) {
   const [warp, lane] = [thread >> 5, thread & 31]
   return {
@@ -14,9 +14,9 @@ export function fragment({ thread, register }) {
 export default {
   name: 'wgmma',
   title: 'Whose accumulator is where: a fragment of wgmma',
-  about: 'The 128 threads of a warp group hold a tile of 64 rows. Each thread has two neighbours of a row, two of the row eight below, and again eight columns on.',
+  about: 'The 128 threads of a warpgroup hold a tile of 64 rows. Each thread has two neighbours of a row, two of the row eight below, and again eight columns on.',
   inputs: [
-    { name: 'thread', label: 'Thread of the warp group', min: 0, max: 127, value: 37 },
+    { name: 'thread', label: 'Thread of the warpgroup', min: 0, max: 127, value: 37 },
     { name: 'register', label: 'Accumulator', min: 0, max: 7, value: 2 },
   ],
   compute: fragment,
