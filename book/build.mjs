@@ -162,12 +162,12 @@ function howToBegin(source) {
   return `<h2>Begin</h2><pre tabindex="0"><code>${lines.join('\n')}</code></pre>`
 }
 
-// A chapter's pages as they are read: the lesson and its parts, in the order in which README.md
-// names them, then what it does not name, then the exercises.
+// A chapter's pages as they are read: the lesson and its parts, in the order in which README.md's
+// table of chapters names them, then what it does not name, then the exercises.
 function inOrder(lessons, readme) {
   const isExercise = ({ source }) => source.includes('/exercises/')
   const place = (lesson) => {
-    const at = readme.indexOf(`(${lesson.source})`)
+    const at = readme.indexOf(`(${lesson.source})`, readme.indexOf('\n## Chapters'))
     return isExercise(lesson) ? 2 * readme.length : at < 0 ? readme.length : at
   }
   const named = (lesson) => (isExercise(lesson) ? { ...lesson, title: `Exercise: ${lesson.title}` } : lesson)

@@ -44,15 +44,15 @@ function unled(inline) {
   return Object.assign(Object.create(inline), { children })
 }
 
-// The first paragraphs of a section, about as many as a reader takes in beside the code.
+// The first paragraphs of a section, about as many as a reader takes in beside the code; no figures.
 export function opening(tokens, most = 900) {
   const out = []
   let length = 0
+  const isText = (i) => tokens[i]?.type === 'paragraph_open' && tokens[i].level === 0 && !tokens[i + 1].children.some((child) => child.type === 'image')
   for (let i = 0; i < tokens.length && length < most; ++i) {
-    if (tokens[i].type !== 'paragraph_open' || tokens[i].level > 0) continue
-    if (tokens[i + 1].children.some((child) => child.type === 'image')) continue
+    if (!isText(i)) continue
     length += tokens[i + 1].content.length
-    const goesOn = tokens[i + 3]?.type === 'paragraph_open' && length < most
+    const goesOn = isText(i + 3) && length < most
     out.push(tokens[i], goesOn ? tokens[i + 1] : unled(tokens[i + 1]), tokens[i + 2])
   }
   return out

@@ -38,6 +38,7 @@ test('a note is the opening of a section; what its colon leads to is left out, a
   const md = makeMarkdown(asWritten)
   const note = (text) => md.renderer.render(opening(md.parse(text, {})), md.options, {}).replaceAll('\n', '')
   assert.equal(note('One:\n\ntwo.\n\nIt is so:\n\n- a\n'), '<p>One:</p><p>two.</p><p>It is so …</p>')
+  assert.equal(note('It lies so:\n\n![a](a.svg)\n\nMore.\n'), '<p>It lies so …</p><p>More.</p>')
 })
 
 function smallSite(files) {
