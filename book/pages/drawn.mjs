@@ -68,7 +68,7 @@ function ladderFigures(problem, runs) {
     const isBytes = Math.abs(roof / ((best.gflops / best.gbps) * device.peak_bandwidth_gbps) - 1) < 0.02
     const peak = isBytes ? device.peak_fp32_gflops : roof
     const points = rated.map((r) => ({ name: r.name, intensity: r.gflops / r.gbps, rate: r.gflops / 1000 }))
-    out.push(roofline({ title: `Roofline: every rung under the bandwidth (slope) and the arithmetic (level). ${from}`, bandwidth: device.peak_bandwidth_gbps / 1000, peak: peak / 1000, points }))
+    out.push(roofline({ title: `Roofline: every rung under the bandwidth (slope) and the ${isBytes ? 'fp32 arithmetic' : 'arithmetic'} (level). ${from}`, bandwidth: device.peak_bandwidth_gbps / 1000, peak: peak / 1000, points }))
   }
   return out
 }

@@ -40,7 +40,7 @@ test("the notebook's commands run, one after the other, in a clone", { skip: isC
   const script = ['set -e', ...lines].join('\n').replaceAll('/content/', `${folder}/`)
   assert.ok(script.endsWith(`\n${run}`), script)
   // The last one takes minutes: here make says only what it would do.
-  const env = { ...process.env, REPOSITORY: `file://${ROOT}` }
+  const env = { ...process.env, REPOSITORY: `file://${ROOT}`, MAKEFLAGS: '', MAKELEVEL: '' }
   const said = execFileSync('bash', ['-c', `${script} -n`], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   fs.rmSync(folder, { recursive: true })
   assert.match(said, /Next: make run/)
