@@ -121,6 +121,9 @@ inline void report_fast_math(bench::Program& program, std::int64_t step) {
                   std::log2(bound));
     }
   }
+  if (!program.device().is_real_gpu()) {
+    std::printf("(without a GPU these functions are the sine and cosine of the host)\n");
+  }
 }
 
 }  // namespace polar

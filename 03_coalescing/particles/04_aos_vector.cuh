@@ -20,11 +20,13 @@ namespace particles {
 __global__ void particles_aos_vector_kernel(Particle* particles, std::int64_t n, float dt) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) {
+    // region halves
     float4* halves = reinterpret_cast<float4*>(particles + i);
     const float4 first = halves[0];   // x, y, z, vx
     const float4 second = halves[1];  // vy, vz, mass, charge
     halves[0] = make_float4(fmaf(dt, first.w, first.x), fmaf(dt, second.x, first.y),
                             fmaf(dt, second.y, first.z), first.w);
+    // endregion
   }
 }
 
