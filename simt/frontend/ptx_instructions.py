@@ -617,9 +617,14 @@ def _hint(i):
     return ";"
 
 
+CACHE_PRIORITIES = {f"L2::evict_{name}" for name in ("first", "normal", "last", "unchanged")}
+
+
 @handles("createpolicy")
 def _createpolicy(i):
-    return i.write(0, "0ULL")
+    if not {w for w in i.words if w.startswith("L2::")} <= CACHE_PRIORITIES:
+        i.refuse()
+    return i.write(0, "0ULL")  # how long lines should stay in L2: nothing depends on it here
 
 
 REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas")

@@ -264,6 +264,64 @@ TEST_CASE("cp.async.bulk both ways, and adding up; a load that nobody waits for 
   check_in_flight_is_named();
 }
 
+// Copies that say how long their lines should stay in L2, each with another policy: 32 ints by
+// cp.async, of which the last four are zeros, then 32 in one piece; both are stored, and added.
+__global__ void hinted_copies_kernel(const int* in, int* out, int* sums) {
+  __shared__ alignas(128) int tile[64];
+  __shared__ alignas(8) uint64_t full;
+  uint64_t first, part, range, last;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first));
+  asm volatile("createpolicy.fractional.L2::evict_normal.L2::evict_unchanged.b64 %0, 0.5;"
+               : "=l"(part));
+  asm volatile("createpolicy.range.global.L2::evict_last.L2::evict_first.b64 %0, [%1], 128, 256;"
+               : "=l"(range)
+               : "l"(in));
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(last));
+  const int i = 4 * threadIdx.x;
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(
+                   address_of(tile + i)),
+               "l"(in + i), "r"(i < 28 ? 16 : 0), "l"(first)
+               : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  if (threadIdx.x == 0) {
+    init(&full, 1);
+    expect(&full, 128);
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+        "[%0], [%1], 128, [%2], %3;" ::"r"(address_of(tile + 32)),
+        "l"(in + 32), "r"(address_of(&full)), "l"(part)
+        : "memory");
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  wait(&full, 0);
+  asm volatile(
+      "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], 256, %2;" ::"l"(out),
+      "r"(address_of(tile)), "l"(range)
+      : "memory");
+  asm volatile(
+      "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.s32 [%0], [%1], 256, "
+      "%2;" ::"l"(sums),
+      "r"(address_of(tile)), "l"(last)
+      : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+TEST_CASE("cache hints leave copies as they are") {
+  DeviceArray<int> in(64), out(64), sums(64, 1);
+  for (int i = 0; i < 64; ++i) in[i] = 100 + i;
+  hinted_copies_kernel<<<1, 8>>>(in.get(), out.get(), sums.get());
+  const auto values = out.values(), total = sums.values();
+  for (int i = 0; i < 64; ++i) {
+    INFO("element " << i);
+    CHECK(values[i] == (i / 4 == 7 ? 0 : 100 + i));
+    CHECK(total[i] == values[i] + 1);
+  }
+  CHECK(simt::check_reports().empty());
+}
+
 // ---- tensor maps ------------------------------------------------------------------------------
 
 namespace {
@@ -335,10 +393,11 @@ __global__ void box_kernel(const __grid_constant__ CUtensorMap map,
           "[%1, {%2, %3}], [%4];" ::"r"(to),
           "l"(&map), "r"(c.at[0]), "r"(c.at[1]), "r"(barrier)
           : "memory");
-    if constexpr (kRank == 3)
+    if constexpr (kRank == 3)  // with a cache hint, which changes nothing
       asm volatile(
-          "cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0], "
-          "[%1, {%2, %3, %4}], [%5];" ::"r"(to),
+          "{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;"
+          "cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+          ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], policy; }" ::"r"(to),
           "l"(&map), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(barrier)
           : "memory");
     if constexpr (kRank == 5)

@@ -379,6 +379,11 @@ TEST_CASE("what cannot be built is refused with its name and line") {
       {"instruction",
        "__device__ void f() {\n  asm volatile(\"tcgen05.wait::ld.sync.aligned;\");\n}\n",
        "instruction.cu:2: error: inline PTX: tcgen05.wait::ld.sync.aligned is not modelled"},
+      {"cache_policy",
+       "__device__ void f(long x) {\n"
+       "  asm(\"createpolicy.fractional.L2::no_allocate.b64 %0;\" : \"=l\"(x));\n}\n",
+       "cache_policy.cu:2: error: inline PTX: createpolicy.fractional.L2::no_allocate.b64 is not "
+       "modelled"},
       {"operand", "__device__ void f(int x) {\n  asm(\"add.s32 %0, %0, y;\" : \"+r\"(x));\n}\n",
        "operand.cu:2: error: inline PTX: cannot read the operand `y`"},
       {"special_register",

@@ -302,11 +302,12 @@ __global__ void memory_kernel(float* data, unsigned* counts) {
     asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4+16];"
                  : "=f"(x), "=f"(y), "=f"(z), "=f"(w)
                  : "r"(address));
-    asm volatile("st.global.L1::no_allocate.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(data), "f"(x),
-                 "f"(y), "f"(z), "f"(w)
-                 : "memory");
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile(
+        "st.global.L1::no_allocate.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(data),
+        "f"(x), "f"(y), "f"(z), "f"(w), "l"(policy)
+        : "memory");
     asm volatile("ld.global.nc.L2::cache_hint.f32 %0, [%1], %2;"
                  : "=f"(x)
                  : "l"(data + 1), "l"(policy));
