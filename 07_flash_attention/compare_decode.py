@@ -8,7 +8,7 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
 
 A shape is batch x tokens. All work on the same tensors in one process and take turns, in a random
 order; a turn is a CUDA graph of 20 launches, which go through copies of the caches, so that none
-finds its own in the L2 cache. Rungs tensor and cluster_merges, the one that is chosen of them,
+finds its own in the L2 cache. Rungs tensor, cluster_merges and persistent, the one that is chosen,
 cuDNN and FlashAttention-2 have caches in one piece, paged and work_list the same tokens in pages in
 random order. Rates count K and V once. Exit status 0 only if all results are right; 2 if the
 arguments are not.
@@ -26,7 +26,7 @@ from torch_bench import address  # noqa: E402
 
 SOURCE = torch_bench.ROOT / "07_flash_attention/decode/c_interface.cu"
 LAUNCHES = 20  # of a graph
-DENSE, PAGED = ("chosen", "tensor", "cluster_merges"), ("paged", "work_list")
+DENSE, PAGED = ("chosen", "tensor", "cluster_merges", "persistent"), ("paged", "work_list")
 
 
 def shapes(text):

@@ -45,10 +45,12 @@ Given pages(Given given, std::int64_t page, std::int64_t window, std::int64_t ra
 // One token; a team, a warp, a stage and a chunk of keys, each more and less by one; groups of 1,
 // 2, 4, 7, 8 and more than a tile of a tensor core.
 const std::vector<Given> kSizes = {
-    sizes(1, 1, 1, 1, 0),   sizes(2, 2, 1, 2, 0),  sizes(1, 4, 1, 31, 0),  sizes(1, 7, 1, 32, 1),
-    sizes(1, 16, 2, 33, 0), sizes(1, 4, 2, 63, 0), sizes(3, 2, 2, 64, 1),  sizes(1, 14, 2, 65, 0),
+    sizes(1, 1, 1, 1, 0), sizes(2, 2, 1, 2, 0), sizes(1, 4, 1, 31, 0), sizes(1, 7, 1, 32, 1),
+    sizes(1, 16, 2, 33, 0), sizes(1, 4, 2, 63, 0), sizes(3, 2, 2, 64, 1), sizes(1, 14, 2, 65, 0),
     sizes(1, 4, 1, 127, 2), sizes(2, 3, 1, 17, 0), sizes(1, 2, 1, 128, 1), sizes(1, 1, 1, 129, 2),
-    sizes(1, 8, 1, 300, 0), sizes(1, 20, 1, 70, 0)};
+    sizes(1, 8, 1, 300, 0), sizes(1, 20, 1, 70, 0),
+    // More shares than SMs: a block has several, of one step and of two.
+    sizes(140, 9, 1, 20, 0), sizes(133, 2, 1, 130, 0)};
 
 // A few of them, for a type whose kernels are those of another one.
 const std::vector<Given> kFewSizes = {sizes(1, 1, 1, 1, 0), sizes(1, 7, 1, 32, 1),
@@ -338,6 +340,11 @@ TEST_CASE("decode: bytes and instructions, as the lesson says") {
   CHECK(profile_of("prefill_kernel").instructions > 10 * profile_of("row_per_warp").instructions);
   CHECK(profile_of("last_block_merges").atomics.global_lanes == 4 * kv_heads);  // a draw a block
   CHECK(profile_of("group").atomics.global_lanes == 0);
+  // Shares are not cut: the caches are read once, queries by each warp; no ticket is drawn.
+  const auto persistent = profile_of("persistent");
+  CHECK(persistent.global.load_bytes_moved() >= of_caches);
+  CHECK(persistent.global.load_bytes_moved() < of_caches + of_caches / 4);
+  CHECK(persistent.atomics.global_lanes == 0);
 #endif
 }
 

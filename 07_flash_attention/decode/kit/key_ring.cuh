@@ -37,17 +37,37 @@ union alignas(128) RingShared {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// A row of the caches, or none: zeros stand for it.
+struct CacheRow {
+  std::int64_t row;
+  bool is_there;
+};
+
+// Orders the copies of a stage's keys and values. row_of(i): where the i-th of its keys lies.
+template <int kD, class T, class RowOf>
+__device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of) {
+  constexpr int kChunks = kD / 8;
+  const int lane = threadIdx.x % 32;
+  const auto* k = reinterpret_cast<const uint4*>(t.k) + lane % kChunks;
+  const auto* v = reinterpret_cast<const uint4*>(t.v) + lane % kChunks;
+#pragma unroll
+  for (int i = 0; i < kStageKeys * kChunks / 32; ++i) {
+    const int key = lane / kChunks + i * 32 / kChunks;
+    const CacheRow from = row_of(key);
+    const int place = stage.place(key, lane % kChunks);
+    ptx::cp_async_16(&stage.k[place], k + from.row * kChunks, from.is_there);
+    ptx::cp_async_16(&stage.v[place], v + from.row * kChunks, from.is_there);
+  }
+}
+
 // Takes a warp through its part's keys; the block's kW warps take sixteen at a time in turn.
 // row_of(key): the row of the caches where a key lies. add(stage, seen): the keys of a stage are
 // there; only the first `seen` count.
 template <int kD, int kStages, int kW, class T, class RowOf, class Add>
 __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const Tensors<T>& t,
                        RowOf row_of, Add add) {
-  constexpr int kChunks = kD / 8;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   auto& ring = rings[warp];
-  const auto* k = reinterpret_cast<const uint4*>(t.k) + lane % kChunks;
-  const auto* v = reinterpret_cast<const uint4*>(t.v) + lane % kChunks;
   const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
 
   // Lane l knows where key l % 16 lies, looked up a step before its copy is issued.
@@ -58,15 +78,10 @@ __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const 
   int found = find(0);
   const auto issue = [&](int step) {
     if (first_key(step) < part.end) {
-      auto& stage = ring[step % kStages];
-#pragma unroll
-      for (int i = 0; i < kStageKeys * kChunks / 32; ++i) {
-        const int key = lane / kChunks + i * 32 / kChunks;
-        const std::int64_t row = __shfl_sync(0xffffffff, found, key);
-        const int place = stage.place(key, lane % kChunks);
-        ptx::cp_async_16(&stage.k[place], k + row * kChunks, row >= 0);  // past the end zeros
-        ptx::cp_async_16(&stage.v[place], v + row * kChunks, row >= 0);
-      }
+      fill(ring[step % kStages], t, [&](int key) -> CacheRow {
+        const int row = __shfl_sync(0xffffffff, found, key);
+        return {row, row >= 0};
+      });
     }
     ptx::cp_async_commit();
     found = find(step + 1);
