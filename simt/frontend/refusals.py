@@ -30,6 +30,13 @@ OLDER_FORMS = (
     (r"too few arguments to function .*cudaGraphAddDependencies",
      "since CUDA 13 cudaGraphAddDependencies takes the data of the edges, too, or a null pointer"),
 )
+# Kinds of textures and the like that simt lacks, and the names that belong to them.
+LACKING = (
+    (r"surf[123C]\w*|cuda\w*Surface\w*", "surfaces"),
+    (r"tex[12C]\w*Layered\w*", "layered textures"),
+    (r"texCubemap\w*", "cube maps"),
+    (r"tex[123C]\w*(?:Lod|Grad)|cuda\w*Mipmap\w*", "mipmaps"),
+)
 COLOURS = re.compile(r"\x1b\[[\d;]*[mK]")
 
 
@@ -68,6 +75,11 @@ def missing_part(messages):
     for name, other in GONE_FUNCTIONS.items():
         if re.search(rf"error: .{name}\W", messages):
             return f"CUDA 13 has no {name}; {other} does the same"
+    for names, kind in LACKING:
+        use = re.search(rf"^(\S.*?:\d+):(?:\d+:)? error: .({names}). was not declared", messages,
+                        re.MULTILINE)
+        if use:
+            return f"{use.group(1)}: {use.group(2)} belongs to {kind}, which simt does not have"
     name = re.search(r"error: .(cu(?:da)?[A-Z]\w*). was not declared in this scope(.*)", messages)
     if name and not re.search(r"did you mean \W+cu", name.group(2)):  # no typing mistake
         if name.group(1).startswith("cuda"):
