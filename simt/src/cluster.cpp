@@ -399,6 +399,7 @@ bool come(unsigned number, unsigned threads, Location at) {
   barrier.arrived += 1 + (last_thread ? b.warp_count * kWarpSize - b.thread_count : 0);
   if (barrier.arrived < barrier.expected) return false;
   barrier.arrived = 0;
+  if (observer) observer->named_barrier(threads / kWarpSize);
   for (unsigned i = 0; i < b.thread_count; ++i)
     if (b.state[i] == State::kNamed && b.waiting[i].number == number) wake(b, i);
   return true;

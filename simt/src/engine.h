@@ -296,6 +296,8 @@ class Observer {
   virtual void receive(uint64_t /*key*/) {}
   // The running thread starts to wait for one of these.
   virtual void event_wait() {}
+  // The running thread was the last to come to a named barrier of so many warps.
+  virtual void named_barrier(unsigned /*warps*/) {}
   // A copy in the background has written these bytes of shared memory or of device memory.
   virtual void copy_wrote(const void* /*address*/, size_t /*bytes*/) {}
   // By the running thread.

@@ -173,6 +173,7 @@ void Watcher::fence(Scope scope) {
 void Watcher::publish(uint64_t key) { watch_of(state.block)->publish(key); }
 void Watcher::receive(uint64_t key) { watch_of(state.block)->receive(key); }
 void Watcher::event_wait() { watch_of(state.block)->event_wait(); }
+void Watcher::named_barrier(unsigned warps) { watch_of(state.block)->named_barrier(warps); }
 void Watcher::copy_wrote(const void* address, size_t bytes) {
   const Block* owner = owner_of_shared(address);
   if (owner == nullptr) {

@@ -110,6 +110,9 @@ class BlockWatch {
   void count(Beside what, uint64_t how_much) {
     if (counting_) counters_.count(what, how_much);
   }
+  void named_barrier(unsigned warps) {
+    if (counting_) counters_.count_barrier(warps);
+  }
   // What works beside the threads (observe_async.cpp). own: asked for by a thread of this block.
   void takes_off(const InFlight& flight, bool own);
   void lands(const InFlight& flight);
@@ -252,6 +255,7 @@ class Watcher final : public Observer {
   void publish(uint64_t key) override;
   void receive(uint64_t key) override;
   void event_wait() override;
+  void named_barrier(unsigned warps) override;
   void copy_wrote(const void* address, size_t bytes) override;
   void count(Beside what, uint64_t how_much) override;
   void takes_off(const InFlight& flight) override;

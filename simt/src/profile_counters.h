@@ -35,7 +35,7 @@ class Counters {
 
   void execute(const TraceEvent& event, uint32_t lanes, const uint64_t* address);
   void diverged(const TraceEvent&) { ++divergent_branches_; }
-  // A block passes a barrier, at which so many of its warps stand.
+  // A block, or some of its warps, pass a barrier, to which so many of its warps came.
   void count_barrier(unsigned warps) {
     ++barriers_;
     barrier_requests_ += warps;

@@ -78,6 +78,16 @@ __global__ void matrices(unsigned* out, int pitch) {
   out[threadIdx.x] = *reinterpret_cast<unsigned*>(rows + threadIdx.x * pitch) + unsigned(d[0]);
 }
 
+// Two warps of three meet, and the third only arrives; then all of them meet.
+__global__ void meet_by_name(int* out) {
+  if (threadIdx.x < 64)
+    asm volatile("bar.sync 1, 96;" ::: "memory");
+  else
+    asm volatile("bar.arrive 1, 96;" ::: "memory");
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
 __global__ void meet_twice(int* out) {
   cg::this_grid().sync();
   if (threadIdx.x == 0) out[blockIdx.x] = 1;
@@ -160,6 +170,16 @@ TEST_CASE("grid.sync() is two barriers and an atomic of every block") {
   CHECK(profile.barriers == 4 * 2 * 2);
   CHECK(profile.barrier_requests == 4 * 2 * 2 * 2);  // two warps
   CHECK(profile.atomics.global_requests == 4 * 2);
+}
+
+TEST_CASE("a named barrier is a barrier, and an instruction of each warp that comes") {
+  DeviceArray<int> out(96);
+  simt::profile_reset();
+  meet_by_name<<<2, 96>>>(out.get());
+  out.values();
+  const simt::KernelProfile profile = simt::profile("meet_by_name");
+  CHECK(profile.barriers == 2 * 2);
+  CHECK(profile.barrier_requests == 2 * 2 * 3);
 }
 
 TEST_CASE("what follows a wait of some lanes is counted, whoever came last") {
