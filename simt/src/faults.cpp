@@ -51,7 +51,11 @@ void report(const Finding& finding) {
   static std::mutex mutex;
   static std::set<std::string> seen;
   std::lock_guard<std::mutex> lock(mutex);
-  if (seen.insert(finding.message).second) report(finding.message);
+  // Once a place, whichever thread comes there first.
+  const Location at = finding.at;
+  const std::string place = std::string(at.file) + ":" + std::to_string(at.line);
+  if (seen.insert(at.line ? finding.check + place : finding.message).second)
+    report(finding.message);
 }
 
 std::string describe_current_thread() {
