@@ -9,7 +9,8 @@ of the program itself come first; by simt they have the counts of each row.
                     4-byte elements, 16 for float4
   conflict          passes through shared memory per pass needed: 1 is free of bank conflicts
   active lanes      threads of a warp that take part in an instruction, of 32; one that a predicate
-                    switches off does not
+                    switches off does not. By Nsight Compute over all instructions but branches and
+                    the like, which hold for a whole warp
   divergent         branches at which the threads of a warp part
   barriers, atomics warp instructions of that kind
   TMA bytes         loaded and stored by TMA; beside them what a multicast need not read again, and
@@ -18,6 +19,7 @@ of the program itself come first; by simt they have the counts of each row.
 
 import csv
 import json
+import math
 import os
 import re
 import subprocess
@@ -32,6 +34,7 @@ import results
 COLUMNS = {
     "kernel": "kernel",
     "launches": "launches",
+    "threads": "threads",
     "load_sectors_per_request": "load sectors/request",
     "store_sectors_per_request": "store sectors/request",
     "shared_load_conflict": "shared load conflict",
@@ -49,17 +52,24 @@ COLUMNS = {
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
-_THREADS, _WARPS = "smsp__thread_inst_executed_pred_on.sum", "smsp__inst_executed.sum"
+# Wavefronts that the addresses ask for. The two counters above also count those that came about
+# because something else used the memory at the same time: a copy by TMA, say.
+_ADDRESSED = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 _DIVERGENT = "smsp__sass_branch_targets_threads_divergent.sum"
 _OPCODES = "sass__inst_executed_per_opcode"
+_LANES = "sass__thread_inst_executed_true_per_opcode"
+_BY_OPCODE = (_OPCODES, _LANES)
 METRICS = [
     *(_GLOBAL.format(what, op) for op in ("ld", "st") for what in ("sectors", "requests")),
-    *(form.format(op) for op in ("ld", "st") for form in (_WAVEFRONTS, _CONFLICTS)),
-    _THREADS,
-    _WARPS,
+    *(form.format(op) for op in ("ld", "st") for form in (_WAVEFRONTS, _CONFLICTS, _ADDRESSED)),
     _DIVERGENT,
-    _OPCODES,
+    *_BY_OPCODE,
 ]
+# Where a predicate says which lanes go which way, and none is switched off.
+CONTROL_FLOW = {
+    "BAR", "BMOV", "BRA", "BREAK", "BRX", "BSSY", "BSYNC", "CALL", "EXIT", "JMP", "NANOSLEEP",
+    "NOP", "RET", "WARPSYNC", "YIELD",
+}  # fmt: skip
 ATOMIC_OPCODES = ("ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDAS")
 
 NO_PERMISSION = (
@@ -77,8 +87,8 @@ def _ratio(part, whole):
 
 
 def _parse_value(name, text):
-    """A number, or for the opcode metric `8,448 (LDG: 768; BAR: 256)` a {opcode: count}."""
-    if name == _OPCODES:
+    """A number, or for a metric by opcode `8,448 (LDG: 768; BAR: 256)` a {opcode: count}."""
+    if name in _BY_OPCODE:
         pairs = re.findall(r"([A-Z0-9_.]+): ([\d,]+)", text)
         return {opcode: int(count.replace(",", "")) for opcode, count in pairs}
     try:
@@ -98,45 +108,87 @@ def kernel_name(text):
 
 
 def ncu_kernels(log):
-    """One entry per kernel from ncu's CSV (one line per launch and metric), launches summed up."""
+    """One entry per kernel from ncu's CSV, which has a line for each launch and metric."""
     lines = log.splitlines()
     header = next((i for i, line in enumerate(lines) if line.startswith('"ID",')), None)
     if header is None:
         raise ProfileError("ncu saw no kernel launch")
-    sums, launches = {}, {}
+    launches = {}
     for row in csv.DictReader(line for line in lines[header:] if line.startswith('"')):
-        kernel, name = kernel_name(row["Kernel Name"]), row["Metric Name"]
-        launches.setdefault(kernel, set()).add(row["ID"])
-        total = sums.setdefault(kernel, {})
-        value = _parse_value(name, row["Metric Value"])
-        if name == _OPCODES:
-            total.setdefault(name, {})
-            for opcode, count in value.items():
-                total[name][opcode] = total[name].get(opcode, 0) + count
-        else:
-            total[name] = total.get(name, 0.0) + value
-    return [_ncu_entry(kernel, len(launches[kernel]), sums[kernel]) for kernel in sums]
+        counted = launches.setdefault(row["ID"], (row, {}))[1]
+        counted[row["Metric Name"]] = _parse_value(row["Metric Name"], row["Metric Value"])
+    kernels = {}
+    for row, counted in launches.values():
+        kernels.setdefault(kernel_name(row["Kernel Name"]), []).append((row, counted))
+    return [_ncu_entry(kernel, kernels[kernel]) for kernel in kernels]
 
 
-def _ncu_entry(kernel, launches, total):
+def _ncu_entry(kernel, launches):
+    return {
+        "kernel": kernel,
+        "launches": len(launches),
+        "threads": sum(_threads_of(row) for row, _ in launches),
+        **_ncu_figures(_sum([counted for _, counted in launches])),
+        "varying": _varying(launches),
+    }
+
+
+def _threads_of(row):
+    """Threads of a launch: its sizes stand there as "(256, 1, 1)"."""
+    sizes = re.findall(r"\d+", row["Grid Size"] + row["Block Size"])
+    return math.prod(int(size) for size in sizes)
+
+
+def _sum(counts):
+    """Counts of several launches added up; by opcode, too."""
+    total = {}
+    for counted in counts:
+        for name, value in counted.items():
+            if name in _BY_OPCODE:
+                by_opcode = total.setdefault(name, {})
+                for opcode, count in value.items():
+                    by_opcode[opcode] = by_opcode.get(opcode, 0) + count
+            else:
+                total[name] = total.get(name, 0.0) + value
+    return total
+
+
+def _varying(launches):
+    """What differs between two launches alike, which depends on time: --verify runs a variant
+    twice, one run right after the other."""
+    alike = {}
+    for row, counted in launches:
+        like = row["Kernel Name"], row["Grid Size"], row["Block Size"]
+        alike.setdefault(like, []).append(_ncu_figures(counted))
+    return sorted(
+        {
+            name
+            for figures in alike.values()
+            for first, second in zip(figures[::2], figures[1::2])
+            for name in first
+            if first[name] != second[name]
+        }
+    )
+
+
+def _ncu_figures(total):
     def sectors(op):
         requests = total.get(_GLOBAL.format("requests", op))
         return _ratio(total.get(_GLOBAL.format("sectors", op), 0), requests)
 
     def conflict(op):
-        wavefronts = total.get(_WAVEFRONTS.format(op), 0)
-        return _ratio(wavefronts, wavefronts - total.get(_CONFLICTS.format(op), 0))
+        needed = total.get(_WAVEFRONTS.format(op), 0) - total.get(_CONFLICTS.format(op), 0)
+        return _ratio(total.get(_ADDRESSED.format(op), 0), needed) or None
 
-    opcodes = total.get(_OPCODES)
+    opcodes, lanes = total.get(_OPCODES), total.get(_LANES, {})
+    working = [name for name in opcodes or () if name not in CONTROL_FLOW]
     count = lambda names: None if not opcodes else sum(opcodes.get(name, 0) for name in names)
     return {
-        "kernel": kernel,
-        "launches": launches,
         "load_sectors_per_request": sectors("ld"),
         "store_sectors_per_request": sectors("st"),
         "shared_load_conflict": conflict("ld"),
         "shared_store_conflict": conflict("st"),
-        "active_lanes": _ratio(total.get(_THREADS, 0), total.get(_WARPS)),
+        "active_lanes": _ratio(sum(lanes.get(name, 0) for name in working), count(working)),
         "divergent_branches": int(total.get(_DIVERGENT, 0)),
         "barriers": count(["BAR"]),
         "atomics": count(ATOMIC_OPCODES),
@@ -222,6 +274,7 @@ def simt_kernels(data):
         {
             "kernel": name,
             "launches": total(of_kernel, "launches"),
+            "threads": total(of_kernel, "threads"),
             "load_sectors_per_request": sectors(of_kernel, "load"),
             "store_sectors_per_request": sectors(of_kernel, "store"),
             "shared_load_conflict": conflict(of_kernel, "load"),

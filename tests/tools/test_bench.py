@@ -96,8 +96,8 @@ class Bench(BenchCase):
 
     def test_counters_come_from_the_profiler(self):
         self.write("01_vector_add/bench.args", "default:\ncounters: --n 64\n")
-        log = '"ID","Kernel Name","Metric Name","Metric Value"\n'
-        log += '"0","k","smsp__inst_executed.sum","1"\n'
+        log = '"ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Value"\n'
+        log += '"0","k","(32, 1, 1)","(4, 1, 1)","smsp__inst_executed.sum","1"\n'
         self.fake(
             "ncu",
             f"while [[ $1 != --log-file ]]; do shift || exit 0; done; printf '%s' '{log}' >$2\n",

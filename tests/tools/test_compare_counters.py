@@ -16,7 +16,8 @@ def kernel(name, launches, **counters):
             "active_lanes",
         )
     )
-    return {"kernel": name, "launches": launches, **empty, "barriers": 0, "atomics": 0, **counters}
+    made = {"kernel": name, "launches": launches, "threads": 64 * launches, "varying": []}
+    return {**made, **empty, "barriers": 0, "atomics": 0, **counters}
 
 
 class CompareCounters(ToolCase):
@@ -31,19 +32,32 @@ class CompareCounters(ToolCase):
         gpu = [kernel("tree_kernel", 1, active_lanes=20.0, load_sectors_per_request=4.0)]
         simt = [kernel("sum::tree_kernel", 1, active_lanes=20.3, load_sectors_per_request=4.1)]
         out = self.compare(gpu, simt).stdout
-        self.assertRegex(out, r"active lanes +1 of +1 equal, 100 %")
-        self.assertRegex(out, r"load sectors/request +0 of +1 equal, +0 %")
-        self.assertRegex(out, r"all +1 of +2 equal, +50 %")
+        self.assertRegex(out, r"\nactive lanes +1 of +1 equal, 100.0 %")
+        self.assertRegex(out, r"load sectors/request +0 of +1 equal, +0.0 %")
+        self.assertRegex(out, r"\nall +1 of +2 equal, +50.0 %")
+        self.assertRegex(out, r"\nall but active lanes +0 of +1 equal")
         self.assertRegex(out, r"05 tree_kernel +load sectors/request +4.00 +4.10")
         self.assertNotRegex(out, r"05 tree_kernel +active lanes")
 
-    def test_counts_are_for_one_launch(self):
+    def test_counts_are_for_as_many_threads(self):
         out = self.compare(
-            [kernel("tree_kernel", 3, barriers=30, atomics=3)],
-            [kernel("tree_kernel", 6, barriers=60, atomics=12)],
+            [kernel("tree_kernel", 3, threads=1000, barriers=30, atomics=3)],
+            [kernel("tree_kernel", 3, threads=2000, barriers=60, atomics=12)],
         ).stdout
         self.assertRegex(out, r"barriers +1 of +1 equal")
-        self.assertRegex(out, r"05 tree_kernel +atomics +1.00 +2.00")
+        self.assertRegex(out, r"05 tree_kernel +atomics +3.00 +6.00")
+
+    def test_what_the_gpu_does_not_find_twice_is_counted_apart(self):
+        gpu = [kernel("lock_kernel", 2, atomics=9000, barriers=2, varying=["atomics"])]
+        out = self.compare(gpu, [kernel("lock_kernel", 2, atomics=4, barriers=2)]).stdout
+        self.assertRegex(out, r"\nall +1 of +2 equal, +50.0 %; found twice: +1 of +1 equal")
+        self.assertRegex(out, r"05 lock_kernel +atomics +[\d.]+ +[\d.]+  varies")
+
+    def test_counters_of_an_older_profile(self):
+        old = kernel("tree_kernel", 1, barriers=8)
+        del old["threads"]
+        result = self.compare([old], [kernel("tree_kernel", 1, barriers=8)], status=1)
+        self.assert_one_line(result.stderr, "05_sum: an older tools/profile.py counted it")
 
     def test_what_only_one_of_them_counts_differs(self):
         out = self.compare(
