@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
         ptx::ldmatrix_x4(k, &tile_k[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 8 % 2)]);
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
-          ptx::mma_m16n8k16<T>(four(&s[g][8 * j]), q[g], k[0], k[1]);
-          ptx::mma_m16n8k16<T>(four(&s[g][8 * j + 4]), q[g], k[2], k[3]);
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[g], k[0], k[1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[g], k[2], k[3]);
         }
       }
     }
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
         ptx::ldmatrix_x4_trans(v, &tile_v[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 16)]);
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
-          ptx::mma_m16n8k16<T>(four(&o[g][8 * c]), p[g][j], v[0], v[1]);
-          ptx::mma_m16n8k16<T>(four(&o[g][8 * c + 4]), p[g][j], v[2], v[3]);
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[0], v[1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[2], v[3]);
         }
       }
     }

@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       const int c = i / kRun, j = i % kRun;
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
-        ptx::mma_m16n8k16<T>(four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
+        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
+        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
       }
     }
 
@@ -129,8 +129,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       const int j = i / (kD / 16), c = i % (kD / 16);
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
-        ptx::mma_m16n8k16<T>(four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
+        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
+        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
       }
     }
   };

@@ -39,11 +39,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t sequence = share.kv_head / shape.kv_heads;
   const auto part = part_of(share, at, chunks, cache.first(sequence), cache.end(sequence));
   if (part.count == 0) return;
+  const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
+  // endregion
 
   TensorRows<T, kD> rows;
   rows.start(t.q + share.first_row * kD, share.count, shape.scale());
-  const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
-  // endregion
   attend(shared.rings, part, t, row_of,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 

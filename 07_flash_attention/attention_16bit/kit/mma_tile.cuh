@@ -22,9 +22,4 @@ struct MmaTile {
   }
 };
 
-// Accumulator registers as mma.sync takes them.
-__device__ inline float (&four(float* registers))[4] {
-  return *reinterpret_cast<float(*)[4]>(registers);
-}
-
 }  // namespace attention

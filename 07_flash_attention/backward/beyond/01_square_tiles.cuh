@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
 #pragma unroll
       for (int j = 0; j < Tile::kDqCols / 8; ++j) {
         float* fragment = fragment_of<kD>(rows, head_of(step), row, dq_col + 8 * j);
-        add_to_fragment(fragment, four(&dq[m][4 * j]));
+        add_to_fragment(fragment, ptx::four(&dq[m][4 * j]));
       }
     }
   }

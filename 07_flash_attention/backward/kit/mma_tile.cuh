@@ -33,11 +33,6 @@ struct MmaTile {
   };
 };
 
-// Four accumulators of one mma.
-__device__ inline float (&four(float* registers))[4] {
-  return *reinterpret_cast<float(*)[4]>(registers);
-}
-
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // Issues the copy of kRows rows from row `first` of a head with n rows; zeros after the last. By
 // kThreads threads.
@@ -66,8 +61,8 @@ __device__ void multiply_transposed(float (&c)[kRows / 2], const uint4* a, int f
     for (int j = 0; j < kRows / 16; ++j) {
       const int row = 16 * j + lane / 16 * 8 + lane % 8;
       ptx::ldmatrix_x4(of_b, &b[kit::swizzled_chunk<kChunks>(row, k + lane / 8 % 2)]);
-      ptx::mma_m16n8k16<T>(four(&c[8 * j]), of_a, of_b[0], of_b[1]);
-      ptx::mma_m16n8k16<T>(four(&c[8 * j + 4]), of_a, of_b[2], of_b[3]);
+      ptx::mma_m16n8k16<T>(ptx::four(&c[8 * j]), of_a, of_b[0], of_b[1]);
+      ptx::mma_m16n8k16<T>(ptx::four(&c[8 * j + 4]), of_a, of_b[2], of_b[3]);
     }
   }
 }
@@ -85,8 +80,8 @@ __device__ void multiply_registers(float (&c)[kCols / 2], const std::uint32_t (&
       std::uint32_t of_b[4];
       const int chunk = first + 2 * j + lane / 16;
       ptx::ldmatrix_x4_trans(of_b, &b[kit::swizzled_chunk<kChunks>(16 * k + lane % 16, chunk)]);
-      ptx::mma_m16n8k16<T>(four(&c[8 * j]), a[k], of_b[0], of_b[1]);
-      ptx::mma_m16n8k16<T>(four(&c[8 * j + 4]), a[k], of_b[2], of_b[3]);
+      ptx::mma_m16n8k16<T>(ptx::four(&c[8 * j]), a[k], of_b[0], of_b[1]);
+      ptx::mma_m16n8k16<T>(ptx::four(&c[8 * j + 4]), a[k], of_b[2], of_b[3]);
     }
   }
 }

@@ -66,8 +66,8 @@ __device__ __forceinline__ void multiply_square(float (&c)[2][kRows / 2], const 
       ptx::ldmatrix_x4(of_b, &b[kit::swizzled_chunk<kChunks>(row, k + lane / 8 % 2)]);
 #pragma unroll
       for (int m = 0; m < 2; ++m) {
-        ptx::mma_m16n8k16<T>(four(&c[m][8 * j]), of_a[m], of_b[0], of_b[1]);
-        ptx::mma_m16n8k16<T>(four(&c[m][8 * j + 4]), of_a[m], of_b[2], of_b[3]);
+        ptx::mma_m16n8k16<T>(ptx::four(&c[m][8 * j]), of_a[m], of_b[0], of_b[1]);
+        ptx::mma_m16n8k16<T>(ptx::four(&c[m][8 * j + 4]), of_a[m], of_b[2], of_b[3]);
       }
     }
   }
@@ -87,8 +87,8 @@ __device__ __forceinline__ void add_product_of_16(float (&c)[2][kCols / 2],
     ptx::ldmatrix_x4_trans(of_b, &b[kit::swizzled_chunk<kChunks>(row + lane % 16, chunk)]);
 #pragma unroll
     for (int m = 0; m < 2; ++m) {
-      ptx::mma_m16n8k16<T>(four(&c[m][8 * j]), a[m], of_b[0], of_b[1]);
-      ptx::mma_m16n8k16<T>(four(&c[m][8 * j + 4]), a[m], of_b[2], of_b[3]);
+      ptx::mma_m16n8k16<T>(ptx::four(&c[m][8 * j]), a[m], of_b[0], of_b[1]);
+      ptx::mma_m16n8k16<T>(ptx::four(&c[m][8 * j + 4]), a[m], of_b[2], of_b[3]);
     }
   }
 }

@@ -20,11 +20,6 @@ namespace decode {
 
 constexpr int kTensorRows = 16;
 
-// Accumulator registers as mma.sync takes them.
-__device__ inline float (&four(float* registers))[4] {
-  return *reinterpret_cast<float(*)[4]>(registers);
-}
-
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <class T, int kD>
 struct TensorRows {
@@ -56,8 +51,8 @@ struct TensorRows {
       std::uint32_t b[4];
       const int key = lane / 16 * 8 + lane % 8, chunk = 2 * c + lane / 8 % 2;
       ptx::ldmatrix_x4(b, &k[kit::swizzled_chunk<kChunks>(key, chunk)]);
-      ptx::mma_m16n8k16<T>(four(&s[0]), q[c], b[0], b[1]);
-      ptx::mma_m16n8k16<T>(four(&s[4]), q[c], b[2], b[3]);
+      ptx::mma_m16n8k16<T>(ptx::four(&s[0]), q[c], b[0], b[1]);
+      ptx::mma_m16n8k16<T>(ptx::four(&s[4]), q[c], b[2], b[3]);
     }
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -78,8 +73,8 @@ struct TensorRows {
     for (int c = 0; c < kD / 16; ++c) {
       std::uint32_t b[4];
       ptx::ldmatrix_x4_trans(b, &v[kit::swizzled_chunk<kChunks>(lane % 16, 2 * c + lane / 16)]);
-      ptx::mma_m16n8k16<T>(four(&o[8 * c]), p, b[0], b[1]);
-      ptx::mma_m16n8k16<T>(four(&o[8 * c + 4]), p, b[2], b[3]);
+      ptx::mma_m16n8k16<T>(ptx::four(&o[8 * c]), p, b[0], b[1]);
+      ptx::mma_m16n8k16<T>(ptx::four(&o[8 * c + 4]), p, b[2], b[3]);
     }
   }
   // endregion

@@ -77,6 +77,11 @@ __device__ inline void mma_m16n8k16(float (&d)[4], const std::uint32_t (&a)[4], 
   }
 }
 
+// Four registers of a longer array of accumulators, as mma_m16n8k16 takes them.
+__device__ inline float (&four(float* registers))[4] {
+  return *reinterpret_cast<float(*)[4]>(registers);
+}
+
 // Both rounded to bf16 (to nearest, ties to even) and packed, `low` in the lower half.
 __device__ inline std::uint32_t pack_bf16(float low, float high) {
   std::uint32_t packed;
