@@ -15,6 +15,7 @@
 #include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
@@ -34,51 +35,32 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
   extern __shared__ uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic_chunks);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int key_tiles = kit::divide_up(shape.n_k, kKeys);
-  const std::int64_t kv_head = blockIdx.x / key_tiles;
-  const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kKeys;
   const int own_key = warp % (Tile::kWarps / Tile::kSplit) * 16;  // the first of this warp's
   const int own_chunk = warp / (Tile::kWarps / Tile::kSplit) * Tile::kCols / 8;
 
-  // A step: a tile of queries of one of the heads that share these keys. Tiles of queries that see
-  // none of the keys are left out.
-  const int first_tile = shape.first_row(first_key) / kQueries;
-  const int tiles = max(0, kit::divide_up(shape.n_q, kQueries) - first_tile);
-  const int steps = shape.group() * tiles;
-  const auto head_of = [&](int step) { return kv_head * shape.group() + step / tiles; };
-  const auto row_of = [&](int step) { return (first_tile + step % tiles) * kQueries; };
-  const auto issue = [&](int step) {
-    const std::int64_t head = head_of(step);
-    const int row = row_of(step), n_q = shape.n_q;
-    copy_tile<kChunks, kQueries, kThreads>(shared.q[step % 2], t.q + head * n_q * kD, row, n_q);
-    copy_tile<kChunks, kQueries, kThreads>(shared.d_o[step % 2], t.d_o + head * n_q * kD, row, n_q);
-    const int i = threadIdx.x * 4;
-    if (i >= kQueries) return;
-    ptx::cp_async_16(&shared.lse2[step % 2][i], rows.lse2 + head * rows.pitch + row + i);
-    ptx::cp_async_16(&shared.mean[step % 2][i], rows.mean + head * rows.pitch + row + i);
-  };
+  // A step: a tile of queries of one of the heads that share these keys.
+  const Steps<Tile> steps(shape);
+  const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const std::int64_t keys_at = kv_head * shape.n_k * kD;
-  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + keys_at, first_key, shape.n_k);
-  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + keys_at, first_key, shape.n_k);
-  if (steps > 0) issue(0);
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + keys_at, steps.first_key, shape.n_k);
+  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + keys_at, steps.first_key, shape.n_k);
+  if (count > 0) copy_step(shared, t, rows, steps, 0, shape.n_q);
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
-  for (int step = 0; step < steps; ++step) {
-    const int b = step % 2, first_row = row_of(step);
+  for (int step = 0; step < count; ++step) {
+    const int b = step % 2, first_row = steps.first_row(step);
     ptx::cp_async_wait<0>();
     __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
-    if (step + 1 < steps) issue(step + 1);
+    if (step + 1 < count) copy_step(shared, t, rows, steps, step + 1, shape.n_q);
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns.
     float s[kQueries / 2] = {}, dp[kQueries / 2] = {};
     multiply_transposed<T, kChunks, kQueries>(s, shared.k, own_key, shared.q[b]);
     multiply_transposed<T, kChunks, kQueries>(dp, shared.v, own_key, shared.d_o[b]);
-    to_weights(s, shared.lse2[b], kLog2E * shape.scale());
-    const bool all_seen = shape.sees(first_row, first_key + kKeys - 1);
-    if (!all_seen) hide_pairs(s, shape, first_row, first_key + own_key + lane / 4);
+    weigh(s, shared.lse2[b], shape, steps, first_row, steps.first_key + own_key + lane / 4);
     to_score_gradients(dp, s, shared.mean[b]);
     // Rounded, they are operands of the next products as they lie.
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
@@ -110,7 +92,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
         multiply_registers<T, kChunks, Tile::kDqCols>(dq[g], a, shared.k + k * kChunks, dq_col / 8);
       }
     }
-    const std::int64_t at = head_of(step) * rows.pitch + first_row + dq_row;
+    const std::int64_t at = steps.head(step) * rows.pitch + first_row + dq_row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols; ++i) {
       const int g = i / (Tile::kDqCols / 2), j = i % (Tile::kDqCols / 2);
@@ -121,7 +103,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
   }
 
   // The block's rows of dK and dV are complete.
-  const int key = first_key + own_key + lane / 4;
+  const int key = steps.first_key + own_key + lane / 4;
   store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, own_chunk * 8, shape.scale());
   store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, own_chunk * 8, 1);
 #endif

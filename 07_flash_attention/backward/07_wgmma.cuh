@@ -14,6 +14,7 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -60,42 +61,31 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<WgmmaShared<Tile>>(dynamic_shared);
   const int w = threadIdx.x / 128, lane = threadIdx.x % 32;
-  const int key_tiles = kit::divide_up(shape.n_k, kKeys);
-  const std::int64_t kv_head = blockIdx.x / key_tiles;
-  const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kKeys;
-  const int key = first_key + Tile::own_key(w) + threadIdx.x % 128 / 32 * 16 + lane / 4;
-
-  // A step: a tile of queries of one of the heads that share these keys. Tiles of queries that see
-  // none of the keys are left out.
-  const int first_tile = shape.first_row(first_key) / kQueries;
-  const int tiles = max(0, kit::divide_up(shape.n_q, kQueries) - first_tile);
-  const int steps = shape.group() * tiles;
-  const auto head_of = [&](int step) { return kv_head * shape.group() + step / tiles; };
-  const auto row_of = [&](int step) { return (first_tile + step % tiles) * kQueries; };
+  const int key_tiles = Steps<Tile>::key_tiles(shape), key_tile = blockIdx.x % key_tiles;
+  const int key = key_tile * kKeys + Tile::own_key(w) + threadIdx.x % 128 / 32 * 16 + lane / 4;
+  const Steps<Tile> steps(shape, blockIdx.x / key_tiles, key_tile);
+  const int count = steps.count();
   const auto issue = [&](int step) {
-    const std::int64_t head = head_of(step);
-    const int row = row_of(step), n_q = shape.n_q;
+    const std::int64_t head = steps.head(step);
+    const int row = steps.first_row(step), n_q = shape.n_q;
     copy_slabs<kD, kQueries>(shared.q[step % 2], t.q + head * n_q * kD, row, n_q);
     copy_slabs<kD, kQueries>(shared.d_o[step % 2], t.d_o + head * n_q * kD, row, n_q);
-    const int i = threadIdx.x * 4;
-    if (i >= kQueries) return;
-    ptx::cp_async_16(&shared.lse2[step % 2][i], rows.lse2 + head * rows.pitch + row + i);
-    ptx::cp_async_16(&shared.mean[step % 2][i], rows.mean + head * rows.pitch + row + i);
+    copy_facts(shared, rows, steps, step);
   };
 
   // The block's keys and values come with the first step, and stay.
-  const std::int64_t keys_at = kv_head * shape.n_k * kD;
-  copy_slabs<kD, kKeys>(shared.k, t.k + keys_at, first_key, shape.n_k);
-  copy_slabs<kD, kKeys>(shared.v, t.v + keys_at, first_key, shape.n_k);
-  if (steps > 0) issue(0);
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  copy_slabs<kD, kKeys>(shared.k, t.k + keys_at, steps.first_key, shape.n_k);
+  copy_slabs<kD, kKeys>(shared.v, t.v + keys_at, steps.first_key, shape.n_k);
+  if (count > 0) issue(0);
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
-  for (int step = 0; step < steps; ++step) {
-    const int b = step % 2, first_row = row_of(step);
+  for (int step = 0; step < count; ++step) {
+    const int b = step % 2, first_row = steps.first_row(step);
     ptx::cp_async_wait<0>();
     ptx::fence_proxy_async();  // wgmma shall see what cp.async wrote
     __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
-    if (step + 1 < steps) issue(step + 1);
+    if (step + 1 < count) issue(step + 1);
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns.
@@ -106,9 +96,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
     ptx::fence_registers(s);
     ptx::fence_registers(dp);
     // Weights and gradients of scores; rounded, they are operands of the next products.
-    to_weights(s, shared.lse2[b], kLog2E * shape.scale());
-    const bool all_seen = shape.sees(first_row, first_key + kKeys - 1);
-    if (!all_seen) hide_pairs(s, shape, first_row, key);
+    weigh(s, shared.lse2[b], shape, steps, first_row, key);
     to_score_gradients(dp, s, shared.mean[b]);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
@@ -129,7 +117,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
 
     // Registers of dq lie as those of s do, with queries as rows.
     const int row = Tile::dq_row(w) + threadIdx.x % 128 / 32 * 16 + lane / 4;
-    const std::int64_t at = head_of(step) * rows.pitch + first_row + row;
+    const std::int64_t at = steps.head(step) * rows.pitch + first_row + row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
       const int col = Tile::dq_col(w) + query_of_register(i);

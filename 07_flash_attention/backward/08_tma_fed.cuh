@@ -15,6 +15,7 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -45,32 +46,22 @@ __global__ void __launch_bounds__(kFedThreads, 1)
                    Shape shape, RowFacts rows) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<FedShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
-    ptx::mbarrier_init(&shared.keys_full, 1);
-    kit::init_stages(shared.q.full, shared.q.empty, 8);  // warps release a stage
-    kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
+    init_feed(shared);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
   const Steps<Tile> steps(shape);
-  kit::PipelineState<2> at;
+  auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
   if (threadIdx.x >= 256) {
     ptx::setmaxnreg_dec<24>();
-    if (threadIdx.x > 256) return;
-    send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
-    for (int step = 0; step < steps.count(); ++step) {
-      const std::int64_t head = steps.head(step);
-      const int first_row = steps.first_row(step);
-      send_queries(shared.q, at, maps.q, rows.lse2, rows.pitch, head, first_row);
-      send_queries(shared.d_o, at, maps.d_o, rows.mean, rows.pitch, head, first_row);
-      at.next();
-    }
+    if (threadIdx.x == 256) feed(shared, at, maps, rows, steps);
     return;
   }
 
@@ -86,17 +77,15 @@ __global__ void __launch_bounds__(kFedThreads, 1)
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
-    kit::wait_full(shared.q.full, at);
+    shared.q.wait(at);
     issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
-    kit::wait_full(shared.d_o.full, at);
+    shared.d_o.wait(at);
     issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(s);
     ptx::fence_registers(dp);
     // Weights and gradients of scores; rounded, they are operands of the next products.
-    to_weights(s, shared.q.fact[at.stage], kLog2E * shape.scale());
-    const bool all_seen = shape.sees(first_row, steps.first_key + kKeys - 1);
-    if (!all_seen) hide_pairs(s, shape, first_row, key);
+    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
     to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
@@ -110,8 +99,8 @@ __global__ void __launch_bounds__(kFedThreads, 1)
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dv);
     ptx::fence_registers(dk);
-    kit::release(&shared.q.empty[at.stage]);
-    kit::release(&shared.d_o.empty[at.stage]);
+    shared.q.release(at);
+    shared.d_o.release(at);
     at.next();
 
     ptx::fence_proxy_async();

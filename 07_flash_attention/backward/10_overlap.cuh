@@ -12,12 +12,12 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_blocks.cuh"
 #include "07_flash_attention/backward/kit/dq_courier.cuh"
 #include "07_flash_attention/backward/kit/feed.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -49,20 +49,18 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
                    Shape shape, RowFacts rows) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<OverlapShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
-    ptx::mbarrier_init(&shared.keys_full, 1);
-    kit::init_stages(shared.q.full, shared.q.empty, 8);  // warps release a stage
-    kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
+    init_feed(shared);
     init_courier(shared.courier);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
   const Steps<Tile> steps(shape);
-  kit::PipelineState<2> at;
+  auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
   if (threadIdx.x >= 256) {
@@ -77,14 +75,7 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
       ptx::bulk_wait_group<0>();
     }
     if (role > 0) return;
-    send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
-    for (int step = 0; step < steps.count(); ++step) {
-      const std::int64_t head = steps.head(step);
-      const int first_row = steps.first_row(step);
-      send_queries(shared.q, at, maps.q, rows.lse2, rows.pitch, head, first_row);
-      send_queries(shared.d_o, at, maps.d_o, rows.mean, rows.pitch, head, first_row);
-      at.next();
-    }
+    feed(shared, at, maps, rows, steps);
     return;
   }
 
@@ -101,16 +92,14 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
     // region step
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
-    kit::wait_full(shared.q.full, at);
+    shared.q.wait(at);
     issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
-    kit::wait_full(shared.d_o.full, at);
+    shared.d_o.wait(at);
     issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
     // Weights, while dP is multiplied.
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
-    to_weights(s, shared.q.fact[at.stage], kLog2E * shape.scale());
-    const bool all_seen = shape.sees(first_row, steps.first_key + kKeys - 1);
-    if (!all_seen) hide_pairs(s, shape, first_row, key);
+    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
     // Gradients of scores; rounded, they and the weights are operands of the next products.
@@ -129,7 +118,7 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
     issue_dq<Tile>(dq, shared.ds[b], shared.k, w);
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(dv);
-    kit::release(&shared.d_o.empty[at.stage]);
+    shared.d_o.release(at);
 
     // dK runs while dQ leaves.
     issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
@@ -139,7 +128,7 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
     b ^= 1;
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dk);
-    kit::release(&shared.q.empty[at.stage]);
+    shared.q.release(at);
     at.next();
     // endregion
   }

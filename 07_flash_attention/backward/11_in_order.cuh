@@ -12,12 +12,12 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_blocks.cuh"
 #include "07_flash_attention/backward/kit/dq_courier.cuh"
 #include "07_flash_attention/backward/kit/feed.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -73,9 +73,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.ticket = atomicAdd(ticket, 1);
-    ptx::mbarrier_init(&shared.keys_full, 1);
-    kit::init_stages(shared.q.full, shared.q.empty, 8);  // warps release a stage
-    kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
+    init_feed(shared);
     init_courier(shared.courier);
     ptx::fence_mbarrier_init();
   }
@@ -91,7 +89,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     const int last_seen = shape.visible(first_row + kQueries - 1) - 1;
     return last_seen / kKeys - key_tile;
   };
-  kit::PipelineState<2> at;
+  auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
   if (threadIdx.x >= 256) {
@@ -113,14 +111,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
       pass_turn(turns + part);
     }
     if (role > 0) return;
-    send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
-    for (int step = 0; step < steps.count(); ++step) {
-      const std::int64_t head = steps.head(step);
-      const int first_row = steps.first_row(step);
-      send_queries(shared.q, at, maps.q, rows.lse2, rows.pitch, head, first_row);
-      send_queries(shared.d_o, at, maps.d_o, rows.mean, rows.pitch, head, first_row);
-      at.next();
-    }
+    feed(shared, at, maps, rows, steps);
     return;
   }
 
@@ -136,16 +127,14 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
-    kit::wait_full(shared.q.full, at);
+    shared.q.wait(at);
     issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
-    kit::wait_full(shared.d_o.full, at);
+    shared.d_o.wait(at);
     issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
     // Weights, while dP is multiplied.
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
-    to_weights(s, shared.q.fact[at.stage], kLog2E * shape.scale());
-    const bool all_seen = shape.sees(first_row, steps.first_key + kKeys - 1);
-    if (!all_seen) hide_pairs(s, shape, first_row, key);
+    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
     // Gradients of scores; rounded, they and the weights are operands of the next products.
@@ -164,7 +153,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     issue_dq<Tile>(dq, shared.ds[b], shared.k, w);
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(dv);
-    kit::release(&shared.d_o.empty[at.stage]);
+    shared.d_o.release(at);
 
     // dK runs while dQ leaves.
     issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
@@ -180,7 +169,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     b ^= 1;
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dk);
-    kit::release(&shared.q.empty[at.stage]);
+    shared.q.release(at);
     at.next();
   }
   // The block's rows of dK and dV are complete.

@@ -17,6 +17,7 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/square_tile.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
@@ -31,63 +32,46 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
     square_tiles_kernel(Tensors<T> t, Shape shape, RowFacts rows) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using Tile = SquareTile<kD>;
-  constexpr int kKeys = Tile::kKeys, kQueries = Tile::kQueries, kOwn = Tile::kOwn;
+  constexpr int kKeys = Tile::kKeys, kOwn = Tile::kOwn;
   constexpr int kChunks = Tile::kChunks, kPairChunks = Tile::kPairChunks, kCols = Tile::kCols;
   constexpr int kThreads = Tile::kThreads;
   extern __shared__ uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic_chunks);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int key_tiles = kit::divide_up(shape.n_k, kKeys);
-  const std::int64_t kv_head = blockIdx.x / key_tiles;
-  const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kKeys;
   // What belongs to this warp: keys, and of the scores queries, of dK and dV columns.
   const int own_key = warp / Tile::kSharers * 32, sharer = warp % Tile::kSharers;
   const int own_query = sharer * kOwn, own_chunk = sharer * kCols / 8;
 
-  // A step: a tile of queries of one of the heads that share these keys. Tiles of queries that see
-  // none of the keys are left out.
-  const int first_tile = shape.first_row(first_key) / kQueries;
-  const int tiles = max(0, kit::divide_up(shape.n_q, kQueries) - first_tile);
-  const int steps = shape.group() * tiles;
-  const auto head_of = [&](int step) { return kv_head * shape.group() + step / tiles; };
-  const auto row_of = [&](int step) { return (first_tile + step % tiles) * kQueries; };
-  const auto issue = [&](int step) {
-    const std::int64_t head = head_of(step);
-    const int row = row_of(step), n_q = shape.n_q;
-    copy_tile<kChunks, kQueries, kThreads>(shared.q[step % 2], t.q + head * n_q * kD, row, n_q);
-    copy_tile<kChunks, kQueries, kThreads>(shared.d_o[step % 2], t.d_o + head * n_q * kD, row, n_q);
-    const int i = threadIdx.x * 4;
-    if (i >= kQueries) return;
-    ptx::cp_async_16(&shared.lse2[step % 2][i], rows.lse2 + head * rows.pitch + row + i);
-    ptx::cp_async_16(&shared.mean[step % 2][i], rows.mean + head * rows.pitch + row + i);
-  };
+  // A step: a tile of queries of one of the heads that share these keys.
+  const Steps<Tile> steps(shape);
+  const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const std::int64_t keys_at = kv_head * shape.n_k * kD;
-  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + keys_at, first_key, shape.n_k);
-  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + keys_at, first_key, shape.n_k);
-  if (steps > 0) issue(0);
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + keys_at, steps.first_key, shape.n_k);
+  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + keys_at, steps.first_key, shape.n_k);
+  if (count > 0) copy_step(shared, t, rows, steps, 0, shape.n_q);
   ptx::cp_async_commit();
   float dk[2][kCols / 2] = {}, dv[2][kCols / 2] = {};
-  for (int step = 0; step < steps; ++step) {
-    const int b = step % 2, first_row = row_of(step);
+  for (int step = 0; step < count; ++step) {
+    const int b = step % 2, first_row = steps.first_row(step);
     const uint4 *q = shared.q[b], *d_o = shared.d_o[b];
     ptx::cp_async_wait<0>();
     __syncthreads();  // this step is here, and nobody reads the other buffers, P or dS any more
-    if (step + 1 < steps) issue(step + 1);
+    if (step + 1 < count) copy_step(shared, t, rows, steps, step + 1, shape.n_q);
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns: 16 keys, and 16 more.
     float s[2][kOwn / 2] = {}, dp[2][kOwn / 2] = {};
     multiply_square<T, kChunks, kOwn>(s, shared.k, own_key, q, own_query);
     multiply_square<T, kChunks, kOwn>(dp, shared.v, own_key, d_o, own_query);
-    const bool all_seen = shape.sees(first_row, first_key + kKeys - 1);
+    const bool all_seen = shape.sees(first_row, steps.first_key + kKeys - 1);
     std::uint32_t p[kOwn / 16][2][4], ds[kOwn / 16][2][4];
 #pragma unroll
     for (int m = 0; m < 2; ++m) {
       const int key = own_key + 16 * m + lane / 4;
       to_weights(s[m], shared.lse2[b] + own_query, kLog2E * shape.scale());
-      if (!all_seen) hide_pairs(s[m], shape, first_row + own_query, first_key + key);
+      if (!all_seen) hide_pairs(s[m], shape, first_row + own_query, steps.first_key + key);
       to_score_gradients(dp[m], s[m], shared.mean[b] + own_query);
       // Rounded, they are operands of the next products as they lie, and go to shared memory.
 #pragma unroll
@@ -142,7 +126,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
       const int row = first_row + dq_row + 16 * m;
 #pragma unroll
       for (int j = 0; j < Tile::kDqCols / 8; ++j) {
-        float* fragment = fragment_of<kD>(rows, head_of(step), row, dq_col + 8 * j);
+        float* fragment = fragment_of<kD>(rows, steps.head(step), row, dq_col + 8 * j);
         add_to_fragment(fragment, ptx::four(&dq[m][4 * j]));
       }
     }
@@ -151,7 +135,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
   // The block's rows of dK and dV are complete.
 #pragma unroll
   for (int m = 0; m < 2; ++m) {
-    const int key = first_key + own_key + 16 * m + lane / 4;
+    const int key = steps.first_key + own_key + 16 * m + lane / 4;
     store_keys<kD>(t.dk + keys_at, dk[m], key, shape.n_k, own_chunk * 8, shape.scale());
     store_keys<kD>(t.dv + keys_at, dv[m], key, shape.n_k, own_chunk * 8, 1);
   }

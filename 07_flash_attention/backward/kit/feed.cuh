@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
@@ -36,42 +36,23 @@ TensorMaps tensor_maps(const Shape& shape, const Tensors<typename Tile::Element>
           map(t.d_o, shape.all_heads(), shape.n_q, Tile::kQueries)};
 }
 
-// What a block goes through: a step is a tile of queries of one of the heads that share its keys.
-// Tiles of queries that see none of the keys are left out.
-template <class Tile>
-struct Steps {
-  std::int64_t kv_head;
-  int first_key, first_tile, tiles, group;
-
-  static __host__ __device__ int key_tiles(const Shape& shape) {
-    return kit::divide_up(shape.n_k, Tile::kKeys);
-  }
-
-  // A block takes the tile of keys that its index says, or another one.
-  __device__ __forceinline__ explicit Steps(const Shape& shape)
-      : Steps(shape, blockIdx.x / key_tiles(shape), blockIdx.x % key_tiles(shape)) {}
-  __device__ __forceinline__ Steps(const Shape& shape, std::int64_t kv_head, int key_tile)
-      : kv_head(kv_head), first_key(key_tile * Tile::kKeys) {
-    first_tile = shape.first_row(first_key) / Tile::kQueries;
-    tiles = max(0, kit::divide_up(shape.n_q, Tile::kQueries) - first_tile);
-    group = shape.group();
-  }
-
-  __device__ __forceinline__ int count() const { return group * tiles; }
-  __device__ __forceinline__ std::int64_t head(int step) const {
-    return kv_head * group + step / tiles;
-  }
-  __device__ __forceinline__ int first_row(int step) const {
-    return (first_tile + step % tiles) * Tile::kQueries;
-  }
-};
-
-// Stages of one of Q and dO with what belongs to its rows, the log-sum-exp or D.
+// Stages of one of Q and dO with what belongs to its rows, the log-sum-exp or D. In shared memory.
 template <class Tile, int kStages>
 struct QueryRing {
+  using State = kit::PipelineState<kStages>;
+
   alignas(1024) unsigned char tile[kStages][Tile::kQueryBytes];
   alignas(16) float fact[kStages][Tile::kQueries];
   std::uint64_t full[kStages], empty[kStages];
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  // Where the producer and the warps that compute begin.
+  static __device__ __forceinline__ State begin() { return {}; }
+
+  // Those that compute: until the stage is here; a warp has no more use for it.
+  __device__ __forceinline__ void wait(const State& at) { kit::wait_full(full, at); }
+  __device__ __forceinline__ void release(const State& at) { kit::release(&empty[at.stage]); }
+#endif
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -98,6 +79,30 @@ __device__ __forceinline__ void send_keys(unsigned char* k, unsigned char* v,
   const int head = static_cast<int>(steps.kv_head);
   ptx::tensor_load(k, &maps.k, 0, steps.first_key, 0, head, full);
   ptx::tensor_load(v, &maps.v, 0, steps.first_key, 0, head, full);
+}
+
+// By one thread, before ptx::fence_mbarrier_init() and a barrier of the block: the barriers of a
+// block's shared memory that has keys_full, and the rings q and d_o. Eight warps release a stage.
+template <class Shared>
+__device__ __forceinline__ void init_feed(Shared& shared) {
+  ptx::mbarrier_init(&shared.keys_full, 1);
+  kit::init_stages(shared.q.full, shared.q.empty, 8);
+  kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
+}
+
+// All that the producer does, one thread: the keys, and the queries of each step.
+template <class Tile, class Shared>
+__device__ __forceinline__ void feed(Shared& shared, kit::PipelineState<2>& at,
+                                     const TensorMaps& maps, const RowFacts& rows,
+                                     const Steps<Tile>& steps) {
+  send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
+  for (int step = 0; step < steps.count(); ++step) {
+    const std::int64_t head = steps.head(step);
+    const int first_row = steps.first_row(step);
+    send_queries(shared.q, at, maps.q, rows.lse2, rows.pitch, head, first_row);
+    send_queries(shared.d_o, at, maps.d_o, rows.mean, rows.pitch, head, first_row);
+    at.next();
+  }
 }
 #endif
 

@@ -1,10 +1,14 @@
-// How the rung for mma.sync cuts up its work, and how its tiles come to shared memory.
+// How the rung for mma.sync cuts up its work, how its tiles come to shared memory, and its
+// products.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
@@ -45,6 +49,20 @@ __device__ void copy_tile(uint4* tile, const T* head, int first, int n) {
     ptx::cp_async_16(&tile[kit::swizzled_chunk<kChunks>(row, i % kChunks)], from + i,
                      first + row < n);
   }
+}
+
+// Issues the copies of what a step needs to the one of two buffers that is the step's: Q and dO of
+// its rows, their log-sum-exp and D.
+template <class Tile, class T>
+__device__ void copy_step(typename Tile::Shared& shared, const Tensors<T>& t, const RowFacts& rows,
+                          const Steps<Tile>& steps, int step, int n_q) {
+  constexpr int kChunks = Tile::kChunks, kQueries = Tile::kQueries, kThreads = Tile::kThreads;
+  const std::int64_t head = steps.head(step);
+  const int row = steps.first_row(step);
+  const std::int64_t first = head * n_q * (8 * kChunks);
+  copy_tile<kChunks, kQueries, kThreads>(shared.q[step % 2], t.q + first, row, n_q);
+  copy_tile<kChunks, kQueries, kThreads>(shared.d_o[step % 2], t.d_o + first, row, n_q);
+  copy_facts(shared, rows, steps, step);
 }
 
 // c = A B^T for a warp: A is 16 rows of a swizzled tile from row `first`, B all kRows rows of

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/ptx/mma.cuh"
 
@@ -36,6 +37,15 @@ __device__ __forceinline__ void hide_pairs(float (&p)[kCount], const Shape& shap
   for (int i = 0; i < kCount; ++i) {
     if (!shape.sees(first_row + query_of_register(i), key + 8 * (i / 2 % 2))) p[i] = 0;
   }
+}
+
+// Both: the scores of a step become weights. key: this lane's first.
+template <class Tile, int kCount>
+__device__ __forceinline__ void weigh(float (&s)[kCount], const float* lse2, const Shape& shape,
+                                      const Steps<Tile>& steps, int first_row, int key) {
+  to_weights(s, lse2, kLog2E * shape.scale());
+  const bool all_seen = shape.sees(first_row, steps.first_key + Tile::kKeys - 1);
+  if (!all_seen) hide_pairs(s, shape, first_row, key);
 }
 
 // dP becomes dS = P (dP - D). mean: D of the tile's queries.
