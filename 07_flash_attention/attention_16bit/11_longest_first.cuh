@@ -16,11 +16,9 @@
 #include "07_flash_attention/attention_16bit/kit/hopper_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/mask.cuh"
 #include "07_flash_attention/attention_16bit/kit/online_softmax.cuh"
-#include "07_flash_attention/attention_16bit/kit/output.cuh"
 #include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_counter.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_order.cuh"
-#include "07_flash_attention/attention_16bit/kit/tma_output.cuh"
 #include "07_flash_attention/attention_16bit/kit/turn.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_products.cuh"
 #include "07_flash_attention/head_dim.cuh"
@@ -206,13 +204,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     float factor[2], lse[2];
     rows.finish(factor, lse);
     OnlineSoftmax::scale_rows(o, factor);
-    if constexpr (Shared::kHasRoom) {
-      store_lse(t, head, row, n_q, lse);
-      issue_store<Tile>(maps, shared.o + (warpgroup - 1) * 64 * Tile::kD * 2, o, warpgroup, head,
-                        first_query + own_rows, n_q);
-    } else {
-      store_rows<Tile::kD>(t, head, row, n_q, o, lse);
-    }
+    shared.store(maps, t, o, lse, warpgroup, head, first_query, row, n_q);
   }
   if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory is read until then
   if (warpgroup == 1) turn.wait();                        // nobody leaves with a turn unclaimed

@@ -1,4 +1,5 @@
-// What a block keeps in shared memory that goes on to further tiles of queries.
+// What a block keeps in shared memory that goes on to further tiles of queries, and how O leaves
+// it: by TMA, while the next tile is being computed.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,12 +8,51 @@
 
 #include "07_flash_attention/attention_16bit/kit/hopper_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
+#include "07_flash_attention/attention_16bit/kit/output.cuh"
+#include "07_flash_attention/shape.hpp"
 #include "common/kit/aligned_shared.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 
 namespace attention {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// Has TMA write a warpgroup's 64 rows of O, from row `first_row` of a head, by way of `buffer`, its
+// own in shared memory. Does not wait for it: the next call does, before it writes to the buffer.
+// Rows past the end are not stored.
+template <class Tile>
+__device__ __forceinline__ void issue_store(const TensorMaps& maps, unsigned char* buffer,
+                                            const float (&o)[Tile::kD / 2], int warpgroup, int head,
+                                            int first_row, int n_q) {
+  using T = typename Tile::Element;
+  constexpr int kSlabBytes = 64 * 128;
+  const int t = threadIdx.x % 128, lane = t % 32, row = t / 32 * 16 + lane % 16;
+  const int barrier = 1 + Tile::kConsumers + warpgroup;
+
+  // The buffer is free once its last store has read it.
+  if (t == 0) ptx::bulk_wait_group_read<0>();
+  ptx::named_barrier_sync(barrier, 128);
+#pragma unroll
+  for (int c = 0; c < Tile::kD / 16; ++c) {
+    ptx::stmatrix_x4(buffer + slab_offset(row, 2 * c + lane / 16, kSlabBytes),
+                     ptx::pack<T>(o[8 * c], o[8 * c + 1]), ptx::pack<T>(o[8 * c + 2], o[8 * c + 3]),
+                     ptx::pack<T>(o[8 * c + 4], o[8 * c + 5]),
+                     ptx::pack<T>(o[8 * c + 6], o[8 * c + 7]));
+  }
+
+  // TMA reads what all 128 threads wrote.
+  ptx::fence_proxy_async();
+  ptx::named_barrier_sync(barrier, 128);
+  if (t != 0 || first_row >= n_q) return;
+  for (int slab = 0; slab < Tile::kD / 64; ++slab) {
+    ptx::tensor_store(&maps.o, buffer + slab * kSlabBytes, 0, first_row, slab, head);
+  }
+  ptx::bulk_commit_group();
+}
+#endif
 
 // The buffer of Q is a ring of one stage: the producer fills it again for the next tile of queries.
 template <class Tile>
@@ -55,6 +95,22 @@ struct PersistentShared {
     at.advance();
   }
   __device__ __forceinline__ void release_q() { kit::release(&q_empty); }
+
+  // A warpgroup's 64 rows of O leave, and their log-sum-exp; by TMA where there is room.
+  // first_query: of the block; `row`: this lane's first.
+  template <class T>
+  __device__ __forceinline__ void store(const TensorMaps& maps, const Tensors<T>& t,
+                                        const float (&rows)[Tile::kD / 2], const float (&lse)[2],
+                                        int warpgroup, int head, int first_query, int row,
+                                        int n_q) {
+    if constexpr (kHasRoom) {
+      store_lse(t, head, row, n_q, lse);
+      issue_store<Tile>(maps, o + (warpgroup - 1) * 64 * Tile::kD * 2, rows, warpgroup, head,
+                        first_query + 64 * (warpgroup - 1), n_q);
+    } else {
+      store_rows<Tile::kD>(t, head, row, n_q, rows, lse);
+    }
+  }
 #endif
 };
 
