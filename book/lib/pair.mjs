@@ -2,7 +2,7 @@
 // Runs at build time for neighbours, and in the browser for any two.
 
 import { rows, stretches, wordMarks } from './diff.mjs'
-import { escape } from './format.mjs'
+import { NOTHING, escape } from './format.mjs'
 import { change, chooseRows, measuredLines, whereFrom, whyNone } from './measured.mjs'
 import { lineHtml, markedHtml } from './tokens.mjs'
 
@@ -44,8 +44,9 @@ function balance(a, b, all, linkTo) {
   ]
   const fresh = b.kit.filter((path) => !a.kit.includes(path))
   const kit = fresh.map((path) => `<a href="${linkTo(path)}"><code>${escape(path.split('/').slice(-2).join('/'))}</code></a>`)
-  const gain = keyA && keyA === keyB ? change(a.rows[keyA].median_ms, b.rows[keyB].median_ms) : ''
-  return `<p class="balance"><strong>Gained:</strong> ${gain && gain !== '–' ? gain : 'not measured in one run'}.
+  const step = keyA && keyA === keyB ? change(a.rows[keyA].median_ms, b.rows[keyB].median_ms) : NOTHING
+  const said = { [NOTHING]: 'not measured in one run', 'as fast': 'no time' }[step] ?? step
+  return `<p class="balance"><strong>${step.endsWith('slower') ? 'Lost' : 'Gained'}:</strong> ${said}.
 <strong>Cost:</strong> ${cost.join(', ')}${kit.length ? `; it stands on ${kit.join(', ')}, which the other does not` : ''}.</p>`
 }
 

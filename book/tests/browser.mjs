@@ -158,7 +158,7 @@ test('the contents name the pages of a chapter in the order of README.md', () =>
   assert.deepEqual(pages, ['index', 'tensor_cores', 'backward', 'decode', 'beyond'])
 })
 
-test('the search finds terms and code; the theme is kept', async () => {
+test('the search finds terms and code; the theme is kept, and paper is light', async () => {
   const tab = await openTab()
   await tab.page.goto(`${BASE}05_reduction/index.html`)
   await tab.page.keyboard.press('/')
@@ -170,7 +170,10 @@ test('the search finds terms and code; the theme is kept', async () => {
   await tab.page.waitForURL((url) => !url.pathname.includes('05_reduction/index'))
   await tab.page.click('#theme')
   await tab.page.reload()
-  assert.equal(await tab.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'dark')
+  const scheme = () => tab.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)
+  assert.equal(await scheme(), 'dark')
+  await tab.page.emulateMedia({ media: 'print' })
+  assert.equal(await scheme(), 'light')
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })

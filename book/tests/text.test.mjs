@@ -7,6 +7,7 @@ import { relative, significant, slug } from '../lib/format.mjs'
 import { makeMarkdown, sections } from '../lib/markdown.mjs'
 import { change, chooseRows, commonKey } from '../lib/measured.mjs'
 import { noteOf, opening } from '../lib/notes.mjs'
+import { pairHtml } from '../lib/pair.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
 import { lineHtml, markedHtml } from '../lib/tokens.mjs'
 import { beside, runsOf } from '../lib/yours.mjs'
@@ -39,6 +40,14 @@ test('a note is the opening of a section; what its colon leads to is left out, a
   const note = (text) => md.renderer.render(opening(md.parse(text, {})), md.options, {}).replaceAll('\n', '')
   assert.equal(note('One:\n\ntwo.\n\nIt is so:\n\n- a\n'), '<p>One:</p><p>two.</p><p>It is so …</p>')
   assert.equal(note('It lies so:\n\n![a](a.svg)\n\nMore.\n'), '<p>It lies so …</p><p>More.</p>')
+})
+
+test('two rungs: what a step gained, or lost', () => {
+  const key = 'chip|01_x/default|sum'
+  const rung = (name, median_ms) => ({ name, own: [], lines: [], kernels: [], kit: [], path: name, source: name, rows: median_ms ? { [key]: { median_ms } } : {} })
+  const runs = { 'chip|01_x/default': { device: { name: 'chip' }, date: '2026-11-22' } }
+  const said = (b) => pairHtml({ a: rung('one', 2), b: rung('two', b), runs }).match(/<p class="balance"><strong>(.*?)\.\n/)[1]
+  assert.deepEqual([1, 4, 2, 0].map(said), ['Gained:</strong> 2.00× faster', 'Lost:</strong> 2.00× slower', 'Gained:</strong> no time', 'Gained:</strong> not measured in one run'])
 })
 
 function smallSite(files) {
