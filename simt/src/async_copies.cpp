@@ -409,7 +409,11 @@ namespace ptx {
 
 void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes,
               Location at) {
-  const void* caller = __builtin_return_address(0);
+  cp_async(shared, global, bytes, source_bytes, at, __builtin_return_address(0));
+}
+
+void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes, Location at,
+              const void* caller) {
   source_bytes = std::min(source_bytes, bytes);
   shared_place(shared, bytes, "cp.async", at);
   if (source_bytes && reinterpret_cast<uintptr_t>(global) % bytes != 0)

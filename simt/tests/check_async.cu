@@ -2,6 +2,7 @@
 // named with its line; the correct kernel of the same shape is not.
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#include <cuda_pipeline.h>
 
 #include <cstdint>
 #include <fstream>
@@ -38,8 +39,9 @@ __device__ unsigned address_of(const void* p) {
 // clang-format on
 
 // A K-major tile without a swizzle, of 8 x 16 bytes each; two of them side by side along K.
-__device__ uint64_t descriptor(const void* tile, unsigned stride = 256, unsigned swizzle = 0) {
-  return (address_of(tile) & 0x3ffff) >> 4 | uint64_t(128 >> 4) << 16 |
+__device__ uint64_t descriptor(const void* tile, unsigned stride = 256, unsigned swizzle = 0,
+                               unsigned leading = 128) {
+  return (address_of(tile) & 0x3ffff) >> 4 | uint64_t(leading >> 4) << 16 |
          uint64_t(stride >> 4) << 32 | uint64_t(swizzle) << 62;
 }
 
@@ -60,8 +62,9 @@ __global__ void product_of_written_tiles(float* out, int wrong) {
   if (wrong == 3) PRODUCT(d, descriptor(a, 128), descriptor(b));  // here: stride too short
   if (wrong == 4) PRODUCT(d, descriptor(a, 512), descriptor(b));  // here: stride too long
   const uint16_t* other = a + (threadIdx.x < 64 ? 0 : 8);
-  if (wrong == 5) PRODUCT(d, descriptor(other), descriptor(b));     // here: other descriptors
-  if (wrong == 11) PRODUCT(d, descriptor(a, 8192), descriptor(b));  // here: far outside
+  if (wrong == 5) PRODUCT(d, descriptor(other), descriptor(b));          // here: other descriptors
+  if (wrong == 11) PRODUCT(d, descriptor(a, 8192), descriptor(b));       // here: far outside
+  if (wrong == 12) PRODUCT(d, descriptor(a, 256, 0, 0), descriptor(b));  // here: no leading bytes
   if (wrong >= 6 && wrong <= 10)
     PRODUCT(d, descriptor(a), descriptor(b));  // here: never waited for
   COMMIT();
@@ -186,6 +189,14 @@ __global__ void small_copy(const int* in, int* out, bool wrong) {
   out[threadIdx.x] = tile[threadIdx.x];  // here: cp.async has not come
 }
 
+__global__ void small_copy_of_c(const int* in, int* out, bool wrong) {
+  __shared__ int tile[128];
+  __pipeline_memcpy_async(&tile[threadIdx.x], in + threadIdx.x, 4);
+  __pipeline_commit();
+  if (!wrong) __pipeline_wait_prior(0);
+  out[threadIdx.x] = tile[threadIdx.x];  // here: the copy of C has not come
+}
+
 __global__ void __launch_bounds__(384, 1) registers(int wrong) {
   if (threadIdx.x < 128)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
@@ -274,9 +285,9 @@ void check_silent(const std::function<void()>& run) {
   }
 }
 
-// One report of this kind, at the line with this mark.
+// One report of this kind, at the line with this mark, with these words.
 void check_named(const std::string& check, const std::string& place,
-                 const std::function<void()>& run) {
+                 const std::function<void()>& run, const std::string& words = "") {
   run();
   cudaDeviceSynchronize();
   cudaDeviceReset();
@@ -285,9 +296,10 @@ void check_named(const std::string& check, const std::string& place,
     UNSCOPED_INFO(report.message);
     found |= report.check == check &&
              report.message.find("check_async.cu:" + std::to_string(line_of(place))) !=
-                 std::string::npos;
+                 std::string::npos &&
+             report.message.find(words) != std::string::npos;
   }
-  INFO("expected: " << check << " at " << place);
+  INFO("expected: " << check << " at " << place << ": " << words);
   CHECK(found);
 }
 
@@ -328,6 +340,7 @@ TEST_CASE("a wgmma of tiles that threads write") {
   check_named("wgmma", "never waited for", [&] { run(9); });
   check_named("wgmma", "no second fence", [&] { run(10); });
   check_named("out-of-bounds", "far outside", [&] { run(11); });
+  check_named("descriptor", "no leading bytes", [&] { run(12); });
 }
 
 TEST_CASE("a wgmma of registers") {
@@ -373,7 +386,9 @@ TEST_CASE("bulk copies in and out") {
   check_named("in-flight", "the copy has not come", [&] { run(1); });
   check_named("proxy-fence", "what threads wrote", [&] { run(2); });
   check_named("in-flight", "overwritten too early", [&] { run(3); });
-  check_named("deadlock", "more than was promised", [&] { run(4); });
+  check_named(
+      "deadlock", "more than was promised", [&] { run(4); },
+      "whose phase of parity 0 lacks 0 of 1 arrival; 256 bytes more came than");
   check_named("race", "what threads wrote", [&] { run(5); });
 }
 
@@ -400,6 +415,11 @@ TEST_CASE("cp.async without a wait") {
   };
   check_silent([&] { run(false); });
   check_named("in-flight", "cp.async has not come", [&] { run(true); });
+  const auto in_c = [](bool wrong) {
+    small_copy_of_c<<<1, 128>>>(zeros<int>(128), zeros<int>(128), wrong);
+  };
+  check_silent([&] { in_c(false); });
+  check_named("in-flight", "the copy of C has not come", [&] { in_c(true); });
 }
 
 TEST_CASE("setmaxnreg within what there is") {

@@ -37,6 +37,9 @@ enum class Reduction : unsigned char { none, add_, min_, max_, inc_, dec_, and_,
 
 void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes,
               Location at = Location::here());
+// For a function that wraps it: `caller` is the place in the kernel that called that function.
+void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes, Location at,
+              const void* caller);
 void cp_async_commit_group();
 void cp_async_wait_group(unsigned pending);
 void cp_async_wait_all();  // those of the open group, too
