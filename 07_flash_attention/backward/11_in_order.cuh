@@ -162,10 +162,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     // Where the warpgroup itself adds, the courier says when, and is told that it has.
     if (!DqCourier<Tile>::kByTma) kit::wait(&shared.courier.empty[w], b);
     hand_over(shared.courier, dq, dq_part_of<Tile>(rows, head, first_row, w), w, b);
-    if (!DqCourier<Tile>::kByTma) {
-      __syncwarp();
-      kit::release(&shared.courier.full[w]);
-    }
+    if (!DqCourier<Tile>::kByTma) ptx::mbarrier_arrive(&shared.courier.full[w]);
     b ^= 1;
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dk);

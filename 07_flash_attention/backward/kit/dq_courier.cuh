@@ -79,7 +79,7 @@ struct DqCourier {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 template <class Tile>
 __device__ __forceinline__ void init_courier(DqCourier<Tile>& courier) {
-  kit::init_stages(courier.empty, courier.full, 4);  // a part is full when four warps say so
+  kit::init_stages(courier.empty, courier.full, 128);  // all threads of a warpgroup fill a part
 }
 
 // Warpgroup w hands its part over; `phase` is that of its steps: 0, 1, 0, ... `to`: in memory.
@@ -96,8 +96,7 @@ __device__ __forceinline__ void hand_over(DqCourier<Tile>& courier,
       part[i / 4 * 128] = make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]);
     }
     ptx::fence_proxy_async();
-    __syncwarp();
-    kit::release(&courier.full[w]);
+    ptx::mbarrier_arrive(&courier.full[w]);
   } else {
     auto* part = reinterpret_cast<float4*>(to) + thread;
 #pragma unroll

@@ -49,9 +49,12 @@ struct QueryRing {
   // Where the producer and the warps that compute begin.
   static __device__ __forceinline__ State begin() { return {}; }
 
-  // Those that compute: until the stage is here; a warp has no more use for it.
+  // Those that compute: until the stage is here; a thread has no more use for it. Each thread
+  // releases for itself, for each has read `fact` with loads of its own.
   __device__ __forceinline__ void wait(const State& at) { kit::wait_full(full, at); }
-  __device__ __forceinline__ void release(const State& at) { kit::release(&empty[at.stage]); }
+  __device__ __forceinline__ void release(const State& at) {
+    ptx::mbarrier_arrive(&empty[at.stage]);
+  }
 #endif
 };
 
@@ -82,12 +85,12 @@ __device__ __forceinline__ void send_keys(unsigned char* k, unsigned char* v,
 }
 
 // By one thread, before ptx::fence_mbarrier_init() and a barrier of the block: the barriers of a
-// block's shared memory that has keys_full, and the rings q and d_o. Eight warps release a stage.
+// block's shared memory that has keys_full, and the rings q and d_o. 256 threads release a stage.
 template <class Shared>
 __device__ __forceinline__ void init_feed(Shared& shared) {
   ptx::mbarrier_init(&shared.keys_full, 1);
-  kit::init_stages(shared.q.full, shared.q.empty, 8);
-  kit::init_stages(shared.d_o.full, shared.d_o.empty, 8);
+  kit::init_stages(shared.q.full, shared.q.empty, 256);
+  kit::init_stages(shared.d_o.full, shared.d_o.empty, 256);
 }
 
 // All that the producer does, one thread: the keys, and the queries of each step.
