@@ -169,25 +169,16 @@ __attribute__((noinline)) void suspend(State waiting) {
 void begin_block(Launch& launch, uint64_t number) {
   Page& p = page();
   Block& b = p.block;
-  const dim3 grid = launch.grid, shape = launch.block;
-  b.launch = &launch;
-  b.number = number;
-  b.index = {static_cast<unsigned>(number % grid.x),
-             static_cast<unsigned>(number / grid.x % grid.y),
-             static_cast<unsigned>(number / grid.x / grid.y)};
-  b.thread_count = launch.threads_per_block;
-  b.warp_count = (b.thread_count + kWarpSize - 1) / kWarpSize;
-  b.exited = b.at_barrier = 0;
-  std::memset(b.waiting_in_warp, 0, sizeof b.waiting_in_warp);
+  const dim3 shape = launch.block;
+  b.begin(launch, number);
   for (unsigned i = 0; i < b.thread_count; ++i) {
-    b.state[i] = State::kNew;
     b.thread_index[i] = {i % shape.x, i / shape.x % shape.y, i / shape.x / shape.y};
     p.thread[i].place = {};
     p.thread[i].callers.clear();
   }
   ::blockIdx = b.index;
   ::blockDim = shape;
-  ::gridDim = grid;
+  ::gridDim = launch.grid;
   state.shared = p.shared;
   state.shared_offsets = launch.kernel->shared_offsets.data();
   p.races.begin_block(p.order.newest_clock());

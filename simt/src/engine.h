@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -152,6 +153,21 @@ struct Block {
   Waiting waiting[kMaxThreads];
 
   void* observer_data = nullptr;  // the observer's own; the engine never touches it
+
+  // Makes it block `block_number` of a launch, whose threads have not begun.
+  void begin(Launch& of, uint64_t block_number) {
+    launch = &of;
+    number = block_number;
+    const dim3 grid = of.grid;
+    index = {static_cast<unsigned>(number % grid.x),
+             static_cast<unsigned>(number / grid.x % grid.y),
+             static_cast<unsigned>(number / grid.x / grid.y)};
+    thread_count = of.threads_per_block;
+    warp_count = (thread_count + kWarpSize - 1) / kWarpSize;
+    exited = at_barrier = 0;
+    std::memset(waiting_in_warp, 0, sizeof waiting_in_warp);
+    std::memset(state, static_cast<int>(State::kNew), thread_count);
+  }
 
   // Do all threads that still live stand at grid.sync()?
   bool stands_at_grid() const { return at_grid != 0 && at_grid + exited == thread_count; }

@@ -6,7 +6,6 @@
 // with it and the loop goes on on another fibre.
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -126,18 +125,12 @@ void Worker::set_order(const Launch& launch, uint64_t block_number) {
 }
 
 void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
-  const dim3 grid = launch.grid, shape = launch.block;
+  const dim3 shape = launch.block;
   const uint3 last = b.thread_index[launch.threads_per_block - 1];
   const bool same_shape =
       b.thread_count == launch.threads_per_block && last.x == shape.x - 1 && last.y == shape.y - 1;
-  b.launch = &launch;
-  b.number = block_number;
-  b.index = {static_cast<unsigned>(block_number % grid.x),
-             static_cast<unsigned>(block_number / grid.x % grid.y),
-             static_cast<unsigned>(block_number / grid.x / grid.y)};
-  b.thread_count = launch.threads_per_block;
-  b.warp_count = (b.thread_count + kWarpSize - 1) / kWarpSize;
-  b.exited = b.at_barrier = b.at_grid = b.yielded = b.barriers_passed = 0;
+  b.begin(launch, block_number);
+  b.at_grid = b.yielded = b.barriers_passed = 0;
   b.woken = false;
   b.events = b.events_seen = 0;
   b.cluster = nullptr;
@@ -146,8 +139,6 @@ void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
   b.voters = b.votes = 0;
   b.grid_phase = 0;
   b.parked.clear();
-  memset(b.waiting_in_warp, 0, sizeof b.waiting_in_warp);
-  memset(b.state, static_cast<int>(State::kNew), b.thread_count);
   if (same_shape) return;
   unsigned i = 0;
   for (unsigned z = 0; z < shape.z; ++z)
