@@ -62,7 +62,7 @@ BOUNDS = {
     "opening": Bound(0, ERROR, 0, ERROR),
 }
 
-MUTANTS = WARNING  # a planted mistake (tests/mutants) that no longer fits its source
+MUTANTS = ERROR  # a planted mistake (tests/mutants) that no longer fits its source
 SANITIZER = WARNING  # a rung that no checker has looked at since it is there
 
 # Every arrow that must not be, and what one is.

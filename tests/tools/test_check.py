@@ -262,9 +262,9 @@ class Mutants(CheckCase):
         ):
             self.write("tests/mutants/add.txt", entry.format("stale", file, old))
             message = f"tests/mutants/add.txt: 'stale' fits {file} {count} times, not once"
-            self.assertIn(f"warning: {message}", self.check())
+            self.assertIn(f"error: {message}", self.check(status=1))
         self.write("tests/mutants/add.txt", "== no file\n")
-        self.assertIn("warning: tests/mutants/add.txt: ", self.check())
+        self.assertIn("error: tests/mutants/add.txt: ", self.check(status=1))
 
 
 class Steps(CheckCase):
