@@ -108,6 +108,8 @@ void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board)
   release.thread = thread;
   release.own = fence_[thread];
   release.all_before = fenced_now ? base_ : std::min(base_, fenced_before_barrier_ + 1);
+  release.address = address;
+  release.at = clock_[thread];
   release.received = received_;
   const Release* published = board.publish(address, std::move(release));
   // The release carries all that was received so far: one entry stands for the whole list.
@@ -127,7 +129,7 @@ void BlockOrder::publish_all(unsigned thread, uint64_t address, ReleaseBoard& bo
   advance(thread, clock_[thread] + 1);
 }
 
-bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
+void BlockOrder::read_received() {
   while (!unread_.empty()) {
     const Release* next = unread_.back();
     unread_.pop_back();
@@ -136,6 +138,10 @@ bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
     known.all_before = std::max(known.all_before, next->all_before);
     uint32_t& own = known.own[next->thread];
     own = std::max(own, next->own);
+    if (next->at != 0) {
+      uint32_t& published = known.published[{next->address, next->thread}];
+      published = std::max(published, next->at);
+    }
     if (next->warp_before != 0) {
       uint32_t& warp = known.warps[next->thread / 32];
       warp = std::max(warp, next->warp_before);
@@ -143,6 +149,10 @@ bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
     unread_.push_back(next->through);
     unread_.insert(unread_.end(), next->received.begin(), next->received.end());
   }
+}
+
+bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
+  read_received();
   const auto found = known_.find(block);
   if (found == known_.end()) return false;
   if (clock < found->second.all_before) return true;
@@ -150,6 +160,14 @@ bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
   if (warp != found->second.warps.end() && clock < warp->second) return true;
   const auto own = found->second.own.find(thread);
   return own != found->second.own.end() && clock <= own->second;
+}
+
+bool BlockOrder::received_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock) {
+  read_received();
+  const auto found = known_.find(block);
+  if (found == known_.end()) return false;
+  const auto published = found->second.published.find({address, thread});
+  return published != found->second.published.end() && clock <= published->second;
 }
 
 }  // namespace simt

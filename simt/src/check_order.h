@@ -7,15 +7,19 @@
 //  - it was made in the same warp, and a __syncwarp or warp collective both took part in (directly
 //    or through others) came between, or
 //  - its thread published it (fence, then atomic or volatile store) and this block has received
-//    it (atomic or volatile load of the same address, directly or through a third block).
+//    it (atomic or volatile load of the same address, directly or through a third block), or
+//  - it is the access that published, and the present one is at the same address: who has found a
+//    count may reset it.
 // All other pairs that touch the same bytes, one of them writing, are races.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace simt {
@@ -31,6 +35,8 @@ struct Release {
   uint32_t own = 0;
   uint32_t all_before = 0;
   uint32_t warp_before = 0;              // the same for the threads of its warp
+  uint64_t address = 0;                  // where it was published,
+  uint32_t at = 0;                       // at this clock of the thread
   const Release* through = nullptr;      // the release found at the same address
   std::vector<const Release*> received;  // what the block had received from others by then
 };
@@ -86,6 +92,8 @@ class BlockOrder {
   }
   // Has this block received the access that `thread` of `block` made at `clock`?
   bool received(uint64_t block, unsigned thread, uint32_t clock);
+  // Has it received what that thread published at `address`, then or later?
+  bool received_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock);
 
  private:
   uint32_t advance(unsigned thread, uint32_t clock) {
@@ -93,10 +101,13 @@ class BlockOrder {
     return clock_[thread] = clock;
   }
 
+  void read_received();
+
   struct Known {
     uint32_t all_before = 0;
-    std::unordered_map<uint32_t, uint32_t> own;    // per thread
-    std::unordered_map<uint32_t, uint32_t> warps;  // per warp
+    std::map<std::pair<uint64_t, uint32_t>, uint32_t> published;  // per address and thread
+    std::unordered_map<uint32_t, uint32_t> own;                   // per thread
+    std::unordered_map<uint32_t, uint32_t> warps;                 // per warp
   };
 
   uint64_t block_ = 0;

@@ -44,8 +44,13 @@ bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, co
   // Blocks and clocks beyond the cell's range count as ordered: a race may be missed, none
   // invented.
   if (order.block() >= 1u << 24 || cell.clock == kClockLimit) return false;
-  if (cell.block != order.block()) return !order.received(cell.block, cell.thread, cell.clock);
-  return !order.ordered(now.thread, cell.thread, cell.clock);
+  const bool ordered = cell.block == order.block()
+                           ? order.ordered(now.thread, cell.thread, cell.clock)
+                           : order.received(cell.block, cell.thread, cell.clock);
+  if (ordered) return false;
+  // An atomic is noted here before it is carried out, so of two blocks' the one noted last may have
+  // come first: the other one has found what it left.
+  return !cell.atomic || !order.received_at(now.address, cell.block, cell.thread, cell.clock);
 }
 
 bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now,

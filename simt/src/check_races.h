@@ -19,6 +19,7 @@ struct Accessor {
   uint32_t pc;
   bool writes;
   bool atomic;
+  uint64_t address = 0;  // in global memory
 };
 
 // An access that the present one was found to race with.

@@ -278,7 +278,7 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
   if (memory.races) {
     // What an atomic finds published at its address is received before the access is judged.
     if (strong) order_.receive(access.address, launch_->board);
-    const Accessor now{&order_, thread, access.pc, writes(access.use), strong};
+    const Accessor now{&order_, thread, access.pc, writes(access.use), strong, access.address};
     Rival rival;
     if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
       found_race(access, rival, false);

@@ -35,15 +35,24 @@ struct Shared {
 };
 
 struct Global {
+  static constexpr uint64_t kAddress = 0x1000;
   ReleaseBoard board;
   GlobalRaces races{1 << 16};
   simt::Rival rival;
   uint32_t stamp = 1;
   bool read(BlockOrder& order, unsigned thread, uint64_t at = 0) {
-    return races.access(at, 4, stamp, {&order, thread, 1, false, false}, &rival);
+    return races.access(at, 4, stamp, {&order, thread, 1, false, false, kAddress + at}, &rival);
   }
   bool write(BlockOrder& order, unsigned thread, uint64_t at = 0) {
-    return races.access(at, 4, stamp, {&order, thread, 2, true, false}, &rival);
+    return races.access(at, 4, stamp, {&order, thread, 2, true, false, kAddress + at}, &rival);
+  }
+  // All that comes before an atomic is carried out.
+  bool atomic(BlockOrder& order, unsigned thread, uint64_t at = 0) {
+    order.receive(kAddress + at, board);
+    const simt::Accessor now{&order, thread, 3, true, true, kAddress + at};
+    const bool found = races.access(at, 4, stamp, now, &rival);
+    order.publish(thread, kAddress + at, board);
+    return found;
   }
 };
 
@@ -208,5 +217,26 @@ TEST_CASE("global memory: one ticket counter, many blocks, the last one reads al
     if (i < 99) continue;
     worker->barrier();
     for (unsigned k = 0; k < 100; ++k) CHECK_FALSE(memory.read(*worker, k % 64, k * 4));
+  }
+}
+
+TEST_CASE("global memory: who has found another block's count may reset it") {
+  Global memory;
+  auto first = block(0), last = block(1), stranger = block(2);
+  last->fence(0);
+  first->fence(5);
+  // Atomics are noted before they are carried out: here in the other order.
+  CHECK_FALSE(memory.atomic(*last, 0));
+  CHECK_FALSE(memory.atomic(*first, 5));
+  last->receive(Global::kAddress, memory.board);
+  SECTION("the last one") { CHECK_FALSE(memory.write(*last, 0)); }
+  SECTION("nobody who has not looked") { CHECK(memory.write(*stranger, 0)); }
+  SECTION("no memory beside it") {
+    CHECK_FALSE(memory.write(*first, 5, 4));
+    CHECK(memory.write(*last, 0, 4));
+  }
+  SECTION("not over what the other one stored since") {
+    CHECK_FALSE(memory.write(*first, 5));
+    CHECK(memory.write(*last, 0));
   }
 }
