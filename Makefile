@@ -113,6 +113,8 @@ endif
 # SIMT_CHECK=1 in the environment makes simt/nvcc build its checks and counters in.
 FLAGS_SHOWN := $(if $(SIMT),$(if $(SIMT_CHECK),SIMT_CHECK=1 ))$(NVCC) $(FLAGS)
 FLAGS += -DBUILD_FLAGS='"$(FLAGS_SHOWN)"'
+# For what is compiled, but runs for a moment at most.
+UNOPTIMIZED = $(filter-out -O%,$(FLAGS)) -O0
 
 # Libraries of the toolkit that a chapter needs, mostly for its peers. simt has none of them, and
 # the programs find that out by __has_include.
@@ -222,6 +224,11 @@ $(BUILD)/simt/tests/%: simt/tests/%.cu $(BUILD)/tests/main.o $(CONFIG)
 $(BUILD)/simt/tests/%: simt/tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
 	$(build_test)
 
+# Of all that a ladder holds, these want the names: they start a chapter's program, which is built by
+# itself, or compile several chapters at once.
+$(BUILD)/tests/%_program: private TEST_ENV :=
+$(BUILD)/tests/%_program $(BUILD)/tests/namespaces: private FLAGS := $(UNOPTIMIZED)
+
 .PHONY: test tests test-programs $(CHAPTERS:%=test-%)
 test-programs:
 	$(call side_by_side,$(TESTS))
@@ -272,10 +279,9 @@ compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side
 
 # One rung alone: its ladder's smallest program, which is not worth optimizing. Without a GPU it has
 # simt's checks, and simt's headers are compiled once for all.
-try_flags = $(filter-out -O%,$(FLAGS)) -O0
 try:  ## make try R=01/grid_stride: build and check one rung (ARGS="--n 33": at a size of yours)
 	@$(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=1) tools/try_rung.py --build $(BUILD)/try --rung="$$R" \
-	  --arguments="$$ARGS" -- $(NVCC) $(try_flags) $(sort $(foreach c,$(CHAPTERS),$(LIBS_$(c))))
+	  --arguments="$$ARGS" -- $(NVCC) $(UNOPTIMIZED) $(sort $(foreach c,$(CHAPTERS),$(LIBS_$(c))))
 
 # The book reads lessons, sources and results; nothing here depends on it.
 BOOK := $(BUILD)/book
