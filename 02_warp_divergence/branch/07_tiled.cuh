@@ -1,7 +1,7 @@
 // Rung 7, tiled: eight elements a thread, so a block's queue fills whole warps.
 //
 // Of 2048 elements about 41 are expensive: enough for one full warp and a part of a second. All
-// eight loads of a thread are under way before the first is looked at, and the two barriers are
+// eight loads of a thread are in flight before the first is looked at, and the two barriers are
 // shared by eight times the elements. What is still wrong: how well the last warp is filled depends
 // on the tile, and a tile full of expensive elements keeps its block busy while others have
 // finished.

@@ -1,7 +1,7 @@
 // Rung 7, coarsened: each thread asks for several angles before it computes the first.
 //
 // The angles of a thread lie a block apart, so that each load and store of a warp stays coalesced.
-// More bytes are under way at a time, and fewer blocks have to be started. With that there is room
+// More bytes are in flight at a time, and fewer blocks have to be started. With that there is room
 // for arithmetic: the warps that compute do it while others wait for memory, so the accurate
 // sincosf costs no more time than __sincosf. Next: nothing; a kernel that only copies is no faster.
 #pragma once

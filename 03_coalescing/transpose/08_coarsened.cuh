@@ -1,6 +1,6 @@
 // Rung 8, coarsened: 32 x 8 threads for a tile of 32 x 32, four floats each.
 //
-// The four loads of a thread do not depend on each other, so all are under way before the first
+// The four loads of a thread do not depend on each other, so all are in flight before the first
 // arrives; a block has 8 warps instead of 32 to bring together at the barrier, and eight such
 // blocks share an SM: while one waits, others load. What is left: 4 bytes per access, and writes of
 // an output row in pieces of 128 bytes.

@@ -1,7 +1,7 @@
 // Rung 7, first_add: every thread adds two elements while it loads.
 //
 // Half as many blocks for the same n, each with the same tree: per element half the barriers and
-// half the partial sums, and two loads under way per thread instead of one. What is still wrong:
+// half the partial sums, and two loads in flight per thread instead of one. What is still wrong:
 // in the last five steps of the tree a single warp is left, yet the whole block stops at a barrier
 // for each of them.
 #pragma once

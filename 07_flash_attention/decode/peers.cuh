@@ -15,7 +15,7 @@
 
 namespace decode {
 
-constexpr int kReadThreads = 512, kReadEach = 4;  // loads of a thread under way at a time
+constexpr int kReadThreads = 512, kReadEach = 4;  // loads of a thread in flight at a time
 
 // Combines all words of K and V, `count` chunks of 16 bytes each, by exclusive or into *result: the
 // cheapest proof that they were read. A block reads a tile of kReadThreads x kReadEach chunks; the

@@ -61,7 +61,7 @@ struct ClusterBarrier {
   unsigned arrived = 0;  // threads that have come for this phase
 };
 
-// A copy by the copy engine that was asked for and is still under way.
+// A copy by the copy engine that was asked for and is still in flight.
 struct BulkCopy {
   unsigned thread;  // that asked for it
   uint64_t group;   // of this thread's bulk groups; kNoGroup: an mbarrier tells of its end
@@ -103,9 +103,9 @@ struct BlockAsync {
   Warpgroup warpgroups[kMaxThreads / kWarpgroupThreads];
   std::vector<ThreadProducts> products;    // per thread, once one of them has asked for a wgmma
   std::vector<RegisterRequest> registers;  // per thread, once one of them has asked
-  std::deque<BulkCopy> bulk;               // under way
+  std::deque<BulkCopy> bulk;               // in flight
   std::vector<ThreadCopies> copies;        // per thread, once one of them has copied
-  unsigned threads_with_small = 0;         // whose cp.async are under way
+  unsigned threads_with_small = 0;         // whose cp.async are in flight
   ClusterBarrier lone;                     // of a block without a cluster
   uint32_t cluster_phase[kMaxThreads];     // how often the thread has come to the cluster's barrier
   bool fenced_mbarriers[kMaxThreads];  // fence.mbarrier_init, not followed by a cluster's barrier

@@ -364,7 +364,7 @@ void finish_small_copies(BlockAsync& async, unsigned thread, uint64_t last_group
   if (done && small.empty()) --async.threads_with_small;
 }
 
-// Carries out one copy or product that is under way; false: there is none. Late, products come
+// Carries out one copy or product that is in flight; false: there is none. Late, products come
 // last; random takes either first.
 static bool complete_one(Block& b) {
   BlockAsync& async = *b.async;

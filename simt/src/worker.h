@@ -72,7 +72,7 @@ struct Worker {
   void give_up_if_stuck();
 
   // ---- copies in the background (async_copies.cpp)
-  // Carries out one copy or wgmma that is under way; false: there is none.
+  // Carries out one copy or wgmma that is in flight; false: there is none.
   bool complete_one_copy(Block& block);
 
   // ---- clusters (cluster.cpp)

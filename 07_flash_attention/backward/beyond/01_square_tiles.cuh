@@ -34,7 +34,6 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
   using Tile = SquareTile<kD>;
   constexpr int kKeys = Tile::kKeys, kOwn = Tile::kOwn;
   constexpr int kChunks = Tile::kChunks, kPairChunks = Tile::kPairChunks, kCols = Tile::kCols;
-  constexpr int kThreads = Tile::kThreads;
   extern __shared__ uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic_chunks);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -48,8 +47,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
 
   // The block's keys and values come with the first step, and stay.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + keys_at, steps.first_key, shape.n_k);
-  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + keys_at, steps.first_key, shape.n_k);
+  copy_keys<Tile>(shared, t, keys_at, steps.first_key, shape.n_k);
   if (count > 0) copy_step(shared, t, rows, steps, 0, shape.n_q);
   ptx::cp_async_commit();
   float dk[2][kCols / 2] = {}, dv[2][kCols / 2] = {};

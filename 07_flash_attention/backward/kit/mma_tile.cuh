@@ -51,6 +51,15 @@ __device__ void copy_tile(uint4* tile, const T* head, int first, int n) {
   }
 }
 
+// Issues the copies of the block's keys and values, of a head that begins at element `at`.
+template <class Tile, class T>
+__device__ void copy_keys(typename Tile::Shared& shared, const Tensors<T>& t, std::int64_t at,
+                          int first_key, int n_k) {
+  constexpr int kChunks = Tile::kChunks, kKeys = Tile::kKeys, kThreads = Tile::kThreads;
+  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + at, first_key, n_k);
+  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + at, first_key, n_k);
+}
+
 // Issues the copies of what a step needs to the one of two buffers that is the step's: Q and dO of
 // its rows, their log-sum-exp and D.
 template <class Tile, class T>

@@ -2,7 +2,7 @@
 //
 // In rung 10 a share begins with an empty ring and ends with a merge, and meanwhile its block asks
 // for nothing. Here a block an SM takes several shares, one after the other: while its warps work
-// on the last keys of one, merge and store, the first keys of the next are under way. So parts
+// on the last keys of one, merge and store, the first keys of the next are in flight. So parts
 // stand beside the rings and no longer take their place: 224 KB, more than older GPUs have. Shares
 // are not cut; every block has as many as the others, or fewer. What is still wrong: with few
 // shares most SMs have none.
@@ -38,7 +38,7 @@ template <int kHalf, class T, int kD, int kW>
 __device__ void finish_rows(WarpParts<kD, kTensorRows / 2, kW>& parts, TensorRows<T, kD>& rows,
                             const Share& share, const Tensors<T>& t) {
   const int warp = threadIdx.x / 32, first = kHalf * kTensorRows / 2;
-  rows.template store_half<kHalf>(parts.o[warp], parts.lse2[warp]);
+  rows.store_half(kHalf, parts.o[warp], parts.lse2[warp]);
   __syncthreads();
   for (int row = warp; row < min(kTensorRows / 2, share.count - first); row += kW) {
     store_result(t, share.first_row + first + row, merge_warps(parts, row));
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
       const std::int64_t first =
           shape.share(asked_share, kTensorRows).kv_head * shape.n + asked_key;
       const int left = shape.n - asked_key;
-      fill(ring[asked_stage], t, [&](int key) -> CacheRow { return {first + key, key < left}; });
+      fill(ring[asked_stage], t, [&](int key) { return key < left ? first + key : -1; });
       asked_stage = asked_stage + 1 == kStages ? 0 : asked_stage + 1;
       asked_key += kW * kStageKeys;
       if (asked_key - first_key >= shape.n) {

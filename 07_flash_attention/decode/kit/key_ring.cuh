@@ -37,13 +37,8 @@ union alignas(128) RingShared {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// A row of the caches, or none: zeros stand for it.
-struct CacheRow {
-  std::int64_t row;
-  bool is_there;
-};
-
-// Orders the copies of a stage's keys and values. row_of(i): where the i-th of its keys lies.
+// Issues the copies of a stage's keys and values. row_of(i): the row of the caches where the i-th
+// of its keys lies; below 0 there is none, and zeros stand for it.
 template <int kD, class T, class RowOf>
 __device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of) {
   constexpr int kChunks = kD / 8;
@@ -53,10 +48,10 @@ __device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of) {
 #pragma unroll
   for (int i = 0; i < kStageKeys * kChunks / 32; ++i) {
     const int key = lane / kChunks + i * 32 / kChunks;
-    const CacheRow from = row_of(key);
+    const std::int64_t row = row_of(key);
     const int place = stage.place(key, lane % kChunks);
-    ptx::cp_async_16(&stage.k[place], k + from.row * kChunks, from.is_there);
-    ptx::cp_async_16(&stage.v[place], v + from.row * kChunks, from.is_there);
+    ptx::cp_async_16(&stage.k[place], k + row * kChunks, row >= 0);
+    ptx::cp_async_16(&stage.v[place], v + row * kChunks, row >= 0);
   }
 }
 
@@ -78,16 +73,14 @@ __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const 
   int found = find(0);
   const auto issue = [&](int step) {
     if (first_key(step) < part.end) {
-      fill(ring[step % kStages], t, [&](int key) -> CacheRow {
-        const int row = __shfl_sync(0xffffffff, found, key);
-        return {row, row >= 0};
-      });
+      fill(ring[step % kStages], t,
+           [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); });
     }
     ptx::cp_async_commit();
     found = find(step + 1);
   };
 
-  // While a stage is worked on, those after it are under way.
+  // While a stage is worked on, those after it are in flight.
   for (int step = 0; step < kStages - 1; ++step) issue(step);
   for (int step = 0; first_key(step) < part.end; ++step) {
     ptx::cp_async_wait<kStages - 2>();

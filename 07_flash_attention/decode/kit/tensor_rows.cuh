@@ -101,25 +101,24 @@ struct TensorRows {
     }
   }
 
-  // The warp's part of rows 8 kHalf to 8 kHalf + 7: O divided by its sum, and the log-sum-exp in
-  // base 2. to: [8][kD].
-  template <int kHalf>
-  __device__ void store_half(float (*to)[kD], float* lse2) {
+  // The warp's part of rows 8 r to 8 r + 7: O divided by its sum, and the log-sum-exp in base 2. r:
+  // a constant, 0 or 1. to: [8][kD].
+  __device__ __forceinline__ void store_half(int r, float (*to)[kD], float* lse2) {
     const int lane = threadIdx.x % 32, row = lane / 4;
-    sum[kHalf] += __shfl_xor_sync(0xffffffff, sum[kHalf], 1);
-    sum[kHalf] += __shfl_xor_sync(0xffffffff, sum[kHalf], 2);
-    const float factor = sum[kHalf] > 0 ? 1 / sum[kHalf] : 0;
-    if (lane % 4 == 0) lse2[row] = largest[kHalf] * scale + log2f(sum[kHalf]);
+    sum[r] += __shfl_xor_sync(0xffffffff, sum[r], 1);
+    sum[r] += __shfl_xor_sync(0xffffffff, sum[r], 2);
+    const float factor = sum[r] > 0 ? 1 / sum[r] : 0;
+    if (lane % 4 == 0) lse2[row] = largest[r] * scale + log2f(sum[r]);
 #pragma unroll
     for (int i = 0; i < kD / 4; ++i) {
-      to[row][8 * (i / 2) + 2 * (lane % 4) + i % 2] = factor * o[4 * (i / 2) + 2 * kHalf + i % 2];
+      to[row][8 * (i / 2) + 2 * (lane % 4) + i % 2] = factor * o[4 * (i / 2) + 2 * r + i % 2];
     }
   }
 
   // All of it. to: [16][kD].
   __device__ void store_part(float (*to)[kD], float* lse2) {
-    store_half<0>(to, lse2);
-    store_half<1>(to + 8, lse2 + 8);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) store_half(r, to + 8 * r, lse2 + 8 * r);
   }
 };
 #endif

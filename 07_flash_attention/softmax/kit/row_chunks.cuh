@@ -21,7 +21,7 @@ struct alignas(kWide * sizeof(float)) Chunk {
   float x[kWide];
 };
 
-// Calls visit(chunk, index) for this thread's chunks of a row. Four loads are under way at a time.
+// Calls visit(chunk, index) for this thread's chunks of a row. Four loads are in flight at a time.
 template <int kWide, class Visit>
 __device__ void each_chunk(const float* row, int columns, Visit visit) {
   constexpr int kAhead = 4;

@@ -30,7 +30,7 @@ __device__ inline void cp_async_16(void* shared, const void* global, bool inside
 // Closes the thread's group of copies, which may be empty, and opens the next.
 __device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most the kPending youngest groups of this thread are still under way.
+// Waits until at most the kPending youngest groups of this thread are still in flight.
 template <int kPending>
 __device__ inline void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");

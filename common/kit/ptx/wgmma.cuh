@@ -30,7 +30,7 @@ __device__ inline void wgmma_commit_group() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-// Waits until at most the kPending youngest groups are still under way.
+// Waits until at most the kPending youngest groups are still in flight.
 template <int kPending>
 __device__ inline void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
