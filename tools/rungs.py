@@ -20,7 +20,7 @@ class Facts(NamedTuple):
     own: int  # lines changed from the rung before
     kit: int  # lines of the chapter's kit and of common/kit that are new with this rung
     names: int  # names from other project files in its device code, ptx:: apart
-    headers: int  # project headers under it
+    headers: int  # project headers under it, those of ptx/ apart
     kernel: int  # lines of its longest kernel or device function
     comments: int  # lines of comment in that kernel
     lines: int  # of the file
@@ -61,6 +61,13 @@ class Ladder:
 
 def ladders(graph):
     return [Ladder(graph, folder) for folder in sorted(graph.problems)]
+
+
+def is_instructions(path):
+    """A header of ptx/ is a dictionary: one instruction a function, under its PTX name. Nobody
+    reads it to the end to understand a rung; the word that is used is looked up. So neither its
+    lines nor its names nor the header itself count."""
+    return path.startswith("common/kit/ptx/")
 
 
 def short_name(path):
@@ -125,16 +132,28 @@ class Counter:
         self.graph = graph
         self.names = Names(graph)
         self.code = {path: cpp_names.code_lines(text) for path, text in graph.text.items()}
-        self.met = {}  # common/kit header -> the first chapter whose main road stands on it
-        for rung in sorted(path for path in graph.rungs() if graph.place(path).role == "rung"):
-            for path in graph.under(rung):
-                self.met.setdefault(path, graph.place(rung).chapter)
+        self.shown = {}  # ladder's folder -> what the main roads before it have shown of the kit
+        shown = set()
+        for ladder in sorted(ladders(graph), key=self._place_in_the_book):
+            self.shown[ladder.folder] = frozenset(shown)
+            shown.update(path for rung in ladder.main for path in self._kit_under(rung))
+
+    def _place_in_the_book(self, ladder):
+        """Chapter by chapter, and in a chapter as its program adds the ladders to itself."""
+        chapter = ladder.folder.split("/")[0]
+        programs = (path for path in self.graph.text if re.fullmatch(rf"{chapter}/\w+\.cu", path))
+        text = "".join(self.graph.text[path] for path in programs)
+        calls = (
+            re.search(rf"\b{namespace}::{name}\b", text)
+            for namespace, name, _ in self.names.in_file.get(ladder.index, ())
+        )
+        first = min((call.start() for call in calls if call), default=len(text))
+        return chapter, first, ladder.folder
 
     def facts(self, ladder):
         """{rung: Facts} in reading order, the main road first."""
         found = {}
-        # Of common/kit, what the chapters before have shown is not new.
-        seen = {path for path, chapter in self.met.items() if chapter < ladder.folder.split("/")[0]}
+        seen = set(self.shown[ladder.folder])
         for road in (ladder.main, ladder.beyond):
             for position, path in enumerate(road):
                 # A side road leaves the main one anywhere: it is a step from the nearest rung.
@@ -147,14 +166,13 @@ class Counter:
         return found
 
     def _kit_under(self, path):
-        """The kit a rung stands on: what its chapter shares, and common/kit. A header of ptx/ is no
-        step: its functions are one instruction each, and a reader looks up the one that is used."""
+        """The kit a rung stands on: what its chapter shares, and common/kit."""
         wanted = ("kit", "other", "common/kit")
-        return {
-            p
-            for p in self.graph.under(path)
-            if self.graph.place(p).role in wanted and not p.startswith("common/kit/ptx/")
-        }
+        return {p for p in self._to_open(path) if self.graph.place(p).role in wanted}
+
+    def _to_open(self, path):
+        """The headers under a rung that a reader opens."""
+        return {p for p in self.graph.under(path) if not is_instructions(p)}
 
     def _facts_of(self, path, before, fresh):
         text = self.graph.text[path]
@@ -165,7 +183,7 @@ class Counter:
             own=own,
             kit=sum(len(self.code[p]) for p in fresh),
             names=len(self._foreign(path, "\n".join(k.statement for k in kernels), ptx=False)),
-            headers=len(self.graph.under(path)),
+            headers=len(self._to_open(path)),
             kernel=longest.lines if longest else 0,
             comments=longest.comments if longest else 0,
             lines=len(text.splitlines()),
