@@ -129,7 +129,7 @@ endif
 # ---------------------------------------------------------------- build
 # Compilers run side by side on all cores, unless -j says otherwise; what they built runs one after
 # the other, or the times would be wrong.
-ifneq ($(filter run% test% bench profile-% sanitize%,$(MAKECMDGOALS)),)
+ifneq ($(filter run% test% bench counts% profile-% sanitize%,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 side_by_side = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
@@ -175,10 +175,13 @@ DEPENDENCIES = -MD -MP -MF $@$(PART).d -MT $@
 # ---------------------------------------------------------------- run
 # `make run` and `make run-01`: exit status 0 only if every variant that ran was right.
 .PHONY: run $(CHAPTERS:%=run-%)
+# Without a GPU, tables show what was counted of each rung before, unless it has changed since.
+KEPT_COUNTS := $(BUILD)/kept_counts
+with_counts = $(if $(SIMT),tools/counts.py >$(KEPT_COUNTS) && export KEPT_COUNTS=$(KEPT_COUNTS);)
 run: programs  ## build and run every chapter (run-01: one chapter)
-	@status=0; for program in $(PROGRAMS); do $$program || status=1; done; exit $$status
+	@$(with_counts) status=0; for program in $(PROGRAMS); do $$program || status=1; done; exit $$status
 $(CHAPTERS:%=run-%): run-%: %
-	@$(call program_of,$*)
+	@$(with_counts) $(call program_of,$*)
 run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
 
 # The chapter whose number was given: 01 -> 01_vector_add.
@@ -250,7 +253,7 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench sanitize compare try doctor lessons check format clean mutate
+.PHONY: bench counts sanitize compare try doctor lessons check format clean mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
@@ -262,6 +265,18 @@ profile-%:  ## profile-01: counters of every kernel (Nsight Compute), without a 
 	@tools/profile.py --backend $(if $(SIMT),simt,ncu) \
 	  $(call checked_program_of,$(call chapter_named,$*)) \
 	  $(call small_args,$(call chapter_named,$*))
+
+# Programs that count are simt's, beside a GPU, too: CPU=1.
+needs_simt = $(if $(SIMT),,@echo "$@: simt counts, so this needs CPU=1" >&2; exit 1)
+counts:  ## count each rung by simt, and keep what `make run` shows without a GPU (counts-01: one chapter)
+	$(needs_simt)
+	$(call build_checked,programs)
+	@tools/counts.py --record --build $(CHECKED)
+$(CHAPTERS:%=counts-%): counts-%:
+	$(needs_simt)
+	$(call build_checked,$*)
+	@tools/counts.py --record --build $(CHECKED) $*
+counts-%: ; @$(MAKE) --no-print-directory counts-$(call chapter_named,$*)
 
 sanitize: $(if $(SIMT),,programs)  ## compute-sanitizer's four tools, or simt's checks without a GPU (JOBS=4: four runs at a time)
 	$(call build_checked,programs)
@@ -333,7 +348,7 @@ format:  ## format every source file
 	  | xargs -0 $(CLANG_FORMAT) -i
 
 # What somebody else put into the folder stays.
-MADE := config tests simt tools checked try nvcc all-archs exercise book page
+MADE := config kept_counts tests simt tools checked try nvcc all-archs exercise book page
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }

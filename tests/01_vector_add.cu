@@ -281,6 +281,28 @@ TEST_CASE("kernels that the CPU runs are timed if --times asks for it") {
   CHECK(timed.output.find("min .. max") != std::string::npos);
 }
 
+TEST_CASE("beside the verdicts of a model GPU stands what was counted before") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available || device.is_real_gpu()) SKIP_TEST("needs a model GPU");
+  const std::string file = std::string(TEST_BUILD) + "/tests/kept_counts";
+  std::ofstream(file) << "01_vector_add: counted by somebody\n"
+                         "vector_add/grid_stride load_sectors=4 active_lanes=32\n"
+                         "vector_add/coarsened\n";
+  const std::string command =
+      " " + kProgram + " --n 1000 --repeats 2 --only grid_stride,coarsened 2>&1";
+  const auto shown = tests::run_command("KEPT_COUNTS=" + file + command);
+  INFO(shown.output);
+  CHECK(shown.status == 0);
+  CHECK(shown.output.find("\nvariant     load lanes  verdict\n"
+                          "grid_stride 4.00  32.0  right\n"
+                          "coarsened      -     -  right\n"
+                          "counted by somebody\n"
+                          "changed since counted: coarsened (make profile-01 counts anew)\n") !=
+        std::string::npos);
+  CHECK(shown.output.find("\nload      sectors") != std::string::npos);
+  CHECK(tests::run_command("KEPT_COUNTS=/nosuch" + command).status == 1);
+}
+
 TEST_CASE("--verify checks and does not time") {
   const auto result = tests::run_command(kProgram + " --n 1000 --verify --only sequential");
   CHECK(result.status == 0);

@@ -9,6 +9,7 @@
   bench     every name in a bench.args is one that a ladder of the chapter knows
   mutants   every mistake that tests/mutants plants still fits its source
   sanitizer each report (results/sanitizer) knows the rungs that there are, and no others
+  counts    which rungs have changed since simt's counts of them were kept (results/counters)
   rungs     numbered 01, 02, ... without gaps, each included by the ladder, each opening with a
             comment of 3 to 8 lines, each a small step that can be read alone (see BOUNDS)
 
@@ -28,6 +29,7 @@ from typing import NamedTuple, Optional
 
 import bench_args
 import cli
+import counts
 import lessons
 import mutate
 import results
@@ -66,6 +68,7 @@ BOUNDS = {
 }
 
 MUTANTS = ERROR  # a planted mistake (tests/mutants) that no longer fits its source
+COUNTS = WARNING  # a rung that has changed since it was counted
 SANITIZER = WARNING  # a rung that no checker has looked at since it is there
 
 # Every arrow that must not be, and what one is.
@@ -214,6 +217,20 @@ def check_sanitizer(root, graph, findings):
                     findings.add(SANITIZER, path, message)
 
 
+def check_counts(root, graph, findings):
+    """Whether what `make run` shows without a GPU is still counted of these sources."""
+    try:
+        chapters = counts.load(root)
+    except (OSError, results.ResultsError) as error:
+        findings.add(ERROR, counts.FILE, str(error))
+        return
+    for chapter, rows in counts.changed(counts.Digests(graph), chapters).items():
+        if rows:
+            all_rows, make = len(chapters[chapter]["rows"]), f"make counts-{chapter[:2]}"
+            message = f"{chapter}: {len(rows)} of {all_rows} rows changed since counted ({make})"
+            findings.add(COUNTS, counts.FILE, message)
+
+
 def check_columns(root, findings):
     for path in cli.files_of(root, {".py"}):
         for number, line in enumerate(cli.read_text(path).splitlines(), 1):
@@ -257,6 +274,7 @@ def main():
     check_columns(root, findings)
     check_mutants(root, findings)
     check_sanitizer(root, graph, findings)
+    check_counts(root, graph, findings)
     check_bench_args(root, graph, findings)
     for rule, path, message in graph.forbidden():
         findings.against(rule, ARROWS[rule], path, message)

@@ -16,6 +16,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "common/bench/ending.hpp"
 #include "common/bench/harness.cuh"
 #include "common/bench/json.hpp"
+#include "common/bench/kept_counts.hpp"
 #include "common/bench/ladder.cuh"
 #include "common/bench/options.hpp"
 #include "common/bench/output_file.hpp"
@@ -196,9 +198,8 @@ class Program {
 
   // Prints and keeps what was found.
   void add(const ProblemReport& report) {
-    print_table(report);
+    print_with_counts(report);
     for (const Row& row : report.rows) failed_ = failed_ || row.verdict.status == Status::wrong;
-    for (const Row& row : report.rows) has_counts_ = has_counts_ || row.counts.any();
     reports_.push_back(report);
   }
   void add(const Sweep& sweep) {
@@ -313,6 +314,7 @@ class Program {
     run_.seed = static_cast<std::uint64_t>(seed_);
     run_.device = query_device();
     cpu_ = query_cpu();
+    if (runs_on_model()) kept_counts_ = kept_counts_of(name_);
     body(*this);
     if (!list_ && !json_file_.empty()) write_file(json_file_, json_text());
     return failed_ ? 1 : 0;
@@ -357,13 +359,32 @@ class Program {
     print_about_counts();
   }
 
-  // Below the tables of kernels that the CPU ran: what their counts mean, or who counts.
+  bool runs_on_model() const { return device().available && !device().is_real_gpu(); }
+
+  // A table, of kernels that the CPU ran with what was counted of them before.
+  void print_with_counts(const ProblemReport& report) {
+    std::string changed;
+    const ProblemReport shown = with_kept_counts(report, kept_counts_, &changed);
+    print_table(shown);
+    const std::set<std::string> titles = counts_shown(shown);
+    counts_shown_.insert(titles.begin(), titles.end());
+    if (!titles.empty() && !kept_counts_.about.empty()) {
+      std::printf("%s\n", kept_counts_.about.c_str());
+    }
+    if (!changed.empty()) {
+      std::printf("changed since counted: %s (%s counts anew)\n", changed.c_str(),
+                  profile_command().c_str());
+    }
+  }
+
+  std::string profile_command() const { return "make profile-" + name_.substr(0, name_.find('_')); }
+
+  // Below the tables of kernels that the CPU ran: what their counts mean, and who counts.
   void print_about_counts() const {
-    if (has_counts_) {
-      std::printf("\n%s", kCountsLegend);
-    } else if (device().available && !device().is_real_gpu() && !run_.verify_only) {
-      std::printf("\nWhat kernels do to memory and warps is counted by: make profile-%s\n",
-                  name_.substr(0, name_.find('_')).c_str());
+    if (!counts_shown_.empty()) std::printf("\n%s", counts_legend(counts_shown_).c_str());
+    if (runs_on_model() && !run_.verify_only) {
+      std::printf("\nWhat kernels do to memory and warps is counted by: %s\n",
+                  profile_command().c_str());
     }
   }
 
@@ -473,8 +494,9 @@ class Program {
   CpuFacts cpu_;
   std::vector<ProblemReport> reports_;
   std::vector<Sweep> sweeps_;
+  KeptCounts kept_counts_;
+  std::set<std::string> counts_shown_;  // titles of their columns
   bool failed_ = false;
-  bool has_counts_ = false;
 };
 
 // The harness, for those who hold a program.

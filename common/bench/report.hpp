@@ -58,6 +58,18 @@ struct Counts {
   bool any() const { return !std::isnan(active_lanes); }  // every kernel has instructions
 };
 
+// The name of each count in files.
+constexpr std::pair<const char*, double Counts::*> kCountNames[] = {
+    {"moved_bytes", &Counts::moved_bytes},
+    {"load_sectors", &Counts::load_sectors},
+    {"store_sectors", &Counts::store_sectors},
+    {"conflict", &Counts::conflict},
+    {"active_lanes", &Counts::active_lanes},
+    {"barriers", &Counts::barriers},
+    {"atomics", &Counts::atomics},
+    {"tensor_operations", &Counts::tensor_operations},
+};
+
 // One variant of one problem.
 struct Row {
   std::string name;
@@ -150,6 +162,12 @@ inline void write_json(JsonWriter& json, const ProblemReport& report) {
     json.field("status", status_name(row.verdict.status));
     json.field("reason", row.verdict.reason);
     if (!row.chose.empty()) json.field("chose", row.chose);
+    if (row.counts.any()) {
+      json.key("counts");
+      json.begin_object();
+      for (const auto& [name, count] : kCountNames) json.field(name, row.counts.*count);
+      json.end_object();
+    }
     json.key("phases");
     json.begin_array();
     for (const PhaseRow& phase : row.phases) {

@@ -2,6 +2,11 @@
 // read.
 #include "common/bench/report.hpp"
 
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include "common/bench/kept_counts.hpp"
 #include "common/bench/table.hpp"
 #include "tests/catch.hpp"
 
@@ -160,4 +165,61 @@ TEST_CASE("what was counted stands in the place of times, beside the verdict") {
   const auto timed = bench::table_text(bench::ProblemReport{"p", {}, false, {tiled}});
   CHECK(timed.find("x lib.") != std::string::npos);
   CHECK(timed.find("lanes") == std::string::npos);
+}
+
+TEST_CASE("beside times of the CPU stand those counts alone that tell rows apart") {
+  bench::Row cpu = right_row("sequential", "cpu"), one = right_row("one", "device");
+  add_time(cpu, 4);
+  one.counts = {2.5e6, 4, 4, 1, 32};
+  bench::Row other = one;
+  other.name = "other";
+  other.counts.load_sectors = 32;
+  other.counts.barriers = 640;  // the other has none: the dash tells them apart
+  const bench::ProblemReport report{"p", {}, false, {cpu, one, other}};
+  CHECK(bench::table_text(report) ==
+        "variant       ms  GB/s  load barriers  verdict\n"
+        "sequential 4.000 2.000     -        -  right\n"
+        "one            -     -  4.00        -  right\n"
+        "other          -     - 32.00      640  right\n");
+  CHECK(bench::counts_shown(report) == std::set<std::string>{"load", "barriers"});
+  CHECK(bench::counts_legend({"barriers", "load"}) ==
+        "load      sectors, pieces of 32 bytes, that one load of a warp touches\n"
+        "barriers  executed by warps in one run\n");
+}
+
+TEST_CASE("a row that was right has the counts that were kept of it") {
+  std::istringstream file(
+      "02_polar: counted with --n 7\n"
+      "p/one active_lanes=1\n"
+      "01_add: counted with --n 1000\n"
+      "p/one load_sectors=4 active_lanes=31.5\n"
+      "p/changed\n"
+      "p/too\n"
+      "p/bad active_lanes=32\n"
+      "q/other active_lanes=32\n");
+  const bench::KeptCounts kept = bench::read_kept_counts(file, "01_add");
+  CHECK(kept.about == "counted with --n 1000");
+  CHECK(kept.rows.size() == 5);
+  bench::ProblemReport report{"p", {}, false, {}};
+  for (const char* name : {"one", "changed", "too", "bad", "other"}) {
+    report.rows.push_back(right_row(name, "device"));
+  }
+  report.rows[3].verdict.status = bench::Status::wrong;
+  std::string changed;
+  const auto rows = bench::with_kept_counts(report, kept, &changed).rows;
+  CHECK(changed == "changed, too");
+  CHECK(rows[0].counts.load_sectors == 4);
+  CHECK(rows[0].counts.active_lanes == 31.5);
+  CHECK(std::isnan(rows[0].counts.barriers));
+  for (int i : {1, 2, 3, 4}) CHECK_FALSE(rows[i].counts.any());
+  // What is counted in this run wins.
+  report.rows[0].counts.active_lanes = 8;
+  CHECK(bench::with_kept_counts(report, kept, &changed).rows[0].counts.active_lanes == 8);
+}
+
+TEST_CASE("kept counts that are none are refused") {
+  for (const char* word : {"lanes=4", "active_lanes", "active_lanes4=", "=4"}) {
+    std::istringstream file("01_add: x\np/one " + std::string(word) + "\n");
+    CHECK_THROWS(bench::read_kept_counts(file, "01_add"));
+  }
 }

@@ -251,6 +251,25 @@ class SanitizerReports(CheckCase):
         self.assertIn(f"warning: {message}", self.check())
 
 
+class KeptCounts(CheckCase):
+    def keep(self, sources):
+        row = {"sources": sources, "counts": {"active_lanes": 32}}
+        entry = {"arguments": "", "commit": "", "date": "", "rows": {"add/naive": row}}
+        self.write(check.counts.FILE, json.dumps({"chapters": {"01_add": entry}}))
+
+    def test_rungs_that_changed_since_they_were_counted(self):
+        graph = check.Graph(self.root, check.source_files(self.root))
+        self.keep(check.counts.Digests(graph).of_row("01_add", "add/naive"))
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("01_add/02_naive.cuh", rung(range(5, 21)))
+        message = f"{check.counts.FILE}: 01_add: 1 of 1 rows changed since counted (make counts-01)"
+        self.assertIn(f"warning: {message}", self.check())
+
+    def test_a_damaged_file(self):
+        self.keep(None)
+        self.assertIn(f"error: {check.counts.FILE}: a text is missing", self.check(status=1))
+
+
 class Mutants(CheckCase):
     def test_mistakes_that_cannot_be_planted(self):
         entry = "== {}\nfile {}\ntest tests/x\n---\n{}\n+++\nint other;\n"

@@ -1,5 +1,6 @@
 """The Makefile's verbs, on a small tree with a compiler that only writes what it was asked for."""
 
+import json
 import os
 import shutil
 import signal
@@ -24,8 +25,8 @@ while (($#)); do
 done
 echo "begin $source" >>"$root/log"
 printf '%s: %s\n\n%s:\n' "$target" "$source" "$source" >"$deps"
-printf '#!/bin/bash\necho "I am %s"; echo "run %s" >>%q/log; sleep 0.1; echo "ran" >>%q/log\n' \
-  "$source" "$source" "$root" "$root" >"$out"
+printf '#!/bin/bash\necho "I am %s, kept $KEPT_COUNTS"\n' "$source" >"$out"
+printf 'echo "run %s" >>%q/log; sleep 0.1; echo "ran" >>%q/log\n' "$source" "$root" "$root" >>"$out"
 [[ -e $root/fails ]] && { rm "$out"; echo "$source: error" >&2; exit 1; }
 [[ -e $root/slow ]] && sleep "$(cat "$root/slow")"
 [[ -e $root/wrong ]] && echo 'exit 1' >>"$out"
@@ -113,6 +114,17 @@ class Build(MakeCase):
         (self.root / "wrong").unlink()
         result = self.make("run", status=2)
         self.assertIn("I am 02_polar/polar.cu", result.stdout)
+
+    def test_without_a_gpu_programs_are_given_what_was_counted_before(self):
+        row = {"sources": "", "counts": {}}
+        entry = {"arguments": "--n 33", "commit": "0", "date": "", "rows": {"add/naive": row}}
+        self.write("results/counters/simt.json", json.dumps({"chapters": {"01_add": entry}}))
+        for goal in ("run", "run-01"):
+            self.assertIn("I am 01_add/add.cu, kept build/kept_counts", self.make(goal).stdout)
+        kept = "01_add: counted by simt at commit 0 with --n 33\nadd/naive\n"
+        self.assertEqual(self.read("build/kept_counts"), kept)
+        self.make("clean")
+        self.assertFalse((self.root / "build").exists())
 
     def test_everything_anew(self):
         self.make("programs")

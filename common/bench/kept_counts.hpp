@@ -1,0 +1,82 @@
+// Counts from an earlier run. To count, a program is built once more, with counters: too much for
+// `make run`. It shows what was counted before, unless the sources of a row have changed since.
+// tools/counts.py knows, and writes the file that KEPT_COUNTS in the environment names:
+//   01_vector_add: counted by simt at commit d874e64ab012 with --n 1000003
+//   vector_add/grid_stride moved_bytes=12000064 load_sectors=4 store_sectors=4 active_lanes=32
+//   vector_add/coarsened
+// A line for each chapter, and below it one for each row; a row without counts has changed since.
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <istream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "common/bench/report.hpp"
+
+namespace bench {
+
+struct KeptCounts {
+  std::string about;                   // who counted them, of what, at which sizes
+  std::map<std::string, Counts> rows;  // by problem/variant
+};
+
+// word: load_sectors=4
+inline void set_count(const std::string& word, Counts& counts) {
+  for (const auto& [name, count] : kCountNames) {
+    const std::string key = std::string(name) + "=";
+    if (word.compare(0, key.size(), key) != 0) continue;
+    counts.*count = std::strtod(word.c_str() + key.size(), nullptr);
+    return;
+  }
+  throw std::runtime_error("KEPT_COUNTS: '" + word + "' is no count");
+}
+
+// Those of one chapter.
+inline KeptCounts read_kept_counts(std::istream& file, const std::string& chapter) {
+  KeptCounts kept;
+  bool is_ours = false;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) {
+      is_ours = line.substr(0, colon) == chapter;
+      if (is_ours) kept.about = line.substr(colon + 2);
+    } else if (is_ours) {
+      std::istringstream words(line);
+      std::string row;
+      words >> row;
+      Counts& counts = kept.rows[row];
+      for (std::string word; words >> word;) set_count(word, counts);
+    }
+  }
+  return kept;
+}
+
+// Those of the file that KEPT_COUNTS names; none if it names none.
+inline KeptCounts kept_counts_of(const std::string& chapter) {
+  const char* const name = std::getenv("KEPT_COUNTS");
+  if (name == nullptr || *name == '\0') return {};
+  std::ifstream file(name);
+  if (!file) throw std::runtime_error(std::string("KEPT_COUNTS: cannot read ") + name);
+  return read_kept_counts(file, chapter);
+}
+
+// The report with the kept counts of those rows that were right, and of which nobody counted
+// anything in this run. *changed: the names of those that have changed since they were counted.
+inline ProblemReport with_kept_counts(ProblemReport report, const KeptCounts& kept,
+                                      std::string* changed) {
+  for (Row& row : report.rows) {
+    const auto found = kept.rows.find(report.problem + "/" + row.name);
+    if (found == kept.rows.end() || row.verdict.status != Status::right || row.counts.any()) {
+      continue;
+    }
+    row.counts = found->second;
+    if (!row.counts.any()) *changed += (changed->empty() ? "" : ", ") + row.name;
+  }
+  return report;
+}
+
+}  // namespace bench
