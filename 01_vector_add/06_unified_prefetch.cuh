@@ -18,25 +18,9 @@
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/phase.hpp"
 #include "common/kit/skip.hpp"
+#include "common/kit/toolkit.cuh"
 
 namespace vector_add {
-
-// CUDA 13 names a place by type and number; CUDA 12 by number alone, with -1 for the host.
-#if CUDART_VERSION >= 13000
-using ManagedPlace = cudaMemLocation;
-inline ManagedPlace on_device(int device) { return {cudaMemLocationTypeDevice, device}; }
-inline ManagedPlace on_host() { return {cudaMemLocationTypeHost, 0}; }
-inline cudaError_t prefetch(const void* p, std::size_t bytes, ManagedPlace place) {
-  return cudaMemPrefetchAsync(p, bytes, place, 0);
-}
-#else
-using ManagedPlace = int;
-inline ManagedPlace on_device(int device) { return device; }
-inline ManagedPlace on_host() { return cudaCpuDeviceId; }
-inline cudaError_t prefetch(const void* p, std::size_t bytes, ManagedPlace place) {
-  return cudaMemPrefetchAsync(p, bytes, place);
-}
-#endif
 
 // y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers, as in vector_add_unified.
 inline kit::Phases vector_add_unified_prefetch(const float* h_x, float* h_y, std::int64_t n) {
@@ -62,9 +46,10 @@ inline kit::Phases vector_add_unified_prefetch(const float* h_x, float* h_y, std
 
   timer.start();
   // region move
+  const kit::ManagedPlace place = kit::on_device(device);
   for (float* p : {x, y}) {
-    CUDA_CHECK(cudaMemAdvise(p, bytes, cudaMemAdviseSetPreferredLocation, on_device(device)));
-    CUDA_CHECK(prefetch(p, bytes, on_device(device)));
+    CUDA_CHECK(cudaMemAdvise(p, bytes, cudaMemAdviseSetPreferredLocation, place));
+    CUDA_CHECK(kit::prefetch(p, bytes, place));
   }
   CUDA_CHECK(cudaDeviceSynchronize());
   // endregion
@@ -79,7 +64,7 @@ inline kit::Phases vector_add_unified_prefetch(const float* h_x, float* h_y, std
   const double kernel_ms = timer.elapsed_ms();
 
   timer.start();
-  CUDA_CHECK(prefetch(y, bytes, on_host()));
+  CUDA_CHECK(kit::prefetch(y, bytes, kit::on_host()));
   CUDA_CHECK(cudaDeviceSynchronize());
   const double back_ms = timer.elapsed_ms();
 

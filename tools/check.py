@@ -6,6 +6,7 @@
   lessons   quoted code, numbers, tables and links are up to date, and no measured number is typed
             beside a rung (tools/lessons.py --check)
   arrows    no file includes what it must not know (see ARROWS)
+  toolkit   one header alone asks which version of CUDA compiles it (see TOOLKIT)
   bench     every name in a bench.args is one that a ladder of the chapter knows
   mutants   every mistake that tests/mutants plants still fits its source
   sanitizer each report (results/sanitizer) knows the rungs that there are, and no others
@@ -86,6 +87,7 @@ ARROWS = {
     "bench/harness -> bench/program": ERROR,
 }
 
+TOOLKIT = "common/kit/toolkit.cuh"  # names what CUDA 12 and 13 write differently
 
 # Folders, and the rules that they do not keep yet: there a breach is a warning.
 NOT_YET = {
@@ -231,6 +233,15 @@ def check_counts(root, graph, findings):
             findings.add(COUNTS, counts.FILE, message)
 
 
+def check_toolkit(graph, findings):
+    for path, text in sorted(graph.text.items()):
+        asked = re.search(r"\b(?:CUDART|CUDA)_VERSION\b", text)
+        if asked and path != TOOLKIT and graph.place(path).role != "simt":
+            line = text.count("\n", 0, asked.start()) + 1
+            message = f"{asked.group()}: only {TOOLKIT} asks which toolkit compiles it"
+            findings.add(ERROR, f"{path}:{line}", message)
+
+
 def check_columns(root, findings):
     for path in cli.files_of(root, {".py"}):
         for number, line in enumerate(cli.read_text(path).splitlines(), 1):
@@ -271,6 +282,7 @@ def main():
         for path, facts in counter.facts(ladder).items():
             check_rung(path, facts, path in ladder.beyond, findings)
     check_kit(graph, counter, findings)
+    check_toolkit(graph, findings)
     check_columns(root, findings)
     check_mutants(root, findings)
     check_sanitizer(root, graph, findings)

@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "common/kit/check.cuh"
+#include "common/kit/toolkit.cuh"
 
 namespace kit {
 
@@ -24,13 +25,7 @@ inline PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
   static const auto kEncoder = [] {
     void* function = nullptr;
     cudaDriverEntryPointQueryResult found;
-#if CUDART_VERSION >= 12050
-    CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-                                                cudaEnableDefault, &found));
-#else
-    CUDA_CHECK(
-        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found));
-#endif
+    CUDA_CHECK(find_in_driver("cuTensorMapEncodeTiled", &function, 12000, &found));
     if (found != cudaDriverEntryPointSuccess) {
       throw std::runtime_error(
           "the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12");

@@ -287,6 +287,20 @@ class Mutants(CheckCase):
         self.assertIn("error: tests/mutants/add.txt: ", self.check(status=1))
 
 
+class Toolkit(CheckCase):
+    def test_one_header_alone_asks_which_toolkit_it_is(self):
+        asks = "// one\n#if CUDART_VERSION >= 12010\n#endif\n"
+        self.write("common/kit/toolkit.cuh", asks)
+        self.write("simt/frontend/keywords.h", "#define CUDART_VERSION 13000\n")
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("01_add/02_naive.cuh", rung(range(5, 20)) + asks)
+        out = self.check(status=1)
+        self.assertIn("error: 01_add/02_naive.cuh:20: CUDART_VERSION: only common/kit/", out)
+        self.write("01_add/02_naive.cuh", rung(range(5, 20)))
+        self.write("common/bench/report.hpp", "static_assert(CUDA_VERSION >= 12000);\n")
+        self.assertIn("common/bench/report.hpp:1: CUDA_VERSION: only", self.check(status=1))
+
+
 class Steps(CheckCase):
     """What counts as one step."""
 

@@ -22,6 +22,7 @@
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
+#include "common/kit/toolkit.cuh"
 
 namespace backward {
 
@@ -101,7 +102,7 @@ __device__ __forceinline__ void hand_over(DqCourier<Tile>& courier,
     auto* part = reinterpret_cast<float4*>(to) + thread;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; i += 4) {
-      add_four(part + i / 4 * 128, make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]));
+      kit::add_four(part + i / 4 * 128, make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]));
     }
   }
 }

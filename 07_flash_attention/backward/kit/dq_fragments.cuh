@@ -12,29 +12,16 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/toolkit.cuh"
 
 namespace backward {
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-__device__ __forceinline__ void add_four(float4* to, float4 x) {
-#if CUDART_VERSION >= 12010
-  atomicAdd(to, x);
-#else
-  auto* floats = reinterpret_cast<float*>(to);
-  atomicAdd(floats, x.x);
-  atomicAdd(floats + 1, x.y);
-  atomicAdd(floats + 2, x.z);
-  atomicAdd(floats + 3, x.w);
-#endif
-}
-#endif
 
 // Adds a warp's accumulator to a fragment. Before sm_90 one float of each lane at a time, and these
 // lie side by side; from there on all four of a lane do.
 __device__ __forceinline__ void add_to_fragment(float* fragment, const float (&x)[4]) {
   const int lane = threadIdx.x % 32;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  add_four(reinterpret_cast<float4*>(fragment) + lane, make_float4(x[0], x[1], x[2], x[3]));
+  kit::add_four(reinterpret_cast<float4*>(fragment) + lane, make_float4(x[0], x[1], x[2], x[3]));
 #else
 #pragma unroll
   for (int i = 0; i < 4; ++i) atomicAdd(fragment + 32 * i + lane, x[i]);
