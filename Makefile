@@ -334,8 +334,8 @@ doctor:  ## what this machine has, and what you can do with it now
 lessons:  ## fill the code, the tables and the numbers that the lessons take from elsewhere
 	@tools/lessons.py
 
-mutate:  ## plant small mistakes one at a time; a test must notice each (hours; tools/mutate.py --help)
-	@tools/mutate.py
+mutate:  ## plant small mistakes one at a time; a test must notice each (hours; JOBS=4: four at a time)
+	@tools/mutate.py $${JOBS:+--jobs "$$JOBS"}
 
 check:  ## format, stale lessons, dead links, include arrows, size of every rung
 	@tools/check.py

@@ -21,8 +21,8 @@ takes little time:
 (of a C++ test a case, and behind > one of its sections).
 All work is done in copies of this repository, one for each of --jobs, with kernels on the CPU. A
 mutant is killed if its test fails, hangs or crashes; whether the test passes without it is tried
-first. The last lines are a table of the lists. Exit status 0 only if every mutant that was tried
-was killed.
+first, once. A line for each mutant is printed as soon as it is known. The last lines are a table of
+the lists. Exit status 0 only if every mutant that was tried was killed.
 """
 
 import collections
@@ -30,6 +30,7 @@ import concurrent.futures
 import contextlib
 import itertools
 import os
+import queue
 import re
 import shutil
 import signal
@@ -42,6 +43,8 @@ from pathlib import Path
 import cli
 
 Mutant = collections.namedtuple("Mutant", "list title file test case old new")
+# A test without any mutant: what it needs built, how long it ran, and why it failed if it did.
+Trial = collections.namedtuple("Trial", "programs seconds failure")
 
 TIMEOUT = 900  # seconds for the build or the run of one test
 # Built with few optimizations and with simt's headers compiled before, a test takes half the time.
@@ -116,16 +119,13 @@ def copy_repository(root, folder):
 class Copy:
     """A copy of the repository in which tests are built and run."""
 
-    def __init__(self, root, folder):
+    def __init__(self, folder):
         self.root = folder
         self.running = None  # the process at work
         self.ended = False  # whether it is the last
         self.said = ""  # by the last command
-        self.limit = TIMEOUT  # of a command, in seconds
-        self.tried = {}  # (test, case): the programs it needs, or None; how long it took
-        copy_repository(root, folder)
 
-    def succeeds(self, command):
+    def succeeds(self, command, limit=TIMEOUT):
         if self.ended:
             raise Ended
         # In a session of its own: what hangs is ended with all its children.
@@ -140,10 +140,10 @@ class Copy:
             start_new_session=True,
         )
         try:
-            self.said, _ = self.running.communicate(timeout=self.limit)
+            self.said, _ = self.running.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(self.running.pid, signal.SIGKILL)
-            self.said = f"{command[0]} took more than {self.limit:.0f} s"
+            self.said = f"{command[0]} took more than {limit:.0f} s"
         if self.ended:
             raise Ended
         return self.running.wait() == 0
@@ -154,49 +154,55 @@ class Copy:
         if self.running and self.running.poll() is None:
             os.killpg(self.running.pid, signal.SIGKILL)
 
+    def build_engine(self):
+        """simt's engine takes a minute to build and fits every copy; tests with checks take one,
+        programs the other."""
+        source, target = (self.root.with_suffix(suffix) for suffix in (".cu", ".out"))
+        cli.write_text(source, "int main() {}\n")
+        for kind in ([], ["--simt-check"]):
+            self.succeeds([sys.executable, "simt/nvcc", *kind, source, "-o", target])
+
     def builds(self, test, programs=()):
         return test.endswith(".py") or self.succeeds([*MAKE, f"build/{test}", *programs])
 
-    def passes(self, mutant, programs=()):
-        """Builds a mutant's test and runs it until the first failure."""
-        is_python = mutant.test.endswith(".py")
-        start = [sys.executable, mutant.test, "-f"] if is_python else [f"build/{mutant.test}", "-a"]
-        case, _, section = (mutant.case or "").partition(" > ")
+    def passes(self, test, case, limit=TIMEOUT):
+        """Runs a test that was built, or one case of it, until the first failure."""
+        is_python = test.endswith(".py")
+        start = [sys.executable, test, "-f"] if is_python else [f"build/{test}", "-a"]
+        case, _, section = (case or "").partition(" > ")
         case = case if is_python else case.replace(",", "\\,")  # to Catch2 a comma means "or"
-        start += [case] * bool(case) + ["-c", section] * bool(section)
-        return self.builds(mutant.test, programs) and self.succeeds(start)
+        return self.succeeds(start + [case] * bool(case) + ["-c", section] * bool(section), limit)
 
-    def try_without(self, mutant):
-        """What a mutant's test needs to pass without it: nothing, or its chapter's program, which
-        takes longer to build than most tests. None if it fails with both. And the seconds."""
-        key = mutant.test, mutant.case
-        if key not in self.tried:
-            self.limit = TIMEOUT
-            chapter = re.match(r"tests/(\d\d)_", mutant.test)
-            ways = [[], [chapter.group(1)]] if chapter else [[]]
+    def try_without(self, test, case):
+        """Whether a test passes without any mutant: a Trial. Some need their chapter's program,
+        which takes longer to build than most tests."""
+        chapter = re.match(r"tests/(\d\d)_", test)
+        for programs in [[], [chapter.group(1)]] if chapter else [[]]:
             begin = time.monotonic()
-            programs = next((way for way in ways if self.passes(mutant, way)), None)
-            self.tried[key] = programs, time.monotonic() - begin
-        return self.tried[key]
+            if self.builds(test, programs):
+                begin = time.monotonic()
+                if self.passes(test, case):
+                    return Trial(programs, time.monotonic() - begin, "")
+        last = self.said.strip().splitlines()[-1:] or ["no output"]
+        return Trial(programs, 0, f"its test fails without it: {last[0]}")
 
-    def outcome(self, mutant):
-        programs, _ = self.try_without(mutant)
-        if programs is None:
-            last = self.said.strip().splitlines()[-1:] or ["no output"]
-            return f"its test fails without it: {last[0]}"
-        longest = max(seconds for _, seconds in self.tried.values())
-        self.limit = min(TIMEOUT, 60 + 5 * longest)  # what takes longer hangs
+    def outcome(self, mutant, trial):
+        if trial.failure:
+            return trial.failure
         with planted(self.root, mutant):
-            if self.passes(mutant, programs):
+            if not self.builds(mutant.test, trial.programs):
+                return "does not build"
+            # What takes much longer than without the mistake hangs.
+            if self.passes(mutant.test, mutant.case, min(TIMEOUT, 60 + 5 * trial.seconds)):
                 return "not noticed"
-            return KILLED if self.builds(mutant.test, programs) else "does not build"
+            return KILLED
 
 
-def work_of(mutant):
+def work_of(test):
     """About how many seconds of one core it takes."""
-    if mutant.test.endswith(".py"):
+    if test.endswith(".py"):
         return 1
-    return 12 if mutant.test.startswith("tests/common/") else 30
+    return 12 if test.startswith("tests/common/") else 30
 
 
 def part_of(mutants, part):
@@ -206,8 +212,8 @@ def part_of(mutants, part):
     if not found:
         raise BadList(f"--part {part}: expected K/N, the K-th of N parts")
     k, n = map(int, found.groups())
-    until = list(itertools.accumulate(map(work_of, mutants)))
-    part_at = lambda i: (until[i] - work_of(mutants[i])) * n // until[-1]
+    until = list(itertools.accumulate(work_of(mutant.test) for mutant in mutants))
+    part_at = lambda i: (until[i] - work_of(mutants[i].test)) * n // until[-1]
     return [mutant for i, mutant in enumerate(mutants) if part_at(i) == k % n]
 
 
@@ -267,29 +273,78 @@ def print_table(counts):
         print(f"{name:<{width}}", *(f"{count:12}" for count in row))
 
 
-def run_all(root, mutants, arguments):
-    start = time.monotonic()
-    counts = collections.Counter()
-    waiting = iter(mutants)  # next() of a list's iterator is one step for threads, too
+def make_copies(root, folder, jobs, with_engine):
+    """The first copy in a folder, then the others, which find simt's engine built."""
+    first = folder / "0"
+    copy_repository(root, first)
+    copies = [Copy(folder / str(job)) for job in range(jobs)]
+    if with_engine:
+        copies[0].build_engine()
+    for copy in copies[1:]:
+        shutil.copytree(first, copy.root, symlinks=True)
+    return copies
 
-    def work(copy):
-        for mutant in waiting:
+
+class Run:
+    """Tries each test without any mutant, then with each of its own, in whatever copy is idle."""
+
+    def __init__(self, mutants, pool, copies, last_start):
+        self.pool = pool
+        self.last_start = last_start  # by time.monotonic(): what has not begun by then does not
+        self.counts = collections.Counter()
+        self.idle = queue.SimpleQueue()
+        for copy in copies:
+            self.idle.put(copy)
+        tests = {}  # test: {case: mutants}
+        for mutant in mutants:
+            tests.setdefault(mutant.test, {}).setdefault(mutant.case, []).append(mutant)
+        # What takes longest begins first.
+        self.begun = []
+        for test, cases in sorted(tests.items(), key=lambda item: -work_of(item[0])):
+            self.begun.append(pool.submit(self.try_test, test, cases))
+
+    def wait(self):
+        for one in self.begun:  # which grows
+            one.result()
+
+    @contextlib.contextmanager
+    def copy(self):
+        copy = self.idle.get()
+        try:
+            yield copy
+        finally:
+            self.idle.put(copy)
+
+    def is_late(self):
+        return time.monotonic() > self.last_start
+
+    def try_test(self, test, cases):
+        with self.copy() as copy:
+            for case, mutants in cases.items():
+                trial = None if self.is_late() else copy.try_without(test, case)
+                self.begun += [self.pool.submit(self.plant, mutant, trial) for mutant in mutants]
+
+    def plant(self, mutant, trial):
+        with self.copy() as copy:
             begin = time.monotonic()
-            late = arguments.seconds and begin - start > arguments.seconds
-            what = LATE if late else copy.outcome(mutant)
-            counts[mutant.list, what.split(":")[0]] += 1
-            seconds = time.monotonic() - begin
-            print(f"{seconds:5.0f} s  {what:<12} {name_of(mutant)}", flush=True)
+            what = LATE if self.is_late() or not trial else copy.outcome(mutant, trial)
+        self.counts[mutant.list, what.split(":")[0]] += 1
+        seconds = time.monotonic() - begin
+        print(f"{seconds:5.0f} s  {what:<12} {name_of(mutant)}", flush=True)
 
+
+def run_all(root, mutants, arguments):
+    last_start = time.monotonic() + (arguments.seconds or float("inf"))
+    with_engine = not all(mutant.test.endswith(".py") for mutant in mutants)
     with contextlib.ExitStack() as ending:
         folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="mutate-"))
-        copies = [Copy(root, Path(folder, str(job))) for job in range(arguments.jobs)]
+        copies = make_copies(root, Path(folder), arguments.jobs, with_engine)
         pool = ending.enter_context(concurrent.futures.ThreadPoolExecutor(arguments.jobs))
         ending.callback(lambda: [copy.end() for copy in copies])  # before the pool waits for them
-        for worker in [pool.submit(work, copy) for copy in copies]:
-            worker.result()
-    print_table(counts)
-    tried = {what for _, what in counts} - {LATE}
+        run = Run(mutants, pool, copies, last_start)
+        run.wait()
+    print_table(run.counts)
+    tried = {what for _, what in run.counts} - {LATE}
     return 0 if tried == {KILLED} else 1
 
 

@@ -7,11 +7,13 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from tool_case import TOOLS, ToolCase
 
 ADD = "def add(a, b):\n    return a + b\n"
 TEST = """
+    import os
     import pathlib
     import sys
     import time
@@ -22,6 +24,9 @@ TEST = """
     if "Slow" in sys.argv and add(2, 3) != 5:
         pathlib.Path(__file__).with_name("began").touch()
         time.sleep(60)
+    if "TRIED" in os.environ:
+        with open(os.environ["TRIED"], "a") as tried:
+            tried.write(f"{sys.argv[2:]} {add(2, 3)}\\n")
     sys.exit(0 if "Other" in sys.argv or add(2, 2) == 4 else 1)
 """
 
@@ -62,6 +67,47 @@ class Mutate(ToolCase):
         table = [line.split() for line in out.splitlines()[-3:]]
         self.assertEqual(table[0], ["killed", "not", "noticed"])
         self.assertEqual(table[1:], [["sums", "1", "1"], ["all", "1", "1"]])
+
+    def test_each_case_is_tried_once_without_a_mistake_whatever_the_jobs(self):
+        cases = {"one": "", "two": " Sums.test_two"}
+        for name, case in cases.items():
+            entries = [(f"{name} {i}", "    return a + b", f"    return a - {i}") for i in (7, 8)]
+            self.mutants(*entries, case=case)
+            lists = self.root / "tests/mutants"
+            (lists / "sums.txt").rename(lists / f"{name}.txt")
+        with mock.patch.dict(os.environ, TRIED=str(self.root / "tried")):
+            self.mutate("--jobs", "3", status=0)
+        tried = self.read("tried").splitlines()
+        self.assertEqual(len(tried), 6)
+        for case in ("[] 5", "['Sums.test_two'] 5"):
+            self.assertEqual(tried.count(case), 1, tried)
+
+    def test_the_engine_is_built_once_for_all_copies(self):
+        self.write(
+            "simt/nvcc",
+            """
+            import os, pathlib, sys
+            pathlib.Path("build/simt").mkdir(parents=True, exist_ok=True)
+            pathlib.Path("build/simt", "--simt-check" in sys.argv and "checks" or "plain").touch()
+            with open(os.environ["TRIED"], "a") as tried:
+                tried.write("engine\\n")
+            """,
+        )
+        self.fake("make", "! ls build/*.cu 2>/dev/null && [[ -f build/simt/checks ]]\n")
+        program = "[[ -f build/simt/plain ]] && grep + add.py\n"
+        self.executable(self.root / "build/checks/add", program)
+        entry = "== subtracts\nfile add.py\ntest checks/add\n---\na + b\n+++\na - b\n"
+        self.write("tests/mutants/sums.txt", entry)
+        with mock.patch.dict(os.environ, TRIED=str(self.root / "tried")):
+            self.mutate("--jobs", "2", status=0)
+        self.assertEqual(self.read("tried"), "engine\n" * 2)
+
+    def test_one_that_does_not_build_is_not_killed(self):
+        self.fake("make", "grep -q 'a + b' add.py\n")
+        self.executable(self.root / "build/checks/add", "exit 0\n")
+        entry = "== subtracts\nfile add.py\ntest checks/add\n---\na + b\n+++\na - b\n"
+        self.write("tests/mutants/sums.txt", entry)
+        self.assertIn("does not build sums: subtracts", self.mutate(status=1).stdout)
 
     def test_only_the_case_that_is_named_counts(self):
         subtracts = ("subtracts", "    return a + b", "    return a - b")
