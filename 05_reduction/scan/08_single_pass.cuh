@@ -48,13 +48,8 @@ __global__ void __launch_bounds__(kBlock)
   if (warp == 0) add_what_lies_before<kWarps>(of_warps, states, tile);
   __syncthreads();
 
-  // This block will not look back again. The last one to say so clears the states for the next
-  // launch; the fence orders all that was published before it.
-  if (threadIdx.x == 0) {
-    __threadfence();
-    is_last = atomicAdd(&counters[1], 1) == gridDim.x - 1;
-    __threadfence();
-  }
+  // This block will not look back again; the last one clears the states for the next launch.
+  if (threadIdx.x == 0) leave_states(counters, is_last);
   store_rows(rows, of_warps[warp], y, first, n, fast);
   __syncthreads();
   if (is_last) {

@@ -19,6 +19,7 @@
 #include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
 
@@ -35,31 +36,30 @@ struct TileRing {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// Scan warps: the tiles of this block in order, each as in rung 8. of_warps: two sets, so that the
-// sums of the next tile do not overwrite what a slower warp still reads.
-__device__ inline void scan_in_order(TileRing& ring, const ScanTask& task,
-                                     float (&of_warps)[2][kScanWarps]) {
-  constexpr int kScanThreads = 32 * kScanWarps;
+// Scan warps: the tiles of this block in order, each as in rung 8. There are two sets of sums, so
+// that those of the next tile do not overwrite what a slower warp still reads.
+__device__ inline void scan_in_order(TileRing& ring, const ScanTask& task) {
+  __shared__ float of_warps[2][kScanWarps];
   const int warp = threadIdx.x / 32;
   float4 rows[kScanRows];
   for (unsigned k = 0;; ++k) {
     const unsigned slot = k % kSlots;
-    wait_for(&ring.loaded[slot], k / kSlots);
+    kit::wait(&ring.loaded[slot], k / kSlots & 1);
     const std::uint32_t tile = ring.tile[slot];
     if (tile >= task.tiles) return;
 
     // The tile into registers; from then on the producer may fill the slot again.
-    read_rows(rows, ring.data[slot], task, tile);
+    task.read(rows, ring.data[slot], tile);
     ptx::mbarrier_arrive(&ring.released[slot]);
     const float of_warp = scan_rows(rows);
     float* const sums = of_warps[k % 2];
     if (threadIdx.x % 32 == 0) sums[warp] = of_warp;
-    ptx::named_barrier_sync(1, kScanThreads);
+    ptx::named_barrier_sync(1, 32 * kScanWarps);
 
     // One warp for the block, while the producer goes on loading.
     if (warp == 0) add_what_lies_before<kScanWarps>(sums, task.states, tile);
-    ptx::named_barrier_sync(1, kScanThreads);
-    write_rows(rows, sums[warp], task, tile);
+    ptx::named_barrier_sync(1, 32 * kScanWarps);
+    task.write(rows, sums[warp], tile);
   }
 }
 #endif
@@ -70,27 +70,23 @@ __global__ void __launch_bounds__(kProducerThreads)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   TileRing& ring = *reinterpret_cast<TileRing*>(memory);
-  __shared__ float of_warps[2][kScanWarps];
   const ScanTask task{x, y, n, tiles, aligned, states, counters};
 
   // How many arrivals complete a phase of each barrier.
   if (threadIdx.x == 0) {
-    for (int slot = 0; slot < kSlots; ++slot) {
-      ptx::mbarrier_init(&ring.loaded[slot], 1);
-      ptx::mbarrier_init(&ring.released[slot], 32 * kScanWarps);
-    }
+    kit::init_stages(ring.loaded, ring.released, 32 * kScanWarps);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
 
   // Each warp to its job, until the tiles are used up.
   if (threadIdx.x / 32 < kScanWarps) {
-    scan_in_order(ring, task, of_warps);
+    scan_in_order(ring, task);
   } else if (threadIdx.x % 32 == 0) {
-    load_tiles(ring, task);
+    task.load(ring);
   }
   __syncthreads();
-  clear_in_last_block(task);
+  task.clear_in_last_block();
 #endif
 }
 

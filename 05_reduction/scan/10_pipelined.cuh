@@ -19,6 +19,7 @@
 #include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 
 namespace scan {
@@ -47,17 +48,14 @@ __device__ inline void publish_tiles(ScanRing& ring, const ScanTask& task) {
   const int lane = threadIdx.x % 32;
   for (unsigned k = 0;; ++k) {
     const unsigned slot = k % kSlots;
-    wait_for(&ring.loaded[slot], k / kSlots);
+    kit::wait(&ring.loaded[slot], k / kSlots & 1);
     const std::uint32_t tile = ring.tile[slot];
     if (tile >= task.tiles) return;
-    wait_for(&ring.summed[slot], k / kSlots);
+    kit::wait(&ring.summed[slot], k / kSlots & 1);
     const float inclusive = warp_scan(lane < kScanWarps ? ring.of_warps[slot][lane] : 0);
     ptx::mbarrier_arrive(&ring.released[slot]);
     // Only if the looker was not faster: what it publishes says more.
-    if (lane == 31) {
-      atomicCAS(reinterpret_cast<unsigned long long*>(task.states + tile), 0ull,
-                static_cast<unsigned long long>(make_state(kSumOfTile, inclusive)));
-    }
+    if (lane == 31) offer_sum_of_tile(task.states, tile, inclusive);
   }
 }
 
@@ -66,14 +64,14 @@ __device__ inline void look_back_from_tiles(ScanRing& ring, const ScanTask& task
   const int lane = threadIdx.x % 32;
   for (unsigned k = 0;; ++k) {
     const unsigned slot = k % kSlots;
-    wait_for(&ring.loaded[slot], k / kSlots);
+    kit::wait(&ring.loaded[slot], k / kSlots & 1);
     const std::uint32_t tile = ring.tile[slot];
     if (tile >= task.tiles) return;
-    wait_for(&ring.summed[slot], k / kSlots);
+    kit::wait(&ring.summed[slot], k / kSlots & 1);
     const float inclusive = warp_scan(lane < kScanWarps ? ring.of_warps[slot][lane] : 0);
     const float in_tile = before_lane(inclusive);
     const float before = look_back(task.states, tile);
-    if (lane == 31) publish_state(task.states, tile, make_state(kSumUpToEnd, before + inclusive));
+    if (lane == 31) publish_sum_up_to_end(task.states, tile, before + inclusive);
     if (lane < kScanWarps) {
       ring.before[slot][lane] = before + in_tile;
       ptx::mbarrier_arrive(&ring.preceded[slot]);
@@ -95,7 +93,7 @@ __device__ inline void scan_tiles(ScanRing& ring, const ScanTask& task) {
       const std::uint32_t tile = ring.tile[slot];
       more = tile < task.tiles;
       if (!more) continue;
-      read_rows(rows, ring.data[slot], task, tile);
+      task.read(rows, ring.data[slot], tile);
       float sum = 0;
 #pragma unroll
       for (int r = 0; r < kScanRows; ++r) sum += (rows[r].x + rows[r].y) + (rows[r].z + rows[r].w);
@@ -109,11 +107,11 @@ __device__ inline void scan_tiles(ScanRing& ring, const ScanTask& task) {
     } else if (written < summed && warp_sees(&ring.preceded[written % kSlots], written / kSlots)) {
       const unsigned slot = written % kSlots;
       const std::uint32_t tile = ring.tile[slot];
-      read_rows(rows, ring.data[slot], task, tile);
+      task.read(rows, ring.data[slot], tile);
       const float before = ring.before[slot][warp];
       ptx::mbarrier_arrive(&ring.released[slot]);  // this lane has read all it needs
       scan_rows(rows);
-      write_rows(rows, before, task, tile);
+      task.write(rows, before, tile);
       ++written;
     }
   }
@@ -145,7 +143,7 @@ __global__ void __launch_bounds__(kPipelinedThreads)
   if (warp < kScanWarps) {
     scan_tiles(ring, task);
   } else if (warp == kScanWarps) {
-    if (threadIdx.x % 32 == 0) load_tiles(ring, task);
+    if (threadIdx.x % 32 == 0) task.load(ring);
   } else if (warp == kScanWarps + 1) {
     publish_tiles(ring, task);
   } else {
@@ -153,7 +151,7 @@ __global__ void __launch_bounds__(kPipelinedThreads)
   }
   __syncthreads();
 
-  clear_in_last_block(task);
+  task.clear_in_last_block();
 #endif
 }
 

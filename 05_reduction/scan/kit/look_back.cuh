@@ -31,6 +31,17 @@ __device__ inline void publish_state(std::uint64_t* states, std::int64_t tile,
                                      std::uint64_t state) {
   *const_cast<volatile std::uint64_t*>(states + tile) = state;
 }
+__device__ inline void publish_sum_of_tile(std::uint64_t* states, std::int64_t tile, float sum) {
+  publish_state(states, tile, make_state(kSumOfTile, sum));
+}
+// Only if nothing is known of the tile: its sum up to the end says more.
+__device__ inline void offer_sum_of_tile(std::uint64_t* states, std::int64_t tile, float sum) {
+  atomicCAS(reinterpret_cast<unsigned long long*>(states + tile), 0ull,
+            static_cast<unsigned long long>(make_state(kSumOfTile, sum)));
+}
+__device__ inline void publish_sum_up_to_end(std::uint64_t* states, std::int64_t tile, float sum) {
+  publish_state(states, tile, make_state(kSumUpToEnd, sum));
+}
 
 // The sum of all tiles before `tile`, in every lane. All 32 lanes of a warp must call it. Spins
 // until the blocks that own those tiles have published their sums.
@@ -64,10 +75,18 @@ __device__ inline void add_what_lies_before(float* sums, std::uint64_t* states, 
   const float inclusive = warp_scan(lane < kWarps ? sums[lane] : 0);
   const float of_tile = __shfl_sync(reduction::kAllLanes, inclusive, 31);
   const float in_tile = before_lane(inclusive);
-  if (lane == 0) publish_state(states, tile, make_state(kSumOfTile, of_tile));
+  if (lane == 0) publish_sum_of_tile(states, tile, of_tile);
   const float before = look_back(states, tile);
-  if (lane == 0) publish_state(states, tile, make_state(kSumUpToEnd, before + of_tile));
+  if (lane == 0) publish_sum_up_to_end(states, tile, before + of_tile);
   if (lane < kWarps) sums[lane] = before + in_tile;
+}
+
+// By one thread of a block that will not look back again. The last one to say so may clear the
+// states for the next launch: the fences order all that was published before.
+__device__ inline void leave_states(unsigned* counters, bool& is_last) {
+  __threadfence();
+  is_last = atomicAdd(&counters[1], 1) == gridDim.x - 1;
+  __threadfence();
 }
 
 }  // namespace scan
