@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/mma_tile.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"

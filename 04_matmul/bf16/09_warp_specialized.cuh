@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"

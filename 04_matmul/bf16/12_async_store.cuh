@@ -14,9 +14,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"

@@ -18,7 +18,7 @@
 #include "04_matmul/bf16/beyond/05_stream_k.cuh"
 #include "04_matmul/bf16/beyond/06_full_waves.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/launch.cuh"
 

@@ -14,9 +14,9 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/cluster.cuh"
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"

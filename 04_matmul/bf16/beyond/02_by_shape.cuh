@@ -15,10 +15,10 @@
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"

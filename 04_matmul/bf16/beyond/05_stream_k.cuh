@@ -16,10 +16,10 @@
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/launch_slots.cuh"
 #include "common/kit/pipeline.cuh"

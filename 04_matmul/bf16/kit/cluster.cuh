@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/tma.cuh"

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
+#include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/grid.cuh"

@@ -23,21 +23,6 @@ constexpr int kTileK = 64;                  // values of k in a tile
 constexpr int kRowBytes = 128;              // of a row of a tile
 constexpr int kSlabBytes = 64 * kRowBytes;  // of 64 rows
 
-// The tile of C that a block computes, what one k tile takes of A and B (a stage), and a ring of
-// kStages of them.
-template <int kTileM_, int kTileN_, int kStages_>
-struct HopperTile {
-  static constexpr int kTileM = kTileM_, kTileN = kTileN_, kStages = kStages_;
-  static constexpr int kBytesA = kTileM * kRowBytes, kBytesB = kTileN * kRowBytes;
-  static constexpr int kStageBytes = kBytesA + kBytesB;
-  static constexpr int kRingBytes = kStages * kStageBytes;
-  // Registers of a thread in a producer warpgroup and in two consumer warpgroups, as setmaxnreg
-  // deals them out: 128 x 40 + 256 x 232 = 384 x 168, all that an SM has for 384 threads.
-  static constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
-  static_assert(kTileM % 64 == 0 && kTileM <= 256, "wgmma takes 64 rows, a box has at most 256");
-  static_assert(kTileN % 64 == 0 && kTileN <= 256, "a slab has 64 columns, wgmma takes up to 256");
-};
-
 // TMA takes only matrices whose rows begin at multiples of 16 bytes.
 template <bool kTransposedB>
 bool has_rows_for_tma(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c,

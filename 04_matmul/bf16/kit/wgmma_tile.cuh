@@ -1,5 +1,6 @@
-// What a warpgroup does by itself: it multiplies a k tile out of shared memory, and stores its
-// accumulators straight from their registers.
+// A block's tile for wgmma, as template parameters, and what a warpgroup does by itself: it
+// multiplies a k tile out of shared memory, and stores its accumulators straight from their
+// registers.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -7,10 +8,25 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/hopper_tile.cuh"
+#include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 
 namespace matmul::bf16 {
+
+// The tile of C that a block computes, what one k tile takes of A and B (a stage), and a ring of
+// kStages of them.
+template <int kTileM_, int kTileN_, int kStages_>
+struct HopperTile {
+  static constexpr int kTileM = kTileM_, kTileN = kTileN_, kStages = kStages_;
+  static constexpr int kBytesA = kTileM * kRowBytes, kBytesB = kTileN * kRowBytes;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr int kRingBytes = kStages * kStageBytes;
+  // Registers of a thread in a producer warpgroup and in two consumer warpgroups, as setmaxnreg
+  // deals them out: 128 x 40 + 256 x 232 = 384 x 168, all that an SM has for 384 threads.
+  static constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
+  static_assert(kTileM % 64 == 0 && kTileM <= 256, "wgmma takes 64 rows, a box has at most 256");
+  static_assert(kTileN % 64 == 0 && kTileN <= 256, "a slab has 64 columns, wgmma takes up to 256");
+};
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Issues the products of one k tile: adds them to the accumulators of a warpgroup, 64 rows by
