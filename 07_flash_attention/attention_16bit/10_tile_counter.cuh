@@ -13,13 +13,13 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/attention_16bit/kit/hopper_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/mask.cuh"
 #include "07_flash_attention/attention_16bit/kit/online_softmax.cuh"
 #include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
+#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_counter.cuh"
 #include "07_flash_attention/attention_16bit/kit/turn.cuh"
-#include "07_flash_attention/attention_16bit/kit/wgmma_products.cuh"
+#include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/aligned_shared.cuh"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/attention_16bit/kit/hopper_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"

@@ -1,14 +1,14 @@
-// What a block keeps in shared memory that goes on to further tiles of queries, and how O leaves
-// it: by TMA, while the next tile is being computed.
+// What a block keeps in shared memory that goes on to further tiles of queries. Q leaves it for
+// registers, so that the next one can come early, and O by TMA, while the next tile is computed.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "07_flash_attention/attention_16bit/kit/hopper_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
 #include "07_flash_attention/attention_16bit/kit/output.cuh"
+#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/aligned_shared.cuh"
 #include "common/kit/pipeline.cuh"
@@ -16,8 +16,39 @@
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
 
 namespace attention {
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// A warp's 16 rows of Q as operand A. own_rows: the first of its warpgroup's in the tile.
+template <class Tile>
+__device__ __forceinline__ void load_queries(std::uint32_t (&q)[Tile::kD / 16][4],
+                                             const unsigned char* tile, int own_rows) {
+  const int lane = threadIdx.x % 32, row = own_rows + threadIdx.x % 128 / 32 * 16 + lane % 16;
+#pragma unroll
+  for (int c = 0; c < Tile::kD / 16; ++c) {
+    ptx::ldmatrix_x4(q[c], tile + slab_offset(row, 2 * c + lane / 16, Tile::kTileM * 128));
+  }
+  __syncwarp();  // before one lane releases the tile for all
+}
+
+// issue_scores with Q in registers, as load_queries leaves it.
+template <class Tile>
+__device__ __forceinline__ void issue_scores(float (&s)[Tile::kTileN / 2],
+                                             const std::uint32_t (&q)[Tile::kD / 16][4],
+                                             const unsigned char* k) {
+  const std::uint64_t k_tile = ptx::descriptor_128B(k, 0, 1024);
+  ptx::fence_registers(s);
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int c = 0; c < Tile::kD / 16; ++c) {
+    ptx::wgmma<typename Tile::Element>(
+        s, q[c], ptx::advance(k_tile, c / 4 * Tile::kTileN * 128 + c % 4 * 32), c > 0);
+  }
+  ptx::wgmma_commit_group();
+}
+#endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Has TMA write a warpgroup's 64 rows of O, from row `first_row` of a head, by way of `buffer`, its

@@ -1,4 +1,4 @@
-// How the Hopper rungs cut up their work, and how TMA sees the tensors.
+// How TMA sees the tensors, and where it puts what it brings.
 //
 // A tile of R rows and d columns of 16 bits lies as d / 64 slabs, one after the other; a slab is R
 // rows of 128 bytes, swizzled as TMA and wgmma both understand it. One TMA instruction brings all
@@ -19,25 +19,6 @@ namespace attention {
 __device__ __forceinline__ int slab_offset(int row, int chunk, int slab_bytes) {
   return chunk / 8 * slab_bytes + row * 128 + ((chunk % 8 ^ row % 8) * 16);
 }
-
-// A block for elements of 16 bits: one producer warpgroup and `kConsumers` that compute, with 64
-// queries each. Keys and values come in tiles of `kTileN` rows; kStages of either are in shared
-// memory at a time.
-template <class Element_, int kD_, int kConsumers_, int kTileN_, int kStages_>
-struct HopperTile {
-  using Element = Element_;
-  static constexpr int kD = kD_, kConsumers = kConsumers_, kTileN = kTileN_, kStages = kStages_;
-  static constexpr int kTileM = 64 * kConsumers;
-  static constexpr int kConsumerWarps = 4 * kConsumers;
-  static constexpr int kThreads = 128 * (1 + kConsumers);
-  static constexpr int kQBytes = kTileM * kD * 2;
-  static constexpr int kKvBytes = kTileN * kD * 2;
-  // The 65536 registers of an SM, as setmaxnreg deals them out: the producer needs few.
-  static constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
-  static constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
-  static_assert(kConsumers == 2 || kConsumers == 3, "the registers are dealt out for these");
-  static_assert(kTileN % 16 == 0 && kTileN <= 256, "wgmma multiplies 16 keys at a time");
-};
 
 // The four tensors as TMA sees them: 4-D, [heads, d / 64, n, 64] with the contiguous dimension
 // last. Rows past the end of a head arrive as zeros, never as rows of the next head, and are not

@@ -1,15 +1,33 @@
-// The two products of attention as wgmma, a warpgroup's 64 queries against a tile of keys.
+// How the rungs for wgmma cut up their work, and their two products: of a warpgroup's 64 queries
+// and a tile of keys.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "07_flash_attention/attention_16bit/kit/hopper_tile.cuh"
-#include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 
 namespace attention {
+
+// A block for elements of 16 bits: one producer warpgroup and `kConsumers` that compute, with 64
+// queries each. Keys and values come in tiles of `kTileN` rows; kStages of either are in shared
+// memory at a time.
+template <class Element_, int kD_, int kConsumers_, int kTileN_, int kStages_>
+struct HopperTile {
+  using Element = Element_;
+  static constexpr int kD = kD_, kConsumers = kConsumers_, kTileN = kTileN_, kStages = kStages_;
+  static constexpr int kTileM = 64 * kConsumers;
+  static constexpr int kConsumerWarps = 4 * kConsumers;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kQBytes = kTileM * kD * 2;
+  static constexpr int kKvBytes = kTileN * kD * 2;
+  // The 65536 registers of an SM, as setmaxnreg deals them out: the producer needs few.
+  static constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
+  static constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
+  static_assert(kConsumers == 2 || kConsumers == 3, "the registers are dealt out for these");
+  static_assert(kTileN % 16 == 0 && kTileN <= 256, "wgmma multiplies 16 keys at a time");
+};
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Issues s = Q K^T for a warpgroup's 64 queries, both operands from shared memory, as one group.
@@ -30,34 +48,6 @@ __device__ __forceinline__ void issue_scores(float (&s)[Tile::kTileN / 2], const
                                        c > 0);
   }
   ptx::wgmma_commit_group();
-}
-
-// The same with Q in registers, as load_queries leaves it.
-template <class Tile>
-__device__ __forceinline__ void issue_scores(float (&s)[Tile::kTileN / 2],
-                                             const std::uint32_t (&q)[Tile::kD / 16][4],
-                                             const unsigned char* k) {
-  const std::uint64_t k_tile = ptx::descriptor_128B(k, 0, 1024);
-  ptx::fence_registers(s);
-  ptx::wgmma_fence();
-#pragma unroll
-  for (int c = 0; c < Tile::kD / 16; ++c) {
-    ptx::wgmma<typename Tile::Element>(
-        s, q[c], ptx::advance(k_tile, c / 4 * Tile::kTileN * 128 + c % 4 * 32), c > 0);
-  }
-  ptx::wgmma_commit_group();
-}
-
-// A warp's 16 rows of Q as operand A. own_rows: the first of its warpgroup's in the tile.
-template <class Tile>
-__device__ __forceinline__ void load_queries(std::uint32_t (&q)[Tile::kD / 16][4],
-                                             const unsigned char* tile, int own_rows) {
-  const int lane = threadIdx.x % 32, row = own_rows + threadIdx.x % 128 / 32 * 16 + lane % 16;
-#pragma unroll
-  for (int c = 0; c < Tile::kD / 16; ++c) {
-    ptx::ldmatrix_x4(q[c], tile + slab_offset(row, 2 * c + lane / 16, Tile::kTileM * 128));
-  }
-  __syncwarp();  // before one lane releases the tile for all
 }
 
 // Issues o += P V (o = P V unless `accumulate`) as one group. P comes from registers. V lies with
