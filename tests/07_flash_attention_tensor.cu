@@ -100,7 +100,7 @@ TEST_CASE("attention, tensor cores: there are rungs, and each names what it need
 }
 
 TEST_CASE("attention, tensor cores: right for one query, one key, and around every tile") {
-  // Tiles have 128 or 192 queries, of which a warpgroup has 64, and 32, 64, 80 or 128 keys.
+  // Tiles have 64, 128 or 192 queries, of which a warpgroup has 64, and 32, 64, 80 or 128 keys.
   check_here({{1, 1, 1, 1, 64, false},
               {3, 1, 1, 2, 64, false},
               {1, 2, 15, 17, 64, false},

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 
     // S = Q K^T: step i has columns 16 (i / kRun) of Q and K, and keys 16 (i % kRun). Rows 16 apart
     // are swizzled alike, too: a lane computes where its chunk lies once for all of them.
-    constexpr int kRun = kTileN / 16;
+    constexpr int kRun = kTileN / 16, kColumns = kD / 16;
     float s[kGroups][kTileN / 2] = {};
     // region scores
     std::uint32_t q[2][kGroups][4], k[2][4];
@@ -92,13 +92,16 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     };
     fetch_q_and_k(0);
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i + 1 < kSteps) fetch_q_and_k(i + 1);
-      const int c = i / kRun, j = i % kRun;
+    for (int c = 0; c < kColumns; ++c) {
 #pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
-        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
+      for (int j = 0; j < kRun; ++j) {
+        const int i = c * kRun + j;
+        if (i + 1 < kSteps) fetch_q_and_k(i + 1);
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
+        }
       }
     }
     // endregion
@@ -125,13 +128,16 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     };
     fetch_v(0);
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i + 1 < kSteps) fetch_v(i + 1);
-      const int j = i / (kD / 16), c = i % (kD / 16);
+    for (int j = 0; j < kRun; ++j) {
 #pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
-        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
+      for (int c = 0; c < kColumns; ++c) {
+        const int i = j * kColumns + c;
+        if (i + 1 < kSteps) fetch_v(i + 1);
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
+        }
       }
     }
   };

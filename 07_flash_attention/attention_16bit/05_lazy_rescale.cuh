@@ -2,9 +2,10 @@
 //
 // Any number may be subtracted in the exponent, as long as it is the same for the whole row and
 // nothing overflows. So the old row max is kept until a score exceeds it by more than 8, in base 2;
-// with random scores only the first few tiles rescale. This is as far as FlashAttention-2 goes.
-// What is still wrong: the warps that multiply also load and wait for each other, and mma.sync
-// reaches only about 60 % of what Hopper's tensor cores can do.
+// with random scores only the first few tiles rescale. And where d is 256, two smaller blocks share
+// an SM. This is as far as FlashAttention-2 goes. What is still wrong: the warps that multiply also
+// load and wait for each other, and mma.sync reaches only about 60 % of what Hopper's tensor cores
+// can do.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,17 +27,30 @@
 
 namespace attention {
 
+// Where d is 256, two blocks of four warps on an SM are faster than one of eight: while one waits,
+// the other multiplies. For two there is room if K and V have one buffer each (not on an A100,
+// where it was not timed): V comes while the scores are computed, and K after them.
+template <int kD>
+struct LazyTile : MmaTile<kD> {
+  static constexpr int kBuffers = 2;
+};
+template <>
+struct LazyTile<256> : MmaTile<256, 4, 64> {
+  static constexpr int kBuffers = 1;
+};
+
 template <class T, int kD, bool kCausal>
-__global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
+__global__ void __launch_bounds__(LazyTile<kD>::kThreads, LazyTile<kD>::kBlocks)
     attention_lazy_rescale_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // Shared memory: a tile of Q, and what there is of K and V.
-  using Tile = MmaTile<kD>;
+  using Tile = LazyTile<kD>;
+  constexpr bool kOneBuffer = Tile::kBuffers == 1;
   constexpr int kTileN = Tile::kTileN, kChunks = Tile::kChunks, kGroups = Tile::kRowGroups;
   extern __shared__ uint4 chunks[];  // in chunks of 16 bytes, 8 elements
   uint4* const tile_q = chunks;
   uint4* const tile_k = tile_q + Tile::kTileM * kChunks;
-  uint4* const tile_v = tile_k + 2 * kTileN * kChunks;  // two buffers of either
+  uint4* const tile_v = tile_k + Tile::kBuffers * kTileN * kChunks;
 
   // The last tiles of a causal head have the most to do: they start first.
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -46,11 +60,14 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   const int first_row = first_query + warp * Tile::kWarpRows;
   const Mask<kCausal, kTileN> mask{n_q, n_k};
 
-  // Tile t goes to buffer t % 2.
+  // Tile t goes to buffer t % kBuffers.
   const TileCopier<kD, Tile::kThreads> copier;
-  const auto issue_k_and_v = [&](int tile, auto may_end) {
-    const int buffer = tile % 2 * kTileN * kChunks;
+  const auto issue_k = [&](int tile, auto may_end) {
+    const int buffer = tile % Tile::kBuffers * kTileN * kChunks;
     copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);
+  };
+  const auto issue_v = [&](int tile, auto may_end) {
+    const int buffer = tile % Tile::kBuffers * kTileN * kChunks;
     copier.template issue<kTileN>(tile_v + buffer, t.v, head, tile * kTileN, n_k, may_end);
   };
 
@@ -62,20 +79,25 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 
   const auto multiply_tile = [&](int tile, auto masked) {
     constexpr int kSteps = kD / 16 * (kTileN / 16);  // of 16 keys and 16 columns, in both products
-    const uint4* const k_here = tile_k + tile % 2 * kTileN * kChunks;
-    const uint4* const v_here = tile_v + tile % 2 * kTileN * kChunks;
+    const uint4* const k_here = tile_k + tile % Tile::kBuffers * kTileN * kChunks;
+    const uint4* const v_here = tile_v + tile % Tile::kBuffers * kTileN * kChunks;
     ptx::cp_async_wait<0>();
     __syncthreads();  // this tile is here, and nobody reads the other buffers any more
-    if (tile > 0) issue_k_and_v(tile - 1, std::false_type{});
+    if constexpr (kOneBuffer) {
+      issue_v(tile, masked);  // of this tile only K is here, and nobody reads V any more
+    } else if (tile > 0) {
+      issue_k(tile - 1, std::false_type{});
+      issue_v(tile - 1, std::false_type{});
+    }
     ptx::cp_async_commit();
-    // A warp whose queries see nothing of the tile is done with it.
-    if constexpr (decltype(masked)::value) {
+    // A warp whose queries see nothing of the tile is done with it, unless it must meet the others.
+    if constexpr (decltype(masked)::value && !kOneBuffer) {
       if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) return;
     }
 
     // S = Q K^T: step i has columns 16 (i / kRun) of Q and K, and keys 16 (i % kRun). Rows 16 apart
     // are swizzled alike, too: a lane computes where its chunk lies once for all of them.
-    constexpr int kRun = kTileN / 16;
+    constexpr int kRun = kTileN / 16, kColumns = kD / 16;
     float s[kGroups][kTileN / 2] = {};
     std::uint32_t q[2][kGroups][4], k[2][4];
     const auto fetch_q_and_k = [&](int i) {
@@ -91,14 +113,23 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     };
     fetch_q_and_k(0);
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i + 1 < kSteps) fetch_q_and_k(i + 1);
-      const int c = i / kRun, j = i % kRun;
+    for (int c = 0; c < kColumns; ++c) {
 #pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
-        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
+      for (int j = 0; j < kRun; ++j) {
+        const int i = c * kRun + j;
+        if (i + 1 < kSteps) fetch_q_and_k(i + 1);
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
+        }
       }
+    }
+    if constexpr (kOneBuffer) {
+      ptx::cp_async_wait<0>();
+      __syncthreads();  // V is here, and nobody reads K any more
+      if (tile > 0) issue_k(tile - 1, std::false_type{});
+      ptx::cp_async_commit();
     }
 
     // region weights
@@ -124,13 +155,16 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     };
     fetch_v(0);
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i + 1 < kSteps) fetch_v(i + 1);
-      const int j = i / (kD / 16), c = i % (kD / 16);
+    for (int j = 0; j < kRun; ++j) {
 #pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
-        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
+      for (int c = 0; c < kColumns; ++c) {
+        const int i = j * kColumns + c;
+        if (i + 1 < kSteps) fetch_v(i + 1);
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
+        }
       }
     }
   };
@@ -139,7 +173,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   int tile = mask.tiles(first_query, Tile::kTileM) - 1;
   const int unmasked = mask.unmasked_tiles(first_query);
   copier.template issue<Tile::kTileM>(tile_q, t.q, head, first_query, n_q, std::true_type{});
-  if (tile >= 0) issue_k_and_v(tile, std::true_type{});
+  if (tile >= 0) issue_k(tile, std::true_type{});
+  if (tile >= 0 && !kOneBuffer) issue_v(tile, std::true_type{});
   ptx::cp_async_commit();
   for (; tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
   for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
@@ -155,11 +190,11 @@ template <class T>
 void lazy_rescale(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = MmaTile<decltype(head_dim)::value>;
-    constexpr int kShared = Tile::shared_bytes(2);
+    using Tile = LazyTile<decltype(head_dim)::value>;
+    constexpr int kShared = Tile::shared_bytes(Tile::kBuffers);
     const auto kernel = attention_lazy_rescale_kernel<T, head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
-    kit::allow_shared(kernel, kShared);  // d = 256 wants 128 KB; sm_86 and sm_89 have 99
+    kit::allow_shared(kernel, kShared);
     kernel<<<blocks, Tile::kThreads, kShared, stream>>>(t, n_q, n_k, shape.scale() * kLog2E);
     CUDA_CHECK(cudaGetLastError());
   });

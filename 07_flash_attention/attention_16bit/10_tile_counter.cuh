@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                   TileCounter counter, int count, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Shared = PersistentShared<Tile>;
-  constexpr bool kQInRegisters = Shared::kHasRoom;
+  constexpr bool kQInRegisters = Tile::kD <= 128;  // beside O there is no room for more
   // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<Shared>(dynamic_shared);
@@ -99,6 +99,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
     }
   };
+  // After the last scores, where Q is read in shared memory until then.
+  const auto release_q_in_shared = [&] {
+    if constexpr (!kQInRegisters) shared.release_q();
+  };
 
   for (;;) {
     // The number of the tile comes with Q; it is read
@@ -143,6 +147,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::wgmma_wait_group<1>();
       ptx::fence_registers(s);
       kv.release_k(k_at);
+      if (tile == 0) release_q_in_shared();
       const bool grown = weigh(tile, masked);
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(o);
@@ -160,13 +165,13 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(s);
       kv.release_k(k_at);
+      if (tile == 0) release_q_in_shared();
       weigh(tile--, std::true_type{});
       rows.template pack<T>(s, p);
 #pragma unroll 1
       for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
 #pragma unroll 1
       for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
-      if constexpr (!kQInRegisters) shared.release_q();
       kv.wait_v(v_at);
       issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
       ptx::wgmma_wait_group<0>();
@@ -175,7 +180,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     } else {
 #pragma unroll
       for (int i = 0; i < Tile::kD / 2; ++i) o[i] = 0;
-      if constexpr (!kQInRegisters) shared.release_q();
+      release_q_in_shared();
     }
 
     // The epilogue.
@@ -194,7 +199,8 @@ template <class T>
 void tile_counter(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, head_dim == 64 ? 3 : 2>;
+    // With d = 256 there is room for tiles of 80 keys, as in rung 8, or for 64 and half of O.
+    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
     constexpr int kShared = kit::aligned_shared_bytes<PersistentShared<Tile>>();
     const auto kernel = attention_tile_counter_kernel<T, Tile, causal>;
     const int count = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);

@@ -2,9 +2,8 @@
 //
 // The last queries of a head see most keys. Begun first, and the short ones last, all SMs end at
 // nearly the same time (longest processing time first). And what lies beyond the diagonal costs
-// less: a warpgroup hands back a tile of keys that only the other one needs, and short sequences
-// have tiles of 64 keys where d is 256. What is still wrong: where its queries change, a warpgroup
-// runs dry for a moment; with d = 256 it waits for Q there.
+// less: a warpgroup hands back a tile of keys that only the other one needs. What is still wrong:
+// where its queries change, a warpgroup runs dry for a moment; with d = 256 it waits for Q there.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,7 +39,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                    float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Shared = PersistentShared<Tile>;
-  constexpr bool kQInRegisters = Shared::kHasRoom;
+  constexpr bool kQInRegisters = Tile::kD <= 128;  // beside O there is no room for more
   // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<Shared>(dynamic_shared);
@@ -100,6 +99,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
     }
   };
+  // After the last scores, where Q is read in shared memory until then.
+  const auto release_q_in_shared = [&] {
+    if constexpr (!kQInRegisters) shared.release_q();
+  };
 
   for (;;) {
     // The number of the tile comes with Q; it is read
@@ -145,6 +148,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::wgmma_wait_group<1>();
       ptx::fence_registers(s);
       kv.release_k(k_at);
+      if (tile == 0) release_q_in_shared();
       const bool grown = weigh(tile, masked);
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(o);
@@ -178,6 +182,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(s);
       kv.release_k(k_at);
+      if (tile == 0) release_q_in_shared();
       if (tile >= unmasked) {
         weigh(tile--, std::true_type{});
       } else {
@@ -188,7 +193,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
 #pragma unroll 1
       for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
-      if constexpr (!kQInRegisters) shared.release_q();
       kv.wait_v(v_at);
       issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
       ptx::wgmma_wait_group<0>();
@@ -197,7 +201,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     } else {
 #pragma unroll
       for (int i = 0; i < Tile::kD / 2; ++i) o[i] = 0;
-      if constexpr (!kQInRegisters) shared.release_q();
+      release_q_in_shared();
     }
 
     // The epilogue.
@@ -228,14 +232,8 @@ void launch_longest_first(const Shape& shape, const Tensors<typename Tile::Eleme
 template <class T>
 void longest_first(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, head_dim == 64 ? 3 : 2>;
-    // 80 keys are what fits with d = 256. 64 cost more synchronisation, but less is computed beyond
-    // the diagonal, and of a short sequence the diagonal is a large part.
-    if constexpr (causal && head_dim == 256) {
-      if (shape.n_k <= 2048) {
-        return launch_longest_first<HopperTile<T, 256, 2, 64, 2>, true>(shape, t, stream);
-      }
-    }
+    // With d = 256 there is room for tiles of 80 keys, as in rung 8, or for 64 and half of O.
+    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
     launch_longest_first<Tile, causal>(shape, t, stream);
   });
 }

@@ -10,7 +10,6 @@
 #include "07_flash_attention/attention_16bit/kit/output.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/shape.hpp"
-#include "common/kit/aligned_shared.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -51,10 +50,10 @@ __device__ __forceinline__ void issue_scores(float (&s)[Tile::kTileN / 2],
 #endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// Has TMA write a warpgroup's 64 rows of O, from row `first_row` of a head, by way of `buffer`, its
-// own in shared memory. Does not wait for it: the next call does, before it writes to the buffer.
-// Rows past the end are not stored.
-template <class Tile>
+// Has TMA write kColumns columns of a warpgroup's 64 rows of O, from column kFirst and from row
+// `first_row` of a head on, by way of `buffer`, its own in shared memory. Does not wait for it: the
+// next call does, before it writes to the buffer. Rows past the end are not stored.
+template <class Tile, int kFirst, int kColumns>
 __device__ __forceinline__ void issue_store(const TensorMaps& maps, unsigned char* buffer,
                                             const float (&o)[Tile::kD / 2], int warpgroup, int head,
                                             int first_row, int n_q) {
@@ -67,19 +66,19 @@ __device__ __forceinline__ void issue_store(const TensorMaps& maps, unsigned cha
   if (t == 0) ptx::bulk_wait_group_read<0>();
   ptx::named_barrier_sync(barrier, 128);
 #pragma unroll
-  for (int c = 0; c < Tile::kD / 16; ++c) {
+  for (int c = 0; c < kColumns / 16; ++c) {
+    const int i = kFirst / 2 + 8 * c;
     ptx::stmatrix_x4(buffer + slab_offset(row, 2 * c + lane / 16, kSlabBytes),
-                     ptx::pack<T>(o[8 * c], o[8 * c + 1]), ptx::pack<T>(o[8 * c + 2], o[8 * c + 3]),
-                     ptx::pack<T>(o[8 * c + 4], o[8 * c + 5]),
-                     ptx::pack<T>(o[8 * c + 6], o[8 * c + 7]));
+                     ptx::pack<T>(o[i], o[i + 1]), ptx::pack<T>(o[i + 2], o[i + 3]),
+                     ptx::pack<T>(o[i + 4], o[i + 5]), ptx::pack<T>(o[i + 6], o[i + 7]));
   }
 
   // TMA reads what all 128 threads wrote.
   ptx::fence_proxy_async();
   ptx::named_barrier_sync(barrier, 128);
   if (t != 0 || first_row >= n_q) return;
-  for (int slab = 0; slab < Tile::kD / 64; ++slab) {
-    ptx::tensor_store(&maps.o, buffer + slab * kSlabBytes, 0, first_row, slab, head);
+  for (int slab = 0; slab < kColumns / 64; ++slab) {
+    ptx::tensor_store(&maps.o, buffer + slab * kSlabBytes, 0, first_row, kFirst / 64 + slab, head);
   }
   ptx::bulk_commit_group();
 }
@@ -89,11 +88,11 @@ __device__ __forceinline__ void issue_store(const TensorMaps& maps, unsigned cha
 template <class Tile>
 struct PersistentShared {
   using QState = kit::PipelineState<1>;
-  // With d = 256 there is no room for O beside the tiles, nor for Q in registers.
-  static constexpr bool kHasRoom = Tile::kD <= 128;
+  // With d = 256 there is room for half of O beside the tiles: it leaves in two parts.
+  static constexpr int kOColumns = Tile::kD <= 128 ? Tile::kD : 128;
 
   unsigned char q[Tile::kQBytes];
-  unsigned char o[kHasRoom ? Tile::kQBytes : kit::kSwizzleAlignment];
+  unsigned char o[Tile::kTileM * kOColumns * 2];
   KvPipeline<Tile> kv;
   std::uint64_t q_full, q_empty;
   int tile;  // whose queries are in q, where a counter hands them out; -1: there are no more
@@ -127,19 +126,19 @@ struct PersistentShared {
   }
   __device__ __forceinline__ void release_q() { kit::release(&q_empty); }
 
-  // A warpgroup's 64 rows of O leave, and their log-sum-exp; by TMA where there is room.
-  // first_query: of the block; `row`: this lane's first.
+  // A warpgroup's 64 rows of O leave by TMA, and their log-sum-exp. first_query: of the block;
+  // `row`: this lane's first.
   template <class T>
   __device__ __forceinline__ void store(const TensorMaps& maps, const Tensors<T>& t,
                                         const float (&rows)[Tile::kD / 2], const float (&lse)[2],
                                         int warpgroup, int head, int first_query, int row,
                                         int n_q) {
-    if constexpr (kHasRoom) {
-      store_lse(t, head, row, n_q, lse);
-      issue_store<Tile>(maps, o + (warpgroup - 1) * 64 * Tile::kD * 2, rows, warpgroup, head,
-                        first_query + 64 * (warpgroup - 1), n_q);
-    } else {
-      store_rows<Tile::kD>(t, head, row, n_q, rows, lse);
+    store_lse(t, head, row, n_q, lse);
+    unsigned char* const buffer = o + (warpgroup - 1) * 64 * kOColumns * 2;
+    const int first_row = first_query + 64 * (warpgroup - 1);
+    issue_store<Tile, 0, kOColumns>(maps, buffer, rows, warpgroup, head, first_row, n_q);
+    if constexpr (kOColumns < Tile::kD) {
+      issue_store<Tile, kOColumns, kOColumns>(maps, buffer, rows, warpgroup, head, first_row, n_q);
     }
   }
 #endif
