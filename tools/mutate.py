@@ -49,8 +49,6 @@ Trial = collections.namedtuple("Trial", "programs seconds failure")
 TIMEOUT = 900  # seconds for the build or the run of one test
 # Built with few optimizations and with simt's headers compiled before, a test takes half the time.
 MAKE = ["make", "-s", "CPU=1", "OPTIMIZE=-O0"]
-# Python would take the bytecode of a file that changes twice a second for that of the file now.
-ENVIRONMENT = {**os.environ, "SIMT_PRECOMPILE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 KILLED, LATE = "killed", "no time left"
 
 
@@ -119,8 +117,9 @@ def copy_repository(root, folder):
 class Copy:
     """A copy of the repository in which tests are built and run."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, environment):
         self.root = folder
+        self.environment = environment
         self.running = None  # the process at work
         self.ended = False  # whether it is the last
         self.said = ""  # by the last command
@@ -132,7 +131,7 @@ class Copy:
         self.running = subprocess.Popen(
             command,
             cwd=self.root,
-            env=ENVIRONMENT,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -273,11 +272,19 @@ def print_table(counts):
         print(f"{name:<{width}}", *(f"{count:12}" for count in row))
 
 
+def environment_of(jobs):
+    """Of a copy that has so many beside it. Two threads at least: with one, none meets another."""
+    threads = str(max(2, (os.cpu_count() or 1) // jobs))
+    more = {"SIMT_PRECOMPILE": "1", "SIMT_THREADS": threads, "OMP_NUM_THREADS": threads}
+    # Python would take the bytecode of a file that changes twice a second for that of the file now.
+    return {**os.environ, **more, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def make_copies(root, folder, jobs, with_engine):
     """The first copy in a folder, then the others, which find simt's engine built."""
     first = folder / "0"
     copy_repository(root, first)
-    copies = [Copy(folder / str(job)) for job in range(jobs)]
+    copies = [Copy(folder / str(job), environment_of(jobs)) for job in range(jobs)]
     if with_engine:
         copies[0].build_engine()
     for copy in copies[1:]:
