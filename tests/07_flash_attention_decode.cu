@@ -49,8 +49,9 @@ const std::vector<Given> kSizes = {
     sizes(1, 16, 2, 33, 0), sizes(1, 4, 2, 63, 0), sizes(3, 2, 2, 64, 1), sizes(1, 14, 2, 65, 0),
     sizes(1, 4, 1, 127, 2), sizes(2, 3, 1, 17, 0), sizes(1, 2, 1, 128, 1), sizes(1, 1, 1, 129, 2),
     sizes(1, 8, 1, 300, 0), sizes(1, 20, 1, 70, 0),
-    // More shares than SMs: a block has several, of one step and of two.
-    sizes(140, 9, 1, 20, 0), sizes(133, 2, 1, 130, 0)};
+    // More shares than SMs: a block has several, of one step; a cluster of two has several, of two
+    // steps. A cluster of four, with more than half a tile of queries.
+    sizes(140, 9, 1, 20, 0), sizes(133, 2, 1, 270, 0), sizes(3, 12, 1, 700, 0)};
 
 // A few of them, for a type whose kernels are those of another one.
 const std::vector<Given> kFewSizes = {sizes(1, 1, 1, 1, 0), sizes(1, 7, 1, 32, 1),
@@ -251,6 +252,23 @@ TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
   CHECK(decode::choose_keys(8, 16'384, 132) == 1024);
 }
 
+TEST_CASE("decode: clusters are as small as keeps the SMs at work") {
+  // A chip that holds 132 blocks, or 66, 30 and 14 clusters of two, four and eight.
+  const auto chosen = [](std::int64_t shares, int most) {
+    return decode::choose_cluster(shares, most, [](int size) {
+      return size == 1 ? 132 : size == 2 ? 66 : size == 4 ? 30 : 14;
+    });
+  };
+  CHECK(chosen(8, 8) == 8);
+  CHECK(chosen(8, 2) == 2);    // short caches
+  CHECK(chosen(16, 8) == 4);   // of eight blocks only fourteen clusters fit
+  CHECK(chosen(128, 8) == 1);  // 128 SMs are at work
+  CHECK(chosen(136, 8) == 4);  // 30 clusters have five or four shares each
+  CHECK(chosen(192, 8) == 2);
+  CHECK(chosen(512, 8) == 1);
+  CHECK(decode::choose_cluster(1, 8, [](int size) { return size > 2 ? 0 : 3; }) == 2);
+}
+
 TEST_CASE("decode: the work list has every chunk once, whole ones first, then the longest rests") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const std::vector<int> lengths = {0, 70, 640, 1, 128, 511, 300, 2000, 64, 129, 7, 250, 400};
@@ -299,9 +317,10 @@ TEST_CASE("decode: the chooser says whom it took") {
   };
   if (!device.available || device.compute_capability() < 80) SKIP_TEST("needs sm_80");
   const auto dense = decode::decode_ladder<Bf16>();
-  const bool has_clusters = device.compute_capability() >= 90 && device.multiprocessors >= 16;
-  CHECK(taken(dense, sizes(1, 4, 1, 40, 0)) == (has_clusters ? "cluster_merges" : "tensor"));
-  CHECK(taken(dense, sizes(32, 16, 16, 5, 0)) == "tensor");
+  const bool stays =
+      device.compute_capability() >= 90 && kit::most_shared() >= decode::kPersistentShared;
+  CHECK(taken(dense, sizes(1, 4, 1, 40, 0)) == (stays ? "persistent" : "tensor"));
+  CHECK(taken(dense, sizes(32, 16, 16, 5, 0)) == (stays ? "persistent" : "tensor"));
   const auto paged = decode::decode_paged_ladder<Bf16>();
   CHECK(taken(paged, pages(sizes(1, 4, 1, 40, 0), 16, 0, 0)) == "paged");
   CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 0, 0)) == "work_list");
@@ -340,11 +359,13 @@ TEST_CASE("decode: bytes and instructions, as the lesson says") {
   CHECK(profile_of("prefill_kernel").instructions > 10 * profile_of("row_per_warp").instructions);
   CHECK(profile_of("last_block_merges").atomics.global_lanes == 4 * kv_heads);  // a draw a block
   CHECK(profile_of("group").atomics.global_lanes == 0);
-  // Shares are not cut: the caches are read once, queries by each warp; no ticket is drawn.
+  // Clusters of two read the caches once; their sixteen warps read the queries, a sector in two
+  // halves. No ticket is drawn.
   const auto persistent = profile_of("persistent");
-  CHECK(persistent.global.load_bytes_moved() >= of_caches);
-  CHECK(persistent.global.load_bytes_moved() < of_caches + of_caches / 4);
+  CHECK(persistent.global.load_bytes_moved() == of_caches + 2 * 16 * of_queries);
   CHECK(persistent.atomics.global_lanes == 0);
+  // A warp's eight rows lie in different banks: two wavefronts for 256 bytes.
+  CHECK(profile_of("tensor").shared.store_conflict_degree() < 1.1);
 #endif
 }
 

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kThreads)
   attend(shared.rings, part, t, row_of,
          [&](const Stage<kD>& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
-  rows.store_part(shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif

@@ -3,8 +3,7 @@
 //
 // The blocks of a cluster run at the same time and read each other's shared memory: no part goes to
 // global memory, a barrier of the cluster replaces the ticket, and rows are dealt to all eight. Few
-// blocks run, so each has eight warps. What is still wrong: with many K/V heads rung 10 is faster;
-// and the caches of a server are not in one piece, nor are its sequences of one length.
+// blocks run, so each has eight warps. What is still wrong: with many K/V heads rung 10 is faster.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -13,6 +12,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/decode/kit/chunks.cuh"
+#include "07_flash_attention/decode/kit/clusters.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
 #include "07_flash_attention/decode/kit/last_block.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
@@ -23,8 +23,6 @@
 #include "common/kit/launch.cuh"
 
 namespace decode {
-
-constexpr int kClusterBlocks = 8;  // the most that every device with clusters has
 
 template <int kD>
 struct ClusterShared {
@@ -53,7 +51,7 @@ __global__ void __launch_bounds__(32 * ClusterShared<kD>::kW)
   const auto row_of = [first](int key) { return first + key; };
   attend(shared.warps.rings, part, t, row_of,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
-  rows.store_part(shared.warps.parts.o[warp], shared.warps.parts.lse2[warp]);
+  rows.store_part(part.share.count, shared.warps.parts.o[warp], shared.warps.parts.lse2[warp]);
   __syncthreads();
 
   // region merge
@@ -91,16 +89,10 @@ void cluster_merges(const Shape& shape, const Tensors<T>& t, cudaStream_t stream
     const int keys =
         kit::divide_up(kit::divide_up(shape.n, kClusterBlocks), kStageKeys) * kStageKeys;
     const Chunks chunks{keys, kClusterBlocks, nullptr, nullptr, nullptr};
+    const auto blocks = static_cast<unsigned>(shape.shares(kTensorRows) * kClusterBlocks);
     cudaLaunchAttribute cluster;
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {kClusterBlocks, 1, 1};
-    cudaLaunchConfig_t config{};
-    config.gridDim = static_cast<unsigned>(shape.shares(kTensorRows) * kClusterBlocks);
-    config.blockDim = 32 * Shared::kW;
-    config.dynamicSmemBytes = kShared;
-    config.stream = stream;
-    config.attrs = &cluster;
-    config.numAttrs = 1;
+    const auto config =
+        cluster_config(cluster, kClusterBlocks, blocks, 32 * Shared::kW, kShared, stream);
     CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, t, shape, chunks));
   });
 }

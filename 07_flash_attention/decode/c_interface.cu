@@ -13,9 +13,9 @@
 
 #include "07_flash_attention/decode/10_tensor.cuh"
 #include "07_flash_attention/decode/11_cluster_merges.cuh"
-#include "07_flash_attention/decode/12_paged.cuh"
-#include "07_flash_attention/decode/13_work_list.cuh"
-#include "07_flash_attention/decode/beyond/01_persistent.cuh"
+#include "07_flash_attention/decode/12_persistent.cuh"
+#include "07_flash_attention/decode/13_paged.cuh"
+#include "07_flash_attention/decode/14_work_list.cuh"
 #include "07_flash_attention/decode/chosen.cuh"
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/shape.hpp"

@@ -3,17 +3,22 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <string>
 
 #include "07_flash_attention/decode/08_last_block_merges.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
-#include "07_flash_attention/decode/11_cluster_merges.cuh"
-#include "07_flash_attention/decode/12_paged.cuh"
-#include "07_flash_attention/decode/13_work_list.cuh"
+#include "07_flash_attention/decode/12_persistent.cuh"
+#include "07_flash_attention/decode/13_paged.cuh"
+#include "07_flash_attention/decode/14_work_list.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "common/kit/launch.cuh"
 
 namespace decode {
+
+// More than some GPUs have that are newer than sm_90.
+constexpr int kPersistentShared = std::max(
+    {sizeof(PersistentShared<64>), sizeof(PersistentShared<128>), sizeof(PersistentShared<256>)});
 
 // Caches in one piece. Device pointers, aligned to 16 bytes. compute_capability: the least of the
 // device and the code, 90 for sm_90. Returns the name of the rung that does it.
@@ -29,12 +34,9 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
     last_block_merges(shape, t, scratch, stream);
     return "last_block_merges";
   }
-  // As long as all clusters run at once. They must fit into parts of the chip, so not every SM
-  // counts.
-  if (compute_capability >= 90 &&
-      shape.shares(kTensorRows) * kClusterBlocks <= kit::multiprocessor_count() / 2) {
-    cluster_merges(shape, t, stream);
-    return "cluster_merges";
+  if (compute_capability >= 90 && kit::most_shared() >= kPersistentShared) {
+    persistent(shape, t, stream);
+    return "persistent";
   }
   tensor(shape, t, scratch, stream);
   return "tensor";

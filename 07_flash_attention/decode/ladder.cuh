@@ -22,9 +22,9 @@
 #include "07_flash_attention/decode/09_ahead.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
 #include "07_flash_attention/decode/11_cluster_merges.cuh"
-#include "07_flash_attention/decode/12_paged.cuh"
-#include "07_flash_attention/decode/13_work_list.cuh"
-#include "07_flash_attention/decode/beyond/01_persistent.cuh"
+#include "07_flash_attention/decode/12_persistent.cuh"
+#include "07_flash_attention/decode/13_paged.cuh"
+#include "07_flash_attention/decode/14_work_list.cuh"
 #include "07_flash_attention/decode/chosen.cuh"
 #include "07_flash_attention/decode/peers.cuh"
 #include "07_flash_attention/decode/problem.cuh"
@@ -114,7 +114,7 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
       rung<T>("tensor", "queries padded to the tile of a tensor core", tensor<T>, sm80));
   rungs.push_back(rung<T>("cluster_merges", "few sequences: eight blocks merge in shared memory",
                           without_scratch(cluster_merges<T>), bench::needs_sm(90)));
-  rungs.push_back(rung<T>("persistent", "blocks that stay, whose rings never run empty",
+  rungs.push_back(rung<T>("persistent", "clusters that stay, whose rings never run empty",
                           without_scratch(persistent<T>), bench::needs_sm(90)));
   return rungs;
 }

@@ -28,7 +28,10 @@ struct Shape {
   std::int64_t batch, heads, kv_heads;
   int n, d;
 
-  __host__ __device__ int group() const { return static_cast<int>(heads / kv_heads); }
+  // In 32 bits, as share(): a kernel divides before it can ask for anything.
+  __host__ __device__ int group() const {
+    return static_cast<int>(heads) / static_cast<int>(kv_heads);
+  }
   __host__ __device__ std::int64_t rows() const { return batch * heads; }
   __host__ __device__ std::int64_t all_kv_heads() const { return batch * kv_heads; }
 
@@ -40,9 +43,9 @@ struct Shape {
     return all_kv_heads() * ((group() + most - 1) / most);
   }
   __host__ __device__ Share share(std::int64_t i, int most) const {
-    const int of_group = (group() + most - 1) / most;
-    const int first = static_cast<int>(i % of_group) * most, left = group() - first;
-    return {i / of_group, i / of_group * group() + first, left < most ? left : most};
+    const int of_group = (group() + most - 1) / most, at = static_cast<int>(i);
+    const int kv_head = at / of_group, first = at % of_group * most, left = group() - first;
+    return {kv_head, std::int64_t{kv_head} * group() + first, left < most ? left : most};
   }
 };
 

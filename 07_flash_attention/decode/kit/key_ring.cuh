@@ -38,9 +38,9 @@ union alignas(128) RingShared {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // Issues the copies of a stage's keys and values. row_of(i): the row of the caches where the i-th
-// of its keys lies; below 0 there is none, and zeros stand for it.
-template <int kD, class T, class RowOf>
-__device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of) {
+// of its keys lies; below 0 there is none, and zeros stand for it. policy: of L2, if any.
+template <int kD, class T, class RowOf, class... Policy>
+__device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of, Policy... policy) {
   constexpr int kChunks = kD / 8;
   const int lane = threadIdx.x % 32;
   const auto* k = reinterpret_cast<const uint4*>(t.k) + lane % kChunks;
@@ -50,8 +50,8 @@ __device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of) {
     const int key = lane / kChunks + i * 32 / kChunks;
     const std::int64_t row = row_of(key);
     const int place = stage.place(key, lane % kChunks);
-    ptx::cp_async_16(&stage.k[place], k + row * kChunks, row >= 0);
-    ptx::cp_async_16(&stage.v[place], v + row * kChunks, row >= 0);
+    ptx::cp_async_16(&stage.k[place], k + row * kChunks, row >= 0, policy...);
+    ptx::cp_async_16(&stage.v[place], v + row * kChunks, row >= 0, policy...);
   }
 }
 

@@ -32,10 +32,11 @@ void with_group(const Shape& shape, Launch launch) {
   });
 }
 
-// What each warp of a block leaves in shared memory.
+// What each warp of a block leaves in shared memory. A row has eight floats more than it needs: a
+// warp of TensorRows stores eight rows at once, which then lie in different banks.
 template <int kD, int kQueries, int kW = kWarps>
 struct alignas(16) WarpParts {
-  float o[kW][kQueries][kD], lse2[kW][kQueries];
+  float o[kW][kQueries][kD + 8], lse2[kW][kQueries];
 
   // A warp's part, by the first of its teams.
   template <class Team>
@@ -48,6 +49,14 @@ struct alignas(16) WarpParts {
       for (int i = 0; i < 8; ++i) o[warp][g][8 * lane + i] = team.o[g][i] * team.factor(g);
       if (lane == 0) lse2[warp][g] = team.lse2(g);
     }
+  }
+
+  // All warps' parts of a row, merged by this one, in the place of the first one.
+  template <class Merged>
+  __device__ void replace(int row, const Merged& merged) {
+    merged.o.in(o[0][row]) = merged.o;
+    __syncwarp();  // all lanes have read the parts
+    if (threadIdx.x % 32 == 0) lse2[0][row] = merged.lse2;
   }
 };
 
@@ -76,9 +85,11 @@ struct Merged {
 template <int kD, class OOf, class Lse2Of>
 __device__ Merged<kD> merge_parts(int count, OOf o_of, Lse2Of lse2_of) {
   const int lane = threadIdx.x % 32;
-  float largest = -INFINITY, sum = 0;
+  const auto lse2_at = [&](int i) { return i < count ? lse2_of(i) : -INFINITY; };
   // The largest of all parts, which all lanes then know.
-  for (int i = lane; i < count; i += 32) largest = fmaxf(largest, lse2_of(i));
+  const float own = lse2_at(lane);
+  float largest = own, sum = 0;
+  for (int i = lane + 32; i < count; i += 32) largest = fmaxf(largest, lse2_of(i));
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) {
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, step));
@@ -88,7 +99,7 @@ __device__ Merged<kD> merge_parts(int count, OOf o_of, Lse2Of lse2_of) {
 
   // A lane computes the weight of one part; then all lanes together add that part's row.
   for (int first = 0; first < count; first += 32) {
-    const float weight = first + lane < count ? exp2f(lse2_of(first + lane) - largest) : 0;
+    const float weight = exp2f((first == 0 ? own : lse2_at(first + lane)) - largest);
     sum += weight;
 #pragma unroll 16  // loads that do not wait for each other
     for (int i = first; i < min(count, first + 32); ++i) {

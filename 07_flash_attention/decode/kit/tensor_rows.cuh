@@ -102,23 +102,26 @@ struct TensorRows {
   }
 
   // The warp's part of rows 8 r to 8 r + 7: O divided by its sum, and the log-sum-exp in base 2. r:
-  // a constant, 0 or 1. to: [8][kD].
-  __device__ __forceinline__ void store_half(int r, float (*to)[kD], float* lse2) {
+  // a constant, 0 or 1.
+  template <int kPitch>
+  __device__ __forceinline__ void store_half(int r, float (*to)[kPitch], float* lse2) {
     const int lane = threadIdx.x % 32, row = lane / 4;
     sum[r] += __shfl_xor_sync(0xffffffff, sum[r], 1);
     sum[r] += __shfl_xor_sync(0xffffffff, sum[r], 2);
     const float factor = sum[r] > 0 ? 1 / sum[r] : 0;
     if (lane % 4 == 0) lse2[row] = largest[r] * scale + log2f(sum[r]);
 #pragma unroll
-    for (int i = 0; i < kD / 4; ++i) {
-      to[row][8 * (i / 2) + 2 * (lane % 4) + i % 2] = factor * o[4 * (i / 2) + 2 * r + i % 2];
+    for (int i = 0; i < kD / 8; ++i) {
+      const float2 pair{factor * o[4 * i + 2 * r], factor * o[4 * i + 2 * r + 1]};
+      reinterpret_cast<float2*>(to[row])[4 * i + lane % 4] = pair;
     }
   }
 
-  // All of it. to: [16][kD].
-  __device__ void store_part(float (*to)[kD], float* lse2) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) store_half(r, to + 8 * r, lse2 + 8 * r);
+  // That of the first `count` rows, or of more.
+  template <int kPitch>
+  __device__ void store_part(int count, float (*to)[kPitch], float* lse2) {
+    store_half(0, to, lse2);
+    if (count > 8) store_half(1, to + 8, lse2 + 8);
   }
 };
 #endif

@@ -27,6 +27,21 @@ __device__ inline void cp_async_16(void* shared, const void* global, bool inside
                : "memory");
 }
 
+// How L2 is to keep the lines of copies that are given this: they are the first to leave.
+__device__ inline std::uint64_t createpolicy_evict_first() {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+__device__ inline void cp_async_16(void* shared, const void* global, bool inside,
+                                   std::uint64_t policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(global), "r"(inside ? 16 : 0), "l"(policy)
+               : "memory");
+}
+
 // Closes the thread's group of copies, which may be empty, and opens the next.
 __device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

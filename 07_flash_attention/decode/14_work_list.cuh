@@ -1,4 +1,4 @@
-// Rung 13, work_list: sequences of different lengths are cut into chunks of one length, and blocks
+// Rung 14, work_list: sequences of different lengths are cut into chunks of one length, and blocks
 // take them from a list, the longest first.
 //
 // A small kernel ahead adds up the lengths, which lie on the device, and makes the list: two chunks
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
   attend(shared.rings, part, t, row_of,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
-  rows.store_part(shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif

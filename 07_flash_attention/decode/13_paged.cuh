@@ -1,4 +1,4 @@
-// Rung 12, paged: the caches lie in pages, and a table says where; only the newest tokens may
+// Rung 13, paged: the caches lie in pages, and a table says where; only the newest tokens may
 // count.
 //
 // A server gives a sequence memory as it grows, a page at a time, and takes it back at its end. A
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
   attend(shared.rings, part, t, row_of,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
-  rows.store_part(shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif

@@ -1,0 +1,166 @@
+// Rung 12, persistent: clusters that stay, and whose rings never run empty (sm_90).
+//
+// In rungs 10 and 11 a share begins with an empty ring and ends with a merge, and meanwhile its
+// blocks ask for nothing. Here a cluster takes several shares, one after the other: while its warps
+// work on the last keys of one, merge and store, the first keys of the next are in flight. So parts
+// stand beside the rings and no longer take their place: 226 KB, a block an SM. A cluster has as
+// many blocks as keep the SMs at work: one with many shares, eight with few. What is still wrong:
+// the caches of a server are not in one piece, nor are its sequences of one length.
+#pragma once
+
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "07_flash_attention/decode/kit/clusters.cuh"
+#include "07_flash_attention/decode/kit/key_ring.cuh"
+#include "07_flash_attention/decode/kit/parts.cuh"
+#include "07_flash_attention/decode/kit/tensor_rows.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+
+namespace decode {
+
+// Of a block that has an SM to itself.
+template <int kD>
+struct alignas(128) PersistentShared {
+  static constexpr int kW = kD == 256 ? 4 : 8, kStages = kD == 256 ? 3 : 384 / kD;  // 192 KB
+  Stage<kD> rings[kW][kStages];
+  WarpParts<kD, kTensorRows / 2, kW> parts;  // of half of the rows: there is no room for all
+};
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// Half of a share's rows: the warps leave their parts, the block merges these and then, with the
+// others of its cluster, theirs. By all threads of the cluster.
+template <int kHalf, class T, int kD, int kW>
+__device__ void finish_rows(WarpParts<kD, kTensorRows / 2, kW>& parts, TensorRows<T, kD>& rows,
+                            const Share& share, const Tensors<T>& t) {
+  const auto cluster = cooperative_groups::this_cluster();
+  const int blocks = static_cast<int>(gridDim.x), rank = static_cast<int>(blockIdx.x);
+  const int warp = threadIdx.x / 32, first = kHalf * kTensorRows / 2;
+  const int count = min(kTensorRows / 2, share.count - first);
+  // A block alone has the result.
+  rows.store_half(kHalf, parts.o[warp], parts.lse2[warp]);
+  __syncthreads();
+  for (int row = warp; row < count; row += kW) {
+    const auto merged = merge_warps(parts, row);
+    if (blocks == 1) {
+      store_result(t, share.first_row + first + row, merged);
+    } else {
+      parts.replace(row, merged);
+    }
+  }
+
+  if (blocks == 1) {
+    __syncthreads();  // the next parts may take their place
+    return;
+  }
+
+  // Several have parts, which lie where those of their first warps lay.
+  cluster.sync();
+  for (int row = rank + blocks * warp; row < count; row += blocks * kW) {
+    const auto o_of = [&](int block) { return cluster.map_shared_rank(parts.o[0][row], block); };
+    const auto lse2_of = [&](int block) {
+      return *cluster.map_shared_rank(&parts.lse2[0][row], block);
+    };
+    store_result(t, share.first_row + first + row, merge_parts<kD>(blocks, o_of, lse2_of));
+  }
+  cluster.sync();
+}
+#endif
+
+// Grid: (blocks of a cluster, clusters). keys: of each share, for a block.
+template <class T, int kD>
+__global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
+    persistent_kernel(Tensors<T> t, Shape shape, int shares_each, int keys) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr int kW = PersistentShared<kD>::kW, kStages = PersistentShared<kD>::kStages;
+  extern __shared__ __align__(128) uint4 dynamic_chunks[];
+  auto& shared = *reinterpret_cast<PersistentShared<kD>*>(dynamic_chunks);
+  const int warp = threadIdx.x / 32;
+  auto& ring = shared.rings[warp];
+
+  const int first_share = static_cast<int>(blockIdx.y) * shares_each;
+  const int end_share = min(first_share + shares_each, static_cast<int>(shape.shares(kTensorRows)));
+  const int begin = static_cast<int>(blockIdx.x) * keys, end = min(shape.n, begin + keys);
+  const int first_key = begin + warp * kStageKeys;
+
+  // region ring
+  // What is asked for next: a key of a share. It runs ahead of what is worked on, across shares.
+  const std::uint64_t policy = ptx::createpolicy_evict_first();
+  int asked_share = begin < end ? first_share : end_share, asked_key = first_key, asked_stage = 0;
+  const auto ask = [&] {
+    if (asked_share < end_share) {
+      const std::int64_t first =
+          shape.share(asked_share, kTensorRows).kv_head * shape.n + asked_key;
+      const int left = end - asked_key;
+      fill(
+          ring[asked_stage], t, [&](int key) { return key < left ? first + key : -1; }, policy);
+      asked_stage = asked_stage + 1 == kStages ? 0 : asked_stage + 1;
+      asked_key += kW * kStageKeys;
+      if (asked_key - first_key >= end - begin) {
+        asked_key = first_key;
+        ++asked_share;
+      }
+    }
+    ptx::cp_async_commit();
+  };
+  for (int stage = 0; stage < kStages - 1; ++stage) ask();
+  // endregion
+
+  int stage = 0;
+  for (int at = first_share; at < end_share; ++at) {
+    const Share share = shape.share(at, kTensorRows);
+    TensorRows<T, kD> rows;
+    rows.start(t.q + share.first_row * kD, share.count, shape.scale());
+    // All warps take as many steps: in the last one some may have no keys.
+    for (int key = first_key; key - first_key < end - begin; key += kW * kStageKeys) {
+      ptx::cp_async_wait<kStages - 2>();
+      __syncwarp();  // all lanes' copies are there, and nobody reads the stage before any more
+      ask();
+      rows.add(ring[stage].k, ring[stage].v, end - key);
+      stage = stage + 1 == kStages ? 0 : stage + 1;
+    }
+    finish_rows<0>(shared.parts, rows, share, t);
+    if (share.count > kTensorRows / 2) finish_rows<1>(shared.parts, rows, share, t);
+  }
+#endif
+}
+
+// Device pointers, aligned to 16 bytes.
+template <class T>
+void persistent(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Shared = PersistentShared<decltype(head_dim)::value>;
+    const auto kernel = persistent_kernel<T, head_dim>;
+    constexpr int kShared = sizeof(Shared), kBlock = 32 * Shared::kW;
+    kit::allow_shared(kernel, kShared);
+    static const auto kAtOnce = [&] {
+      std::array<int, kClusterBlocks + 1> counts{};
+      for (int size = 1; size <= kClusterBlocks; size *= 2) {
+        counts[size] = clusters_at_once(kernel, size, kBlock, kShared);
+      }
+      return counts;
+    }();
+
+    // Every block has keys for all of its warps, if there are so many.
+    const std::int64_t shares = shape.shares(kTensorRows);
+    const int most = std::min(kClusterBlocks, kit::divide_up(shape.n, Shared::kW * kStageKeys));
+    const int size = choose_cluster(shares, most, [](int size) { return kAtOnce[size]; });
+    const int keys = kit::divide_up(kit::divide_up(shape.n, size), kStageKeys) * kStageKeys;
+    // As few clusters as take no longer than all that fit would.
+    const int shares_each = kit::divide_up(shares, kAtOnce[size]);
+    const dim3 grid(size, kit::divide_up(shares, shares_each));
+    cudaLaunchAttribute cluster;
+    const auto config = cluster_config(cluster, size, grid, kBlock, kShared, stream);
+    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, t, shape, shares_each, keys));
+  });
+}
+
+}  // namespace decode

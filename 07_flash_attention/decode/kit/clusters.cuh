@@ -1,0 +1,57 @@
+// Clusters of blocks: how large they are to be, how many fit, and how they are launched.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace decode {
+
+constexpr int kClusterBlocks = 8;  // the most that every device with clusters has
+
+// `cluster` has to live until the launch. A block alone is a cluster without being told so, and
+// starts sooner.
+inline cudaLaunchConfig_t cluster_config(cudaLaunchAttribute& cluster, int size, dim3 grid,
+                                         int threads, int shared, cudaStream_t stream) {
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(size), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = size > 1 ? 1 : 0;
+  return config;
+}
+
+// How many clusters of `size` blocks the device holds at once, if a block has an SM to itself. They
+// must fit into parts of the chip, so not every SM counts.
+template <class Kernel>
+int clusters_at_once(Kernel kernel, int size, int threads, int shared) {
+  if (size == 1) return kit::multiprocessor_count();
+  cudaLaunchAttribute cluster;
+  const auto config = cluster_config(cluster, size, size, threads, shared, nullptr);
+  int most = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&most, kernel, &config));
+  return most;
+}
+
+// How many blocks a cluster is to have, at most `most`, if at_once(size) clusters of that size
+// share the work: the fewest that leave an SM less to do, by a twentieth at least.
+template <class AtOnce>
+int choose_cluster(std::int64_t shares, int most, AtOnce at_once) {
+  const auto load_of = [&](int size) {
+    return static_cast<double>(kit::divide_up(shares, at_once(size))) / size;
+  };
+  int best = 1;
+  for (int size = 2; size <= most && at_once(size) > 0; size *= 2) {
+    if (load_of(size) < 0.95 * load_of(best)) best = size;
+  }
+  return best;
+}
+
+}  // namespace decode
