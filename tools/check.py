@@ -20,7 +20,8 @@ names from other files in its kernels; project headers under it; lines of its lo
 comment in it (why); lines of the file. Out of bounds is what a ! follows, or in beyond/ a ?.
 
 Kit is new if no main road before has shown it, chapter by chapter, and in a chapter in the order in
-which its program adds the ladders. common/kit/ptx counts nowhere: it is looked up, not read.
+which its program adds the ladders; a chapter's side roads come after all its main roads.
+common/kit/ptx counts nowhere: it is looked up, not read.
 """
 
 import re

@@ -133,10 +133,12 @@ class Counter:
         self.names = Names(graph)
         self.code = {path: cpp_names.code_lines(text) for path, text in graph.text.items()}
         self.shown = {}  # ladder's folder -> what the main roads before it have shown of the kit
+        self.shown_by = {}  # chapter -> what its main roads and those before them have shown
         shown = set()
         for ladder in sorted(ladders(graph), key=self._place_in_the_book):
             self.shown[ladder.folder] = frozenset(shown)
             shown.update(path for rung in ladder.main for path in self._kit_under(rung))
+            self.shown_by[ladder.folder.split("/")[0]] = frozenset(shown)
 
     def _place_in_the_book(self, ladder):
         """Chapter by chapter, and in a chapter as its program adds the ladders to itself."""
@@ -155,6 +157,8 @@ class Counter:
         found = {}
         seen = set(self.shown[ladder.folder])
         for road in (ladder.main, ladder.beyond):
+            if road is ladder.beyond:  # beyond.md is read when the chapter's main roads have been
+                seen |= self.shown_by[ladder.folder.split("/")[0]]
             for position, path in enumerate(road):
                 # A side road leaves the main one anywhere: it is a step from the nearest rung.
                 before = road[max(0, position - 1) : position]

@@ -360,6 +360,17 @@ class Steps(CheckCase):
         self.assertEqual(new_lines("branch", "sum"), ["30", "0"])
         self.assertEqual(new_lines("sum", "branch"), ["30", "0"])
 
+    def test_what_any_main_road_of_the_chapter_has_shown_is_not_new_beyond(self):
+        self.write("02_polar/shape.hpp", rung(range(30)))
+        self.write("02_polar/branch/beyond/01_wide.cuh", OPENING + includes("02_polar/shape.hpp"))
+        self.index("01_first.cuh", "beyond/01_wide.cuh", folder="02_polar/branch")
+        self.write("02_polar/branch/01_first.cuh", OPENING)
+        self.assertEqual(self.row("02/branch/beyond/wide")[2], "30")
+        self.index("01_first.cuh", folder="02_polar/sum")
+        self.write("02_polar/sum/01_first.cuh", OPENING + includes("02_polar/shape.hpp"))
+        self.assertEqual(self.row("02/branch/beyond/wide")[2], "0")
+        self.assertEqual(self.row("02/sum/first")[2], "30")
+
     def test_a_side_road_leaves_the_main_one_anywhere(self):
         self.index("01_sequential.hpp", "02_naive.cuh", "beyond/01_wide.cuh")
         self.write("01_add/02_naive.cuh", rung(range(50, 150)))
