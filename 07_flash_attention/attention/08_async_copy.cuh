@@ -83,7 +83,8 @@ inline void async_copy(const Shape& shape, const Tensors<float>& t, cudaStream_t
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     with_register_tile<head_dim>([&](auto tile) {
       using T = decltype(tile);
-      const auto kernel = attention_async_copy_kernel<T, causal>;
+      // (`causal` itself, inside of a second lambda, is more than CUDA 12.0 bears.)
+      const auto kernel = attention_async_copy_kernel<T, decltype(causal)::value>;
       const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, T::kTileM);
       kit::allow_shared(kernel, sizeof(typename T::Shared));
       kernel<<<blocks, T::kThreads, sizeof(typename T::Shared), stream>>>(t, n_q, n_k,
