@@ -2,10 +2,10 @@
 //
 // A counter for each part of dQ says how many tiles of keys have been added to it. The courier
 // waits for its tile's turn, adds, waits until the addition is done, and counts. Turns go from the
-// last tile of keys that sees the queries to the first, and so do the blocks of a head: under a
-// causal mask a block is the first in turn where it begins, and comes to all other queries after
-// the blocks that are before it in turn. What it costs: a turn lasts until its sums are in memory,
-// and the longest block of a head is its last.
+// first tile of keys of a head to the last. All blocks of a head begin at its last queries, which
+// see all keys also under a causal mask: a block waits where it begins, and from then on comes to
+// all queries behind the block before it. Heads take turns in having a block started, so that those
+// of one head do not all begin at once. What it costs: a turn lasts until its sums are in memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -53,11 +53,37 @@ __device__ __forceinline__ void wait_for_turn(const int* counter, int turn) {
   }
 }
 
-// One thread, which has seen all additions done.
+// One thread, which has seen all additions done: whoever reads the count, sees them, too.
 __device__ __forceinline__ void pass_turn(int* counter) {
-  __threadfence();
-  atomicAdd(counter, 1);
+  asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
 }
+
+// The tile of keys that the block with a ticket takes. Heads that are begun together are a band:
+// the first tickets are their first tiles of keys, the next ones their second tiles, and so on.
+constexpr int kBand = 16;
+struct KeyTile {
+  std::int64_t kv_head;
+  int index;
+};
+__device__ __forceinline__ KeyTile key_tile_of(int ticket, int key_tiles, const Shape& shape) {
+  const int first_head = ticket / (kBand * key_tiles) * kBand;
+  const auto heads = static_cast<int>(min(std::int64_t{kBand}, shape.all_kv_heads() - first_head));
+  const int at = ticket - first_head * key_tiles;
+  return {first_head + at % heads, at / heads};
+}
+
+// From the last queries to the first, and at each tile of them through the heads that share the
+// keys: where fewer queries see them, a block ends earlier, and does not begin later.
+template <class Tile>
+struct StepsFromLast : Steps<Tile> {
+  using Steps<Tile>::Steps;
+  __device__ __forceinline__ std::int64_t head(int step) const {
+    return this->kv_head * this->group + step % this->group;
+  }
+  __device__ __forceinline__ int first_row(int step) const {
+    return (this->first_tile + this->tiles - 1 - step / this->group) * Tile::kQueries;
+  }
+};
 #endif
 
 // ticket: 0. turns: zeros, two for each tile of queries of each head.
@@ -67,7 +93,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
                     Shape shape, RowFacts rows, int* ticket, int* turns) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<InOrderShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
@@ -82,13 +108,8 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
   // that all lanes have the same, so what follows from it takes registers once a warp.)
   const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
-  const int key_tiles = Steps<Tile>::key_tiles(shape);
-  const int key_tile = key_tiles - 1 - block % key_tiles;
-  const Steps<Tile> steps(shape, block / key_tiles, key_tile);
-  const auto turn_at = [&](int first_row) {
-    const int last_seen = shape.visible(first_row + kQueries - 1) - 1;
-    return last_seen / kKeys - key_tile;
-  };
+  const KeyTile own_keys = key_tile_of(block, Steps<Tile>::key_tiles(shape), shape);
+  const StepsFromLast<Tile> steps(shape, own_keys.kv_head, own_keys.index);
   auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
@@ -100,7 +121,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     for (int step = 0; role > 0 && step < steps.count(); ++step) {
       const int first_row = steps.first_row(step);
       const std::int64_t part = dq_part_number<Tile>(rows, steps.head(step), first_row, own);
-      wait_for_turn(turns + part, turn_at(first_row));
+      wait_for_turn(turns + part, own_keys.index);  // whoever sees these keys, sees those before
       if (DqCourier<Tile>::kByTma) {
         take_part(shared.courier, rows.dq_sum + part * Tile::kDqPart, own, step % 2);
         ptx::bulk_wait_group<0>();  // not only read: added

@@ -93,11 +93,12 @@ __device__ __forceinline__ void init_feed(Shared& shared) {
   kit::init_stages(shared.d_o.full, shared.d_o.empty, 256);
 }
 
-// All that the producer does, one thread: the keys, and the queries of each step.
-template <class Tile, class Shared>
+// All that the producer does, one thread: the keys, and the queries of each step. BlockSteps:
+// Steps, or what goes through them in another order.
+template <class Shared, class BlockSteps>
 __device__ __forceinline__ void feed(Shared& shared, kit::PipelineState<2>& at,
                                      const TensorMaps& maps, const RowFacts& rows,
-                                     const Steps<Tile>& steps) {
+                                     const BlockSteps& steps) {
   send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
