@@ -255,9 +255,7 @@ TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
 TEST_CASE("decode: clusters are as small as keeps the SMs at work") {
   // A chip that holds 132 blocks, or 66, 30 and 14 clusters of two, four and eight.
   const auto chosen = [](std::int64_t shares, int most) {
-    return decode::choose_cluster(shares, most, [](int size) {
-      return size == 1 ? 132 : size == 2 ? 66 : size == 4 ? 30 : 14;
-    });
+    return decode::choose_cluster(shares, most, {0, 132, 66, 0, 30, 0, 0, 0, 14});
   };
   CHECK(chosen(8, 8) == 8);
   CHECK(chosen(8, 2) == 2);    // short caches
@@ -266,7 +264,7 @@ TEST_CASE("decode: clusters are as small as keeps the SMs at work") {
   CHECK(chosen(136, 8) == 4);  // 30 clusters have five or four shares each
   CHECK(chosen(192, 8) == 2);
   CHECK(chosen(512, 8) == 1);
-  CHECK(decode::choose_cluster(1, 8, [](int size) { return size > 2 ? 0 : 3; }) == 2);
+  CHECK(decode::choose_cluster(1, 8, {0, 3, 1}) == 2);  // of four none fits
 }
 
 TEST_CASE("decode: the work list has every chunk once, whole ones first, then the longest rests") {

@@ -12,7 +12,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "07_flash_attention/decode/kit/clusters.cuh"
@@ -141,18 +140,12 @@ void persistent(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
     const auto kernel = persistent_kernel<T, head_dim>;
     constexpr int kShared = sizeof(Shared), kBlock = 32 * Shared::kW;
     kit::allow_shared(kernel, kShared);
-    static const auto kAtOnce = [&] {
-      std::array<int, kClusterBlocks + 1> counts{};
-      for (int size = 1; size <= kClusterBlocks; size *= 2) {
-        counts[size] = clusters_at_once(kernel, size, kBlock, kShared);
-      }
-      return counts;
-    }();
+    static const ClustersAtOnce kAtOnce = clusters_at_once(kernel, kBlock, kShared);
 
     // Every block has keys for all of its warps, if there are so many.
     const std::int64_t shares = shape.shares(kTensorRows);
     const int most = std::min(kClusterBlocks, kit::divide_up(shape.n, Shared::kW * kStageKeys));
-    const int size = choose_cluster(shares, most, [](int size) { return kAtOnce[size]; });
+    const int size = choose_cluster(shares, most, kAtOnce);
     const int keys = kit::divide_up(kit::divide_up(shape.n, size), kStageKeys) * kStageKeys;
     // As few clusters as take no longer than all that fit would.
     const int shares_each = kit::divide_up(shares, kAtOnce[size]);

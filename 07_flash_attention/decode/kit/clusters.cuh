@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstdint>
 
 #include "common/kit/check.cuh"
@@ -28,27 +29,30 @@ inline cudaLaunchConfig_t cluster_config(cudaLaunchAttribute& cluster, int size,
   return config;
 }
 
-// How many clusters of `size` blocks the device holds at once, if a block has an SM to itself. They
-// must fit into parts of the chip, so not every SM counts.
+// [size]: how many clusters of 1, 2, 4 or 8 blocks the device holds at once, if a block has an SM
+// to itself. They must fit into parts of the chip, so not every SM counts.
+using ClustersAtOnce = std::array<int, kClusterBlocks + 1>;
+
 template <class Kernel>
-int clusters_at_once(Kernel kernel, int size, int threads, int shared) {
-  if (size == 1) return kit::multiprocessor_count();
-  cudaLaunchAttribute cluster;
-  const auto config = cluster_config(cluster, size, size, threads, shared, nullptr);
-  int most = 0;
-  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&most, kernel, &config));
+ClustersAtOnce clusters_at_once(Kernel kernel, int threads, int shared) {
+  ClustersAtOnce most{};
+  most[1] = kit::multiprocessor_count();
+  for (int size = 2; size <= kClusterBlocks; size *= 2) {
+    cudaLaunchAttribute cluster;
+    const auto config = cluster_config(cluster, size, size, threads, shared, nullptr);
+    CUDA_CHECK(cudaOccupancyMaxActiveClusters(&most[size], kernel, &config));
+  }
   return most;
 }
 
-// How many blocks a cluster is to have, at most `most`, if at_once(size) clusters of that size
-// share the work: the fewest that leave an SM less to do, by a twentieth at least.
-template <class AtOnce>
-int choose_cluster(std::int64_t shares, int most, AtOnce at_once) {
+// How many blocks a cluster is to have, at most `most`: the fewest that leave an SM less to do, by
+// a twentieth at least.
+inline int choose_cluster(std::int64_t shares, int most, const ClustersAtOnce& at_once) {
   const auto load_of = [&](int size) {
-    return static_cast<double>(kit::divide_up(shares, at_once(size))) / size;
+    return static_cast<double>(kit::divide_up(shares, at_once[size])) / size;
   };
   int best = 1;
-  for (int size = 2; size <= most && at_once(size) > 0; size *= 2) {
+  for (int size = 2; size <= most && at_once[size] > 0; size *= 2) {
     if (load_of(size) < 0.95 * load_of(best)) best = size;
   }
   return best;
