@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   const Mask<kCausal, kTileN> mask{n_q, n_k};
 
   // Tile t goes to buffer t % 2.
-  const TileCopier<kD, Tile::kThreads> copier;
+  const TileCopier<kD, Tile::kThreads> copier{};
   const auto issue_k_and_v = [&](int tile, auto may_end) {
     const int buffer = tile % 2 * kTileN * kChunks;
     copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);

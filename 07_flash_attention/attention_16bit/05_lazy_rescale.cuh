@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(LazyTile<kD>::kThreads, LazyTile<kD>::kBlocks)
   const Mask<kCausal, kTileN> mask{n_q, n_k};
 
   // Tile t goes to buffer t % kBuffers.
-  const TileCopier<kD, Tile::kThreads> copier;
+  const TileCopier<kD, Tile::kThreads> copier{};
   const auto issue_k = [&](int tile, auto may_end) {
     const int buffer = tile % Tile::kBuffers * kTileN * kChunks;
     copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);

@@ -70,7 +70,7 @@ __device__ void load_rows(float (&to)[kCount][kPitch], const float* from, int fi
 template <class T>
 __device__ void multiply_qk(const typename T::Shared& tile,
                             float (&score)[T::kThreadM][T::kThreadN]) {
-  const Lane<T> lane;
+  const Lane<T> lane{};
 #pragma unroll
   for (int r = 0; r < T::kThreadM; ++r) {
 #pragma unroll
@@ -100,7 +100,7 @@ __device__ void multiply_qk(const typename T::Shared& tile,
 template <class T, bool kCausal>
 __device__ void mask_scores(float (&score)[T::kThreadM][T::kThreadN], int first_visible,
                             int inside) {
-  const Lane<T> lane;
+  const Lane<T> lane{};
 #pragma unroll
   for (int r = 0; r < T::kThreadM; ++r) {
     const int visible = kCausal ? min(inside, first_visible + lane.row(r)) : inside;
@@ -116,7 +116,7 @@ __device__ void mask_scores(float (&score)[T::kThreadM][T::kThreadN], int first_
 template <class T>
 __device__ void update_softmax(typename T::Shared& tile, RegisterState<T>& state,
                                const float (&score)[T::kThreadM][T::kThreadN], float scale) {
-  const Lane<T> lane;
+  const Lane<T> lane{};
 #pragma unroll
   for (int r = 0; r < T::kThreadM; ++r) {
     // The new maximum of the row, which 16 lanes share.
@@ -154,7 +154,7 @@ __device__ void update_softmax(typename T::Shared& tile, RegisterState<T>& state
 // state.o += P V of the tile, four keys at a time.
 template <class T>
 __device__ void multiply_pv(const typename T::Shared& tile, RegisterState<T>& state) {
-  const Lane<T> lane;
+  const Lane<T> lane{};
 #pragma unroll 2
   for (int j = 0; j < T::kTileN; j += 4) {
     float4 p[T::kThreadM];
@@ -192,7 +192,7 @@ __device__ void clear(RegisterState<T>& state) {
 // of the head.
 template <class T>
 __device__ void store_rows(RegisterState<T>& state, float* o, float* lse, int first_row, int n_q) {
-  const Lane<T> lane;
+  const Lane<T> lane{};
 #pragma unroll
   for (int r = 0; r < T::kThreadM; ++r) {
     float sum = state.sum[r];
