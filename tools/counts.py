@@ -36,6 +36,7 @@ class Digests:
 
     def __init__(self, graph):
         self.graph = graph
+        self.rungs = [path for path in graph.rungs() if path.endswith(".cuh")]
         self.of_file = {}
 
     def _file(self, path):
@@ -49,10 +50,9 @@ class Digests:
         rungs with the same name it is the one whose folder begins like the problem."""
         problem, _, name = row.rpartition("/")
         named = {}
-        for path in self.graph.rungs():
-            folder, _, file = path.rpartition("/")
+        for path in self.rungs:
             place = self.graph.place(path)
-            if place.chapter == chapter and file.endswith(".cuh") and RUNG.match(file)[2] == name:
+            if place.chapter == chapter and RUNG.match(path.rpartition("/")[2])[2] == name:
                 alike = len(commonprefix([place.problem.rpartition("/")[2], problem]))
                 named.setdefault(alike, []).append(path)
         return named[max(named)] if named else []
