@@ -188,7 +188,8 @@ TEST_CASE("backward: the C interface runs its rungs on every element type and sh
   const auto run = [](auto element) {
     using T = decltype(element);
     bench::Ladder<Backward<T>> ladder = backward_ladder<T>();
-    ladder.variants = {through_c<T>("mma"), through_c<T>("overlap"), through_c<T>("in_order")};
+    ladder.variants = {through_c<T>("mma"), through_c<T>("overlap"), through_c<T>("deferred_dq"),
+                       through_c<T>("ping_pong"), through_c<T>("in_order")};
     tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 0, 1)});
   };
   run(__nv_bfloat16{});

@@ -21,8 +21,10 @@
 #include "07_flash_attention/backward/08_tma_fed.cuh"
 #include "07_flash_attention/backward/09_reduced_by_tma.cuh"
 #include "07_flash_attention/backward/10_overlap.cuh"
-#include "07_flash_attention/backward/11_in_order.cuh"
+#include "07_flash_attention/backward/11_deferred_dq.cuh"
+#include "07_flash_attention/backward/12_in_order.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
+#include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -79,14 +81,16 @@ Shape shape_of(const bench::Settings& settings) {
   return shape;
 }
 
-// The last of `rungs` that this device can run.
+// The last of `rungs` that this device can run; ping_pong where it is the faster one.
 template <class T>
 bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
   return bench::chooser<Backward<T>>(
-      "the last rung that this device can run", [rungs](Backward<T>& p, cudaStream_t stream) {
+      "ping_pong at d = 64, else the last that this device can run",
+      [rungs](Backward<T>& p, cudaStream_t stream) {
         static const bench::DeviceFacts kDevice = bench::query_device();
         for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
           const bool on_device = rung->place == bench::Place::device;
+          if (rung->name == "ping_pong" && p.shape.d != 64) continue;
           if (!on_device || !bench::why_skipped(*rung, kDevice).empty()) continue;
           try {
             rung->run(p, stream);
@@ -130,6 +134,8 @@ bench::Ladder<Backward<T>> backward_ladder() {
     add("tma_fed", "a third warpgroup feeds, by TMA", tma_fed<T>);
     add("reduced_by_tma", "dQ leaves through shared memory; TMA adds", reduced_by_tma<T>);
     add("overlap", "weights under dP, dQ leaves under dK", overlap<T>);
+    add("deferred_dq", "dQ a step later: no wait for the others' dS", deferred_dq<T>);
+    add("ping_pong", "warpgroups take turns in beginning a step", ping_pong<T>);
   }
   const auto last_page = chosen<T>(ladder.variants);
   if constexpr (kIs16Bit) {

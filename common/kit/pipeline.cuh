@@ -35,6 +35,12 @@ struct PipelineState {
   }
   // endregion
 
+  // Where somebody was before the last next().
+  __device__ __forceinline__ PipelineState before() const {
+    if (stage > 0) return {stage - 1, phase};
+    return {kStages - 1, phase ^ 1};
+  }
+
   // The same in another form: the compiler schedules the loop around it otherwise, and each kernel
   // has the one that was faster there. (With next(), attention's last rungs were 1 to 6 % slower on
   // an H200; with advance(), other code comes of the matrix products.)

@@ -46,18 +46,20 @@ __device__ __forceinline__ float* dq_part_of(const RowFacts& rows, std::int64_t 
 template <class Tile>
 __global__ void __launch_bounds__(kRowThreads)
     finish_dq_blocks_kernel(RowFacts rows, typename Tile::Element* dq, int n_q, float scale) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const int tiles = rows.pitch / Tile::kQueries, w = blockIdx.x % 2;  // tiles: of a head
   const std::int64_t head = blockIdx.x / 2 / tiles;
   const int first_row = static_cast<int>(blockIdx.x / 2 % tiles) * Tile::kQueries;
   const float* part = dq_part_of<Tile>(rows, head, first_row, w);
+  // The fragments of the warpgroup's four warps alternate; a warp here has four of one of them.
 #pragma unroll
-  for (int i = threadIdx.x; i < Tile::kDqPart / 16; i += kRowThreads) {
-    constexpr int kGroups = Tile::kDqCols / 8;  // of columns; fragments of four warps each
-    const int group = i % kGroups, own = i / kGroups % 8, warp = i / kGroups / 8;
+  for (int i = threadIdx.x / 32; i < Tile::kDqPart / 512; i += kRowThreads / 32) {
+    const int warp = i % 4, group = i / 4 * 4;
     const int row = first_row + Tile::dq_row(w) + 16 * warp, col = Tile::dq_col(w) + 8 * group;
-    store_rows<Tile::kD>(dq + head * n_q * Tile::kD, part + (4 * group + warp) * 128, own, row, col,
-                         n_q, scale);
+    store_fragments<Tile::kD>(dq + head * n_q * Tile::kD, part + (4 * group + warp) * 128, 4 * 128,
+                              row, col, n_q, scale);
   }
+#endif
 }
 
 // dQ = dq_sum / sqrt(d)

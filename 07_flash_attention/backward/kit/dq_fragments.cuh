@@ -12,6 +12,7 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/ptx/mma.cuh"
 #include "common/kit/toolkit.cuh"
 
 namespace backward {
@@ -28,31 +29,64 @@ __device__ __forceinline__ void add_to_fragment(float* fragment, const float (&x
 #endif
 }
 
-// Rounds two of a fragment's queries to their places in dQ: query `own`, below 8, and own + 8,
-// eight columns each. So 16 bytes are written at once. head: its first row of dQ, aligned to 16
-// bytes; (row, col): where the fragment begins.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// This lane's four floats of a fragment, that nobody will need again. A warp reads 512 bytes that
+// lie side by side.
+__device__ __forceinline__ float4 read_fragment(const float* fragment) {
+  const int lane = threadIdx.x % 32;
+#if __CUDA_ARCH__ >= 900
+  return __ldcs(reinterpret_cast<const float4*>(fragment) + lane);
+#else
+  return make_float4(__ldcs(fragment + lane), __ldcs(fragment + 32 + lane),
+                     __ldcs(fragment + 64 + lane), __ldcs(fragment + 96 + lane));
+#endif
+}
+
+// Transposes the 4 x 4 numbers of four neighbouring lanes: x[i] of lane j becomes x[j] of lane i.
+__device__ __forceinline__ void transpose_four(std::uint32_t (&x)[4]) {
+#pragma unroll
+  for (int bit = 1; bit < 4; bit *= 2) {
+    const bool upper = threadIdx.x & bit;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (i & bit) continue;
+      // A lane keeps one of the two, and exchanges the other one.
+      const std::uint32_t other = __shfl_xor_sync(0xffffffff, upper ? x[i] : x[i | bit], bit);
+      (upper ? x[i] : x[i | bit]) = other;
+    }
+  }
+}
+
+// Rounds four fragments that are neighbours in dQ, 16 queries and 32 columns, to their places; by a
+// warp. Two columns of every fragment are with each of four neighbouring lanes; after a
+// transposition a lane has all eight of one fragment, and writes 16 bytes. first: the fragment of
+// the lowest columns, the next one begins `stride` floats behind it; head: its first row of dQ,
+// aligned to 16 bytes; (row, col): where the first fragment begins.
 template <int kD, class T>
-__device__ __forceinline__ void store_rows(T* head, const float* fragment, int own, int row,
-                                           int col, int n_q, float factor) {
-  Piece<T, 8> upper, lower;
+__device__ __forceinline__ void store_fragments(T* head, const float* first, int stride, int row,
+                                                int col, int n_q, float factor) {
+  const int lane = threadIdx.x % 32;
+  float4 x[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) x[i] = read_fragment(first + i * stride);
+  std::uint32_t upper[4], lower[4];  // queries lane / 4 of the 16, and those eight below
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int lane = 4 * own + i;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const float4 x = reinterpret_cast<const float4*>(fragment)[lane];
-#else
-    const float4 x =
-        make_float4(fragment[lane], fragment[32 + lane], fragment[64 + lane], fragment[96 + lane]);
-#endif
-    upper.x[2 * i] = T(factor * x.x);
-    upper.x[2 * i + 1] = T(factor * x.y);
-    lower.x[2 * i] = T(factor * x.z);
-    lower.x[2 * i + 1] = T(factor * x.w);
+    upper[i] = ptx::pack<T>(factor * x[i].x, factor * x[i].y);
+    lower[i] = ptx::pack<T>(factor * x[i].z, factor * x[i].w);
   }
-  T* to = head + std::int64_t{row + own} * kD + col;
-  if (row + own < n_q) *reinterpret_cast<Piece<T, 8>*>(to) = upper;
-  if (row + own + 8 < n_q) *reinterpret_cast<Piece<T, 8>*>(to + 8 * kD) = lower;
+  transpose_four(upper);
+  transpose_four(lower);
+  row += lane / 4;
+  T* to = head + std::int64_t{row} * kD + col + lane % 4 * 8;
+  if (row < n_q) {
+    *reinterpret_cast<uint4*>(to) = make_uint4(upper[0], upper[1], upper[2], upper[3]);
+  }
+  if (row + 8 < n_q) {
+    *reinterpret_cast<uint4*>(to + 8 * kD) = make_uint4(lower[0], lower[1], lower[2], lower[3]);
+  }
 }
+#endif
 
 // Where fragments go through the columns of 16 queries, then of the next 16, a head (padded) after
 // the other: that of a query and a column.
@@ -66,15 +100,17 @@ __device__ __forceinline__ float* fragment_of(const RowFacts& rows, std::int64_t
 template <class T, int kD>
 __global__ void __launch_bounds__(kRowThreads)
     finish_dq_fragments_kernel(RowFacts rows, T* dq, int n_q, float scale) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const int tiles = rows.pitch / 64;  // of a head
   const std::int64_t head = blockIdx.x / tiles;
   const int first_row = static_cast<int>(blockIdx.x % tiles) * 64;
 #pragma unroll
-  for (int i = threadIdx.x; i < 4 * kD; i += kRowThreads) {
-    const int col = i % (kD / 8) * 8, own = i / (kD / 8) % 8, row = first_row + i / kD * 16;
-    const float* fragment = fragment_of<kD>(rows, head, row, col);
-    store_rows<kD>(dq + head * n_q * kD, fragment, own, row, col, n_q, scale);
+  for (int i = threadIdx.x / 32; i < kD / 8; i += kRowThreads / 32) {
+    const int row = first_row + i / (kD / 32) * 16, col = i % (kD / 32) * 32;
+    store_fragments<kD>(dq + head * n_q * kD, fragment_of<kD>(rows, head, row, col), 128, row, col,
+                        n_q, scale);
   }
+#endif
 }
 
 // dQ = dq_sum / sqrt(d)

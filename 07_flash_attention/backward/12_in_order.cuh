@@ -1,4 +1,4 @@
-// Rung 11, in_order: blocks add to dQ one after the other, so every run gives the same bits.
+// Rung 12, in_order: blocks add to dQ one after the other, so every run gives the same bits.
 //
 // A counter for each part of dQ says how many tiles of keys have been added to it. The courier
 // waits for its tile's turn, adds, waits until the addition is done, and counts. Turns go from the

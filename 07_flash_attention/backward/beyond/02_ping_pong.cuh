@@ -1,0 +1,189 @@
+// Rung 2 beyond, ping_pong: the warpgroups take turns in beginning a step of deferred_dq.
+//
+// There nobody waits for the other warpgroup, but nothing keeps the two apart either: when both ask
+// for S at once, both get it late, and both are at their exponentials at once. Here a warpgroup
+// issues S and dP in its turn, and passes the turn on when S is there: while it computes weights,
+// the other one multiplies. It is what rung 8 of the forward pass does. The price is a barrier more
+// a step: a little faster at d = 64, not at 128, and slower at 256, where both share their keys.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/dq_courier.cuh"
+#include "07_flash_attention/backward/kit/ds_ring.cuh"
+#include "07_flash_attention/backward/kit/feed.cuh"
+#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/turn.cuh"
+#include "common/kit/aligned_shared.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace backward {
+
+constexpr int kPingPongThreads = 384;
+
+template <class Tile>
+struct PingPongShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  DsRing<Tile> ds;
+  QueryRing<Tile, 2> q, d_o;
+  DqCourier<Tile> courier;
+  std::uint64_t keys_full;
+};
+
+template <class Tile>
+__global__ void __launch_bounds__(kPingPongThreads, 1)
+    ping_pong_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
+                     Shape shape, RowFacts rows) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
+  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<PingPongShared<Tile>>(dynamic_shared);
+  // Barriers must stand before anybody waits at one, TMA included.
+  if (threadIdx.x == 0) {
+    init_feed(shared);
+    shared.ds.init();
+    init_courier(shared.courier);
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  const Steps<Tile> steps(shape);
+  auto at = shared.q.begin();
+
+  // The third warpgroup: single threads with a task each.
+  if (threadIdx.x >= 256) {
+    ptx::setmaxnreg_dec<24>();
+    const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
+    if (threadIdx.x % 32 > 0 || role > 2) return;
+    if (role > 0 && DqCourier<Tile>::kByTma) {
+      for (int step = 0; step < steps.count(); ++step) {
+        float* to = dq_part_of<Tile>(rows, steps.head(step), steps.first_row(step), role - 1);
+        take_part(shared.courier, to, role - 1, step % 2);
+      }
+      ptx::bulk_wait_group<0>();
+    }
+    if (role > 0) return;
+    feed(shared, at, maps, rows, steps);
+    return;
+  }
+
+  // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
+  ptx::setmaxnreg_inc<240>();
+  const int w = threadIdx.x / 128, own_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+  const int key = steps.first_key + Tile::own_key(w) + own_row;
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  const attention::Turn<2> turn{w + 1};
+  if (w == 1) turn.pass_on();  // warpgroup 0 begins
+  kit::wait(&shared.keys_full, 0);
+  // region dq
+  // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
+  const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
+    shared.ds.wait(at.before());
+    issue_dq<Tile>(dq, shared.ds.tile[at.before().stage], shared.k, w);
+  };
+  const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
+    ptx::fence_registers(dq);
+    shared.ds.release(at.before());
+    float* to = dq_part_of<Tile>(rows, steps.head(step), steps.first_row(step), w);
+    hand_over(shared.courier, dq, to, w, step % 2);
+  };
+  // endregion
+  for (int step = 0; step < steps.count(); ++step) {
+    const int first_row = steps.first_row(step);
+    // region step
+    // Keys are rows, queries columns.
+    float s[kQueries / 2], dp[kQueries / 2];
+    shared.q.wait(at);
+    turn.wait();
+    issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
+    shared.d_o.wait(at);
+    issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
+    // Weights, while dP is multiplied, and then the other warpgroup's S.
+    ptx::wgmma_wait_group<1>();
+    turn.pass_on();
+    ptx::fence_registers(s);
+    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
+    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_operand<T>(s, p);
+    // Gradients of scores; rounded, they and the weights are operands of the next products.
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dp);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
+    to_operand<T>(dp, ds);
+
+    // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
+    if (Tile::kSplit == 1) issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
+    shared.ds.put(at, ds, w);
+    if (Tile::kSplit == 2) {
+      issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
+      ptx::wgmma_wait_group<0>();
+    }
+    // dQ of the step before is multiplied after dV, and leaves under dK.
+    if (step > 0) {
+      float dq[Tile::kDqCols / 2];
+      begin_dq(dq);
+      ptx::wgmma_wait_group<1>();
+      ptx::fence_registers(dv);
+      shared.d_o.release(at);
+      issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+      ptx::wgmma_wait_group<1>();
+      end_dq(step - 1, dq);
+    } else {
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(dv);
+      shared.d_o.release(at);
+      issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+    }
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dk);
+    shared.q.release(at);
+    at.next();
+    // endregion
+  }
+  if (w == 0) turn.wait();  // nobody leaves with a turn unclaimed
+  // The last step has none after it.
+  if (steps.count() > 0) {
+    float dq[Tile::kDqCols / 2];
+    begin_dq(dq);
+    ptx::wgmma_wait_group<0>();
+    end_dq(steps.count() - 1, dq);
+  }
+  // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
+  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+template <class T>
+void ping_pong(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    using Tile = HopperTile<T, head_dim>;
+    constexpr int kShared = kit::aligned_shared_bytes<PingPongShared<Tile>>();
+    const auto kernel = ping_pong_kernel<Tile>;
+    kit::allow_shared(kernel, kShared);
+    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
+    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    kernel<<<static_cast<unsigned>(blocks), kPingPongThreads, kShared, stream>>>(
+        tensor_maps<Tile>(shape, t), t, shape, rows);
+    CUDA_CHECK(cudaGetLastError());
+    finish_dq_blocks<Tile>(shape, t, rows, stream);
+  });
+}
+
+}  // namespace backward
