@@ -52,11 +52,14 @@ class Forward:
 
 class Backward:
     NAME, FLOPS = "backward", 10
-    NAMES = ("overlap", "cudnn", "in_order", "mma", "square_tiles", *LIBRARIES[1:])
+    RUNGS = ("overlap", "in_order", "mma", "square_tiles", "deferred_dq", "ping_pong")
+    NAMES = (RUNGS[0], "cudnn", *RUNGS[1:], *LIBRARIES[1:])
     OPTIONAL = ("flash_attention_3",)
     RATIOS = {"over_cudnn": ("overlap", "cudnn"),
               "over_flash_attention_2": ("square_tiles", "flash_attention_2"),
-              "over_overlap": ("in_order", "overlap")}
+              "over_overlap": ("in_order", "overlap"),
+              "deferred_over_cudnn": ("deferred_dq", "cudnn"),
+              "ping_pong_over_cudnn": ("ping_pong", "cudnn")}
     OUTPUTS = ("dq", "dk", "dv")
 
     def __init__(self, torch, rungs, tensors, causal):
@@ -64,8 +67,7 @@ class Backward:
         self.tensors, self.d_o = tensors[:3], tensors[3]
 
     def makers(self):
-        return {**{name: functools.partial(self.rung, name)
-                   for name in ("overlap", "in_order", "mma", "square_tiles")},
+        return {**{name: functools.partial(self.rung, name) for name in self.RUNGS},
                 **{name: functools.partial(self.library, name) for name in LIBRARIES}}
 
     def rung(self, name):
