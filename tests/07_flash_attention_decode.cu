@@ -49,9 +49,9 @@ const std::vector<Given> kSizes = {
     sizes(1, 16, 2, 33, 0), sizes(1, 4, 2, 63, 0), sizes(3, 2, 2, 64, 1), sizes(1, 14, 2, 65, 0),
     sizes(1, 4, 1, 127, 2), sizes(2, 3, 1, 17, 0), sizes(1, 2, 1, 128, 1), sizes(1, 1, 1, 129, 2),
     sizes(1, 8, 1, 300, 0), sizes(1, 20, 1, 70, 0),
-    // More shares than SMs: a block has several, of one step; a cluster of two has several, of two
-    // steps. A cluster of four, with more than half a tile of queries.
-    sizes(140, 9, 1, 20, 0), sizes(133, 2, 1, 270, 0), sizes(3, 12, 1, 700, 0)};
+    // More shares than SMs: a block has several, of one step and of two. A cluster of four, with
+    // more than half a tile of queries.
+    sizes(140, 9, 1, 20, 0), sizes(133, 2, 1, 130, 0), sizes(3, 12, 1, 700, 0)};
 
 // A few of them, for a type whose kernels are those of another one.
 const std::vector<Given> kFewSizes = {sizes(1, 1, 1, 1, 0), sizes(1, 7, 1, 32, 1),
@@ -252,7 +252,7 @@ TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
   CHECK(decode::choose_keys(8, 16'384, 132) == 1024);
 }
 
-TEST_CASE("decode: clusters are as small as keeps the SMs at work") {
+TEST_CASE("decode: clusters are as large as fit at once") {
   // A chip that holds 132 blocks, or 66, 30 and 14 clusters of two, four and eight.
   const auto chosen = [](std::int64_t shares, int most) {
     return decode::choose_cluster(shares, most, {0, 132, 66, 0, 30, 0, 0, 0, 14});
@@ -261,8 +261,9 @@ TEST_CASE("decode: clusters are as small as keeps the SMs at work") {
   CHECK(chosen(8, 2) == 2);    // short caches
   CHECK(chosen(16, 8) == 4);   // of eight blocks only fourteen clusters fit
   CHECK(chosen(128, 8) == 1);  // 128 SMs are at work
-  CHECK(chosen(136, 8) == 4);  // 30 clusters have five or four shares each
-  CHECK(chosen(192, 8) == 2);
+  CHECK(chosen(64, 8) == 2);
+  CHECK(chosen(96, 8) == 1);
+  CHECK(chosen(136, 8) == 1);  // two shares a block; three for a cluster of two
   CHECK(chosen(512, 8) == 1);
   CHECK(decode::choose_cluster(1, 8, {0, 3, 1}) == 2);  // of four none fits
 }
@@ -317,7 +318,8 @@ TEST_CASE("decode: the chooser says whom it took") {
   const auto dense = decode::decode_ladder<Bf16>();
   const bool stays =
       device.compute_capability() >= 90 && kit::most_shared() >= decode::kPersistentShared;
-  CHECK(taken(dense, sizes(1, 4, 1, 40, 0)) == (stays ? "persistent" : "tensor"));
+  CHECK(taken(dense, sizes(1, 4, 1, 40, 0)) == (stays ? "cluster_merges" : "tensor"));
+  CHECK(taken(dense, sizes(9, 8, 1, 5, 0)) == "tensor");
   CHECK(taken(dense, sizes(32, 16, 16, 5, 0)) == (stays ? "persistent" : "tensor"));
   const auto paged = decode::decode_paged_ladder<Bf16>();
   CHECK(taken(paged, pages(sizes(1, 4, 1, 40, 0), 16, 0, 0)) == "paged");

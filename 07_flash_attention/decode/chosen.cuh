@@ -8,9 +8,11 @@
 
 #include "07_flash_attention/decode/08_last_block_merges.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
+#include "07_flash_attention/decode/11_cluster_merges.cuh"
 #include "07_flash_attention/decode/12_persistent.cuh"
 #include "07_flash_attention/decode/13_paged.cuh"
 #include "07_flash_attention/decode/14_work_list.cuh"
+#include "07_flash_attention/decode/kit/clusters.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "common/kit/launch.cuh"
 
@@ -34,9 +36,19 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
     last_block_merges(shape, t, scratch, stream);
     return "last_block_merges";
   }
+  const std::int64_t shares = shape.shares(kTensorRows), sms = kit::multiprocessor_count();
   if (compute_capability >= 90 && kit::most_shared() >= kPersistentShared) {
-    persistent(shape, t, stream);
-    return "persistent";
+    // As long as all clusters run at once. They must fit into parts of the chip, so not every SM
+    // counts.
+    if (2 * shares * kClusterBlocks <= sms) {
+      cluster_merges(shape, t, stream);
+      return "cluster_merges";
+    }
+    // Half of the SMs read nearly as fast as all of them.
+    if (2 * shares >= sms) {
+      persistent(shape, t, stream);
+      return "persistent";
+    }
   }
   tensor(shape, t, scratch, stream);
   return "tensor";

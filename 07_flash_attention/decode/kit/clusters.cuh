@@ -45,17 +45,13 @@ ClustersAtOnce clusters_at_once(Kernel kernel, int threads, int shared) {
   return most;
 }
 
-// How many blocks a cluster is to have, at most `most`: the fewest that leave an SM less to do, by
-// a twentieth at least.
+// How many blocks a cluster is to have, at most `most`: as many as fit without a cluster taking
+// more shares in turn than a block alone would.
 inline int choose_cluster(std::int64_t shares, int most, const ClustersAtOnce& at_once) {
-  const auto load_of = [&](int size) {
-    return static_cast<double>(kit::divide_up(shares, at_once[size])) / size;
-  };
-  int best = 1;
-  for (int size = 2; size <= most && at_once[size] > 0; size *= 2) {
-    if (load_of(size) < 0.95 * load_of(best)) best = size;
-  }
-  return best;
+  const auto turns = [&](int size) { return kit::divide_up(shares, at_once[size]); };
+  int size = 1;
+  while (2 * size <= most && at_once[2 * size] > 0 && turns(2 * size) <= turns(1)) size *= 2;
+  return size;
 }
 
 }  // namespace decode
