@@ -80,7 +80,7 @@ else ifndef NVCC
   endif
 endif
 # Verbs that run no kernel need not say where kernels run.
-WITHOUT_KERNELS := bench mutate compare doctor lessons check format clean help book book-serve book-test exercise-%
+WITHOUT_KERNELS := bench timelines mutate compare doctor lessons check format clean help book book-serve book-test exercise-%
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
   # simt's engine is built on first use: into the build folder, for the sources may be read-only.
@@ -129,7 +129,7 @@ endif
 # ---------------------------------------------------------------- build
 # Compilers run side by side on all cores, unless -j says otherwise; what they built runs one after
 # the other, or the times would be wrong.
-ifneq ($(filter run% test% bench counts% profile-% sanitize%,$(MAKECMDGOALS)),)
+ifneq ($(filter run% test% bench timelines counts% profile-% sanitize%,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 side_by_side = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
@@ -231,6 +231,9 @@ $(BUILD)/simt/tests/%: simt/tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
 # itself, or compile several chapters at once.
 $(BUILD)/tests/%_program: private TEST_ENV :=
 $(BUILD)/tests/%_program $(BUILD)/tests/namespaces: private FLAGS := $(UNOPTIMIZED)
+# The rungs in it have their tests elsewhere; it runs a few blocks of them.
+$(BUILD)/tests/07_flash_attention_turns: private TEST_ENV :=
+$(BUILD)/tests/07_flash_attention_turns: private FLAGS := $(UNOPTIMIZED)
 
 .PHONY: test tests test-programs $(CHAPTERS:%=test-%)
 test-programs:
@@ -253,10 +256,17 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench counts sanitize compare try doctor lessons check format clean mutate
+.PHONY: bench timelines counts sanitize compare try doctor lessons check format clean mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
+	@tools/lessons.py
+
+TIMELINE_PROGRAMS := $(BUILD)/06_atomics_streams/atomics_streams $(BUILD)/07_flash_attention/study/turns
+timelines:  ## record on this GPU what runs when, write results/<gpu>_timelines.json, draw the figures
+	$(if $(SIMT),@echo "timelines: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
+	$(call side_by_side,$(TIMELINE_PROGRAMS))
+	@tools/timelines.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
 	@tools/lessons.py
 
 profile-%:  ## profile-01: counters of every kernel (Nsight Compute), without a GPU of every rung and line, too
@@ -364,4 +374,4 @@ help:  ## print this list
 .DEFAULT:
 	$(if $(wildcard $@),@:,$(error there is nothing called '$@' here (`make help` lists the commands)))
 
--include $(wildcard $(PROGRAMS:%=%.d) $(TESTS:%=%.d))
+-include $(wildcard $(PROGRAMS:%=%.d) $(TIMELINE_PROGRAMS:%=%.d) $(TESTS:%=%.d))

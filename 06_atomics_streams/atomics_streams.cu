@@ -3,8 +3,6 @@
 // Build without make:
 //   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 06_atomics_streams/atomics_streams.cu -lcurand
 // Each folder is a problem; its ladder.cuh lists the ways to solve it. The lesson is README.md.
-#include <string>
-
 #include "06_atomics_streams/default_stream/ladder.cuh"
 #include "06_atomics_streams/float_max/ladder.cuh"
 #include "06_atomics_streams/histogram/ladder.cuh"
@@ -15,38 +13,23 @@
 #include "06_atomics_streams/small_kernels/ladder.cuh"
 #include "06_atomics_streams/study/atomics_demo.cuh"
 #include "06_atomics_streams/study/host_threads.cuh"
-#include "06_atomics_streams/study/timeline.hpp"
-#include "common/bench/device_facts.cuh"
-#include "common/bench/options.hpp"
 #include "common/bench/program.cuh"
 
 int main(int argc, char** argv) {
   bench::Program program("06_atomics_streams",
                          "many threads and one cell, many queues and one GPU");
-  atomics_streams::Timelines of_pipeline, of_default_stream;
   program.add(one_cell::wrong_on_purpose());
   program.add(one_cell::ladder());
   program.add(histogram::ladder());
   program.add(float_max::ladder());
   program.add(lock::ladder());
-  program.add(pipeline::ladder(&of_pipeline));
-  program.add(default_stream::ladder(&of_default_stream));
+  program.add(pipeline::ladder());
+  program.add(default_stream::ladder());
   program.add(small_kernels::ladder());
   program.add(pi::ladder());
   program.add_demo("atomics", "atomics: every atomic function once",
                    [](const bench::Program&) { atomics_streams::atomics_demo(); });
   program.add_demo("host_threads", "host_threads: four host threads, each with a default stream",
                    [](const bench::Program&) { atomics_streams::host_threads_demo(); });
-  program.options().add_value(
-      "timeline", "FILE", "draw what overlapped, as SVG (needs a GPU)",
-      [&](const std::string& file) {
-        if (!bench::query_device().is_real_gpu()) {
-          throw bench::UsageError("--timeline: needs a GPU, this device models no time");
-        }
-        bench::require_writable("timeline", file);
-        program.at_end([&, file](bench::Program&) {
-          atomics_streams::write_timelines(file, {of_pipeline, of_default_stream});
-        });
-      });
   return program.main(argc, argv);
 }

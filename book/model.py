@@ -21,6 +21,7 @@ from include_graph import RUNG, Graph, source_files  # noqa: E402
 from rungs import ladders  # noqa: E402
 
 NOT_OF_A_ROW = ("run", "phases", "samples")
+NOT_OF_A_RUN = ("rows", "sweeps", "timelines")
 
 
 def pages():
@@ -80,7 +81,7 @@ class Recorded:
         """The runs without their rows, and every row that is no rung: peers, yardsticks."""
         for stem, runs in self.runs.items():
             for label, run in runs.items():
-                facts = {key: value for key, value in run.items() if key not in ("rows", "sweeps")}
+                facts = {key: value for key, value in run.items() if key not in NOT_OF_A_RUN}
                 others = [as_row(row) for row in run["rows"] if row.get("kind") != "rung"]
                 sweeps = run.get("sweeps") or []
                 yield f"{stem}|{label}", {**facts, "others": others, "sweeps": sweeps}

@@ -531,7 +531,7 @@ TEST_CASE("bad arguments of chapter 06: exit status 2 and one line, at once") {
   tests::refuses_bad_arguments(
       kProgram, "--n 10 --only one_cell/sequential",
       {"--n 0", "--n -1", "--n abc", "--n 4294967295", "--n 99999999999999999999", "--n 1.5",
-       "--n ''", "--n", "--input nosuch", "--chunks 0", "--chunks 1001", "--rounds 0", "--timeline",
+       "--n ''", "--n", "--input nosuch", "--chunks 0", "--chunks 1001", "--rounds 0",
        "--kernels 0"});
 }
 

@@ -8,8 +8,8 @@
 #include "06_atomics_streams/pipeline/ladder.cuh"
 #include "06_atomics_streams/small_kernels/ladder.cuh"
 #include "06_atomics_streams/study/overlap.cuh"
-#include "06_atomics_streams/study/timeline.hpp"
 #include "common/bench/harness.cuh"
+#include "common/bench/timeline.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
@@ -24,11 +24,14 @@ namespace {
 
 const std::string kProgram = TEST_BUILD "/06_atomics_streams/atomics_streams";
 
-const std::vector<Timeline> kDrawn = {
-    {"first",
-     {"copy in", "kernel"},
-     {{"copy in", 0, 0, 4}, {"kernel", 0, 4, 8}, {"kernel", 11, 8, 10}}},
-    {"second", {"kernel"}, {{"kernel", 1, 1, 5}}}};
+using bench::Bar;
+using bench::Timeline;
+
+const Timeline kShown = {"pipeline",
+                         "first",
+                         "ms",
+                         {"copy in", "kernel"},
+                         {{"copy in", "0", 0, 4}, {"kernel", "0", 4, 8}, {"kernel", "11", 8, 10}}};
 
 }  // namespace
 
@@ -141,8 +144,8 @@ TEST_CASE("default stream: only the legacy one holds the eight up") {
     int most = 0;
     for (const Bar& a : timeline.bars) {
       int running = 0;
-      const double middle = (a.begin_ms + a.end_ms) / 2;
-      for (const Bar& b : timeline.bars) running += b.begin_ms <= middle && middle < b.end_ms;
+      const double middle = (a.begin + a.end) / 2;
+      for (const Bar& b : timeline.bars) running += b.begin <= middle && middle < b.end;
       most = std::max(most, running);
     }
     return most;
@@ -211,22 +214,10 @@ TEST_CASE("small kernels: recording runs nothing, and each replay takes all step
 }
 
 TEST_CASE("timeline: text shows in each column what runs in its middle") {
-  CHECK(lane_text(kDrawn[0], "copy in", 10) == "0000......");
-  CHECK(lane_text(kDrawn[0], "kernel", 10) == "....0000bb");
-  CHECK(lane_text(kDrawn[1], "kernel", 5) == ".1111");
-  CHECK(label_character(36) == '0');
-}
-
-TEST_CASE("timeline: the SVG is well-formed and holds one rectangle per bar") {
-  const std::string file = TEST_BUILD "/tests/06_timeline.svg";
-  write_timelines(file, {{kDrawn[0]}, {kDrawn[1]}});
-  const auto result = tests::run_command(
-      "python3 -c 'import sys, xml.etree.ElementTree as x; r = x.parse(sys.argv[1]).getroot();"
-      "print(sum(e.tag.endswith(\"rect\") for e in r))' " +
-      file + " 2>&1");
-  INFO(result.output);
-  CHECK(result.output == "4\n");
-  CHECK_THROWS_WITH(write_timelines("/nonexistent/t.svg", {}), "cannot write /nonexistent/t.svg");
+  CHECK(bench::lane_text(kShown, "copy in", 10) == "0000......");
+  CHECK(bench::lane_text(kShown, "kernel", 10) == "....0000bb");
+  CHECK(bench::bar_character("36") == '0');
+  CHECK(bench::bar_character("softmax") == 's');
 }
 
 TEST_CASE("timeline: an engine makes one copy at a time") {
@@ -238,29 +229,23 @@ TEST_CASE("timeline: an engine makes one copy at a time") {
     const Timeline timeline = trace_rung(problem, rung);
     REQUIRE(timeline.bars.size() == 18);
     for (const Bar& a : timeline.bars) {
-      CHECK(a.begin_ms <= a.end_ms);
+      CHECK(a.begin <= a.end);
       for (const Bar& b : timeline.bars) {
         if (&a == &b || a.lane != b.lane || a.lane == "kernel") continue;
-        CHECK((a.end_ms <= b.begin_ms || b.end_ms <= a.begin_ms));
+        CHECK((a.end <= b.begin || b.end <= a.begin));
       }
     }
   }
 }
 
-TEST_CASE("overlap is drawn on a GPU only") {
+TEST_CASE("overlap is shown on a GPU only") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const bool real_gpu = bench::query_device().is_real_gpu();
-  const std::string file = TEST_BUILD "/tests/06_program_timeline.svg";
-  const auto drawn = tests::run_command("rm -f " + file + "; " + kProgram +
-                                        " --only pipeline,default_stream --n 100000 --repeats 2" +
-                                        " --timeline " + file + " 2>&1");
-  INFO(drawn.output);
-  CHECK(drawn.status == (real_gpu ? 0 : 2));
-  CHECK(tests::run_command("test -s " + file).status == (real_gpu ? 0 : 1));
-  if (bench::query_device().available) {
-    const auto plain =
-        tests::run_command(kProgram + " --only pipeline --n 100000 --rounds 2 --repeats 2");
-    INFO(plain.output);
-    CHECK(plain.status == 0);
-    CHECK((plain.output.find("of the ideal") != std::string::npos) == real_gpu);
-  }
+  const std::string file = TEST_BUILD "/tests/06_overlap.json";
+  const auto shown = tests::run_command(kProgram + " --only pipeline --n 100000 --rounds 2" +
+                                        " --repeats 2 --json " + file);
+  INFO(shown.output);
+  CHECK(shown.status == 0);
+  CHECK((shown.output.find("of the ideal") != std::string::npos) == real_gpu);
+  CHECK((tests::run_command("grep -q '\"timelines\"' " + file).status == 0) == real_gpu);
 }

@@ -86,6 +86,16 @@ def is_dirty(commit):
     return not commit or commit.endswith(DIRTY)
 
 
+def commit_to_measure(root, allow_dirty):
+    """The commit to stamp entries with. BenchError if the sources are those of none, unless that is
+    allowed."""
+    commit = commit_of(root)
+    if not allow_dirty and is_dirty(commit):
+        why = "these sources differ from their commit" if commit else "no commit is known"
+        raise BenchError(f"{why}; commit first, or measure with --allow-dirty")
+    return commit
+
+
 def run_with_json(command, what, commit):
     """Runs `command --json FILE`, its output going to the terminal, and returns the JSON."""
     environment = {**os.environ, "COMMIT": commit or f"unknown{DIRTY}"}
@@ -172,6 +182,7 @@ def bench_chapter(chapter, args):
         except BenchError as error:
             failures.append(str(error))
             continue
+        run.pop("timelines", None)  # tools/timelines.py keeps them, in a file of their own
         name = device_name(run)
         if name is None and not args.allow_no_gpu:
             raise BenchError(f"{what}: no GPU took part, results not kept (see --allow-no-gpu)")
@@ -213,10 +224,10 @@ def main():
         chapters = chapters_named(args.root, args.chapters)
     except BenchError as error:
         parser.error(str(error))
-    args.commit = commit_of(args.root)
-    if not args.allow_dirty and is_dirty(args.commit):
-        why = "these sources differ from their commit" if args.commit else "no commit is known"
-        print(f"bench.py: {why}; commit first, or measure with --allow-dirty", file=sys.stderr)
+    try:
+        args.commit = commit_to_measure(args.root, args.allow_dirty)
+    except BenchError as error:
+        print(f"bench.py: {error}", file=sys.stderr)
         return 1
     failures = []
     for chapter in chapters:

@@ -33,12 +33,13 @@ import result_table
 import result_text
 import results
 import sanitizer_report
+import timeline_svg
 import typed_numbers
 from exercise import pages as exercise_pages
 from exercise.catalog import ExerciseError
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
-KINDS = "table|proof|exercises|exercise|sanitizer"
+KINDS = "table|proof|timelines|exercises|exercise|sanitizer"
 BLOCK = re.compile(rf"^\s*<!--\s+(?P<kind>{KINDS})\s+(?P<words>.*?)\s*-->\s*$")
 # Where the numbers below it come from: run=, problem=, results=.
 DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
@@ -46,6 +47,7 @@ DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
 IN_BLOCK = {
     "table": re.compile(r"^(\|.*\||\*.*\*|`.*`: skipped, .*\.|)$"),
     "proof": re.compile(r"^(> .*|)$"),
+    "timelines": re.compile(r"^(!\[.*\]\(.*\)|\|.*\||\*.*\*|)$"),
     "exercises": re.compile(r"^(\|.*\||)$"),
     "exercise": re.compile(r"^(> .*|)$"),
     "sanitizer": re.compile(r"^(\|.*\||\*.*\*|- \d\d `.*|)$"),
@@ -83,6 +85,7 @@ class Lesson:
         self.path = path
         folder = path.relative_to(root).parts[0]
         self.chapter = folder if Path(folder).match(cli.CHAPTERS) else None
+        self.drawings = {}  # path: SVG
         self.defaults = {}  # of numbers and proofs, as the last `numbers` mark left them
         try:
             self.text = cli.read_text(path)
@@ -186,6 +189,26 @@ class Lesson:
         text = self._from_results(options, line, make, f"proof of '{rest[0]}'")
         return None if text is None else [f"> {text}"]
 
+    def _timelines(self, words, line):
+        options = {**self.defaults, **options_of(words)}
+        make = lambda data: self._drawn(data, options, line, with_table="table" in words.split())
+        return self._from_results(options, line, make, "timelines")
+
+    def _drawn(self, data, options, line, with_table):
+        """The image of timelines, where they come from, and a table. Keeps the drawing, and says
+        where it is stale."""
+        run = result_table.run_named(data, options["run"])
+        timelines = timeline_svg.chosen(options["run"], run, options["problem"])
+        name = options["file"]
+        path = self._inside(self.path.parent / name)
+        self.drawings[path] = timeline_svg.svg(timelines)
+        if not path.is_file() or cli.read_text(path) != self.drawings[path]:
+            self.stale.append((line, name))
+        said = ", ".join(timeline["name"] for timeline in timelines)
+        image = f"![Measured timelines: {result_table.text_cell(said)}]({name})"
+        table = ["", *timeline_svg.busy_table(timelines)] if with_table else []
+        return [image, *table, "", result_table.caption(run)]
+
     def _exercises(self, words, line):
         return exercise_pages.table(self.root, self.path, self.chapter)
 
@@ -285,6 +308,9 @@ def findings(root, files=(), fill=False):
             if fill:
                 if lesson.filled != lesson.text:
                     cli.write_text(path, lesson.filled)
+                if lesson.stale and not lesson.is_broken:
+                    for place, drawing in lesson.drawings.items():
+                        cli.write_text(place, drawing)
                     print(f"{name}: {len(lesson.stale)} blocks filled")
                 continue
             for line, words in lesson.stale:

@@ -166,7 +166,7 @@ def aligned(titles, rows, numeric):
     return [line(titles), line(rule), *(line(row) for row in rows)]
 
 
-def _caption(run, counted_with=None):
+def caption(run, counted_with=None):
     """Where, when and with which arguments; counted_with: those of the counters, if any."""
     if run["device"]:
         where = f"{run['device']['name']}, CUDA {run['toolkit']}"
@@ -319,8 +319,9 @@ def _best_table(results, wanted):
     lines = aligned(
         titles, cells, [key not in ("problem", "size", "name", "against") for key in keys]
     )
-    caption = _caption(run_named(results, wanted[0].partition(":")[0])).partition(":")[0] + "*"
-    return [*lines, "", caption]
+    first = run_named(results, wanted[0].partition(":")[0])
+    where = caption(first).partition(":")[0] + "*"
+    return [*lines, "", where]
 
 
 def run_named(results, run_name):
@@ -346,5 +347,5 @@ def table(results, options):
         lines, notes = _row_table(results, run_name, run, options)
         if "counter:" in options.get("columns", ""):
             counted_with = results["counters"][run_name.partition("/")[0]]["arguments"]
-    caption = _caption(run, counted_with)
-    return [*lines, "", caption, *(part for note in notes for part in ("", note))]
+    where = caption(run, counted_with)
+    return [*lines, "", where, *(part for note in notes for part in ("", note))]

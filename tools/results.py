@@ -74,6 +74,25 @@ def check_run(run, what="the run"):
             raise ResultsError(f"{where}: no points")
         for point in sweep["points"]:
             _check_numbers(_expect(point, dict, f"{where}: a point"), where)
+    for timeline in _expect(run.get("timelines") or [], list, f"{what}: timelines"):
+        _check_timeline(_expect(timeline, dict, f"{what}: a timeline"), what)
+
+
+def _check_timeline(timeline, what):
+    for name in ("problem", "name", "unit"):
+        _expect(timeline.get(name), str, f"{what}, a timeline: {name}")
+    where = f"{what}, timeline {timeline['name']}"
+    for lane in _expect(timeline.get("lanes"), list, f"{where}: lanes"):
+        _expect(lane, str, f"{where}: a lane")
+    if not _expect(timeline.get("bars"), list, f"{where}: bars"):
+        raise ResultsError(f"{where}: no bars")
+    for bar in timeline["bars"]:
+        if _expect(bar, dict, f"{where}: a bar").get("lane") not in timeline["lanes"]:
+            raise ResultsError(f"{where}: a bar in none of its lanes")
+        _expect(bar.get("what"), str, f"{where}: a bar's what")
+        begin, end = (_expect(bar.get(k), (int, float), f"{where}: {k}") for k in ("begin", "end"))
+        if not 0 <= begin <= end:
+            raise ResultsError(f"{where}: a bar ends before it begins")
 
 
 def check(data):

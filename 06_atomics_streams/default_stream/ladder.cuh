@@ -11,7 +11,6 @@
 #include "06_atomics_streams/default_stream/kit/eight_streams.cuh"
 #include "06_atomics_streams/default_stream/problem.cuh"
 #include "06_atomics_streams/study/eight_timelines.cuh"
-#include "06_atomics_streams/study/timeline.hpp"
 #include "common/bench/ladder.cuh"
 #include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
@@ -36,8 +35,7 @@ inline bench::Variant<DefaultStream> default_stream_one_kernel() {
 
 constexpr int kSpinRounds = 20'000;
 
-// `timelines`: where the timelines of the rungs go, on a device that keeps time.
-inline bench::Ladder<DefaultStream> ladder(atomics_streams::Timelines* timelines = nullptr) {
+inline bench::Ladder<DefaultStream> ladder() {
   bench::Ladder<DefaultStream> ladder;
   ladder.name = DefaultStream::name;
   for (const EightVariant& eight : eight_variants()) {
@@ -52,11 +50,7 @@ inline bench::Ladder<DefaultStream> ladder(atomics_streams::Timelines* timelines
   ladder.make = [](const bench::Settings&, const bench::RunSettings&) {
     return std::make_unique<DefaultStream>(kSpinRounds);
   };
-  ladder.after = [timelines](bench::Program& program, DefaultStream& problem, const auto& variants,
-                             const bench::ProblemReport&) {
-    if (program.verify_only() || !program.device().is_real_gpu()) return;
-    trace_variants(problem, variants, timelines);
-  };
+  ladder.after = trace_variants;
   return ladder;
 }
 

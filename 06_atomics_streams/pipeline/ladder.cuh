@@ -11,15 +11,13 @@
 #include "06_atomics_streams/pipeline/problem.cuh"
 #include "06_atomics_streams/pipeline/runs.cuh"
 #include "06_atomics_streams/study/overlap.cuh"
-#include "06_atomics_streams/study/timeline.hpp"
 #include "common/bench/ladder.cuh"
 #include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace pipeline {
 
-// `timelines`: where the timelines of the rungs go, on a device that keeps time.
-inline bench::Ladder<Pipeline> ladder(atomics_streams::Timelines* timelines = nullptr) {
+inline bench::Ladder<Pipeline> ladder() {
   using bench::round_trip_variant;
   bench::Ladder<Pipeline> ladder;
   ladder.name = Pipeline::name;
@@ -52,10 +50,7 @@ inline bench::Ladder<Pipeline> ladder(atomics_streams::Timelines* timelines = nu
     return Pipeline::memory(settings["n"]);
   };
   ladder.derive = derive_overlap;
-  ladder.after = [timelines](bench::Program& program, Pipeline& problem, const auto& variants,
-                             const bench::ProblemReport& report) {
-    show_overlap(program, problem, variants, report, timelines);
-  };
+  ladder.after = show_overlap;
   ladder.sweeps = {
       {"streams", "streams: pipeline by streams", sweep_streams, bench::Points::of_its_own}};
   return ladder;

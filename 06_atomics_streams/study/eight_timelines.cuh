@@ -12,8 +12,10 @@
 #include "06_atomics_streams/default_stream/kit/eight_streams.cuh"
 #include "06_atomics_streams/default_stream/problem.cuh"
 #include "06_atomics_streams/kit/observer.hpp"
-#include "06_atomics_streams/study/timeline.hpp"
 #include "06_atomics_streams/study/trace.cuh"
+#include "common/bench/program.cuh"
+#include "common/bench/report.hpp"
+#include "common/bench/timeline.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 
@@ -38,33 +40,31 @@ inline std::vector<EightVariant> eight_variants() {
 }
 
 // One run of a rung, with the time of each of the eight kernels taken.
-inline atomics_streams::Timeline trace_eight(DefaultStream& problem, const EightVariant& eight) {
+inline bench::Timeline trace_eight(DefaultStream& problem, const EightVariant& eight) {
   EightStreams streams(eight.flags);
   cudaStream_t caller = nullptr;
   CUDA_CHECK(cudaStreamCreateWithFlags(&caller, cudaStreamNonBlocking));
-  atomics_streams::Timeline timeline;
+  bench::Timeline timeline;
   {
     atomics_streams::Trace trace;
     eight.run(streams, problem.y.device_data(), problem.rounds, caller, &trace);
     CUDA_CHECK(cudaDeviceSynchronize());
     std::vector<std::string> lanes;
     for (int s = 0; s < kEightStreams; ++s) lanes.push_back("stream " + std::to_string(s));
-    timeline = trace.finish(eight.name, lanes, {});
+    timeline = trace.finish(DefaultStream::name, eight.name, lanes, {});
   }
   CUDA_CHECK(cudaStreamDestroy(caller));
   return timeline;
 }
 
-// The timelines of those rungs among `variants`, printed and appended.
-inline void trace_variants(DefaultStream& problem,
+// The timelines of those rungs among `variants`, on a device that keeps time. Fits Ladder::after.
+inline void trace_variants(bench::Program& program, DefaultStream& problem,
                            const std::vector<bench::Variant<DefaultStream>>& variants,
-                           atomics_streams::Timelines* timelines) {
+                           const bench::ProblemReport&) {
+  if (program.verify_only() || !program.device().is_real_gpu()) return;
   for (const EightVariant& eight : eight_variants()) {
     for (const auto& variant : variants) {
-      if (variant.name != eight.name) continue;
-      const atomics_streams::Timeline timeline = trace_eight(problem, eight);
-      atomics_streams::print_timeline(timeline);
-      if (timelines != nullptr) timelines->push_back(timeline);
+      if (variant.name == eight.name) program.add(trace_eight(problem, eight));
     }
   }
 }

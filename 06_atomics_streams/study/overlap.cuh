@@ -9,13 +9,13 @@
 #include "06_atomics_streams/pipeline/kit/streams.cuh"
 #include "06_atomics_streams/pipeline/problem.cuh"
 #include "06_atomics_streams/pipeline/runs.cuh"
-#include "06_atomics_streams/study/timeline.hpp"
 #include "06_atomics_streams/study/trace.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/program.cuh"
 #include "common/bench/report.hpp"
 #include "common/bench/run_settings.hpp"
 #include "common/bench/settings.hpp"
+#include "common/bench/timeline.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/cpu_timer.hpp"
 #include "common/kit/phase.hpp"
@@ -23,15 +23,15 @@
 namespace pipeline {
 
 // The stages of one run of `rung`, as the events on its streams saw them.
-inline atomics_streams::Timeline trace_rung(Pipeline& problem,
-                                            const bench::Variant<Pipeline>& rung) {
+inline bench::Timeline trace_rung(Pipeline& problem, const bench::Variant<Pipeline>& rung) {
   Batch& batch = problem.workspace();
   batch.synchronize();
   atomics_streams::Trace trace;
   batch.set_observer(&trace);
   rung.run(problem, nullptr);
   batch.set_observer(nullptr);
-  return trace.finish(rung.name, {"copy in", "kernel", "copy out"}, {"copy in", "copy out"});
+  return trace.finish(Pipeline::name, rung.name, {"copy in", "kernel", "copy out"},
+                      {"copy in", "copy out"});
 }
 
 // In the column of the library: ideal / median, where 1 is perfect overlap.
@@ -47,12 +47,11 @@ inline void derive_overlap(const bench::RunSettings& run, const Pipeline&,
   }
 }
 
-// After the table, on a device that keeps time: each stage alone, and each rung traced once, with
-// its timeline printed and appended.
+// After the table, on a device that keeps time: each stage alone, and each rung traced once. Fits
+// Ladder::after.
 inline void show_overlap(bench::Program& program, Pipeline& problem,
                          const std::vector<bench::Variant<Pipeline>>& variants,
-                         const bench::ProblemReport& report,
-                         atomics_streams::Timelines* timelines) {
+                         const bench::ProblemReport& report) {
   if (program.verify_only()) return;
   if (!program.device().is_real_gpu()) {
     std::printf("Overlap is not shown: this device models no time.\n");
@@ -71,9 +70,7 @@ inline void show_overlap(bench::Program& program, Pipeline& problem,
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const bench::Row& row = report.rows[i];
     if (row.verdict.status != bench::Status::right || row.name == "ideal") continue;
-    const atomics_streams::Timeline timeline = trace_rung(problem, variants[i]);
-    atomics_streams::print_timeline(timeline);
-    if (timelines != nullptr) timelines->push_back(timeline);
+    program.add(trace_rung(problem, variants[i]));
     std::printf("  timed without the events: %.3f ms, %.2f of the ideal\n", row.timing.median_ms,
                 row.ratio_to_peer);
   }

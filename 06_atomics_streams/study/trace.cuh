@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "06_atomics_streams/kit/observer.hpp"
-#include "06_atomics_streams/study/timeline.hpp"
+#include "common/bench/timeline.hpp"
 #include "common/kit/check.cuh"
 
 namespace atomics_streams {
@@ -34,20 +34,22 @@ class Trace : public Observer {
   // gets there, though the copy engine may still be busy for another stream. An engine makes one
   // copy at a time, so in the lanes called `engines` a bar starts no earlier than the one before
   // ended. Kernels may truly run side by side: their bars include waiting for room on the SMs.
-  Timeline finish(const std::string& title, const std::vector<std::string>& lanes,
-                  const std::vector<std::string>& engines) {
-    Timeline timeline{title, lanes, {}};
+  bench::Timeline finish(const std::string& problem, const std::string& rung,
+                         const std::vector<std::string>& lanes,
+                         const std::vector<std::string>& engines) {
+    using bench::Bar;
+    bench::Timeline timeline{problem, rung, "ms", lanes, {}};
     for (Span& span : spans_) {
-      timeline.bars.push_back(
-          {span.lane, span.label, since_origin(span.begin), since_origin(span.end)});
+      timeline.bars.push_back({span.lane, std::to_string(span.label), since_origin(span.begin),
+                               since_origin(span.end)});
     }
     std::sort(timeline.bars.begin(), timeline.bars.end(),
-              [](const Bar& a, const Bar& b) { return a.end_ms < b.end_ms; });
+              [](const Bar& a, const Bar& b) { return a.end < b.end; });
     std::map<std::string, double> free_at;
     for (Bar& bar : timeline.bars) {
       if (std::find(engines.begin(), engines.end(), bar.lane) == engines.end()) continue;
-      bar.begin_ms = std::max(bar.begin_ms, free_at[bar.lane]);
-      free_at[bar.lane] = bar.end_ms;
+      bar.begin = std::max(bar.begin, free_at[bar.lane]);
+      free_at[bar.lane] = bar.end;
     }
     return timeline;
   }

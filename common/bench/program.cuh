@@ -36,6 +36,7 @@
 #include "common/bench/run_settings.hpp"
 #include "common/bench/settings.hpp"
 #include "common/bench/table.hpp"
+#include "common/bench/timeline.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 
@@ -208,6 +209,10 @@ class Program {
   }
   // Keeps a sweep for the JSON, for a chapter that prints its numbers in a form of its own.
   void record(const Sweep& sweep) { sweeps_.push_back(sweep); }
+  void add(const Timeline& timeline) {
+    print_timeline(timeline);
+    timelines_.push_back(timeline);
+  }
 
   // A line on stderr that the next one replaces; only where a person watches.
   void progress(const std::string& text) const {
@@ -467,6 +472,12 @@ class Program {
     json.begin_array();
     for (const Sweep& sweep : sweeps_) write_json(json, sweep);
     json.end_array();
+    if (!timelines_.empty()) {
+      json.key("timelines");
+      json.begin_array();
+      for (const Timeline& timeline : timelines_) write_json(json, timeline);
+      json.end_array();
+    }
     json.end_object();
     return json.text() + "\n";
   }
@@ -494,6 +505,7 @@ class Program {
   CpuFacts cpu_;
   std::vector<ProblemReport> reports_;
   std::vector<Sweep> sweeps_;
+  std::vector<Timeline> timelines_;
   KeptCounts kept_counts_;
   std::set<std::string> counts_shown_;  // titles of their columns
   bool failed_ = false;

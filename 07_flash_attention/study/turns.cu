@@ -1,0 +1,14 @@
+// What two warpgroups do over time in rungs 7 to 9 of attention in bf16, measured on the chip: what
+// the figure of tensor_cores.md is drawn from. `make timelines` records it.
+//
+// Build without make:
+//   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 07_flash_attention/study/turns.cu
+#include "07_flash_attention/study/turns.cuh"
+#include "common/bench/program.cuh"
+
+int main(int argc, char** argv) {
+  bench::Program program("07_flash_attention/study/turns",
+                         "what two warpgroups of attention do over time");
+  program.add(attention::turns_ladder());
+  return program.main(argc, argv);
+}
