@@ -11,6 +11,7 @@ machine cannot run it, and then the row says why.
 import re
 import subprocess
 import sys
+from itertools import zip_longest
 from pathlib import Path
 
 import bench_args
@@ -30,7 +31,9 @@ class TryError(Exception):
 
 def ladder_calls(graph, index):
     """'sum::ladder', 'sum::extremum_ladder<sum::Max>': the functions of an index that its chapter's
-    program calls, each once, with the template arguments of the first call."""
+    program calls, as lists with each function once: in the first list with the template arguments
+    of its first call, in the next one with those of its second, for a ladder of another type may
+    have rungs that the first one lacks."""
     text = graph.text[index]
     namespace = NAMESPACE.search(text)
     names = "|".join(LADDER.findall(text))
@@ -41,10 +44,10 @@ def ladder_calls(graph, index):
     for path in sorted(graph.text):
         if path.count("/") == 1 and path.startswith(f"{chapter}/") and path.endswith(".cu"):
             for name, arguments in call.findall(cpp_source.code_of(graph.text[path])):
-                found.setdefault(name, f"{namespace.group(1)}::{name}{arguments}")
+                found.setdefault(name, []).append(f"{namespace.group(1)}::{name}{arguments}")
     if not found:
         raise TryError(f"{index}: the chapter's program has no ladder of it")
-    return list(found.values())
+    return [list(filter(None, calls)) for calls in zip_longest(*found.values())]
 
 
 def program_of(index, calls):
@@ -60,6 +63,11 @@ def program_of(index, calls):
             "}\n",
         ]
     )
+
+
+def has_rung(program, name):
+    listed = subprocess.run([program, "--list"], stdout=subprocess.PIPE, text=True).stdout
+    return re.search(rf"^\S+/{name}\s", listed, re.MULTILINE) is not None
 
 
 def small_arguments(root, chapter, program):
@@ -91,10 +99,13 @@ def main():
         if index is None:
             raise TryError(f"{path}: its folder has no ladder.cuh")
         source = args.build / Path(path).parent / f"{name}.cu"
-        cli.write_text(source, program_of(index, ladder_calls(graph, index)))
         program = source.with_suffix("").resolve()
-        if subprocess.run([*args.compiler, source, "-o", program], cwd=root).returncode != 0:
-            return 1
+        for calls in ladder_calls(graph, index):
+            cli.write_text(source, program_of(index, calls))
+            if subprocess.run([*args.compiler, source, "-o", program], cwd=root).returncode != 0:
+                return 1
+            if has_rung(program, name):
+                break
         sizes = args.arguments.split() or small_arguments(root, chapter, program)
     except (TryError, bench_args.ArgumentsError, cpp_source.SourceError) as error:
         print(f"try_rung.py: {error}", file=sys.stderr)

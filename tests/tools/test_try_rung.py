@@ -33,13 +33,14 @@ class TryRung(ToolCase):
         self.write("01_add/bench.args", "large: --n 9\ncounters: --only naive --n 5 --other 6\n")
         self.compiler(0)
 
-    def compiler(self, ends):
+    def compiler(self, ends, has="naive tiled"):
         self.fake(
             "fakecc",
             f"""
             echo "$@" >{self.root}/words
             while [[ $1 != -o ]]; do shift; done
             printf '%s\\n' '#!/bin/bash' '[[ $1 == --help ]] && echo "--n elements" && exit' \\
+              '[[ $1 == --list ]] && printf "sum/%s  what it is\\n" {has} && exit' \\
               'echo "$@"; exit {ends}' >"$2"
             chmod +x "$2"
             """,
@@ -57,6 +58,13 @@ class TryRung(ToolCase):
         self.assertIn("program.add(add::ladder());", text)
         self.assertIn("program.add(add::typed_ladder<float>());", text)
         self.assertTrue(self.read("words").startswith("-O0 "))
+
+    def test_a_rung_that_only_another_type_has(self):
+        self.compiler(0, has="naive")
+        self.attempt("--rung", "tiled")
+        text = self.read("build/01_add/sum/tiled.cu")
+        self.assertEqual(text.count("program.add("), 1, text)
+        self.assertIn("program.add(add::typed_ladder<double>());", text)
 
     def test_it_runs_the_rung_small_or_as_asked(self):
         self.assertEqual(self.attempt("--rung", "01/tiled").stdout, "--verify --only tiled --n 5\n")
