@@ -82,8 +82,15 @@ def program_of(chapter, build):
     return programs[0]
 
 
+def why_dirty(commit):
+    """Why this commit does not say what the sources are; empty if it does."""
+    if not commit:
+        return "no commit is known"
+    return "these sources differ from their commit" if commit.endswith(DIRTY) else ""
+
+
 def is_dirty(commit):
-    return not commit or commit.endswith(DIRTY)
+    return why_dirty(commit) != ""
 
 
 def commit_to_measure(root, allow_dirty):
@@ -91,8 +98,7 @@ def commit_to_measure(root, allow_dirty):
     allowed."""
     commit = commit_of(root)
     if not allow_dirty and is_dirty(commit):
-        why = "these sources differ from their commit" if commit else "no commit is known"
-        raise BenchError(f"{why}; commit first, or measure with --allow-dirty")
+        raise BenchError(f"{why_dirty(commit)}; commit first, or measure with --allow-dirty")
     return commit
 
 

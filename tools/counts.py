@@ -127,8 +127,8 @@ def count(chapter, build, digests, commit):
 
 def record(args, digests):
     commit = bench.commit_of(args.root)
-    if bench.is_dirty(commit):
-        raise bench.BenchError("these sources differ from their commit: commit first")
+    if why := bench.why_dirty(commit):
+        raise bench.BenchError(f"{why}; commit first")
     os.environ.update(SIMT_PROFILE="1", SIMT_PROFILE_JSON=os.devnull)
     for chapter in bench.chapters_named(args.root, args.chapters):
         counted = count(chapter, args.build, digests, commit)

@@ -329,7 +329,7 @@ def main():
             print(f"sanitize.py: {error}", file=sys.stderr)
             good = False
     if not args.keep:
-        why = "these sources differ from their commit" if args.commit else "no commit is known"
+        why = bench.why_dirty(args.commit)
         print(f"Nothing is kept in {report.FOLDER}: {why} (ALLOW_DIRTY=1 keeps it, and says so)")
     return 0 if good else 1
 
