@@ -35,7 +35,8 @@ void BlockOrder::begin(uint64_t block, unsigned threads) {
   std::fill_n(fence_, threads, 0);
   std::fill_n(warp_base_, 32, 1);
   std::fill_n(partial_, 32, false);
-  last_received_ = nullptr;
+  last_found_ = nullptr;
+  observed_.clear();
   received_.clear();
   unread_.clear();
   visited_.clear();
@@ -85,16 +86,37 @@ void BlockOrder::warp_sync(unsigned warp, uint32_t lanes) {
 }
 
 void BlockOrder::fence(unsigned thread) {
+  release(thread);
+  acquire();
+}
+
+void BlockOrder::release(unsigned thread) {
   fence_[thread] = clock_[thread];
   newest_fence_ = std::max(newest_fence_, clock_[thread]);
   advance(thread, clock_[thread] + 1);
 }
 
-void BlockOrder::receive(uint64_t address, ReleaseBoard& board) {
-  if (board.empty()) return;
+void BlockOrder::acquire() {
+  received_.insert(received_.end(), observed_.begin(), observed_.end());
+  unread_.insert(unread_.end(), observed_.begin(), observed_.end());
+  observed_.clear();
+}
+
+// What is published there, if the block did not find the same the last time that it looked.
+const Release* BlockOrder::find_new(uint64_t address, ReleaseBoard& board) {
+  if (board.empty()) return nullptr;
   const Release* found = board.find(address);
-  if (found == nullptr || found == last_received_) return;
-  last_received_ = found;
+  if (found == nullptr || found == last_found_) return nullptr;
+  return last_found_ = found;
+}
+
+void BlockOrder::observe(uint64_t address, ReleaseBoard& board) {
+  if (const Release* found = find_new(address, board)) observed_.push_back(found);
+}
+
+void BlockOrder::receive(uint64_t address, ReleaseBoard& board) {
+  const Release* found = find_new(address, board);
+  if (found == nullptr) return;
   received_.push_back(found);
   unread_.push_back(found);
 }
@@ -162,7 +184,14 @@ bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
   return own != found->second.own.end() && clock <= own->second;
 }
 
-bool BlockOrder::received_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock) {
+bool BlockOrder::observed_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock) {
+  // Of one word's publications the newest leads to all that came before it.
+  const auto newest = std::find_if(observed_.rbegin(), observed_.rend(),
+                                   [&](const Release* found) { return found->address == address; });
+  const Release* next = newest == observed_.rend() ? nullptr : *newest;
+  for (; next != nullptr; next = next->through) {
+    if (next->block == block && next->thread == thread && clock <= next->at) return true;
+  }
   read_received();
   const auto found = known_.find(block);
   if (found == known_.end()) return false;

@@ -7,9 +7,10 @@
 //  - it was made in the same warp, and a __syncwarp or warp collective both took part in (directly
 //    or through others) came between, or
 //  - its thread published it (fence, then atomic or volatile store) and this block has received
-//    it (atomic or volatile load of the same address, directly or through a third block), or
-//  - it is the access that published, and the present one is at the same address: who has found a
-//    count may reset it.
+//    it (atomic or volatile load of the same address, then fence; directly or through a third
+//    block), or
+//  - it is the access that published, and the present one is at the same address, which this block
+//    has observed (the load, with or without the fence): who has found a count may reset it.
 // All other pairs that touch the same bytes, one of them writing, are races.
 #pragma once
 
@@ -69,15 +70,21 @@ class BlockOrder {
 
   void barrier();
   void warp_sync(unsigned warp, uint32_t lanes);
+  // Both at once: release and acquire.
   void fence(unsigned thread);
+  // The thread's next atomic or volatile store publishes what it did so far.
+  void release(unsigned thread);
+  // What the block has observed so far, it has received.
+  void acquire();
   // What the thread does from here on has a newer clock than what it did before.
   void tick(unsigned thread) { advance(thread, clock_[thread] + 1); }
-  // An atomic or volatile access at `address`: receives what is published there and publishes what
+  // An atomic or volatile access at `address`: observes what is published there and publishes what
   // the thread has fenced. `address` must differ between the shared memories of two blocks.
-  void receive(uint64_t address, ReleaseBoard& board);
+  void observe(uint64_t address, ReleaseBoard& board);
   void publish(unsigned thread, uint64_t address, ReleaseBoard& board);
-  // The same for what needs no fence, as an arrival at a barrier. Includes what the other threads
-  // of the warp did before the warp last met.
+  // The same for what needs no fence, as a wait for a barrier or an arrival at it. An arrival
+  // includes what the other threads of the warp did before the warp last met.
+  void receive(uint64_t address, ReleaseBoard& board);
   void publish_all(unsigned thread, uint64_t address, ReleaseBoard& board);
 
   // Is an access of this block, by `other` at `clock`, ordered before `thread`'s present one?
@@ -92,8 +99,8 @@ class BlockOrder {
   }
   // Has this block received the access that `thread` of `block` made at `clock`?
   bool received(uint64_t block, unsigned thread, uint32_t clock);
-  // Has it received what that thread published at `address`, then or later?
-  bool received_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock);
+  // Has it observed what that thread published at `address`, then or later?
+  bool observed_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock);
 
  private:
   uint32_t advance(unsigned thread, uint32_t clock) {
@@ -101,6 +108,7 @@ class BlockOrder {
     return clock_[thread] = clock;
   }
 
+  const Release* find_new(uint64_t address, ReleaseBoard& board);
   void read_received();
 
   struct Known {
@@ -120,7 +128,8 @@ class BlockOrder {
   uint32_t warp_base_[32];            // ordered by a collective of all the warp's lanes
   bool partial_[32];                  // some collective since then had fewer: look at seen_
   uint32_t seen_[kBlockThreads][32];  // per thread: what it knows of the lanes of its warp
-  const Release* last_received_ = nullptr;
+  const Release* last_found_ = nullptr;
+  std::vector<const Release*> observed_;  // and not yet received: no fence came since
   std::vector<const Release*> received_, unread_;
   std::unordered_set<const Release*> visited_;
   std::unordered_map<uint64_t, Known> known_;

@@ -50,7 +50,7 @@ bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, co
   if (ordered) return false;
   // An atomic is noted here before it is carried out, so of two blocks' the one noted last may have
   // come first: the other one has found what it left.
-  return !cell.atomic || !order.received_at(now.address, cell.block, cell.thread, cell.clock);
+  return !cell.atomic || !order.observed_at(now.address, cell.block, cell.thread, cell.clock);
 }
 
 bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now,

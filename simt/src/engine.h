@@ -306,6 +306,9 @@ class Observer {
   virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void fence(Scope) {}
+  // The running thread's next atomic access is a release; its last one was an acquire.
+  virtual void release() {}
+  virtual void acquire() {}
   // mbarriers, named barriers and barriers of a cluster: the running thread says under this key
   // that all it did so far is done, or learns all that was said so under it.
   virtual void publish(uint64_t /*key*/) {}

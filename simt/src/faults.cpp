@@ -36,7 +36,10 @@ void note_atomic_store(const void* address, unsigned bytes, const void* pc) {
   if (observer && state.block) observer->atomic_store(address, bytes, pc);
 }
 void note_release() {
-  if (observer && state.block) observer->fence(Scope::kDevice);
+  if (observer && state.block) observer->release();
+}
+void note_acquire() {
+  if (observer && state.block) observer->acquire();
 }
 
 // ---- messages ---------------------------------------------------------------------------------

@@ -170,6 +170,11 @@ void Watcher::fence(Scope scope) {
   if (scope != Scope::kBlock) watch_of(state.block)->mbarrier_fence();
   watch_of(state.block)->fence();
 }
+void Watcher::release() {
+  watch_of(state.block)->mbarrier_fence();
+  watch_of(state.block)->release();
+}
+void Watcher::acquire() { watch_of(state.block)->acquire(); }
 void Watcher::publish(uint64_t key) { watch_of(state.block)->publish(key); }
 void Watcher::receive(uint64_t key) { watch_of(state.block)->receive(key); }
 void Watcher::event_wait() { watch_of(state.block)->event_wait(); }

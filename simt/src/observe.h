@@ -101,7 +101,9 @@ class BlockWatch {
   void announced(uint64_t address, unsigned size, uint32_t pc, Use use) {
     access({address, pc, static_cast<uint16_t>(size), depth_, use, true});
   }
-  void fence() { order_.fence(state.thread); }
+  void fence();
+  void release() { order_.release(state.thread); }
+  void acquire();
   void publish(uint64_t key) { order_.publish_all(state.thread, key, launch_->board); }
   void receive(uint64_t key) { order_.receive(key, launch_->board); }
   void event_wait();
@@ -208,8 +210,8 @@ class BlockWatch {
   };
   Suspect suspect_;
   // An atomic or volatile access may meet what another block publishes between our hook and the
-  // access itself, so it receives at the next event of the block, too.
-  uint64_t receive_at_ = 0;
+  // access itself, so it observes at the next event of the block, too.
+  uint64_t observe_at_ = 0;
   bool unsettled_ = false;                       // one of the two is waiting
   std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
   std::unique_ptr<AsyncChecks> async_;           // once the block does something in the background
@@ -252,6 +254,8 @@ class Watcher final : public Observer {
   void atomic_load(const void* address, unsigned bytes, const void* pc) override;
   void atomic_store(const void* address, unsigned bytes, const void* pc) override;
   void fence(Scope scope) override;
+  void release() override;
+  void acquire() override;
   void publish(uint64_t key) override;
   void receive(uint64_t key) override;
   void event_wait() override;

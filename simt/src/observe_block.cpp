@@ -89,7 +89,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
     std::fill(recent_, recent_ + kRecent, Recent());
   }
   suspect_.active = unsettled_ = false;
-  receive_at_ = 0;
+  observe_at_ = 0;
   barrier_at_ = {nullptr, 0};
   barrier_mixed_ = false;
   steps_until_turn_ = kStepsPerTurn;
@@ -231,9 +231,9 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
   if (!is_atomic(access.use) && !is_volatile(access.use)) return;
   const uint64_t key = board_key(order_.block(), offset);
-  order_.receive(key, launch_->board);
+  order_.observe(key, launch_->board);
   if (writes(access.use)) order_.publish(thread, key, launch_->board);
-  receive_at_ = key;
+  observe_at_ = key;
   unsettled_ = true;
 }
 
@@ -276,8 +276,8 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
   const unsigned thread = state.thread;
   const bool strong = is_atomic(access.use) || is_volatile(access.use);
   if (memory.races) {
-    // What an atomic finds published at its address is received before the access is judged.
-    if (strong) order_.receive(access.address, launch_->board);
+    // What an atomic finds published at its address is observed before the access is judged.
+    if (strong) order_.observe(access.address, launch_->board);
     const Accessor now{&order_, thread, access.pc, writes(access.use), strong, access.address};
     Rival rival;
     if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
@@ -285,7 +285,7 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
     }
     if (strong) {
       if (writes(access.use)) order_.publish(thread, access.address, launch_->board);
-      receive_at_ = access.address;
+      observe_at_ = access.address;
       unsettled_ = true;
     }
   }
@@ -313,8 +313,8 @@ void BlockWatch::found_race(const Access& access, const Rival& rival, bool share
 // The access before this event has been carried out.
 void BlockWatch::settle() {
   unsettled_ = false;
-  if (receive_at_ != 0) order_.receive(receive_at_, launch_->board);
-  receive_at_ = 0;
+  if (observe_at_ != 0) order_.observe(observe_at_, launch_->board);
+  observe_at_ = 0;
   if (!suspect_.active) return;
   // Did the suspected write change anything?
   suspect_.active = false;
@@ -323,6 +323,17 @@ void BlockWatch::settle() {
   const uint32_t pc = suspect_.rival.pc;
   reported_races_.insert(uint64_t{std::min(access.pc, pc)} << 32 | std::max(access.pc, pc));
   report_race(access, suspect_.thread, suspect_.rival, suspect_.shared);
+}
+
+// What an atomic access before the fence has found is known only once it has been carried out.
+void BlockWatch::fence() {
+  if (unsettled_) settle();
+  order_.fence(state.thread);
+}
+
+void BlockWatch::acquire() {
+  if (unsettled_) settle();
+  order_.acquire();
 }
 
 std::string BlockWatch::thread_name(unsigned thread) const {

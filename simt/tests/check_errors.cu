@@ -200,6 +200,52 @@ __global__ void last_block_without_fence(int* partial, int* out) {
   }
   *out = sum;
 }
+__global__ void last_block_without_second_fence(int* partial, int* out) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = 1;
+    __threadfence();
+    last = atomicAdd(&ticket, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  // __threadfence() is missing here.
+  if (last && threadIdx.x < gridDim.x) out[threadIdx.x] = partial[threadIdx.x];  // here: 2nd fence
+}
+// mistake: 1: relaxed instead of acquire, by PTX; 2: the same, by libcu++; 3: a volatile flag and
+// no fence; 4: a ticket that is a release alone
+__global__ void flag_without_acquire(int* data, int* flag, int mistake) {
+  if (threadIdx.x != 0) return;
+  const cuda::atomic_ref<int, cuda::thread_scope_device> ready(*flag);
+  if (blockIdx.x == 0) {
+    *data = 42;
+    ready.fetch_add(1, cuda::std::memory_order_release);
+    return;
+  }
+  int seen = 0;
+  while (seen == 0) {
+    if (mistake == 1)
+      asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+    if (mistake == 2) seen = ready.load(cuda::std::memory_order_relaxed);
+    if (mistake == 3) seen = *static_cast<volatile int*>(flag);
+    if (mistake == 4) seen = ready.fetch_add(0, cuda::std::memory_order_release);
+  }
+  data[1] = *data;  // here: no acquire
+}
+__global__ void consumer_without_fence(int* out) {
+  __shared__ int data;
+  __shared__ int flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    data = 42;
+    __threadfence_block();
+    atomicExch(&flag, 1);
+  } else if (threadIdx.x == 32) {
+    while (atomicAdd(&flag, 0) == 0) {
+    }
+    *out = data;  // here: consumer
+  }
+}
 __global__ void atomic_and_plain(int* data) {
   if (threadIdx.x == 0 && blockIdx.x == 0) atomicExch(data, 7);
   if (blockIdx.x == 1) {
@@ -299,6 +345,12 @@ struct Bad {
   const char* place;  // the line that is marked so; null: the report has no line
   std::function<void()> run;
 };
+
+Bad without_acquire(int mistake) {
+  return {"race", "no acquire", [mistake] {
+            flag_without_acquire<<<2, 32>>>(device_array<int>(2), device_array<int>(1), mistake);
+          }};
+}
 
 const std::map<std::string, Bad>& bad_kernels() {
   static const std::map<std::string, Bad> list = {
@@ -442,6 +494,19 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"last block without a fence",
        {"race", "no fence",
         [] { last_block_without_fence<<<8, 32>>>(device_array<int>(8), device_array<int>(1)); }}},
+      {"last block without its second fence",
+       {"race", "2nd fence",
+        [] {
+          const unsigned zero = 0;
+          cudaMemcpyToSymbol(ticket, &zero, sizeof zero);
+          last_block_without_second_fence<<<8, 32>>>(device_array<int>(8), device_array<int>(8));
+        }}},
+      {"flag read without acquire, PTX", without_acquire(1)},
+      {"flag read without acquire, libcu++", without_acquire(2)},
+      {"volatile flag without a fence", without_acquire(3)},
+      {"release where both are needed", without_acquire(4)},
+      {"flag in shared memory that is read without a fence",
+       {"race", "consumer", [] { consumer_without_fence<<<1, 64>>>(device_array<int>(1)); }}},
       {"atomic write, plain read",
        {"race", "plain flag", [] { atomic_and_plain<<<2, 32>>>(device_array<int>(64)); }}},
       {"flag without release",

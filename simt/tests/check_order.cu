@@ -48,11 +48,16 @@ struct Global {
   }
   // All that comes before an atomic is carried out.
   bool atomic(BlockOrder& order, unsigned thread, uint64_t at = 0) {
-    order.receive(kAddress + at, board);
+    order.observe(kAddress + at, board);
     const simt::Accessor now{&order, thread, 3, true, true, kAddress + at};
     const bool found = races.access(at, 4, stamp, now, &rival);
     order.publish(thread, kAddress + at, board);
     return found;
+  }
+  // A read of a flag, and a fence.
+  void acquire(BlockOrder& order, uint64_t flag, unsigned thread = 0) {
+    order.observe(flag, board);
+    order.fence(thread);
   }
 };
 
@@ -150,57 +155,101 @@ TEST_CASE("global memory: blocks are unordered unless one publishes and the othe
   SECTION("fence, atomic, atomic") {
     first->fence(5);
     first->publish(5, flag, memory.board);
-    second->receive(flag, memory.board);
+    memory.acquire(*second, flag);
     CHECK_FALSE(memory.read(*second, 0));
     SECTION("what is written after the fence is not published") {
       CHECK_FALSE(memory.write(*first, 5, 64));
       CHECK(memory.read(*second, 0, 64));
     }
     SECTION("nor is another flag") {
-      third->receive(flag + 4, memory.board);
+      memory.acquire(*third, flag + 4);
       CHECK(memory.read(*third, 0));
     }
   }
   SECTION("no fence") {
     first->publish(5, flag, memory.board);
-    second->receive(flag, memory.board);
+    memory.acquire(*second, flag);
     CHECK(memory.read(*second, 0));
+  }
+  SECTION("no fence by the reader") {
+    first->fence(5);
+    first->publish(5, flag, memory.board);
+    SECTION("at all") {
+      second->observe(flag, memory.board);
+      CHECK(memory.read(*second, 0));
+      second->barrier();
+      CHECK(memory.read(*second, 0));
+      second->fence(3);  // late is better than never
+      CHECK_FALSE(memory.read(*second, 0));
+    }
+    SECTION("but an early one") {
+      second->fence(0);
+      second->observe(flag, memory.board);
+      CHECK(memory.read(*second, 0));
+    }
+    SECTION("but a release") {
+      second->observe(flag, memory.board);
+      second->release(0);
+      CHECK(memory.read(*second, 0));
+    }
+    SECTION("for the access is an acquire") {
+      second->observe(flag, memory.board);
+      second->acquire();
+      CHECK_FALSE(memory.read(*second, 0));
+    }
+    SECTION("for a barrier needs none") {
+      second->receive(flag, memory.board);
+      CHECK_FALSE(memory.read(*second, 0));
+    }
+    SECTION("who hands on what it has only observed") {
+      second->fence(0);
+      second->observe(flag, memory.board);
+      second->publish(0, flag + 8, memory.board);
+      memory.acquire(*third, flag + 8);
+      CHECK(memory.read(*third, 0));
+    }
+    SECTION("who adds to the flag: what was there goes on to the next") {
+      second->fence(0);
+      second->observe(flag, memory.board);
+      second->publish(0, flag, memory.board);
+      memory.acquire(*third, flag);
+      CHECK_FALSE(memory.read(*third, 0));
+    }
   }
   SECTION("the fence before the write") {
     auto early = block(7);
     early->fence(5);
     CHECK_FALSE(memory.write(*early, 5, 128));
     early->publish(5, flag, memory.board);
-    second->receive(flag, memory.board);
+    memory.acquire(*second, flag);
     CHECK(memory.read(*second, 0, 128));
   }
   SECTION("another thread of the block publishes after a barrier") {
     first->barrier();
     first->fence(0);
     first->publish(0, flag, memory.board);
-    second->receive(flag, memory.board);
+    memory.acquire(*second, flag);
     CHECK_FALSE(memory.read(*second, 0));
   }
   SECTION("another thread of the block publishes without a barrier") {
     first->fence(0);
     first->publish(0, flag, memory.board);
-    second->receive(flag, memory.board);
+    memory.acquire(*second, flag);
     CHECK(memory.read(*second, 0));
   }
   SECTION("every thread fences, a barrier, one thread publishes") {
     first->fence(5);
     first->barrier();
     first->publish(0, flag, memory.board);
-    second->receive(flag, memory.board);
+    memory.acquire(*second, flag);
     CHECK_FALSE(memory.read(*second, 0));
   }
   SECTION("handed on by a third block") {
     first->fence(5);
     first->publish(5, flag, memory.board);
-    third->receive(flag, memory.board);
-    third->fence(1);
+    memory.acquire(*third, flag, 1);
     third->publish(1, flag + 8, memory.board);
-    second->receive(flag + 8, memory.board);
+    memory.acquire(*second, flag + 8);
     CHECK_FALSE(memory.read(*second, 0));
   }
 }
@@ -212,10 +261,12 @@ TEST_CASE("global memory: one ticket counter, many blocks, the last one reads al
     auto worker = block(i);
     CHECK_FALSE(memory.write(*worker, 0, i * 4));
     worker->fence(0);
-    worker->receive(counter, memory.board);
+    worker->observe(counter, memory.board);
     worker->publish(0, counter, memory.board);
     if (i < 99) continue;
     worker->barrier();
+    CHECK(memory.read(*worker, 7, 0));  // nobody has fenced since the ticket was drawn
+    worker->fence(5);
     for (unsigned k = 0; k < 100; ++k) CHECK_FALSE(memory.read(*worker, k % 64, k * 4));
   }
 }
@@ -228,7 +279,7 @@ TEST_CASE("global memory: who has found another block's count may reset it") {
   // Atomics are noted before they are carried out: here in the other order.
   CHECK_FALSE(memory.atomic(*last, 0));
   CHECK_FALSE(memory.atomic(*first, 5));
-  last->receive(Global::kAddress, memory.board);
+  last->observe(Global::kAddress, memory.board);  // without a fence: it is the count itself
   SECTION("the last one") { CHECK_FALSE(memory.write(*last, 0)); }
   SECTION("nobody who has not looked") { CHECK(memory.write(*stranger, 0)); }
   SECTION("no memory beside it") {

@@ -126,16 +126,22 @@ __global__ void last_block_sum(const int* in, int* partial, int* out) {
   }
   __syncthreads();
   if (!last) return;
+  __threadfence();
   if (threadIdx.x < gridDim.x) atomicAdd(out, partial[threadIdx.x]);
 }
 
-// Every thread writes and fences, one takes the ticket.
+// Every thread writes and fences, one takes the ticket and fences for all of them. That it leaves
+// the ticket at 0 needs no fence.
 __global__ void last_block_of_many_writers(int* partial, int* out) {
   __shared__ bool last;
   partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) last = atomicAdd(&ticket, 1u) == gridDim.x - 1;
+  if (threadIdx.x == 0) {
+    last = atomicAdd(&ticket, 1u) == gridDim.x - 1;
+    if (last) ticket = 0;
+    __threadfence();
+  }
   __syncthreads();
   if (!last) return;
   for (unsigned b = 0; b < gridDim.x; ++b) {
@@ -372,6 +378,56 @@ __global__ void ticket_with_an_order(int* data, int* count, int* out) {
   *out = sum;
 }
 
+// Every operation that may be an acquire, one after the other as a turn is handed from block to
+// block: an exchange, two compare-and-swaps, an operator, a fence beside a relaxed load, a wait.
+__global__ void turns_in_every_way(int* sum, int* turn) {
+  if (threadIdx.x != 0) return;
+  const cuda::atomic_ref<int, cuda::thread_scope_device> at(*turn);
+  const int own = static_cast<int>(blockIdx.x);
+  int expected = own;
+  if (own == 0) at.store(0);
+  if (own == 1) {
+    while (!at.compare_exchange_strong(expected, own, cuda::std::memory_order_acquire)) {
+      expected = own;
+    }
+  } else if (own == 2) {
+    while (!at.compare_exchange_weak(expected, own, cuda::std::memory_order_relaxed,
+                                     cuda::std::memory_order_acquire)) {
+      expected = own;
+    }
+    at.exchange(own, cuda::std::memory_order_acq_rel);
+  } else if (own == 3) {
+    while (at.load(cuda::std::memory_order_relaxed) != own) {
+    }
+    cuda::atomic_thread_fence(cuda::std::memory_order_acquire, cuda::thread_scope_device);
+  } else if (own == 4) {
+    while ((at += 0) != own) {
+    }
+  } else if (own == 5) {
+    while (at != own) at.wait(own - 1);
+  }
+  *sum = *sum + 1;
+  at.fetch_add(1, cuda::std::memory_order_release);
+}
+
+// The same by PTX: one block after the other.
+__global__ void turns_by_ptx(int* sum, int* turn) {
+  if (threadIdx.x != 0) return;
+  int counted = 0;
+  while (counted < static_cast<int>(blockIdx.x)) {
+    if (blockIdx.x % 2 == 0) {
+      asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(counted) : "l"(turn) : "memory");
+    } else {
+      asm volatile("atom.acquire.gpu.global.or.b32 %0, [%1], 0;"
+                   : "=r"(counted)
+                   : "l"(turn)
+                   : "memory");
+    }
+  }
+  *sum = *sum + 1;
+  asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(turn) : "memory");
+}
+
 __global__ void copies_in_flight(const int* in, int* out) {
   __shared__ int s[2][32];
   auto pipe = cuda::make_pipeline();
@@ -542,6 +598,14 @@ TEST_CASE("libcu++") {
   SECTION("ticket") {
     ticket_with_an_order<<<8, 32>>>(data, flag, out);
     CHECK(to_host(out, 1)[0] == 8);
+  }
+  SECTION("acquire in every way") {
+    turns_in_every_way<<<6, 32>>>(data, flag);
+    CHECK(to_host(data, 1)[0] == 6);
+  }
+  SECTION("acquire by PTX") {
+    turns_by_ptx<<<16, 32>>>(data, flag);
+    CHECK(to_host(data, 1)[0] == 16);
   }
   SECTION("pipeline") {
     copies_in_flight<<<1, 32>>>(device_array(ones(128)), out);

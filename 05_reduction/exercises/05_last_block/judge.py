@@ -47,6 +47,7 @@ MUTANTS = {
     "no fence before the number is drawn": {
         1: "if (threadIdx.x == 0) {\n  partials[blockIdx.x] = sum;\n" + _DRAW
     },
+    "no fence after it": {2: "__syncthreads();\nif (!is_last) return;"},
     "the counter is not reset": {
         1: "if (threadIdx.x == 0) {\n  partials[blockIdx.x] = sum;\n  __threadfence();\n"
         "  is_last = atomicAdd(counter, 1u) == gridDim.x - 1;\n}"

@@ -24,8 +24,10 @@ void note_write(const void* address, unsigned bytes, const void* pc);
 void note_atomic(const void* address, unsigned bytes, const void* pc);
 void note_atomic_load(const void* address, unsigned bytes, const void* pc);
 void note_atomic_store(const void* address, unsigned bytes, const void* pc);
-// The atomic operation that follows publishes what the thread has written, as if after a fence.
+// The atomic operation that follows publishes what the thread has written before.
 void note_release();
+// The atomic operation just before has received what it found published.
+void note_acquire();
 
 }  // namespace simt
 
@@ -33,7 +35,9 @@ void note_release();
 #define SIMT_NOTE(what, address, bytes) \
   ::simt::note_##what((const void*)(address), unsigned(bytes), __builtin_return_address(0))
 #define SIMT_NOTE_RELEASE() ::simt::note_release()
+#define SIMT_NOTE_ACQUIRE() ::simt::note_acquire()
 #else
 #define SIMT_NOTE(what, address, bytes) ((void)0)
 #define SIMT_NOTE_RELEASE() ((void)0)
+#define SIMT_NOTE_ACQUIRE() ((void)0)
 #endif

@@ -663,8 +663,14 @@ SIMT_INLINE void store_strong(void* address, const T (&values)[count]) {
     }
   }
 }
-SIMT_INLINE void acquired() { memory_fence(Scope::kDevice); }
-SIMT_INLINE void released() { memory_fence(Scope::kDevice); }
+SIMT_INLINE void acquired() {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  SIMT_NOTE_ACQUIRE();
+}
+SIMT_INLINE void released() {
+  SIMT_NOTE_RELEASE();
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+}
 
 // atomic_update for pairs and small floats, too: they are their bits.
 #define SIMT_PTX_ATOMIC(name, expression)                                           \
