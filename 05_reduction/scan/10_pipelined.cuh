@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kPipelinedThreads)
 // per 8192 elements; counters: two. States and counters are 0 before and after. Needs sm_90.
 inline void scan_pipelined(const float* x, float* y, std::int64_t n, std::uint64_t* states,
                            unsigned* counters, cudaStream_t stream) {
-  static_assert(sizeof(ScanRing) + 1024 <= 228 * 1024, "one block has at most 227 KB");
+  static_assert(sizeof(ScanRing) <= kMostRingBytes, "as many slots as a block has room for");
   // Skipped where a block cannot have that much: sm_90 and sm_100 give it, sm_120 not even half.
   kit::allow_shared(scan_pipelined_kernel, static_cast<int>(sizeof(ScanRing)));
   const std::int64_t tiles = (n + kRingTile - 1) / kRingTile;

@@ -18,6 +18,9 @@ constexpr int kScanRows = 8;   // of each scan warp
 constexpr int kRingTile = kScanWarps * kScanRows * kRow;
 constexpr int kSlots = 7;  // as many tiles as fit into shared memory
 
+// Of the 227 KB that a block may have on sm_90, 1 KB is left to the variables beside the ring.
+constexpr int kMostRingBytes = (227 - 1) * 1024;
+
 // What is to be scanned, and the ways of a tile: into the ring, from there to the registers of the
 // scan warps, and back to memory.
 struct ScanTask {
