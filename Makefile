@@ -318,12 +318,16 @@ $(BOOK_PACKAGES): book/package-lock.json
 	$(error the book's packages are missing or old: ./setup.sh --book installs them)
 # The kernels that run in the page. Where their compiler is missing, it says so and goes on without.
 KERNELS_OF_PAGE := $(BUILD)/page/kernels.wasm
-$(KERNELS_OF_PAGE): $(wildcard book/kernels/build.py book/kernels/*.cpp book/kernels/host/* book/kernels/host/sys/* simt/frontend/*.py simt/src/*.cpp simt/src/*.h)
+$(KERNELS_OF_PAGE): $(wildcard book/kernels/build.py book/kernels/uncounted.txt book/kernels/*.cpp book/kernels/host/* book/kernels/host/sys/* simt/frontend/*.py simt/src/*.cpp simt/src/*.h)
 	@book/kernels/build.py $@ || [ $$? = 3 ]
-# The same kernels on simt itself, which must count the same.
-COUNT_OF_PAGE := $(BUILD)/page/count
+# The same kernels on simt itself, which must count the same: built as every program is, and by the
+# page's own compiler, for active lanes depend on how a compiler cuts code into basic blocks.
+COUNT_OF_PAGE := $(BUILD)/page/count $(BUILD)/page/count_clang
 $(COUNT_OF_PAGE): $(KERNELS_OF_PAGE) book/kernels/count.cu
+$(BUILD)/page/count:
 	@[ ! -e $< ] || SIMT_PROFILE=1 simt/nvcc -std=c++17 -O2 -I. book/kernels/count.cu -o $@
+$(BUILD)/page/count_clang:
+	@[ ! -e $< ] || { book/kernels/build.py --simt $@.o && SIMT_PROFILE=1 simt/nvcc $@.o -o $@; }
 -include $(wildcard $(KERNELS_OF_PAGE:.wasm=.d))
 book: $(BOOK_PACKAGES) $(KERNELS_OF_PAGE)  ## build the book, a web site of all this, into $(BUILD)/book
 	@$(NODE) book/build.mjs $(BOOK) $(KERNELS_OF_PAGE)

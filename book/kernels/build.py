@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles kernels.cu to WebAssembly: build.py OUT.wasm. simt's front end makes plain C++ of it,
-clang puts a call in front of every memory access, binaryen lets threads wait (see engine.cpp).
-Where a tool is missing it says which, and its exit status is 3."""
+"""Compiles the kernels of the page: build.py OUT.wasm. simt's front end makes plain C++ of
+kernels.cu, clang puts a call in front of every memory access, binaryen lets threads wait (see
+engine.cpp). `build.py --simt OUT.o` compiles count.cu in the same way for this machine: linked by
+simt/nvcc, it must count the same, basic blocks and all. Where a tool is missing this script says
+which, and its exit status is 3."""
 
 import shutil
 import subprocess
@@ -26,19 +28,24 @@ OF_SIMT = ["warp", "check_order", "check_races", "profile_counters", "profile_re
 EXPORTS = ["__wasm_call_ctors", "run_vector_add", "run_branch", "run_copy", "run_transpose",
            "run_sum", "counts"]
 
-CLANG = ["clang++", "-std=c++17", "-w", "-fignore-exceptions", "-fno-strict-aliasing",
-         "-fno-threadsafe-statics"]
-WASI = "--target=wasm32-wasi"
+CLANG = ["clang++", "-std=c++17", "-w", "-fno-strict-aliasing", "-fno-threadsafe-statics"]
+WASI = ["--target=wasm32-wasi", "-fignore-exceptions"]
 # Has WASI's calling convention, and what clang's thread sanitizer asks for.
-EMSCRIPTEN = "--target=wasm32-unknown-emscripten"
-HEADERS = ["-isystem", HERE / "host", "-isystem", SIMT / "include", "-D__SANITIZE_THREAD__",
-           # WebAssembly cannot say who called; a place in the code is a basic block here.
-           "-D__builtin_return_address(level)=nullptr",
+EMSCRIPTEN = ["--target=wasm32-unknown-emscripten", "-fignore-exceptions"]
+HEADERS = ["-isystem", SIMT / "include", "-D__SANITIZE_THREAD__",
            '-Dno_sanitize_coverage=no_sanitize("coverage")']
-# One access in the source stays one access: nothing is optimized before the calls stand there.
+HEADERS_OF_PAGE = ["-isystem", HERE / "host", *HEADERS,
+                   # WebAssembly cannot say who called; a place in the code is a basic block here.
+                   "-D__builtin_return_address(level)=nullptr"]
+# One access in the source stays one access, and basic blocks are those of the source: nothing is
+# optimized before the calls stand there.
 INSTRUMENT = ["-O0", "-Xclang", "-fsanitize=thread",
               "-mllvm", "-tsan-instrument-read-before-write=1",
-              "-fsanitize-coverage=bb,no-prune,trace-pc-guard"]
+              "-mllvm", "-tsan-instrument-atomics=0",  # simt's headers tell of them
+              f"-fsanitize-coverage-ignorelist={HERE / 'uncounted.txt'}"]
+# Into every basic block a call, of a function that asks where it was called or is told a number.
+BLOCKS = "-fsanitize-coverage=bb,no-prune,trace-pc"
+NUMBERED_BLOCKS = BLOCKS + "-guard"
 # Threads wait in calls made by name from resume(): neither imports nor function pointers wait.
 ASYNCIFY = ["--asyncify", "--pass-arg=asyncify-imports@", "--pass-arg=asyncify-ignore-indirect"]
 
@@ -56,22 +63,34 @@ def look_for_tools():
         if not shutil.which(tool):
             raise Missing(tool)
     program = "#include <vector>\nint main() {}\n"
-    command = ["clang++", WASI, "-x", "c++", "-", "-o", "/dev/null"]
+    command = ["clang++", *WASI, "-x", "c++", "-", "-o", "/dev/null"]
     if subprocess.run(command, input=program, text=True, capture_output=True).returncode:
         raise Missing("a C++ library for WebAssembly")
 
 
-def compile_kernels(folder, dependencies, out):
+def plain_cpp(source, preprocessor, folder):
+    """What simt's front end makes of a source."""
     headers = [f"-DSIMT_ARCH={ARCHITECTURE}", "-include", SIMT / "frontend/keywords.h",
-               "-include", "simt/cuda.h", "-I", ROOT,
-               "-MMD", "-MP", "-MF", dependencies, "-MT", out]
-    source = HERE / "kernels.cu"
-    text = run(*CLANG, WASI, *HEADERS, *headers, "-x", "c++", "-E", source, stdout=subprocess.PIPE)
+               "-include", "simt/cuda.h", "-I", ROOT]
+    text = run(*preprocessor, *headers, "-x", "c++", "-E", source, stdout=subprocess.PIPE)
     plain, _ = rewrite(text.stdout.decode(), str(source), ARCHITECTURE)
-    unit = folder / "kernels.ii"
+    unit = folder / f"{source.stem}.ii"
     unit.write_text(plain)
-    run(*CLANG, EMSCRIPTEN, *INSTRUMENT, "-x", "c++-cpp-output", "-c", unit, "-o",
-        folder / "kernels.o")
+    return ["-x", "c++-cpp-output", "-c", unit]
+
+
+def compile_kernels(folder, out):
+    dependencies = ["-MMD", "-MP", "-MF", out.with_suffix(".d"), "-MT", out]
+    preprocessor = [*CLANG, *WASI, *HEADERS_OF_PAGE, *dependencies]
+    unit = plain_cpp(HERE / "kernels.cu", preprocessor, folder)
+    run(*CLANG, *EMSCRIPTEN, *INSTRUMENT, NUMBERED_BLOCKS, *unit, "-o", folder / "kernels.o")
+
+
+def compile_for_simt(folder, out):
+    unit = plain_cpp(HERE / "count.cu", [*CLANG, *HEADERS], folder)
+    run(*CLANG, *INSTRUMENT, BLOCKS, "-fPIE", "-g1", *unit, "-o", out)
+    # clang up to 14 copies structures by the C library's function, which nobody watches.
+    run("objcopy", "--redefine-sym", "memcpy=__tsan_memcpy", out)
 
 
 def compile_engine(folder):
@@ -79,31 +98,33 @@ def compile_engine(folder):
     sources = [HERE / "engine.cpp", *(SIMT / "src" / f"{name}.cpp" for name in OF_SIMT)]
     unit = folder / "engine.cpp"
     unit.write_text("".join(f'#include "{source}"\n' for source in sources))
-    run(*CLANG, WASI, *HEADERS, "-O2", "-iquote", SIMT / "src", "-c", unit, "-o",
+    run(*CLANG, *WASI, *HEADERS_OF_PAGE, "-O2", "-iquote", SIMT / "src", "-c", unit, "-o",
         folder / "engine.o")
 
 
-def build(out):
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
-        folder = Path(scratch)
-        kernels = pool.submit(compile_kernels, folder, out.with_suffix(".d"), out)
+def compile_page(folder, out):
+    with ThreadPoolExecutor(2) as pool:
+        kernels = pool.submit(compile_kernels, folder, out)
         engine = pool.submit(compile_engine, folder)
         kernels.result(), engine.result()
-        linker = ["--no-entry", "--allow-undefined", "--strip-all", "--wrap=memcpy",
-                  *(f"--export={name}" for name in EXPORTS)]
-        run(*CLANG, WASI, "-nostartfiles", *(f"-Wl,{word}" for word in linker),
-            folder / "kernels.o", folder / "engine.o", "-o", folder / "linked.wasm")
-        run("wasm-opt", *ASYNCIFY, "-O2", folder / "linked.wasm", "-o", out)
+    linker = ["--no-entry", "--allow-undefined", "--strip-all", "--wrap=memcpy",
+              *(f"--export={name}" for name in EXPORTS)]
+    run(*CLANG, *WASI, "-nostartfiles", *(f"-Wl,{word}" for word in linker),
+        folder / "kernels.o", folder / "engine.o", "-o", folder / "linked.wasm")
+    run("wasm-opt", *ASYNCIFY, "-O2", folder / "linked.wasm", "-o", out)
 
 
 def main():
     parser = cli.Parser(__doc__)
-    parser.add_argument("out", type=Path, help="the file to write, kernels.wasm")
-    out = parser.parse_args().out
+    parser.add_argument("out", type=Path, help="the file to write")
+    parser.add_argument("--simt", action="store_true", help="for this machine, to be linked by simt/nvcc")
+    args = parser.parse_args()
     try:
         look_for_tools()
-        build(out)
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            compile_all = compile_for_simt if args.simt else compile_page
+            compile_all(Path(scratch), args.out)
     except Missing as missing:
         print(f"book: no kernels in the page: {missing} is missing (./setup.sh --book installs it)",
               file=sys.stderr)

@@ -416,16 +416,6 @@ ACCESS_HOOKS(4)
 ACCESS_HOOKS(8)
 ACCESS_HOOKS(16)
 
-// There is one thread: an atomic operation needs nothing more. simt's headers tell of it
-// themselves.
-unsigned __tsan_atomic32_load(const volatile unsigned* p, int) { return *p; }
-unsigned __tsan_atomic32_compare_exchange_val(volatile unsigned* p, unsigned expected,
-                                              unsigned value, int, int) {
-  const unsigned before = *p;
-  if (before == expected) *p = value;
-  return before;
-}
-
 // clang calls these where a structure is copied; the second one is newer clangs'.
 void* __real_memcpy(void* to, const void* from, size_t bytes);
 void* __wrap_memcpy(void* to, const void* from, size_t bytes) {

@@ -43,7 +43,7 @@ static bool keep_barriers = true;
 
 namespace {
 
-constexpr int kCounts = 14;
+constexpr int kCounts = 18;
 
 using Numbers = std::vector<float>;
 
@@ -223,12 +223,14 @@ const double* counts() {
   static double result[kCounts];
   double* next = result;
   for (const std::uint64_t count :
-       {p.global.load_requests, p.global.load_lanes, p.global.load_sectors,
-        p.global.load_bytes_used, p.global.store_requests, p.global.store_lanes,
-        p.global.store_sectors, p.global.store_bytes_used,
+       {p.instructions, p.instruction_lanes, p.global.load_requests, p.global.load_lanes,
+        p.global.load_sectors, p.global.load_bytes_used, p.global.store_requests,
+        p.global.store_lanes, p.global.store_sectors, p.global.store_bytes_used,
         p.shared.load_requests + p.shared.store_requests,
+        p.shared.load_lanes + p.shared.store_lanes,
         p.shared.load_wavefronts + p.shared.store_wavefronts,
-        p.shared.load_groups + p.shared.store_groups, p.atomics.shared_requests, p.barriers, races})
+        p.shared.load_groups + p.shared.store_groups, p.atomics.shared_requests,
+        p.atomics.shared_lanes, p.barriers, races})
     *next++ = static_cast<double>(count);
   return result;
 }

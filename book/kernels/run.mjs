@@ -3,9 +3,10 @@
 
 // As counts() in kernels.cu lists them.
 export const COUNTS = [
+  'instructions', 'instructionLanes',
   'loads', 'loadLanes', 'loadSectors', 'loadBytes',
   'stores', 'storeLanes', 'storeSectors', 'storeBytes',
-  'shared', 'wavefronts', 'fewestWavefronts', 'sharedAtomics', 'barriers', 'races',
+  'shared', 'sharedLanes', 'wavefronts', 'fewestWavefronts', 'sharedAtomics', 'sharedAtomicLanes', 'barriers', 'races',
 ]
 const ANSWERS = ['wrong', 'right', 'refused']
 

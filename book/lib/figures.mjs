@@ -10,15 +10,19 @@ const number = (value) => (value >= 1000 ? Math.round(value).toLocaleString('en'
 const text = (x, y, words, more = '') => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escape(words)}</text>`
 const line = (x1, y1, x2, y2, kind) => `<line class="${kind}" x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}"/>`
 
-// An SVG with its caption, and the numbers in a table that opens below.
-export function figure({ title, width = 720, height, body, head, rows }) {
+// Numbers in rows, each with a name in front.
+export function table({ title, head, rows }) {
   const cells = (row) => row.map((cell, i) => (i ? `<td>${escape(cell)}</td>` : `<th scope="row">${escape(cell)}</th>`)).join('')
-  const table = `<div class="wide" tabindex="0" role="region" aria-label="${escape(title)}"><table class="numbers">
+  return `<div class="wide" tabindex="0" role="region" aria-label="${escape(title)}"><table class="numbers">
 <thead><tr>${head.map((name) => `<th scope="col">${escape(name)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('')}</tbody></table></div>`
+}
+
+// An SVG with its caption, and the numbers in a table that opens below.
+export function figure({ title, width = 720, height, body, head, rows }) {
   return `<figure class="drawn"><figcaption>${escape(title)}</figcaption>
 <div class="wide" tabindex="0" role="region" aria-label="Figure"><svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escape(title)}; the numbers are in the table below">${body}</svg></div>
-<details><summary>The numbers</summary>${table}</details></figure>`
+<details><summary>The numbers</summary>${table({ title, head, rows })}</details></figure>`
 }
 
 // rows: { name, value, shown, note? }; a bar for each, from 0 to `most` or the largest value.

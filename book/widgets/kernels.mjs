@@ -2,43 +2,50 @@
 // those of kernels/kernels.cu, in its order; a widget's values are the arguments there.
 
 import { run } from '../kernels/run.mjs'
+import { table } from '../lib/figures.mjs'
+import { grouped } from '../lib/format.mjs'
 
 const slider = (name, label, min, max, value) => ({ name, label, min, max, value, slider: true })
 const kernelOf = (names, value) => ({ name: 'kernel', label: 'Kernel', options: names, value })
 const BARRIERS = { name: 'barriers', label: 'Barriers', options: ['left out', 'as written'], value: 'as written' }
 
-const each = (part, whole) => (whole ? (part / whole).toFixed(2) : '–')
-const whole = (count) => count.toLocaleString('en-US')
-
-const access = (what, requests, lanes, sectors, bytes) => [
-  [`Warps' ${what}s`, whole(requests)],
-  [`Lanes per ${what}`, each(lanes, requests)],
-  [`Sectors per ${what}`, each(sectors, requests)],
-  [`Used of what ${what}s move`, sectors ? `${((100 * bytes) / (32 * sectors)).toFixed(1)} %` : '–'],
-]
+const mean = (part, all) => (all ? (part / all).toFixed(2) : '–')
+const used = (bytes, sectors) => (sectors ? `${((100 * bytes) / (32 * sectors)).toFixed(1)} %` : '–')
 
 function facts(r) {
   if (r.answer === 'refused') return [['Result', 'refused: a float4 begins on 16 bytes, 4 floats']]
-  const shared = [
-    ["Warps' accesses to shared memory", whole(r.shared)],
-    ['Wavefronts where 1 would do', each(r.wavefronts, r.fewestWavefronts)],
-    ...(r.sharedAtomics ? [['Atomics there', whole(r.sharedAtomics)]] : []),
-    ['Barriers passed by a block', whole(r.barriers)],
-  ]
   return [
     ['Result', r.answer],
-    ['Racing accesses', whole(r.races)],
-    ...access('load', r.loads, r.loadLanes, r.loadSectors, r.loadBytes),
-    ...access('store', r.stores, r.storeLanes, r.storeSectors, r.storeBytes),
-    ...(r.shared ? shared : []),
+    ['Racing accesses', grouped(r.races)],
+    ['Active lanes, of 32', mean(r.instructionLanes, r.instructions)],
+    ...(r.barriers ? [['Barriers passed by a block', grouped(r.barriers)]] : []),
   ]
+}
+
+const HEAD = ['Requests of warps', 'How many', 'Lanes each', 'Sectors each', 'Bytes used', 'Wavefronts where 1 would do']
+
+// Each kind of memory request that the kernel made, in a row.
+function draw(r) {
+  if (r.answer === 'refused') return ''
+  const rows = [
+    ['global loads', r.loads, r.loadLanes, mean(r.loadSectors, r.loads), used(r.loadBytes, r.loadSectors), ''],
+    ['global stores', r.stores, r.storeLanes, mean(r.storeSectors, r.stores), used(r.storeBytes, r.storeSectors), ''],
+    ['shared loads and stores', r.shared, r.sharedLanes, '', '', mean(r.wavefronts, r.fewestWavefronts)],
+    ['shared atomics', r.sharedAtomics, r.sharedAtomicLanes, '', '', ''],
+  ]
+  const cells = rows
+    .filter(([, requests]) => requests)
+    .map(([name, requests, lanes, ...more]) => [name, grouped(requests), mean(lanes, requests), ...more])
+  return `${table({ title: 'What the kernel asked of memory', head: HEAD, rows: cells })}
+<p class="quiet">Active lanes: how many of a warp's 32 take part, on average over its memory requests and its basic blocks, pieces of code without a branch.
+The code is not optimized here: compare these kernels with each other, not with the lesson's tables.</p>`
 }
 
 function widget({ name, title, about, lesson, sources, inputs }) {
   // An option counts by its place in the list.
   const numberOf = (input, value) => (input.options ? input.options.indexOf(value) : value)
   const argumentsOf = (values) => inputs.map((input) => numberOf(input, values[input.name]))
-  return { name: `run_${name}`, title, about, lesson, sources, inputs, argumentsOf, facts, compute: (values) => run(name, argumentsOf(values)) }
+  return { name: `run_${name}`, title, about, lesson, sources, inputs, argumentsOf, facts, draw, compute: (values) => run(name, argumentsOf(values)) }
 }
 
 export const KERNELS = [
@@ -59,7 +66,7 @@ export const KERNELS = [
   widget({
     name: 'branch',
     title: 'Run it: a branch on data',
-    about: 'The kernels of chapter 02, problem B. Where lanes of one warp take both ways, divergent stores twice, each time with fewer lanes.',
+    about: 'The kernels of chapter 02, problem B. Where lanes of one warp take both ways, divergent walks both, with few active lanes, and stores twice.',
     lesson: '02_warp_divergence/README.md',
     sources: ['03_divergent', '04_select', '05_vote', '06_aligned'].map((rung) => `02_warp_divergence/branch/${rung}.cuh`),
     inputs: [

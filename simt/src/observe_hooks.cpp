@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "dwarf_lines.h"
 #include "observe.h"
@@ -96,6 +97,13 @@ ACCESS_HOOKS(16)
 
 void __tsan_read_range(void* p, size_t size) { simt::on_range(p, size, Use::kRead, CALLER); }
 void __tsan_write_range(void* p, size_t size) { simt::on_range(p, size, Use::kWrite, CALLER); }
+
+// clang calls this where a structure is copied.
+void* __tsan_memcpy(void* to, const void* from, size_t size) {
+  simt::on_range(from, size, Use::kRead, CALLER);
+  simt::on_range(to, size, Use::kWrite, CALLER);
+  return std::memcpy(to, from, size);
+}
 
 // The C++ atomics (std::atomic, __atomic_*). Orders are ignored: all are carried out as the
 // strictest.

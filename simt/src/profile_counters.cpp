@@ -30,12 +30,14 @@ void sum_up(const SiteCounts& site, KernelProfile& kernel) {
       break;
     case AccessKind::kSharedLoad:
       shared.load_requests += site.requests;
+      shared.load_lanes += site.lanes;
       shared.load_wavefronts += site.wavefronts;
       shared.load_groups += site.groups;
       shared.load_max_degree = std::max(shared.load_max_degree, site.max_degree);
       break;
     case AccessKind::kSharedStore:
       shared.store_requests += site.requests;
+      shared.store_lanes += site.lanes;
       shared.store_wavefronts += site.wavefronts;
       shared.store_groups += site.groups;
       shared.store_max_degree = std::max(shared.store_max_degree, site.max_degree);

@@ -272,6 +272,8 @@ TEST_CASE("transposition") {
         counted("transpose_tiled", [&] { transpose_tiled<1><<<grid, block>>>(in, out, n); });
     CHECK(p.shared.load_conflict_degree() == 1);
     CHECK(p.shared.load_wavefronts == p.shared.load_requests);
+    CHECK(p.shared.load_lanes == n * n);
+    CHECK(p.shared.store_lanes == n * n);
   }
 }
 

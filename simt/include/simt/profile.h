@@ -44,6 +44,7 @@ struct GlobalCounts {
 struct SharedCounts {
   uint64_t load_requests = 0, load_wavefronts = 0, load_groups = 0, load_max_degree = 0;
   uint64_t store_requests = 0, store_wavefronts = 0, store_groups = 0, store_max_degree = 0;
+  uint64_t load_lanes = 0, store_lanes = 0;
 
   // How many wavefronts take the place of one, on average: 1 is free of conflicts.
   double load_conflict_degree() const { return ratio(load_wavefronts, load_groups); }
