@@ -18,20 +18,21 @@ function facts(r) {
     ['Result', r.answer],
     ['Racing accesses', grouped(r.races)],
     ['Active lanes, of 32', mean(r.instructionLanes, r.instructions)],
-    ...(r.barriers ? [['Barriers passed by a block', grouped(r.barriers)]] : []),
+    ...(r.shared ? [['Wavefronts where 1 would do', mean(r.wavefronts, r.fewestWavefronts)]] : []),
+    ...(r.barriers ? [['Barriers, of all blocks', grouped(r.barriers)]] : []),
   ]
 }
 
-const HEAD = ['Requests of warps', 'How many', 'Lanes each', 'Sectors each', 'Bytes used', 'Wavefronts where 1 would do']
+const HEAD = ['Requests of warps', 'How many', 'Lanes each', 'Sectors each', 'Bytes used']
 
 // Each kind of memory request that the kernel made, in a row.
 function draw(r) {
   if (r.answer === 'refused') return ''
   const rows = [
-    ['global loads', r.loads, r.loadLanes, mean(r.loadSectors, r.loads), used(r.loadBytes, r.loadSectors), ''],
-    ['global stores', r.stores, r.storeLanes, mean(r.storeSectors, r.stores), used(r.storeBytes, r.storeSectors), ''],
-    ['shared loads and stores', r.shared, r.sharedLanes, '', '', mean(r.wavefronts, r.fewestWavefronts)],
-    ['shared atomics', r.sharedAtomics, r.sharedAtomicLanes, '', '', ''],
+    ['global loads', r.loads, r.loadLanes, mean(r.loadSectors, r.loads), used(r.loadBytes, r.loadSectors)],
+    ['global stores', r.stores, r.storeLanes, mean(r.storeSectors, r.stores), used(r.storeBytes, r.storeSectors)],
+    ['shared loads and stores', r.shared, r.sharedLanes, '', ''],
+    ['shared atomics', r.sharedAtomics, r.sharedAtomicLanes, '', ''],
   ]
   const cells = rows
     .filter(([, requests]) => requests)
