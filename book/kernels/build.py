@@ -117,7 +117,8 @@ def compile_page(folder, out):
 def main():
     parser = cli.Parser(__doc__)
     parser.add_argument("out", type=Path, help="the file to write")
-    parser.add_argument("--simt", action="store_true", help="for this machine, to be linked by simt/nvcc")
+    for_simt = "for this machine, to be linked by simt/nvcc"
+    parser.add_argument("--simt", action="store_true", help=for_simt)
     args = parser.parse_args()
     try:
         look_for_tools()

@@ -31,7 +31,7 @@ function draw(r) {
   const rows = [
     ['global loads', r.loads, r.loadLanes, mean(r.loadSectors, r.loads), used(r.loadBytes, r.loadSectors)],
     ['global stores', r.stores, r.storeLanes, mean(r.storeSectors, r.stores), used(r.storeBytes, r.storeSectors)],
-    ['shared loads and stores', r.shared, r.sharedLanes, '', ''],
+    ['shared loads, stores', r.shared, r.sharedLanes, '', ''],
     ['shared atomics', r.sharedAtomics, r.sharedAtomicLanes, '', ''],
   ]
   const cells = rows
