@@ -362,7 +362,7 @@ TEST_CASE("only sizes above the default are too slow for the slow rungs") {
   const Shape standard{4096, 4096, 4096}, large{8192, 8192, 8192};
   for (const char* name : {"sequential", "naive"}) {
     const auto slow = variant_named(name);
-    CHECK(slow.slow_above >= standard.flops());  // sequential defines "x seq." there
+    CHECK(slow.slow_above >= standard.flops());  // sequential defines "x seq" there
     CHECK(slow.slow_above < large.flops());
   }
   CHECK(variant_named("coalesced").slow_above > large.flops());

@@ -116,9 +116,8 @@ inline void report_fast_math(bench::Program& program, std::int64_t step) {
     program.add(report);
     for (int f = 0; f < kFastFunctions; ++f) {
       const double bound = fast_math_bound(f, range.limit);
-      std::printf("%-14s on %s: at most %.3g = 2^%.2f off, bound %.3g = 2^%.2f\n",
-                  kFastFunctionNames[f], range.range, errors[f], std::log2(errors[f]), bound,
-                  std::log2(bound));
+      std::printf("%-13s on %s: off by %.3g = 2^%.2f, bound %.3g = 2^%.2f\n", kFastFunctionNames[f],
+                  range.range, errors[f], std::log2(errors[f]), bound, std::log2(bound));
     }
   }
   if (!program.device().is_real_gpu()) {

@@ -40,7 +40,7 @@ inline void print_roof(Shape shape, int each, Roof roof) {
               shape.bytes(each) / 1e6, shape.intensity(each));
   if (roof.ridge() > 0) {
     const bool by_memory = shape.intensity(each) < roof.ridge();
-    std::printf("; the ridge is at %.3g, so %s bounds it: at most %.4g TFLOP/s", roof.ridge(),
+    std::printf(";\nthe ridge is at %.3g, so %s bounds it: at most %.4g TFLOP/s", roof.ridge(),
                 by_memory ? "memory" : "arithmetic", roof.at(shape.intensity(each)) / 1e3);
   }
   std::printf("\n");
@@ -87,15 +87,16 @@ inline void print_reuse(const bench::ProblemReport& report, Shape shape,
     for (const bench::Row& row : report.rows) {
       if (row.name != reuse.variant) continue;
       if (is_first) {
-        std::printf("\n%-22s %12s %12s %15s %15s %9s %7s\n", "FLOP per byte", "tile", "per thread",
-                    "from global", "from shared", "TFLOP/s", "% roof");
+        std::printf("\nFLOP for each byte that is read from global and from shared memory\n");
+        std::printf("%-22s %9s %10s %7s %7s %8s %7s\n", "variant", "tile", "per thread", "global",
+                    "shared", "TFLOP/s", "% roof");
       }
       is_first = false;
       const auto pair = [](int rows, int cols) {
         return std::to_string(rows) + " x " + std::to_string(cols);
       };
       const double shared = reuse.shared_loads(shape);
-      std::printf("%-22s %12s %12s %15s %15s %9s %7s\n", row.name.c_str(),
+      std::printf("%-22s %9s %10s %7s %7s %8s %7s\n", row.name.c_str(),
                   pair(reuse.tile_rows, reuse.tile_cols).c_str(),
                   shared > 0 ? pair(reuse.thread_rows, reuse.thread_cols).c_str() : "1 x 1",
                   bench::short_number(shape.flops() / (4 * reuse.global_loads(shape))).c_str(),

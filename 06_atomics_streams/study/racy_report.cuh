@@ -55,8 +55,8 @@ inline void report_racy(bench::Program& program, OneCell& problem,
     program.record(sweep);  // not printed: a table of rounded numbers would hide the differences
     if (!program.device().is_real_gpu()) {
       std::printf(
-          "Here the threads of a block take turns, which hides the race. The race check names it; "
-          "the lesson says how to run it.\n");
+          "Here the threads of a block take turns, which hides the race. The race check\n"
+          "names it; the lesson says how to run it.\n");
     }
   }
 }

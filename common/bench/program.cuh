@@ -29,6 +29,7 @@
 #include "common/bench/json.hpp"
 #include "common/bench/kept_counts.hpp"
 #include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/options.hpp"
 #include "common/bench/output_file.hpp"
 #include "common/bench/provenance.hpp"
@@ -173,25 +174,27 @@ class Program {
   // One paragraph that says what the numbers below it were measured on.
   void print_machine() const {
     const DeviceFacts& gpu = device();
-    std::printf("%s\n", summary_.c_str());
+    const auto print = [](const std::string& text) {
+      std::printf("%s\n", wrapped(text, 7).c_str());
+    };
+    print(summary_);
     if (gpu.available) {
       const std::string state = gpu_state();
-      std::printf("GPU    %s, sm_%d, %d SMs, %s GB/s, %s TFLOP/s fp32%s; CUDA %s, driver %s\n",
-                  gpu.name.c_str(), gpu.compute_capability(), gpu.multiprocessors,
-                  known(gpu.peak_bandwidth_gbps).c_str(), known(gpu.peak_fp32_gflops / 1e3).c_str(),
-                  state.empty() ? "" : (", now " + state).c_str(),
-                  version_text(gpu.runtime_version).c_str(),
-                  version_text(gpu.driver_version).c_str());
+      print("GPU    " + gpu.name + ", sm_" + std::to_string(gpu.compute_capability()) + ", " +
+            std::to_string(gpu.multiprocessors) + " SMs, " + known(gpu.peak_bandwidth_gbps) +
+            " GB/s, " + known(gpu.peak_fp32_gflops / 1e3) + " TFLOP/s fp32" +
+            (state.empty() ? "" : ", now " + state) + "; CUDA " +
+            version_text(gpu.runtime_version) + ", driver " + version_text(gpu.driver_version));
       if (!gpu.is_real_gpu()) {
-        std::printf("       kernels run on the CPU here: %s\n",
-                    run_.time_model ? "their times say nothing about a GPU"
-                                    : "they are checked, not timed (--times does that)");
+        print(std::string("       kernels run on the CPU here: ") +
+              (run_.time_model ? "their times say nothing about a GPU"
+                               : "they are checked, not timed (see --times)"));
       }
     } else {
-      std::printf("GPU    none: %s\n", gpu.reason.c_str());
+      print("GPU    none: " + gpu.reason);
     }
-    std::printf("CPU    %s, %d threads\n", cpu_.model.c_str(), cpu_.threads);
-    std::printf("Built  %s; %s\n", compiler_text().c_str(), BUILD_FLAGS);
+    print("CPU    " + cpu_.model + ", " + std::to_string(cpu_.threads) + " threads");
+    print("Built  " + compiler_text() + "; " + BUILD_FLAGS);
   }
 
   // Kernels that the CPU runs, too: for charts and sweeps, which show nothing else.
@@ -361,7 +364,7 @@ class Program {
     print_machine();
     for (const Entry* entry : selected) entry->run(*this);
     for (const auto& finish : at_end_) finish(*this);
-    print_about_counts();
+    print_legend();
   }
 
   bool runs_on_model() const { return device().available && !device().is_real_gpu(); }
@@ -371,22 +374,27 @@ class Program {
     std::string changed;
     const ProblemReport shown = with_kept_counts(report, kept_counts_, &changed);
     print_table(shown);
-    const std::set<std::string> titles = counts_shown(shown);
-    counts_shown_.insert(titles.begin(), titles.end());
-    if (!titles.empty() && !kept_counts_.about.empty()) {
-      std::printf("%s\n", kept_counts_.about.c_str());
+    for (const Column& column : columns_shown(shown)) {
+      if (shown_titles_.insert(column.title).second) columns_shown_.push_back(column);
+    }
+    if (has_counts(shown) && !kept_counts_.about.empty()) {
+      std::printf("%s\n", wrapped(kept_counts_.about, 4).c_str());
     }
     if (!changed.empty()) {
-      std::printf("changed since counted: %s (%s counts anew)\n", changed.c_str(),
-                  profile_command().c_str());
+      const std::string text =
+          "changed since counted: " + changed + " (" + profile_command() + " counts anew)";
+      std::printf("%s\n", wrapped(text, 4).c_str());
     }
   }
 
   std::string profile_command() const { return "make profile-" + name_.substr(0, name_.find('_')); }
 
-  // Below the tables of kernels that the CPU ran: what their counts mean, and who counts.
-  void print_about_counts() const {
-    if (!counts_shown_.empty()) std::printf("\n%s", counts_legend(counts_shown_).c_str());
+  // Below all tables: what their columns mean, and where the CPU ran kernels, who counts.
+  void print_legend() const {
+    std::printf("\n");
+    for (const Column& column : columns_shown_) {
+      std::printf("%-10s%s\n", column.title.c_str(), column.meaning.c_str());
+    }
     if (runs_on_model() && !run_.verify_only) {
       std::printf("\nWhat kernels do to memory and warps is counted by: %s\n",
                   profile_command().c_str());
@@ -507,7 +515,8 @@ class Program {
   std::vector<Sweep> sweeps_;
   std::vector<Timeline> timelines_;
   KeptCounts kept_counts_;
-  std::set<std::string> counts_shown_;  // titles of their columns
+  std::vector<Column> columns_shown_;  // of all tables, each once
+  std::set<std::string> shown_titles_;
   bool failed_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bench/lines.hpp"
 #include "common/bench/report.hpp"
 
 namespace bench {
@@ -24,8 +25,7 @@ inline std::string verdict_text(const Row& row) {
 // What a column is there for.
 enum class Use {
   always,
-  gpu,    // says something of kernels that were timed, and of nothing else
-  roomy,  // where no counts need its room
+  gpu,  // says something of kernels that were timed, and of nothing else
   count,
 };
 
@@ -34,7 +34,7 @@ inline std::string nothing_of_phase(const PhaseRow&) { return ""; }
 // A figure of every row, and of every phase where phases have it.
 struct Column {
   std::string title;
-  std::size_t width;  // at least, in a table of a GPU's times: they all look alike
+  std::string meaning;
   std::function<std::string(const Row&)> of_row;
   std::function<std::string(const PhaseRow&)> of_phase = nothing_of_phase;
   Use use = Use::always;
@@ -45,166 +45,219 @@ inline std::vector<Column> time_columns(bool show_gflops) {
     return row.timing.samples > 0 ? short_number(row.timing.median_ms) : "-";
   };
   const auto spread = [](const Row& row) {
-    if (row.timing.samples == 0) return std::string();
-    return short_number(row.timing.min_ms) + " .. " + short_number(row.timing.max_ms);
+    const Timing& timing = row.timing;
+    if (timing.samples == 0) return std::string("-");
+    return with_decimals(100 * (timing.max_ms - timing.min_ms) / timing.median_ms, 1);
   };
   return {
-      {"ms", 9, median, [](const PhaseRow& phase) { return short_number(phase.median_ms); }},
-      {"min .. max", 19, spread, nothing_of_phase, Use::roomy},
-      {show_gflops ? "GFLOP/s" : "GB/s", 9,
+      {"ms", "median of all samples", median,
+       [](const PhaseRow& phase) { return short_number(phase.median_ms); }},
+      {"spread", "from the fastest sample to the slowest, in percent of the median", spread},
+      {show_gflops ? "GFLOP/s" : "GB/s",
+       show_gflops ? "operations that must be done, over the median"
+                   : "bytes that must be moved, over the median",
        [=](const Row& row) { return short_number(show_gflops ? row.gflops : row.gbps); },
        [=](const PhaseRow& phase) { return show_gflops ? "" : short_number(phase.gbps); }},
-      {"% peak", 7, [](const Row& row) { return with_decimals(row.percent_of_roof, 1); },
+      {"% peak", "least time that this machine could need, over the median",
+       [](const Row& row) { return with_decimals(row.percent_of_roof, 1); },
        [](const PhaseRow& phase) { return with_decimals(phase.percent_of_roof, 1); }, Use::gpu},
-      {"x seq.", 9, [](const Row& row) { return short_number(row.speedup); }},
-      {"x lib.", 7, [](const Row& row) { return with_decimals(row.ratio_to_peer, 3); }},
+      {"x seq", "times as fast as sequential, which runs on one core",
+       [](const Row& row) { return short_number(row.speedup); }},
+      {"x lib", "times as fast as the library's function",
+       [](const Row& row) { return with_decimals(row.ratio_to_peer, 3); }},
   };
 }
 
-struct CountColumn {
-  std::string title;
-  std::function<std::string(const Counts&)> text;
-  std::string meaning;
-};
+// In millions, to the thousand.
+inline std::string millions(double count) {
+  return count < 1e6 ? with_decimals(count / 1e6, 3) : short_number(count / 1e6);
+}
 
-inline const std::vector<CountColumn>& count_columns() {
-  const auto whole = [](double count) {
-    return count < 1e7 ? with_decimals(count, 0) : short_number(count);
+inline std::string whole(double count) {
+  return count < 1e7 ? with_decimals(count, 0) : short_number(count);
+}
+
+inline std::vector<Column> count_columns() {
+  struct Count {
+    const char* title;
+    const char* meaning;
+    std::string (*text)(const Counts&);
   };
-  static const std::vector<CountColumn> columns = {
-      {"MB", [](const Counts& counts) { return short_number(counts.moved_bytes / 1e6); },
-       "read from and written to global memory in one run: sectors, and by TMA"},
-      {"load", [](const Counts& counts) { return with_decimals(counts.load_sectors, 2); },
-       "sectors, pieces of 32 bytes, that one load of a warp touches"},
-      {"store", [](const Counts& counts) { return with_decimals(counts.store_sectors, 2); },
-       "the same of a store; 4 where lanes take floats side by side, 16 float4s"},
-      {"conflict", [](const Counts& counts) { return with_decimals(counts.conflict, 2); },
-       "passes through shared memory for each one needed; 1: no bank conflict"},
-      {"lanes", [](const Counts& counts) { return with_decimals(counts.active_lanes, 1); },
-       "that take part in an instruction of a warp, of 32"},
-      {"barriers", [=](const Counts& counts) { return whole(counts.barriers); },
-       "executed by warps in one run"},
-      {"atomics", [=](const Counts& counts) { return whole(counts.atomics); },
-       "executed by warps in one run"},
-      {"tensor", [=](const Counts& counts) { return whole(counts.tensor_operations); },
-       "operations of tensor cores; a product and a sum are two"},
+  const Count counts[] = {
+      {"MB", "read from and written to global memory in one run: sectors, and by TMA",
+       [](const Counts& c) { return millions(c.moved_bytes); }},
+      {"load", "sectors, pieces of 32 bytes, that one load of a warp touches",
+       [](const Counts& c) { return with_decimals(c.load_sectors, 1); }},
+      {"store", "the same of a store; 4 where lanes take floats side by side, 16 float4s",
+       [](const Counts& c) { return with_decimals(c.store_sectors, 1); }},
+      {"passes", "through shared memory for each one needed; 1: no bank conflict",
+       [](const Counts& c) { return with_decimals(c.conflict, 2); }},
+      {"lanes", "that take part in an instruction of a warp, of 32",
+       [](const Counts& c) { return with_decimals(c.active_lanes, 1); }},
+      {"barrier", "executed by warps in one run",
+       [](const Counts& c) { return whole(c.barriers); }},
+      {"atomic", "executed by warps in one run", [](const Counts& c) { return whole(c.atomics); }},
+      {"tensor", "millions of operations of tensor cores; a product and a sum are two",
+       [](const Counts& c) { return millions(c.tensor_operations); }},
   };
+  std::vector<Column> columns;
+  for (const Count& count : counts) {
+    const auto of_row = [text = count.text](const Row& row) { return text(row.counts); };
+    columns.push_back({count.title, count.meaning, of_row, nothing_of_phase, Use::count});
+  }
   return columns;
 }
 
-// What the columns of counts with these titles mean.
-inline std::string counts_legend(const std::set<std::string>& titles) {
+inline bool has_kernel_times(const ProblemReport& report) {
+  return std::any_of(report.rows.begin(), report.rows.end(),
+                     [](const Row& row) { return row.place != "cpu" && row.timing.samples > 0; });
+}
+
+inline bool has_counts(const ProblemReport& report) {
+  return std::any_of(report.rows.begin(), report.rows.end(),
+                     [](const Row& row) { return row.counts.any(); });
+}
+
+// Whether a column says nothing of these rows. A count must tell rows apart; one pass is no news.
+inline bool says_nothing(const Column& column, const std::vector<Row>& rows) {
+  std::set<std::string> cells;
+  std::size_t counted = 0;
+  for (const Row& row : rows) {
+    if (column.use == Use::count && !row.counts.any()) continue;
+    cells.insert(column.of_row(row));
+    ++counted;
+  }
+  if (column.use == Use::count && counted > 1 && cells.size() == 1) return true;
+  if (column.title == "passes") cells.erase("1.00");
+  cells.erase("-");
+  return cells.empty();
+}
+
+// The columns between a row's name and its verdict: times where kernels were timed, otherwise what
+// was counted of them, in both cases those alone that say something.
+inline std::vector<Column> columns_of(const ProblemReport& report) {
+  const bool is_timed = has_kernel_times(report);
+  std::vector<Column> columns = time_columns(report.show_gflops);
+  if (!is_timed && has_counts(report)) {
+    for (const Column& column : count_columns()) columns.push_back(column);
+  } else {
+    columns.push_back({"error", "largest difference from the reference",
+                       [](const Row& row) { return short_number(row.verdict.max_error); }});
+  }
+  const auto is_left_out = [&](const Column& column) {
+    return (column.use == Use::gpu && !is_timed) || says_nothing(column, report.rows);
+  };
+  columns.erase(std::remove_if(columns.begin(), columns.end(), is_left_out), columns.end());
+  return columns;
+}
+
+// Times of loops for the CPU and counts of kernels have nothing in common: a table each.
+inline std::vector<ProblemReport> parts_of(const ProblemReport& report) {
+  if (!has_counts(report) || has_kernel_times(report)) return {report};
+  ProblemReport loops = report, kernels = report;
+  loops.rows.clear();
+  kernels.rows.clear();
+  for (const Row& row : report.rows) (row.place == "cpu" ? loops : kernels).rows.push_back(row);
+  if (loops.rows.empty()) return {kernels};
+  return {loops, kernels};
+}
+
+// Title and meaning of every column that the tables of this report have.
+inline std::vector<Column> columns_shown(const ProblemReport& report) {
+  std::vector<Column> shown;
+  for (const ProblemReport& part : parts_of(report)) {
+    for (Column& column : columns_of(part)) shown.push_back(std::move(column));
+  }
+  return shown;
+}
+
+using Line = std::vector<std::string>;
+
+// The first column begins at the left, the others end at the right; the verdict follows. What of it
+// would pass the end of the line stands below.
+inline std::string aligned(const std::vector<Line>& lines) {
+  const std::size_t last = lines[0].size() - 1;
+  std::vector<std::size_t> widths(last);
+  for (const Line& line : lines) {
+    for (std::size_t i = 0; i < last; ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
   std::string text;
-  for (const CountColumn& column : count_columns()) {
-    const std::string blanks(10 - column.title.size(), ' ');
-    if (titles.count(column.title) > 0) text += column.title + blanks + column.meaning + "\n";
+  for (const Line& line : lines) {
+    std::string row = line[0] + std::string(widths[0] - line[0].size(), ' ');
+    for (std::size_t i = 1; i < last; ++i) {
+      row += std::string(1 + widths[i] - line[i].size(), ' ') + line[i];
+    }
+    const std::string& verdict = line[last];
+    const std::size_t first_word = std::min(verdict.find(' '), verdict.size());
+    const bool fits = row.size() + 1 + verdict.size() <= kLineWidth;
+    row += " " + (fits ? verdict : verdict.substr(0, first_word));
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + '\n';
+    if (!fits && first_word < verdict.size()) {
+      text += wrapped("   " + verdict.substr(first_word), 4) + '\n';
+    }
   }
   return text;
 }
 
-struct Layout {
-  std::vector<Column> columns;
-  std::size_t gap;  // between columns, at least
-};
-
-// Where kernels were timed: times, and all of their columns. Elsewhere: of times and counts those
-// columns that say something of some row, no wider than they must be; of counts beside the times of
-// loops for the CPU those alone that tell rows apart.
-inline Layout layout_of(const ProblemReport& report) {
-  const auto any = [&report](auto test) {
-    return std::any_of(report.rows.begin(), report.rows.end(), test);
-  };
-  const bool has_kernel_times =
-      any([](const Row& row) { return row.place != "cpu" && row.timing.samples > 0; });
-  const auto counted = std::count_if(report.rows.begin(), report.rows.end(),
-                                     [](const Row& row) { return row.counts.any(); });
-  const bool has_counts = counted > 0 && !has_kernel_times;
-  const bool is_crowded = counted > 1 && any([](const Row& row) { return row.timing.samples > 0; });
-  std::vector<Column> columns = {{"variant", 22, [](const Row& row) { return row.name; },
-                                  [](const PhaseRow& phase) { return "  " + phase.name; }}};
-  for (const Column& column : time_columns(report.show_gflops)) columns.push_back(column);
-  if (has_counts) {
-    for (const CountColumn& column : count_columns()) {
-      const auto of_row = [text = column.text](const Row& row) { return text(row.counts); };
-      columns.push_back({column.title, 0, of_row, nothing_of_phase, Use::count});
-    }
-  } else {
-    columns.push_back(
-        {"max error", 9, [](const Row& row) { return short_number(row.verdict.max_error); }});
-  }
-  columns.push_back({"verdict", 0, verdict_text});
-  if (has_kernel_times) return {columns, 1};
-  const auto is_left_out = [&](const Column& column) {
-    std::set<std::string> cells;
-    for (const Row& row : report.rows) {
-      if (column.use != Use::count || row.counts.any()) cells.insert(column.of_row(row));
-    }
-    if (is_crowded && column.use == Use::count) return cells.size() == 1;
-    cells.erase("");
-    cells.erase("-");
-    return cells.empty() || column.use == Use::gpu || (has_counts && column.use == Use::roomy);
-  };
-  columns.erase(std::remove_if(columns.begin(), columns.end(), is_left_out), columns.end());
-  for (Column& column : columns) column.width = 0;
-  return {columns, has_counts ? 1u : 2u};
-}
-
-// The titles of the counts in the table of this report.
-inline std::set<std::string> counts_shown(const ProblemReport& report) {
-  std::set<std::string> titles;
-  for (const Column& column : layout_of(report).columns) {
-    if (column.use == Use::count) titles.insert(column.title);
-  }
-  return titles;
-}
-
-// The first column and the last begin at the left, the others end at the right.
-inline std::string table_text(const ProblemReport& report) {
-  auto [columns, gap] = layout_of(report);
-  const std::size_t last = columns.size() - 1;
-  std::vector<std::vector<std::string>> lines(1);
+inline std::string table_of(const ProblemReport& part) {
+  const std::vector<Column> columns = columns_of(part);
+  std::vector<Line> lines(1, Line{"variant"});
   for (const Column& column : columns) lines[0].push_back(column.title);
-  for (const Row& row : report.rows) {
-    lines.emplace_back();
+  lines[0].push_back("verdict");
+  for (const Row& row : part.rows) {
+    lines.push_back({row.name});
     for (const Column& column : columns) lines.back().push_back(column.of_row(row));
+    lines.back().push_back(verdict_text(row));
     for (const PhaseRow& phase : row.phases) {
-      lines.emplace_back();
+      lines.push_back({"  " + phase.name});
       for (const Column& column : columns) lines.back().push_back(column.of_phase(phase));
+      lines.back().push_back("");
     }
   }
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < last; ++i) {
-      columns[i].width = std::max(columns[i].width, line[i].size());
-    }
-  }
+  return aligned(lines);
+}
+
+inline std::string table_text(const ProblemReport& report) {
   std::string text;
-  for (const auto& line : lines) {
-    const std::size_t begin = text.size();
-    for (std::size_t i = 0; i < last; ++i) {
-      const std::string blanks(columns[i].width - line[i].size(), ' ');
-      text += i == 0 ? line[i] + blanks : std::string(gap, ' ') + blanks + line[i];
-    }
-    text += "  " + line[last];
-    text.erase(std::max(begin, text.find_last_not_of(' ') + 1));
-    text += '\n';
+  for (const ProblemReport& part : parts_of(report)) {
+    text += (text.empty() ? "" : "\n") + table_of(part);
   }
   return text;
 }
 
 inline void print_table(const ProblemReport& report) {
   std::string title = report.problem;
-  for (const auto& [name, value] : report.sizes) title += ", " + name + " = " + grouped(value);
+  std::size_t begin = 0;  // of the line
+  for (const auto& [name, value] : report.sizes) {
+    const std::string size = name + " = " + grouped(value);
+    const bool fits = title.size() - begin + 3 + size.size() <= kLineWidth;  // and a comma
+    title += fits ? ", " : ",\n    ";
+    if (!fits) begin = title.size() - 4;
+    title += size;
+  }
   std::printf("\n%s\n%s", title.c_str(), table_text(report).c_str());
 }
 
-inline void print_table(const Sweep& sweep) {
-  std::printf("\n%s, swept over %s\n", sweep.problem.c_str(), sweep.name.c_str());
-  for (const std::string& column : sweep.columns) std::printf("%16s", column.c_str());
-  std::printf("\n");
-  for (const auto& point : sweep.points) {
-    for (const double value : point) std::printf("%16s", short_number(value).c_str());
-    std::printf("\n");
+inline std::string table_text(const Sweep& sweep) {
+  std::vector<std::string> lines(1 + sweep.points.size());
+  for (std::size_t i = 0; i < sweep.columns.size(); ++i) {
+    Line cells = {sweep.columns[i]};
+    for (const auto& point : sweep.points) cells.push_back(short_number(point[i]));
+    std::size_t width = 0;
+    for (const std::string& cell : cells) width = std::max(width, cell.size());
+    for (std::size_t line = 0; line < cells.size(); ++line) {
+      lines[line] += std::string((i > 0 ? 2 : 0) + width - cells[line].size(), ' ') + cells[line];
+    }
   }
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+inline void print_table(const Sweep& sweep) {
+  const std::string title = sweep.problem + ", swept over " + sweep.name;
+  std::printf("\n%s\n%s", wrapped(title, 4).c_str(), table_text(sweep).c_str());
 }
 
 }  // namespace bench

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/bench/json.hpp"
+#include "common/bench/lines.hpp"
 
 namespace bench {
 
@@ -58,14 +59,14 @@ inline std::string lane_text(const Timeline& timeline, const std::string& lane, 
 }
 
 inline void print_timeline(const Timeline& timeline) {
-  constexpr int kWidth = 84;
   std::size_t longest = 10;
   for (const std::string& lane : timeline.lanes) longest = std::max(longest, lane.size());
+  const int width = static_cast<int>(kLineWidth - longest) - 3;
   std::printf("\n%s: %.*f %s from left to right\n", timeline.name.c_str(),
               timeline.unit == "ms" ? 3 : 0, timeline.end(), timeline.unit.c_str());
   for (const std::string& lane : timeline.lanes) {
     std::printf("  %-*s %s\n", static_cast<int>(longest), lane.c_str(),
-                lane_text(timeline, lane, kWidth).c_str());
+                lane_text(timeline, lane, width).c_str());
   }
 }
 

@@ -2,8 +2,8 @@
 // read.
 #include "common/bench/report.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <set>
 #include <sstream>
 
 #include "common/bench/kept_counts.hpp"
@@ -27,6 +27,13 @@ void add_time(bench::Row& row, double ms) {
   row.timing.samples = 10;
   row.gbps = 8 / ms;
   row.gflops = 4 / ms;
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
 }
 
 }  // namespace
@@ -103,7 +110,7 @@ TEST_CASE("a timed row in JSON: each figure under its own name") {
         R"("phases":[{"name":"copy","median_ms":3,"gbps":12,"percent_of_roof":13}]}])");
 }
 
-TEST_CASE("where kernels were timed, a table has every column of times") {
+TEST_CASE("where kernels were timed, a table has every column of times that says something") {
   bench::Row cpu = right_row("sequential", "cpu"), trip = right_row("pinned", "round_trip");
   add_time(cpu, 4);
   add_time(trip, 0.5);
@@ -115,19 +122,16 @@ TEST_CASE("where kernels were timed, a table has every column of times") {
   skipped.verdict = {bench::Status::skipped, bench::kUnknown, "needs CUB"};
   bench::Row chooser = right_row("chosen", "device");
   chooser.chose = "pinned";
-  const bench::ProblemReport report{"p", {}, false, {cpu, trip, skipped, chooser}};
+  bench::ProblemReport report{"p", {}, false, {cpu, trip, skipped, chooser}};
   CHECK(bench::table_text(report) ==
-        "variant                       ms          min .. max      GB/s  % peak    x seq.  x lib. "
-        "max error  verdict\n"
-        "sequential                 4.000      2.000 .. 8.000     2.000       -         -       - "
-        "        0  right\n"
-        "pinned                    0.5000     0.2500 .. 1.000     16.00    12.3     8.000   1.500 "
-        "        0  right\n"
-        "  copy in                 0.2500                         32.00    50.0\n"
-        "cub                            -                             -       -         -       - "
-        "        -  skipped: needs CUB\n"
-        "chosen                         -                             -       -         -       - "
-        "        0  right, took pinned\n");
+        "variant        ms spread  GB/s % peak x seq x lib error verdict\n"
+        "sequential  4.000  150.0 2.000      -     -     -     0 right\n"
+        "pinned     0.5000  150.0 16.00   12.3 8.000 1.500     0 right\n"
+        "  copy in  0.2500        32.00   50.0\n"
+        "cub             -      -     -      -     -     -     - skipped: needs CUB\n"
+        "chosen          -      -     -      -     -     -     0 right, took pinned\n");
+  report.rows[1].ratio_to_peer = bench::kUnknown;
+  CHECK(bench::table_text(report).find("x lib") == std::string::npos);
 }
 
 TEST_CASE("without times of kernels, a table has the columns that say something") {
@@ -138,14 +142,14 @@ TEST_CASE("without times of kernels, a table has the columns that say something"
     return bench::table_text(bench::ProblemReport{"p", {}, true, {cpu, kernel}});
   };
   CHECK(table() ==
-        "variant     max error  verdict\n"
-        "sequential          0  right\n"
-        "k                   0  right\n");
+        "variant    error verdict\n"
+        "sequential     0 right\n"
+        "k              0 right\n");
   add_time(cpu, 4);
   CHECK(table() ==
-        "variant        ms      min .. max  GFLOP/s  max error  verdict\n"
-        "sequential  4.000  2.000 .. 8.000    1.000          0  right\n"
-        "k               -                        -          0  right\n");
+        "variant       ms spread GFLOP/s error verdict\n"
+        "sequential 4.000  150.0   1.000     0 right\n"
+        "k              -      -       -     0 right\n");
 }
 
 TEST_CASE("what was counted stands in the place of times, beside the verdict") {
@@ -153,21 +157,24 @@ TEST_CASE("what was counted stands in the place of times, beside the verdict") {
   tiled.counts = {2.5e6, 4, 8.25, 1.5, 31.96, 640, 3, 4.2e7};
   bad.counts.active_lanes = 16;
   bad.verdict = {bench::Status::wrong, 1, "1 of 2 wrong"};
-  const bench::Row cpu = right_row("sequential", "cpu");
-  CHECK(
-      bench::table_text(bench::ProblemReport{"p", {}, false, {cpu, tiled, bad}}) ==
-      "variant       MB load store conflict lanes barriers atomics  tensor  verdict\n"
-      "sequential     -    -     -        -     -        -       -       -  right\n"
-      "tiled      2.500 4.00  8.25     1.50  32.0      640       3 4.2e+07  right\n"
-      "bad            -    -     -        -  16.0        -       -       -  wrong: 1 of 2 wrong\n");
+  bench::ProblemReport report{"p", {}, false, {tiled, bad}};
+  CHECK(bench::table_text(report) ==
+        "variant    MB load store passes lanes barrier atomic tensor verdict\n"
+        "tiled   2.500  4.0   8.2   1.50  32.0     640      3  42.00 right\n"
+        "bad         -    -     -      -  16.0       -      -      - wrong: 1 of 2 "
+        "wrong\n");
+  // One pass through shared memory is no news.
+  report.rows[0].counts.conflict = 1;
+  CHECK(bench::table_text(report).find("passes") == std::string::npos);
   // Where both were asked for, times win: a profiler has the counts.
-  add_time(tiled, 1);
-  const auto timed = bench::table_text(bench::ProblemReport{"p", {}, false, {tiled}});
-  CHECK(timed.find("x lib.") != std::string::npos);
+  add_time(report.rows[0], 1);
+  const auto timed = bench::table_text(report);
+  CHECK(timed.find("spread") != std::string::npos);
   CHECK(timed.find("lanes") == std::string::npos);
 }
 
-TEST_CASE("beside times of the CPU stand those counts alone that tell rows apart") {
+TEST_CASE(
+    "loops of the CPU have a table of times, kernels one of the counts that tell them apart") {
   bench::Row cpu = right_row("sequential", "cpu"), one = right_row("one", "device");
   add_time(cpu, 4);
   one.counts = {2.5e6, 4, 4, 1, 32};
@@ -177,14 +184,59 @@ TEST_CASE("beside times of the CPU stand those counts alone that tell rows apart
   other.counts.barriers = 640;  // the other has none: the dash tells them apart
   const bench::ProblemReport report{"p", {}, false, {cpu, one, other}};
   CHECK(bench::table_text(report) ==
-        "variant       ms  GB/s  load barriers  verdict\n"
-        "sequential 4.000 2.000     -        -  right\n"
-        "one            -     -  4.00        -  right\n"
-        "other          -     - 32.00      640  right\n");
-  CHECK(bench::counts_shown(report) == std::set<std::string>{"load", "barriers"});
-  CHECK(bench::counts_legend({"barriers", "load"}) ==
-        "load      sectors, pieces of 32 bytes, that one load of a warp touches\n"
-        "barriers  executed by warps in one run\n");
+        "variant       ms spread  GB/s error verdict\n"
+        "sequential 4.000  150.0 2.000     0 right\n"
+        "\n"
+        "variant load barrier verdict\n"
+        "one      4.0       - right\n"
+        "other   32.0     640 right\n");
+  std::string legend;
+  for (const bench::Column& column : bench::columns_shown(report)) {
+    if (column.use == bench::Use::count) legend += column.title + ": " + column.meaning + "\n";
+  }
+  CHECK(legend ==
+        "load: sectors, pieces of 32 bytes, that one load of a warp touches\n"
+        "barrier: executed by warps in one run\n");
+}
+
+TEST_CASE("a table fits 80 columns with the longest name and the widest figures") {
+  bench::Row cpu = right_row("sequential", "cpu"), kernel = right_row("device", "device");
+  kernel.name = "register_double_buffer";  // the longest of all
+  add_time(cpu, 0.0001234);
+  add_time(kernel, 0.0001234);
+  kernel.percent_of_roof = 100;
+  kernel.gflops = 1'234'567;
+  kernel.speedup = 12'345.6;
+  kernel.ratio_to_peer = 1;
+  kernel.verdict.max_error = 1.2e-7;
+  kernel.chose = "register_double_buffer";
+  bench::Row skipped = right_row("cub_reduce", "device");
+  skipped.verdict = {bench::Status::skipped, bench::kUnknown,
+                     "needs CUB, which comes with the CUDA Toolkit (argmax: version 3), and words "
+                     "enough for a second line"};
+  bench::ProblemReport report{"p", {}, true, {cpu, kernel, skipped}};
+  CHECK(widest_line(bench::table_text(report)) <= bench::kLineWidth);
+  CHECK(bench::table_text(report).find("right,\n    took register_double_buffer\n") !=
+        std::string::npos);
+  CHECK(bench::table_text(report).find("skipped:\n    needs CUB, which") != std::string::npos);
+  // Of counts, those of the table that has most of them: attention in 16 bits.
+  bench::Row counted = right_row("gemm_softmax_overlap", "device");
+  counted.counts = {555.7e6, 16, 32, 16.5, 31.96, 74'088, 8192, 4.2e7};
+  report.rows = {cpu, counted, counted, skipped};
+  report.rows[2].counts = {0.0332e6, 2.62, 3.45, 1, 32, 8, 1, 8e6};
+  CHECK(widest_line(bench::table_text(report)) <= bench::kLineWidth);
+  const std::vector<std::string> columns(6, "lost_percent");
+  const std::vector<double> point(6, 12'345'678);
+  CHECK(widest_line(bench::table_text(bench::Sweep{"p", "s", columns, {point}})) == 6 * 14 - 2);
+}
+
+TEST_CASE("a long line is broken between words") {
+  CHECK(bench::wrapped("short", 4) == "short");
+  const std::string word(50, 'w');
+  CHECK(bench::wrapped(word + " " + word, 4) == word + "\n    " + word);
+  CHECK(bench::wrapped(word + " 29 " + word.substr(24), 4) == word + " 29 " + word.substr(24));
+  CHECK(bench::wrapped(word + " 29 " + word.substr(23), 2) == word + " 29\n  " + word.substr(23));
+  CHECK(bench::wrapped(word + word, 4) == word + word);  // one word
 }
 
 TEST_CASE("a row that was right has the counts that were kept of it") {

@@ -1,0 +1,31 @@
+// Lines that fit a terminal of 80 columns.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace bench {
+
+constexpr std::size_t kLineWidth = 80;
+
+// The words of `text` on as many lines as they need, without a line's end. What follows the first
+// line begins `indent` blanks from the left; a word longer than a line stays whole.
+inline std::string wrapped(const std::string& text, std::size_t indent) {
+  std::string lines;
+  std::size_t begin = 0, at = 0;  // of the line; of what is not yet taken
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at + 1), text.size());
+    if (at > 0 && lines.size() - begin + end - at > kLineWidth) {
+      lines += '\n';
+      begin = lines.size();
+      lines += std::string(indent, ' ');
+      ++at;  // the blank
+    }
+    lines += text.substr(at, end - at);
+    at = end;
+  }
+  return lines;
+}
+
+}  // namespace bench
