@@ -391,7 +391,7 @@ class Program {
 
   // Below all tables: what their columns mean, and where the CPU ran kernels, who counts.
   void print_legend() const {
-    std::printf("\n");
+    if (!columns_shown_.empty()) std::printf("\n");
     for (const Column& column : columns_shown_) {
       std::printf("%-10s%s\n", column.title.c_str(), column.meaning.c_str());
     }
