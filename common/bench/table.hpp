@@ -88,7 +88,7 @@ inline std::vector<Column> count_columns() {
        [](const Counts& c) { return millions(c.moved_bytes); }},
       {"load", "sectors, pieces of 32 bytes, that one load of a warp touches",
        [](const Counts& c) { return with_decimals(c.load_sectors, 1); }},
-      {"store", "the same of a store; 4 where lanes take floats side by side, 16 float4s",
+      {"store", "the same of a store; 4: lanes take floats side by side, 16: float4s",
        [](const Counts& c) { return with_decimals(c.store_sectors, 1); }},
       {"passes", "through shared memory for each one needed; 1: no bank conflict",
        [](const Counts& c) { return with_decimals(c.conflict, 2); }},

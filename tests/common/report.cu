@@ -230,6 +230,18 @@ TEST_CASE("a table fits 80 columns with the longest name and the widest figures"
   CHECK(widest_line(bench::table_text(bench::Sweep{"p", "s", columns, {point}})) == 6 * 14 - 2);
 }
 
+TEST_CASE("what a column means fits its line of the legend") {
+  std::vector<bench::Column> columns = bench::count_columns();
+  for (bool show_gflops : {false, true}) {
+    for (const bench::Column& column : bench::time_columns(show_gflops)) columns.push_back(column);
+  }
+  for (const bench::Column& column : columns) {
+    INFO(column.title);
+    CHECK(column.title.size() < 10);
+    CHECK(10 + column.meaning.size() <= bench::kLineWidth);
+  }
+}
+
 TEST_CASE("a long line is broken between words") {
   CHECK(bench::wrapped("short", 4) == "short");
   const std::string word(50, 'w');
