@@ -15,15 +15,22 @@
 #include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
-#include "common/kit/swizzle.cuh"
 
 namespace backward {
+
+// Two buffers for what belongs to a step.
+template <class Tile>
+struct MmaShared {
+  uint4 k[Tile::kKeys * Tile::kChunks], v[Tile::kKeys * Tile::kChunks];
+  uint4 q[2][Tile::kQueries * Tile::kChunks], d_o[2][Tile::kQueries * Tile::kChunks];
+  uint4 ds[Tile::kKeys * Tile::kQueries / 8];  // dS^T: [key][query]
+  float lse2[2][Tile::kQueries], mean[2][Tile::kQueries];
+};
 
 template <class T, int kD>
 __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
@@ -32,7 +39,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
   using Tile = MmaTile<kD>;
   constexpr int kKeys = Tile::kKeys, kQueries = Tile::kQueries, kChunks = Tile::kChunks;
   extern __shared__ uint4 dynamic_chunks[];
-  auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic_chunks);
+  auto& shared = *reinterpret_cast<MmaShared<Tile>*>(dynamic_chunks);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int own_key = warp % (Tile::kWarps / Tile::kSplit) * 16;  // the first of this warp's
   const int own_chunk = warp / (Tile::kWarps / Tile::kSplit) * Tile::kCols / 8;
@@ -42,25 +49,26 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
   const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
+  const TileCopier<Tile, T> copier{t, shape, rows, steps};
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  copy_keys<Tile>(shared, t, keys_at, steps.first_key, shape.n_k);
-  if (count > 0) copy_step(shared, t, rows, steps, 0, shape.n_q);
+  copier.copy_keys(shared, keys_at);
+  if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   for (int step = 0; step < count; ++step) {
     const int b = step % 2, first_row = steps.first_row(step);
     ptx::cp_async_wait<0>();
     __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
-    if (step + 1 < count) copy_step(shared, t, rows, steps, step + 1, shape.n_q);
+    if (step + 1 < count) copier.copy_step(shared, step + 1);
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns.
     float s[kQueries / 2] = {}, dp[kQueries / 2] = {};
     multiply_transposed<T, kChunks, kQueries>(s, shared.k, own_key, shared.q[b]);
     multiply_transposed<T, kChunks, kQueries>(dp, shared.v, own_key, shared.d_o[b]);
+    // Weights and gradients of scores; rounded, they are operands of the next products as they lie.
     weigh(s, shared.lse2[b], shape, steps, first_row, steps.first_key + own_key + lane / 4);
     to_score_gradients(dp, s, shared.mean[b]);
-    // Rounded, they are operands of the next products as they lie.
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
     to_operand<T>(dp, ds);
@@ -69,7 +77,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
 #pragma unroll
     for (int i = 0; i < kQueries / 4 && own_chunk == 0; ++i) {
       const int key = own_key + lane / 4 + 8 * (i % 2);
-      uint4* chunk = &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, i / 2)];
+      uint4* chunk = &shared.ds[Tile::ds_chunk(key, i / 2)];
       reinterpret_cast<std::uint32_t*>(chunk)[lane % 4] = ds[i / 4][i % 4];
     }
     multiply_registers<T, kChunks, Tile::kCols>(dv, p, shared.d_o[b], own_chunk);
@@ -86,7 +94,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
       for (int g = 0; g < 2; ++g) {
         std::uint32_t a[1][4];
         const int key = k + lane / 16 * 8 + lane % 8, chunk = dq_row / 8 + 2 * g + lane / 8 % 2;
-        ptx::ldmatrix_x4_trans(a[0], &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, chunk)]);
+        ptx::ldmatrix_x4_trans(a[0], &shared.ds[Tile::ds_chunk(key, chunk)]);
         multiply_registers<T, kChunks, Tile::kDqCols>(dq[g], a, shared.k + k * kChunks, dq_col / 8);
       }
     }
@@ -112,12 +120,12 @@ template <class T>
 void mma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
     using Tile = MmaTile<decltype(head_dim)::value>;
+    constexpr int kShared = sizeof(MmaShared<Tile>);
     const auto kernel = mma_kernel<T, head_dim>;
-    kit::allow_shared(kernel, sizeof(typename Tile::Shared));
+    kit::allow_shared(kernel, kShared);
     const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
     const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, sizeof(typename Tile::Shared),
-             stream>>>(t, shape, rows);
+    kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(t, shape, rows);
     CUDA_CHECK(cudaGetLastError());
     finish_dq(shape, t, rows, stream);
   });

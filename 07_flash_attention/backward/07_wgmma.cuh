@@ -14,7 +14,6 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -60,9 +59,10 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<WgmmaShared<Tile>>(dynamic_shared);
-  const int w = threadIdx.x / 128, lane = threadIdx.x % 32;
+  const Warpgroup<Tile> own{};
   const int key_tiles = Steps<Tile>::key_tiles(shape), key_tile = blockIdx.x % key_tiles;
-  const int key = key_tile * kKeys + Tile::own_key(w) + threadIdx.x % 128 / 32 * 16 + lane / 4;
+  const int lane = threadIdx.x % 32;
+  const int key = key_tile * kKeys + own.first_key() + threadIdx.x % 128 / 32 * 16 + lane / 4;
   const Steps<Tile> steps(shape, blockIdx.x / key_tiles, key_tile);
   const int count = steps.count();
   const auto issue = [&](int step) {
@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
 
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
-    issue_transposed<Tile>(s, shared.k, shared.q[b], w);
-    issue_transposed<Tile>(dp, shared.v, shared.d_o[b], w);
+    own.issue_transposed(s, shared.k, shared.q[b]);
+    own.issue_transposed(dp, shared.v, shared.d_o[b]);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(s);
     ptx::fence_registers(dp);
@@ -103,30 +103,29 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
     to_operand<T>(dp, ds);
 
     // dS of all keys must lie in shared memory before anybody multiplies it with K.
-    store_ds<Tile>(shared.ds, ds, w);
-    issue_gradient<Tile>(dv, p, shared.d_o[b], w);
-    issue_gradient<Tile>(dk, ds, shared.q[b], w);
+    own.store_ds(shared.ds, ds);
+    own.issue_gradient(dv, p, shared.d_o[b]);
+    own.issue_gradient(dk, ds, shared.q[b]);
     ptx::fence_proxy_async();
     __syncthreads();
     float dq[Tile::kDqCols / 2];
-    issue_dq<Tile>(dq, shared.ds, shared.k, w);
+    own.issue_dq(dq, shared.ds, shared.k);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dv);
     ptx::fence_registers(dk);
     ptx::fence_registers(dq);
 
     // Registers of dq lie as those of s do, with queries as rows.
-    const int row = Tile::dq_row(w) + threadIdx.x % 128 / 32 * 16 + lane / 4;
+    const int row = own.dq_row() + threadIdx.x % 128 / 32 * 16 + lane / 4;
     const std::int64_t at = steps.head(step) * rows.pitch + first_row + row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
-      const int col = Tile::dq_col(w) + query_of_register(i);
-      atomicAdd(&rows.dq_sum[(at + 8 * (i / 2 % 2)) * kD + col], dq[i]);
+      atomicAdd(&rows.dq_sum[(at + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
     }
   }
   // The block's rows of dK and dV are complete.
-  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
-  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 

@@ -17,7 +17,6 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -40,7 +39,7 @@ struct ReducedShared {
   alignas(1024) unsigned char ds[2][Tile::kDsBytes];
   QueryRing<Tile, 2> q, d_o;
   DqCourier<Tile> courier;
-  std::uint64_t keys_full;
+  KeyBarrier keys_full;
 };
 
 template <class Tile>
@@ -54,8 +53,10 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
   auto& shared = kit::aligned_shared<ReducedShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
-    init_feed(shared);
-    init_courier(shared.courier);
+    shared.keys_full.init();
+    shared.q.init();
+    shared.d_o.init();
+    shared.courier.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -67,13 +68,7 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     ptx::setmaxnreg_dec<24>();
     const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
     if (threadIdx.x % 32 > 0 || role > 2) return;
-    if (role > 0 && DqCourier<Tile>::kByTma) {
-      for (int step = 0; step < steps.count(); ++step) {
-        float* to = dq_part_of<Tile>(rows, steps.head(step), steps.first_row(step), role - 1);
-        take_part(shared.courier, to, role - 1, step % 2);
-      }
-      ptx::bulk_wait_group<0>();
-    }
+    if (role > 0 && shared.courier.kByTma) shared.courier.run(rows, steps, role);
     if (role > 0) return;
     feed(shared, at, maps, rows, steps);
     return;
@@ -81,20 +76,20 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
 
   // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
   ptx::setmaxnreg_inc<240>();
-  const int w = threadIdx.x / 128, own_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-  const int key = steps.first_key + Tile::own_key(w) + own_row;
+  const Warpgroup<Tile> own{};
+  const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   std::uint32_t b = 0;  // buffer of dS, and parity of the steps
-  kit::wait(&shared.keys_full, 0);
+  shared.keys_full.wait();
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     shared.q.wait(at);
-    issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
+    own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
-    issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
+    own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(s);
     ptx::fence_registers(dp);
@@ -106,9 +101,9 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     to_operand<T>(dp, ds);
 
     // Whoever reads the other buffer of dS has been at the barrier of the step before.
-    store_ds<Tile>(shared.ds[b], ds, w);
-    issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
-    issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+    own.store_ds(shared.ds[b], ds);
+    own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
     // Nobody needs this stage any more: TMA may fill it.
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dv);
@@ -121,16 +116,16 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     ptx::fence_proxy_async();
     ptx::named_barrier_sync(1, 256);  // dS of all keys is there
     float dq[Tile::kDqCols / 2];
-    issue_dq<Tile>(dq, shared.ds[b], shared.k, w);
+    own.issue_dq(dq, shared.ds[b], shared.k);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dq);
-    hand_over(shared.courier, dq, dq_part_of<Tile>(rows, head, first_row, w), w, b);
+    shared.courier.hand_over(dq, rows, head, first_row, own.index(), b);
     b ^= 1;
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
-  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 

@@ -18,7 +18,6 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -41,7 +40,7 @@ struct DeferredShared {
   DsRing<Tile> ds;
   QueryRing<Tile, 2> q, d_o;
   DqCourier<Tile> courier;
-  std::uint64_t keys_full;
+  KeyBarrier keys_full;
 };
 
 template <class Tile>
@@ -55,9 +54,11 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   auto& shared = kit::aligned_shared<DeferredShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
-    init_feed(shared);
+    shared.keys_full.init();
+    shared.q.init();
+    shared.d_o.init();
     shared.ds.init();
-    init_courier(shared.courier);
+    shared.courier.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -69,13 +70,7 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     ptx::setmaxnreg_dec<24>();
     const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
     if (threadIdx.x % 32 > 0 || role > 2) return;
-    if (role > 0 && DqCourier<Tile>::kByTma) {
-      for (int step = 0; step < steps.count(); ++step) {
-        float* to = dq_part_of<Tile>(rows, steps.head(step), steps.first_row(step), role - 1);
-        take_part(shared.courier, to, role - 1, step % 2);
-      }
-      ptx::bulk_wait_group<0>();
-    }
+    if (role > 0 && shared.courier.kByTma) shared.courier.run(rows, steps, role);
     if (role > 0) return;
     feed(shared, at, maps, rows, steps);
     return;
@@ -83,21 +78,21 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
 
   // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
   ptx::setmaxnreg_inc<240>();
-  const int w = threadIdx.x / 128, own_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-  const int key = steps.first_key + Tile::own_key(w) + own_row;
+  const Warpgroup<Tile> own{};
+  const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
-  kit::wait(&shared.keys_full, 0);
+  shared.keys_full.wait();
   // region dq
   // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
   const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
     shared.ds.wait(at.before());
-    issue_dq<Tile>(dq, shared.ds.tile[at.before().stage], shared.k, w);
+    own.issue_dq(dq, shared.ds.tile[at.before().stage], shared.k);
   };
   const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
     ptx::fence_registers(dq);
     shared.ds.release(at.before());
-    float* to = dq_part_of<Tile>(rows, steps.head(step), steps.first_row(step), w);
-    hand_over(shared.courier, dq, to, w, step % 2);
+    shared.courier.hand_over(dq, rows, steps.head(step), steps.first_row(step), own.index(),
+                             step % 2);
   };
   // endregion
   for (int step = 0; step < steps.count(); ++step) {
@@ -106,9 +101,9 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     shared.q.wait(at);
-    issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
+    own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
-    issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
+    own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
     // Weights, while dP is multiplied.
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
@@ -122,10 +117,10 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     to_operand<T>(dp, ds);
 
     // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
-    if (Tile::kSplit == 1) issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
-    shared.ds.put(at, ds, w);
+    if (Tile::kSplit == 1) own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    shared.ds.put(at, ds);
     if (Tile::kSplit == 2) {
-      issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
+      own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
       ptx::wgmma_wait_group<0>();
     }
     // dQ of the step before is multiplied after dV, and leaves under dK.
@@ -135,14 +130,14 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
       ptx::wgmma_wait_group<1>();
       ptx::fence_registers(dv);
       shared.d_o.release(at);
-      issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
       ptx::wgmma_wait_group<1>();
       end_dq(step - 1, dq);
     } else {
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(dv);
       shared.d_o.release(at);
-      issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
     }
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dk);
@@ -159,8 +154,8 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
-  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 

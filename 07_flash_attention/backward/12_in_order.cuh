@@ -17,7 +17,6 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -40,7 +39,7 @@ struct InOrderShared {
   alignas(1024) unsigned char ds[2][Tile::kDsBytes];
   QueryRing<Tile, 2> q, d_o;
   DqCourier<Tile> courier;
-  std::uint64_t keys_full;
+  KeyBarrier keys_full;
   int ticket;
 };
 
@@ -99,8 +98,10 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.ticket = atomicAdd(ticket, 1);
-    init_feed(shared);
-    init_courier(shared.courier);
+    shared.keys_full.init();
+    shared.q.init();
+    shared.d_o.init();
+    shared.courier.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -117,17 +118,17 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     ptx::setmaxnreg_dec<24>();
     const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
     if (threadIdx.x % 32 > 0 || role > 2) return;
-    const int own = role - 1;  // the courier's warpgroup
+    const int w = role - 1;  // the courier's warpgroup
     for (int step = 0; role > 0 && step < steps.count(); ++step) {
       const int first_row = steps.first_row(step);
-      const std::int64_t part = dq_part_number<Tile>(rows, steps.head(step), first_row, own);
+      const std::int64_t part = shared.courier.part_number(rows, steps.head(step), first_row, w);
       wait_for_turn(turns + part, own_keys.index);  // whoever sees these keys, sees those before
-      if (DqCourier<Tile>::kByTma) {
-        take_part(shared.courier, rows.dq_sum + part * Tile::kDqPart, own, step % 2);
+      if (shared.courier.kByTma) {
+        shared.courier.take(rows.dq_sum + part * Tile::kDqPart, w, step % 2);
         ptx::bulk_wait_group<0>();  // not only read: added
       } else {
-        ptx::mbarrier_arrive(&shared.courier.empty[own]);  // the warpgroup may add
-        kit::wait(&shared.courier.full[own], step % 2);    // it has
+        ptx::mbarrier_arrive(&shared.courier.empty[w]);  // the warpgroup may add
+        kit::wait(&shared.courier.full[w], step % 2);    // it has
       }
       pass_turn(turns + part);
     }
@@ -138,20 +139,20 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
 
   // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
   ptx::setmaxnreg_inc<240>();
-  const int w = threadIdx.x / 128, own_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-  const int key = steps.first_key + Tile::own_key(w) + own_row;
+  const Warpgroup<Tile> own{};
+  const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   std::uint32_t b = 0;  // buffer of dS, and parity of the steps
-  kit::wait(&shared.keys_full, 0);
+  shared.keys_full.wait();
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     shared.q.wait(at);
-    issue_transposed<Tile>(s, shared.k, shared.q.tile[at.stage], w);
+    own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
-    issue_transposed<Tile>(dp, shared.v, shared.d_o.tile[at.stage], w);
+    own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
     // Weights, while dP is multiplied.
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
@@ -165,25 +166,25 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     to_operand<T>(dp, ds);
 
     // Whoever reads the other buffer of dS has been at the barrier of the step before.
-    store_ds<Tile>(shared.ds[b], ds, w);
-    issue_gradient<Tile>(dv, p, shared.d_o.tile[at.stage], w);
+    own.store_ds(shared.ds[b], ds);
+    own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
     ptx::fence_proxy_async();
     ptx::named_barrier_sync(1, 256);  // dS of all keys is there
     float dq[Tile::kDqCols / 2];
     if (Tile::kSplit == 2) ptx::wgmma_wait_group<0>();  // too few registers for both
-    issue_dq<Tile>(dq, shared.ds[b], shared.k, w);
+    own.issue_dq(dq, shared.ds[b], shared.k);
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(dv);
     shared.d_o.release(at);
 
     // dK runs while dQ leaves.
-    issue_gradient<Tile>(dk, ds, shared.q.tile[at.stage], w);
+    own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(dq);
     // Where the warpgroup itself adds, the courier says when, and is told that it has.
-    if (!DqCourier<Tile>::kByTma) kit::wait(&shared.courier.empty[w], b);
-    hand_over(shared.courier, dq, dq_part_of<Tile>(rows, head, first_row, w), w, b);
-    if (!DqCourier<Tile>::kByTma) ptx::mbarrier_arrive(&shared.courier.full[w]);
+    if (!shared.courier.kByTma) kit::wait(&shared.courier.empty[own.index()], b);
+    shared.courier.hand_over(dq, rows, head, first_row, own.index(), b);
+    if (!shared.courier.kByTma) ptx::mbarrier_arrive(&shared.courier.full[own.index()]);
     b ^= 1;
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dk);
@@ -192,8 +193,8 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, Tile::own_col(w), shape.scale());
-  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, Tile::own_col(w), 1);
+  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 

@@ -17,7 +17,6 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/square_tile.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
@@ -46,9 +45,10 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
   const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
+  const TileCopier<Tile, T> copier{t, shape, rows, steps};
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  copy_keys<Tile>(shared, t, keys_at, steps.first_key, shape.n_k);
-  if (count > 0) copy_step(shared, t, rows, steps, 0, shape.n_q);
+  copier.copy_keys(shared, keys_at);
+  if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
   float dk[2][kCols / 2] = {}, dv[2][kCols / 2] = {};
   for (int step = 0; step < count; ++step) {
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
     const uint4 *q = shared.q[b], *d_o = shared.d_o[b];
     ptx::cp_async_wait<0>();
     __syncthreads();  // this step is here, and nobody reads the other buffers, P or dS any more
-    if (step + 1 < count) copy_step(shared, t, rows, steps, step + 1, shape.n_q);
+    if (step + 1 < count) copier.copy_step(shared, step + 1);
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns: 16 keys, and 16 more.

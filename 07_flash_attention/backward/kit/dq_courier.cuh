@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_fragments.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
@@ -26,21 +27,74 @@
 
 namespace backward {
 
-// Parts count through the tiles of all heads: two a tile. This is warpgroup w's of the tile that
-// begins at `first_row` of a head.
 template <class Tile>
-__device__ __forceinline__ std::int64_t dq_part_number(const RowFacts& rows, std::int64_t head,
-                                                       int first_row, int w) {
-  static_assert(2 * Tile::kDqPart == Tile::kQueries * Tile::kD);
-  return (head * rows.pitch + first_row) / Tile::kQueries * 2 + w;
-}
+struct DqCourier {
+  static constexpr bool kByTma = Tile::kD < 256;
+  alignas(128) float part[2][kByTma ? Tile::kDqPart : 1];  // of each warpgroup
+  std::uint64_t full[2], empty[2];
 
-// Where it lies.
-template <class Tile>
-__device__ __forceinline__ float* dq_part_of(const RowFacts& rows, std::int64_t head, int first_row,
-                                             int w) {
-  return rows.dq_sum + dq_part_number<Tile>(rows, head, first_row, w) * Tile::kDqPart;
-}
+  // Parts count through the tiles of all heads: two a tile. This is warpgroup w's of the tile that
+  // begins at `first_row` of a head; and where it lies.
+  static __device__ __forceinline__ std::int64_t part_number(const RowFacts& rows,
+                                                             std::int64_t head, int first_row,
+                                                             int w) {
+    static_assert(2 * Tile::kDqPart == Tile::kQueries * Tile::kD);
+    return (head * rows.pitch + first_row) / Tile::kQueries * 2 + w;
+  }
+  static __device__ __forceinline__ float* part_of(const RowFacts& rows, std::int64_t head,
+                                                   int first_row, int w) {
+    return rows.dq_sum + part_number(rows, head, first_row, w) * Tile::kDqPart;
+  }
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // By one thread. All threads of a warpgroup fill a part.
+  __device__ __forceinline__ void init() { kit::init_stages(empty, full, 128); }
+
+  // Warpgroup w hands over its part of the tile; `phase` is that of its steps: 0, 1, 0, ...
+  __device__ __forceinline__ void hand_over(const float (&dq)[Tile::kDqCols / 2],
+                                            const RowFacts& rows, std::int64_t head, int first_row,
+                                            int w, std::uint32_t phase) {
+    const int thread = threadIdx.x % 128;
+    if constexpr (kByTma) {
+      kit::wait(&empty[w], phase ^ 1);  // TMA has read the part of the step before
+      auto* to = reinterpret_cast<float4*>(part[w]) + thread;
+#pragma unroll
+      for (int i = 0; i < Tile::kDqCols / 2; i += 4) {
+        to[i / 4 * 128] = make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]);
+      }
+      ptx::fence_proxy_async();
+      ptx::mbarrier_arrive(&full[w]);
+    } else {
+      auto* to = reinterpret_cast<float4*>(part_of(rows, head, first_row, w)) + thread;
+#pragma unroll
+      for (int i = 0; i < Tile::kDqCols / 2; i += 4) {
+        kit::add_four(to + i / 4 * 128, make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]));
+      }
+    }
+  }
+
+  // region take
+  // The courier of warpgroup w, one thread: takes a part that is full to `to`.
+  __device__ __forceinline__ void take(float* to, int w, std::uint32_t phase) {
+    kit::wait(&full[w], phase);
+    ptx::cp_reduce_async_bulk_add(to, part[w], sizeof(part[w]));
+    ptx::bulk_commit_group();
+    ptx::bulk_wait_group_read<0>();
+    ptx::mbarrier_arrive(&empty[w]);
+  }
+  // endregion
+
+  // All that a courier does, one thread: takes the part of each step, and waits until the last one
+  // has been added. role: 1 or 2, the courier of warpgroup role - 1.
+  __device__ __forceinline__ void run(const RowFacts& rows, const Steps<Tile>& steps, int role) {
+    for (int step = 0; step < steps.count(); ++step) {
+      float* to = part_of(rows, steps.head(step), steps.first_row(step), role - 1);
+      take(to, role - 1, step % 2);
+    }
+    ptx::bulk_wait_group<0>();
+  }
+#endif
+};
 
 // A block a part.
 template <class Tile>
@@ -50,7 +104,7 @@ __global__ void __launch_bounds__(kRowThreads)
   const int tiles = rows.pitch / Tile::kQueries, w = blockIdx.x % 2;  // tiles: of a head
   const std::int64_t head = blockIdx.x / 2 / tiles;
   const int first_row = static_cast<int>(blockIdx.x / 2 % tiles) * Tile::kQueries;
-  const float* part = dq_part_of<Tile>(rows, head, first_row, w);
+  const float* part = DqCourier<Tile>::part_of(rows, head, first_row, w);
   // The fragments of the warpgroup's four warps alternate; a warp here has four of one of them.
 #pragma unroll
   for (int i = threadIdx.x / 32; i < Tile::kDqPart / 512; i += kRowThreads / 32) {
@@ -71,54 +125,5 @@ void finish_dq_blocks(const Shape& shape, const Tensors<typename Tile::Element>&
       rows, t.dq, shape.n_q, shape.scale());
   CUDA_CHECK(cudaGetLastError());
 }
-
-template <class Tile>
-struct DqCourier {
-  static constexpr bool kByTma = Tile::kD < 256;
-  alignas(128) float part[2][kByTma ? Tile::kDqPart : 1];  // of each warpgroup
-  std::uint64_t full[2], empty[2];
-};
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-template <class Tile>
-__device__ __forceinline__ void init_courier(DqCourier<Tile>& courier) {
-  kit::init_stages(courier.empty, courier.full, 128);  // all threads of a warpgroup fill a part
-}
-
-// Warpgroup w hands its part over; `phase` is that of its steps: 0, 1, 0, ... `to`: in memory.
-template <class Tile>
-__device__ __forceinline__ void hand_over(DqCourier<Tile>& courier,
-                                          const float (&dq)[Tile::kDqCols / 2], float* to, int w,
-                                          std::uint32_t phase) {
-  const int thread = threadIdx.x % 128;
-  if constexpr (DqCourier<Tile>::kByTma) {
-    kit::wait(&courier.empty[w], phase ^ 1);  // TMA has read the part of the step before
-    auto* part = reinterpret_cast<float4*>(courier.part[w]) + thread;
-#pragma unroll
-    for (int i = 0; i < Tile::kDqCols / 2; i += 4) {
-      part[i / 4 * 128] = make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]);
-    }
-    ptx::fence_proxy_async();
-    ptx::mbarrier_arrive(&courier.full[w]);
-  } else {
-    auto* part = reinterpret_cast<float4*>(to) + thread;
-#pragma unroll
-    for (int i = 0; i < Tile::kDqCols / 2; i += 4) {
-      kit::add_four(part + i / 4 * 128, make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]));
-    }
-  }
-}
-
-// The courier of warpgroup w, one thread: takes a part that is full to `to`.
-template <class Tile>
-__device__ __forceinline__ void take_part(DqCourier<Tile>& courier, float* to, int w,
-                                          std::uint32_t phase) {
-  kit::wait(&courier.full[w], phase);
-  ptx::cp_reduce_async_bulk_add(to, courier.part[w], sizeof(courier.part[w]));
-  ptx::bulk_commit_group();
-  ptx::bulk_wait_group_read<0>();
-  ptx::mbarrier_arrive(&courier.empty[w]);
-}
-#endif
 
 }  // namespace backward

@@ -32,11 +32,11 @@ struct DsRing {
   }
   static __device__ __forceinline__ State begin() { return {}; }
 
-  // Warpgroup w's part, for the tensor cores, its own and the other's.
+  // A warpgroup's part, for the tensor cores, its own and the other's.
   __device__ __forceinline__ void put(const State& at,
-                                      const std::uint32_t (&ds)[Tile::kQueries / 16][4], int w) {
+                                      const std::uint32_t (&ds)[Tile::kQueries / 16][4]) {
     kit::wait_empty(empty, at);
-    store_ds<Tile>(tile[at.stage], ds, w);
+    Warpgroup<Tile>::store_ds(tile[at.stage], ds);
     ptx::fence_proxy_async();
     ptx::mbarrier_arrive(&full[at.stage]);
   }

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
@@ -46,6 +46,10 @@ struct QueryRing {
   std::uint64_t full[kStages], empty[kStages];
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  // By one thread, before ptx::fence_mbarrier_init() and a barrier of the block, as all that has an
+  // init() here. All 256 threads that compute release a stage.
+  __device__ __forceinline__ void init() { kit::init_stages(full, empty, 256); }
+
   // Where the producer and the warps that compute begin.
   static __device__ __forceinline__ State begin() { return {}; }
 
@@ -55,6 +59,16 @@ struct QueryRing {
   __device__ __forceinline__ void release(const State& at) {
     ptx::mbarrier_arrive(&empty[at.stage]);
   }
+#endif
+};
+
+// Says when the block's keys and values are there, which come once and stay. In shared memory.
+struct KeyBarrier {
+  std::uint64_t full;
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  __device__ __forceinline__ void init() { ptx::mbarrier_init(&full, 1); }
+  __device__ __forceinline__ void wait() { kit::wait(&full, 0); }
 #endif
 };
 
@@ -84,22 +98,13 @@ __device__ __forceinline__ void send_keys(unsigned char* k, unsigned char* v,
   ptx::tensor_load(v, &maps.v, 0, steps.first_key, 0, head, full);
 }
 
-// By one thread, before ptx::fence_mbarrier_init() and a barrier of the block: the barriers of a
-// block's shared memory that has keys_full, and the rings q and d_o. 256 threads release a stage.
-template <class Shared>
-__device__ __forceinline__ void init_feed(Shared& shared) {
-  ptx::mbarrier_init(&shared.keys_full, 1);
-  kit::init_stages(shared.q.full, shared.q.empty, 256);
-  kit::init_stages(shared.d_o.full, shared.d_o.empty, 256);
-}
-
 // All that the producer does, one thread: the keys, and the queries of each step. BlockSteps:
 // Steps, or what goes through them in another order.
 template <class Shared, class BlockSteps>
 __device__ __forceinline__ void feed(Shared& shared, kit::PipelineState<2>& at,
                                      const TensorMaps& maps, const RowFacts& rows,
                                      const BlockSteps& steps) {
-  send_keys(shared.k, shared.v, maps, steps, &shared.keys_full);
+  send_keys(shared.k, shared.v, maps, steps, &shared.keys_full.full);
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);

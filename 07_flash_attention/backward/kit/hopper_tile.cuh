@@ -1,5 +1,5 @@
-// How the rungs for wgmma cut up their work, how their tiles lie in shared memory, and the five
-// products.
+// How the rungs for wgmma cut up their work, how their tiles lie in shared memory, and what a
+// warpgroup does: the five products, and storing its rows of dK and dV.
 //
 // A tile of R rows and d columns of 16 bits lies as d / 64 slabs, one after the other; a slab is R
 // rows of 128 bytes, swizzled as TMA and wgmma both understand it.
@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "07_flash_attention/backward/kit/pairs.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
@@ -40,77 +41,105 @@ struct HopperTile {
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Issues s = A B^T as one group: S^T = K Q^T or dP^T = V dO^T. Of `keys` (K or V) warpgroup w's
-// rows; all of `queries` (Q or dO).
+// The one of the two warpgroups that the thread belongs to, and what it does with its part of a
+// tile. Each product is issued as one group of wgmma.
 template <class Tile>
-__device__ __forceinline__ void issue_transposed(float (&s)[Tile::kQueries / 2],
-                                                 const unsigned char* keys,
-                                                 const unsigned char* queries, int w) {
-  const std::uint64_t a = ptx::descriptor_128B(keys + Tile::own_key(w) * 128, 0, 1024);
-  const std::uint64_t b = ptx::descriptor_128B(queries, 0, 1024);
-  ptx::fence_registers(s);
-  ptx::wgmma_fence();
-#pragma unroll
-  for (int c = 0; c < Tile::kD / 16; ++c) {  // 16 columns: 32 bytes of a slab
-    const int slab = c / 4, bytes = c % 4 * 32;
-    ptx::wgmma<typename Tile::Element>(s, ptx::advance(a, slab * Tile::kKeySlab + bytes),
-                                       ptx::advance(b, slab * Tile::kQuerySlab + bytes), c > 0);
-  }
-  ptx::wgmma_commit_group();
-}
+struct Warpgroup {
+  using Element = typename Tile::Element;
+  static constexpr int kD = Tile::kD, kSplit = Tile::kSplit, kQueries = Tile::kQueries;
+  static constexpr int kKeySlab = Tile::kKeySlab, kQuerySlab = Tile::kQuerySlab;
 
-// Issues sum += A B as one group: dV += P^T dO or dK += dS^T Q, with A in registers. Of `queries`
-// (dO or Q) warpgroup w's columns.
-template <class Tile>
-__device__ __forceinline__ void issue_gradient(float (&sum)[Tile::kCols / 2],
-                                               std::uint32_t (&a)[Tile::kQueries / 16][4],
-                                               const unsigned char* queries, int w) {
-  const std::uint64_t b = ptx::descriptor_128B(queries + Tile::own_col(w) / 64 * Tile::kQuerySlab,
-                                               Tile::kQuerySlab, 1024);
-  ptx::fence_registers(sum);
-  ptx::wgmma_fence();
-#pragma unroll
-  for (int j = 0; j < Tile::kQueries / 16; ++j) {
-    ptx::wgmma<typename Tile::Element, 1>(sum, a[j], ptx::advance(b, j * 16 * 128));
+  static __device__ __forceinline__ int index() { return threadIdx.x / 128; }
+  static __device__ __forceinline__ int first_key() { return Tile::own_key(index()); }
+  // Of the 64 rows of an accumulator this thread's first; it has the one 8 below, too.
+  static __device__ __forceinline__ int row() {
+    return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
   }
-  ptx::wgmma_commit_group();
-}
 
-// Writes warpgroup w's dS^T to shared memory, a row a key. Where both warpgroups have the same
-// keys, each writes half of the queries.
-template <class Tile>
-__device__ __forceinline__ void store_ds(unsigned char* to,
-                                         const std::uint32_t (&ds)[Tile::kQueries / 16][4], int w) {
-  const int lane = threadIdx.x % 32;
-  const int key = Tile::own_key(w) + threadIdx.x % 128 / 32 * 16 + lane % 16;
-  constexpr int kSteps = Tile::kQueries / 16;
+  // region transposed
+  // s = A B^T: S^T = K Q^T or dP^T = V dO^T. Of `keys` (K or V) the warpgroup's rows; all of
+  // `queries` (Q or dO).
+  static __device__ __forceinline__ void issue_transposed(float (&s)[kQueries / 2],
+                                                          const unsigned char* keys,
+                                                          const unsigned char* queries) {
+    const std::uint64_t a = ptx::descriptor_128B(keys + first_key() * 128, 0, 1024);
+    const std::uint64_t b = ptx::descriptor_128B(queries, 0, 1024);
+    ptx::fence_registers(s);
+    ptx::wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < kSteps; ++j) {
-    if (Tile::kSplit == 2 && j / (kSteps / 2) != w) continue;
-    unsigned char* slab = to + j / 4 * Tile::kKeySlab;
-    ptx::stmatrix_x4(slab + kit::swizzled_128B(key, j % 4 * 2 + lane / 16), ds[j][0], ds[j][1],
-                     ds[j][2], ds[j][3]);
+    for (int c = 0; c < kD / 16; ++c) {  // 16 columns: 32 bytes of a slab
+      const int slab = c / 4, bytes = c % 4 * 32;
+      ptx::wgmma<Element>(s, ptx::advance(a, slab * kKeySlab + bytes),
+                          ptx::advance(b, slab * kQuerySlab + bytes), c > 0);
+    }
+    ptx::wgmma_commit_group();
   }
-}
+  // endregion
 
-// Issues dq = dS K as one group, with both operands from shared memory: 64 queries and kDqCols
-// columns. dS lies with a key a row, which is what wgmma calls MN-major for both operands: no
-// transposition.
-template <class Tile>
-__device__ __forceinline__ void issue_dq(float (&dq)[Tile::kDqCols / 2], const unsigned char* ds,
-                                         const unsigned char* k, int w) {
-  const std::uint64_t a = ptx::descriptor_128B(ds + Tile::dq_row(w) / 64 * Tile::kKeySlab, 0, 1024);
-  const std::uint64_t b =
-      ptx::descriptor_128B(k + Tile::dq_col(w) / 64 * Tile::kKeySlab, Tile::kKeySlab, 1024);
-  ptx::fence_registers(dq);
-  ptx::wgmma_fence();
+  // sum += A B: dV += P^T dO or dK += dS^T Q, with A in registers. Of `queries` (dO or Q) the
+  // warpgroup's columns.
+  static __device__ __forceinline__ void issue_gradient(float (&sum)[Tile::kCols / 2],
+                                                        std::uint32_t (&a)[kQueries / 16][4],
+                                                        const unsigned char* queries) {
+    const std::uint64_t b =
+        ptx::descriptor_128B(queries + Tile::own_col(index()) / 64 * kQuerySlab, kQuerySlab, 1024);
+    ptx::fence_registers(sum);
+    ptx::wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < Tile::kKeys / 16; ++j) {
-    ptx::wgmma<typename Tile::Element, 1, 1>(dq, ptx::advance(a, j * 16 * 128),
-                                             ptx::advance(b, j * 16 * 128), j > 0);
+    for (int j = 0; j < kQueries / 16; ++j) {
+      ptx::wgmma<Element, 1>(sum, a[j], ptx::advance(b, j * 16 * 128));
+    }
+    ptx::wgmma_commit_group();
   }
-  ptx::wgmma_commit_group();
-}
+
+  // Writes the warpgroup's dS^T to shared memory, a row a key. Where both warpgroups have the same
+  // keys, each writes half of the queries.
+  static __device__ __forceinline__ void store_ds(unsigned char* to,
+                                                  const std::uint32_t (&ds)[kQueries / 16][4]) {
+    const int lane = threadIdx.x % 32;
+    const int key = first_key() + threadIdx.x % 128 / 32 * 16 + lane % 16;
+    constexpr int kSteps = kQueries / 16;
+#pragma unroll
+    for (int j = 0; j < kSteps; ++j) {
+      if (kSplit == 2 && j / (kSteps / 2) != index()) continue;
+      unsigned char* slab = to + j / 4 * kKeySlab;
+      ptx::stmatrix_x4(slab + kit::swizzled_128B(key, j % 4 * 2 + lane / 16), ds[j][0], ds[j][1],
+                       ds[j][2], ds[j][3]);
+    }
+  }
+
+  // region dq
+  // dq = dS K, with both operands from shared memory: 64 queries and kDqCols columns. dS lies with
+  // a key a row, which is what wgmma calls MN-major for both operands: no transposition.
+  static __device__ __forceinline__ void issue_dq(float (&dq)[Tile::kDqCols / 2],
+                                                  const unsigned char* ds, const unsigned char* k) {
+    const std::uint64_t a =
+        ptx::descriptor_128B(ds + Tile::dq_row(index()) / 64 * kKeySlab, 0, 1024);
+    const std::uint64_t b =
+        ptx::descriptor_128B(k + Tile::dq_col(index()) / 64 * kKeySlab, kKeySlab, 1024);
+    ptx::fence_registers(dq);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int j = 0; j < Tile::kKeys / 16; ++j) {
+      ptx::wgmma<Element, 1, 1>(dq, ptx::advance(a, j * 16 * 128), ptx::advance(b, j * 16 * 128),
+                                j > 0);
+    }
+    ptx::wgmma_commit_group();
+  }
+  // endregion
+
+  // The first of its rows of dQ, and the column of register i.
+  static __device__ __forceinline__ int dq_row() { return Tile::dq_row(index()); }
+  static __device__ __forceinline__ int dq_col(int i) {
+    return Tile::dq_col(index()) + query_of_register(i);
+  }
+
+  // Writes factor sum, complete, to dK or dV of a head with n keys. key: the thread's first.
+  static __device__ __forceinline__ void store(Element* head, const float (&sum)[Tile::kCols / 2],
+                                               int key, int n, float factor) {
+    store_keys<kD>(head, sum, key, n, Tile::own_col(index()), factor);
+  }
+};
 #endif
 
 }  // namespace backward

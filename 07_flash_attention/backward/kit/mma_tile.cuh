@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
@@ -28,13 +28,10 @@ struct MmaTile {
   static constexpr int kDqCols = kD * kDqGroups / kWarps;  // of dQ, a warp's
   static constexpr int kChunks = kD / 8;                   // of 16 bytes, a row's
 
-  // Two buffers for what belongs to a step.
-  struct Shared {
-    uint4 k[kKeys * kChunks], v[kKeys * kChunks];
-    uint4 q[2][kQueries * kChunks], d_o[2][kQueries * kChunks];
-    uint4 ds[kKeys * kQueries / 8];  // dS^T: [key][query]
-    float lse2[2][kQueries], mean[2][kQueries];
-  };
+  // Where eight queries of a key lie in a tile of dS^T.
+  __device__ static constexpr int ds_chunk(int key, int chunk) {
+    return kit::swizzled_chunk<kQueries / 8>(key, chunk);
+  }
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -51,28 +48,42 @@ __device__ void copy_tile(uint4* tile, const T* head, int first, int n) {
   }
 }
 
-// Issues the copies of the block's keys and values, of a head that begins at element `at`.
+// How a block's tiles come to its shared memory, which has k, v, and two buffers of q, d_o, lse2
+// and mean: issues the copies.
 template <class Tile, class T>
-__device__ void copy_keys(typename Tile::Shared& shared, const Tensors<T>& t, std::int64_t at,
-                          int first_key, int n_k) {
-  constexpr int kChunks = Tile::kChunks, kKeys = Tile::kKeys, kThreads = Tile::kThreads;
-  copy_tile<kChunks, kKeys, kThreads>(shared.k, t.k + at, first_key, n_k);
-  copy_tile<kChunks, kKeys, kThreads>(shared.v, t.v + at, first_key, n_k);
-}
+struct TileCopier {
+  static constexpr int kD = 8 * Tile::kChunks;
 
-// Issues the copies of what a step needs to the one of two buffers that is the step's: Q and dO of
-// its rows, their log-sum-exp and D.
-template <class Tile, class T>
-__device__ void copy_step(typename Tile::Shared& shared, const Tensors<T>& t, const RowFacts& rows,
-                          const Steps<Tile>& steps, int step, int n_q) {
-  constexpr int kChunks = Tile::kChunks, kQueries = Tile::kQueries, kThreads = Tile::kThreads;
-  const std::int64_t head = steps.head(step);
-  const int row = steps.first_row(step);
-  const std::int64_t first = head * n_q * (8 * kChunks);
-  copy_tile<kChunks, kQueries, kThreads>(shared.q[step % 2], t.q + first, row, n_q);
-  copy_tile<kChunks, kQueries, kThreads>(shared.d_o[step % 2], t.d_o + first, row, n_q);
-  copy_facts(shared, rows, steps, step);
-}
+  const Tensors<T>& t;
+  const Shape& shape;
+  const RowFacts& rows;
+  const Steps<Tile>& steps;
+
+  // The block's keys and values, of a head that begins at element `at`.
+  template <class Shared>
+  __device__ void copy_keys(Shared& shared, std::int64_t at) const {
+    copy<Tile::kKeys>(shared.k, t.k + at, steps.first_key, shape.n_k);
+    copy<Tile::kKeys>(shared.v, t.v + at, steps.first_key, shape.n_k);
+  }
+
+  // What a step needs, to the buffer that is the step's: Q and dO of its rows, their log-sum-exp
+  // and D.
+  template <class Shared>
+  __device__ void copy_step(Shared& shared, int step) const {
+    const std::int64_t head = steps.head(step);
+    const int row = steps.first_row(step);
+    const std::int64_t first = head * shape.n_q * kD;
+    copy<Tile::kQueries>(shared.q[step % 2], t.q + first, row, shape.n_q);
+    copy<Tile::kQueries>(shared.d_o[step % 2], t.d_o + first, row, shape.n_q);
+    copy_facts(shared, rows, steps, step);
+  }
+
+ private:
+  template <int kRows>
+  static __device__ void copy(uint4* tile, const T* head, int first, int n) {
+    copy_tile<Tile::kChunks, kRows, Tile::kThreads>(tile, head, first, n);
+  }
+};
 
 // c = A B^T for a warp: A is 16 rows of a swizzled tile from row `first`, B all kRows rows of
 // another, both with kChunks chunks a row. c: 16 x kRows.
