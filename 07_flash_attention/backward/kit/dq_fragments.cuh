@@ -9,9 +9,6 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/shape.hpp"
-#include "common/kit/check.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/toolkit.cuh"
 
@@ -87,40 +84,5 @@ __device__ __forceinline__ void store_fragments(T* head, const float* first, int
   }
 }
 #endif
-
-// Where fragments go through the columns of 16 queries, then of the next 16, a head (padded) after
-// the other: that of a query and a column.
-template <int kD>
-__device__ __forceinline__ float* fragment_of(const RowFacts& rows, std::int64_t head, int row,
-                                              int col) {
-  return rows.dq_sum + (head * rows.pitch + row) * kD + col * 16;
-}
-
-// A block 64 queries.
-template <class T, int kD>
-__global__ void __launch_bounds__(kRowThreads)
-    finish_dq_fragments_kernel(RowFacts rows, T* dq, int n_q, float scale) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  const int tiles = rows.pitch / 64;  // of a head
-  const std::int64_t head = blockIdx.x / tiles;
-  const int first_row = static_cast<int>(blockIdx.x % tiles) * 64;
-#pragma unroll
-  for (int i = threadIdx.x / 32; i < kD / 8; i += kRowThreads / 32) {
-    const int row = first_row + i / (kD / 32) * 16, col = i % (kD / 32) * 32;
-    store_fragments<kD>(dq + head * n_q * kD, fragment_of<kD>(rows, head, row, col), 128, row, col,
-                        n_q, scale);
-  }
-#endif
-}
-
-// dQ = dq_sum / sqrt(d)
-template <int kD, class T>
-void finish_dq_fragments(const Shape& shape, const Tensors<T>& t, const RowFacts& rows,
-                         cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(shape.all_heads() * rows.pitch / 64);
-  finish_dq_fragments_kernel<T, kD>
-      <<<blocks, kRowThreads, 0, stream>>>(rows, t.dq, shape.n_q, shape.scale());
-  CUDA_CHECK(cudaGetLastError());
-}
 
 }  // namespace backward

@@ -35,21 +35,8 @@ struct MmaTile {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// Issues the copy of kRows rows from row `first` of a head with n rows; zeros after the last. By
-// kThreads threads.
-template <int kChunks, int kRows, int kThreads, class T>
-__device__ void copy_tile(uint4* tile, const T* head, int first, int n) {
-  const auto* from = reinterpret_cast<const uint4*>(head) + std::int64_t{first} * kChunks;
-#pragma unroll
-  for (int i = threadIdx.x; i < kRows * kChunks; i += kThreads) {
-    const int row = i / kChunks;
-    ptx::cp_async_16(&tile[kit::swizzled_chunk<kChunks>(row, i % kChunks)], from + i,
-                     first + row < n);
-  }
-}
-
-// How a block's tiles come to its shared memory, which has k, v, and two buffers of q, d_o, lse2
-// and mean: issues the copies.
+// Issues the copies that bring a block's tiles to its shared memory, which has k, v, and two
+// buffers of q, d_o, lse2 and mean.
 template <class Tile, class T>
 struct TileCopier {
   static constexpr int kD = 8 * Tile::kChunks;
@@ -79,9 +66,17 @@ struct TileCopier {
   }
 
  private:
+  // kRows rows from row `first` of a head with n rows; zeros after the last.
   template <int kRows>
   static __device__ void copy(uint4* tile, const T* head, int first, int n) {
-    copy_tile<Tile::kChunks, kRows, Tile::kThreads>(tile, head, first, n);
+    constexpr int kChunks = Tile::kChunks;
+    const auto* from = reinterpret_cast<const uint4*>(head) + std::int64_t{first} * kChunks;
+#pragma unroll
+    for (int i = threadIdx.x; i < kRows * kChunks; i += Tile::kThreads) {
+      const int row = i / kChunks;
+      ptx::cp_async_16(&tile[kit::swizzled_chunk<kChunks>(row, i % kChunks)], from + i,
+                       first + row < n);
+    }
   }
 };
 
