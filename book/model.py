@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import cli  # noqa: E402
 import compare  # noqa: E402
+import counts  # noqa: E402
 import cpp_names  # noqa: E402
 import cpp_source  # noqa: E402
 import lessons  # noqa: E402
@@ -65,33 +66,40 @@ class Recorded:
         self.graph = graph
         self.files = {p.stem: results.load(p) for p in sorted((ROOT / "results").glob("*.json"))}
         self.runs = {stem: data["runs"] for stem, data in self.files.items()}
+        self.by_simt = counts.load(ROOT)
+        self.old = counts.changed(counts.Digests(graph), self.by_simt)
 
     def rows(self, path):
         """{'file|run|problem': row} of one rung, counters with it."""
         found = {}
         for key, row in compare.measured(self.runs, path, self.graph).items():
             stem, label, _ = key
-            of_chapter = self.files[stem].get("counters", {}).get(label.partition("/")[0], {})
+            chapter = label.partition("/")[0]
+            of_chapter = self.files[stem].get("counters", {}).get(chapter, {})
             by_name = {kernel["kernel"]: kernel for kernel in of_chapter.get("kernels", [])}
             counters = result_table.counters_of_row(row, by_name)
-            found["|".join(key)] = {**as_row(row), "counters": counters}
+            simt = self.counts_of_simt(chapter, f"{row['problem']}/{row['name']}")
+            found["|".join(key)] = {**as_row(row), "counters": counters, "simt": simt}
         return found
+
+    def counts_of_simt(self, chapter, row):
+        """What simt counted of a row whose sources are still the same."""
+        kept = self.by_simt.get(chapter, {}).get("rows", {}).get(row)
+        return kept["counts"] if kept and row not in self.old[chapter] else None
 
     def described(self):
         """The runs without their rows, and every row that is no rung: peers, yardsticks."""
         for stem, runs in self.runs.items():
             for label, run in runs.items():
                 facts = {key: value for key, value in run.items() if key not in NOT_OF_A_RUN}
+                chapter = label.partition("/")[0]
+                counted = self.files[stem].get("counters", {}), self.by_simt
+                facts["counted_with"], facts["simt_counted_with"] = (
+                    of.get(chapter, {}).get("arguments") for of in counted
+                )
                 others = [as_row(row) for row in run["rows"] if row.get("kind") != "rung"]
                 sweeps = run.get("sweeps") or []
                 yield f"{stem}|{label}", {**facts, "others": others, "sweeps": sweeps}
-
-    def counted_with(self):
-        return {
-            f"{stem}|{chapter}": counted["arguments"]
-            for stem, data in self.files.items()
-            for chapter, counted in data.get("counters", {}).items()
-        }
 
 
 def rung_of(graph, recorded, path):
@@ -150,7 +158,6 @@ def main():
         "sources": sorted(shown),
         "problems": problems,
         "runs": dict(recorded.described()),
-        "counted_with": recorded.counted_with(),
     }
     json.dump(model, sys.stdout, ensure_ascii=False)
 

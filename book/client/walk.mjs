@@ -3,7 +3,7 @@
 
 import { rows } from '../lib/diff.mjs'
 import { escape, significant } from '../lib/format.mjs'
-import { COUNTERS, change, count, whereFrom } from '../lib/measured.mjs'
+import { change, count, countsOf, howCounted, whereFrom } from '../lib/measured.mjs'
 import { lineHtml } from '../lib/tokens.mjs'
 
 const MILLISECONDS = 450
@@ -27,12 +27,9 @@ function factsOf(rung, before, common, runs) {
   if (row?.percent_of_roof) items.push(['% of roof', row.percent_of_roof.toFixed(1)])
   const step = change(before?.rows[common]?.median_ms, row?.median_ms)
   if (before) items.push(['Against the rung before', step])
-  for (const [key, title] of COUNTERS) {
-    const value = row?.counters?.[key]
-    if (value) items.push([title, count(value)])
-  }
+  for (const { title, values } of countsOf(row)) items.push([title, count(values[0])])
   return `<dl>${items.map(([title, value]) => `<div><dt>${title}</dt><dd>${escape(value)}</dd></div>`).join('')}</dl>
-<p class="quiet">${escape(row ? whereFrom(common, row, runs) : '')}</p>`
+<p class="quiet">${escape(row ? `${whereFrom(common, row, runs)}.${howCounted([common], runs, row)}` : '')}</p>`
 }
 
 class Walk {

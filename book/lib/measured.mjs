@@ -17,7 +17,8 @@ export const METRICS = [
   ['speedup', 'Over one core', times, ''],
   ['extra_bytes', 'Extra memory, MB', (v) => significant(v / 1e6), 'less'],
 ]
-export const COUNTERS = [
+// By Nsight Compute, on the GPU.
+const COUNTERS = [
   ['load_sectors_per_request', 'Sectors per load'],
   ['store_sectors_per_request', 'Sectors per store'],
   ['shared_load_conflict', 'Shared load conflict'],
@@ -26,6 +27,18 @@ export const COUNTERS = [
   ['divergent_branches', 'Divergent branches'],
   ['barriers', 'Barriers'],
   ['atomics', 'Atomics'],
+]
+
+// By simt, where the GPU's counters are missing.
+const COUNTED_BY_SIMT = [
+  ['moved_bytes', 'Bytes moved'],
+  ['load_sectors', 'Sectors per load'],
+  ['store_sectors', 'Sectors per store'],
+  ['conflict', 'Bank conflict'],
+  ['active_lanes', 'Active lanes'],
+  ['barriers', 'Barriers'],
+  ['atomics', 'Atomics'],
+  ['tensor_operations', 'Tensor operations'],
 ]
 
 const isThere = (value) => value !== null && value !== undefined && value !== 0
@@ -88,11 +101,28 @@ export function measuredLines(rowA, rowB, sameRun) {
     const what = !sameRun ? '' : key === 'median_ms' ? change(a, b) : better ? moved(a, b) : ''
     lines.push([title, shown(a), shown(b), what])
   }
-  for (const [key, title] of COUNTERS) {
-    const [a, b] = [rowA?.counters?.[key], rowB?.counters?.[key]]
-    if (isThere(a) || isThere(b)) lines.push([title, count(a), count(b), moved(a, b)])
-  }
+  for (const { title, values: [a, b] } of countsOf(rowA, rowB)) lines.push([title, count(a), count(b), moved(a, b)])
   return lines
+}
+
+const WHO = ['counters', 'simt']
+const has = (row, who) => row?.[who] && Object.keys(row[who]).length > 0
+const whoCounted = (rows) => WHO.find((who) => rows.every((row) => has(row, who))) ?? WHO.find((who) => rows.some((row) => has(row, who)))
+
+// The counts of some rows, if possible by one who counted them all: [{ title, values }].
+export function countsOf(...rows) {
+  const who = whoCounted(rows)
+  return (who === 'simt' ? COUNTED_BY_SIMT : COUNTERS)
+    .map(([key, title]) => ({ title, values: rows.map((row) => row?.[who]?.[key]) }))
+    .filter(({ values }) => values.some(isThere))
+}
+
+// ' Counted by simt, with --size 256.' The keys are those of the rows.
+export function howCounted(keys, runs, ...rows) {
+  if (!countsOf(...rows).length) return ''
+  const [by, field] = whoCounted(rows) === 'simt' ? [' by simt,', 'simt_counted_with'] : ['', 'counted_with']
+  const given = keys.filter(Boolean).map((key) => runs[key.split('|').slice(0, 2).join('|')][field])
+  return ` Counted${by} with ${given.find(Boolean)}.`
 }
 
 export const count = (value) =>

@@ -3,7 +3,7 @@
 
 import { rows, stretches, wordMarks } from './diff.mjs'
 import { NOTHING, escape } from './format.mjs'
-import { change, chooseRows, measuredLines, whereFrom, whyNone } from './measured.mjs'
+import { change, chooseRows, howCounted, measuredLines, whereFrom, whyNone } from './measured.mjs'
 import { lineHtml, markedHtml } from './tokens.mjs'
 
 const MARKS = { same: ' ', changed: '~', removed: '−', added: '+' }
@@ -30,7 +30,7 @@ function measured(a, b, runs) {
   return `<div><div class="wide" tabindex="0" role="region" aria-label="Measured"><table class="measured">
 <thead><tr><td></td><th scope="col">${escape(a.name)}</th><th scope="col">${escape(b.name)}</th><th scope="col">Change</th></tr></thead>
 <tbody>${cells.join('\n')}</tbody></table></div>
-<p class="quiet">${escape(from)}.${notes.length ? ` No time: ${notes.join('; ')}.` : ''}</p></div>`
+<p class="quiet">${escape(from)}.${escape(howCounted([keyA, keyB], runs, rowA, rowB))}${notes.length ? ` No time: ${notes.join('; ')}.` : ''}</p></div>`
 }
 
 // What the step gained and what it cost, in one or two sentences.

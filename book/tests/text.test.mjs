@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { relative, significant, slug } from '../lib/format.mjs'
 import { makeMarkdown, sections } from '../lib/markdown.mjs'
-import { change, chooseRows, commonKey } from '../lib/measured.mjs'
+import { change, chooseRows, commonKey, countsOf, howCounted } from '../lib/measured.mjs'
 import { noteOf, opening } from '../lib/notes.mjs'
 import { pairHtml } from '../lib/pair.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
@@ -102,6 +102,18 @@ test('two rungs are compared in one run where there is one, the default first', 
   assert.equal(commonKey([{ rows: a }, { rows: { 'h|01/large|x': row } }]), 'h|01/large|x')
   assert.equal(change(2, 1), '2.00× faster')
   assert.equal(change(1, 2), '2.00× slower')
+})
+
+test('two rungs have the GPU\'s counts, or simt\'s where one of them lacks those; how they were counted is said', () => {
+  const gpu = { counters: { active_lanes: 6.5, barriers: 8 }, simt: { active_lanes: 3.5 } }
+  const simt = { counters: {}, simt: { active_lanes: 2, conflict: 1.5 } }
+  const none = { counters: {}, simt: null }
+  const runs = { 'h|01/default': { counted_with: '--n 5', simt_counted_with: '--n 7' } }
+  const of = (...rows) => [...countsOf(...rows).map(({ title, values }) => [title, ...values]), howCounted(['h|01/default|x', undefined], runs, ...rows)]
+  assert.deepEqual(of(gpu, gpu), [['Active lanes', 6.5, 6.5], ['Barriers', 8, 8], ' Counted with --n 5.'])
+  assert.deepEqual(of(gpu, simt), [['Bank conflict', undefined, 1.5], ['Active lanes', 3.5, 2], ' Counted by simt, with --n 7.'])
+  assert.deepEqual(of(gpu, none), [['Active lanes', 6.5, undefined], ['Barriers', 8, undefined], ' Counted with --n 5.'])
+  assert.deepEqual(of(none, undefined), [''])
 })
 
 test('a reader\'s rows stand beside ours at the same sizes', () => {
