@@ -29,19 +29,20 @@ const COUNTERS = [
   ['atomics', 'Atomics'],
 ]
 
-// By simt, where the GPU's counters are missing.
+// By simt, where the GPU's counters are missing; some in millions.
 const COUNTED_BY_SIMT = [
-  ['moved_bytes', 'Bytes moved'],
+  ['moved_bytes', 'Moved, MB', 1e6],
   ['load_sectors', 'Sectors per load'],
   ['store_sectors', 'Sectors per store'],
   ['conflict', 'Bank conflict'],
   ['active_lanes', 'Active lanes'],
   ['barriers', 'Barriers'],
   ['atomics', 'Atomics'],
-  ['tensor_operations', 'Tensor operations'],
+  ['tensor_operations', 'Tensor operations, M', 1e6],
 ]
 
 const isThere = (value) => value !== null && value !== undefined && value !== 0
+const inUnits = (value, unit) => (isThere(value) ? value / unit : value)
 const isDefault = (key) => key.split('|')[1].endsWith('/default')
 const first = (keys) => keys.find(isDefault) ?? keys[0]
 
@@ -106,14 +107,14 @@ export function measuredLines(rowA, rowB, sameRun) {
 }
 
 const WHO = ['counters', 'simt']
-const has = (row, who) => row?.[who] && Object.keys(row[who]).length > 0
+const has = (row, who) => Object.values(row?.[who] ?? {}).some(isThere)
 const whoCounted = (rows) => WHO.find((who) => rows.every((row) => has(row, who))) ?? WHO.find((who) => rows.some((row) => has(row, who)))
 
 // The counts of some rows, if possible by one who counted them all: [{ title, values }].
 export function countsOf(...rows) {
   const who = whoCounted(rows)
   return (who === 'simt' ? COUNTED_BY_SIMT : COUNTERS)
-    .map(([key, title]) => ({ title, values: rows.map((row) => row?.[who]?.[key]) }))
+    .map(([key, title, unit = 1]) => ({ title, values: rows.map((row) => inUnits(row?.[who]?.[key], unit)) }))
     .filter(({ values }) => values.some(isThere))
 }
 
