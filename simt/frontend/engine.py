@@ -11,6 +11,7 @@ import sys
 
 SIMT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OBSERVER_FILES = ("check_", "dwarf_", "observe", "profile_")  # only in the instrumented library
+PART = ".part"  # behind the name of an object that is not whole yet
 
 
 def build_directory():
@@ -29,11 +30,13 @@ def library(compiler, instrumented):
         return os.path.exists(archive) and _read(stamp) == wanted
 
     if not is_there():  # what is there is found in a folder for reading only, too
-        with locked(directory):
+        # Both libraries are made of the same objects.
+        shared = os.path.join(build_directory(), "objects")
+        os.makedirs(shared, exist_ok=True)
+        with locked(shared):
             if not is_there():
-                _build(compiler, directory, archive, instrumented)
-                with open(stamp, "w") as file:
-                    file.write(wanted)
+                _build(compiler, wanted, shared, archive, instrumented)
+                _write(stamp, wanted)
     return archive
 
 
@@ -52,6 +55,11 @@ def _read(path):
         return None
 
 
+def _write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
 @functools.lru_cache
 def fingerprint(compiler):
     """Changes whenever a source, a header or the compiler does."""
@@ -66,28 +74,44 @@ def fingerprint(compiler):
     return digest.hexdigest()
 
 
-def _build(compiler, directory, archive, instrumented):
+def _build(compiler, wanted, directory, archive, instrumented):
     sources = sorted(glob.glob(os.path.join(SIMT, "src", "*.cpp")))
     if not instrumented:
         sources = [s for s in sources if not os.path.basename(s).startswith(OBSERVER_FILES)]
     if sys.stderr.isatty():
         print("simt: building the engine (once)", file=sys.stderr)
+    stamp = os.path.join(directory, "stamp")
+    if _read(stamp) != wanted:
+        for old in glob.glob(os.path.join(directory, "*.o")):
+            os.unlink(old)
+        _write(stamp, wanted)
     objects, running = [], []
     for source in sources:
         target = os.path.join(directory, os.path.basename(source)[:-4] + ".o")
         objects.append(target)
+        if os.path.exists(target):
+            continue
         if len(running) >= (os.cpu_count() or 1):
-            _finish(running.pop(0))
-        running.append(subprocess.Popen([
-            *compiler, "-std=c++17", "-O2", "-g1", "-Wall", "-Wextra", "-fPIC",
-            "-fno-strict-aliasing", "-I", os.path.join(SIMT, "src"),
-            "-isystem", os.path.join(SIMT, "include"),
-            "-c", source, "-o", target]))
-    for process in running:
-        _finish(process)
+            _finish_object(*running.pop(0))
+        running.append((_compile(compiler, source, target + PART), target))
+    for process, target in running:
+        _finish_object(process, target)
     if os.path.exists(archive):
         os.unlink(archive)
     _finish(subprocess.Popen(["ar", "crs", archive] + objects))
+
+
+def _compile(compiler, source, target):
+    return subprocess.Popen([
+        *compiler, "-std=c++17", "-O2", "-g1", "-Wall", "-Wextra", "-fPIC",
+        "-fno-strict-aliasing", "-I", os.path.join(SIMT, "src"),
+        "-isystem", os.path.join(SIMT, "include"),
+        "-c", source, "-o", target])
+
+
+def _finish_object(process, target):
+    _finish(process)
+    os.replace(target + PART, target)  # under its name stands only what is whole
 
 
 def _finish(process):
