@@ -182,10 +182,26 @@ class Marks(unittest.TestCase):
             return running.Run("no end")
 
         # One at a time: with as many cores as cases all would have begun.
+        questions = judging.Questions(self.Module())
         with mock.patch.object(judging, "PATIENCE", 0.01):
-            verdict = judging.mark(judging.Questions(self.Module()), slow, workers=1)
+            verdict = judging.mark(questions, slow, workers=1)
         self.assertEqual([o.points for o in verdict.outcomes], [0, 0, 0])
         self.assertEqual(len(asked), 1)
+
+    def test_without_patience_one_that_fails_is_enough(self):
+        asked = []
+
+        def wrong_from_c_on(case):
+            asked.append(case.name)
+            return self.right(case, reads=1) if case.name < "c" else running.Run("no")
+
+        questions = judging.Questions(self.Module())
+        verdict = judging.mark(questions, wrong_from_c_on, workers=1, patience=0)
+        self.assertEqual([o.points for o in verdict.outcomes], [1, 0, 0])
+        self.assertEqual(asked, ["a", "b", "c"])
+        asked.clear()
+        judging.mark(questions, wrong_from_c_on, workers=1)
+        self.assertEqual(len(asked), 8)
 
 
 class Speeds(ToolCase):

@@ -58,14 +58,15 @@ def _findings(root, exercise, seed):
     with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
         questions = judging.Questions(module, seed)
 
-        def verdict_of(version):
+        def verdict_of(version, patience=None):
             file, program = Path(folder, name), Path(folder, "program")
             file.write_text(version, encoding="utf-8")
             try:
                 building.build(root, exercise, file, program)
             except ExerciseError as error:
                 return judging.Verdict(trouble=str(error))
-            return judging.mark(questions, lambda case: running.run_case(program, case))
+            run = lambda case: running.run_case(program, case)  # noqa: E731
+            return judging.mark(questions, run, patience=patience)
 
         yield from _findings_of_versions(module, text, name, verdict_of)
 
@@ -86,7 +87,8 @@ def _findings_of_versions(module, text, name, verdict_of):
     effects = {part.title for part in module.POINTS if isinstance(part, api.Count)}
     most_right = sum(part.points for part in module.POINTS if isinstance(part, api.Right))
     for title, changes in module.MUTANTS.items():
-        verdict = verdict_of(skeleton.mutant(text, name, changes))
+        # One wrong case is enough to catch it.
+        verdict = verdict_of(skeleton.mutant(text, name, changes), patience=0)
         if verdict.trouble:
             yield f"mutant '{title}' does not compile: {verdict.trouble}"
         elif verdict.passed:

@@ -69,17 +69,19 @@ def judge(root, exercise, source):
     return mark(questions, lambda case: running.run_case(program, case))
 
 
-def mark(questions, run, workers=os.cpu_count() or 1):
-    """The verdict on what run(case) brings for each case."""
-    stuck = []  # the case that took too long
+def mark(questions, run, workers=os.cpu_count() or 1, patience=None):
+    """The verdict on what run(case) brings for each case. With no patience the first that fails
+    is the last."""
+    patience = PATIENCE if patience is None else patience
+    stuck = []  # the case that failed, and took too long
 
     def one(case):
         if stuck:
-            return f"not run, for {stuck[0]} took too long", {}
+            return f"not run, for {stuck[0]} had failed", {}
         begin = time.monotonic()
         done = run(case)
         says = done.trouble or questions.says(case, done.arrays)
-        if says and time.monotonic() - begin > PATIENCE:
+        if says and time.monotonic() - begin > patience:
             stuck.append(case.name)
         return says, done.counts
 
