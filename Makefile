@@ -240,7 +240,7 @@ test-programs:
 	$(call side_by_side,$(TESTS))
 tests:
 	$(call side_by_side,$(TESTS) $(PROGRAMS))
-test: tests  ## build and run every test (test-01: those of one chapter)
+test: tests  ## build and run every test (test-01: those of one chapter; JOBS=2: two at a time, without a GPU)
 	@tools/run_tests.sh $(TESTS) $(wildcard tests/tools/test_*.py)
 tests_of = $(filter $(BUILD)/tests/$(1)%,$(TESTS))
 $(CHAPTERS:%=test-%): test-%:

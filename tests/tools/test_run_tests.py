@@ -1,6 +1,9 @@
 """run_tests.sh adds up what test programs say, and lets nothing pass that did not."""
 
+import os
+import signal
 import subprocess
+import time
 import unittest
 
 from tool_case import TOOLS, ToolCase
@@ -25,6 +28,63 @@ class RunTests(ToolCase):
             command = ["/bin/bash", TOOLS / "run_tests.sh", good]
             result = subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL)
         self.assertEqual(result.returncode, 1)
+
+    def waiting_for(self, name, other):
+        """A program that is right once the other one has begun, and not told of JOBS."""
+        script = f"""
+            cd {self.root}
+            touch {name}.begun
+            for i in {{1..100}}; do [[ -e {other}.begun ]] && break; sleep 0.05; done
+            [[ -e {other}.begun && -z ${{JOBS+given}} ]] && echo "1 passed, 0 failed, 0 skipped"
+        """
+        return self.executable(self.root / name, script)
+
+    def test_as_many_at_a_time_as_are_asked_for(self):
+        a, b = self.waiting_for("a", "b"), self.waiting_for("b", "a")
+        c = self.program("c", "1 passed, 0 failed, 0 skipped")
+        out = self.run_tool("run_tests.sh", a, b, c, JOBS="2").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in out[:3]], [str(a), str(b), str(c)])
+        self.assertEqual(out[3], "3 passed, 0 failed, 0 skipped")
+
+    def test_one_at_a_time(self):
+        log = self.root / "log"
+        script = f"""
+            echo begin >>{log}
+            sleep 0.1
+            echo end >>{log}
+            echo "1 passed, 0 failed, 0 skipped"
+        """
+        programs = [self.executable(self.root / name, script) for name in "ab"]
+        self.assertEqual(self.last_line(*programs), "2 passed, 0 failed, 0 skipped")
+        self.assertEqual(log.read_text().split(), ["begin", "end"] * 2)
+
+    def test_how_many_must_be_a_number(self):
+        good = self.program("good", "1 passed, 0 failed, 0 skipped")
+        for given in ("0", "-1", "two", "2.5", "1 1"):
+            result = self.run_tool("run_tests.sh", good, status=2, JOBS=given)
+            self.assert_one_line(result.stderr, f"JOBS='{given}'")
+
+    def test_what_was_begun_ends_with_it(self):
+        script = f"touch {self.root}/begun; sleep 3; touch {self.root}/late"
+        slow = self.executable(self.root / "slow", script)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(
+                ["/bin/bash", TOOLS / "run_tests.sh", slow],
+                # As from a terminal, whatever these tests run under.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                env={**os.environ, "TMPDIR": str(self.bin)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            while not (self.root / "begun").exists():
+                time.sleep(0.02)
+            process.send_signal(number)
+            self.assertEqual(process.communicate(timeout=2)[0], b"")
+            self.assertEqual(process.returncode, 128 + number)
+            (self.root / "begun").unlink()
+        time.sleep(3)
+        self.assertFalse((self.root / "late").exists())
+        self.assertEqual(list(self.bin.iterdir()), [])
 
     def last_line(self, *programs, status=0):
         return self.run_tool("run_tests.sh", *programs, status=status).stdout.splitlines()[-1]
