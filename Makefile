@@ -201,7 +201,7 @@ first: $(FIRST)  ## build and run the first kernel of all
 TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu) tests/namespaces.cu
 TEST_SOURCES += $(if $(SIMT),$(wildcard simt/tests/*.cu simt/tests/*.cpp))
 TESTS := $(addprefix $(BUILD)/,$(basename $(sort $(TEST_SOURCES))))
-TEST_ENV := $(if $(SIMT),SIMT_CHECK=1)
+TEST_ENV := $(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=tests/catch.hpp)
 # Catch2 3 is a library, version 2 a header.
 CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_test_macros.hpp \
                              /usr/local/include/catch2/catch_test_macros.hpp),-lCatch2)

@@ -27,7 +27,7 @@ def library(compiler, instrumented):
     wanted = fingerprint(compiler)
 
     def is_there():
-        return os.path.exists(archive) and _read(stamp) == wanted
+        return os.path.exists(archive) and read(stamp) == wanted
 
     if not is_there():  # what is there is found in a folder for reading only, too
         # Both libraries are made of the same objects.
@@ -36,7 +36,7 @@ def library(compiler, instrumented):
         with locked(shared):
             if not is_there():
                 _build(compiler, wanted, shared, archive, instrumented)
-                _write(stamp, wanted)
+                write(stamp, wanted)
     return archive
 
 
@@ -47,7 +47,7 @@ def locked(directory):
         yield
 
 
-def _read(path):
+def read(path):
     try:
         with open(path) as file:
             return file.read()
@@ -55,7 +55,7 @@ def _read(path):
         return None
 
 
-def _write(path, text):
+def write(path, text):
     with open(path, "w") as file:
         file.write(text)
 
@@ -81,10 +81,10 @@ def _build(compiler, wanted, directory, archive, instrumented):
     if sys.stderr.isatty():
         print("simt: building the engine (once)", file=sys.stderr)
     stamp = os.path.join(directory, "stamp")
-    if _read(stamp) != wanted:
+    if read(stamp) != wanted:
         for old in glob.glob(os.path.join(directory, "*.o")):
             os.unlink(old)
-        _write(stamp, wanted)
+        write(stamp, wanted)
     objects, running = [], []
     for source in sources:
         target = os.path.join(directory, os.path.basename(source)[:-4] + ".o")

@@ -61,7 +61,7 @@ class Options:
         self.inputs = []
         wishes = (os.environ.get("SIMT_CHECK"), os.environ.get("SIMT_PROFILE"))
         self.instrumented = any(wish not in (None, "", "0") for wish in wishes)
-        self.precompile = False  # simt's headers
+        self.precompile = None  # what is compiled once, beside simt's headers
         self.verbose = False
         self.run = False
 
@@ -147,13 +147,23 @@ def parse(arguments):
         i += 1
     if o.standard in ("c++03", "c++11", "c++14"):
         o.standard = "c++17"  # what the headers need; nvcc 13 has it as its default, too
-    # Compiled headers are neither shown nor named as dependencies.
-    if o.action in ("compile", "link") and not o.preprocess_only:
-        o.precompile = os.environ.get("SIMT_PRECOMPILE") not in (None, "", "0")
+    if o.action in ("compile", "link"):
+        o.precompile = _precompiled(os.environ.get("SIMT_PRECOMPILE", "0"))
     # What g++ needs to know in both steps.
     if "-fopenmp" in o.host:
         o.link.append("-fopenmp")
     return o
+
+
+def _precompiled(wish):
+    """None, or the headers that are to be compiled once besides simt's: 1 means none."""
+    if wish in ("", "0"):
+        return None
+    if wish == "1":
+        return []
+    if not os.path.isfile(wish):
+        raise UsageError(f"SIMT_PRECOMPILE={wish}: expected 0, 1 or a header")
+    return [os.path.abspath(wish)]
 
 
 def _library(o, text):

@@ -1,5 +1,6 @@
 """What stands in front of every .cu file, keywords.h and simt/cuda.h, compiled once for each set of
-flags: of a small file it is nine tenths of what g++ reads."""
+flags: of a small file it is nine tenths of what g++ reads. Others may follow them, a test's
+framework say."""
 
 import hashlib
 import os
@@ -7,25 +8,48 @@ import subprocess
 
 from . import engine
 
+TARGET = "front"  # in the list of what a header needs
 
-def header(compiler, flags, always, keywords):
-    """Path of a header with its compiled form (.gch) beside it. g++ takes that form if it fits the
-    macros at hand, and the header itself if not. always: what every .cu file is compiled with."""
+
+def header(compiler, flags, always, names):
+    """Path of a header that includes `names`, with its compiled form (.gch) beside it. g++ takes
+    that form if it fits the macros at hand, and the header itself if not. always: what every .cu
+    file is compiled with."""
     flags = [flag for flag in flags if not flag.startswith(("-D", "-I"))] + always
-    key = hashlib.sha256(repr((engine.fingerprint(compiler), flags)).encode())
-    with open(keywords, "rb") as file:
-        key.update(file.read())
-    directory = os.path.join(engine.build_directory(), "headers", key.hexdigest()[:16])
-    os.makedirs(directory, exist_ok=True)
+    key = hashlib.sha256(repr((flags, names)).encode()).hexdigest()[:16]
+    directory = os.path.join(engine.build_directory(), "headers", key)
     path = os.path.join(directory, "front.h")
-    if os.path.exists(path + ".gch"):
+    wanted = engine.fingerprint(compiler)
+    if _is_fresh(path, wanted):  # which may be for reading only
         return path
+    os.makedirs(directory, exist_ok=True)
     with engine.locked(directory):
-        if not os.path.exists(path + ".gch"):
+        if not _is_fresh(path, wanted):
             with open(path, "w", encoding="utf-8") as file:
-                file.write(f'#include "{keywords}"\n#include "simt/cuda.h"\n')
+                file.writelines(f'#include "{name}"\n' for name in names)
+            listed = ["-MD", "-MP", "-MF", path + ".d", "-MT", TARGET]
             partial = path + ".part"
-            command = [*compiler, *flags, "-x", "c++-header", path, "-o", partial]
+            command = [*compiler, *flags, *listed, "-x", "c++-header", path, "-o", partial]
             subprocess.run(command, check=True)
             os.replace(partial, path + ".gch")
+            engine.write(path + ".stamp", wanted)
     return path
+
+
+def dependencies(path, target):
+    """A rule of make: what the target needs because of that header."""
+    return target + engine.read(path + ".d").removeprefix(TARGET)
+
+
+def _is_fresh(path, wanted):
+    """Whether the compiled form is that of the files as they are."""
+    if engine.read(path + ".stamp") != wanted:
+        return False
+    # With -MP each file but the first has a rule of its own.
+    rules = engine.read(path + ".d").splitlines()
+    needed = [rule[:-1].replace("\\ ", " ") for rule in rules if rule.endswith(":")]
+    try:
+        made = os.stat(path + ".gch").st_mtime_ns
+        return all(os.stat(name).st_mtime_ns <= made for name in needed)
+    except OSError:
+        return False

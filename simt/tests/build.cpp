@@ -188,13 +188,16 @@ TEST_CASE("dependency files name the sources and simt's headers") {
   const std::string source = write_file(
       "depends.cu", "#include \"needed.h\"\n__global__ void k(int* p) { *p = VALUE; }\n");
   const std::string object = scratch("depends.o"), list = scratch("depends.d");
-  REQUIRE(nvcc("-c " + source + " -MD -MF " + list + " -MT target -o " + object).status == 0);
-  const std::string text = contents(list);
-  INFO(text);
-  CHECK(text.rfind("target:", 0) == 0);
-  CHECK(contains(text, "depends.cu"));
-  CHECK(contains(text, "needed.h"));
-  CHECK(contains(text, "simt/kernel.h"));
+  const std::string command = "-O2 -c " + source + " -MD -MF " + list + " -MT target -o " + object;
+  for (const std::string environment : {"", kPrecompiled}) {
+    REQUIRE(nvcc(command, environment).status == 0);
+    const std::string text = contents(list);
+    INFO(environment << "\n" << text);
+    CHECK(text.rfind("target:", 0) == 0);
+    CHECK(contains(text, "depends.cu"));
+    CHECK(contains(text, "needed.h"));
+    CHECK(contains(text, "simt/kernel.h"));
+  }
 }
 
 TEST_CASE("nvcc's options are understood") {
@@ -261,6 +264,26 @@ TEST_CASE("with headers compiled before, programs and messages are the same") {
   CHECK(run_command("ls " + folder + "/headers/*/front.h.gch | wc -l").output == "1\n");
   const std::string wrong = write_file("wrong.cu", "__global__ void k() {\n  nosuch();\n}\n");
   CHECK(contains(build(wrong).output, "wrong.cu:2:"));
+}
+
+TEST_CASE("another header is compiled before, too, and again when it has changed") {
+  const std::string header = scratch("first.h"), object = scratch("first.o");
+  const std::string source = write_file("first.cu", "int main() { return VALUE; }\n");
+  const auto build = [&] {
+    return nvcc("-O1 -c " + source + " -o " + object, "SIMT_PRECOMPILE=" + header);
+  };
+  std::system(("rm -f " + header).c_str());
+  const auto missing = build();
+  CHECK(missing.status == 1);
+  CHECK(missing.output == "simt/nvcc: SIMT_PRECOMPILE=" + header + ": expected 0, 1 or a header\n");
+  for (const std::string value : {"3", "4"}) {
+    write_file("first.h", "#define VALUE " + value + "\n");
+    const auto built = build();
+    INFO(built.output);
+    REQUIRE(built.status == 0);
+    REQUIRE(nvcc(object + " -o " + scratch("first")).status == 0);
+    CHECK(std::to_string(run(scratch("first")).status) == value);
+  }
 }
 
 TEST_CASE("--version, -E, and errors of use") {
