@@ -238,6 +238,8 @@ $(BUILD)/tests/%_program $(BUILD)/tests/namespaces: private FLAGS := $(UNOPTIMIZ
 # The rungs in it have their tests elsewhere; it runs a few blocks of them.
 $(BUILD)/tests/07_flash_attention_turns: private TEST_ENV :=
 $(BUILD)/tests/07_flash_attention_turns: private FLAGS := $(UNOPTIMIZED)
+# It runs no kernel.
+$(BUILD)/tests/07_flash_attention_memory: private TEST_ENV :=
 
 .PHONY: test tests test-programs $(CHAPTERS:%=test-%)
 test-programs:

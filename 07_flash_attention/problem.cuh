@@ -60,7 +60,6 @@ struct Problem {
 
   // For inputs of one's own: fill the pristine arrays, then call this.
   void compute_reference() {
-    constexpr double kMostReferenceFlops = 1e10;  // a second or two
     expected = reference_of(shape, q.pristine(), k.pristine(), v.pristine(), kMostReferenceFlops);
     key_norms_ = largest_per_head(k, true);
     value_sizes_ = largest_per_head(v, false);
@@ -157,12 +156,17 @@ struct Problem {
   double scratch_bytes() const { return workspace.asked_bytes(); }
   void forget_scratch() { workspace.forget(); }
 
+  static constexpr double kBeside = 1e8;  // on the host, whatever the shape: libraries
+
   // Without the workspace, for want of which a rung is skipped.
   static bench::MemoryNeed memory(const Shape& shape) {
-    return {3 * shape.bytes(sizeof(T)) + 1e8, 2 * shape.bytes(sizeof(T)) + Inputs::kBytes};
+    const double bytes = shape.bytes(sizeof(T));
+    return {3 * bytes + reference_bytes<T>(shape, kMostReferenceFlops) + kBeside,
+            2 * bytes + Inputs::kBytes};
   }
 
  private:
+  static constexpr double kMostReferenceFlops = 1e10;  // a second or two
   static constexpr double kUnit = 1.0 / (1 << 24);
   static constexpr double kRounded = 1 + 0x1p-7;  // weights and outputs are, to 8 bits at worst
   static constexpr double kLuck = 9.22;           // L of bound()

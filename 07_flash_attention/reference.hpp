@@ -21,12 +21,17 @@ struct Reference {
   std::vector<double> eager_lse;
 };
 
+// Rows that may be computed with so many operations.
+inline std::int64_t affordable_rows(const Shape& shape, double most_flops) {
+  const double per_row = shape.flops() / static_cast<double>(shape.rows());
+  return static_cast<std::int64_t>(std::min(1e9, most_flops / (per_row + 1)));
+}
+
 // All rows if that takes no more than `most_flops`, else as many as it allows: the first and the
 // last row of the first and the last head, and random ones.
 inline std::vector<std::int64_t> rows_to_check(const Shape& shape, double most_flops) {
   const std::int64_t all = shape.rows();
-  const double per_row = shape.flops() / static_cast<double>(all);
-  const auto affordable = static_cast<std::int64_t>(std::min(1e9, most_flops / (per_row + 1)));
+  const std::int64_t affordable = affordable_rows(shape, most_flops);
   std::vector<std::int64_t> rows;
   if (affordable >= all) {
     for (std::int64_t row = 0; row < all; ++row) rows.push_back(row);
@@ -39,6 +44,15 @@ inline std::vector<std::int64_t> rows_to_check(const Shape& shape, double most_f
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
+}
+
+// The most bytes that a Reference takes: of each row its number, d values and the log-sum-exp, in
+// 16 bits twice. With few keys and many rows that is more than the inputs.
+template <class T>
+double reference_bytes(const Shape& shape, double most_flops) {
+  const double rows = std::min<double>(shape.rows(), affordable_rows(shape, most_flops) + 4);
+  const int results = std::is_same_v<T, float> ? 1 : 2;
+  return sizeof(double) * rows * (results * (shape.d + 1) + 2);
 }
 
 // A few rows of one head: the first `count` of `rows`, at most kRows.

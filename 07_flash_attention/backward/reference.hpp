@@ -182,6 +182,22 @@ class ReferenceRows {
   std::vector<Key> keys_;
 };
 
+// Rows of dQ, and of dK and dV, whose pairs of query and key may be looked at.
+struct Affordable {
+  double queries, keys;
+};
+inline Affordable affordable_rows(const Shape& shape, double most_pairs) {
+  return {most_pairs / 2 / shape.n_k, most_pairs / 2 / shape.n_q / shape.group()};
+}
+
+// The most bytes that a Reference takes: of each row its number, d values and d bounds.
+inline double reference_bytes(const Shape& shape, double most_pairs) {
+  const Affordable rows = affordable_rows(shape, most_pairs);
+  const double queries = std::min<double>(shape.rows(), rows.queries + 4);
+  const double keys = std::min<double>(shape.keys(), rows.keys + 4);
+  return sizeof(double) * (queries + 2 * keys) * (2 * shape.d + 2);
+}
+
 // Host pointers; uses all cores. most_pairs: pairs of query and key that may be looked at.
 template <class T>
 Reference reference_of(const Shape& shape, const Tensors<T>& t, double most_pairs) {
@@ -191,9 +207,9 @@ Reference reference_of(const Shape& shape, const Tensors<T>& t, double most_pair
     known.value.resize(rows.size() * shape.d);
     known.bound.resize(rows.size() * shape.d);
   };
-  const double pairs_of_key = static_cast<double>(shape.n_q) * shape.group();
-  reserve(reference.dq, rows_to_check(shape.all_heads(), shape.n_q, most_pairs / 2 / shape.n_k));
-  const auto keys = rows_to_check(shape.all_kv_heads(), shape.n_k, most_pairs / 2 / pairs_of_key);
+  const Affordable affordable = affordable_rows(shape, most_pairs);
+  reserve(reference.dq, rows_to_check(shape.all_heads(), shape.n_q, affordable.queries));
+  const auto keys = rows_to_check(shape.all_kv_heads(), shape.n_k, affordable.keys);
   reserve(reference.dk, keys);
   reserve(reference.dv, keys);
   const ReferenceRows<T> rows(shape, t);

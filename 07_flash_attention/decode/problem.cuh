@@ -79,7 +79,6 @@ struct Decode {
 
   // For inputs of one's own: fill the pristine arrays, then call this.
   void compute_reference() {
-    constexpr double kMostPairs = 1e7;  // a second or two
     const Tensors<T> t{q.pristine(), k.pristine(), v.pristine(), nullptr, nullptr};
     expected = ReferenceRows<T>(shape, t, pristine_cache()).compute(kMostPairs);
   }
@@ -174,14 +173,18 @@ struct Decode {
   }
   double peak_gflops(const bench::DeviceFacts& device) const { return peak_bf16_gflops(device); }
 
+  static constexpr double kBeside = 1e8;  // on the host, whatever the shape: libraries
+
   // Without the workspace, for want of which a rung is skipped.
   static bench::MemoryNeed memory(const Shape& shape, const Layout& layout) {
     const double rows = 2.0 * static_cast<double>(cached_rows(shape, layout) + shape.rows());
     const double bytes = sizeof(T) * shape.d * rows;
-    return {3 * bytes + 1e8, bytes + Inputs::kBytes + 1e8};
+    return {3 * bytes + reference_bytes(shape, kMostPairs) + kBeside, bytes + Inputs::kBytes + 1e8};
   }
 
  private:
+  static constexpr double kMostPairs = 1e7;  // that the reference looks at: a second or two
+
   static std::int64_t cached_rows(const Shape& shape, const Layout& layout) {
     const int page = layout.page > 0 ? layout.page : shape.n;
     return shape.all_kv_heads() * ((shape.n + page - 1) / page) * page;

@@ -48,6 +48,12 @@ inline std::vector<std::int64_t> rows_to_check(std::int64_t count, double afford
   return rows;
 }
 
+// The most bytes that a Reference takes: of each row its number, d + 1 values and as many bounds.
+inline double reference_bytes(const Shape& shape, double most_pairs) {
+  const double rows = std::min<double>(shape.rows(), most_pairs / shape.n + 2);
+  return sizeof(double) * rows * (2 * (shape.d + 1) + 2);
+}
+
 // Host pointers; uses all cores. most_pairs: pairs of a query and a key that may be looked at.
 template <class T>
 class ReferenceRows {

@@ -13,8 +13,12 @@ namespace bench {
 
 class L2Flush {
  public:
-  explicit L2Flush(const DeviceFacts& facts)
-      : buffer_(static_cast<std::int64_t>(facts.l2_bytes) * kTimesL2) {}
+  explicit L2Flush(const DeviceFacts& facts) : buffer_(bytes(facts)) {}
+
+  // Device memory that it takes.
+  static std::int64_t bytes(const DeviceFacts& facts) {
+    return static_cast<std::int64_t>(facts.l2_bytes) * kTimesL2;
+  }
 
   // Enqueues the flush in `stream`; what follows in that stream starts cold.
   void enqueue(cudaStream_t stream) {

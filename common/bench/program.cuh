@@ -254,8 +254,10 @@ class Program {
       return !selected->empty();
     };
     entry.memory = [ladder, settings](const Program& program) {
-      return ladder->memory ? ladder->memory(settings(program), program.run_settings())
-                            : MemoryNeed{};
+      const RunSettings& run = program.run_settings();
+      MemoryNeed need = ladder->memory ? ladder->memory(settings(program), run) : MemoryNeed{};
+      need.device += flush_bytes(run);
+      return need;
     };
     entry.run = [ladder, selected, settings](Program& program) {
       const Settings chosen = settings(program);

@@ -91,6 +91,12 @@ inline bool wants_flush(const RunSettings& settings, Place place) {
   return place == Place::device && settings.cold && settings.device.is_real_gpu();
 }
 
+// Device memory that timing takes beside the problem.
+inline double flush_bytes(const RunSettings& settings) {
+  const bool flushes = !settings.verify_only && wants_flush(settings, Place::device);
+  return flushes ? static_cast<double>(L2Flush::bytes(settings.device)) : 0;
+}
+
 // Whether a time of this place says anything: what is slow on a model GPU may be fast on a real
 // one.
 inline bool wants_time(const RunSettings& settings, Place place) {

@@ -418,6 +418,26 @@ TEST_CASE("device samples are cold by default, on a chip that has a cache") {
   CHECK_FALSE(bench::wants_flush(settings, bench::Place::device));
 }
 
+TEST_CASE("the buffer that flushes the cache is a part of what a run takes") {
+  bench::RunSettings settings;
+  settings.device.available = true;
+  settings.device.clock_ghz = 1;
+  settings.device.l2_bytes = 1 << 20;
+  const auto free_bytes = [] {
+    std::size_t free = 0, all = 0;
+    CUDA_CHECK(cudaMemGetInfo(&free, &all));
+    return static_cast<double>(free);
+  };
+  if (bench::query_device().available) {
+    const double before = free_bytes();
+    const bench::L2Flush flush(settings.device);
+    CHECK(before - free_bytes() <= bench::flush_bytes(settings));
+  }
+  CHECK(bench::flush_bytes(settings) == 4 * settings.device.l2_bytes);
+  settings.verify_only = true;  // nothing is timed
+  CHECK(bench::flush_bytes(settings) == 0);
+}
+
 TEST_CASE("a sample of a batch is the time of one launch") {
   BatchedDoubling problem(10);  // five launches
   Log log;
