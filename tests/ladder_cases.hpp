@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/kit/check.cuh"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
@@ -198,13 +200,18 @@ inline void lists_every_variant(const std::string& program, const std::vector<st
 }
 
 // A run of everything at a small size ends with status 0 and has a row for each variant: right, or
-// skipped with a reason.
+// skipped with a reason. No line is wider than a terminal.
 inline void small_run_is_right(const std::string& program, const std::string& quick,
                                const std::vector<std::string>& names) {
   const auto result = run_command(program + " " + quick);
   INFO(result.output);
   CHECK(result.status == 0);
   CHECK(result.output.find("wrong:") == std::string::npos);
+  std::istringstream lines(result.output);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(line.size() <= bench::kLineWidth);
+  }
   for (const std::string& name : names) {
     INFO(name);
     const std::string row = "\n" + name.substr(name.find('/') + 1) + " ";

@@ -5,6 +5,7 @@
             lines differently, so what it finds is only a warning, and without one this is skipped
   lessons   quoted code, numbers, tables and links are up to date, and no measured number is typed
             beside a rung (tools/lessons.py --check)
+  pages     no page of a chapter has more than 1000 lines
   arrows    no file includes what it must not know (see ARROWS)
   toolkit   one header alone asks which version of CUDA compiles it (see TOOLKIT)
   bench     every name in a bench.args is one that a ladder of the chapter knows
@@ -64,6 +65,7 @@ BOUNDS = {
     "silent": Bound(0, ERROR, 0, ERROR),
     "lines": Bound(300, ERROR, 300, ERROR),
     "columns": Bound(100, ERROR, None, OFF),  # of Python
+    "page": Bound(1000, ERROR, None, OFF),  # of a chapter, in lines
     "gap": Bound(0, ERROR, 0, ERROR),
     "unlisted": Bound(0, ERROR, 0, ERROR),
     "opening": Bound(0, ERROR, 0, ERROR),
@@ -250,6 +252,13 @@ def check_columns(root, findings):
                 findings.breach("columns", False, where, f"{len(line)} columns (at most 100)")
 
 
+def check_pages(root, findings):
+    for path in sorted(root.glob(f"{cli.CHAPTERS}/*.md")):
+        lines = len(cli.read_text(path).splitlines())
+        if lines > BOUNDS["page"].main:
+            findings.breach("page", False, path.relative_to(root), f"{lines} lines (at most 1000)")
+
+
 def main():
     parser = cli.Parser(__doc__)
     parser.add_root()
@@ -284,6 +293,7 @@ def main():
     check_kit(graph, counter, findings)
     check_toolkit(graph, findings)
     check_columns(root, findings)
+    check_pages(root, findings)
     check_mutants(root, findings)
     check_sanitizer(root, graph, findings)
     check_counts(root, graph, findings)

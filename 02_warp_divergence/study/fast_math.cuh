@@ -116,7 +116,7 @@ inline void report_fast_math(bench::Program& program, std::int64_t step) {
     program.add(report);
     for (int f = 0; f < kFastFunctions; ++f) {
       const double bound = fast_math_bound(f, range.limit);
-      std::printf("%-13s on %s: off by %.3g = 2^%.2f, bound %.3g = 2^%.2f\n", kFastFunctionNames[f],
+      std::printf("%-13s on %s: %.3g = 2^%.1f off, bound %.3g = 2^%.1f\n", kFastFunctionNames[f],
                   range.range, errors[f], std::log2(errors[f]), bound, std::log2(bound));
     }
   }

@@ -460,6 +460,12 @@ class ReadAlone(CheckCase):
         self.write("simt/frontend/a.py", "x = 1\n" + "x" * 101 + "\n")
         self.assertIn("error: simt/frontend/a.py:2: 101 columns (at most 100)", self.check())
 
+    def test_lines_of_a_page(self):
+        self.write("01_add/README.md", "line\n" * 1000)
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("01_add/beyond.md", "line\n" * 1001)
+        self.assertIn("error: 01_add/beyond.md: 1001 lines (at most 1000)", self.check())
+
 
 class Arrows(CheckCase):
     """Each arrow that must not be, seen to be found."""
