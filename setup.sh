@@ -132,14 +132,17 @@ if ((${#missing[@]})); then
     as_root=(sudo -n)
   fi
   echo "Installing: ${missing[*]}"
-  # A package may ask questions and read from stdin; both are cut off.
-  install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
+  # A package may ask questions and read from stdin; both are cut off. A system that has just started
+  # may be updating itself: then its lock is waited for.
+  install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
+    -o DPkg::Lock::Timeout=600)
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
   if ! { "${install[@]}" update && "${install[@]}" install -y --no-install-recommends "${missing[@]}"; } \
     </dev/null >"$log" 2>&1; then
     cat "$log" >&2
-    echo "setup.sh: apt-get could not install ${missing[*]}; its own words are above" >&2
+    echo "setup.sh: apt-get could not install ${missing[*]} (names as in Debian 12 and Ubuntu 24.04);" \
+      "its own words are above" >&2
     exit 1
   fi
   mapfile -t still < <(lacking)

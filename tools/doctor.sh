@@ -26,6 +26,7 @@ fi
 PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 
 missing=()
+outdated=()
 
 row() { printf '  %-18s %s\n' "$1" "$2"; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -44,7 +45,7 @@ required() {
   version=$(first_version "$command" --version)
   if [[ -n $least && $(printf '%s\n' "$least" "$version" | sort -V | head -1) != "$least" ]]; then
     row "$name" "$version is TOO OLD: $least or newer is needed for $why"
-    missing+=("$name")
+    outdated+=("$name")
   else
     row "$name" "${version:-found, version unknown}"
   fi
@@ -137,8 +138,12 @@ echo "What you can do now"
 say() { printf '  %s\n' "$1"; }
 if ((${#missing[@]})); then
   say "Nothing builds yet: ${missing[*]} must be installed first. Run ./setup.sh"
-  exit 1
 fi
+if ((${#outdated[@]})); then
+  say "Nothing builds yet: ${outdated[*]} must be newer, and ./setup.sh does not replace what is there."
+  say "Debian 12, Ubuntu 22.04 and later systems come with versions that are new enough."
+fi
+((${#missing[@]} + ${#outdated[@]} == 0)) || exit 1
 runs_on_gpu=no
 if [[ -n $gpu && -n $nvcc_version ]]; then
   if [[ ${nvcc_version%%.*} -lt 12 ]]; then

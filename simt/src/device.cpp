@@ -46,7 +46,7 @@ void Device::start_workers() {
   install_fault_handlers();
   if (make_observer) observer = make_observer().release();
   for (int i = 0; i < options().threads; ++i)
-    threads_.emplace_back([this, i] {
+    threads_.emplace_back([i] {
       Worker worker(i);
       worker.work();
     });

@@ -114,7 +114,10 @@ class Doctor(ToolCase):
         self.assertIn("make must be installed first. Run ./setup.sh", out)
         self.fake("make", 'echo "GNU Make 4.3"\n')
         self.gxx("9.4.0")
-        self.assertIn("9.4.0 is TOO OLD: 11 or newer", self.row(self.doctor(status=1), "g++"))
+        out = self.doctor(status=1)
+        self.assertIn("9.4.0 is TOO OLD: 11 or newer", self.row(out, "g++"))
+        self.assertIn("g++ must be newer, and ./setup.sh does not replace", out)
+        self.assertNotIn("Run ./setup.sh", out)
 
     def test_openblas(self):
         self.fake("ldconfig", "echo\n")
