@@ -88,7 +88,7 @@ echo
 echo "Needed by everything"
 required "g++" g++ 11 "compiling the host code"
 required "make" make "" "every command of this repository"
-required "python3" python3 3.11 "simt and the scripts behind make check and make bench"
+required "python3" python3 3.10 "simt and the scripts behind make check and make bench"
 
 echo
 echo "Needed by a part"

@@ -118,6 +118,11 @@ class Doctor(ToolCase):
         self.assertIn("9.4.0 is TOO OLD: 11 or newer", self.row(out, "g++"))
         self.assertIn("g++ must be newer, and ./setup.sh does not replace", out)
         self.assertNotIn("Run ./setup.sh", out)
+        self.gxx()
+        self.fake("python3", 'echo "Python 3.9.2"\n')
+        self.assertIn("3.9.2 is TOO OLD: 3.10 or", self.row(self.doctor(status=1), "python3"))
+        self.fake("python3", 'echo "Python 3.10.12"\n')  # Ubuntu 22.04's
+        self.assertEqual("3.10.12", self.row(self.doctor(), "python3").split()[-1])
 
     def test_openblas(self):
         self.fake("ldconfig", "echo\n")

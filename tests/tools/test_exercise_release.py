@@ -58,7 +58,8 @@ class Releases(ToolCase):
         super().setUp()
         for chapter, name in (("01_vector_add", "01_guard"), ("05_reduction", "01_tree")):
             folder = f"{chapter}/exercises/{name}"
-            shutil.copytree(REPOSITORY / folder, self.root / folder)
+            compiled = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(REPOSITORY / folder, self.root / folder, ignore=compiled)
         self.write("tools/some.py", "pass\n")
         self.write("tests/tools/test_exercise.py", "pass\n")
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
