@@ -133,7 +133,7 @@ if ((${#missing[@]})); then
   fi
   echo "Installing: ${missing[*]}"
   # A package may ask questions and read from stdin; both are cut off. A system that has just started
-  # may be updating itself: then its lock is waited for.
+  # may be installing updates: their end is waited for.
   install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
     -o DPkg::Lock::Timeout=600)
   log=$(mktemp)
@@ -170,14 +170,20 @@ if [[ $book == yes ]]; then
       [[ $(uname -m) == aarch64 ]] && machine=arm64
       npm install --no-save --no-audit --no-fund --prefix "$here/book" "node-linux-$machine@$NODE_VERSION" || return
     fi
-    is_there chromium || PATH=$here/book/node_modules/.bin:$PATH playwright-core install --with-deps chromium-headless-shell
   }
-  if ! add_packages </dev/null >"$npm_log" 2>&1; then
+  add_browser() {
+    PATH=$here/book/node_modules/.bin:$PATH playwright-core install --with-deps chromium-headless-shell
+  }
+  # give_up WHAT: says what could not be done
+  give_up() {
     cat "$npm_log" >&2
     rm -f "$npm_log"
-    echo "setup.sh: npm could not install the book's packages; its own words are above" >&2
+    echo "setup.sh: $1; its own words are above" >&2
     exit 1
-  fi
+  }
+  add_packages </dev/null >"$npm_log" 2>&1 || give_up "npm could not install the book's packages"
+  is_there chromium || add_browser </dev/null >"$npm_log" 2>&1 ||
+    give_up "playwright could not install Chromium; make book works, make book-test will not"
   rm -f "$npm_log"
   echo "Installed: book/node_modules"
 fi

@@ -46,6 +46,8 @@ INSTRUMENT = ["-O0", "-Xclang", "-fsanitize=thread",
 # Into every basic block a call, of a function that asks where it was called or is told a number.
 BLOCKS = "-fsanitize-coverage=bb,no-prune,trace-pc"
 NUMBERED_BLOCKS = BLOCKS + "-guard"
+# Ubuntu's C and C++ libraries use them; binaryen refuses what it was not told of.
+FEATURES = ["--enable-bulk-memory", "--enable-sign-ext"]
 # Threads wait in calls made by name from resume(): neither imports nor function pointers wait.
 ASYNCIFY = ["--asyncify", "--pass-arg=asyncify-imports@", "--pass-arg=asyncify-ignore-indirect"]
 
@@ -111,7 +113,7 @@ def compile_page(folder, out):
               *(f"--export={name}" for name in EXPORTS)]
     run(*CLANG, *WASI, "-nostartfiles", *(f"-Wl,{word}" for word in linker),
         folder / "kernels.o", folder / "engine.o", "-o", folder / "linked.wasm")
-    run("wasm-opt", *ASYNCIFY, "-O2", folder / "linked.wasm", "-o", out)
+    run("wasm-opt", *FEATURES, *ASYNCIFY, "-O2", folder / "linked.wasm", "-o", out)
 
 
 def main():
