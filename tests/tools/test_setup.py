@@ -56,7 +56,7 @@ class Setup(ToolCase):
         calls = self.read("apt_calls")
         self.assertIn(f"install -y --no-install-recommends {PACKAGES}", calls)
         self.assertNotIn("stdin was open", calls)
-        self.assertIn("-o DPkg::Lock::Timeout=", calls)  # a system that updates itself is waited for
+        self.assertIn("-o DPkg::Lock::Timeout=", calls)
         self.assertNotIn("clang-format", out)
 
     def test_second_run_installs_nothing(self):
@@ -132,7 +132,7 @@ class Setup(ToolCase):
         self.write("broken", "")
         error = self.setup(status=1).stderr
         self.assertIn("E: no network", error)
-        self.assertIn(f"could not install {PACKAGES} (names as in Debian 12 and Ubuntu 24.04)", error)
+        self.assertIn(f"could not install {PACKAGES} (names as in Debian 12 and", error)
 
     def test_package_that_does_not_bring_its_header(self):
         self.install_all()
