@@ -271,6 +271,14 @@ TEST_CASE("backward: two_passes and in_order give the same bits in every run") {
   });
 }
 
+// Heads are begun sixteen at a time: the seventeenth is a band of its own.
+TEST_CASE("backward: in_order takes every tile of keys of every head") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  auto ladder = backward_ladder<__nv_bfloat16>();
+  ladder.variants = {tests::variant_named(ladder.variants, "in_order")};
+  tests::every_variant_is_right(ladder, {sizes(1, 17, 17, 1, 260, 0, 0)});
+}
+
 // Four tiles of keys: with two the sum would be the same in either order. Where nobody waits, about
 // one run in three differs on two cores.
 TEST_CASE("backward: blocks of in_order wait for their turn") {

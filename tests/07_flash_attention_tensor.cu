@@ -13,6 +13,7 @@
 #include "07_flash_attention/attention_16bit/ladder.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
 
@@ -65,12 +66,12 @@ void with_rungs(Test test) {
   });
 }
 
-// Runs every rung on every shape, with every d, causal and not.
-void check_here(const std::vector<Shape>& shapes, double spread) {
+// Runs every rung on every shape, with each of these d, causal and not.
+void check_with(const std::vector<int>& head_dims, const std::vector<Shape>& shapes,
+                double spread) {
   with_rungs([&](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     for (Shape shape : shapes) {
-      for (const int d : {64, 128, 256}) {
-        if (d > 64 && !tests::is_real_gpu()) continue;  // takes long without a GPU
+      for (const int d : head_dims) {
         for (const bool causal : {false, true}) {
           shape.d = d;
           shape.causal = causal;
@@ -80,6 +81,11 @@ void check_here(const std::vector<Shape>& shapes, double spread) {
       }
     }
   });
+}
+
+// The same with every d; without a GPU those above 64 take long.
+void check_here(const std::vector<Shape>& shapes, double spread) {
+  check_with(tests::is_real_gpu() ? std::vector{64, 128, 256} : std::vector{64}, shapes, spread);
 }
 
 }  // namespace
@@ -120,16 +126,30 @@ TEST_CASE("attention, tensor cores: right for one query, one key, and around eve
 TEST_CASE("attention, tensor cores: as many keys as queries, fewer, more; masked rows") {
   // With fewer keys than queries a causal mask leaves the first queries without any: the harness
   // expects zeros and -infinity there. 500 queries and 100 keys: whole tiles of queries see none.
-  // With more than 2048 keys longest_first has larger tiles where d is 256.
   check_here({{1, 2, 257, 255, 64, false},
               {2, 1, 1, 1000, 64, false},
               {1, 2, 1000, 1, 64, false},
               {1, 1, 500, 100, 64, false},
               {1, 1, 100, 500, 64, false},
               {1, 1, 141, 140, 64, false},
-              {1, 2, 130, 130, 64, false},
-              {1, 1, 200, 2049, 64, false}},
+              {1, 2, 130, 130, 64, false}},
              1);
+}
+
+TEST_CASE("attention, tensor cores: where d is 256, O leaves in parts and Q stays") {
+  // A tile of queries of which one half sees no key, and one whose last keys only the other half
+  // sees.
+  check_with({256}, {{1, 1, 128, 64, 64, false}, {1, 1, 70, 130, 64, false}}, 1);
+}
+
+TEST_CASE("attention, tensor cores: where d is 256, too, blocks that stay take a second tile") {
+  with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
+    Problem<decltype(element)> problem({1, kit::multiprocessor_count() + 1, 1, 1, 256, false}, 7);
+    for (const auto& rung : rungs) {
+      if (rung.name != "tile_counter" && rung.name != "longest_first") continue;
+      tests::check_variant(problem, rung, device, stream);
+    }
+  });
 }
 
 TEST_CASE("attention, tensor cores: many heads, so that a block works on several tiles") {
