@@ -294,7 +294,7 @@ void in_pieces(const void* pointer, size_t bytes, void (*each)(const void*, unsi
 
 // ---- what kernels call ------------------------------------------------------------------------
 
-void block_barrier(Location) {
+void block_barrier(ThreadState&, Location) {
   Page& p = page();
   p.traces[state.thread / kWarpSize].record(state.lane, {0, 0, 0, TraceKind::kBarrier, 0});
   ++p.block.at_barrier;
@@ -307,7 +307,7 @@ void warp_operation(unsigned mask, const WarpOperation& operation, void* payload
   w.mask = mask;
   w.operation = &operation;
   w.payload = payload;
-  w.at = at;
+  p.block.place[state.thread] = at;
   p.traces[state.thread / kWarpSize].record(state.lane, {mask, 0, 0, TraceKind::kWarpSync, 0});
   ++p.block.waiting_in_warp[state.thread / kWarpSize];
   suspend(State::kWarp);

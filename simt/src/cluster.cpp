@@ -410,7 +410,7 @@ bool come(unsigned number, unsigned threads, Location at) {
 void named_barrier_sync(unsigned barrier, unsigned threads, Location at) {
   Block& b = *state.block;
   if (barrier == 0 && (threads == 0 || threads == b.warp_count * kWarpSize)) {
-    block_barrier(at);
+    block_barrier(state, at);
     return;
   }
   if (!come(barrier, threads, at)) {

@@ -34,6 +34,7 @@ namespace simt {
 constexpr unsigned kWarpSize = 32;
 constexpr unsigned kMaxThreads = 1024;  // of a block
 constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;
+constexpr unsigned kAhead = 2;  // so many threads before its turn a thread's stack is fetched
 
 // Shared memory of the block that a worker runs: 48 KiB for `__shared__ T x`, behind it the dynamic
 // part. The addresses stay the same for every block of a worker; bank = (address / 4) % 32, and
@@ -61,10 +62,8 @@ enum class State : uint8_t {
   kExited,
 };
 
-// What a waiting thread waits for. `at` is valid unless it is kYield or kPaused.
+// What a waiting thread waits for, beside its state.
 struct Waiting {
-  Location at;                               // the source line of the waiting call
-  Barrier barrier = Barrier::kSync;          // kBarrier: which one
   uint32_t mask = 0;                         // kWarp: the lanes named; kActiveMask: the result
   const WarpOperation* operation = nullptr;  // kWarp: what happens once all are there
   void* payload = nullptr;                   // kWarp, kWarpgroup: its operands and result
@@ -122,10 +121,9 @@ struct Block {
 
   unsigned barriers_passed = 0;  // how many times the whole block has met at a barrier
 
-  // __syncthreads_count/and/or: how many threads came to the present barrier, how many of them with
-  // a true predicate; and the same of the barrier passed last, which its threads read as they go
-  // on.
-  unsigned voters = 0;
+  // __syncthreads_count/and/or: how many threads came to the present barrier with a true predicate;
+  // and of the barrier passed last how many came, and how many of them with a true one, which its
+  // threads read as they go on.
   unsigned votes = 0;
   unsigned last_voters = 0;
   unsigned last_votes = 0;
@@ -147,9 +145,10 @@ struct Block {
   // The threads, by linear index: x + y * blockDim.x + z * blockDim.x * blockDim.y. One array for
   // each thing, because the scheduler looks at one thing of many threads.
   State state[kMaxThreads];
-  Context context[kMaxThreads];     // where a suspended thread goes on
-  Fiber* fiber[kMaxThreads] = {};   // the stack it lives on, once started
-  uint3 thread_index[kMaxThreads];  // threadIdx
+  Context context[kMaxThreads + kAhead];  // where a suspended thread goes on
+  Fiber* fiber[kMaxThreads] = {};         // the stack it lives on, once started
+  uint3 thread_index[kMaxThreads];        // threadIdx
+  Location place[kMaxThreads];            // of the waiting call, unless it is kYield or kPaused
   Waiting waiting[kMaxThreads];
 
   void* observer_data = nullptr;  // the observer's own; the engine never touches it

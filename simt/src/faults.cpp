@@ -76,7 +76,7 @@ std::string describe_waiting(const Block& b) {
   for (unsigned i = 0; i < b.thread_count; ++i) {
     const Waiting& w = b.waiting[i];
     char place[300];
-    snprintf(place, sizeof place, " at %s:%d", w.at.file, w.at.line);
+    snprintf(place, sizeof place, " at %s:%d", b.place[i].file, b.place[i].line);
     std::string what;
     switch (b.state[i]) {
       case State::kExited: what = "have exited"; break;

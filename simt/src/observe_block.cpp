@@ -470,7 +470,7 @@ void BlockWatch::barrier() {
   };
   std::vector<Group> groups;
   for (unsigned i = 0; i < block_->thread_count; ++i) {
-    const Location waits_at = block_->waiting[i].at;
+    const Location waits_at = block_->place[i];
     const std::string place =
         block_->state[i] == State::kBarrier
             ? "at " + std::string(waits_at.file) + ":" + std::to_string(waits_at.line)

@@ -6,6 +6,7 @@
 // with it and the loop goes on on another fibre.
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -18,50 +19,65 @@ namespace simt {
 
 // ---- which thread is next ---------------------------------------------------------------------
 
-inline void Worker::make_current(unsigned thread) {
+// `me` is simt::state. To look it up may be a call, and a barrier makes no call but the switch: its
+// caller hands it down.
+
+inline void Worker::make_current(ThreadState& me, unsigned thread) {
   block->state[thread] = State::kRunning;
-  state.thread = thread;
-  state.lane = thread % kWarpSize;
-  state.polls = 0;
-  ::threadIdx = block->thread_index[thread];
+  me.thread = thread;
+  me.lane = thread % kWarpSize;
+  me.polls = 0;
+  *me.index = block->thread_index[thread];
   ++position_;
 }
 
-// The next lane of the warp that can run, in this launch's order; make_current() steps over it.
-// False: none.
-inline bool Worker::next_lane(unsigned* thread) {
-  for (; position_ < kWarpSize; ++position_) {
-    const unsigned candidate = warp_first_ + lane_order_[position_];
-    if (candidate >= block->thread_count) continue;
-    const State s = block->state[candidate];
-    if (s == State::kNew || s == State::kReady) {
-      *thread = candidate;
-      return true;
-    }
-  }
-  return false;
+inline unsigned Worker::warp() const { return warp_order_[turn_]; }
+
+inline void Worker::begin_warp() {
+  warp_first_ = warp() * kWarpSize;
+  position_ = 0;
 }
 
-// Where the worker goes on when the running thread cannot: with a lane that was suspended, on a
-// fresh fibre for lanes not yet started, or with the scheduler.
-inline Context Worker::next_context() {
+// The next thread that can run, in this launch's order; make_current() steps over it. Goes from
+// warp to warp, but not past one whose lanes wait for one another. False: none.
+inline bool Worker::next_thread(unsigned* thread) {
+  for (;;) {
+    for (; position_ < kWarpSize; ++position_) {
+      const unsigned candidate = warp_first_ + lane_order_[position_];
+      if (candidate >= block->thread_count) continue;
+      const State s = block->state[candidate];
+      if (s == State::kNew || s == State::kReady) {
+        *thread = candidate;
+        return true;
+      }
+    }
+    if (observer || block->waiting_in_warp[warp()] || turn_ + 1 >= block->warp_count) return false;
+    ++turn_;
+    begin_warp();
+  }
+}
+
+// Where the worker goes on when the running thread cannot: with a thread that was suspended, on a
+// fresh fibre for threads not yet started, or with the scheduler.
+Context Worker::next_context() {
   unsigned thread;
-  if (!next_lane(&thread)) {
-    running_ = nullptr;
+  if (!next_thread(&thread)) {
+    in_thread_ = false;
     return scheduler_;
   }
+  Fiber* fiber;
   Context next;
   if (block->state[thread] == State::kReady) {
-    running_ = block->fiber[thread];
+    fiber = block->fiber[thread];
     next = block->context[thread];
-    make_current(thread);
+    make_current(simt::state, thread);
   } else {
-    running_ = fibers_.take();  // finds the lane itself
-    next = running_->context;
+    fiber = starting_ = fibers_.take();  // finds the thread itself
+    next = fiber->context;
   }
   if (observer) {
-    state.stack_low = running_->low;
-    state.stack_high = running_->high;
+    simt::state.stack_low = fiber->low;
+    simt::state.stack_high = fiber->high;
   }
   return next;
 }
@@ -69,11 +85,13 @@ inline Context Worker::next_context() {
 void fiber_entry() { state.worker->run_new_threads(); }
 
 void Worker::run_new_threads() {
+  ThreadState& me = simt::state;
+  Fiber* const self = starting_;
   for (;;) {
     unsigned thread;
-    while (next_lane(&thread) && block->state[thread] == State::kNew) {
-      block->fiber[thread] = running_;
-      make_current(thread);
+    while (next_thread(&thread) && block->state[thread] == State::kNew) {
+      block->fiber[thread] = self;
+      make_current(me, thread);
       const Launch& launch = *block->launch;
       launch.kernel->run(launch.call.get());
       if (observer) observer->thread_exit();
@@ -81,25 +99,40 @@ void Worker::run_new_threads() {
       block->fiber[thread] = nullptr;
       ++block->exited;
     }
-    Fiber* self = running_;
     fibers_.give_back(self);
     simt_switch_context(&self->context, next_context());
   }
 }
 
-// Stops the running thread; returns when the scheduler lets it go on.
-inline void Worker::suspend(State waiting) {
-  const unsigned thread = state.thread;
-  block->state[thread] = waiting;
-  Context* save = &block->context[thread];
+// Stops the running thread; returns when the scheduler lets it go on. Mostly the next lane was
+// suspended, too, and goes on at once. The stacks of a large block do not fit into the first cache
+// and its TLB, so that of a thread whose turn comes soon is fetched while others run.
+inline void Worker::suspend(ThreadState& me, State waiting) {
+  Block& b = *block;
+  Context* const save = &b.context[me.thread];
+  b.state[me.thread] = waiting;
+  if (position_ < kWarpSize && !observer) {
+    const unsigned next = warp_first_ + lane_order_[position_];
+    if (next < b.thread_count && b.state[next] == State::kReady) {
+      make_current(me, next);
+      __builtin_prefetch(b.context[next + kAhead]);
+      return simt_switch_context(save, b.context[next]);
+    }
+  }
+  suspend_for_another(save);
+}
+
+// Not inline: suspend() then saves no register but in the switch.
+__attribute__((noinline)) void Worker::suspend_for_another(Context* save) {
   simt_switch_context(save, next_context());
 }
 
-// Gives each lane of the warp a turn.
-void Worker::run_lanes(unsigned warp) {
-  warp_first_ = warp * kWarpSize;
-  position_ = 0;
-  Context next = next_context();
+// Gives each lane of the warp a turn, and those of the next warps up to one whose lanes wait for
+// one another.
+void Worker::run_warps() {
+  begin_warp();
+  in_thread_ = true;
+  const Context next = next_context();
   if (next != scheduler_) simt_switch_context(&scheduler_, next);
   position_ = kWarpSize;
 }
@@ -136,7 +169,7 @@ void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
   b.cluster = nullptr;
   b.cluster_rank = 0;
   if (b.async) b.async->begin(launch.threads_per_block);
-  b.voters = b.votes = 0;
+  b.votes = 0;
   b.grid_phase = 0;
   b.parked.clear();
   if (same_shape) return;
@@ -150,25 +183,28 @@ void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
 bool Worker::release_block_barrier(Block& b) {
   if (b.at_barrier == 0 || b.at_barrier + b.exited != b.thread_count) return false;
   if (observer) observer->barrier(b);
-  b.last_voters = b.voters;
+  b.last_voters = b.at_barrier;
   b.last_votes = b.votes;
-  b.voters = b.votes = b.at_barrier = 0;
+  b.votes = b.at_barrier = 0;
   ++b.barriers_passed;
-  for (unsigned i = 0; i < b.thread_count; ++i)
-    if (b.state[i] == State::kBarrier) b.state[i] = State::kReady;
+  if (b.exited == 0) {
+    memset(b.state, static_cast<int>(State::kReady), b.thread_count);
+  } else {
+    for (unsigned i = 0; i < b.thread_count; ++i)
+      if (b.state[i] == State::kBarrier) b.state[i] = State::kReady;
+  }
   return true;
 }
 
 Turn Worker::run_block(Block& b) {
   if (options().order != Order::kForward) set_order(*b.launch, b.number);
   for (;;) {
-    for (unsigned w = 0; w < b.warp_count; ++w) {
-      unsigned warp = warp_order_[w];
+    for (turn_ = 0; turn_ < b.warp_count; ++turn_) {
       do {
-        run_lanes(warp);
+        run_warps();
         if (b.launch->aborted) return Turn::kAborted;
-        if (observer) observer->warp_idle(b, warp);
-      } while (b.waiting_in_warp[warp] && resolve_warp(b, warp));
+        if (observer) observer->warp_idle(b, warp());
+      } while (b.waiting_in_warp[warp()] && resolve_warp(b, warp()));
     }
     if (b.exited == b.thread_count) {
       while (b.async && complete_one_copy(b)) continue;
@@ -214,7 +250,7 @@ void Worker::abandon_threads(Block& b) {
 
 void Worker::leave_after_fault() {
   if (performing_) siglongjmp(after_fault_, 1);
-  running_ = nullptr;
+  in_thread_ = false;
   Context never;
   simt_switch_context(&never, scheduler_);
   __builtin_unreachable();
@@ -224,26 +260,32 @@ void Worker::leave_after_fault() {
 
 // Each of these ends with the switch to another thread, see fiber.h.
 
-static inline Block& arrive_at_barrier(Barrier kind, int predicate, Location at) {
-  Block& b = *state.block;
-  Waiting& w = b.waiting[state.thread];
-  w.barrier = kind;
-  w.at = at;
-  if (observer) observer->barrier_wait(kind, at);
-  ++b.voters;
-  b.votes += predicate != 0;
+static inline Block& arrive_at_barrier(ThreadState& me, Location at) {
+  Block& b = *me.block;
+  b.place[me.thread] = at;
   ++b.at_barrier;
   return b;
 }
 
-void block_barrier(Location at) {
-  arrive_at_barrier(Barrier::kSync, 0, at);
-  state.worker->suspend(State::kBarrier);
+// Not inline, for the same reason as suspend_for_another().
+__attribute__((noinline)) static void observed_barrier(ThreadState& me, Location at) {
+  observer->barrier_wait(Barrier::kSync, at);
+  arrive_at_barrier(me, at);
+  me.worker->suspend(me, State::kBarrier);
+}
+
+void block_barrier(ThreadState& me, Location at) {
+  if (observer) return observed_barrier(me, at);
+  arrive_at_barrier(me, at);
+  me.worker->suspend(me, State::kBarrier);
 }
 
 int block_vote(Barrier kind, int predicate, Location at) {
-  Block& b = arrive_at_barrier(kind, predicate, at);
-  state.worker->suspend(State::kBarrier);
+  if (observer) observer->barrier_wait(kind, at);
+  ThreadState& me = state;
+  Block& b = arrive_at_barrier(me, at);
+  b.votes += predicate != 0;
+  me.worker->suspend(me, State::kBarrier);
   if (kind == Barrier::kCount) return static_cast<int>(b.last_votes);
   return kind == Barrier::kAnd ? b.last_votes == b.last_voters : b.last_votes != 0;
 }
@@ -257,7 +299,7 @@ void grid_barrier(Location at) {
             cudaErrorLaunchFailure});
     fail_kernel(cudaErrorLaunchFailure);
   }
-  b.waiting[state.thread].at = at;
+  b.place[state.thread] = at;
   if (observer) observer->grid_wait(at);
   ++b.at_grid;
   state.worker->suspend(State::kGrid);
@@ -271,7 +313,7 @@ void warp_operation(unsigned mask, const WarpOperation& operation, void* payload
   w.mask = mask;
   w.operation = &operation;
   w.payload = payload;
-  w.at = at;
+  b.place[state.thread] = at;
   if (observer) observer->warp_wait(mask, operation, at);
   ++b.waiting_in_warp[state.thread / kWarpSize];
   state.worker->suspend(State::kWarp);
@@ -280,14 +322,14 @@ void warp_operation(unsigned mask, const WarpOperation& operation, void* payload
 unsigned active_mask(Location at) {
   Block& b = *state.block;
   Waiting& w = b.waiting[state.thread];
-  w.at = at;
+  b.place[state.thread] = at;
   ++b.waiting_in_warp[state.thread / kWarpSize];
   state.worker->suspend(State::kActiveMask);
   return w.mask;
 }
 
 void Worker::wait_for_event(State waiting, Location at) {
-  block->waiting[state.thread].at = at;
+  block->place[state.thread] = at;
   if (observer) observer->event_wait();
   suspend(waiting);
 }

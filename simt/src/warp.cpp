@@ -34,27 +34,29 @@ uint32_t same_meeting(const Waiting* lanes, uint32_t waiting, const Waiting& one
 
 void report_bad_mask(const Block& block, unsigned thread, const char* what) {
   const Waiting& w = block.waiting[thread];
+  const Location at = block.place[thread];
   const uint3 index = block.thread_index[thread];
   char text[400];
   snprintf(text, sizeof text,
            "kernel %s: %s at %s:%d: mask 0x%08x %s (block (%u,%u,%u), thread (%u,%u,%u))",
-           block.launch->name(), w.operation->name, w.at.file, w.at.line, w.mask, what,
-           block.index.x, block.index.y, block.index.z, index.x, index.y, index.z);
-  report({"warp-mask", text, 0, w.at});
+           block.launch->name(), w.operation->name, at.file, at.line, w.mask, what, block.index.x,
+           block.index.y, block.index.z, index.x, index.y, index.z);
+  report({"warp-mask", text, 0, at});
 }
 
 // The lanes of an aligned operation; if they come from several places, the launch ends.
 bool at_one_place(const Block& block, unsigned first, uint32_t meeting) {
-  const Waiting& one = block.waiting[first + __builtin_ctz(meeting)];
+  const unsigned lead = first + __builtin_ctz(meeting);
+  const Location one = block.place[lead];
   for (uint32_t rest = meeting; rest != 0; rest &= rest - 1) {
-    const Waiting& other = block.waiting[first + __builtin_ctz(rest)];
-    if (other.at.line == one.at.line && strcmp(other.at.file, one.at.file) == 0) continue;
+    const Location other = block.place[first + __builtin_ctz(rest)];
+    if (other.line == one.line && strcmp(other.file, one.file) == 0) continue;
     char text[400];
     snprintf(text, sizeof text,
              "kernel %s, block (%u,%u,%u): lanes of one warp execute %s at %s:%d and at %s:%d",
-             block.launch->name(), block.index.x, block.index.y, block.index.z, one.operation->name,
-             one.at.file, one.at.line, other.at.file, other.at.line);
-    report({"divergent", text, cudaErrorLaunchFailure, one.at});
+             block.launch->name(), block.index.x, block.index.y, block.index.z,
+             block.waiting[lead].operation->name, one.file, one.line, other.file, other.line);
+    report({"divergent", text, cudaErrorLaunchFailure, one});
     abort_launch(*block.launch, cudaErrorLaunchFailure);
     return false;
   }
@@ -110,10 +112,11 @@ bool resolve_warp(Block& block, unsigned warp) {
   // result.
   const uint32_t asking = lanes_in(states, count, State::kActiveMask);
   if (!asking) return false;
-  const Waiting& one = lanes[__builtin_ctz(asking)];
+  const Location* places = &block.place[first];
+  const Location one = places[__builtin_ctz(asking)];
   uint32_t together = 0;
   for (unsigned l = 0; l < count; ++l)
-    if ((asking >> l & 1) && lanes[l].at.line == one.at.line && lanes[l].at.file == one.at.file)
+    if ((asking >> l & 1) && places[l].line == one.line && places[l].file == one.file)
       together |= 1u << l;
   for (unsigned l = 0; l < count; ++l)
     if (together >> l & 1) lanes[l].mask = together;

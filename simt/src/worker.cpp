@@ -29,6 +29,7 @@ Worker::~Worker() = default;
 void Worker::work() {
   Device& device = Device::get();
   state.worker = this;
+  state.index = &::threadIdx;
   state.shared = slot(0);
   use_alternate_stack();
   while (!device.quitting()) {

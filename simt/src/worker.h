@@ -36,7 +36,8 @@ struct Worker {
   void begin_block(Block& block, Launch& launch, uint64_t number);
   void abandon_threads(Block& block);
   // The running thread stops in this state, until the scheduler makes it kReady.
-  void suspend(State state);
+  void suspend(State state) { suspend(simt::state, state); }
+  void suspend(ThreadState& me, State state);  // me: simt::state
   // The running thread waits for something that another thread will end with wake().
   void wait_for_event(State state, Location at);
   // The running thread ends the launch.
@@ -45,9 +46,9 @@ struct Worker {
   // ---- blocks (worker.cpp)
   void work();
   // The fibre that is on the processor; null: the scheduler is.
-  const Fiber* running_fiber() const { return running_; }
+  const Fiber* running_fiber() const { return in_thread_ ? block->fiber[state.thread] : nullptr; }
   // In a kernel's thread, or at work for one.
-  bool in_kernel() const { return running_ || performing_; }
+  bool in_kernel() const { return in_thread_ || performing_; }
 
   const int number;
   Block* block = nullptr;
@@ -55,10 +56,13 @@ struct Worker {
  private:
   friend void fiber_entry();
   void set_order(const Launch& launch, uint64_t block_number);
-  void run_lanes(unsigned warp);
-  bool next_lane(unsigned* thread);
-  void make_current(unsigned thread);
+  void run_warps();
+  unsigned warp() const;
+  void begin_warp();
+  bool next_thread(unsigned* thread);
+  void make_current(ThreadState& me, unsigned thread);
   Context next_context();
+  void suspend_for_another(Context* save);
   [[noreturn]] void run_new_threads();
   bool release_block_barrier(Block& block);
 
@@ -86,9 +90,11 @@ struct Worker {
   bool performing_ = false;  // the scheduler carries out a copy: a fault ends it with after_fault_
   sigjmp_buf after_fault_;
   Context scheduler_ = nullptr;  // the worker's own stack, while a fibre runs
-  Fiber* running_ = nullptr;     // the fibre that runs now, null: the scheduler
+  bool in_thread_ = false;       // a fibre runs now, not the scheduler
+  Fiber* starting_ = nullptr;    // the fibre that was last sent to run new threads
   FiberPool fibers_;
-  unsigned warp_first_ = 0;  // first thread of the warp that has its turn
+  unsigned turn_ = 0;        // whose turn it is: a place in warp_order_
+  unsigned warp_first_ = 0;  // first thread of that warp
   unsigned position_ = 0;    // next lane to look at, in the order of lane_order_
   uint8_t lane_order_[kWarpSize];
   uint8_t warp_order_[kMaxWarps];

@@ -83,7 +83,7 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("textbook programs build and run unchanged") {
   for (const std::string name :
        {"vector_add", "tiled_product", "reductions", "scans", "transposes", "histogram", "streams",
-        "cooperative", "device_query", "early_exit"}) {
+        "cooperative", "device_query", "early_exit", "turns"}) {
     DYNAMIC_SECTION(name) {
       const std::string program = built_program(name);
       for (const std::string order : {"forward", "reverse", "random:3"}) {

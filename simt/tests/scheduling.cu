@@ -1,5 +1,7 @@
 // Who runs when: blocks that wait for blocks, locks, many small launches, results that do not
 // depend on it.
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "simt/tests/device_array.hpp"
@@ -12,6 +14,7 @@ __global__ void chain(int* flags, int* sums) {
     if (b > 0)
       while (atomicAdd(&flags[b - 1], 0) == 0) {
       }
+    __threadfence();
     sums[b] = b > 0 ? sums[b - 1] + b : 0;
     __threadfence();
     atomicExch(&flags[b], 1);
@@ -25,6 +28,7 @@ __global__ void chain_backwards(int* flags, int* sums) {
     const unsigned b = blockIdx.x;
     if (b + 1 < gridDim.x)
       while (atomicAdd(&flags[b + 1], 0) == 0) __nanosleep(10);
+    __threadfence();
     sums[b] = (b + 1 < gridDim.x ? sums[b + 1] : 0) + mine;
     __threadfence();
     atomicExch(&flags[b], 1);
@@ -121,4 +125,21 @@ TEST_CASE("a waiting thread keeps its local variables") {
   deep<<<4, 1024>>>(out.get());
   auto values = out.values();
   for (int t = 0; t < 1024; ++t) REQUIRE(values[2048 + t] == 100 + 2016 + 64 * t);
+}
+
+__global__ void pages_of_stacks(uint64_t* page) {
+  volatile int local = 0;
+  __syncthreads();  // all threads have stacks of their own now
+  page[threadIdx.x] = reinterpret_cast<uintptr_t>(&local) / 4096;
+  local = 1;
+}
+
+// Else a barrier of many threads misses the TLB at every switch, and takes half as long again.
+TEST_CASE("the stacks of a block's threads are spread over the sets of a TLB") {
+  constexpr int kSets = 128;
+  DeviceArray<uint64_t> page(256);
+  pages_of_stacks<<<1, 256>>>(page.get());
+  std::set<uint64_t> sets;
+  for (const uint64_t p : page.values()) sets.insert(p % kSets);
+  CHECK(sets.size() > kSets / 2);
 }

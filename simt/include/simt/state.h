@@ -18,6 +18,7 @@ struct ThreadState {
   unsigned polls = 0;      // atomics since the thread last went on, see poll()
   const int* shared_offsets =
       nullptr;                // of the kernel's __shared__ variables, by number; -1: unplaced
+  uint3* index = nullptr;     // where the OS thread's threadIdx is
   char* stack_low = nullptr;  // the stack that the running thread lives on
   char* stack_high = nullptr;
 };

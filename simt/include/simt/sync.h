@@ -11,8 +11,8 @@ namespace simt {
 enum class Barrier : unsigned char { kSync, kCount, kAnd, kOr };
 enum class Scope : unsigned char { kBlock, kDevice, kSystem };
 
-// All threads of the block meet.
-void block_barrier(Location at);
+// All threads of the block meet. `me` is simt::state.
+void block_barrier(ThreadState& me, Location at);
 // The same, and every thread gets the vote: how many predicates hold, whether all do, whether any
 // does.
 int block_vote(Barrier kind, int predicate, Location at);
@@ -45,7 +45,7 @@ SIMT_INLINE bool polling() {
 }  // namespace simt
 
 SIMT_INLINE void __syncthreads(simt::Location at = simt::Location::here()) {
-  simt::block_barrier(at);
+  simt::block_barrier(simt::state, at);
 }
 SIMT_INLINE int __syncthreads_count(int predicate, simt::Location at = simt::Location::here()) {
   return simt::block_vote(simt::Barrier::kCount, predicate, at);
