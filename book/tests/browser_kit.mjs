@@ -91,6 +91,8 @@ function takePieces(document, from) {
     const key = `${document.body.className} ${look(piece)}`
     piece.remove()
     piece.dataset.from = from
+    // A figure lies beside its own page: it could not be loaded where the piece is shown.
+    for (const image of piece.querySelectorAll('img')) image.removeAttribute('src')
     return { key, kind: document.body.className, html: piece.outerHTML }
   })
   return { pieces, frame: look(document.body) }
