@@ -82,7 +82,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
         fragments[(q + 1) % 2].load(stage_of(i), q + 1, y, x);
       } else {
         // region hand_over
-        __syncthreads();  // all warps have read this stage: it may be filled again
+        ptx::fence_proxy_async();  // TMA, another proxy, writes to this stage next
+        __syncthreads();           // all warps have read it: it may be filled again
         if (threadIdx.x == 0 && i + T::kStages < k_tiles) issue(i + T::kStages);
         if (i + 1 < k_tiles) {
           wait_full(i + 1);

@@ -22,6 +22,7 @@
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace scan {
 
@@ -50,6 +51,7 @@ __device__ inline void scan_in_order(TileRing& ring, const ScanTask& task) {
 
     // The tile into registers; from then on the producer may fill the slot again.
     task.read(rows, ring.data[slot], tile);
+    ptx::fence_proxy_async();  // TMA, another proxy, writes to the slot next
     ptx::mbarrier_arrive(&ring.released[slot]);
     const float of_warp = scan_rows(rows);
     float* const sums = of_warps[k % 2];

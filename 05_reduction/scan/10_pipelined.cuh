@@ -21,6 +21,7 @@
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace scan {
 
@@ -109,6 +110,7 @@ __device__ inline void scan_tiles(ScanRing& ring, const ScanTask& task) {
       const std::uint32_t tile = ring.tile[slot];
       task.read(rows, ring.data[slot], tile);
       const float before = ring.before[slot][warp];
+      ptx::fence_proxy_async();                    // TMA, another proxy, writes to the slot next
       ptx::mbarrier_arrive(&ring.released[slot]);  // this lane has read all it needs
       scan_rows(rows);
       task.write(rows, before, tile);

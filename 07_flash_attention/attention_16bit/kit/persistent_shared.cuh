@@ -29,7 +29,8 @@ __device__ __forceinline__ void load_queries(std::uint32_t (&q)[Tile::kD / 16][4
   for (int c = 0; c < Tile::kD / 16; ++c) {
     ptx::ldmatrix_x4(q[c], tile + slab_offset(row, 2 * c + lane / 16, Tile::kTileM * 128));
   }
-  __syncwarp();  // before one lane releases the tile for all
+  ptx::fence_proxy_async();  // TMA, another proxy, writes to the tile next
+  __syncwarp();              // before one lane releases the tile for all
 }
 
 // issue_scores with Q in registers, as load_queries leaves it.

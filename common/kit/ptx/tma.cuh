@@ -129,8 +129,9 @@ __device__ inline void bulk_wait_group() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
-// TMA and wgmma read shared memory by another way (the "async proxy"). Every thread
-// that wrote what they shall read calls this after writing and before the barrier that tells them.
+// TMA and wgmma come to shared memory by another way (the "async proxy") than loads and stores.
+// Every thread that wrote what they shall read, or read what TMA shall overwrite, calls this before
+// the barrier that tells them.
 __device__ inline void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
