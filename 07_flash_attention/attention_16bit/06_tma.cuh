@@ -93,8 +93,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     kv.wait_k(k_at);
     if constexpr (decltype(masked)::value) {
       if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) {  // hand both tiles back unread
+        __syncwarp();  // one lane releases for all: nobody waits any more
         kv.release_k(k_at);
         kv.wait_v(v_at);
+        __syncwarp();
         kv.release_v(v_at);
         return;
       }

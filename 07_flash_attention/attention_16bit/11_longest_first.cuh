@@ -163,8 +163,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if constexpr (kCausal) {
       for (int tile = mask.tiles(first_query, Tile::kTileM) - 1; tile >= tiles; --tile) {
         kv.wait_k(k_at);
+        __syncwarp();  // one lane releases for all: nobody waits any more
         kv.release_k(k_at);
         kv.wait_v(v_at);
+        __syncwarp();
         kv.release_v(v_at);
         if (tile == 0) break;
         turn.wait();
