@@ -25,6 +25,7 @@
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace attention {
 
@@ -129,7 +130,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
       }
     }
-    __syncwarp();  // all lanes have read
+    ptx::fence_proxy_async();  // TMA, another proxy, writes to the stage next
+    __syncwarp();              // all lanes have read
     kv.release_k(k_at);
 
     // The weights. What was accumulated is corrected only if a row's maximum has grown too far.
@@ -163,6 +165,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
       }
     }
+    ptx::fence_proxy_async();
     __syncwarp();  // all lanes have read
     kv.release_v(v_at);
   };
