@@ -92,6 +92,7 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
 
         // One thread has TMA bring B. It has yet to arrive, so `full` cannot complete before.
         if (thread == 0) {
+          ptx::fence_proxy_async();  // ordinary loads, another proxy, have read the stage
           ptx::mbarrier_expect_tx(&full[at.stage], sizeof(float) * T::kTileB);
           ptx::tensor_load(stage + T::kTileA, &map_b, unit.tile.col, step, &full[at.stage]);
         }
