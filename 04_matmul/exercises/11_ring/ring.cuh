@@ -70,6 +70,7 @@ __global__ void square_kernel(const float* x, float* y, int n) {
     for (int j = threadIdx.x; j < kChunk && i * kChunk + j < n; j += 32 * kWarps) {
       y[i * kChunk + j] = ring[stage][j] * ring[stage][j];
     }
+    ptx::fence_proxy_async();  // TMA, another proxy than these reads, writes to the stage next
     //@ task 4: this warp has no more use for the stage
     //@ hint: all lanes must have read it: __syncwarp()
     //@ hint: one arrival a warp at empty[stage]: lane 0 calls ptx::mbarrier_arrive

@@ -79,11 +79,13 @@ __global__ void column_sums_kernel(const __grid_constant__ CUtensorMap map, floa
       wait(&full[stage], phase);
       //@ task 4: something is wrong with when the stage is released
       //@ hint: who may write into the stage from the moment on at which this warp arrives?
-      //@ hint: first read, then __syncwarp(), then arrive
+      //@ hint: first read, then the proxy fence and __syncwarp(), then arrive
       //@ instead: if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);
       //@ instead: for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];
+      //@ instead: ptx::fence_proxy_async();  // TMA, another proxy, writes to the stage next
       //@ begin
       for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];
+      ptx::fence_proxy_async();  // TMA, another proxy, writes to the stage next
       __syncwarp();
       if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);
       //@ end

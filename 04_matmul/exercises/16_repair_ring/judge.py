@@ -30,7 +30,10 @@ POINTS = [
     Right(2, "boxes that stick out over an edge", lambda case: case.sizes["rows"] % 8),
 ]
 
-_READ = "for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];\n"
+_READ = (
+    "for (int r = warp; r < kRows; r += kWarps) sum += ring[stage][r][lane];\n"
+    "ptx::fence_proxy_async();\n"
+)
 _ARRIVE = "if (lane == 0) ptx::mbarrier_arrive(&empty[stage]);\n"
 _COPY = "ptx::mbarrier_arrive_expect_tx(&full[stage], {size});\n"
 _LOAD = "ptx::tensor_load(ring[stage], &map, {corner}, &full[stage]);"

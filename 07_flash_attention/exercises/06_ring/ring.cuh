@@ -74,6 +74,7 @@ __global__ void ring_kernel(const float* x, float* sums, int tiles) {
       wait(&full[at.stage], at.phase);
       //@ end
       float sum = data[at.stage][lane] + data[at.stage][lane + 32];
+      ptx::fence_proxy_async();  // TMA, another proxy than these reads, writes to the stage next
       for (int s = 16; s > 0; s /= 2) sum += __shfl_down_sync(0xffffffffu, sum, s);
       //@ task 4: the producer may fill the stage again
       //@ hint: all lanes have read: the shuffles, in which they met, lie behind their loads
