@@ -12,9 +12,9 @@
 #include <string>
 
 #include "07_flash_attention/backward/06_mma.cuh"
-#include "07_flash_attention/backward/10_overlap.cuh"
-#include "07_flash_attention/backward/11_deferred_dq.cuh"
-#include "07_flash_attention/backward/12_in_order.cuh"
+#include "07_flash_attention/backward/11_overlap.cuh"
+#include "07_flash_attention/backward/13_longest_first.cuh"
+#include "07_flash_attention/backward/14_in_order.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
@@ -35,7 +35,9 @@ Rung<T> rung_of(const std::string& name) {
     return {backward::square_tiles<T>, backward::row_facts_and_dq_scratch};
   }
   if (name == "overlap") return {backward::overlap<T>, backward::row_facts_and_dq_scratch};
-  if (name == "deferred_dq") return {backward::deferred_dq<T>, backward::row_facts_and_dq_scratch};
+  if (name == "longest_first") {
+    return {backward::longest_first<T>, backward::row_facts_and_dq_scratch};
+  }
   if (name == "ping_pong") return {backward::ping_pong<T>, backward::row_facts_and_dq_scratch};
   if (name == "in_order") return {backward::in_order<T>, backward::in_order_scratch};
   throw std::runtime_error("no rung is called " + name);
@@ -68,7 +70,7 @@ extern "C" std::int64_t attention_backward_scratch(const char* rung, std::int64_
   }
 }
 
-// dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "deferred_dq",
+// dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "longest_first",
 // "ping_pong", "overlap", "in_order" (the same bits in each run), "mma" or "square_tiles". Device
 // pointers, dense and aligned to 16 bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv
 // [batch, kv_heads, n_k, d], where heads is a multiple of kv_heads; lse [batch, heads, n_q],

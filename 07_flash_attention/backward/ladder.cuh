@@ -18,13 +18,16 @@
 #include "07_flash_attention/backward/05_two_passes.cuh"
 #include "07_flash_attention/backward/06_mma.cuh"
 #include "07_flash_attention/backward/07_wgmma.cuh"
-#include "07_flash_attention/backward/08_tma_fed.cuh"
-#include "07_flash_attention/backward/09_reduced_by_tma.cuh"
-#include "07_flash_attention/backward/10_overlap.cuh"
-#include "07_flash_attention/backward/11_deferred_dq.cuh"
-#include "07_flash_attention/backward/12_in_order.cuh"
+#include "07_flash_attention/backward/08_tma.cuh"
+#include "07_flash_attention/backward/09_wide_atomics.cuh"
+#include "07_flash_attention/backward/10_tma_fed.cuh"
+#include "07_flash_attention/backward/11_overlap.cuh"
+#include "07_flash_attention/backward/12_deferred_dq.cuh"
+#include "07_flash_attention/backward/13_longest_first.cuh"
+#include "07_flash_attention/backward/14_in_order.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
+#include "07_flash_attention/backward/beyond/03_reduced_by_tma.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -85,12 +88,12 @@ Shape shape_of(const bench::Settings& settings) {
 template <class T>
 bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
   return bench::chooser<Backward<T>>(
-      "ping_pong at d = 64, else the last that this device can run",
+      "ping_pong at d = 128, else the last that this device can run",
       [rungs](Backward<T>& p, cudaStream_t stream) {
         static const bench::DeviceFacts kDevice = bench::query_device();
         for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
           const bool on_device = rung->place == bench::Place::device;
-          if (rung->name == "ping_pong" && p.shape.d != 64) continue;
+          if (rung->name == "ping_pong" && p.shape.d != 128) continue;
           if (!on_device || !bench::why_skipped(*rung, kDevice).empty()) continue;
           try {
             rung->run(p, stream);
@@ -131,10 +134,13 @@ bench::Ladder<Backward<T>> backward_ladder() {
       ladder.variants.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, hopper));
     };
     add("wgmma", "a warpgroup at a time, from shared memory", wgmma<T>);
+    add("tma", "one thread has TMA bring two stages", tma<T>);
+    add("wide_atomics", "dQ in the order of registers, 16 bytes an atomic", wide_atomics<T>);
     add("tma_fed", "a third warpgroup feeds, by TMA", tma_fed<T>);
     add("reduced_by_tma", "dQ leaves through shared memory; TMA adds", reduced_by_tma<T>);
     add("overlap", "weights under dP, dQ leaves under dK", overlap<T>);
     add("deferred_dq", "dQ a step later: no wait for the others' dS", deferred_dq<T>);
+    add("longest_first", "with a mask the tiles of keys with most queries first", longest_first<T>);
     add("ping_pong", "warpgroups take turns in beginning a step", ping_pong<T>);
   }
   const auto last_page = chosen<T>(ladder.variants);

@@ -52,13 +52,12 @@ class Forward:
 
 class Backward:
     NAME, FLOPS = "backward", 10
-    RUNGS = ("overlap", "in_order", "mma", "square_tiles", "deferred_dq", "ping_pong")
+    RUNGS = ("longest_first", "in_order", "mma", "square_tiles", "ping_pong")
     NAMES = (RUNGS[0], "cudnn", *RUNGS[1:], *LIBRARIES[1:])
     OPTIONAL = ("flash_attention_3",)
-    RATIOS = {"over_cudnn": ("overlap", "cudnn"),
+    RATIOS = {"over_cudnn": ("longest_first", "cudnn"),
               "over_flash_attention_2": ("square_tiles", "flash_attention_2"),
-              "over_overlap": ("in_order", "overlap"),
-              "deferred_over_cudnn": ("deferred_dq", "cudnn"),
+              "over_longest_first": ("in_order", "longest_first"),
               "ping_pong_over_cudnn": ("ping_pong", "cudnn")}
     OUTPUTS = ("dq", "dk", "dv")
 

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_fragments.cuh"
+#include "07_flash_attention/backward/kit/dq_parts.cuh"
 #include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"

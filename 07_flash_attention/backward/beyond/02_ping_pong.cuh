@@ -1,4 +1,4 @@
-// Rung 2 beyond, ping_pong: the warpgroups take turns in beginning a step of deferred_dq.
+// Rung 2 beyond, ping_pong: the warpgroups take turns in beginning a step of longest_first.
 //
 // There nobody waits for the other warpgroup, but nothing keeps the two apart either: when both ask
 // for S at once, both get it late, and both are at their exponentials at once. Here a warpgroup
@@ -11,12 +11,14 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_courier.cuh"
+#include "07_flash_attention/backward/kit/dq_parts.cuh"
 #include "07_flash_attention/backward/kit/ds_ring.cuh"
 #include "07_flash_attention/backward/kit/feed.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/key_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/turn.cuh"
@@ -39,7 +41,6 @@ struct PingPongShared {
   alignas(1024) unsigned char v[Tile::kKeyBytes];
   DsRing<Tile> ds;
   QueryRing<Tile, 2> q, d_o;
-  DqCourier<Tile> courier;
   KeyBarrier keys_full;
 };
 
@@ -58,21 +59,19 @@ __global__ void __launch_bounds__(kPingPongThreads, 1)
     shared.q.init();
     shared.d_o.init();
     shared.ds.init();
-    shared.courier.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const Steps<Tile> steps(shape);
+  const int block = blockIdx.x, key_tiles = Steps<Tile>::key_tiles(shape);
+  const KeyTile own_keys = shape.causal ? key_tile_in_band(block, key_tiles, shape)
+                                        : KeyTile{block / key_tiles, block % key_tiles};
+  const Steps<Tile> steps(shape, own_keys.kv_head, own_keys.index);
   auto at = shared.q.begin();
 
-  // The third warpgroup: single threads with a task each.
+  // The third warpgroup: one thread has the tiles brought.
   if (threadIdx.x >= 256) {
     ptx::setmaxnreg_dec<24>();
-    const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
-    if (threadIdx.x % 32 > 0 || role > 2) return;
-    if (role > 0 && shared.courier.kByTma) shared.courier.run(rows, steps, role);
-    if (role > 0) return;
-    feed(shared, at, maps, rows, steps);
+    if (threadIdx.x == 256) feed(shared, at, maps, rows, steps);
     return;
   }
 
@@ -93,8 +92,8 @@ __global__ void __launch_bounds__(kPingPongThreads, 1)
   const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
     ptx::fence_registers(dq);
     shared.ds.release(at.before());
-    shared.courier.hand_over(dq, rows, steps.head(step), steps.first_row(step), own.index(),
-                             step % 2);
+    DqParts<Tile>::add(
+        DqParts<Tile>::of(rows, steps.head(step), steps.first_row(step), own.index()), dq);
   };
   // endregion
   for (int step = 0; step < steps.count(); ++step) {
@@ -177,7 +176,7 @@ void ping_pong(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStre
     kernel<<<static_cast<unsigned>(blocks), kPingPongThreads, kShared, stream>>>(
         tensor_maps<Tile>(shape, t), t, shape, rows);
     CUDA_CHECK(cudaGetLastError());
-    finish_dq_blocks<Tile>(shape, t, rows, stream);
+    finish_dq_parts<Tile>(shape, t, rows, stream);
   });
 }
 

@@ -32,6 +32,7 @@ struct DsRing {
   }
   static __device__ __forceinline__ State begin() { return {}; }
 
+  // region hand_over
   // A warpgroup's part, for the tensor cores, its own and the other's.
   __device__ __forceinline__ void put(const State& at,
                                       const std::uint32_t (&ds)[Tile::kQueries / 16][4]) {
@@ -45,6 +46,7 @@ struct DsRing {
   __device__ __forceinline__ void release(const State& at) {
     ptx::mbarrier_arrive(&empty[at.stage]);
   }
+  // endregion
 #endif
 };
 

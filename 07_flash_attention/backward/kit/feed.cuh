@@ -1,103 +1,17 @@
-// How TMA feeds the rungs from 8 on: the tensors as it sees them, and the stages in shared memory
-// that one thread has it fill.
+// The thread that feeds: it has TMA fill a stage as soon as all who compute have released it.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
-#include "common/kit/ptx/tma.cuh"
-#include "common/kit/tensor_map.cuh"
 
 namespace backward {
 
-struct TensorMaps {
-  CUtensorMap q, k, v, d_o;
-};
-
-// Rows past the end of a head arrive as zeros, never as rows of the next head.
-template <class Tile>
-TensorMaps tensor_maps(const Shape& shape, const Tensors<typename Tile::Element>& t) {
-  const auto map = [](const auto* base, std::int64_t heads, std::int64_t n, int rows) {
-    const auto size = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-    constexpr int kD = Tile::kD;
-    return kit::tensor_map(base, {64, size(n), kD / 64, size(heads)},
-                           {kD * 2, 128, size(n * kD * 2)},
-                           {64, static_cast<std::uint32_t>(rows), kD / 64, 1});
-  };
-  return {map(t.q, shape.all_heads(), shape.n_q, Tile::kQueries),
-          map(t.k, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
-          map(t.v, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
-          map(t.d_o, shape.all_heads(), shape.n_q, Tile::kQueries)};
-}
-
-// Stages of one of Q and dO with what belongs to its rows, the log-sum-exp or D. In shared memory.
-template <class Tile, int kStages>
-struct QueryRing {
-  using State = kit::PipelineState<kStages>;
-
-  alignas(1024) unsigned char tile[kStages][Tile::kQueryBytes];
-  alignas(16) float fact[kStages][Tile::kQueries];
-  std::uint64_t full[kStages], empty[kStages];
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  // By one thread, before ptx::fence_mbarrier_init() and a barrier of the block, as all that has an
-  // init() here. All 256 threads that compute release a stage.
-  __device__ __forceinline__ void init() { kit::init_stages(full, empty, 256); }
-
-  // Where the producer and the warps that compute begin.
-  static __device__ __forceinline__ State begin() { return {}; }
-
-  // Those that compute: until the stage is here; a thread has no more use for it. Each thread
-  // releases for itself, for each has read `fact` with loads of its own.
-  __device__ __forceinline__ void wait(const State& at) { kit::wait_full(full, at); }
-  __device__ __forceinline__ void release(const State& at) {
-    ptx::mbarrier_arrive(&empty[at.stage]);
-  }
-#endif
-};
-
-// Says when the block's keys and values are there, which come once and stay. In shared memory.
-struct KeyBarrier {
-  std::uint64_t full;
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  __device__ __forceinline__ void init() { ptx::mbarrier_init(&full, 1); }
-  __device__ __forceinline__ void wait() { kit::wait(&full, 0); }
-#endif
-};
-
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// The producer: has the stage filled as soon as it is empty.
-template <class Tile, int kStages>
-__device__ __forceinline__ void send_queries(QueryRing<Tile, kStages>& ring,
-                                             const kit::PipelineState<kStages>& at,
-                                             const CUtensorMap& map, const float* facts, int pitch,
-                                             std::int64_t head, int first_row) {
-  kit::wait_empty(ring.empty, at);
-  std::uint64_t* full = &ring.full[at.stage];
-  ptx::mbarrier_arrive_expect_tx(full, Tile::kQueryBytes + Tile::kQueries * sizeof(float));
-  ptx::tensor_load(ring.tile[at.stage], &map, 0, first_row, 0, static_cast<int>(head), full);
-  ptx::cp_async_bulk(ring.fact[at.stage], facts + head * pitch + first_row,
-                     Tile::kQueries * sizeof(float), full);
-}
-
-// Both tiles of keys, which stay.
-template <class Tile>
-__device__ __forceinline__ void send_keys(unsigned char* k, unsigned char* v,
-                                          const TensorMaps& maps, const Steps<Tile>& steps,
-                                          std::uint64_t* full) {
-  ptx::mbarrier_arrive_expect_tx(full, 2 * Tile::kKeyBytes);
-  const int head = static_cast<int>(steps.kv_head);
-  ptx::tensor_load(k, &maps.k, 0, steps.first_key, 0, head, full);
-  ptx::tensor_load(v, &maps.v, 0, steps.first_key, 0, head, full);
-}
-
 // All that the producer does, one thread: the keys, and the queries of each step. BlockSteps:
 // Steps, or what goes through them in another order.
 template <class Shared, class BlockSteps>
@@ -108,7 +22,9 @@ __device__ __forceinline__ void feed(Shared& shared, kit::PipelineState<2>& at,
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
+    kit::wait_empty(shared.q.empty, at);
     send_queries(shared.q, at, maps.q, rows.lse2, rows.pitch, head, first_row);
+    kit::wait_empty(shared.d_o.empty, at);
     send_queries(shared.d_o, at, maps.d_o, rows.mean, rows.pitch, head, first_row);
     at.next();
   }

@@ -135,6 +135,10 @@ __device__ inline void bulk_wait_group() {
 __device__ inline void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+// The same for global memory.
+__device__ inline void fence_proxy_async_global() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
 #endif
 
 }  // namespace ptx

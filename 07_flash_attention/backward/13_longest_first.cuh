@@ -1,23 +1,25 @@
-// Rung 11, deferred_dq: dQ of a step is multiplied in the step after it, so nobody waits for dS.
+// Rung 13, longest_first: under a mask, blocks with the most steps begin first.
 //
-// dQ needs dS of all keys of the block, and each warpgroup has half of them. In rung 10 the two
-// meet for that in every step, right after their exponentials. Now each multiplies dQ of the step
-// before (software pipelining): the other half of that dS has come long ago, and the two may be
-// more than half a step apart, one at its exponentials while the other multiplies. dS lies in a
-// ring of two stages, with barriers as those of the tiles that TMA brings. What is still wrong: the
-// sums of dQ come in any order, so their last bits differ from run to run.
+// Causal, the first tile of keys is seen by all queries, the last one by its own alone: a block has
+// many steps, or one. So far blocks took the tiles of a head from first to last, and then those of
+// the next head. Now the first blocks take the first tiles of 16 heads, the next ones the second
+// tiles: the short blocks come last and fill the gaps. 16 heads and not all, for what blocks read
+// at one time should fit in L2. What is still wrong: the sums of dQ come in any order, so their
+// last bits differ from run to run.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_courier.cuh"
+#include "07_flash_attention/backward/kit/dq_parts.cuh"
 #include "07_flash_attention/backward/kit/ds_ring.cuh"
 #include "07_flash_attention/backward/kit/feed.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/key_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -31,48 +33,47 @@
 
 namespace backward {
 
-constexpr int kDeferredThreads = 384;
+constexpr int kLongestThreads = 384;
 
 template <class Tile>
-struct DeferredShared {
+struct LongestShared {
   alignas(1024) unsigned char k[Tile::kKeyBytes];
   alignas(1024) unsigned char v[Tile::kKeyBytes];
   DsRing<Tile> ds;
   QueryRing<Tile, 2> q, d_o;
-  DqCourier<Tile> courier;
   KeyBarrier keys_full;
 };
 
 template <class Tile>
-__global__ void __launch_bounds__(kDeferredThreads, 1)
-    deferred_dq_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
-                       Shape shape, RowFacts rows) {
+__global__ void __launch_bounds__(kLongestThreads, 1)
+    longest_first_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
+                         Shape shape, RowFacts rows) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<DeferredShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<LongestShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.keys_full.init();
     shared.q.init();
     shared.d_o.init();
     shared.ds.init();
-    shared.courier.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const Steps<Tile> steps(shape);
+  // region order
+  const int block = blockIdx.x, key_tiles = Steps<Tile>::key_tiles(shape);
+  const KeyTile own_keys = shape.causal ? key_tile_in_band(block, key_tiles, shape)
+                                        : KeyTile{block / key_tiles, block % key_tiles};
+  const Steps<Tile> steps(shape, own_keys.kv_head, own_keys.index);
+  // endregion
   auto at = shared.q.begin();
 
-  // The third warpgroup: single threads with a task each.
+  // The third warpgroup: one thread has the tiles brought.
   if (threadIdx.x >= 256) {
     ptx::setmaxnreg_dec<24>();
-    const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
-    if (threadIdx.x % 32 > 0 || role > 2) return;
-    if (role > 0 && shared.courier.kByTma) shared.courier.run(rows, steps, role);
-    if (role > 0) return;
-    feed(shared, at, maps, rows, steps);
+    if (threadIdx.x == 256) feed(shared, at, maps, rows, steps);
     return;
   }
 
@@ -82,7 +83,6 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   shared.keys_full.wait();
-  // region dq
   // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
   const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
     shared.ds.wait(at.before());
@@ -91,13 +91,11 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
     ptx::fence_registers(dq);
     shared.ds.release(at.before());
-    shared.courier.hand_over(dq, rows, steps.head(step), steps.first_row(step), own.index(),
-                             step % 2);
+    DqParts<Tile>::add(
+        DqParts<Tile>::of(rows, steps.head(step), steps.first_row(step), own.index()), dq);
   };
-  // endregion
   for (int step = 0; step < steps.count(); ++step) {
     const int first_row = steps.first_row(step);
-    // region step
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     shared.q.wait(at);
@@ -143,7 +141,6 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     ptx::fence_registers(dk);
     shared.q.release(at);
     at.next();
-    // endregion
   }
   // The last step has none after it.
   if (steps.count() > 0) {
@@ -161,18 +158,18 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T>
-void deferred_dq(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+void longest_first(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
     using Tile = HopperTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<DeferredShared<Tile>>();
-    const auto kernel = deferred_dq_kernel<Tile>;
+    constexpr int kShared = kit::aligned_shared_bytes<LongestShared<Tile>>();
+    const auto kernel = longest_first_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
     const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), kDeferredThreads, kShared, stream>>>(
+    kernel<<<static_cast<unsigned>(blocks), kLongestThreads, kShared, stream>>>(
         tensor_maps<Tile>(shape, t), t, shape, rows);
     CUDA_CHECK(cudaGetLastError());
-    finish_dq_blocks<Tile>(shape, t, rows, stream);
+    finish_dq_parts<Tile>(shape, t, rows, stream);
   });
 }
 

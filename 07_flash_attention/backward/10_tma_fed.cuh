@@ -1,22 +1,22 @@
-// Rung 9, reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
+// Rung 10, tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
 //
-// A warpgroup writes its 64 rows of dQ to shared memory and goes on. A second thread of the feeding
-// warpgroup waits for them and issues one cp.reduce.async.bulk, which adds 16 KB of floats to those
-// in memory. The fp32 copy of dQ has the order of the registers, so pieces have no gaps; the last
-// kernel puts the elements in order. Where d is 256 shared memory is full: there registers are
-// added from where they are, 16 bytes an atomic instead of 4. What is still wrong: a step's
-// products wait for each other, and for the exponentials between them.
+// The thread waits for nobody but barriers that say that a stage is empty, and has TMA fill it. Who
+// multiplies waits for the stage it needs next and for nobody else. dS has two buffers, so the two
+// warpgroups meet once a step, not twice. setmaxnreg moves the feeding warps' registers to where
+// they are needed. What is still wrong: a step's products wait for each other, and for the
+// exponentials between them.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_courier.cuh"
+#include "07_flash_attention/backward/kit/dq_parts.cuh"
 #include "07_flash_attention/backward/kit/feed.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -30,47 +30,41 @@
 
 namespace backward {
 
-constexpr int kReducedThreads = 384;
+constexpr int kFedThreads = 384;
 
 template <class Tile>
-struct ReducedShared {
+struct FedShared {
   alignas(1024) unsigned char k[Tile::kKeyBytes];
   alignas(1024) unsigned char v[Tile::kKeyBytes];
   alignas(1024) unsigned char ds[2][Tile::kDsBytes];
   QueryRing<Tile, 2> q, d_o;
-  DqCourier<Tile> courier;
   KeyBarrier keys_full;
 };
 
 template <class Tile>
-__global__ void __launch_bounds__(kReducedThreads, 1)
-    reduced_by_tma_kernel(const __grid_constant__ TensorMaps maps,
-                          Tensors<typename Tile::Element> t, Shape shape, RowFacts rows) {
+__global__ void __launch_bounds__(kFedThreads, 1)
+    tma_fed_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
+                   Shape shape, RowFacts rows) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<ReducedShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<FedShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.keys_full.init();
     shared.q.init();
     shared.d_o.init();
-    shared.courier.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
   const Steps<Tile> steps(shape);
   auto at = shared.q.begin();
 
-  // The third warpgroup: single threads with a task each.
+  // The third warpgroup: one thread has the tiles brought.
   if (threadIdx.x >= 256) {
     ptx::setmaxnreg_dec<24>();
-    const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
-    if (threadIdx.x % 32 > 0 || role > 2) return;
-    if (role > 0 && shared.courier.kByTma) shared.courier.run(rows, steps, role);
-    if (role > 0) return;
-    feed(shared, at, maps, rows, steps);
+    if (threadIdx.x == 256) feed(shared, at, maps, rows, steps);
     return;
   }
 
@@ -79,7 +73,7 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
   const Warpgroup<Tile> own{};
   const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
-  std::uint32_t b = 0;  // buffer of dS, and parity of the steps
+  int b = 0;  // buffer of dS
   shared.keys_full.wait();
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
@@ -102,6 +96,7 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
 
     // Whoever reads the other buffer of dS has been at the barrier of the step before.
     own.store_ds(shared.ds[b], ds);
+    ptx::fence_proxy_async();  // for the tensor cores, and for TMA, which fills a stage read before
     own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
     own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
     // Nobody needs this stage any more: TMA may fill it.
@@ -112,15 +107,14 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     shared.d_o.release(at);
     at.next();
 
-    // dQ is multiplied and handed over; adding it is the courier's task.
-    ptx::fence_proxy_async();
     ptx::named_barrier_sync(1, 256);  // dS of all keys is there
     float dq[Tile::kDqCols / 2];
     own.issue_dq(dq, shared.ds[b], shared.k);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dq);
-    shared.courier.hand_over(dq, rows, head, first_row, own.index(), b);
     b ^= 1;
+
+    DqParts<Tile>::add(DqParts<Tile>::of(rows, head, first_row, own.index()), dq);
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
@@ -131,18 +125,18 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T>
-void reduced_by_tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+void tma_fed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
     using Tile = HopperTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<ReducedShared<Tile>>();
-    const auto kernel = reduced_by_tma_kernel<Tile>;
+    constexpr int kShared = kit::aligned_shared_bytes<FedShared<Tile>>();
+    const auto kernel = tma_fed_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
     const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), kReducedThreads, kShared, stream>>>(
+    kernel<<<static_cast<unsigned>(blocks), kFedThreads, kShared, stream>>>(
         tensor_maps<Tile>(shape, t), t, shape, rows);
     CUDA_CHECK(cudaGetLastError());
-    finish_dq_blocks<Tile>(shape, t, rows, stream);
+    finish_dq_parts<Tile>(shape, t, rows, stream);
   });
 }
 

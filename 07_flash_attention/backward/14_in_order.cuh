@@ -1,11 +1,11 @@
-// Rung 12, in_order: blocks add to dQ one after the other, so every run gives the same bits.
+// Rung 14, in_order: blocks add to dQ one after the other, so every run gives the same bits.
 //
-// A counter for each part of dQ says how many tiles of keys have been added to it. The courier
-// waits for its tile's turn, adds, waits until the addition is done, and counts. Turns go from the
+// A counter for each part of dQ says how many tiles of keys have been added to it. A warpgroup does
+// not wait for its turn: it leaves its part in shared memory. A thread of the feeding warpgroup,
+// its courier, waits, has TMA add the part, waits until that is done, and counts. Turns go from the
 // first tile of keys of a head to the last. All blocks of a head begin at its last queries, which
-// see all keys also under a causal mask: a block waits where it begins, and from then on comes to
-// all queries behind the block before it. Heads take turns in having a block started, so that those
-// of one head do not all begin at once. What it costs: a turn lasts until its sums are in memory.
+// see all keys also under a causal mask: a block waits where it begins, and then comes to all
+// queries behind the one before it. What it costs: a turn lasts until its sums are in memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,10 +13,13 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_courier.cuh"
+#include "07_flash_attention/backward/kit/dq_parts.cuh"
 #include "07_flash_attention/backward/kit/feed.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/key_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
 #include "common/kit/aligned_shared.cuh"
@@ -57,20 +60,6 @@ __device__ __forceinline__ void pass_turn(int* counter) {
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
-// The tile of keys that the block with a ticket takes. Heads that are begun together are a band:
-// the first tickets are their first tiles of keys, the next ones their second tiles, and so on.
-constexpr int kBand = 16;
-struct KeyTile {
-  std::int64_t kv_head;
-  int index;
-};
-__device__ __forceinline__ KeyTile key_tile_of(int ticket, int key_tiles, const Shape& shape) {
-  const int first_head = ticket / (kBand * key_tiles) * kBand;
-  const auto heads = static_cast<int>(min(std::int64_t{kBand}, shape.all_kv_heads() - first_head));
-  const int at = ticket - first_head * key_tiles;
-  return {first_head + at % heads, at / heads};
-}
-
 // From the last queries to the first, and at each tile of them through the heads that share the
 // keys: where fewer queries see them, a block ends earlier, and does not begin later.
 template <class Tile>
@@ -109,7 +98,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
   // that all lanes have the same, so what follows from it takes registers once a warp.)
   const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
-  const KeyTile own_keys = key_tile_of(block, Steps<Tile>::key_tiles(shape), shape);
+  const KeyTile own_keys = key_tile_in_band(block, Steps<Tile>::key_tiles(shape), shape);
   const StepsFromLast<Tile> steps(shape, own_keys.kv_head, own_keys.index);
   auto at = shared.q.begin();
 
@@ -121,9 +110,10 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     const int w = role - 1;  // the courier's warpgroup
     for (int step = 0; role > 0 && step < steps.count(); ++step) {
       const int first_row = steps.first_row(step);
-      const std::int64_t part = shared.courier.part_number(rows, steps.head(step), first_row, w);
+      const std::int64_t part = DqParts<Tile>::number(rows, steps.head(step), first_row, w);
       wait_for_turn(turns + part, own_keys.index);  // whoever sees these keys, sees those before
       if (shared.courier.kByTma) {
+        ptx::fence_proxy_async_global();  // what ordinary loads have seen, TMA adds to
         shared.courier.take(rows.dq_sum + part * Tile::kDqPart, w, step % 2);
         ptx::bulk_wait_group<0>();  // not only read: added
       } else {
@@ -219,7 +209,7 @@ void in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStrea
     kernel<<<static_cast<unsigned>(blocks), kInOrderThreads, kShared, stream>>>(
         tensor_maps<Tile>(shape, t), t, shape, rows, ticket, ticket + 1);
     CUDA_CHECK(cudaGetLastError());
-    finish_dq_blocks<Tile>(shape, t, rows, stream);
+    finish_dq_parts<Tile>(shape, t, rows, stream);
   });
 }
 

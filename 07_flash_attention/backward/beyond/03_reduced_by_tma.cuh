@@ -1,0 +1,158 @@
+// Rung 3 beyond, reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
+//
+// Rung 10 of the main road, but a warpgroup writes its part of dQ to shared memory and goes on. A
+// second thread of the feeding warpgroup, its courier, waits for the part and issues one
+// cp.reduce.async.bulk, which adds 16 KB of floats to those in memory: parts have no gaps. It looks
+// like less work, an instruction for 1,024 atomics of 16 bytes, and is slower: those were issued
+// and forgotten too, and here each float takes a way more, through shared memory. in_order needs
+// the courier for something else, to wait. Where d is 256 shared memory has no room for dQ.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/dq_courier.cuh"
+#include "07_flash_attention/backward/kit/dq_parts.cuh"
+#include "07_flash_attention/backward/kit/feed.cuh"
+#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
+#include "common/kit/aligned_shared.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+#include "common/kit/skip.hpp"
+
+namespace backward {
+
+constexpr int kReducedThreads = 384;
+
+template <class Tile>
+struct ReducedShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  alignas(1024) unsigned char ds[2][Tile::kDsBytes];
+  QueryRing<Tile, 2> q, d_o;
+  DqCourier<Tile> courier;
+  KeyBarrier keys_full;
+};
+
+template <class Tile>
+__global__ void __launch_bounds__(kReducedThreads, 1)
+    reduced_by_tma_kernel(const __grid_constant__ TensorMaps maps,
+                          Tensors<typename Tile::Element> t, Shape shape, RowFacts rows) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using T = typename Tile::Element;
+  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<ReducedShared<Tile>>(dynamic_shared);
+  // Barriers must stand before anybody waits at one, TMA included.
+  if (threadIdx.x == 0) {
+    shared.keys_full.init();
+    shared.q.init();
+    shared.d_o.init();
+    shared.courier.init();
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  const Steps<Tile> steps(shape);
+  auto at = shared.q.begin();
+
+  // The third warpgroup: single threads with a task each.
+  if (threadIdx.x >= 256) {
+    ptx::setmaxnreg_dec<24>();
+    const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
+    if (threadIdx.x % 32 > 0 || role > 2) return;
+    if (role > 0) {
+      shared.courier.run(rows, steps, role);
+    } else {
+      feed(shared, at, maps, rows, steps);
+    }
+    return;
+  }
+
+  // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
+  ptx::setmaxnreg_inc<240>();
+  const Warpgroup<Tile> own{};
+  const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  std::uint32_t b = 0;  // buffer of dS, and parity of the steps
+  shared.keys_full.wait();
+  for (int step = 0; step < steps.count(); ++step) {
+    const std::int64_t head = steps.head(step);
+    const int first_row = steps.first_row(step);
+    // Keys are rows, queries columns.
+    float s[kQueries / 2], dp[kQueries / 2];
+    shared.q.wait(at);
+    own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
+    shared.d_o.wait(at);
+    own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(s);
+    ptx::fence_registers(dp);
+    // Weights and gradients of scores; rounded, they are operands of the next products.
+    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
+    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_operand<T>(s, p);
+    to_operand<T>(dp, ds);
+
+    // Whoever reads the other buffer of dS has been at the barrier of the step before.
+    own.store_ds(shared.ds[b], ds);
+    ptx::fence_proxy_async();  // for the tensor cores, and for TMA, which fills a stage read before
+    own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+    // Nobody needs this stage any more: TMA may fill it.
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dv);
+    ptx::fence_registers(dk);
+    shared.q.release(at);
+    shared.d_o.release(at);
+    at.next();
+
+    // dQ is multiplied and handed over; adding it is the courier's task.
+    ptx::named_barrier_sync(1, 256);  // dS of all keys is there
+    float dq[Tile::kDqCols / 2];
+    own.issue_dq(dq, shared.ds[b], shared.k);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dq);
+    shared.courier.hand_over(dq, rows, head, first_row, own.index(), b);
+    b ^= 1;
+  }
+  // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+template <class T>
+void reduced_by_tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    if constexpr (decltype(head_dim)::value == 256) {
+      throw kit::Skip("needs shared memory for dQ, which the tiles leave up to d = 128");
+    } else {
+      using Tile = HopperTile<T, head_dim>;
+      constexpr int kShared = kit::aligned_shared_bytes<ReducedShared<Tile>>();
+      const auto kernel = reduced_by_tma_kernel<Tile>;
+      kit::allow_shared(kernel, kShared);
+      const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
+      const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+      kernel<<<static_cast<unsigned>(blocks), kReducedThreads, kShared, stream>>>(
+          tensor_maps<Tile>(shape, t), t, shape, rows);
+      CUDA_CHECK(cudaGetLastError());
+      finish_dq_parts<Tile>(shape, t, rows, stream);
+    }
+  });
+}
+
+}  // namespace backward
