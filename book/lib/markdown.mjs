@@ -63,6 +63,12 @@ export function makeMarkdown(site) {
     tokens[i].attrSet('loading', 'lazy')
     return image(tokens, i, options, env, self)
   }
+  // A figure with the words in it stays readable on a phone: it scrolls, as tables do.
+  const isFigure = (inline) => inline?.children?.length === 1 && inline.children[0].type === 'image'
+  rules.paragraph_open = (tokens, i, options, env, self) =>
+    isFigure(tokens[i + 1]) ? '<div class="wide" tabindex="0" role="region" aria-label="Figure">' : plain(tokens, i, options, env, self)
+  rules.paragraph_close = (tokens, i, options, env, self) =>
+    isFigure(tokens[i - 1]) ? '</div>\n' : plain(tokens, i, options, env, self)
   rules.table_open = (tokens, i, options, env, self) =>
     `<div class="wide" tabindex="0" role="region" aria-label="Table">${plain(tokens, i, options, env, self)}`
   rules.table_close = () => '</table></div>\n'

@@ -181,6 +181,22 @@ test('the search finds terms and code; the theme is kept, and paper is light', a
   await tab.close()
 })
 
+test('a figure scrolls on a phone, by keys too, and fits on paper', async () => {
+  const tab = await openTab({ viewport: PHONE })
+  await tab.page.goto(`${BASE}01_vector_add/index.html`)
+  const figure = tab.page.locator('.wide:has(> img)').first()
+  await figure.scrollIntoViewIfNeeded() // only then it is loaded
+  await figure.locator('img').evaluate((image) => image.decode())
+  assert.ok(await figure.evaluate((region) => region.scrollWidth > 1.5 * region.clientWidth))
+  await figure.focus()
+  await tab.page.keyboard.press('ArrowRight')
+  await tab.page.waitForFunction(() => document.activeElement.scrollLeft > 0)
+  await tab.page.emulateMedia({ media: 'print' })
+  assert.ok(await figure.evaluate((region) => region.scrollWidth <= region.clientWidth))
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
 test('from a disk: pages, search and ladders work, and nothing is fetched', async () => {
   const tab = await openTab()
   await tab.page.goto(`file://${OUT}/compare/03_coalescing/transpose/index.html`)

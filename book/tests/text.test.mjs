@@ -35,6 +35,13 @@ test('formulas are set, in a line, in dollars and in a fence; other fences are c
   assert.equal(html.match(/<pre/g).length, 1)
 })
 
+test('a figure alone is a region that scrolls, as a table is; a picture among words, in a link or with a caption stays in its paragraph', () => {
+  const html = (text) => makeMarkdown(asWritten).render(text).trim()
+  assert.match(html('![a](a.svg)'), /^<div class="wide" tabindex="0" role="region" aria-label="Figure"><img src="a.svg" alt="a"[^>]*><\/div>$/)
+  for (const text of ['see ![a](a.svg)', '[![a](a.svg)](b.html)', '![a](a.svg)\n*its caption*', 'words']) assert.match(html(text), /^<p>(?!.*<div)[^]*<\/p>$/)
+  assert.match(html('> words\n\n![a](a.svg)\n\nwords'), /<p>words<\/p>[^]*<div.*<\/div>\n<p>words<\/p>$/)
+})
+
 test('a note is the opening of a section; what its colon leads to is left out, and dots say so', () => {
   const md = makeMarkdown(asWritten)
   const note = (text) => md.renderer.render(opening(md.parse(text, {})), md.options, {}).replaceAll('\n', '')
