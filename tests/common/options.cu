@@ -60,6 +60,13 @@ TEST_CASE("numbers out of range and words that are no numbers are refused") {
   CHECK(refusal({"--n", "1001"}) == "--n: 1001 is not between 1 and 1000");
   CHECK(refusal({"--n", "99999999999999999999"}) ==
         "--n: 99999999999999999999 is not between 1 and 1000");
+  // More than 64 bits is not the largest number of 64 bits, also where that one is allowed.
+  const auto of_64_bits = [](const std::string& text) {
+    return bench::parse_integer("seed", text, INT64_MIN, INT64_MAX);
+  };
+  CHECK(of_64_bits("9223372036854775807") == INT64_MAX);
+  CHECK_THROWS_AS(of_64_bits("9223372036854775808"), bench::UsageError);
+  CHECK_THROWS_AS(of_64_bits("-9223372036854775809"), bench::UsageError);
   for (const char* text : {"abc", "", "-", "12x", "1.5", "1e3", " 12", "+12", "0x10"}) {
     INFO("--n " << text);
     CHECK(refusal({"--n", text}) == "--n: '" + std::string(text) + "' is not a whole number");
