@@ -85,18 +85,24 @@ class Book {
     ]
   }
 
+  // The front page leads to the first chapter, and each page of a chapter to the next.
+  neighbours(out) {
+    const [start, ...chapters] = this.contents.slice(0, -1)
+    const chain = [start.pages[0], ...chapters.flatMap((group) => group.pages)]
+    const at = chain.findIndex((page) => page.out === out)
+    return at < 0 ? {} : { before: chain[at - 1], after: chain[at + 1] }
+  }
+
   add(page) {
-    this.pages.set(page.out, layout(page, (this.contents ??= this.groups())))
+    this.contents ??= this.groups()
+    this.pages.set(page.out, layout({ ...this.neighbours(page.out), ...page }, this.contents))
   }
 
   addLessons() {
-    const chain = this.groups().slice(1, -1).flatMap((group) => group.pages)
     for (const lesson of this.lessons) {
       if (lesson.source === 'README.md') continue
-      const at = chain.findIndex((page) => page.out === lesson.out)
       const text = this.md.renderer.render(lesson.tokens, this.md.options, lesson.env)
-      const body = text + howToBegin(lesson.source)
-      this.add({ ...lesson, body, before: chain[at - 1], after: at < 0 ? undefined : chain[at + 1] })
+      this.add({ ...lesson, body: text + howToBegin(lesson.source) })
     }
   }
 

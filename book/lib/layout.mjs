@@ -33,6 +33,11 @@ const turn = (page, out, rel, mark) => {
   return page ? `<a rel="${rel}" href="${relative(out, page.out)}">${words}</a>` : ''
 }
 
+const turns = ({ before, after, out }) => {
+  const links = turn(before, out, 'prev', '←') + turn(after, out, 'next', '→')
+  return links && `<p class="turn">${links}</p>`
+}
+
 // `page`: { title, out, body, sections?, wide?, before?, after?, scripts? }
 export function layout(page, groups) {
   const to = (path) => relative(page.out, path)
@@ -60,7 +65,7 @@ ${scripts}<script defer src="${to('book.js')}"></script>
 <div class="frame">
 <main id="main" tabindex="-1">
 ${page.body}
-<p class="turn">${turn(page.before, page.out, 'prev', '←')} ${turn(page.after, page.out, 'next', '→')}</p>
+${turns(page)}
 </main>
 <nav id="contents" aria-label="Contents" tabindex="-1">
 ${page.sections ? outline(page.sections) : ''}

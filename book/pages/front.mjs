@@ -13,6 +13,12 @@ export function frontPage(book) {
   const body = `<div class="front">
 <h1>CUDA, step by step</h1>
 ${paragraph}
+<p class="doors">
+<a class="main" href="${to('01_vector_add/README.md')}">Begin with the first kernel</a>
+<a href="compare/04_matmul/sgemm/index.html">Walk a ladder</a>
+<a href="widgets/roofline.html">Try a calculator</a>
+<a href="${to('GLOSSARY.md')}">Look up a word</a>
+</p>
 <dl>
 <dt>For whom</dt>
 <dd>You read C or C++ and want to know what makes a GPU fast: as a student from the first kernel on, or as an engineer who wants to see
@@ -21,12 +27,6 @@ the step from one known version to the next, with its price.</dd>
 <dd>To read: nothing, this book needs no network and no account. To run and to solve exercises: any laptop with Linux and g++, two commands, no GPU.
 To measure: an NVIDIA GPU and the CUDA Toolkit.</dd>
 </dl>
-<p class="doors">
-<a class="main" href="${to('01_vector_add/README.md')}">Begin with the first kernel</a>
-<a href="compare/04_matmul/sgemm/index.html">Walk a ladder</a>
-<a href="widgets/roofline.html">Try a calculator</a>
-<a href="${to('GLOSSARY.md')}">Look up a word</a>
-</p>
 </div>
 <hr>
 ${render(readme.tokens.slice(first))}`

@@ -161,6 +161,18 @@ test('the contents name the pages of a chapter in the order of README.md', () =>
   assert.deepEqual(pages, [...linked, 'beyond'])
 })
 
+test('"next" leads from the front page through every lesson and every ladder', () => {
+  const seen = []
+  for (let at = 'index.html'; at; ) {
+    seen.push(at)
+    const next = fs.readFileSync(path.join(OUT, at), 'utf8').match(/<a rel="next" href="(.*?)"/)?.[1]
+    at = next && path.join(path.dirname(at), next)
+  }
+  const problems = model.problems.map(({ id }) => `compare/${id}/index.html`)
+  const chapters = model.problems.map(({ chapter }) => `${chapter}/index.html`)
+  assert.deepEqual([...problems, ...chapters].filter((page) => !seen.includes(page)), [])
+})
+
 test('the search finds terms and code; the theme is kept, and paper is light', async () => {
   const tab = await openTab()
   await tab.page.goto(`${BASE}05_reduction/index.html`)
