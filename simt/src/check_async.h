@@ -3,13 +3,15 @@
 //
 // Shared memory in flight may not be touched: what a copy is still to write, nor, by a write, what
 // something is still to read. Copies by cp.async.bulk and wgmma use another path to shared memory,
-// the async proxy: between a thread's write and their read must stand a fence.proxy.async.
+// the async proxy: between a thread's write and their read, and between a thread's read or write
+// and their write, must stand a fence.proxy.async.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,7 @@ struct AsyncChecks {
   // ---- fence.proxy.async
   // Each thread's clock at its last one, and the newest clock of the block then.
   uint32_t fenced[kMaxThreads], block_fenced[kMaxThreads];
+  std::unordered_set<uint32_t> copies;  // code addresses whose reads are of the async proxy already
 
   // ---- mbarrier.init
   // By which thread, and its clock then; and its clock at the fence after it, 0: none yet.

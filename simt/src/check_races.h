@@ -5,6 +5,7 @@
 // another thread. A writer that raced with any reader then still meets one of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "check_order.h"
@@ -58,6 +59,20 @@ class SharedRaces {
   }
   void forget(uint64_t offset, unsigned size) {
     for (uint64_t i = offset / 4; i < (offset + size) / 4; ++i) granules_[i] = {};
+  }
+  // Calls f(wrote, thread, clock, pc) for the last write to the word by a thread of the running
+  // block, and for what is remembered of the reads since, unless they have been forgotten.
+  template <class Function>
+  void for_each_use(uint64_t offset, Function f) {
+    const Granule& memory = granules_[offset / 4];
+    const uint64_t oldest = clock_offset_ + 1;
+    const auto call = [&](const Cell& cell, bool wrote) {
+      f(wrote, static_cast<uint32_t>(cell.thread),
+        static_cast<uint32_t>(cell.clock) - clock_offset_, static_cast<uint32_t>(cell.pc));
+    };
+    if (memory.write.clock >= oldest) call(memory.write, true);
+    for (const Cell& read : {memory.read, memory.other_read})
+      if (read.clock >= std::max<uint64_t>(oldest, memory.write.clock)) call(read, false);
   }
   // The last write by a thread of the running block to the word, if it has not been forgotten.
   bool last_write(uint64_t offset, uint32_t* thread, uint32_t* clock, uint32_t* pc) {

@@ -167,6 +167,7 @@ class BlockWatch {
   void check_in_flight(const Access& access, uint64_t offset);
   void check_overlap(const InFlight& flight, uint32_t pc);
   void check_overwritten(const InFlight& flight, uint32_t pc, bool own);
+  std::string unfenced_use(const InFlight& flight);
   void check_source(const InFlight& flight, uint32_t pc, bool own);
   bool check_piece(const InFlight& flight, uint32_t pc, unsigned offset);
   void found_async_race(const InFlight& flight, uint32_t pc, const Rival& rival);

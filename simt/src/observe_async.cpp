@@ -171,10 +171,36 @@ void BlockWatch::check_overwritten(const InFlight& flight, uint32_t pc, bool own
     shared_races_.forget(flight.offset, flight.bytes);
     return;
   }
+  const std::string unfenced = unfenced_use(flight);
   const Accessor now{&order_, state.thread, pc, true, false};
   Rival rival;
-  if (shared_races_.give_away(flight.offset, flight.bytes, now, &rival))
+  if (shared_races_.give_away(flight.offset, flight.bytes, now, &rival)) {
     found_async_race(flight, pc, rival);
+  } else if (!unfenced.empty()) {
+    watcher->report("proxy-fence",
+                    std::string(flight.what) +
+                        " overwrites what a thread used without a fence.proxy.async between",
+                    pc, unfenced);
+  }
+}
+
+// Where a thread read or wrote what a copy is going to overwrite, and neither it nor the thread
+// that asks for the copy has executed a proxy fence since; "": nowhere.
+std::string BlockWatch::unfenced_use(const InFlight& flight) {
+  const AsyncChecks& a = *async_;
+  const uint32_t fenced = a.block_fenced[state.thread];
+  std::string found;
+  for (unsigned offset = flight.offset; offset < flight.offset + flight.bytes; offset += 4) {
+    shared_races_.for_each_use(offset, [&](bool wrote, uint32_t thread, uint32_t clock,
+                                           uint32_t at) {
+      if (!found.empty() || clock <= a.fenced[thread] || clock <= fenced || a.copies.count(at) != 0)
+        return;
+      found = byte_text(offset) + (wrote ? ", written by " : ", read by ") + thread_name(thread) +
+              " at " + to_string(line_of_return_address(at));
+    });
+    if (!found.empty()) break;
+  }
+  return found;
 }
 
 void BlockWatch::found_async_race(const InFlight& flight, uint32_t pc, const Rival& rival) {
@@ -194,7 +220,10 @@ void BlockWatch::check_source(const InFlight& flight, uint32_t pc, bool own) {
   const unsigned group = flight.pieces.empty() ? 1 : 128;
   for (unsigned i = state.thread / group * group, end = i + group; i < end; ++i)
     fenced = std::max(fenced, a.block_fenced[i]);
-  if (!flight.pieces.empty()) ++a.operands;
+  if (flight.pieces.empty())
+    a.copies.insert(pc);
+  else
+    ++a.operands;
   bool told = false, race = false;
   for (unsigned offset : flight.pieces) {
     if (told || shared_in_bounds(offset, kPiece)) continue;

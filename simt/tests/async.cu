@@ -221,6 +221,7 @@ __global__ void bulk_kernel(const int* in, int* out, int* sums, bool wait_for_lo
   __shared__ alignas(128) int tile[64];
   __shared__ alignas(8) uint64_t full;
   tile[threadIdx.x] = -1000;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   if (threadIdx.x == 0) init(&full, 1);
   __syncthreads();
   if (threadIdx.x == 0) {

@@ -156,8 +156,9 @@ __global__ void copied_in_and_out(const int* in, int* out, int wrong) {
   tile[threadIdx.x] = 0;  // here: overwritten too early
 }
 
-// Warp 1 brings two tiles into one place; warp 0 reads each and says so, or does not.
-__global__ void refilled(const int* in, int* out, bool wrong) {
+// Warp 1 brings two tiles into one place; warp 0 reads each and says so, or does not. TMA is
+// another proxy than the reads: 3: its fence is that of the thread that asks for the copy.
+__global__ void refilled(const int* in, int* out, int wrong) {
   __shared__ alignas(128) int tile[32];
   __shared__ alignas(8) uint64_t full, empty;
   if (threadIdx.x == 0) {
@@ -170,13 +171,51 @@ __global__ void refilled(const int* in, int* out, bool wrong) {
     if (threadIdx.x < 32) {
       WAIT(&full, i);
       out[threadIdx.x] += tile[threadIdx.x];
-      if (!wrong) ARRIVE(&empty);
+      if (wrong < 2) PROXY_FENCE();
+      if (wrong != 1) ARRIVE(&empty);
     } else if (threadIdx.x == 32) {
-      if (i == 1 && !wrong) WAIT(&empty, 0);
+      if (i == 1 && wrong != 1) WAIT(&empty, 0);
+      if (wrong == 3) PROXY_FENCE();
       EXPECT(&full, 128);
       LOAD(tile, in + 32 * i, 128, &full);  // here: somebody may still read
       if (i == 0) WAIT(&full, 0);
     }
+  }
+}
+
+// Warp 0 reads what lies in a tile, warp 1 writes to it, and TMA brings another one.
+__global__ void written_and_refilled(const int* in, int* out, bool wrong) {
+  __shared__ alignas(128) int tile[32];
+  __shared__ alignas(8) uint64_t full;
+  if (threadIdx.x < 32) tile[threadIdx.x] = 1;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x < 32) out[threadIdx.x] = tile[31 - threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x >= 32) tile[threadIdx.x - 32] = 2;
+  if (threadIdx.x >= 32 && !wrong) PROXY_FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    EXPECT(&full, 128);
+    LOAD(tile, in, 128, &full);  // here: what was written
+    WAIT(&full, 0);
+  }
+}
+
+// TMA takes a tile away and brings another one: both are of one proxy.
+__global__ void stored_and_refilled(const int* in, int* out) {
+  __shared__ alignas(128) int tile[32];
+  __shared__ alignas(8) uint64_t full;
+  tile[threadIdx.x] = 1;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  PROXY_FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    STORE(out, tile, 128);
+    STORES_DONE();
+    EXPECT(&full, 128);
+    LOAD(tile, in, 128, &full);
+    WAIT(&full, 0);
   }
 }
 
@@ -393,9 +432,22 @@ TEST_CASE("bulk copies in and out") {
 }
 
 TEST_CASE("a stage that is refilled") {
-  const auto run = [](bool wrong) { refilled<<<1, 64>>>(zeros<int>(64), zeros<int>(32), wrong); };
+  const auto run = [](int wrong) { refilled<<<1, 64>>>(zeros<int>(64), zeros<int>(32), wrong); };
+  check_silent([&] { run(0); });
+  check_silent([&] { run(3); });
+  check_named("race", "somebody may still read", [&] { run(1); });
+  check_named(
+      "proxy-fence", "somebody may still read", [&] { run(2); }, "read by thread");
+}
+
+TEST_CASE("a tile that is refilled after other uses") {
+  const auto run = [](bool wrong) {
+    written_and_refilled<<<1, 64>>>(zeros<int>(32), zeros<int>(32), wrong);
+  };
   check_silent([&] { run(false); });
-  check_named("race", "somebody may still read", [&] { run(true); });
+  check_named(
+      "proxy-fence", "what was written", [&] { run(true); }, "written by thread");
+  check_silent([&] { stored_and_refilled<<<1, 32>>>(zeros<int>(32), zeros<int>(32)); });
 }
 
 TEST_CASE("mbarriers that others than their maker use") {
