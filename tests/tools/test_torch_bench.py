@@ -247,7 +247,8 @@ class Verdicts(unittest.TestCase):
     def test_a_wrong_rate_is_not_kept(self):
         row = {"median_ms": 0.5, "tflops": 400.0, "error_of_bound": 0.5}
         rows = dict.fromkeys(passes.Backward.NAMES[:5], row)
-        rows["overlap"] = {**row, "median_ms": 0.25}
+        ours, _ = passes.Backward.RATIOS["over_cudnn"]
+        rows[ours] = {**row, "median_ms": 0.25}
         point = compare_pytorch.point_of(
             {"d": 64, "n": 8, "causal": 0, "rows": rows, "wrong": ["mma"]}, passes.Backward
         )
