@@ -156,8 +156,8 @@ __global__ void copied_in_and_out(const int* in, int* out, int wrong) {
   tile[threadIdx.x] = 0;  // here: overwritten too early
 }
 
-// Warp 1 brings two tiles into one place; warp 0 reads each and says so, or does not. TMA is
-// another proxy than the reads: 3: its fence is that of the thread that asks for the copy.
+// Warp 1 brings two tiles into one place; warp 0 reads each and says so, behind a proxy fence.
+// `wrong`: 1: it does not say so; 2: there is no fence; 3 is right: who asks for the copy has it.
 __global__ void refilled(const int* in, int* out, int wrong) {
   __shared__ alignas(128) int tile[32];
   __shared__ alignas(8) uint64_t full, empty;
