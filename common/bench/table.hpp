@@ -239,19 +239,34 @@ inline void print_table(const ProblemReport& report) {
   std::printf("\n%s\n%s", title.c_str(), table_text(report).c_str());
 }
 
+// Columns that would pass the end of the line stand in a table of their own below, behind the first
+// column again, which says what is swept.
 inline std::string table_text(const Sweep& sweep) {
-  std::vector<std::string> lines(1 + sweep.points.size());
+  std::vector<Line> columns;  // the title, then a cell for each point, all of one width
   for (std::size_t i = 0; i < sweep.columns.size(); ++i) {
     Line cells = {sweep.columns[i]};
     for (const auto& point : sweep.points) cells.push_back(short_number(point[i]));
     std::size_t width = 0;
     for (const std::string& cell : cells) width = std::max(width, cell.size());
-    for (std::size_t line = 0; line < cells.size(); ++line) {
-      lines[line] += std::string((i > 0 ? 2 : 0) + width - cells[line].size(), ' ') + cells[line];
-    }
+    for (std::string& cell : cells) cell.insert(0, width - cell.size(), ' ');
+    columns.push_back(std::move(cells));
   }
   std::string text;
-  for (const std::string& line : lines) text += line + '\n';
+  std::size_t first = 1, end = 1;
+  do {
+    std::size_t width = columns[0][0].size();
+    for (; end < columns.size(); ++end) {
+      width += 2 + columns[end][0].size();
+      if (width > kLineWidth && end > first) break;
+    }
+    if (first > 1) text += '\n';
+    for (std::size_t line = 0; line <= sweep.points.size(); ++line) {
+      text += columns[0][line];
+      for (std::size_t i = first; i < end; ++i) text += "  " + columns[i][line];
+      text += '\n';
+    }
+    first = end;
+  } while (end < columns.size());
   return text;
 }
 

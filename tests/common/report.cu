@@ -227,7 +227,24 @@ TEST_CASE("a table fits 80 columns with the longest name and the widest figures"
   CHECK(widest_line(bench::table_text(report)) <= bench::kLineWidth);
   const std::vector<std::string> columns(6, "lost_percent");
   const std::vector<double> point(6, 12'345'678);
-  CHECK(widest_line(bench::table_text(bench::Sweep{"p", "s", columns, {point}})) == 6 * 14 - 2);
+  CHECK(widest_line(bench::table_text(bench::Sweep{"p", "s", columns, {point}})) == 5 * 14 - 2);
+}
+
+TEST_CASE("a sweep with more columns than fit into a line goes on below") {
+  bench::Sweep sweep{"p", "n", {"n", "first", "second"}, {{64, 1, 20}, {128, 3, 4.5}}};
+  CHECK(bench::table_text(sweep) ==
+        "    n  first  second\n"
+        "64.00  1.000   20.00\n"
+        "128.0  3.000   4.500\n");
+  sweep.columns[1] = std::string(40, 'x');
+  sweep.columns[2] = std::string(31, 'y');  // with n and two gaps 80
+  CHECK(widest_line(bench::table_text(sweep)) == bench::kLineWidth);
+  sweep.columns[2] += 'y';
+  const std::string first(35, ' '), second(27, ' ');
+  CHECK(bench::table_text(sweep) == "    n  " + sweep.columns[1] + "\n64.00  " + first +
+                                        "1.000\n128.0  " + first + "3.000\n\n    n  " +
+                                        sweep.columns[2] + "\n64.00  " + second + "20.00\n128.0  " +
+                                        second + "4.500\n");
 }
 
 TEST_CASE("what a column means fits its line of the legend") {
