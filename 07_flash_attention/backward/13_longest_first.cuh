@@ -1,11 +1,11 @@
 // Rung 13, longest_first: under a mask, blocks with the most steps begin first.
 //
 // Causal, the first tile of keys is seen by all queries, the last one by its own alone: a block has
-// many steps, or one. So far blocks took the tiles of a head from first to last, and then those of
-// the next head. Now the first blocks take the first tiles of 16 heads, the next ones the second
-// tiles: the short blocks come last and fill the gaps. 16 heads and not all, for what blocks read
-// at one time should fit in L2. What is still wrong: the sums of dQ come in any order, so their
-// last bits differ from run to run.
+// many steps, or one or two. So far blocks took the tiles of a head from first to last, and then
+// those of the next head. Now the first blocks take the first tiles of 16 heads, the next ones the
+// second tiles: the short blocks come last and fill the gaps. 16 heads and not all, so some eight
+// blocks of a head share in L2 what they read. What is still wrong: the sums of dQ come in any
+// order, so their last bits differ from run to run.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,11 +1,11 @@
 // Rung 3 beyond, reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
 //
-// Rung 10 of the main road, but a warpgroup writes its part of dQ to shared memory and goes on. A
-// second thread of the feeding warpgroup, its courier, waits for the part and issues one
+// Rung 10 of the main road, but a warpgroup writes its part of dQ to shared memory and goes on.
+// Another thread of the feeding warpgroup, its courier, waits for the part and issues one
 // cp.reduce.async.bulk, which adds 16 KB of floats to those in memory: parts have no gaps. It looks
-// like less work, an instruction for 1,024 atomics of 16 bytes, and is slower: those were issued
-// and forgotten too, and here each float takes a way more, through shared memory. in_order needs
-// the courier for something else, to wait. Where d is 256 shared memory has no room for dQ.
+// like less work, an instruction for 1,024 atomics of 16 bytes, and is slower. Those were issued
+// and forgotten, too, and here each float goes through shared memory besides. in_order needs the
+// courier for something else, to wait. Where d is 256 shared memory has no room for dQ.
 #pragma once
 
 #include <cuda_runtime.h>

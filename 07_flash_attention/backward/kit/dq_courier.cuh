@@ -1,6 +1,7 @@
 // How dQ leaves a block through shared memory. A warpgroup leaves its part of a tile there, and a
-// thread of the feeding warpgroup, the courier, has TMA add it to what others have added. Where d
-// is 256 there is no room left in shared memory: there the warpgroup adds its registers itself.
+// thread of the feeding warpgroup, the courier, has TMA add it to what others have added; each of
+// the two warpgroups has its own. Where d is 256 there is no room left in shared memory: there the
+// warpgroup adds its registers itself.
 #pragma once
 
 #include <cuda_runtime.h>

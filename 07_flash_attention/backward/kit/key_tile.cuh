@@ -15,7 +15,8 @@ struct KeyTile {
 };
 
 // Heads that are begun together are a band: the first blocks take their first tiles of keys, the
-// next ones their second tiles, and so on. Blocks count from 0; key_tiles: of a head.
+// next ones their second tiles, and so on. Of 16 heads, 132 multiprocessors have some eight tiles
+// each at a time, which share the head's queries in L2. Blocks count from 0; key_tiles: of a head.
 constexpr int kBand = 16;
 __device__ __forceinline__ KeyTile key_tile_in_band(int block, int key_tiles, const Shape& shape) {
   const int first_head = block / (kBand * key_tiles) * kBand;
