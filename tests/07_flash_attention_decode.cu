@@ -323,9 +323,14 @@ TEST_CASE("decode: the chooser says whom it took") {
   // One cluster more than may run at once, with SMs to spare: nine on an H200.
   CHECK(taken(dense, sizes(kit::multiprocessor_count() / 16 + 1, 8, 1, 5, 0)) == "tensor");
   CHECK(taken(dense, sizes(32, 16, 16, 5, 0)) == (stays ? "persistent" : "tensor"));
+  if (kit::most_shared() >= static_cast<int>(sizeof(decode::RingShared<256, 16>))) {
+    CHECK(taken(dense, sizes(32, 16, 16, 5, 2)) == "tensor");
+  }
   const auto paged = decode::decode_paged_ladder<Bf16>();
   CHECK(taken(paged, pages(sizes(1, 4, 1, 40, 0), 16, 0, 0)) == "paged");
   CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 0, 0)) == "work_list");
+  CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 39, 0)) == "paged");
+  CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 40, 0)) == "work_list");
 }
 
 TEST_CASE("decode: bytes and instructions, as the lesson says") {

@@ -44,8 +44,9 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
       cluster_merges(shape, t, stream);
       return "cluster_merges";
     }
-    // Half of the SMs read nearly as fast as all of them.
-    if (2 * shares >= sms) {
+    // Half of the SMs read nearly as fast as all of them, but not with the four warps that fit into
+    // a block at d = 256.
+    if (2 * shares >= sms && shape.d < 256) {
       persistent(shape, t, stream);
       return "persistent";
     }
@@ -54,11 +55,12 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
   return "tensor";
 }
 
-// Caches in pages. One sequence leaves nothing to balance.
+// Caches in pages. One sequence leaves nothing to balance, and a window little: it makes lengths
+// alike. Others may be alike, too, but they lie on the device.
 template <class T>
 std::string chosen_paged(const Shape& shape, const Tensors<T>& t, const Cache& cache,
                          const Scratch& scratch, cudaStream_t stream) {
-  if (shape.batch == 1) {
+  if (shape.batch == 1 || cache.window < shape.n) {
     paged(shape, t, cache, scratch, stream);
     return "paged";
   }
