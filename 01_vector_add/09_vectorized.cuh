@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "01_vector_add/kit/add.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 

@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "01_vector_add/kit/add.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 

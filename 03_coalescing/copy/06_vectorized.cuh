@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "03_coalescing/kit/copy_kernel.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 
 namespace coalesced_copy {
 

@@ -13,8 +13,8 @@
 
 #include "03_coalescing/window/kit/halo_tile.cuh"
 #include "03_coalescing/window/kit/weights.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 
 namespace window {
 

@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "03_coalescing/window/kit/weights.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 #include "common/kit/skip.hpp"
 
 namespace window {

@@ -9,7 +9,7 @@
 #include "03_coalescing/window/06_constant.cuh"
 #include "03_coalescing/window/08_four_outputs.cuh"
 #include "03_coalescing/window/09_unrolled.cuh"
-#include "common/kit/align.hpp"
+#include "common/kit/launch.cuh"
 
 namespace window {
 

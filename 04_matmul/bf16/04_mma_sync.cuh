@@ -16,8 +16,8 @@
 #include "04_matmul/bf16/kit/fragment_store.cuh"
 #include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 
 namespace matmul::bf16 {

@@ -17,7 +17,6 @@
 #include "04_matmul/bf16/kit/tile_copier.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"

@@ -34,7 +34,7 @@
 #include "common/bench/ladder.cuh"
 #include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
-#include "common/kit/align.hpp"
+#include "common/kit/launch.cuh"
 
 namespace matmul::sgemm {
 

@@ -15,8 +15,8 @@
 #include "05_reduction/scan/kit/rows.cuh"
 #include "05_reduction/scan/kit/tile.cuh"
 #include "05_reduction/scan/kit/tile_sums.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 
 namespace scan {
 

@@ -14,8 +14,8 @@
 
 #include "05_reduction/scan/kit/look_back.cuh"
 #include "05_reduction/scan/kit/rows.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 
 namespace scan {
 

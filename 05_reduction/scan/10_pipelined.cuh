@@ -16,7 +16,6 @@
 #include "05_reduction/scan/kit/look_back.cuh"
 #include "05_reduction/scan/kit/rows.cuh"
 #include "05_reduction/scan/kit/tile_ring.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"

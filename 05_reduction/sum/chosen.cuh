@@ -8,7 +8,7 @@
 
 #include "05_reduction/sum/12_single_pass.cuh"
 #include "05_reduction/sum/beyond/02_early_ticket.cuh"
-#include "common/kit/align.hpp"
+#include "common/kit/launch.cuh"
 
 namespace reduction {
 

@@ -22,7 +22,6 @@
 #include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/turn.cuh"
-#include "common/kit/aligned_shared.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/roles.cuh"

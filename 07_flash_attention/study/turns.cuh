@@ -27,7 +27,6 @@
 #include "common/bench/settings.hpp"
 #include "common/bench/timeline.hpp"
 #include "common/bench/variant.cuh"
-#include "common/kit/aligned_shared.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 #include "common/kit/launch.cuh"

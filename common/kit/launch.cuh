@@ -1,4 +1,4 @@
-// What launches ask about the device, and of it.
+// What comes before a launch: how many blocks, where its arrays begin, how much shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,6 +40,23 @@ int resident_blocks(Kernel kernel, int block, int shared = 0) {
   return multiprocessor_count() * per_multiprocessor;
 }
 
+// Whether 16-byte accesses (float4, cp.async, TMA) may begin here.
+inline bool is_aligned_to_16(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+}
+
+// Whether they may begin at every row of a matrix whose rows have `cols` elements.
+template <class T>
+bool has_vector_rows(const T* x, std::int64_t cols) {
+  return is_aligned_to_16(x) && cols * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+}
+
+// For a rung that has no other way: throws Skip if one of the pointers is not aligned.
+template <class... Pointers>
+void require_aligned_to_16(const Pointers*... pointers) {
+  if (!(is_aligned_to_16(pointers) && ...)) throw Skip("needs 16-byte aligned pointers");
+}
+
 // The most bytes of dynamic shared memory that a block of that device may have.
 inline int most_shared() {
   static const int kMost = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
@@ -54,6 +71,24 @@ void allow_shared(Kernel kernel, int bytes) {
     throw Skip("needs " + std::to_string(bytes / 1024) + " KB of shared memory a block");
   }
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
+// Tiles that TMA swizzles by 128 bytes begin at multiples of this many. The declaration of an
+// extern array may ask for that and not get it.
+constexpr int kSwizzleAlignment = 1024;
+
+// For dynamic shared memory that is one struct, so aligned: the bytes to ask for ...
+template <class Shared>
+constexpr int aligned_shared_bytes() {
+  return static_cast<int>(sizeof(Shared)) + kSwizzleAlignment;
+}
+
+// ... and the struct, in the kernel. begin: of the dynamic shared memory.
+template <class Shared>
+__device__ __forceinline__ Shared& aligned_shared(unsigned char* begin) {
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  return *reinterpret_cast<Shared*>((address + kSwizzleAlignment - 1) &
+                                    ~(kSwizzleAlignment - 1ull));
 }
 
 }  // namespace kit

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "03_coalescing/transpose/kit/tiles.cuh"
-#include "common/kit/align.hpp"
+#include "common/kit/launch.cuh"
 #include "common/kit/skip.hpp"
 
 namespace transpose {

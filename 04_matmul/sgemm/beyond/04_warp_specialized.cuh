@@ -19,7 +19,6 @@
 #include "04_matmul/sgemm/kit/stream_k_plan.cuh"
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
 #include "04_matmul/sgemm/kit/work_queue.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"

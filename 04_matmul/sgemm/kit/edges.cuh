@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "common/kit/align.hpp"
+#include "common/kit/launch.cuh"
 
 namespace matmul::sgemm {
 

@@ -18,7 +18,6 @@
 #include "05_reduction/sum/kit/announcements.cuh"
 #include "05_reduction/sum/kit/reduce.cuh"
 #include "05_reduction/sum/kit/tiles.cuh"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 

@@ -21,7 +21,6 @@
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/head_dim.cuh"
-#include "common/kit/aligned_shared.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"

@@ -13,7 +13,6 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/shape.hpp"
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "common/kit/align.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 
 namespace softmax {
 
