@@ -314,7 +314,7 @@ TEST_CASE("the bound grows with k") {
   }
 }
 
-TEST_CASE("intensity and roof as in the lesson") {
+TEST_CASE("intensity, ridge and bound as in the lesson") {
   const Shape cube{8192, 8192, 8192}, flat{8192, 8192, 128};
   CHECK(std::fabs(cube.intensity() - 8192 / 6.0) < 1e-9);
   CHECK(std::fabs(cube.intensity(2) - 2730.67) < 0.01);

@@ -252,7 +252,7 @@ def described(key, rows):
             ("gbps", "GB/s", 1),
             ("gflops", "TFLOP/s", 1e-3),
             ("percent_of_roof", "% of peak", 1),
-            ("ratio_to_peer", "of the peer", 1),
+            ("ratio_to_peer", "of the library's speed", 1),
         ]
         known = [(row.get(name), unit, scale) for name, unit, scale in units]
         text = ", ".join(f"{significant(v * scale)} {unit}" for v, unit, scale in known if v)

@@ -1,6 +1,6 @@
 // Rung 12, register_double_buffer: operands are loaded one k ahead.
 //
-// A thread has two sets of operands. While it multiplies one, the other is on its way from shared
+// A thread has two sets of operands. While it multiplies one, the other is in flight from shared
 // memory, so no product waits for the load just before it. At the end of a k tile, the first
 // operands of the next one are needed before the last products are done: there stands the barrier,
 // and behind it the stage that has just been left is filled again. What is still wrong: a k tile

@@ -71,7 +71,7 @@ inline bench::Variant<Sgemm> sgemm_cublas_tf32() {
 }
 
 // OpenBLAS, if this machine has it, with as many threads as the rung `openmp`. A yardstick: the
-// column "% roof" of the rows on the CPU is the part of its speed that they reach.
+// column "% peak" of the rows on the CPU is the part of its speed that they reach.
 inline bench::Variant<Sgemm> sgemm_openblas() {
   using Cblas = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int);

@@ -89,7 +89,7 @@ inline void print_reuse(const bench::ProblemReport& report, Shape shape,
       if (is_first) {
         std::printf("\nFLOP for each byte that is read from global and from shared memory\n");
         std::printf("%-22s %9s %10s %7s %7s %8s %7s\n", "variant", "tile", "per thread", "global",
-                    "shared", "TFLOP/s", "% roof");
+                    "shared", "TFLOP/s", "% peak");
       }
       is_first = false;
       const auto pair = [](int rows, int cols) {

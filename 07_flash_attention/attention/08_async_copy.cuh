@@ -1,4 +1,4 @@
-// Rung 8, async_copy: the next tile is on its way while this one is being worked on.
+// Rung 8, async_copy: the next tile is in flight while this one is being worked on.
 //
 // cp.async copies to shared memory without passing through registers, and nobody waits until the
 // bytes are needed. No second pair of buffers is needed either: the V tile travels while scores are
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
       mask_scores<T, kCausal>(score, first_visible, inside);
     }
     update_softmax<T>(tile, state, score, scale);
-    __pipeline_wait_prior(1);  // the V tile; the next K tile may still be on its way
+    __pipeline_wait_prior(1);  // the V tile; the next K tile may still be in flight
     __syncthreads();
     multiply_pv<T>(tile, state);
   }

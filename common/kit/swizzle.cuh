@@ -23,8 +23,8 @@ template <int kCols>
 __host__ __device__ constexpr int swizzled(int row, int col) {
   constexpr int kChunks = kCols / 8;
   static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole passes of 128");
-  const int turn = kChunks == 4 ? row / 2 % 4 : row % 8;
-  return row * kCols + (col / 8 ^ turn) * 8;
+  const int mask = kChunks == 4 ? row / 2 % 4 : row % 8;
+  return row * kCols + (col / 8 ^ mask) * 8;
 }
 
 // In bytes, in a tile as TMA swizzles it by 128 bytes (CU_TENSOR_MAP_SWIZZLE_128B): rows of 128

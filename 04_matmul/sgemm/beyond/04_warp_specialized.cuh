@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
       const float* from = a + static_cast<std::int64_t>(row) * k + step;
 #pragma unroll 1
       for (int t = 0; t < unit.count; ++t, step += T::kTileK, from += T::kTileK, at.next()) {
-        // A's row, on its way while the stage is waited for.
+        // A's row, in flight while the stage is waited for.
         float4 held[T::kTileK / 4];
 #pragma unroll
         for (int i = 0; i < T::kTileK / 4; ++i) {

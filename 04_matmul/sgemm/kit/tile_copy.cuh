@@ -28,7 +28,7 @@ struct TileCopy {
   std::int64_t further[kCopiesA];  // from there to its other rows
   std::int64_t b_pass;             // from one of its rows of B to the next
   int a_step, a_row, b_step, b_col, cols_left;
-  float4 held[kCopiesA];  // of A, on its way to `to_a`
+  float4 held[kCopiesA];  // of A, in flight; goes to `to_a`
   float* to_a;
 
   // For the products from k_begin on.
