@@ -24,7 +24,7 @@ function follow(ids, from, to, fresh) {
 function factsOf(rung, before, common, runs) {
   const row = rung.rows[common]
   const items = [['Time', row?.median_ms ? `${significant(row.median_ms)} ms` : 'not measured']]
-  if (row?.percent_of_roof) items.push(['% of roof', row.percent_of_roof.toFixed(1)])
+  if (row?.percent_of_roof) items.push(['% of peak', row.percent_of_roof.toFixed(1)])
   const step = change(before?.rows[common]?.median_ms, row?.median_ms)
   if (before) items.push(['Against the rung before', step])
   for (const { title, values } of countsOf(row)) items.push([title, count(values[0])])

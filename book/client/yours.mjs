@@ -31,8 +31,8 @@ function problemHtml(lines) {
   const shares = both.flatMap(({ row, ours }) => [[`${row.name}, yours`, row, ''], [`${row.name}, ours`, ours, 'peer']])
   const drawn = shares.map(([name, r, kind]) => ({ name, kind, value: Math.min(100, r.percent_of_roof), shown: `${r.percent_of_roof.toFixed(1)} %` }))
   return `<h2>${escape(title)}</h2><div class="wide" tabindex="0" role="region" aria-label="${escape(title)}"><table class="numbers">
-<thead><tr><th scope="col">Variant</th>${['Yours, ms', 'Ours, ms', 'Yours is faster by', 'Your % of roof', 'Our % of roof'].map((t) => `<th scope="col">${t}</th>`).join('')}</tr></thead>
-<tbody>${body.join('')}</tbody></table></div>${drawn.length ? bars({ title: `Share of what each machine allows: ${title}`, rows: drawn, most: 100, unit: '% of roof' }) : ''}`
+<thead><tr><th scope="col">Variant</th>${['Yours, ms', 'Ours, ms', 'Yours is faster by', 'Your % of peak', 'Our % of peak'].map((t) => `<th scope="col">${t}</th>`).join('')}</tr></thead>
+<tbody>${body.join('')}</tbody></table></div>${drawn.length ? bars({ title: `Share of what each machine allows: ${title}`, rows: drawn, most: 100, unit: '% of peak' }) : ''}`
 }
 
 function shown(text) {

@@ -123,7 +123,7 @@ export function roofline({ title, bandwidth, peak, points }) {
     title,
     height,
     body: axes(x, y, { width, height, xLabel: 'operations per byte', yLabel: 'TFLOP/s' }) + `<polyline class="roof" points="${corners.join(' ')}"/>` + marks.join(''),
-    head: ['', 'operations per byte', 'TFLOP/s', '% of what the roof allows'],
+    head: ['', 'operations per byte', 'TFLOP/s', '% of what the roofline allows'],
     rows: points.map((p) => [p.name, significant(p.intensity), significant(p.rate), ((100 * p.rate) / roofAt(p.intensity)).toFixed(1)]),
   })
 }

@@ -12,8 +12,8 @@ export const METRICS = [
   ['max_ms', 'Slowest, ms', significant, ''],
   ['gbps', 'GB/s', significant, ''],
   ['gflops', 'TFLOP/s', (v) => significant(v / 1000), ''],
-  ['percent_of_roof', '% of roof', percent, ''],
-  ['ratio_to_peer', 'Of the peer', (v) => v.toFixed(2), ''],
+  ['percent_of_roof', '% of peak', percent, ''],
+  ['ratio_to_peer', '× library', (v) => v.toFixed(2), ''],
   ['speedup', 'Over one core', times, ''],
   ['extra_bytes', 'Extra memory, MB', (v) => significant(v / 1e6), 'less'],
 ]

@@ -1,4 +1,4 @@
-// The figures of a ladder, drawn from results/: how far each rung is up to the roof, what each step
+// The figures of a ladder, drawn from results/: how far each rung is up to the peak, what each step
 // gains, the roofline, the sweeps.
 
 import { bars, lines, roofline } from '../lib/figures.mjs'
@@ -49,8 +49,8 @@ function ladderFigures(problem, runs) {
   const out = []
   if (all.length) {
     out.push(bars({
-      title: `Share of what the chip allows, peers last. ${from}`,
-      unit: '% of roof',
+      title: `Share of what the chip allows, libraries last. ${from}`,
+      unit: '% of peak',
       most: 100,
       rows: all.map((r) => ({ name: r.name, value: Math.min(100, r.percent_of_roof), shown: `${r.percent_of_roof.toFixed(1)} %`, kind: r.kind })),
     }))
@@ -62,7 +62,7 @@ function ladderFigures(problem, runs) {
   const device = run.device
   const rated = all.filter((r) => r.gflops && r.gbps && r.percent_of_roof)
   if (device?.peak_bandwidth_gbps && rated.length > 2) {
-    // Where arithmetic is the limit, 100 % of the roof is the peak of the units that were used.
+    // Where arithmetic is the limit, 100 % is the peak of the units that were used.
     const best = rated.reduce((a, b) => (a.gflops > b.gflops ? a : b))
     const roof = (100 * best.gflops) / best.percent_of_roof
     const isBytes = Math.abs(roof / ((best.gflops / best.gbps) * device.peak_bandwidth_gbps) - 1) < 0.02

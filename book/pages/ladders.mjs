@@ -67,7 +67,7 @@ function ladderTable(problem, runs) {
   const measured = problem.rungs.find(row)
   const from = key ? whereFrom(key, row(measured), runs) : 'Not measured in results/'
   return `<div class="wide rungs" tabindex="0" role="region" aria-label="The ladder"><table>
-<thead><tr><th scope="col">Rung</th><th scope="col" class="text">Idea</th><th scope="col">Time, ms</th><th scope="col">% of roof</th><th scope="col">Over the rung before</th></tr></thead>
+<thead><tr><th scope="col">Rung</th><th scope="col" class="text">Idea</th><th scope="col">Time, ms</th><th scope="col">% of peak</th><th scope="col">Over the rung before</th></tr></thead>
 <tbody>${lines.join('\n')}</tbody></table></div><p class="quiet">${escape(from)}.</p>`
 }
 

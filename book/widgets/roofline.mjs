@@ -29,5 +29,5 @@ export default {
     ['Limit', r.bound],
     ['At best', `${significant(r.rate / 1e12)} TFLOP/s, ${significant(r.seconds * 1e3)} ms`],
   ],
-  draw: (r) => draw({ title: 'The product under the roof', bandwidth: r.bandwidth / 1e12, peak: r.peak / 1e12, points: [{ name: 'this product', intensity: r.intensity, rate: r.rate / 1e12 }] }),
+  draw: (r) => draw({ title: 'The product under the roofline', bandwidth: r.bandwidth / 1e12, peak: r.peak / 1e12, points: [{ name: 'this product', intensity: r.intensity, rate: r.rate / 1e12 }] }),
 }
