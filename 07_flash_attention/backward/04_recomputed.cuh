@@ -15,15 +15,14 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tile.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
 namespace backward {
 
 template <class T, int kD>
-__global__ void __launch_bounds__(kTileThreads)
-    recomputed_kernel(Tensors<T> t, Shape shape, RowFacts rows) {
+__global__ void __launch_bounds__(kTileThreads) recomputed_kernel(Arguments<T> args) {
+  const auto& shape = args.shape;
   extern __shared__ float shared[];
   auto& tile = *reinterpret_cast<Tile<kD>*>(shared);
   const int own = threadIdx.x / kTeam, member = threadIdx.x % kTeam;
@@ -31,8 +30,8 @@ __global__ void __launch_bounds__(kTileThreads)
   const std::int64_t kv_head = blockIdx.x / key_tiles;
   const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kTileRows;
   // The block's keys and values stay to the end.
-  load_tile(tile.k, t.k + kv_head * shape.n_k * kD, first_key, shape.n_k);
-  load_tile(tile.v, t.v + kv_head * shape.n_k * kD, first_key, shape.n_k);
+  load_tile(tile.k, args.k + kv_head * shape.n_k * kD, first_key, shape.n_k);
+  load_tile(tile.v, args.v + kv_head * shape.n_k * kD, first_key, shape.n_k);
 
   float dk[Tile<kD>::kCols] = {}, dv[Tile<kD>::kCols] = {};
   for (int g = 0; g < shape.group(); ++g) {
@@ -40,17 +39,17 @@ __global__ void __launch_bounds__(kTileThreads)
     // Queries before first_row see none of these keys.
     int first_row = shape.first_row(first_key) / kTileRows * kTileRows;
     for (; first_row < shape.n_q; first_row += kTileRows) {
-      load_tile(tile.q, t.q + first * kD, first_row, shape.n_q);
-      load_tile(tile.d_o, t.d_o + first * kD, first_row, shape.n_q);
+      load_tile(tile.q, args.q + first * kD, first_row, shape.n_q);
+      load_tile(tile.d_o, args.d_o + first * kD, first_row, shape.n_q);
       __syncthreads();
-      weigh_tile(tile, shape, rows, head, first_row, first_key);
+      weigh_tile(tile, shape, args.rows, head, first_row, first_key);
       __syncthreads();
       // A thread owns a key in the sums over queries, and a query in the sum over keys.
       add_product<true>(dv, tile.p, tile.d_o);
       add_product<true>(dk, tile.ds, tile.q);
       float dq[Tile<kD>::kCols] = {};
       add_product<false>(dq, tile.ds, tile.k);
-      float* to = rows.dq_sum + (head * rows.pitch + first_row + own) * kD;
+      float* to = args.rows.dq_sum + (head * args.rows.pitch + first_row + own) * kD;
       for (int i = 0; i < Tile<kD>::kCols; ++i) {
         atomicAdd(&to[member + kTeam * i], dq[i]);
       }
@@ -60,23 +59,21 @@ __global__ void __launch_bounds__(kTileThreads)
 
   if (first_key + own >= shape.n_k) return;
   const std::int64_t key = kv_head * shape.n_k + first_key + own;
-  store_row(t.dk + key * kD, dk, shape.scale());
-  store_row(t.dv + key * kD, dv, 1);
+  store_row(args.dk + key * kD, dk, shape.scale());
+  store_row(args.dv + key * kD, dv, 1);
 }
 
 // Device pointers. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void recomputed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    const auto kernel = recomputed_kernel<T, head_dim>;
-    constexpr int kShared = sizeof(Tile<decltype(head_dim)::value>);
-    kit::allow_shared(kernel, kShared);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, kTileRows);
-    kernel<<<static_cast<unsigned>(blocks), kTileThreads, kShared, stream>>>(t, shape, rows);
-    CUDA_CHECK(cudaGetLastError());
-  });
-  finish_dq(shape, t, rows, stream);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto kernel = recomputed_kernel<T, kD>;
+  constexpr int kShared = sizeof(Tile<kD>);
+  kit::allow_shared(kernel, kShared);
+  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, kTileRows);
+  kernel<<<static_cast<unsigned>(blocks), kTileThreads, kShared, stream>>>(args);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq(args, stream);
 }
 
 }  // namespace backward

@@ -16,7 +16,6 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -33,9 +32,9 @@ struct MmaShared {
 };
 
 template <class T, int kD>
-__global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
-    mma_kernel(Tensors<T> t, Shape shape, RowFacts rows) {
+__global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments<T> args) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const auto& shape = args.shape;
   using Tile = MmaTile<kD>;
   constexpr int kKeys = Tile::kKeys, kQueries = Tile::kQueries, kChunks = Tile::kChunks;
   extern __shared__ uint4 dynamic_chunks[];
@@ -49,7 +48,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
   const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const TileCopier<Tile, T> copier{t, shape, rows, steps};
+  const TileCopier<Tile, T> copier{args, steps};
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
   copier.copy_keys(shared, keys_at);
   if (count > 0) copier.copy_step(shared, 0);
@@ -98,37 +97,35 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1)
         multiply_registers<T, kChunks, Tile::kDqCols>(dq[g], a, shared.k + k * kChunks, dq_col / 8);
       }
     }
-    const std::int64_t at = steps.head(step) * rows.pitch + first_row + dq_row;
+    const std::int64_t at = steps.head(step) * args.rows.pitch + first_row + dq_row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols; ++i) {
       const int g = i / (Tile::kDqCols / 2), j = i % (Tile::kDqCols / 2);
       const int row = 16 * g + lane / 4 + 8 * (j / 2 % 2);
       const int col = dq_col + 8 * (j / 4) + 2 * (lane % 4) + j % 2;
-      atomicAdd(&rows.dq_sum[(at + row) * kD + col], dq[g][j]);
+      atomicAdd(&args.rows.dq_sum[(at + row) * kD + col], dq[g][j]);
     }
   }
 
   // The block's rows of dK and dV are complete.
   const int key = steps.first_key + own_key + lane / 4;
-  store_keys<kD>(t.dk + keys_at, dk, key, shape.n_k, own_chunk * 8, shape.scale());
-  store_keys<kD>(t.dv + keys_at, dv, key, shape.n_k, own_chunk * 8, 1);
+  store_keys<kD>(args.dk + keys_at, dk, key, shape.n_k, own_chunk * 8, shape.scale());
+  store_keys<kD>(args.dv + keys_at, dv, key, shape.n_k, own_chunk * 8, 1);
 #endif
 }
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void mma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    using Tile = MmaTile<decltype(head_dim)::value>;
-    constexpr int kShared = sizeof(MmaShared<Tile>);
-    const auto kernel = mma_kernel<T, head_dim>;
-    kit::allow_shared(kernel, kShared);
-    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(t, shape, rows);
-    CUDA_CHECK(cudaGetLastError());
-    finish_dq(shape, t, rows, stream);
-  });
+  using Tile = MmaTile<kD>;
+  constexpr int kShared = sizeof(MmaShared<Tile>);
+  const auto kernel = mma_kernel<T, kD>;
+  kit::allow_shared(kernel, kShared);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq(args, stream);
 }
 
 }  // namespace backward

@@ -15,7 +15,6 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -52,8 +51,9 @@ __device__ void copy_slabs(unsigned char* tile, const T* head, int first, int n)
 
 template <class Tile>
 __global__ void __launch_bounds__(kWgmmaThreads, 1)
-    wgmma_kernel(Tensors<typename Tile::Element> t, Shape shape, RowFacts rows) {
+    wgmma_kernel(Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
@@ -66,16 +66,16 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   const int count = steps.count();
   const auto issue = [&](int step) {
     const std::int64_t head = steps.head(step);
-    const int row = steps.first_row(step), n_q = shape.n_q;
-    copy_slabs<kD, kQueries>(shared.q[step % 2], t.q + head * n_q * kD, row, n_q);
-    copy_slabs<kD, kQueries>(shared.d_o[step % 2], t.d_o + head * n_q * kD, row, n_q);
-    copy_facts(shared, rows, steps, step);
+    const int row = steps.first_row(step), n_q = args.shape.n_q;
+    copy_slabs<kD, kQueries>(shared.q[step % 2], args.q + head * n_q * kD, row, n_q);
+    copy_slabs<kD, kQueries>(shared.d_o[step % 2], args.d_o + head * n_q * kD, row, n_q);
+    copy_facts(shared, args.rows, steps, step);
   };
 
   // The block's keys and values come with the first step, and stay.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  copy_slabs<kD, kKeys>(shared.k, t.k + keys_at, steps.first_key, shape.n_k);
-  copy_slabs<kD, kKeys>(shared.v, t.v + keys_at, steps.first_key, shape.n_k);
+  copy_slabs<kD, kKeys>(shared.k, args.k + keys_at, steps.first_key, shape.n_k);
+  copy_slabs<kD, kKeys>(shared.v, args.v + keys_at, steps.first_key, shape.n_k);
   if (count > 0) issue(0);
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
@@ -116,32 +116,30 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
 
     // Registers of dq lie as those of s do, with queries as rows.
     const int row = own.dq_row() + threadIdx.x % 128 / 32 * 16 + lane / 4;
-    const std::int64_t at = steps.head(step) * rows.pitch + first_row + row;
+    const std::int64_t at = steps.head(step) * args.rows.pitch + first_row + row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
-      atomicAdd(&rows.dq_sum[(at + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
+      atomicAdd(&args.rows.dq_sum[(at + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
     }
   }
   // The block's rows of dK and dV are complete.
-  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
-  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void wgmma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    using Tile = HopperTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<WgmmaShared<Tile>>();
-    const auto kernel = wgmma_kernel<Tile>;
-    kit::allow_shared(kernel, kShared);
-    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), kWgmmaThreads, kShared, stream>>>(t, shape, rows);
-    CUDA_CHECK(cudaGetLastError());
-    finish_dq(shape, t, rows, stream);
-  });
+  using Tile = HopperTile<T, kD>;
+  constexpr int kShared = kit::aligned_shared_bytes<WgmmaShared<Tile>>();
+  const auto kernel = wgmma_kernel<Tile>;
+  kit::allow_shared(kernel, kShared);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  kernel<<<static_cast<unsigned>(blocks), kWgmmaThreads, kShared, stream>>>(args);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq(args, stream);
 }
 
 }  // namespace backward

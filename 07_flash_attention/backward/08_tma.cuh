@@ -17,7 +17,6 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
@@ -39,9 +38,9 @@ struct TmaShared {
 
 template <class Tile>
 __global__ void __launch_bounds__(kTmaThreads, 1)
-    tma_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
-               Shape shape, RowFacts rows) {
+    tma_kernel(const __grid_constant__ TensorMaps maps, Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
@@ -53,8 +52,8 @@ __global__ void __launch_bounds__(kTmaThreads, 1)
   const auto send = [&](const auto& to, int step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
-    send_queries(shared.q, to, maps.q, rows.lse2, rows.pitch, head, first_row);
-    send_queries(shared.d_o, to, maps.d_o, rows.mean, rows.pitch, head, first_row);
+    send_queries(shared.q, to, maps.q, args.rows.lse2, args.rows.pitch, head, first_row);
+    send_queries(shared.d_o, to, maps.d_o, args.rows.mean, args.rows.pitch, head, first_row);
   };
 
   // The block's keys and values come with the first step, and stay.
@@ -107,35 +106,33 @@ __global__ void __launch_bounds__(kTmaThreads, 1)
 
     // Registers of dq lie as those of s do, with queries as rows.
     const int row = own.dq_row() + own.row();
-    const std::int64_t to = steps.head(step) * rows.pitch + first_row + row;
+    const std::int64_t to = steps.head(step) * args.rows.pitch + first_row + row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
-      atomicAdd(&rows.dq_sum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
+      atomicAdd(&args.rows.dq_sum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
     }
     at = next;
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
-  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    using Tile = HopperTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<TmaShared<Tile>>();
-    const auto kernel = tma_kernel<Tile>;
-    kit::allow_shared(kernel, kShared);
-    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), kTmaThreads, kShared, stream>>>(
-        tensor_maps<Tile>(shape, t), t, shape, rows);
-    CUDA_CHECK(cudaGetLastError());
-    finish_dq(shape, t, rows, stream);
-  });
+  using Tile = HopperTile<T, kD>;
+  constexpr int kShared = kit::aligned_shared_bytes<TmaShared<Tile>>();
+  const auto kernel = tma_kernel<Tile>;
+  kit::allow_shared(kernel, kShared);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  kernel<<<static_cast<unsigned>(blocks), kTmaThreads, kShared, stream>>>(tensor_maps<Tile>(args),
+                                                                          args);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq(args, stream);
 }
 
 }  // namespace backward

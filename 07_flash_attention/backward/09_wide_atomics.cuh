@@ -17,7 +17,6 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
@@ -39,9 +38,10 @@ struct WideShared {
 
 template <class Tile>
 __global__ void __launch_bounds__(kWideThreads, 1)
-    wide_atomics_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
-                        Shape shape, RowFacts rows) {
+    wide_atomics_kernel(const __grid_constant__ TensorMaps maps,
+                        Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(kWideThreads, 1)
   const auto send = [&](const auto& to, int step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
-    send_queries(shared.q, to, maps.q, rows.lse2, rows.pitch, head, first_row);
-    send_queries(shared.d_o, to, maps.d_o, rows.mean, rows.pitch, head, first_row);
+    send_queries(shared.q, to, maps.q, args.rows.lse2, args.rows.pitch, head, first_row);
+    send_queries(shared.d_o, to, maps.d_o, args.rows.mean, args.rows.pitch, head, first_row);
   };
 
   // The block's keys and values come with the first step, and stay.
@@ -105,31 +105,29 @@ __global__ void __launch_bounds__(kWideThreads, 1)
     ptx::fence_registers(dk);
     ptx::fence_registers(dq);
 
-    DqParts<Tile>::add(DqParts<Tile>::of(rows, steps.head(step), first_row, own.index()), dq);
+    DqParts<Tile>::add(DqParts<Tile>::of(args.rows, steps.head(step), first_row, own.index()), dq);
     at = next;
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
-  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void wide_atomics(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    using Tile = HopperTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<WideShared<Tile>>();
-    const auto kernel = wide_atomics_kernel<Tile>;
-    kit::allow_shared(kernel, kShared);
-    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), kWideThreads, kShared, stream>>>(
-        tensor_maps<Tile>(shape, t), t, shape, rows);
-    CUDA_CHECK(cudaGetLastError());
-    finish_dq_parts<Tile>(shape, t, rows, stream);
-  });
+  using Tile = HopperTile<T, kD>;
+  constexpr int kShared = kit::aligned_shared_bytes<WideShared<Tile>>();
+  const auto kernel = wide_atomics_kernel<Tile>;
+  kit::allow_shared(kernel, kShared);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  kernel<<<static_cast<unsigned>(blocks), kWideThreads, kShared, stream>>>(tensor_maps<Tile>(args),
+                                                                           args);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq_parts<Tile>(args, stream);
 }
 
 }  // namespace backward

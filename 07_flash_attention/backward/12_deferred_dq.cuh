@@ -20,7 +20,6 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -44,9 +43,10 @@ struct DeferredShared {
 
 template <class Tile>
 __global__ void __launch_bounds__(kDeferredThreads, 1)
-    deferred_dq_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
-                       Shape shape, RowFacts rows) {
+    deferred_dq_kernel(const __grid_constant__ TensorMaps maps,
+                       Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   // The third warpgroup: one thread has the tiles brought.
   if (threadIdx.x >= 256) {
     ptx::setmaxnreg_dec<24>();
-    if (threadIdx.x == 256) feed(shared, at, maps, rows, steps);
+    if (threadIdx.x == 256) feed(shared, at, maps, args.rows, steps);
     return;
   }
 
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     ptx::fence_registers(dq);
     shared.ds.release(at.before());
     DqParts<Tile>::add(
-        DqParts<Tile>::of(rows, steps.head(step), steps.first_row(step), own.index()), dq);
+        DqParts<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
   };
   // endregion
   for (int step = 0; step < steps.count(); ++step) {
@@ -148,26 +148,24 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
-  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void deferred_dq(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    using Tile = HopperTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<DeferredShared<Tile>>();
-    const auto kernel = deferred_dq_kernel<Tile>;
-    kit::allow_shared(kernel, kShared);
-    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), kDeferredThreads, kShared, stream>>>(
-        tensor_maps<Tile>(shape, t), t, shape, rows);
-    CUDA_CHECK(cudaGetLastError());
-    finish_dq_parts<Tile>(shape, t, rows, stream);
-  });
+  using Tile = HopperTile<T, kD>;
+  constexpr int kShared = kit::aligned_shared_bytes<DeferredShared<Tile>>();
+  const auto kernel = deferred_dq_kernel<Tile>;
+  kit::allow_shared(kernel, kShared);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  kernel<<<static_cast<unsigned>(blocks), kDeferredThreads, kShared, stream>>>(
+      tensor_maps<Tile>(args), args);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq_parts<Tile>(args, stream);
 }
 
 }  // namespace backward

@@ -21,7 +21,6 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -76,9 +75,10 @@ struct StepsFromLast : Steps<Tile> {
 // ticket: 0. turns: zeros, two for each tile of queries of each head.
 template <class Tile>
 __global__ void __launch_bounds__(kInOrderThreads, 1)
-    in_order_kernel(const __grid_constant__ TensorMaps maps, Tensors<typename Tile::Element> t,
-                    Shape shape, RowFacts rows, int* ticket, int* turns) {
+    in_order_kernel(const __grid_constant__ TensorMaps maps, Arguments<typename Tile::Element> args,
+                    int* ticket, int* turns) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
@@ -109,11 +109,11 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     const int w = role - 1;  // the courier's warpgroup
     for (int step = 0; role > 0 && step < steps.count(); ++step) {
       const int first_row = steps.first_row(step);
-      const std::int64_t part = DqParts<Tile>::number(rows, steps.head(step), first_row, w);
+      const std::int64_t part = DqParts<Tile>::number(args.rows, steps.head(step), first_row, w);
       wait_for_turn(turns + part, own_keys.index);  // whoever sees these keys, sees those before
       if (shared.courier.kByTma) {
         ptx::fence_proxy_async_global();  // what ordinary loads have seen, TMA adds to
-        shared.courier.take(rows.dq_sum + part * Tile::kDqPart, w, step % 2);
+        shared.courier.take(args.rows.dq_sum + part * Tile::kDqPart, w, step % 2);
         ptx::bulk_wait_group<0>();  // not only read: added
       } else {
         ptx::mbarrier_arrive(&shared.courier.empty[w]);  // the warpgroup may add
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
       pass_turn(turns + part);
     }
     if (role > 0) return;
-    feed(shared, at, maps, rows, steps);
+    feed(shared, at, maps, args.rows, steps);
     return;
   }
 
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     ptx::fence_registers(dq);
     // Where the warpgroup itself adds, the courier says when, and is told that it has.
     if (!shared.courier.kByTma) kit::wait(&shared.courier.empty[own.index()], b);
-    shared.courier.hand_over(dq, rows, head, first_row, own.index(), b);
+    shared.courier.hand_over(dq, args.rows, head, first_row, own.index(), b);
     if (!shared.courier.kByTma) ptx::mbarrier_arrive(&shared.courier.full[own.index()]);
     b ^= 1;
     ptx::wgmma_wait_group<0>();
@@ -182,8 +182,8 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
-  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 
@@ -193,23 +193,21 @@ inline std::int64_t in_order_scratch(const Shape& shape) {
 }
 
 // Device pointers, aligned to 16 bytes.
-template <class T>
+template <class T, int kD>
 void in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    using Tile = HopperTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<InOrderShared<Tile>>();
-    const auto kernel = in_order_kernel<Tile>;
-    kit::allow_shared(kernel, kShared);
-    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    int* ticket = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
-    const std::int64_t counters = in_order_scratch(shape) - row_facts_and_dq_scratch(shape);
-    CUDA_CHECK(cudaMemsetAsync(ticket, 0, counters * sizeof(int), stream));
-    const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
-    kernel<<<static_cast<unsigned>(blocks), kInOrderThreads, kShared, stream>>>(
-        tensor_maps<Tile>(shape, t), t, shape, rows, ticket, ticket + 1);
-    CUDA_CHECK(cudaGetLastError());
-    finish_dq_parts<Tile>(shape, t, rows, stream);
-  });
+  using Tile = HopperTile<T, kD>;
+  constexpr int kShared = kit::aligned_shared_bytes<InOrderShared<Tile>>();
+  const auto kernel = in_order_kernel<Tile>;
+  kit::allow_shared(kernel, kShared);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  int* ticket = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
+  const std::int64_t counters = in_order_scratch(shape) - row_facts_and_dq_scratch(shape);
+  CUDA_CHECK(cudaMemsetAsync(ticket, 0, counters * sizeof(int), stream));
+  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  kernel<<<static_cast<unsigned>(blocks), kInOrderThreads, kShared, stream>>>(
+      tensor_maps<Tile>(args), args, ticket, ticket + 1);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq_parts<Tile>(args, stream);
 }
 
 }  // namespace backward

@@ -19,6 +19,7 @@
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
 
 namespace {
 
@@ -28,18 +29,18 @@ struct Rung {
   std::int64_t (*scratch_floats)(const backward::Shape&);
 };
 
-template <class T>
+template <class T, int kD>
 Rung<T> rung_of(const std::string& name) {
-  if (name == "mma") return {backward::mma<T>, backward::row_facts_and_dq_scratch};
+  if (name == "mma") return {backward::mma<T, kD>, backward::row_facts_and_dq_scratch};
   if (name == "square_tiles") {
-    return {backward::square_tiles<T>, backward::row_facts_and_dq_scratch};
+    return {backward::square_tiles<T, kD>, backward::row_facts_and_dq_scratch};
   }
-  if (name == "overlap") return {backward::overlap<T>, backward::row_facts_and_dq_scratch};
+  if (name == "overlap") return {backward::overlap<T, kD>, backward::row_facts_and_dq_scratch};
   if (name == "longest_first") {
-    return {backward::longest_first<T>, backward::row_facts_and_dq_scratch};
+    return {backward::longest_first<T, kD>, backward::row_facts_and_dq_scratch};
   }
-  if (name == "ping_pong") return {backward::ping_pong<T>, backward::row_facts_and_dq_scratch};
-  if (name == "in_order") return {backward::in_order<T>, backward::in_order_scratch};
+  if (name == "ping_pong") return {backward::ping_pong<T, kD>, backward::row_facts_and_dq_scratch};
+  if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
   throw std::runtime_error("no rung is called " + name);
 }
 
@@ -51,8 +52,10 @@ void run_rung(const std::string& name, const backward::Shape& shape, const void*
       static_cast<const T*>(q), static_cast<const T*>(k),   static_cast<const T*>(v),
       static_cast<const T*>(o), static_cast<const T*>(d_o), static_cast<const float*>(lse),
       static_cast<T*>(dq),      static_cast<T*>(dk),        static_cast<T*>(dv)};
-  rung_of<T>(name).run(shape, tensors, static_cast<float*>(scratch),
-                       static_cast<cudaStream_t>(stream));
+  attention::with_head_dim(shape.d, [&](auto d) {
+    rung_of<T, d>(name).run(shape, tensors, static_cast<float*>(scratch),
+                            static_cast<cudaStream_t>(stream));
+  });
 }
 
 }  // namespace
@@ -63,7 +66,7 @@ extern "C" std::int64_t attention_backward_scratch(const char* rung, std::int64_
                                                    int n_q, int n_k, int d) {
   try {
     const backward::Shape shape{batch, heads, kv_heads, n_q, n_k, d, false};
-    return 4 * rung_of<__half>(rung).scratch_floats(shape);  // the same in bf16
+    return 4 * rung_of<__half, 64>(rung).scratch_floats(shape);  // the same in bf16, and for any d
   } catch (const std::exception& error) {
     std::fprintf(stderr, "attention_backward_scratch: %s\n", error.what());
     return -1;

@@ -31,6 +31,7 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
@@ -41,16 +42,18 @@
 
 namespace backward {
 
-// A rung on the device: run(shape, tensors, scratch, stream), where scratch holds scratch_of(shape)
-// floats.
-template <class T, class Run>
-bench::Variant<Backward<T>> rung(const std::string& name, const std::string& idea, Run run,
-                                 std::int64_t (*scratch_of)(const Shape&),
+// A rung on the device: of_head_dim(d) is its function for heads of d elements, where scratch holds
+// scratch_of(shape) floats.
+template <class T, class OfHeadDim>
+bench::Variant<Backward<T>> rung(const std::string& name, const std::string& idea,
+                                 OfHeadDim of_head_dim, std::int64_t (*scratch_of)(const Shape&),
                                  bench::Needs needs = {}) {
   return bench::device_variant<Backward<T>>(
       name, idea,
-      [run, scratch_of](Backward<T>& p, cudaStream_t stream) {
-        run(p.shape, p.device_data(), p.workspace.template get<float>(scratch_of(p.shape)), stream);
+      [of_head_dim, scratch_of](Backward<T>& p, cudaStream_t stream) {
+        float* scratch = p.workspace.template get<float>(scratch_of(p.shape));
+        attention::with_head_dim(
+            p.shape.d, [&](auto d) { of_head_dim(d)(p.shape, p.device_data(), scratch, stream); });
       },
       needs);
 }
@@ -117,37 +120,47 @@ bench::Ladder<Backward<T>> backward_ladder() {
                             [](P& p) { sequential(p.shape, p.host_data()); }),
       bench::cpu_variant<P>("openmp", "all cores; a loop over queries, one over keys",
                             [](P& p) { openmp(p.shape, p.host_data()); }),
-      rung<T>("stored", "five products, all matrices in memory", stored<T>, stored_scratch),
-      rung<T>("recomputed", "weights anew from the log-sum-exp; atomics for dQ", recomputed<T>,
-              row_facts_and_dq_scratch),
-      rung<T>("two_passes", "a kernel for dK and dV, one for dQ; no atomics", two_passes<T>,
-              row_facts_scratch),
+      rung<T>(
+          "stored", "five products, all matrices in memory", [](auto) { return stored<T>; },
+          stored_scratch),
+      rung<T>(
+          "recomputed", "weights anew from the log-sum-exp; atomics for dQ",
+          [](auto d) { return recomputed<T, d>; }, row_facts_and_dq_scratch),
+      rung<T>(
+          "two_passes", "a kernel for dK and dV, one for dQ; no atomics",
+          [](auto d) { return two_passes<T, d>; }, row_facts_scratch),
   };
   if constexpr (kIs16Bit) {
     const bench::Needs hopper = bench::needs_exactly_sm(90);
-    ladder.variants.push_back(rung<T>("mma", "tensor cores, a warp at a time; scores transposed",
-                                      mma<T>, row_facts_and_dq_scratch, bench::needs_sm(80)));
-    ladder.variants.push_back(
-        rung<T>("square_tiles", "mma.sync; warps that share keys exchange scores", square_tiles<T>,
-                row_facts_and_dq_scratch, bench::needs_sm(80)));
+    ladder.variants.push_back(rung<T>(
+        "mma", "tensor cores, a warp at a time; scores transposed",
+        [](auto d) { return mma<T, d>; }, row_facts_and_dq_scratch, bench::needs_sm(80)));
+    ladder.variants.push_back(rung<T>(
+        "square_tiles", "mma.sync; warps that share keys exchange scores",
+        [](auto d) { return square_tiles<T, d>; }, row_facts_and_dq_scratch, bench::needs_sm(80)));
     const auto add = [&](const char* name, const char* idea, auto run) {
       ladder.variants.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, hopper));
     };
-    add("wgmma", "a warpgroup at a time, from shared memory", wgmma<T>);
-    add("tma", "one thread has TMA bring two stages", tma<T>);
-    add("wide_atomics", "dQ in the order of registers, 16 bytes an atomic", wide_atomics<T>);
-    add("tma_fed", "a third warpgroup feeds, by TMA", tma_fed<T>);
-    add("reduced_by_tma", "dQ leaves through shared memory; TMA adds", reduced_by_tma<T>);
-    add("overlap", "weights under dP, dQ leaves under dK", overlap<T>);
-    add("deferred_dq", "dQ a step later: no wait for the others' dS", deferred_dq<T>);
-    add("longest_first", "with a mask the tiles of keys with most queries first", longest_first<T>);
-    add("ping_pong", "warpgroups take turns in beginning a step", ping_pong<T>);
+    add("wgmma", "a warpgroup at a time, from shared memory", [](auto d) { return wgmma<T, d>; });
+    add("tma", "one thread has TMA bring two stages", [](auto d) { return tma<T, d>; });
+    add("wide_atomics", "dQ in the order of registers, 16 bytes an atomic",
+        [](auto d) { return wide_atomics<T, d>; });
+    add("tma_fed", "a third warpgroup feeds, by TMA", [](auto d) { return tma_fed<T, d>; });
+    add("reduced_by_tma", "dQ leaves through shared memory; TMA adds",
+        [](auto d) { return reduced_by_tma<T, d>; });
+    add("overlap", "weights under dP, dQ leaves under dK", [](auto d) { return overlap<T, d>; });
+    add("deferred_dq", "dQ a step later: no wait for the others' dS",
+        [](auto d) { return deferred_dq<T, d>; });
+    add("longest_first", "with a mask the tiles of keys with most queries first",
+        [](auto d) { return longest_first<T, d>; });
+    add("ping_pong", "warpgroups take turns in beginning a step",
+        [](auto d) { return ping_pong<T, d>; });
   }
   const auto last_page = chosen<T>(ladder.variants);
   if constexpr (kIs16Bit) {
-    ladder.variants.push_back(rung<T>("in_order",
-                                      "blocks add to dQ in turn: the same bits in each run",
-                                      in_order<T>, in_order_scratch, bench::needs_exactly_sm(90)));
+    ladder.variants.push_back(rung<T>(
+        "in_order", "blocks add to dQ in turn: the same bits in each run",
+        [](auto d) { return in_order<T, d>; }, in_order_scratch, bench::needs_exactly_sm(90)));
   }
   for (auto& variant : ladder.variants) {
     if (variant.needs.compute_capability >= 80) {

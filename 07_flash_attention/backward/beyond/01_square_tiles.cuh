@@ -17,7 +17,6 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -135,18 +134,19 @@ __global__ void __launch_bounds__(kRowThreads)
 
 // dQ = dq_sum / sqrt(d)
 template <int kD, class T>
-void finish_dq_fragments(const Shape& shape, const Tensors<T>& t, const RowFacts& rows,
-                         cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(shape.all_heads() * rows.pitch / 64);
+void finish_dq_fragments(const Arguments<T>& args, cudaStream_t stream) {
+  const auto& shape = args.shape;
+  const auto blocks = static_cast<unsigned>(shape.all_heads() * args.rows.pitch / 64);
   finish_dq_fragments_kernel<T, kD>
-      <<<blocks, kRowThreads, 0, stream>>>(rows, t.dq, shape.n_q, shape.scale());
+      <<<blocks, kRowThreads, 0, stream>>>(args.rows, args.dq, shape.n_q, shape.scale());
   CUDA_CHECK(cudaGetLastError());
 }
 
 template <class T, int kD>
 __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlocks)
-    square_tiles_kernel(Tensors<T> t, Shape shape, RowFacts rows) {
+    square_tiles_kernel(Arguments<T> args) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const auto& shape = args.shape;
   using Tile = SquareTile<kD>;
   constexpr int kKeys = Tile::kKeys, kOwn = Tile::kOwn;
   constexpr int kChunks = Tile::kChunks, kPairChunks = Tile::kPairChunks, kCols = Tile::kCols;
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
   const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const TileCopier<Tile, T> copier{t, shape, rows, steps};
+  const TileCopier<Tile, T> copier{args, steps};
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
   copier.copy_keys(shared, keys_at);
   if (count > 0) copier.copy_step(shared, 0);
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
       const int row = first_row + dq_row + 16 * m;
 #pragma unroll
       for (int j = 0; j < Tile::kDqCols / 8; ++j) {
-        float* fragment = fragment_of<kD>(rows, steps.head(step), row, dq_col + 8 * j);
+        float* fragment = fragment_of<kD>(args.rows, steps.head(step), row, dq_col + 8 * j);
         add_to_fragment(fragment, ptx::four(&dq[m][4 * j]));
       }
     }
@@ -251,26 +251,24 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
 #pragma unroll
   for (int m = 0; m < 2; ++m) {
     const int key = steps.first_key + own_key + 16 * m + lane / 4;
-    store_keys<kD>(t.dk + keys_at, dk[m], key, shape.n_k, own_chunk * 8, shape.scale());
-    store_keys<kD>(t.dv + keys_at, dv[m], key, shape.n_k, own_chunk * 8, 1);
+    store_keys<kD>(args.dk + keys_at, dk[m], key, shape.n_k, own_chunk * 8, shape.scale());
+    store_keys<kD>(args.dv + keys_at, dv[m], key, shape.n_k, own_chunk * 8, 1);
   }
 #endif
 }
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void square_tiles(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    using Tile = SquareTile<decltype(head_dim)::value>;
-    const auto kernel = square_tiles_kernel<T, head_dim>;
-    kit::allow_shared(kernel, sizeof(typename Tile::Shared));
-    const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-    kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, sizeof(typename Tile::Shared),
-             stream>>>(t, shape, rows);
-    CUDA_CHECK(cudaGetLastError());
-    finish_dq_fragments<head_dim>(shape, t, rows, stream);
-  });
+  using Tile = SquareTile<kD>;
+  const auto kernel = square_tiles_kernel<T, kD>;
+  kit::allow_shared(kernel, sizeof(typename Tile::Shared));
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, sizeof(typename Tile::Shared), stream>>>(
+      args);
+  CUDA_CHECK(cudaGetLastError());
+  finish_dq_fragments<kD>(args, stream);
 }
 
 }  // namespace backward

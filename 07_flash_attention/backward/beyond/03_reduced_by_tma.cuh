@@ -20,7 +20,6 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -47,8 +46,9 @@ struct ReducedShared {
 template <class Tile>
 __global__ void __launch_bounds__(kReducedThreads, 1)
     reduced_by_tma_kernel(const __grid_constant__ TensorMaps maps,
-                          Tensors<typename Tile::Element> t, Shape shape, RowFacts rows) {
+                          Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
@@ -71,9 +71,9 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     const int role = threadIdx.x / 32 - 8;  // 0: feeds; 1, 2: couriers of the two warpgroups
     if (threadIdx.x % 32 > 0 || role > 2) return;
     if (role > 0) {
-      shared.courier.run(rows, steps, role);
+      shared.courier.run(args.rows, steps, role);
     } else {
-      feed(shared, at, maps, rows, steps);
+      feed(shared, at, maps, args.rows, steps);
     }
     return;
   }
@@ -123,35 +123,33 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     own.issue_dq(dq, shared.ds[b], shared.k);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dq);
-    shared.courier.hand_over(dq, rows, head, first_row, own.index(), b);
+    shared.courier.hand_over(dq, args.rows, head, first_row, own.index(), b);
     b ^= 1;
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  own.store(t.dk + keys_at, dk, key, shape.n_k, shape.scale());
-  own.store(t.dv + keys_at, dv, key, shape.n_k, 1);
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
 }
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
-template <class T>
+template <class T, int kD>
 void reduced_by_tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  attention::with_head_dim(shape.d, [&](auto head_dim) {
-    if constexpr (decltype(head_dim)::value == 256) {
-      throw kit::Skip("needs shared memory for dQ, which the tiles leave up to d = 128");
-    } else {
-      using Tile = HopperTile<T, head_dim>;
-      constexpr int kShared = kit::aligned_shared_bytes<ReducedShared<Tile>>();
-      const auto kernel = reduced_by_tma_kernel<Tile>;
-      kit::allow_shared(kernel, kShared);
-      const RowFacts rows = make_row_facts(shape, t, scratch, true, stream);
-      const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-      kernel<<<static_cast<unsigned>(blocks), kReducedThreads, kShared, stream>>>(
-          tensor_maps<Tile>(shape, t), t, shape, rows);
-      CUDA_CHECK(cudaGetLastError());
-      finish_dq_parts<Tile>(shape, t, rows, stream);
-    }
-  });
+  if constexpr (kD == 256) {
+    throw kit::Skip("needs shared memory for dQ, which the tiles leave up to d = 128");
+  } else {
+    using Tile = HopperTile<T, kD>;
+    constexpr int kShared = kit::aligned_shared_bytes<ReducedShared<Tile>>();
+    const auto kernel = reduced_by_tma_kernel<Tile>;
+    kit::allow_shared(kernel, kShared);
+    const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    kernel<<<static_cast<unsigned>(blocks), kReducedThreads, kShared, stream>>>(
+        tensor_maps<Tile>(args), args);
+    CUDA_CHECK(cudaGetLastError());
+    finish_dq_parts<Tile>(args, stream);
+  }
 }
 
 }  // namespace backward

@@ -141,11 +141,10 @@ __global__ void __launch_bounds__(kRowThreads)
 
 // dQ = dq_sum / sqrt(d)
 template <class Tile>
-void finish_dq_parts(const Shape& shape, const Tensors<typename Tile::Element>& t,
-                     const RowFacts& rows, cudaStream_t stream) {
-  const auto parts = shape.all_heads() * rows.pitch / Tile::kQueries * 2;
+void finish_dq_parts(const Arguments<typename Tile::Element>& args, cudaStream_t stream) {
+  const auto parts = args.shape.all_heads() * args.rows.pitch / Tile::kQueries * 2;
   finish_dq_parts_kernel<Tile><<<static_cast<unsigned>(parts), kRowThreads, 0, stream>>>(
-      rows, t.dq, shape.n_q, shape.scale());
+      args.rows, args.dq, args.shape.n_q, args.shape.scale());
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -41,16 +41,14 @@ template <class Tile, class T>
 struct TileCopier {
   static constexpr int kD = 8 * Tile::kChunks;
 
-  const Tensors<T>& t;
-  const Shape& shape;
-  const RowFacts& rows;
+  const Arguments<T>& args;
   const Steps<Tile>& steps;
 
   // The block's keys and values, of a head that begins at element `at`.
   template <class Shared>
   __device__ void copy_keys(Shared& shared, std::int64_t at) const {
-    copy<Tile::kKeys>(shared.k, t.k + at, steps.first_key, shape.n_k);
-    copy<Tile::kKeys>(shared.v, t.v + at, steps.first_key, shape.n_k);
+    copy<Tile::kKeys>(shared.k, args.k + at, steps.first_key, args.shape.n_k);
+    copy<Tile::kKeys>(shared.v, args.v + at, steps.first_key, args.shape.n_k);
   }
 
   // What a step needs, to the buffer that is the step's: Q and dO of its rows, their log-sum-exp
@@ -59,10 +57,10 @@ struct TileCopier {
   __device__ void copy_step(Shared& shared, int step) const {
     const std::int64_t head = steps.head(step);
     const int row = steps.first_row(step);
-    const std::int64_t first = head * shape.n_q * kD;
-    copy<Tile::kQueries>(shared.q[step % 2], t.q + first, row, shape.n_q);
-    copy<Tile::kQueries>(shared.d_o[step % 2], t.d_o + first, row, shape.n_q);
-    copy_facts(shared, rows, steps, step);
+    const std::int64_t first = head * args.shape.n_q * kD;
+    copy<Tile::kQueries>(shared.q[step % 2], args.q + first, row, args.shape.n_q);
+    copy<Tile::kQueries>(shared.d_o[step % 2], args.d_o + first, row, args.shape.n_q);
+    copy_facts(shared, args.rows, steps, step);
   }
 
  private:

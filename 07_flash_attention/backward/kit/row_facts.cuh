@@ -27,10 +27,21 @@ struct RowFacts {
   int pitch;
 };
 
+// What a kernel of a rung gets: O and the log-sum-exp are no longer needed once the facts are
+// there. Of arguments up to 128 bytes nvcc loads each once, of larger ones wherever they are used.
+template <class T>
+struct Arguments {
+  const T *q, *k, *v, *d_o;
+  T *dq, *dk, *dv;
+  Shape shape;
+  RowFacts rows;
+};
+static_assert(sizeof(Arguments<float>) <= 128, "loaded once");
+
 inline int padded_rows(const Shape& shape) {
   return kit::divide_up(shape.n_q, kRowPadding) * kRowPadding;
 }
-// Floats of scratch memory that make_row_facts wants.
+// Floats of scratch memory that prepare wants.
 inline std::int64_t row_facts_scratch(const Shape& shape) {
   return 2 * shape.all_heads() * padded_rows(shape);
 }
@@ -68,8 +79,8 @@ __global__ void __launch_bounds__(kRowThreads)
 
 // Fills the facts, and zeros dq_sum where with_dq.
 template <class T>
-RowFacts make_row_facts(const Shape& shape, const Tensors<T>& t, float* scratch, bool with_dq,
-                        cudaStream_t stream) {
+Arguments<T> prepare(const Shape& shape, const Tensors<T>& t, float* scratch, bool with_dq,
+                     cudaStream_t stream) {
   const int pitch = padded_rows(shape);
   const std::int64_t count = shape.all_heads() * pitch;
   const RowFacts rows{scratch, scratch + count, with_dq ? scratch + 2 * count : nullptr, pitch};
@@ -82,7 +93,7 @@ RowFacts make_row_facts(const Shape& shape, const Tensors<T>& t, float* scratch,
   if (with_dq) {
     CUDA_CHECK(cudaMemsetAsync(rows.dq_sum, 0, count * shape.d * sizeof(float), stream));
   }
-  return rows;
+  return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
 }
 
 template <class T>
@@ -96,11 +107,12 @@ __global__ void __launch_bounds__(kRowThreads)
 
 // dQ = dq_sum / sqrt(d)
 template <class T>
-void finish_dq(const Shape& shape, const Tensors<T>& t, const RowFacts& rows, cudaStream_t stream) {
+void finish_dq(const Arguments<T>& args, cudaStream_t stream) {
+  const Shape& shape = args.shape;
   const std::int64_t count = shape.rows() * shape.d;
   const int blocks = kit::divide_up(count, kRowThreads);
-  finish_dq_kernel<<<blocks, kRowThreads, 0, stream>>>(rows, t.dq, count, shape.n_q, shape.d,
-                                                       shape.scale());
+  finish_dq_kernel<<<blocks, kRowThreads, 0, stream>>>(args.rows, args.dq, count, shape.n_q,
+                                                       shape.d, shape.scale());
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -22,7 +22,8 @@ struct TensorMaps {
 
 // Rows past the end of a head arrive as zeros, never as rows of the next head.
 template <class Tile>
-TensorMaps tensor_maps(const Shape& shape, const Tensors<typename Tile::Element>& t) {
+TensorMaps tensor_maps(const Arguments<typename Tile::Element>& args) {
+  const Shape& shape = args.shape;
   const auto map = [](const auto* base, std::int64_t heads, std::int64_t n, int rows) {
     const auto size = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
     constexpr int kD = Tile::kD;
@@ -30,10 +31,10 @@ TensorMaps tensor_maps(const Shape& shape, const Tensors<typename Tile::Element>
                            {kD * 2, 128, size(n * kD * 2)},
                            {64, static_cast<std::uint32_t>(rows), kD / 64, 1});
   };
-  return {map(t.q, shape.all_heads(), shape.n_q, Tile::kQueries),
-          map(t.k, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
-          map(t.v, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
-          map(t.d_o, shape.all_heads(), shape.n_q, Tile::kQueries)};
+  return {map(args.q, shape.all_heads(), shape.n_q, Tile::kQueries),
+          map(args.k, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
+          map(args.v, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
+          map(args.d_o, shape.all_heads(), shape.n_q, Tile::kQueries)};
 }
 
 // Stages of one of Q and dO with what belongs to its rows, the log-sum-exp or D. In shared memory.
