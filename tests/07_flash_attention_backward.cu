@@ -291,6 +291,16 @@ TEST_CASE("backward: blocks of in_order wait for their turn") {
   CHECK(runs_that_differ(*problem, tests::variant_named(ladder.variants, "in_order"), 20) == 0);
 }
 
+TEST_CASE("backward: the chooser takes no rung that is slower than the one before") {
+  const auto device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const auto ladder = backward_ladder<float>();
+  const auto problem = ladder.make_problem(sizes(1, 1, 1, 33, 33, 0, 0));
+  const auto chooser = tests::variant_named(ladder.variants, "chosen");
+  REQUIRE(bench::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
+  CHECK(chooser.chose(*problem) == "recomputed");  // and not two_passes
+}
+
 TEST_CASE("backward: atomics and memory, as the lesson says") {
 #ifndef SIMT_INSTRUMENTED
   SKIP_TEST("counters need simt");
