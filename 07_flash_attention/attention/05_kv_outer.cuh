@@ -30,29 +30,25 @@ __global__ void __launch_bounds__(SharedTile<kD>::kThreads)
   Tile& tile = *reinterpret_cast<Tile*>(shared);
   const int row = threadIdx.x / Tile::kRowThreads, member = threadIdx.x % Tile::kRowThreads;
   const std::int64_t head = blockIdx.x;
-  const float* q = t.q + head * n_q * kD;
-  const float* k = t.k + head * n_k * kD;
-  const float* v = t.v + head * n_k * kD;
 
   // K and V are loaded once; for each of their tiles all queries pass by.
   for (int first_key = 0; first_key < n_k; first_key += Tile::kTileN) {
-    load_tile(tile.k, k, first_key, n_k);
-    load_tile(tile.v, v, first_key, n_k);
+    load_tile(tile.k, t.k + head * n_k * kD, first_key, n_k);
+    load_tile(tile.v, t.v + head * n_k * kD, first_key, n_k);
     const bool is_first = first_key == 0, is_last = first_key + Tile::kTileN >= n_k;
     for (int first_row = 0; first_row < n_q; first_row += Tile::kTileM) {
-      load_tile(tile.q, q, first_row, n_q);
+      load_tile(tile.q, t.q + head * n_q * kD, first_row, n_q);
       __syncthreads();
 
       // The state of this thread's query comes from global memory, but for the first keys.
       const int query = first_row + row;
       const std::int64_t at = head * n_q + query;
+      float* const o = t.o + at * kD + member;
       RowState<kD> state = {-INFINITY, 0, {}};
       if (query < n_q && !is_first) {
         state.row_max = row_max[at];
         state.sum = sum[at];
-        for (int i = 0; i < Tile::kThreadCols; ++i) {
-          state.o[i] = t.o[at * kD + member + Tile::kRowThreads * i];
-        }
+        for (int i = 0; i < Tile::kThreadCols; ++i) state.o[i] = o[Tile::kRowThreads * i];
       }
       add_tile(tile, state, visible_keys<kCausal>(query, n_q, n_k) - first_key, scale);
       __syncthreads();  // q, and in the end k and v, may be written again
@@ -60,9 +56,7 @@ __global__ void __launch_bounds__(SharedTile<kD>::kThreads)
       // And goes back: after the last keys as the result.
       if (query >= n_q) continue;
       const float factor = !is_last ? 1.0f : state.sum > 0 ? 1 / state.sum : 0.0f;
-      for (int i = 0; i < Tile::kThreadCols; ++i) {
-        t.o[at * kD + member + Tile::kRowThreads * i] = state.o[i] * factor;
-      }
+      for (int i = 0; i < Tile::kThreadCols; ++i) o[Tile::kRowThreads * i] = state.o[i] * factor;
       if (member > 0) continue;
       row_max[at] = state.row_max;
       sum[at] = state.sum;

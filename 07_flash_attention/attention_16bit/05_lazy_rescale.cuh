@@ -13,9 +13,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/attention_16bit/kit/mask.cuh"
+#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/online_softmax.cuh"
 #include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
 #include "07_flash_attention/head_dim.cuh"
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(LazyTile<kD>::kThreads, LazyTile<kD>::kBlocks)
   OnlineSoftmax rows[kGroups];
   float o[kGroups][kD / 2] = {};
 #pragma unroll
-  for (int g = 0; g < kGroups; ++g) rows[g].start(scale);
+  for (int g = 0; g < kGroups; ++g) rows[g].scale = scale;
 
   const auto multiply_tile = [&](int tile, auto masked) {
     constexpr int kSteps = kD / 16 * (kTileN / 16);  // of 16 keys and 16 columns, in both products

@@ -13,10 +13,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
-#include "07_flash_attention/attention_16bit/kit/mask.cuh"
-#include "07_flash_attention/attention_16bit/kit/online_softmax.cuh"
-#include "07_flash_attention/attention_16bit/kit/output.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/head_dim.cuh"
@@ -69,8 +67,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const Turn<Tile::kConsumers> turn{warpgroup};
 
   // Registers: O stays, scores and weights are those of a tile of keys.
-  OnlineSoftmax rows;
-  rows.start(scale);
+  OnlineSoftmax rows{scale};
   float o[Tile::kD / 2] = {};
   float s[Tile::kTileN / 2];
   std::uint32_t p[Tile::kTileN / 16][4];

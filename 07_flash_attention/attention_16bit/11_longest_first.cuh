@@ -12,8 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/attention_16bit/kit/mask.cuh"
-#include "07_flash_attention/attention_16bit/kit/online_softmax.cuh"
+#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_counter.cuh"
@@ -175,7 +174,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     // endregion
 
     // The first scores have no P V of a tile before to go with, and the last P V no scores.
-    rows.start(scale);
+    rows = {scale};
     if (tiles > 0) {
       int tile = tiles - 1;
       kv.wait_k(k_at);

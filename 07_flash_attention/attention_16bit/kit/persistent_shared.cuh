@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
-#include "07_flash_attention/attention_16bit/kit/output.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/pipeline.cuh"

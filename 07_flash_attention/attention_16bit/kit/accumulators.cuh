@@ -1,4 +1,5 @@
-// The online softmax of a tile of scores, as tensor cores leave it in registers.
+// What becomes of a tile of scores, and of O, as tensor cores leave them in registers: a mask, the
+// online softmax, and the way to global memory.
 //
 // Both mma.sync and wgmma spread 16 rows of an accumulator over a warp in the same way: lane l
 // holds, of rows l / 4 and l / 4 + 8, columns 8 j + 2 (l % 4) and the next one. In an array s of N
@@ -12,37 +13,68 @@
 #include <cstdint>
 
 #include "07_flash_attention/shape.hpp"
+#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 
 namespace attention {
+
+// Which keys of a head a query sees, in tiles of kTileN keys. Only the last tiles hold keys that a
+// query of a block does not see: the tail of K, and the diagonal of a causal mask. The rungs go
+// through the tiles backwards, so these come first, and the loop over all others has no mask.
+template <bool kCausal, int kTileN>
+struct Mask {
+  int n_q, n_k;
+
+  // region tiles
+  // Tiles that any of `count` queries from `first_row` on sees: the first tiles().
+  __device__ int tiles(int first_row, int count) const {
+    const int last_row = min(first_row + count, n_q) - 1;
+    return kit::divide_up(visible_keys<kCausal>(last_row, n_q, n_k), kTileN);
+  }
+
+  // Tiles that query `first_row` sees wholly, and so do all queries after it: the first of them.
+  __device__ int unmasked_tiles(int first_row) const {
+    return visible_keys<kCausal>(first_row, n_q, n_k) / kTileN;
+  }
+  // endregion
+
+  // Whether query `row`, and so all before it, sees nothing of a tile.
+  __device__ bool hides(int tile, int row) const {
+    return visible_keys<kCausal>(row, n_q, n_k) <= tile * kTileN;
+  }
+
+  // Scores of keys that their query does not see become -infinity, whose weight is 0. s: a lane's
+  // scores of rows `row` and `row` + 8.
+  template <int N>
+  __device__ void apply(float (&s)[N], int row, int tile) const {
+    const int visible[2] = {visible_keys<kCausal>(row, n_q, n_k) - tile * kTileN,
+                            visible_keys<kCausal>(row + 8, n_q, n_k) - tile * kTileN};
+    const int first = 2 * (threadIdx.x % 4);
+    const int limit[2] = {visible[0] - first, visible[1] - first};
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (8 * (i / 4) + i % 2 >= limit[i / 2 % 2]) s[i] = -INFINITY;
+    }
+  }
+};
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // The state of a lane's two rows. Everything is in powers of two: exp(x) = 2^(x log2(e)), and a
 // power of two is one instruction. log2(e) joins the 1 / sqrt(d) that scores are multiplied by
 // anyway, so it costs nothing.
 struct OnlineSoftmax {
-  float scale;          // log2(e) / sqrt(d)
-  float row_max[2];     // score that shift is based on, not scaled; -infinity before the first key
-  float shift[2];       // scale * row_max, or 0 for -infinity: a weight is 2^(scale s - shift)
-  float sum[2];         // of this lane's own weights: the four lanes add up once, at the end
-  float correction[2];  // what was accumulated must be multiplied by this
+  float scale;  // log2(e) / sqrt(d)
+  // Score that shift is based on, not scaled; -infinity before the first key.
+  float row_max[2] = {-INFINITY, -INFINITY};
+  float shift[2] = {};       // scale * row_max, or 0 for -infinity: a weight is 2^(scale s - shift)
+  float sum[2] = {};         // of this lane's own weights: the four lanes add up once, at the end
+  float correction[2] = {};  // what was accumulated must be multiplied by this
 
   static __device__ constexpr int row_of(int i) { return i / 2 % 2; }
-
-  // New rows: nothing seen yet.
-  __device__ void start(float log2_scale) {
-    scale = log2_scale;
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      row_max[r] = -INFINITY;
-      shift[r] = sum[r] = correction[r] = 0;
-    }
-  }
 
   // The maximum of each row of a tile, in all four lanes that share the row.
   template <int N>
   static __device__ void max_of_rows(const float (&s)[N], float (&tile_max)[2]) {
-#pragma unroll
     for (int r = 0; r < 2; ++r) {
       float even = s[2 * r], odd = s[2 * r + 1];  // two chains: twice as fast as one
 #pragma unroll
@@ -59,7 +91,6 @@ struct OnlineSoftmax {
   // region update_max
   // Takes the maxima of a tile into account. The sums are corrected, O is not: see rescale().
   __device__ void update_max(const float (&tile_max)[2]) {
-#pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float new_max = fmaxf(row_max[r], tile_max[r]);
       const float new_shift = new_max == -INFINITY ? 0 : new_max * scale;
@@ -79,7 +110,6 @@ struct OnlineSoftmax {
   __device__ bool update_max_if_grown(const float (&tile_max)[2]) {
     constexpr float kTolerated = 8;
     bool grown = false;
-#pragma unroll
     for (int r = 0; r < 2; ++r) {
       // Infinite where a row sees its first keys; NaN, so not grown, where it has seen none yet.
       grown = grown || (tile_max[r] - row_max[r]) * scale > kTolerated;
@@ -108,7 +138,6 @@ struct OnlineSoftmax {
       s[i] = ptx::ex2(fmaf(s[i], scale, -shift[r]));
       (i % 2 == 0 ? sum[r] : odd_sum[r]) += s[i];
     }
-#pragma unroll
     for (int r = 0; r < 2; ++r) sum[r] += odd_sum[r];
   }
 
@@ -124,7 +153,6 @@ struct OnlineSoftmax {
   // The end: what to multiply each row of O by, and its log-sum-exp. A row that saw no key: 0 and
   // -infinity.
   __device__ void finish(float (&factor)[2], float (&lse)[2]) {
-#pragma unroll
     for (int r = 0; r < 2; ++r) {
       float total = sum[r];
       total += __shfl_xor_sync(0xffffffffu, total, 1);
@@ -141,6 +169,37 @@ struct OnlineSoftmax {
     for (int i = 0; i < N; ++i) o[i] *= factor[row_of(i)];
   }
 };
+
+// Writes the log-sum-exp of rows `row` and `row` + 8 of a head. By whole warps: the lanes part at
+// the ends of a head, and meet again at the end, since ldmatrix, wgmma and bar.sync, which may
+// follow, are for converged warps only.
+template <class T>
+__device__ __forceinline__ void store_lse(const Tensors<T>& t, int head, int row, int n_q,
+                                          const float (&lse)[2]) {
+  for (int r = 0; r < 2; ++r) {
+    if (threadIdx.x % 4 != 0 || row + 8 * r >= n_q) continue;
+    t.lse[static_cast<std::int64_t>(head) * n_q + row + 8 * r] = lse[r];
+  }
+  __syncwarp();
+}
+
+// Writes a thread's share of O and the log-sum-exp: rows `row` and `row` + 8 of a head. Four lanes
+// write 16 bytes of a row together. By whole warps, as store_lse.
+template <int kD, class T>
+__device__ __forceinline__ void store_rows(const Tensors<T>& t, int head, int row, int n_q,
+                                           const float (&o)[kD / 2], const float (&lse)[2]) {
+  store_lse(t, head, row, n_q, lse);
+  for (int r = 0; r < 2; ++r) {
+    if (row + 8 * r >= n_q) continue;
+    const std::int64_t at = static_cast<std::int64_t>(head) * n_q + row + 8 * r;
+    auto* pairs = reinterpret_cast<std::uint32_t*>(t.o + at * kD) + threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < kD / 2; i += 4) {
+      pairs[i] = ptx::pack<T>(o[i + 2 * r], o[i + 2 * r + 1]);
+    }
+  }
+  __syncwarp();
+}
 #endif
 
 }  // namespace attention
