@@ -15,6 +15,7 @@
 #include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tile_copier.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -49,8 +50,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
 
   // The block's keys and values come with the first step, and stay.
   const TileCopier<Tile, T> copier{args, steps};
-  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  copier.copy_keys(shared, keys_at);
+  copier.copy_keys(shared);
   if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
@@ -108,6 +108,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
   }
 
   // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
   const int key = steps.first_key + own_key + lane / 4;
   store_keys<kD>(args.dk + keys_at, dk, key, shape.n_k, own_chunk * 8, shape.scale());
   store_keys<kD>(args.dv + keys_at, dv, key, shape.n_k, own_chunk * 8, 1);
@@ -122,7 +123,7 @@ void mma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t s
   const auto kernel = mma_kernel<T, kD>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);

@@ -14,17 +14,15 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tile_copier.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
-#include "common/kit/swizzle.cuh"
 
 namespace backward {
-
-constexpr int kWgmmaThreads = 256;
 
 // Two buffers for what belongs to a step.
 template <class Tile>
@@ -35,48 +33,23 @@ struct WgmmaShared {
   float lse2[2][Tile::kQueries], mean[2][Tile::kQueries];
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Issues the copy of kRows rows from row `first` of a head with n rows; zeros after the last.
-template <int kD, int kRows, class T>
-__device__ void copy_slabs(unsigned char* tile, const T* head, int first, int n) {
-  const auto* from = reinterpret_cast<const uint4*>(head) + std::int64_t{first} * (kD / 8);
-#pragma unroll
-  for (int i = threadIdx.x; i < kRows * kD / 8; i += kWgmmaThreads) {
-    const int row = i / (kD / 8), chunk = i % (kD / 8);
-    unsigned char* slab = tile + chunk / 8 * kRows * 128;
-    ptx::cp_async_16(slab + kit::swizzled_128B(row, chunk % 8), from + i, first + row < n);
-  }
-}
-#endif
-
 template <class Tile>
-__global__ void __launch_bounds__(kWgmmaThreads, 1)
+__global__ void __launch_bounds__(Tile::kThreads, 1)
     wgmma_kernel(Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kKeys = Tile::kKeys, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<WgmmaShared<Tile>>(dynamic_shared);
   const Warpgroup<Tile> own{};
-  const int key_tiles = Steps<Tile>::key_tiles(shape), key_tile = blockIdx.x % key_tiles;
-  const int lane = threadIdx.x % 32;
-  const int key = key_tile * kKeys + own.first_key() + threadIdx.x % 128 / 32 * 16 + lane / 4;
-  const Steps<Tile> steps(shape, blockIdx.x / key_tiles, key_tile);
-  const int count = steps.count();
-  const auto issue = [&](int step) {
-    const std::int64_t head = steps.head(step);
-    const int row = steps.first_row(step), n_q = args.shape.n_q;
-    copy_slabs<kD, kQueries>(shared.q[step % 2], args.q + head * n_q * kD, row, n_q);
-    copy_slabs<kD, kQueries>(shared.d_o[step % 2], args.d_o + head * n_q * kD, row, n_q);
-    copy_facts(shared, args.rows, steps, step);
-  };
+  const Steps<Tile> steps(shape);
+  const int key = steps.first_key + own.first_key() + own.row(), count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  copy_slabs<kD, kKeys>(shared.k, args.k + keys_at, steps.first_key, shape.n_k);
-  copy_slabs<kD, kKeys>(shared.v, args.v + keys_at, steps.first_key, shape.n_k);
-  if (count > 0) issue(0);
+  const TileCopier<Tile, T> copier{args, steps};
+  copier.copy_keys(shared);
+  if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   for (int step = 0; step < count; ++step) {
@@ -84,7 +57,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
     ptx::cp_async_wait<0>();
     ptx::fence_proxy_async();  // wgmma shall see what cp.async wrote
     __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
-    if (step + 1 < count) issue(step + 1);
+    if (step + 1 < count) copier.copy_step(shared, step + 1);
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns.
@@ -115,14 +88,15 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
     ptx::fence_registers(dq);
 
     // Registers of dq lie as those of s do, with queries as rows.
-    const int row = own.dq_row() + threadIdx.x % 128 / 32 * 16 + lane / 4;
-    const std::int64_t at = steps.head(step) * args.rows.pitch + first_row + row;
+    const int row = own.dq_row() + own.row();
+    const std::int64_t to = steps.head(step) * args.rows.pitch + first_row + row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
-      atomicAdd(&args.rows.dq_sum[(at + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
+      atomicAdd(&args.rows.dq_sum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
     }
   }
   // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
   own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
   own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
 #endif
@@ -136,8 +110,8 @@ void wgmma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t
   const auto kernel = wgmma_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-  kernel<<<static_cast<unsigned>(blocks), kWgmmaThreads, kShared, stream>>>(args);
+  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);
 }

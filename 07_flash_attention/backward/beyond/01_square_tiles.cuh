@@ -13,9 +13,9 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/tile_copier.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -37,7 +37,8 @@ struct SquareTile {
   static constexpr int kOwn = kQueries / kSharers, kCols = kD / kSharers;
   static constexpr int kDqGroups = kQueries / 32;  // of 32 queries
   static constexpr int kDqCols = kD * kDqGroups / kWarps;
-  static constexpr int kChunks = kD / 8, kPairChunks = kQueries / 8;  // of 16 bytes, a row's
+  static constexpr int kChunks = kD / 8, kSlab = kChunks,
+                       kPairChunks = kQueries / 8;  // of 16 bytes
   static constexpr bool kExchange = kSharers > 1;
 
   // Two buffers for what belongs to a step.
@@ -163,8 +164,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
 
   // The block's keys and values come with the first step, and stay.
   const TileCopier<Tile, T> copier{args, steps};
-  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
-  copier.copy_keys(shared, keys_at);
+  copier.copy_keys(shared);
   if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
   float dk[2][kCols / 2] = {}, dv[2][kCols / 2] = {};
@@ -248,6 +248,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
   }
 
   // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
 #pragma unroll
   for (int m = 0; m < 2; ++m) {
     const int key = steps.first_key + own_key + 16 * m + lane / 4;
@@ -264,7 +265,7 @@ void square_tiles(const Shape& shape, const Tensors<T>& t, float* scratch, cudaS
   const auto kernel = square_tiles_kernel<T, kD>;
   kit::allow_shared(kernel, sizeof(typename Tile::Shared));
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, sizeof(typename Tile::Shared), stream>>>(
       args);
   CUDA_CHECK(cudaGetLastError());

@@ -29,6 +29,8 @@ struct HopperTile {
   static constexpr int kKeyBytes = kKeys * kD * 2, kQueryBytes = kQueries * kD * 2;
   static constexpr int kDsBytes = kKeys * kQueries * 2, kDqPart = 64 * kDqCols;
   static constexpr int kKeySlab = kKeys * 128, kQuerySlab = kQueries * 128;
+  static constexpr int kThreads = 256;               // that compute
+  static constexpr int kChunks = kD / 8, kSlab = 8;  // of 16 bytes, a row's and a slab's
 
   // What belongs to warpgroup 0 or 1: the first of its keys, of its columns of dK and dV, and of
   // its queries and columns of dQ.

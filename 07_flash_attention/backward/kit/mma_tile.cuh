@@ -1,14 +1,10 @@
-// How the rung for mma.sync cuts up its work, how its tiles come to shared memory, and its
-// products.
+// How the rung for mma.sync cuts up its work, and its products.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
@@ -26,7 +22,7 @@ struct MmaTile {
   static constexpr int kQueries = kD == 256 ? 32 : 64;     // of a step
   static constexpr int kDqGroups = kQueries / 32;          // of 32 queries
   static constexpr int kDqCols = kD * kDqGroups / kWarps;  // of dQ, a warp's
-  static constexpr int kChunks = kD / 8;                   // of 16 bytes, a row's
+  static constexpr int kChunks = kD / 8, kSlab = kChunks;  // of 16 bytes, a row's
 
   // Where eight queries of a key lie in a tile of dS^T.
   __device__ static constexpr int ds_chunk(int key, int chunk) {
@@ -35,49 +31,6 @@ struct MmaTile {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// Issues the copies that bring a block's tiles to its shared memory, which has k, v, and two
-// buffers of q, d_o, lse2 and mean.
-template <class Tile, class T>
-struct TileCopier {
-  static constexpr int kD = 8 * Tile::kChunks;
-
-  const Arguments<T>& args;
-  const Steps<Tile>& steps;
-
-  // The block's keys and values, of a head that begins at element `at`.
-  template <class Shared>
-  __device__ void copy_keys(Shared& shared, std::int64_t at) const {
-    copy<Tile::kKeys>(shared.k, args.k + at, steps.first_key, args.shape.n_k);
-    copy<Tile::kKeys>(shared.v, args.v + at, steps.first_key, args.shape.n_k);
-  }
-
-  // What a step needs, to the buffer that is the step's: Q and dO of its rows, their log-sum-exp
-  // and D.
-  template <class Shared>
-  __device__ void copy_step(Shared& shared, int step) const {
-    const std::int64_t head = steps.head(step);
-    const int row = steps.first_row(step);
-    const std::int64_t first = head * args.shape.n_q * kD;
-    copy<Tile::kQueries>(shared.q[step % 2], args.q + first, row, args.shape.n_q);
-    copy<Tile::kQueries>(shared.d_o[step % 2], args.d_o + first, row, args.shape.n_q);
-    copy_facts(shared, args.rows, steps, step);
-  }
-
- private:
-  // kRows rows from row `first` of a head with n rows; zeros after the last.
-  template <int kRows>
-  static __device__ void copy(uint4* tile, const T* head, int first, int n) {
-    constexpr int kChunks = Tile::kChunks;
-    const auto* from = reinterpret_cast<const uint4*>(head) + std::int64_t{first} * kChunks;
-#pragma unroll
-    for (int i = threadIdx.x; i < kRows * kChunks; i += Tile::kThreads) {
-      const int row = i / kChunks;
-      ptx::cp_async_16(&tile[kit::swizzled_chunk<kChunks>(row, i % kChunks)], from + i,
-                       first + row < n);
-    }
-  }
-};
-
 // c = A B^T for a warp: A is 16 rows of a swizzled tile from row `first`, B all kRows rows of
 // another, both with kChunks chunks a row. c: 16 x kRows.
 template <class T, int kChunks, int kRows>

@@ -44,18 +44,6 @@ struct Steps {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// Issues the copies of what belongs to the rows of a step: their log-sum-exp and D, to the one of
-// two buffers that is the step's. Four rows a thread.
-template <class Tile, class Shared>
-__device__ __forceinline__ void copy_facts(Shared& shared, const RowFacts& rows,
-                                           const Steps<Tile>& steps, int step) {
-  const int i = threadIdx.x * 4;
-  if (i >= Tile::kQueries) return;
-  const std::int64_t at = steps.head(step) * rows.pitch + steps.first_row(step) + i;
-  ptx::cp_async_16(&shared.lse2[step % 2][i], rows.lse2 + at);
-  ptx::cp_async_16(&shared.mean[step % 2][i], rows.mean + at);
-}
-
 // A tile of pairs is an accumulator of mma or wgmma with keys as rows: register i of lane l belongs
 // to key l / 4 + 8 (i / 2 % 2) of its warp's, and to this query of the tile.
 __device__ __forceinline__ int query_of_register(int i) {

@@ -1,0 +1,66 @@
+// How the tiles of a step come to shared memory where threads themselves bring them, by cp.async.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/swizzle.cuh"
+
+namespace backward {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// Issues the copies that bring a block's tiles to its shared memory, which has k, v, and two
+// buffers of q, d_o, lse2 and mean. A tile lies as slabs, one after the other, with kSlab chunks of
+// 16 bytes of each row.
+template <class Tile, class T>
+struct TileCopier {
+  static constexpr int kChunks = Tile::kChunks, kSlab = Tile::kSlab;
+
+  const Arguments<T>& args;
+  const Steps<Tile>& steps;
+
+  // The block's keys and values.
+  template <class Shared>
+  __device__ void copy_keys(Shared& shared) const {
+    const std::int64_t at = steps.kv_head * args.shape.n_k * (8 * kChunks);
+    copy<Tile::kKeys>(shared.k, args.k + at, steps.first_key, args.shape.n_k);
+    copy<Tile::kKeys>(shared.v, args.v + at, steps.first_key, args.shape.n_k);
+  }
+
+  // What a step needs, to the buffer that is the step's: Q and dO of its rows, and with four rows a
+  // thread their log-sum-exp and D.
+  template <class Shared>
+  __device__ void copy_step(Shared& shared, int step) const {
+    const std::int64_t head = steps.head(step);
+    const int row = steps.first_row(step), n_q = args.shape.n_q;
+    const std::int64_t first = head * n_q * (8 * kChunks);
+    copy<Tile::kQueries>(shared.q[step % 2], args.q + first, row, n_q);
+    copy<Tile::kQueries>(shared.d_o[step % 2], args.d_o + first, row, n_q);
+    const int i = threadIdx.x * 4;
+    if (i >= Tile::kQueries) return;
+    const std::int64_t at = head * args.rows.pitch + row + i;
+    ptx::cp_async_16(&shared.lse2[step % 2][i], args.rows.lse2 + at);
+    ptx::cp_async_16(&shared.mean[step % 2][i], args.rows.mean + at);
+  }
+
+ private:
+  // kRows rows from row `first` of a head with n rows; zeros after the last.
+  template <int kRows>
+  static __device__ void copy(void* tile, const T* head, int first, int n) {
+    const auto* from = reinterpret_cast<const uint4*>(head) + std::int64_t{first} * kChunks;
+#pragma unroll
+    for (int i = threadIdx.x; i < kRows * kChunks; i += Tile::kThreads) {
+      const int row = i / kChunks, chunk = i % kChunks;
+      uint4* slab = static_cast<uint4*>(tile) + chunk / kSlab * kRows * kSlab;
+      ptx::cp_async_16(slab + kit::swizzled_chunk<kSlab>(row, chunk % kSlab), from + i,
+                       first + row < n);
+    }
+  }
+};
+#endif
+
+}  // namespace backward
