@@ -25,8 +25,6 @@
 
 namespace backward {
 
-constexpr int kTmaThreads = 256;
-
 template <class Tile>
 struct TmaShared {
   alignas(1024) unsigned char k[Tile::kKeyBytes];
@@ -37,7 +35,7 @@ struct TmaShared {
 };
 
 template <class Tile>
-__global__ void __launch_bounds__(kTmaThreads, 1)
+__global__ void __launch_bounds__(Tile::kThreads, 1)
     tma_kernel(const __grid_constant__ TensorMaps maps, Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
@@ -52,8 +50,8 @@ __global__ void __launch_bounds__(kTmaThreads, 1)
   const auto send = [&](const auto& to, int step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
-    send_queries(shared.q, to, maps.q, args.rows.lse2, args.rows.pitch, head, first_row);
-    send_queries(shared.d_o, to, maps.d_o, args.rows.mean, args.rows.pitch, head, first_row);
+    shared.q.send(to, maps.q, args.rows.lse2, args.rows.pitch, head, first_row);
+    shared.d_o.send(to, maps.d_o, args.rows.mean, args.rows.pitch, head, first_row);
   };
 
   // The block's keys and values come with the first step, and stay.
@@ -62,7 +60,7 @@ __global__ void __launch_bounds__(kTmaThreads, 1)
     shared.q.init();
     shared.d_o.init();
     ptx::fence_mbarrier_init();
-    send_keys(shared.k, shared.v, maps, steps, &shared.keys_full.full);
+    shared.keys_full.send(shared.k, shared.v, maps, steps);
     if (count > 0) send(at, 0);
   }
   __syncthreads();  // barriers stand
@@ -128,9 +126,9 @@ void tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t s
   const auto kernel = tma_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
-  kernel<<<static_cast<unsigned>(blocks), kTmaThreads, kShared, stream>>>(tensor_maps<Tile>(args),
-                                                                          args);
+  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(
+      tensor_maps<Tile>(args), args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);
 }

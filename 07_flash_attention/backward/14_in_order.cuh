@@ -12,11 +12,9 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_courier.cuh"
 #include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/feed.cuh"
+#include "07_flash_attention/backward/kit/hand_over.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
-#include "07_flash_attention/backward/kit/key_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
@@ -62,7 +60,6 @@ __device__ __forceinline__ void pass_turn(int* counter) {
 // keys: where fewer queries see them, a block ends earlier, and does not begin later.
 template <class Tile>
 struct StepsFromLast : Steps<Tile> {
-  using Steps<Tile>::Steps;
   __device__ __forceinline__ std::int64_t head(int step) const {
     return this->kv_head * this->group + step % this->group;
   }
@@ -97,8 +94,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
   // that all lanes have the same, so what follows from it takes registers once a warp.)
   const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
-  const KeyTile own_keys = key_tile_in_band(block, Steps<Tile>::key_tiles(shape), shape);
-  const StepsFromLast<Tile> steps(shape, own_keys.kv_head, own_keys.index);
+  const StepsFromLast<Tile> steps{Steps<Tile>::of(shape, block, true)};
   auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
@@ -110,7 +106,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     for (int step = 0; role > 0 && step < steps.count(); ++step) {
       const int first_row = steps.first_row(step);
       const std::int64_t part = DqParts<Tile>::number(args.rows, steps.head(step), first_row, w);
-      wait_for_turn(turns + part, own_keys.index);  // whoever sees these keys, sees those before
+      wait_for_turn(turns + part, steps.key_tile);  // whoever sees these keys, sees those before
       if (shared.courier.kByTma) {
         ptx::fence_proxy_async_global();  // what ordinary loads have seen, TMA adds to
         shared.courier.take(args.rows.dq_sum + part * Tile::kDqPart, w, step % 2);

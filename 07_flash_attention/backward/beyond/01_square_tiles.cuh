@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
 #pragma unroll
     for (int m = 0; m < 2; ++m) {
       const int key = own_key + 16 * m + lane / 4;
-      to_weights(s[m], shared.lse2[b] + own_query, kLog2E * shape.scale());
+      to_weights(s[m], shared.lse2[b] + own_query, shape);
       if (!all_seen) hide_pairs(s[m], shape, first_row + own_query, steps.first_key + key);
       to_score_gradients(dp[m], s[m], shared.mean[b] + own_query);
       // Rounded, they are operands of the next products as they lie, and go to shared memory.

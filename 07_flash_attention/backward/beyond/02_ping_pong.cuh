@@ -13,10 +13,8 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/ds_ring.cuh"
-#include "07_flash_attention/backward/kit/feed.cuh"
+#include "07_flash_attention/backward/kit/hand_over.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
-#include "07_flash_attention/backward/kit/key_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
@@ -62,10 +60,7 @@ __global__ void __launch_bounds__(kPingPongThreads, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const int block = blockIdx.x, key_tiles = Steps<Tile>::key_tiles(shape);
-  const KeyTile own_keys = shape.causal ? key_tile_in_band(block, key_tiles, shape)
-                                        : KeyTile{block / key_tiles, block % key_tiles};
-  const Steps<Tile> steps(shape, own_keys.kv_head, own_keys.index);
+  const auto steps = Steps<Tile>::of(shape, blockIdx.x, shape.causal);  // in bands if causal
   auto at = shared.q.begin();
 
   // The third warpgroup: one thread has the tiles brought.
@@ -171,7 +166,7 @@ void ping_pong(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStre
   const auto kernel = ping_pong_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), kPingPongThreads, kShared, stream>>>(
       tensor_maps<Tile>(args), args);
   CUDA_CHECK(cudaGetLastError());

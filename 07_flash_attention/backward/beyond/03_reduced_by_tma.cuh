@@ -12,9 +12,8 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_courier.cuh"
 #include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/feed.cuh"
+#include "07_flash_attention/backward/kit/hand_over.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
@@ -144,7 +143,7 @@ void reduced_by_tma(const Shape& shape, const Tensors<T>& t, float* scratch, cud
     const auto kernel = reduced_by_tma_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, Tile::kKeys);
+    const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
     kernel<<<static_cast<unsigned>(blocks), kReducedThreads, kShared, stream>>>(
         tensor_maps<Tile>(args), args);
     CUDA_CHECK(cudaGetLastError());

@@ -18,20 +18,43 @@ namespace backward {
 template <class Tile>
 struct Steps {
   std::int64_t kv_head;
-  int first_key, first_tile, tiles, group;
+  int key_tile, first_key, first_tile, tiles, group;
 
   static __host__ __device__ int key_tiles(const Shape& shape) {
     return kit::divide_up(shape.n_k, Tile::kKeys);
   }
 
-  // A block takes the tile of keys that its index says, or another one.
+  // A block takes the tile of keys that its index says, one head after the other; or another one.
   __device__ __forceinline__ explicit Steps(const Shape& shape)
       : Steps(shape, blockIdx.x / key_tiles(shape), blockIdx.x % key_tiles(shape)) {}
   __device__ __forceinline__ Steps(const Shape& shape, std::int64_t kv_head, int key_tile)
-      : kv_head(kv_head), first_key(key_tile * Tile::kKeys) {
+      : kv_head(kv_head), key_tile(key_tile), first_key(key_tile * Tile::kKeys) {
     first_tile = shape.first_row(first_key) / Tile::kQueries;
     tiles = max(0, kit::divide_up(shape.n_q, Tile::kQueries) - first_tile);
     group = shape.group();
+  }
+
+  // In bands heads are begun together: the first blocks take their first tiles of keys, the next
+  // ones their second tiles, and so on. Of 16 heads, 132 multiprocessors have some eight tiles each
+  // at a time, which share the head's queries in L2.
+  static __device__ __forceinline__ Steps of(const Shape& shape, int block, bool in_bands) {
+    constexpr int kBand = 16;
+    const int tiles = key_tiles(shape);
+    std::int64_t kv_head;
+    int key_tile;
+    if (in_bands) {
+      // region band
+      const int first = block / (kBand * tiles) * kBand;
+      const auto heads = static_cast<int>(min(std::int64_t{kBand}, shape.all_kv_heads() - first));
+      const int at = block - first * tiles;
+      kv_head = first + at % heads;
+      key_tile = at / heads;
+      // endregion
+    } else {
+      kv_head = block / tiles;
+      key_tile = block % tiles;
+    }
+    return {shape, kv_head, key_tile};
   }
 
   __device__ __forceinline__ int count() const { return group * tiles; }
@@ -50,9 +73,11 @@ __device__ __forceinline__ int query_of_register(int i) {
   return 8 * (i / 4) + 2 * (threadIdx.x % 4) + i % 2;
 }
 
-// Scores become weights, P = exp(S - lse). lse2: of the tile's queries. scale2: log2(e) / sqrt(d).
+// Scores become weights, P = exp(S - lse). lse2: of the tile's queries.
 template <int kCount>
-__device__ __forceinline__ void to_weights(float (&s)[kCount], const float* lse2, float scale2) {
+__device__ __forceinline__ void to_weights(float (&s)[kCount], const float* lse2,
+                                           const Shape& shape) {
+  const float scale2 = kLog2E * shape.scale();
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     s[i] = ptx::ex2(fmaf(s[i], scale2, -lse2[query_of_register(i)]));
@@ -74,7 +99,7 @@ __device__ __forceinline__ void hide_pairs(float (&p)[kCount], const Shape& shap
 template <class Tile, int kCount>
 __device__ __forceinline__ void weigh(float (&s)[kCount], const float* lse2, const Shape& shape,
                                       const Steps<Tile>& steps, int first_row, int key) {
-  to_weights(s, lse2, kLog2E * shape.scale());
+  to_weights(s, lse2, shape);
   const bool all_seen = shape.sees(first_row, steps.first_key + Tile::kKeys - 1);
   if (!all_seen) hide_pairs(s, shape, first_row, key);
 }

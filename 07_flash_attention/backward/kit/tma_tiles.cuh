@@ -1,5 +1,5 @@
-// What TMA brings: the tensors as it sees them, and the stages in shared memory that one thread has
-// it fill.
+// What TMA brings: the tensors as it sees them, the stages in shared memory, and the one thread
+// that has it fill them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,12 +24,10 @@ struct TensorMaps {
 template <class Tile>
 TensorMaps tensor_maps(const Arguments<typename Tile::Element>& args) {
   const Shape& shape = args.shape;
-  const auto map = [](const auto* base, std::int64_t heads, std::int64_t n, int rows) {
-    const auto size = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-    constexpr int kD = Tile::kD;
-    return kit::tensor_map(base, {64, size(n), kD / 64, size(heads)},
-                           {kD * 2, 128, size(n * kD * 2)},
-                           {64, static_cast<std::uint32_t>(rows), kD / 64, 1});
+  const auto map = [](const auto* base, std::uint64_t heads, std::uint64_t n, std::uint32_t rows) {
+    constexpr int kD = Tile::kD, kSlabs = kD / 64;
+    return kit::tensor_map(base, {64, n, kSlabs, heads}, {kD * 2, 128, n * kD * 2},
+                           {64, rows, kSlabs, 1});
   };
   return {map(args.q, shape.all_heads(), shape.n_q, Tile::kQueries),
           map(args.k, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
@@ -54,6 +52,18 @@ struct QueryRing {
   // Where the producer and the warps that compute begin.
   static __device__ __forceinline__ State begin() { return {}; }
 
+  // region send
+  // By one thread: has the stage filled, which nobody needs any more. facts: of all rows.
+  __device__ __forceinline__ void send(const State& at, const CUtensorMap& map, const float* facts,
+                                       int pitch, std::int64_t head, int first_row) {
+    constexpr int kFactBytes = Tile::kQueries * sizeof(float);
+    std::uint64_t* barrier = &full[at.stage];
+    ptx::mbarrier_arrive_expect_tx(barrier, Tile::kQueryBytes + kFactBytes);
+    ptx::tensor_load(tile[at.stage], &map, 0, first_row, 0, static_cast<int>(head), barrier);
+    ptx::cp_async_bulk(fact[at.stage], facts + head * pitch + first_row, kFactBytes, barrier);
+  }
+  // endregion
+
   // Those that compute: until the stage is here; a thread has no more use for it. Each thread
   // releases for itself, for each has read `fact` with loads of its own.
   __device__ __forceinline__ void wait(const State& at) { kit::wait_full(full, at); }
@@ -69,33 +79,36 @@ struct KeyBarrier {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   __device__ __forceinline__ void init() { ptx::mbarrier_init(&full, 1); }
+  // By one thread: has both tiles brought.
+  template <class Tile>
+  __device__ __forceinline__ void send(unsigned char* k, unsigned char* v, const TensorMaps& maps,
+                                       const Steps<Tile>& steps) {
+    ptx::mbarrier_arrive_expect_tx(&full, 2 * Tile::kKeyBytes);
+    const int head = static_cast<int>(steps.kv_head);
+    ptx::tensor_load(k, &maps.k, 0, steps.first_key, 0, head, &full);
+    ptx::tensor_load(v, &maps.v, 0, steps.first_key, 0, head, &full);
+  }
   __device__ __forceinline__ void wait() { kit::wait(&full, 0); }
 #endif
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// By one thread: has the stage filled, which nobody needs any more.
-template <class Tile, int kStages>
-__device__ __forceinline__ void send_queries(QueryRing<Tile, kStages>& ring,
-                                             const kit::PipelineState<kStages>& at,
-                                             const CUtensorMap& map, const float* facts, int pitch,
-                                             std::int64_t head, int first_row) {
-  std::uint64_t* full = &ring.full[at.stage];
-  ptx::mbarrier_arrive_expect_tx(full, Tile::kQueryBytes + Tile::kQueries * sizeof(float));
-  ptx::tensor_load(ring.tile[at.stage], &map, 0, first_row, 0, static_cast<int>(head), full);
-  ptx::cp_async_bulk(ring.fact[at.stage], facts + head * pitch + first_row,
-                     Tile::kQueries * sizeof(float), full);
-}
-
-// Both tiles of keys, which stay.
-template <class Tile>
-__device__ __forceinline__ void send_keys(unsigned char* k, unsigned char* v,
-                                          const TensorMaps& maps, const Steps<Tile>& steps,
-                                          std::uint64_t* full) {
-  ptx::mbarrier_arrive_expect_tx(full, 2 * Tile::kKeyBytes);
-  const int head = static_cast<int>(steps.kv_head);
-  ptx::tensor_load(k, &maps.k, 0, steps.first_key, 0, head, full);
-  ptx::tensor_load(v, &maps.v, 0, steps.first_key, 0, head, full);
+// All that a thread does that feeds others: the keys, and the queries of each step, once all who
+// compute have released the stage. BlockSteps: Steps, or what goes through them in another order.
+template <class Shared, class BlockSteps>
+__device__ __forceinline__ void feed(Shared& shared, kit::PipelineState<2>& at,
+                                     const TensorMaps& maps, const RowFacts& rows,
+                                     const BlockSteps& steps) {
+  shared.keys_full.send(shared.k, shared.v, maps, steps);
+  for (int step = 0; step < steps.count(); ++step) {
+    const std::int64_t head = steps.head(step);
+    const int first_row = steps.first_row(step);
+    kit::wait_empty(shared.q.empty, at);
+    shared.q.send(at, maps.q, rows.lse2, rows.pitch, head, first_row);
+    kit::wait_empty(shared.d_o.empty, at);
+    shared.d_o.send(at, maps.d_o, rows.mean, rows.pitch, head, first_row);
+    at.next();
+  }
 }
 #endif
 

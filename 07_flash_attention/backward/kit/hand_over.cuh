@@ -1,7 +1,5 @@
-// How dQ leaves a block through shared memory. A warpgroup leaves its part of a tile there, and a
-// thread of the feeding warpgroup, the courier, has TMA add it to what others have added; each of
-// the two warpgroups has its own. Where d is 256 there is no room left in shared memory: there the
-// warpgroup adds its registers itself.
+// What a warpgroup hands over through shared memory: its dS to both warpgroups, its dQ to a
+// courier.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,6 +7,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_parts.cuh"
+#include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "common/kit/pipeline.cuh"
@@ -17,6 +16,48 @@
 
 namespace backward {
 
+// dS, for warpgroups that do not wait for each other: stages, each with a barrier that says it is
+// full and one that says it is empty. Both warpgroups fill a stage, and both read it.
+template <class Tile>
+struct DsRing {
+  static constexpr int kStages = 2;
+  using State = kit::PipelineState<kStages>;
+
+  alignas(1024) unsigned char tile[kStages][Tile::kDsBytes];
+  std::uint64_t full[kStages], empty[kStages];
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // By one thread. All 256 that compute fill a stage, and all release it.
+  __device__ __forceinline__ void init() {
+    for (int stage = 0; stage < kStages; ++stage) {
+      ptx::mbarrier_init(&full[stage], 256);
+      ptx::mbarrier_init(&empty[stage], 256);
+    }
+  }
+  static __device__ __forceinline__ State begin() { return {}; }
+
+  // region hand_over
+  // A warpgroup's part, for the tensor cores, its own and the other's.
+  __device__ __forceinline__ void put(const State& at,
+                                      const std::uint32_t (&ds)[Tile::kQueries / 16][4]) {
+    kit::wait_empty(empty, at);
+    Warpgroup<Tile>::store_ds(tile[at.stage], ds);
+    ptx::fence_proxy_async();
+    ptx::mbarrier_arrive(&full[at.stage]);
+  }
+  // Until both parts are there; a thread has no more use for the stage.
+  __device__ __forceinline__ void wait(const State& at) { kit::wait_full(full, at); }
+  __device__ __forceinline__ void release(const State& at) {
+    ptx::mbarrier_arrive(&empty[at.stage]);
+  }
+  // endregion
+#endif
+};
+
+// How dQ leaves a block. A warpgroup leaves its part of a tile here, and a thread of the feeding
+// warpgroup, the courier, has TMA add it to what others have added; each of the two warpgroups has
+// its own. Where d is 256 there is no room left in shared memory: there the warpgroup adds its
+// registers itself.
 template <class Tile>
 struct DqCourier {
   static constexpr bool kByTma = Tile::kD < 256;
