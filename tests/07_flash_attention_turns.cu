@@ -30,7 +30,7 @@ void check_order(const StampedRung& rung, const Stamps& stamps) {
         CHECK(at(kIssuesScores) < at(kHasScores));
         CHECK(at(kHasScores) < at(kWantsV));
         if (tile + 1 == stamps.tiles()) continue;
-        // Rung 7 multiplies by V before it looks at the next K, rungs 8 and 9 beside it.
+        // Rung 8 multiplies by V before it looks at the next K, rungs 9 and 10 beside it.
         const double next = stamps.at(block, w, tile + 1, kHasScores);
         CHECK((at(kHasOutput) < next) == (rung.name == "wgmma_two"));
       }

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_products.cuh"
 #include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
@@ -60,7 +61,6 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   for (int g = 0; g < kGroups; ++g) rows[g].scale = scale;
 
   const auto multiply_tile = [&](int tile, auto masked) {
-    constexpr int kSteps = kD / 16 * (kTileN / 16);  // of 16 keys and 16 columns, in both products
     const uint4* const k_here = tile_k + tile % 2 * kTileN * kChunks;
     const uint4* const v_here = tile_v + tile % 2 * kTileN * kChunks;
     ptx::cp_async_wait<0>();
@@ -72,38 +72,20 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) return;
     }
 
-    // S = Q K^T: step i has columns 16 (i / kRun) of Q and K, and keys 16 (i % kRun). Rows 16 apart
-    // are swizzled alike, too: a lane computes where its chunk lies once for all of them.
-    constexpr int kRun = kTileN / 16, kColumns = kD / 16;
+    // S = Q K^T. Rows 16 apart are swizzled alike, too: a lane computes where its chunk lies once.
     float s[kGroups][kTileN / 2] = {};
-    // region scores
-    std::uint32_t q[2][kGroups][4], k[2][4];
-    const auto fetch_q_and_k = [&](int i) {
-      const int c = i / kRun, j = i % kRun;
-      const int query = warp * Tile::kWarpRows + lane % 16, key = lane / 16 * 8 + lane % 8;
-#pragma unroll
-      for (int g = 0; g < kGroups && j == 0; ++g) {
-        const uint4* chunk = &tile_q[kit::swizzled_chunk<kChunks>(query, 2 * c + lane / 16)];
-        ptx::ldmatrix_x4(q[c % 2][g], chunk + 16 * g * kChunks);
-      }
-      const uint4* chunk = &k_here[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 8 % 2)];
-      ptx::ldmatrix_x4(k[i % 2], chunk + 16 * j * kChunks);
-    };
-    fetch_q_and_k(0);
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-#pragma unroll
-      for (int j = 0; j < kRun; ++j) {
-        const int i = c * kRun + j;
-        if (i + 1 < kSteps) fetch_q_and_k(i + 1);
-#pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
-          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
-        }
-      }
-    }
-    // endregion
+    multiply_scores<T, kD>(
+        s,
+        [&](std::uint32_t(&q)[4], int c, int g) {
+          const int query = warp * Tile::kWarpRows + lane % 16;
+          const int at = kit::swizzled_chunk<kChunks>(query, 2 * c + lane / 16);
+          ptx::ldmatrix_x4(q, tile_q + at + 16 * g * kChunks);
+        },
+        [&](std::uint32_t(&k)[4], int c, int j) {
+          const int key = lane / 16 * 8 + lane % 8;
+          const int at = kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 8 % 2);
+          ptx::ldmatrix_x4(k, k_here + at + 16 * j * kChunks);
+        });
 
     // The weights; what was accumulated is brought to their scale.
     std::uint32_t p[kGroups][kTileN / 16][4];
@@ -118,27 +100,11 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       rows[g].template pack<T>(s[g], p[g]);
     }
 
-    // O += P V: step i has keys 16 (i / (kD / 16)) and columns 16 (i % (kD / 16)).
-    std::uint32_t v[2][4];
-    const auto fetch_v = [&](int i) {
-      const int j = i / (kD / 16), c = i % (kD / 16);
-      const uint4* chunk = &v_here[kit::swizzled_chunk<kChunks>(lane % 16, 2 * c + lane / 16)];
-      ptx::ldmatrix_x4_trans(v[i % 2], chunk + 16 * j * kChunks);
-    };
-    fetch_v(0);
-#pragma unroll
-    for (int j = 0; j < kRun; ++j) {
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        const int i = j * kColumns + c;
-        if (i + 1 < kSteps) fetch_v(i + 1);
-#pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
-          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
-        }
-      }
-    }
+    // O += P V.
+    multiply_output<T>(o, p, [&](std::uint32_t(&v)[4], int j, int c) {
+      const int at = kit::swizzled_chunk<kChunks>(lane % 16, 2 * c + lane / 16);
+      ptx::ldmatrix_x4_trans(v, v_here + at + 16 * j * kChunks);
+    });
   };
 
   // Q travels with the first tiles of K and V; each tile after them one ahead.

@@ -1,10 +1,9 @@
-// Rung 6, tma: a producer has TMA bring the tiles (warp specialization, sm_90a).
+// Rung 6, tma: TMA brings the tiles, one instruction for each (tensor memory accelerator, sm_90a).
 //
-// One thread issues one instruction for each tile, and computes no addresses; mbarriers in shared
-// memory say which stages are full and which are empty, so nobody waits for all others any more.
-// setmaxnreg gives the registers of the producer's warpgroup to the eight warps that multiply, as
-// before. What is still wrong: mma.sync needs its operands in registers, and much of what a warp
-// issues is ldmatrix.
+// One thread issues it, and nobody computes addresses any more. An mbarrier in shared memory counts
+// the bytes of a buffer as they come; who needs the tile waits for that. Rows past the end of a
+// head arrive as zeros. With every d two blocks share an SM, and K and V have two buffers. What is
+// still wrong: before a buffer is filled again, all warps meet at __syncthreads().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,68 +12,68 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_products.cuh"
 #include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
-#include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 
 namespace attention {
 
-// A warpgroup for the producer, and eight warps that multiply, with as many queries each as before.
+// Four warps also where d is 256, with tiles of 32 keys.
 template <class Element_, int kD_>
-struct TmaTile {
+struct TmaTile : MmaTile<kD_, 4, kD_ == 256 ? 32 : 64> {
   using Element = Element_;
-  static constexpr int kD = kD_, kTileN = kD == 64 ? 64 : 32, kStages = 4;
-  static constexpr int kConsumerWarps = 8, kThreads = 128 + 32 * kConsumerWarps;
-  static constexpr int kWarpRows = MmaTile<kD>::kWarpRows, kRowGroups = kWarpRows / 16;
-  static constexpr int kTileM = kWarpRows * kConsumerWarps;
-  // The 65536 registers of an SM, as setmaxnreg deals them out: the producer needs few.
-  static constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
-  static constexpr int kQBytes = kTileM * kD * 2, kKvBytes = kTileN * kD * 2;
+};
+
+template <class Tile>
+struct TmaShared {
+  unsigned char q[Tile::kQBytes], k[2][Tile::kKvBytes], v[2][Tile::kKvBytes];
+  std::uint64_t full[2];  // Q counts as part of the first tile
 };
 
 template <class T, class Tile, bool kCausal>
-__global__ void __launch_bounds__(Tile::kThreads, 1)
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     attention_tma_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t, int n_q, int n_k,
                          float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kD = Tile::kD, kTileN = Tile::kTileN, kGroups = Tile::kRowGroups;
-  // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<BlockShared<Tile>>(dynamic_shared);
-  auto& kv = shared.kv;
-  if (threadIdx.x == 0) shared.init();
-  __syncthreads();
+  auto& shared = kit::aligned_shared<TmaShared<Tile>>(dynamic_shared);
 
   // The last tiles of a causal head have the most to do: they start first.
-  const int lane = threadIdx.x % 32, warp = static_cast<int>(threadIdx.x) / 32 - 4;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int q_tiles = kit::divide_up(n_q, Tile::kTileM);
   const int head = blockIdx.x / q_tiles;
   const int first_query = (q_tiles - 1 - static_cast<int>(blockIdx.x) % q_tiles) * Tile::kTileM;
   const int first_row = first_query + warp * Tile::kWarpRows;
   const Mask<kCausal, kTileN> mask{n_q, n_k};
   const int tiles = mask.tiles(first_query, Tile::kTileM);
-  auto k_at = kv.begin(), v_at = kv.begin();
 
-  // region roles
-  // The producer: one thread has TMA bring everything.
-  if (warp < 0) {
-    ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
-    if (threadIdx.x == 0) {
-      shared.issue_q(maps, first_query, head);
-      kv.issue(maps, k_at, v_at, head, tiles);
+  // region issue
+  // Tile t goes to buffer t % 2. `bytes`: of all that the buffer's barrier is to wait for.
+  const auto issue_k_and_v = [&](int tile, int bytes) {
+    std::uint64_t* const full = &shared.full[tile % 2];
+    ptx::mbarrier_arrive_expect_tx(full, bytes);
+    ptx::tensor_load(shared.k[tile % 2], &maps.k, 0, tile * kTileN, 0, head, full);
+    ptx::tensor_load(shared.v[tile % 2], &maps.v, 0, tile * kTileN, 0, head, full);
+  };
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&shared.full[0], 1);
+    ptx::mbarrier_init(&shared.full[1], 1);
+    ptx::fence_mbarrier_init();
+    if (tiles > 0) {
+      issue_k_and_v(tiles - 1, Tile::kQBytes + 2 * Tile::kKvBytes);
+      ptx::tensor_load(shared.q, &maps.q, 0, first_query, 0, head, &shared.full[(tiles - 1) % 2]);
     }
-    return;
   }
-
-  // The consumers: the warps that compute, with rows of their own.
-  ptx::setmaxnreg_inc<Tile::kConsumerRegisters>();
+  __syncthreads();  // nobody waits at a barrier before it is set up
   // endregion
 
   // Registers: O stays, scores and weights are those of a tile of keys.
@@ -84,52 +83,35 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   for (int g = 0; g < kGroups; ++g) rows[g].scale = scale;
 
   const auto multiply_tile = [&](int tile, auto masked) {
-    constexpr int kSteps = kD / 16 * (kTileN / 16);  // of 16 keys and 16 columns, in both products
-    const unsigned char* const k_here = kv.k[k_at.stage];
-    const unsigned char* const v_here = kv.v[v_at.stage];
-    // The tile of K is here; it may be there for other warps alone.
-    kv.wait_k(k_at);
+    // region hand_over
+    const unsigned char* const k_here = shared.k[tile % 2];
+    const unsigned char* const v_here = shared.v[tile % 2];
+    ptx::fence_proxy_async();  // what this thread has read comes before what TMA writes next
+    __syncthreads();           // nobody reads the other buffers any more
+    if (threadIdx.x == 0 && tile > 0) issue_k_and_v(tile - 1, 2 * Tile::kKvBytes);
+    // Every second tile comes to this buffer: the parity changes with each of its visits.
+    kit::wait(&shared.full[tile % 2], (tiles - 1 - tile) / 2 % 2);
+    // endregion
+    // A warp whose queries see nothing of the tile is done with it.
     if constexpr (decltype(masked)::value) {
-      if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) {  // hand both tiles back unread
-        __syncwarp();  // one lane releases for all: nobody waits any more
-        kv.release_k(k_at);
-        kv.wait_v(v_at);
-        __syncwarp();
-        kv.release_v(v_at);
-        return;
-      }
+      if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) return;
     }
 
-    // S = Q K^T: step i has columns 16 (i / kRun) of Q and K, and keys 16 (i % kRun). Rows 16 apart
-    // are swizzled alike: a lane computes where its chunk lies once for all of them.
-    constexpr int kRun = kTileN / 16;
+    // S = Q K^T. Rows 16 apart are swizzled alike: a lane computes where its chunk lies once for
+    // all.
     float s[kGroups][kTileN / 2] = {};
-    std::uint32_t q[2][kGroups][4], k[2][4];
-    const auto fetch_q_and_k = [&](int i) {
-      const int c = i / kRun, j = i % kRun;
-      const int query = warp * Tile::kWarpRows + lane % 16, key = lane / 16 * 8 + lane % 8;
-#pragma unroll
-      for (int g = 0; g < kGroups && j == 0; ++g) {
-        const int at = slab_offset(query, 2 * c + lane / 16, Tile::kTileM * 128);
-        ptx::ldmatrix_x4(q[c % 2][g], shared.q + at + 16 * g * 128);
-      }
-      const int at = slab_offset(key, 2 * c + lane / 8 % 2, kTileN * 128);
-      ptx::ldmatrix_x4(k[i % 2], k_here + at + 16 * j * 128);
-    };
-    fetch_q_and_k(0);
-#pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i + 1 < kSteps) fetch_q_and_k(i + 1);
-      const int c = i / kRun, j = i % kRun;
-#pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[c % 2][g], k[i % 2][0], k[i % 2][1]);
-        ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[c % 2][g], k[i % 2][2], k[i % 2][3]);
-      }
-    }
-    ptx::fence_proxy_async();  // TMA, another proxy, writes to the stage next
-    __syncwarp();              // all lanes have read
-    kv.release_k(k_at);
+    multiply_scores<T, kD>(
+        s,
+        [&](std::uint32_t(&q)[4], int c, int g) {
+          const int query = warp * Tile::kWarpRows + lane % 16;
+          const int at = slab_offset(query, 2 * c + lane / 16, Tile::kTileM * 128);
+          ptx::ldmatrix_x4(q, shared.q + at + 16 * g * 128);
+        },
+        [&](std::uint32_t(&k)[4], int c, int j) {
+          const int key = lane / 16 * 8 + lane % 8;
+          const int at = slab_offset(key, 2 * c + lane / 8 % 2, kTileN * 128);
+          ptx::ldmatrix_x4(k, k_here + at + 16 * j * 128);
+        });
 
     // The weights. What was accumulated is corrected only if a row's maximum has grown too far.
     std::uint32_t p[kGroups][kTileN / 16][4];
@@ -143,32 +125,14 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       rows[g].template pack<T>(s[g], p[g]);
     }
 
-    // O += P V: step i has keys 16 (i / (kD / 16)) and columns 16 (i % (kD / 16)).
-    std::uint32_t v[2][4];
-    const auto fetch_v = [&](int i) {
-      const int j = i / (kD / 16), c = i % (kD / 16);
+    // O += P V.
+    multiply_output<T>(o, p, [&](std::uint32_t(&v)[4], int j, int c) {
       const int at = slab_offset(lane % 16, 2 * c + lane / 16, kTileN * 128);
-      ptx::ldmatrix_x4_trans(v[i % 2], v_here + at + 16 * j * 128);
-    };
-    kv.wait_v(v_at);
-    fetch_v(0);
-#pragma unroll
-    for (int i = 0; i < kSteps; ++i) {
-      if (i + 1 < kSteps) fetch_v(i + 1);
-      const int j = i / (kD / 16), c = i % (kD / 16);
-#pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[i % 2][0], v[i % 2][1]);
-        ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[i % 2][2], v[i % 2][3]);
-      }
-    }
-    ptx::fence_proxy_async();
-    __syncwarp();  // all lanes have read
-    kv.release_v(v_at);
+      ptx::ldmatrix_x4_trans(v, v_here + at + 16 * j * 128);
+    });
   };
 
   // Backwards: the tiles that need a mask come first.
-  shared.wait_q();
   int tile = tiles - 1;
   const int unmasked = mask.unmasked_tiles(first_query);
   for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
@@ -190,7 +154,7 @@ void tma(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     using Tile = TmaTile<T, head_dim>;
-    constexpr int kShared = kit::aligned_shared_bytes<BlockShared<Tile>>();
+    constexpr int kShared = kit::aligned_shared_bytes<TmaShared<Tile>>();
     const auto kernel = attention_tma_kernel<T, Tile, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
     kit::allow_shared(kernel, kShared);

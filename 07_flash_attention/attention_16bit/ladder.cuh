@@ -17,11 +17,12 @@
 #include "07_flash_attention/attention_16bit/04_fragment_prefetch.cuh"
 #include "07_flash_attention/attention_16bit/05_lazy_rescale.cuh"
 #include "07_flash_attention/attention_16bit/06_tma.cuh"
-#include "07_flash_attention/attention_16bit/07_wgmma.cuh"
-#include "07_flash_attention/attention_16bit/08_ping_pong.cuh"
-#include "07_flash_attention/attention_16bit/09_gemm_softmax_overlap.cuh"
-#include "07_flash_attention/attention_16bit/10_tile_counter.cuh"
-#include "07_flash_attention/attention_16bit/11_longest_first.cuh"
+#include "07_flash_attention/attention_16bit/07_warp_specialized.cuh"
+#include "07_flash_attention/attention_16bit/08_wgmma.cuh"
+#include "07_flash_attention/attention_16bit/09_ping_pong.cuh"
+#include "07_flash_attention/attention_16bit/10_gemm_softmax_overlap.cuh"
+#include "07_flash_attention/attention_16bit/11_tile_counter.cuh"
+#include "07_flash_attention/attention_16bit/12_longest_first.cuh"
 #include "07_flash_attention/attention_16bit/chosen.cuh"
 #include "07_flash_attention/peers.cuh"
 #include "07_flash_attention/problem.cuh"
@@ -66,10 +67,12 @@ std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
         rung_16bit<T>("fragment_prefetch", "operands are fetched a step ahead",
                       fragment_prefetch<T>, sm80),
         rung_16bit<T>("lazy_rescale", "O is rescaled only when it must be", lazy_rescale<T>, sm80),
-        rung_16bit<T>("tma", "a producer has TMA bring the tiles; mbarriers", tma<T>, hopper),
+        rung_16bit<T>("tma", "TMA brings the tiles; mbarriers say when", tma<T>, hopper),
+        rung_16bit<T>("warp_specialized", "a producer issues, eight warps multiply",
+                      warp_specialized<T>, hopper),
         rung_16bit<T>("wgmma", "warpgroups multiply from shared memory", wgmma<T>, hopper),
         rung_16bit<T>("wgmma_two", "the same in the tiles of the next rung, for comparison",
-                      wgmma_two<T>, hopper),
+                      wgmma<T, 2>, hopper),
         rung_16bit<T>("ping_pong", "warpgroups take turns at the tensor cores", ping_pong<T>,
                       hopper),
         rung_16bit<T>("gemm_softmax_overlap", "exponentials while the tile before meets V",

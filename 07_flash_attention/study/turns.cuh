@@ -1,4 +1,4 @@
-// What two warpgroups do over time: rungs 7 to 9 with time stamps, beside the same rungs without.
+// What two warpgroups do over time: rungs 8 to 10 with time stamps, beside the same rungs without.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "07_flash_attention/attention_16bit/07_wgmma.cuh"
-#include "07_flash_attention/attention_16bit/08_ping_pong.cuh"
-#include "07_flash_attention/attention_16bit/09_gemm_softmax_overlap.cuh"
+#include "07_flash_attention/attention_16bit/08_wgmma.cuh"
+#include "07_flash_attention/attention_16bit/09_ping_pong.cuh"
+#include "07_flash_attention/attention_16bit/10_gemm_softmax_overlap.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/problem.cuh"
 #include "07_flash_attention/shape.hpp"
@@ -70,7 +70,7 @@ class Stamps {
 };
 
 // What a warpgroup does from one K that it wants to the next. Stamps of V have the number of V,
-// which rungs 8 and 9 multiply beside the scores of the tile after it.
+// which rungs 9 and 10 multiply beside the scores of the tile after it.
 using Step = std::vector<bench::Bar> (*)(const Stamps&, int block, int warpgroup, int tile);
 
 // A rung, plain and with stamps.
@@ -85,7 +85,7 @@ inline std::string lane_of(int warpgroup, const std::string& of) {
   return std::string(1, static_cast<char>('A' + warpgroup)) + ": " + of;
 }
 
-// Rung 7: scores, softmax, output, one after the other.
+// Rung 8: scores, softmax, output, one after the other.
 inline std::vector<bench::Bar> step_of_wgmma(const Stamps& stamps, int block, int w, int tile) {
   const auto at = [&](int t, Moment moment) { return stamps.at(block, w, t, moment); };
   return {{lane_of(w, "products"), "QK", at(tile, kIssuesScores), at(tile, kHasScores)},
@@ -93,7 +93,7 @@ inline std::vector<bench::Bar> step_of_wgmma(const Stamps& stamps, int block, in
           {lane_of(w, "products"), "PV", at(tile, kWantsV), at(tile, kHasOutput)}};
 }
 
-// Rung 8: both products in a turn, waited for together; then the softmax.
+// Rung 9: both products in a turn, waited for together; then the softmax.
 inline std::vector<bench::Bar> step_of_ping_pong(const Stamps& stamps, int block, int w, int tile) {
   const auto at = [&](int t, Moment moment) { return stamps.at(block, w, t, moment); };
   return {{lane_of(w, "products"), "QK, PV", at(tile, kIssuesScores), at(tile - 1, kHasOutput)},
@@ -101,7 +101,7 @@ inline std::vector<bench::Bar> step_of_ping_pong(const Stamps& stamps, int block
           {lane_of(w, "softmax"), "wait", at(tile + 1, kWantsK), at(tile + 1, kIssuesScores)}};
 }
 
-// Rung 9: the softmax begins when the scores are here. Nobody looks whether PV is done before the
+// Rung 10: the softmax begins when the scores are here. Nobody looks whether PV is done before the
 // softmax is.
 inline std::vector<bench::Bar> step_of_overlap(const Stamps& stamps, int block, int w, int tile) {
   const auto at = [&](int t, Moment moment) { return stamps.at(block, w, t, moment); };
@@ -228,7 +228,7 @@ inline void show_turns(bench::Program& program, Bf16& problem, Stamps& stamps,
                      {"rung", "tile_cycles", "wait_cycles", "scores_cycles", "both_cycles",
                       "softmax_cycles", "output_cycles"},
                      {}};
-  int number = 7;
+  int number = 8;
   for (const StampedRung& rung : stamped_rungs()) {
     for (const auto& variant : variants) {
       if (variant.name != rung.name + "_stamped") continue;

@@ -12,10 +12,6 @@
 
 namespace attention {
 
-struct DoNothing {
-  __device__ void operator()() const {}
-};
-
 // In shared memory. A stage is full when TMA has delivered all bytes, and empty again when every
 // warp that computes has released it.
 template <class Tile>
@@ -57,24 +53,18 @@ struct KvPipeline {
   // The producer's part in a tile of queries: the first `tiles` tiles of keys and values of a head,
   // the last one first, each as soon as its stage is empty. K(n - 1) goes before V(n): its scores
   // are wanted first. Calls before_last() when only the last V is left to issue. By one thread.
-  template <class BeforeLast = DoNothing>
+  template <class BeforeLast>
   __device__ __forceinline__ void issue(const TensorMaps& maps, State& k_at, State& v_at, int head,
-                                        int tiles, BeforeLast before_last = {}) {
-    const auto issue_tile = [&](const CUtensorMap& map, unsigned char* to, std::uint64_t& full,
-                                std::uint64_t& empty, State& at, int tile) {
-      kit::wait(&empty, at.phase ^ 1);
-      ptx::mbarrier_arrive_expect_tx(&full, Tile::kKvBytes);
-      ptx::tensor_load(to, &map, 0, tile * Tile::kTileN, 0, head, &full);
+                                        int tiles, BeforeLast before_last) {
+    const auto issue_tile = [&](const CUtensorMap& map, auto& to, auto& full, auto& empty,
+                                State& at, int tile) {
+      kit::wait_empty(empty, at);
+      ptx::mbarrier_arrive_expect_tx(&full[at.stage], Tile::kKvBytes);
+      ptx::tensor_load(to[at.stage], &map, 0, tile * Tile::kTileN, 0, head, &full[at.stage]);
       at.advance();
     };
-    const auto issue_k = [&](int tile) {
-      const int s = k_at.stage;
-      issue_tile(maps.k, k[s], k_full[s], k_empty[s], k_at, tile);
-    };
-    const auto issue_v = [&](int tile) {
-      const int s = v_at.stage;
-      issue_tile(maps.v, v[s], v_full[s], v_empty[s], v_at, tile);
-    };
+    const auto issue_k = [&](int tile) { issue_tile(maps.k, k, k_full, k_empty, k_at, tile); };
+    const auto issue_v = [&](int tile) { issue_tile(maps.v, v, v_full, v_empty, v_at, tile); };
     if (tiles > 0) issue_k(tiles - 1);
     for (int tile = tiles - 1; tile > 0; --tile) {
       issue_k(tile - 1);

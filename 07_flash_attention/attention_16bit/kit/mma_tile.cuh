@@ -5,9 +5,9 @@ namespace attention {
 
 // A warp has 32 queries of its own, so every key it fetches from shared memory serves twice; 16
 // where d is 256, or O alone would fill its registers. kTileN: keys.
-template <int kD, int kWarps_ = kD == 256 ? 8 : 4, int kTileN_ = kD == 256 ? 32 : 64>
+template <int kD_, int kWarps_ = kD_ == 256 ? 8 : 4, int kTileN_ = kD_ == 256 ? 32 : 64>
 struct MmaTile {
-  static constexpr int kWarps = kWarps_, kTileN = kTileN_;
+  static constexpr int kD = kD_, kWarps = kWarps_, kTileN = kTileN_;
   static constexpr int kWarpRows = kD == 256 ? 16 : 32;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kTileM = kWarpRows * kWarps;  // queries
@@ -16,9 +16,8 @@ struct MmaTile {
   static constexpr int kChunks = kD / 8;             // of 16 bytes, in a row
 
   // Dynamic shared memory: a tile of Q, and `buffers` of K and of V.
-  static constexpr int shared_bytes(int buffers) {
-    return (kTileM + 2 * buffers * kTileN) * kD * 2;
-  }
+  static constexpr int kQBytes = kTileM * kD * 2, kKvBytes = kTileN * kD * 2;
+  static constexpr int shared_bytes(int buffers) { return kQBytes + 2 * buffers * kKvBytes; }
 };
 
 }  // namespace attention

@@ -1,4 +1,4 @@
-// Rung 9, gemm_softmax_overlap: exponentials of one tile while O += P V of the tile before is
+// Rung 10, gemm_softmax_overlap: exponentials of one tile while O += P V of the tile before is
 // computed, by the same warpgroup (intra-warpgroup overlap).
 //
 // wgmma groups finish in the order they were issued: a warpgroup waits for the scores alone, and
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x == 0) {
       shared.issue_q(maps, first_query, head);
-      kv.issue(maps, k_at, v_at, head, tiles);
+      kv.issue(maps, k_at, v_at, head, tiles, [] {});
     }
     return;
   }

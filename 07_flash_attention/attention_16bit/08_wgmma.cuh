@@ -1,4 +1,4 @@
-// Rung 7, wgmma: the tensor cores of Hopper, driven by warpgroups (sm_90a).
+// Rung 8, wgmma: the tensor cores of Hopper, driven by warpgroups (sm_90a).
 //
 // wgmma is issued by four warps together and reads K and V from shared memory itself: no ldmatrix,
 // and no registers for operands but those of P, which come from the accumulator as before. A block
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x == 0) {
       shared.issue_q(maps, first_query, head);
-      kv.issue(maps, k_at, v_at, head, tiles);
+      kv.issue(maps, k_at, v_at, head, tiles, [] {});
     }
     return;
   }
@@ -108,37 +108,23 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-template <class Tile, bool kCausal>
-void launch_wgmma(const Shape& shape, const Tensors<typename Tile::Element>& t,
-                  cudaStream_t stream) {
-  constexpr int kShared = kit::aligned_shared_bytes<BlockShared<Tile>>();
-  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
-  const auto kernel = attention_wgmma_kernel<typename Tile::Element, Tile, kCausal>;
-  const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
-  kit::allow_shared(kernel, kShared);
-  kernel<<<blocks, Tile::kThreads, kShared, stream>>>(tensor_maps<Tile>(shape, t), t, n_q, n_k,
-                                                      shape.scale() * kLog2E);
-  CUDA_CHECK(cudaGetLastError());
-}
-
-// Device pointers, aligned to 16 bytes; shapes as Shape says.
-template <class T>
+// Device pointers, aligned to 16 bytes; shapes as Shape says. kConsumers: warpgroups that compute;
+// with two, a block has the tiles of the next rung, to show what that one's turns alone bring.
+template <class T, int kConsumers = 3>
 void wgmma(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     // 64 x 256 of O are 128 registers a thread: too many for three warpgroups that compute.
-    using Tile = std::conditional_t<head_dim == 256, HopperTile<T, 256, 2, 64, 2>,
-                                    HopperTile<T, head_dim, 3, 128, 2>>;
-    launch_wgmma<Tile, causal>(shape, t, stream);
-  });
-}
-
-// The same kernel in the tiles of the next rung, which changes these too: two warpgroups that
-// compute, and 80 keys where d is 256. Shows what the turns alone bring.
-template <class T>
-void wgmma_two(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
-  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    launch_wgmma<HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, 2>, causal>(shape, t,
-                                                                                    stream);
+    using Tile =
+        std::conditional_t<head_dim == 256, HopperTile<T, 256, 2, kConsumers == 2 ? 80 : 64, 2>,
+                           HopperTile<T, head_dim, kConsumers, 128, 2>>;
+    constexpr int kShared = kit::aligned_shared_bytes<BlockShared<Tile>>();
+    const auto kernel = attention_wgmma_kernel<T, Tile, causal>;
+    const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
+    kit::allow_shared(kernel, kShared);
+    kernel<<<blocks, Tile::kThreads, kShared, stream>>>(tensor_maps<Tile>(shape, t), t, n_q, n_k,
+                                                        shape.scale() * kLog2E);
+    CUDA_CHECK(cudaGetLastError());
   });
 }
 

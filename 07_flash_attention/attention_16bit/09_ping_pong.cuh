@@ -1,4 +1,4 @@
-// Rung 8, ping_pong: warpgroups take turns at the tensor cores.
+// Rung 9, ping_pong: warpgroups take turns at the tensor cores.
 //
 // Left alone they fall into step: all multiply, then all compute exponentials. Now a warpgroup
 // issues two products together (O += P V of the tile before and the scores of the next) and passes
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x == 0) {
       shared.issue_q(maps, first_query, head);
-      kv.issue(maps, k_at, v_at, head, tiles);
+      kv.issue(maps, k_at, v_at, head, tiles, [] {});
     }
     return;
   }
