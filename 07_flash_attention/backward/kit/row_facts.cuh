@@ -27,8 +27,9 @@ struct RowFacts {
   int pitch;
 };
 
-// What a kernel of a rung gets: O and the log-sum-exp are no longer needed once the facts are
-// there. Of arguments up to 128 bytes nvcc loads each once, of larger ones wherever they are used.
+// What a kernel of a rung gets. O and the log-sum-exp are not needed any more, once the facts are
+// there. Arguments of up to 128 bytes nvcc 13.0 loads once, larger ones again wherever they are
+// used.
 template <class T>
 struct Arguments {
   const T *q, *k, *v, *d_o;
@@ -36,7 +37,7 @@ struct Arguments {
   Shape shape;
   RowFacts rows;
 };
-static_assert(sizeof(Arguments<float>) <= 128, "loaded once");
+static_assert(sizeof(Arguments<float>) <= 128, "nvcc loads such arguments once");
 
 inline int padded_rows(const Shape& shape) {
   return kit::divide_up(shape.n_q, kRowPadding) * kRowPadding;
