@@ -12,7 +12,7 @@
 #include <string>
 
 #include "07_flash_attention/attention_16bit/05_lazy_rescale.cuh"
-#include "07_flash_attention/attention_16bit/12_longest_first.cuh"
+#include "07_flash_attention/attention_16bit/14_longest_first.cuh"
 #include "07_flash_attention/shape.hpp"
 
 namespace {

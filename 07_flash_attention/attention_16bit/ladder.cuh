@@ -21,8 +21,10 @@
 #include "07_flash_attention/attention_16bit/08_wgmma.cuh"
 #include "07_flash_attention/attention_16bit/09_ping_pong.cuh"
 #include "07_flash_attention/attention_16bit/10_gemm_softmax_overlap.cuh"
-#include "07_flash_attention/attention_16bit/11_tile_counter.cuh"
-#include "07_flash_attention/attention_16bit/12_longest_first.cuh"
+#include "07_flash_attention/attention_16bit/11_persistent.cuh"
+#include "07_flash_attention/attention_16bit/12_async_store.cuh"
+#include "07_flash_attention/attention_16bit/13_tile_counter.cuh"
+#include "07_flash_attention/attention_16bit/14_longest_first.cuh"
 #include "07_flash_attention/attention_16bit/chosen.cuh"
 #include "07_flash_attention/peers.cuh"
 #include "07_flash_attention/problem.cuh"
@@ -77,8 +79,11 @@ std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
                       hopper),
         rung_16bit<T>("gemm_softmax_overlap", "exponentials while the tile before meets V",
                       gemm_softmax_overlap<T>, hopper),
-        rung_16bit<T>("tile_counter", "blocks stay; a counter hands out the tiles", tile_counter<T>,
+        rung_16bit<T>("persistent", "blocks stay, each with a fixed share of the tiles",
+                      persistent<T>, hopper),
+        rung_16bit<T>("async_store", "O leaves by TMA; Q frees its buffer early", async_store<T>,
                       hopper),
+        rung_16bit<T>("tile_counter", "a counter hands out the tiles", tile_counter<T>, hopper),
         rung_16bit<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
                       hopper),
     };

@@ -1,10 +1,10 @@
-// Rung 11, tile_counter: persistent blocks, to which a counter hands out the tiles of queries.
+// Rung 11, persistent: as many blocks as SMs, and each takes tile after tile of queries.
 //
-// A block used to begin by waiting for Q and to end by writing O while nobody multiplied. Now there
-// are as many blocks as SMs; the producer goes on to the next queries (Q moves to registers to free
-// its buffer, not where d is 256), and O leaves by TMA behind the next tile. The next tile is drawn
-// from a counter in global memory (a dynamic tile scheduler), since with a causal mask a fixed
-// share leaves SMs idle. What is still wrong: a long tile may still be begun last.
+// A block used to end when its queries were done, and the next one began with a wait for Q and the
+// first keys. Now the producer goes on to the next tile of queries while consumers are at this one:
+// the rings of K and V run on across the border. What is still wrong: the producer must wait for
+// the buffer of Q, the consumers' stores of O hold the next tile up, and with a causal mask a fixed
+// share of the tiles leaves SMs idle.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,27 +16,23 @@
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
-#include "07_flash_attention/attention_16bit/kit/tile_counter.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/turn.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
-#include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 
 namespace attention {
 
 template <class T, class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_tile_counter_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t,
-                                  TileCounter counter, int count, int n_q, int n_k, float scale) {
+    attention_persistent_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t, int count,
+                                int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Shared = PersistentShared<Tile>;
-  constexpr bool kQInRegisters = Tile::kD <= 128;  // beside O there is no room for more
   // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<Shared>(dynamic_shared);
@@ -49,31 +45,20 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const Mask<kCausal, Tile::kTileN> mask{n_q, n_k};
   const int q_tiles = kit::divide_up(n_q, Tile::kTileM);
 
-  // The producer: one thread asks for tiles of queries and has TMA bring all they need.
+  // The producer: one thread has TMA bring all that the block's tiles of queries need.
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
     // region producer
-    int tile = blockIdx.x;
-    while (tile < count) {
-      // Asked for as late as the answer can still come in time: who asks early gets a tile that
-      // somebody else could have begun before.
-      int next = 0;
+    for (int tile = blockIdx.x; tile < count; tile += gridDim.x) {
       const int head = tile / q_tiles;
       const int first_query = (q_tiles - 1 - tile % q_tiles) * Tile::kTileM;
       shared.wait_q_empty(q_at);
-      shared.tile = tile;
       shared.issue_q(maps, q_at, first_query, head);
-      kv.issue(maps, k_at, v_at, head, mask.tiles(first_query, Tile::kTileM),
-               [&] { next = counter.next(); });
-      tile = next;
+      kv.issue(maps, k_at, v_at, head, mask.tiles(first_query, Tile::kTileM), [] {});
     }
     // endregion
-    shared.wait_q_empty(q_at);
-    shared.tile = -1;
-    ptx::mbarrier_arrive(&shared.q_full);
-    counter.leave();
     return;
   }
 
@@ -89,37 +74,14 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   float o[Tile::kD / 2];
   float s[Tile::kTileN / 2];
   std::uint32_t p[Tile::kTileN / 16][4];
-  std::uint32_t q[kQInRegisters ? Tile::kD / 16 : 1][4];
-  const auto issue_own_scores = [&] {
-    if constexpr (kQInRegisters) {
-      issue_scores<Tile>(s, q, kv.k[k_at.stage]);
-    } else {
-      issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
-    }
-  };
-  // After the last scores, where Q is read in shared memory until then.
-  const auto release_q_in_shared = [&] {
-    if constexpr (!kQInRegisters) shared.release_q();
-  };
 
-  for (;;) {
-    // The number of the tile comes with Q; it is read
-    // by the lane that will arrive at q_empty for its warp: after that the producer writes again.
-    shared.wait_q(q_at);
-    const int read = threadIdx.x % 32 == 0 ? shared.tile : 0;
-    const int tile_of_queries = __shfl_sync(0xffffffffu, read, 0);
-    if (tile_of_queries < 0) break;
+  for (int tile_of_queries = blockIdx.x; tile_of_queries < count; tile_of_queries += gridDim.x) {
     const int head = tile_of_queries / q_tiles;
     const int first_query = (q_tiles - 1 - tile_of_queries % q_tiles) * Tile::kTileM;
     const int row = first_query + row_in_tile;
     const int tiles = mask.tiles(first_query, Tile::kTileM);
     const int unmasked = mask.unmasked_tiles(first_query + own_rows);
-
-    // Q goes to registers, so that the producer can bring the next one early.
-    if constexpr (kQInRegisters) {
-      load_queries<Tile>(q, shared.q, own_rows);
-      shared.release_q();
-    }
+    shared.wait_q(q_at);
 
     // Makes weights of the scores of `tile`. True: O must be rescaled.
     const auto weigh = [&](int tile, auto masked) {
@@ -135,7 +97,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       // Both products are issued in one turn.
       kv.wait_k(k_at);
       turn.wait();
-      issue_own_scores();
+      issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
       kv.wait_v(v_at);
       issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
       turn.pass_on();
@@ -145,7 +107,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::wgmma_wait_group<1>();
       ptx::fence_registers(s);
       kv.release_k(k_at);
-      if (tile == 0) release_q_in_shared();
+      if (tile == 0) shared.release_q();  // the last scores: Q is not read any more
       const bool grown = weigh(tile, masked);
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(o);
@@ -159,11 +121,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if (tiles > 0) {
       int tile = tiles - 1;
       kv.wait_k(k_at);
-      issue_own_scores();
+      issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
       ptx::wgmma_wait_group<0>();
       ptx::fence_registers(s);
       kv.release_k(k_at);
-      if (tile == 0) release_q_in_shared();
+      if (tile == 0) shared.release_q();  // the last scores: Q is not read any more
       weigh(tile--, std::true_type{});
       rows.template pack<T>(s, p);
 #pragma unroll 1
@@ -178,35 +140,31 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     } else {
 #pragma unroll
       for (int i = 0; i < Tile::kD / 2; ++i) o[i] = 0;
-      release_q_in_shared();
+      shared.release_q();
     }
 
-    // The epilogue.
     float factor[2], lse[2];
     rows.finish(factor, lse);
     OnlineSoftmax::scale_rows(o, factor);
-    shared.store(maps, t, o, lse, warpgroup, head, first_query, row, n_q);
+    store_rows<Tile::kD>(t, head, row, n_q, o, lse);
   }
-  if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory is read until then
-  if (warpgroup == 1) turn.wait();                        // nobody leaves with a turn unclaimed
+  if (warpgroup == 1) turn.wait();  // nobody leaves with a turn unclaimed
 #endif
 }
 
 // Device pointers, aligned to 16 bytes; shapes as Shape says.
 template <class T>
-void tile_counter(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+void persistent(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    // With d = 256 there is room for tiles of 80 keys, as in rung 9, or for 64 and half of O.
-    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
+    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 80 : 128, 2>;
     constexpr int kShared = kit::aligned_shared_bytes<PersistentShared<Tile>>();
-    const auto kernel = attention_tile_counter_kernel<T, Tile, causal>;
+    const auto kernel = attention_persistent_kernel<T, Tile, causal>;
     const int count = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
     const int blocks = std::min(kit::multiprocessor_count(), count);
     kit::allow_shared(kernel, kShared);
-    kernel<<<blocks, Tile::kThreads, kShared, stream>>>(tensor_maps<Tile>(shape, t), t,
-                                                        TileCounter::of_launch(), count, n_q, n_k,
-                                                        shape.scale() * kLog2E);
+    kernel<<<blocks, Tile::kThreads, kShared, stream>>>(tensor_maps<Tile>(shape, t), t, count, n_q,
+                                                        n_k, shape.scale() * kLog2E);
     CUDA_CHECK(cudaGetLastError());
   });
 }

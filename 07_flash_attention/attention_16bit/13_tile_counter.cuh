@@ -1,9 +1,9 @@
-// Rung 12, longest_first: with a causal mask the longest tiles are begun first.
+// Rung 13, tile_counter: a counter hands out the tiles of queries.
 //
-// The last queries of a head see most keys. Begun first, and the short ones last, all SMs end at
-// nearly the same time (longest processing time first). And what lies beyond the diagonal costs
-// less: a warpgroup hands back a tile of keys that only the other one needs. What is still wrong:
-// where its queries change, a warpgroup runs dry for a moment; with d = 256 it waits for Q there.
+// With a causal mask some tiles of queries have far more keys than others, and fixed shares leave
+// SMs idle at the end. Now each block draws its next tile from a counter in global memory (a
+// dynamic tile scheduler): the producer asks as late as it can, and consumers learn the number of
+// the tile with Q. What is still wrong: a long tile may still be begun last.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,10 +13,9 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
+#include "07_flash_attention/attention_16bit/kit/storing_shared.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_counter.cuh"
-#include "07_flash_attention/attention_16bit/kit/tile_order.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
@@ -32,11 +31,10 @@ namespace attention {
 
 template <class T, class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_longest_first_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t,
-                                   TileOrder order, TileCounter counter, int n_q, int n_k,
-                                   float scale) {
+    attention_tile_counter_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t,
+                                  TileCounter counter, int count, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  using Shared = PersistentShared<Tile>;
+  using Shared = StoringShared<Tile>;
   constexpr bool kQInRegisters = Tile::kD <= 128;  // beside O there is no room for more
   // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
@@ -48,21 +46,21 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   auto k_at = kv.begin(), v_at = kv.begin();
   auto q_at = shared.q_begin();
   const Mask<kCausal, Tile::kTileN> mask{n_q, n_k};
+  const int q_tiles = kit::divide_up(n_q, Tile::kTileM);
 
   // The producer: one thread asks for tiles of queries and has TMA bring all they need.
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
-    const int count = order.count();
+    // region producer
     int tile = blockIdx.x;
     while (tile < count) {
       // Asked for as late as the answer can still come in time: who asks early gets a tile that
       // somebody else could have begun before.
       int next = 0;
-      int head, q_tile;
-      order.locate<kCausal>(tile, head, q_tile);
-      const int first_query = q_tile * Tile::kTileM;
+      const int head = tile / q_tiles;
+      const int first_query = (q_tiles - 1 - tile % q_tiles) * Tile::kTileM;
       shared.wait_q_empty(q_at);
       shared.tile = tile;
       shared.issue_q(maps, q_at, first_query, head);
@@ -70,6 +68,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                [&] { next = counter.next(); });
       tile = next;
     }
+    // endregion
     shared.wait_q_empty(q_at);
     shared.tile = -1;
     ptx::mbarrier_arrive(&shared.q_full);
@@ -109,11 +108,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const int read = threadIdx.x % 32 == 0 ? shared.tile : 0;
     const int tile_of_queries = __shfl_sync(0xffffffffu, read, 0);
     if (tile_of_queries < 0) break;
-    int head, q_tile;
-    order.locate<kCausal>(tile_of_queries, head, q_tile);
-    const int first_query = q_tile * Tile::kTileM;
+    const int head = tile_of_queries / q_tiles;
+    const int first_query = (q_tiles - 1 - tile_of_queries % q_tiles) * Tile::kTileM;
     const int row = first_query + row_in_tile;
-    const int tiles = mask.tiles(first_query + own_rows, 64);
+    const int tiles = mask.tiles(first_query, Tile::kTileM);
     const int unmasked = mask.unmasked_tiles(first_query + own_rows);
 
     // Q goes to registers, so that the producer can bring the next one early.
@@ -155,24 +153,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       if (grown) rows.rescale(o);
     };
 
-    // region unread
-    // The last tile of keys may be there for the other warpgroup alone: hand it back unread. The
-    // other one takes a turn for each tile but its first, so this one must take as many.
-    if constexpr (kCausal) {
-      for (int tile = mask.tiles(first_query, Tile::kTileM) - 1; tile >= tiles; --tile) {
-        kv.wait_k(k_at);
-        __syncwarp();  // one lane releases for all: nobody waits any more
-        kv.release_k(k_at);
-        kv.wait_v(v_at);
-        __syncwarp();
-        kv.release_v(v_at);
-        if (tile == 0) break;
-        turn.wait();
-        turn.pass_on();
-      }
-    }
-    // endregion
-
     // The first scores have no P V of a tile before to go with, and the last P V no scores.
     rows = {scale};
     if (tiles > 0) {
@@ -183,11 +163,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::fence_registers(s);
       kv.release_k(k_at);
       if (tile == 0) release_q_in_shared();
-      if (tile >= unmasked) {
-        weigh(tile--, std::true_type{});
-      } else {
-        weigh(tile--, std::false_type{});
-      }
+      weigh(tile--, std::true_type{});
       rows.template pack<T>(s, p);
 #pragma unroll 1
       for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
@@ -215,26 +191,22 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-template <class Tile, bool kCausal>
-void launch_longest_first(const Shape& shape, const Tensors<typename Tile::Element>& t,
-                          cudaStream_t stream) {
-  constexpr int kShared = kit::aligned_shared_bytes<PersistentShared<Tile>>();
-  const auto kernel = attention_longest_first_kernel<typename Tile::Element, Tile, kCausal>;
-  kit::allow_shared(kernel, kShared);
-  const TileOrder order = TileOrder::of(shape, Tile::kTileM);
-  kernel<<<std::min(kit::multiprocessor_count(), order.count()), Tile::kThreads, kShared, stream>>>(
-      tensor_maps<Tile>(shape, t), t, order, TileCounter::of_launch(), static_cast<int>(shape.n_q),
-      static_cast<int>(shape.n_k), shape.scale() * kLog2E);
-  CUDA_CHECK(cudaGetLastError());
-}
-
 // Device pointers, aligned to 16 bytes; shapes as Shape says.
 template <class T>
-void longest_first(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+void tile_counter(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    // With d = 256 there is room for tiles of 80 keys, as in rung 8, or for 64 and half of O.
+    // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
     using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
-    launch_longest_first<Tile, causal>(shape, t, stream);
+    constexpr int kShared = kit::aligned_shared_bytes<StoringShared<Tile>>();
+    const auto kernel = attention_tile_counter_kernel<T, Tile, causal>;
+    const int count = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
+    const int blocks = std::min(kit::multiprocessor_count(), count);
+    kit::allow_shared(kernel, kShared);
+    kernel<<<blocks, Tile::kThreads, kShared, stream>>>(tensor_maps<Tile>(shape, t), t,
+                                                        TileCounter::of_launch(), count, n_q, n_k,
+                                                        shape.scale() * kLog2E);
+    CUDA_CHECK(cudaGetLastError());
   });
 }
 

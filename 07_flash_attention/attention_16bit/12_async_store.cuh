@@ -1,0 +1,195 @@
+// Rung 12, async_store: between two tiles of queries nobody waits for memory any more.
+//
+// Consumers copy Q to registers and release its buffer at once, so the next Q comes while this tile
+// is computed (not where d is 256: O has taken the registers there). And O leaves by TMA through a
+// buffer of its own, while the next tile is computed. Where d is 256 that buffer takes room from
+// the tiles of keys, which have 64 keys. What is still wrong: shares are fixed, and with a causal
+// mask they are uneven.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
+#include "07_flash_attention/attention_16bit/kit/storing_shared.cuh"
+#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
+#include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
+#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
+#include "07_flash_attention/turn.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace attention {
+
+template <class T, class Tile, bool kCausal>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    attention_async_store_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t, int count,
+                                 int n_q, int n_k, float scale) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using Shared = StoringShared<Tile>;
+  constexpr bool kQInRegisters = Tile::kD <= 128;  // beside O there is no room for more
+  // One thread sets up the barriers, before anybody uses them.
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<Shared>(dynamic_shared);
+  auto& kv = shared.kv;
+  if (threadIdx.x == 0) shared.init();
+  __syncthreads();
+
+  auto k_at = kv.begin(), v_at = kv.begin();
+  auto q_at = shared.q_begin();
+  const Mask<kCausal, Tile::kTileN> mask{n_q, n_k};
+  const int q_tiles = kit::divide_up(n_q, Tile::kTileM);
+
+  // The producer: one thread has TMA bring all that the block's tiles of queries need.
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 0) {
+    ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
+    if (threadIdx.x != 0) return;
+    for (int tile = blockIdx.x; tile < count; tile += gridDim.x) {
+      const int head = tile / q_tiles;
+      const int first_query = (q_tiles - 1 - tile % q_tiles) * Tile::kTileM;
+      shared.wait_q_empty(q_at);
+      shared.issue_q(maps, q_at, first_query, head);
+      kv.issue(maps, k_at, v_at, head, mask.tiles(first_query, Tile::kTileM), [] {});
+    }
+    return;
+  }
+
+  // The consumers: the warps that compute, with rows of their own.
+  ptx::setmaxnreg_inc<Tile::kConsumerRegisters>();
+  const int own_rows = 64 * (warpgroup - 1);  // of the tile of queries
+  const int row_in_tile = own_rows + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+  const Turn<Tile::kConsumers> turn{warpgroup};
+  if (warpgroup == Tile::kConsumers) turn.pass_on();  // the first one begins
+
+  // Registers: O stays, scores and weights are those of a tile of keys.
+  OnlineSoftmax rows;
+  float o[Tile::kD / 2];
+  float s[Tile::kTileN / 2];
+  std::uint32_t p[Tile::kTileN / 16][4];
+  std::uint32_t q[kQInRegisters ? Tile::kD / 16 : 1][4];
+  const auto issue_own_scores = [&] {
+    if constexpr (kQInRegisters) {
+      issue_scores<Tile>(s, q, kv.k[k_at.stage]);
+    } else {
+      issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);
+    }
+  };
+  // After the last scores, where Q is read in shared memory until then.
+  const auto release_q_in_shared = [&] {
+    if constexpr (!kQInRegisters) shared.release_q();
+  };
+
+  for (int tile_of_queries = blockIdx.x; tile_of_queries < count; tile_of_queries += gridDim.x) {
+    const int head = tile_of_queries / q_tiles;
+    const int first_query = (q_tiles - 1 - tile_of_queries % q_tiles) * Tile::kTileM;
+    const int row = first_query + row_in_tile;
+    const int tiles = mask.tiles(first_query, Tile::kTileM);
+    const int unmasked = mask.unmasked_tiles(first_query + own_rows);
+
+    // region queries
+    // Q goes to registers, so that the producer can bring the next one early.
+    shared.wait_q(q_at);
+    if constexpr (kQInRegisters) {
+      load_queries<Tile>(q, shared.q, own_rows);
+      shared.release_q();
+    }
+    // endregion
+
+    // Makes weights of the scores of `tile`. True: O must be rescaled.
+    const auto weigh = [&](int tile, auto masked) {
+      if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
+      float tile_max[2];
+      OnlineSoftmax::max_of_rows(s, tile_max);
+      const bool grown = rows.update_max_if_grown(tile_max);
+      rows.exponentiate(s);
+      return grown;
+    };
+    bool accumulate = false;  // o holds the tile of queries before
+    const auto multiply_tile = [&](int tile, auto masked) {
+      // Both products are issued in one turn.
+      kv.wait_k(k_at);
+      turn.wait();
+      issue_own_scores();
+      kv.wait_v(v_at);
+      issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
+      turn.pass_on();
+      accumulate = true;
+
+      // The weights, while P V is computed; it reads p until the second wait.
+      ptx::wgmma_wait_group<1>();
+      ptx::fence_registers(s);
+      kv.release_k(k_at);
+      if (tile == 0) release_q_in_shared();
+      const bool grown = weigh(tile, masked);
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(o);
+      kv.release_v(v_at);
+      rows.template pack<T>(s, p);
+      if (grown) rows.rescale(o);
+    };
+
+    // The first scores have no P V of a tile before to go with, and the last P V no scores.
+    rows = {scale};
+    if (tiles > 0) {
+      int tile = tiles - 1;
+      kv.wait_k(k_at);
+      issue_own_scores();
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(s);
+      kv.release_k(k_at);
+      if (tile == 0) release_q_in_shared();
+      weigh(tile--, std::true_type{});
+      rows.template pack<T>(s, p);
+#pragma unroll 1
+      for (; tile >= 0 && tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
+#pragma unroll 1
+      for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
+      kv.wait_v(v_at);
+      issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(o);
+      kv.release_v(v_at);
+    } else {
+#pragma unroll
+      for (int i = 0; i < Tile::kD / 2; ++i) o[i] = 0;
+      release_q_in_shared();
+    }
+
+    // The epilogue.
+    float factor[2], lse[2];
+    rows.finish(factor, lse);
+    OnlineSoftmax::scale_rows(o, factor);
+    shared.store(maps, t, o, lse, warpgroup, head, first_query, row, n_q);
+  }
+  if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory is read until then
+  if (warpgroup == 1) turn.wait();                        // nobody leaves with a turn unclaimed
+#endif
+}
+
+// Device pointers, aligned to 16 bytes; shapes as Shape says.
+template <class T>
+void async_store(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+  const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
+  with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
+    // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
+    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
+    constexpr int kShared = kit::aligned_shared_bytes<StoringShared<Tile>>();
+    const auto kernel = attention_async_store_kernel<T, Tile, causal>;
+    const int count = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
+    const int blocks = std::min(kit::multiprocessor_count(), count);
+    kit::allow_shared(kernel, kShared);
+    kernel<<<blocks, Tile::kThreads, kShared, stream>>>(tensor_maps<Tile>(shape, t), t, count, n_q,
+                                                        n_k, shape.scale() * kLog2E);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace attention
