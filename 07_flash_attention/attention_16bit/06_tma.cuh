@@ -86,9 +86,11 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     // region hand_over
     const unsigned char* const k_here = shared.k[tile % 2];
     const unsigned char* const v_here = shared.v[tile % 2];
-    ptx::fence_proxy_async();  // what this thread has read comes before what TMA writes next
-    __syncthreads();           // nobody reads the other buffers any more
-    if (threadIdx.x == 0 && tile > 0) issue_k_and_v(tile - 1, 2 * Tile::kKvBytes);
+    __syncthreads();  // nobody reads the other buffers any more
+    if (threadIdx.x == 0 && tile > 0) {
+      ptx::fence_proxy_async();  // what was read comes before what TMA writes
+      issue_k_and_v(tile - 1, 2 * Tile::kKvBytes);
+    }
     // Every second tile comes to this buffer: the parity changes with each of its visits.
     kit::wait(&shared.full[tile % 2], (tiles - 1 - tile) / 2 % 2);
     // endregion

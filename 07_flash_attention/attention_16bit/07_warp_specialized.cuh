@@ -34,6 +34,7 @@ struct SpecializedTile : MmaTile<kD_, 8, kD_ == 64 ? 64 : 32> {
   static constexpr int kConsumerWarps = 8, kThreads = 128 + 32 * kConsumerWarps, kStages = 4;
   // The 65536 registers of an SM, as setmaxnreg deals them out: the producer needs few.
   static constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
+  static constexpr bool kReadByThreads = true;  // by ldmatrix, not by wgmma
 };
 
 template <class T, class Tile, bool kCausal>
@@ -99,8 +100,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
           const int at = slab_offset(key, 2 * c + lane / 8 % 2, kTileN * 128);
           ptx::ldmatrix_x4(k, k_here + at + 16 * j * 128);
         });
-    ptx::fence_proxy_async();  // TMA, another proxy, writes to the stage next
-    __syncwarp();              // all lanes have read
+    __syncwarp();  // all lanes have read
     kv.release_k(k_at);
 
     // The weights. What was accumulated is corrected only if a row's maximum has grown too far.
@@ -121,8 +121,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       const int at = slab_offset(lane % 16, 2 * c + lane / 16, kTileN * 128);
       ptx::ldmatrix_x4_trans(v, v_here + at + 16 * j * 128);
     });
-    ptx::fence_proxy_async();
-    __syncwarp();  // all lanes have read
+    __syncwarp();
     kv.release_v(v_at);
   };
 

@@ -59,6 +59,8 @@ struct KvPipeline {
     const auto issue_tile = [&](const CUtensorMap& map, auto& to, auto& full, auto& empty,
                                 State& at, int tile) {
       kit::wait_empty(empty, at);
+      // What threads have read comes before what TMA, another proxy, writes.
+      if constexpr (Tile::kReadByThreads) ptx::fence_proxy_async();
       ptx::mbarrier_arrive_expect_tx(&full[at.stage], Tile::kKvBytes);
       ptx::tensor_load(to[at.stage], &map, 0, tile * Tile::kTileN, 0, head, &full[at.stage]);
       at.advance();

@@ -25,6 +25,7 @@ struct HopperTile {
   // The 65536 registers of an SM, as setmaxnreg deals them out: the producer needs few.
   static constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
   static constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
+  static constexpr bool kReadByThreads = false;  // wgmma belongs to TMA's proxy
   static_assert(kConsumers == 2 || kConsumers == 3, "the registers are dealt out for these");
   static_assert(kTileN % 16 == 0 && kTileN <= 256, "wgmma multiplies 16 keys at a time");
 };
