@@ -120,13 +120,13 @@ TEST_CASE("the C interface multiplies, or says why it does not") {
 
 TEST_CASE("matrices that do not begin on 16 bytes are refused, whatever their rows") {
   const auto at = [](int elements) { return reinterpret_cast<const Element*>(2 * elements); };
-  CHECK(has_rows_for_tma<false>(at(64), at(64), at(64), 80, 88));
-  CHECK(has_rows_for_tma<true>(at(64), at(64), at(64), 80, 88));
-  CHECK(!has_rows_for_tma<false>(at(65), at(64), at(64), 80, 88));
-  CHECK(!has_rows_for_tma<false>(at(64), at(68), at(64), 80, 88));
-  CHECK(!has_rows_for_tma<true>(at(64), at(64), at(66), 80, 88));
-  CHECK(!has_rows_for_tma<false>(at(64), at(64), at(64), 84, 88));
-  CHECK(!has_rows_for_tma<true>(at(64), at(64), at(64), 80, 92));
+  CHECK(have_vector_rows<false>(at(64), at(64), at(64), 80, 88));
+  CHECK(have_vector_rows<true>(at(64), at(64), at(64), 80, 88));
+  CHECK(!have_vector_rows<false>(at(65), at(64), at(64), 80, 88));
+  CHECK(!have_vector_rows<false>(at(64), at(68), at(64), 80, 88));
+  CHECK(!have_vector_rows<true>(at(64), at(64), at(66), 80, 88));
+  CHECK(!have_vector_rows<false>(at(64), at(64), at(64), 84, 88));
+  CHECK(!have_vector_rows<true>(at(64), at(64), at(64), 80, 92));
   CHECK_THROWS_AS(require_rows_for_tma<false>(at(64), at(64), at(64), 84, 88), kit::Skip);
 }
 

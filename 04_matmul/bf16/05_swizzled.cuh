@@ -17,7 +17,6 @@
 #include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
-#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
@@ -96,8 +95,7 @@ __global__ void __launch_bounds__(256)
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void bf16_gemm_swizzled(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                int m, int n, int k, cudaStream_t stream) {
-  const bool vectors =
-      kit::has_vector_rows(a, k) && kit::has_vector_rows(b, n) && kit::has_vector_rows(c, n);
+  const bool vectors = have_vector_rows<false>(a, b, c, n, k);
   const auto kernel = vectors ? bf16_gemm_swizzled_kernel<true> : bf16_gemm_swizzled_kernel<false>;
   kernel<<<tile_count<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
   CUDA_CHECK(cudaGetLastError());

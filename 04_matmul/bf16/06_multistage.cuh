@@ -15,6 +15,7 @@
 
 #include "04_matmul/bf16/kit/mma_tile.cuh"
 #include "04_matmul/bf16/kit/tile_copier.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
@@ -110,9 +111,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <class T>
 void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                        int n, int k, cudaStream_t stream) {
-  const bool vectors = kit::has_vector_rows(a, k) &&
-                       kit::has_vector_rows(b, T::kTransposedB ? k : n) &&
-                       kit::has_vector_rows(c, n);
+  const bool vectors = have_vector_rows<T::kTransposedB>(a, b, c, n, k);
   const auto kernel =
       vectors ? bf16_gemm_multistage_kernel<T, true> : bf16_gemm_multistage_kernel<T, false>;
   kit::allow_shared(kernel, T::kSharedBytes);

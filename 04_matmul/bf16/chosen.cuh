@@ -18,6 +18,7 @@
 #include "04_matmul/bf16/beyond/05_stream_k.cuh"
 #include "04_matmul/bf16/beyond/06_full_waves.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/launch.cuh"
@@ -94,7 +95,7 @@ template <bool kTransposedB>
 std::string bf16_gemm_chosen(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                              int m, int n, int k, float4* partials, bool has_wgmma,
                              cudaStream_t stream) {
-  if (!has_wgmma || !has_rows_for_tma<kTransposedB>(a, b, c, n, k)) {
+  if (!has_wgmma || !have_vector_rows<kTransposedB>(a, b, c, n, k)) {
     bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
     return "multistage";
   }

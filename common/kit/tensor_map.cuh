@@ -14,32 +14,9 @@
 #include <string>
 #include <type_traits>
 
-#include "common/kit/check.cuh"
 #include "common/kit/toolkit.cuh"
 
 namespace kit {
-
-// cuTensorMapEncodeTiled belongs to the driver. Asked for at run time, a program that uses it needs
-// no -lcuda and starts where there is no driver.
-inline PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
-  static const auto kEncoder = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found;
-    CUDA_CHECK(find_in_driver("cuTensorMapEncodeTiled", &function, 12000, &found));
-    if (found != cudaDriverEntryPointSuccess) {
-      throw std::runtime_error(
-          "the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12");
-    }
-    return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
-  }();
-  return kEncoder;
-}
-
-// Whether TMA can read a tensor whose rows begin at `base` and `pitch_bytes` apart: at multiples of
-// 16 bytes.
-inline bool fits_tensor_map(const void* base, std::uint64_t pitch_bytes) {
-  return (reinterpret_cast<std::uintptr_t>(base) | pitch_bytes) % 16 == 0;
-}
 
 // The elements that a tensor map may have here.
 template <class T>
@@ -53,25 +30,26 @@ constexpr CUtensorMapDataType tensor_map_type() {
 
 // A tensor on the device, of elements of T: float, __nv_bfloat16 or __half. sizes: elements in each
 // dimension, the contiguous one first; pitches: bytes from one index to the next in each dimension
-// but the first, multiples of 16; box: the elements of one copy, in each dimension at most 256.
-// promotion: how many bytes the L2 cache fetches at a time. swizzle: by default a row of the box
-// has at most 128 bytes, and its 16-byte chunk c, in row r of the box, lies at chunk c ^ (r % 8).
-// Throws std::runtime_error if the driver refuses.
+// but the first; base and pitches are multiples of 16 bytes, or the driver refuses: an exception.
+// box: the elements of one copy, in each dimension at most 256. promotion: how many bytes the L2
+// cache fetches at a time. swizzle: by default a row of the box has at most 128 bytes, and its
+// 16-byte chunk c, in row r of the box, lies at chunk c ^ (r % 8).
 template <class T>
 CUtensorMap tensor_map(const T* base, std::initializer_list<std::uint64_t> sizes,
                        std::initializer_list<std::uint64_t> pitches,
                        std::initializer_list<std::uint32_t> box,
                        CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                        CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B) {
+  static const auto kEncode = reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(
+      driver_function("cuTensorMapEncodeTiled", 12000));
   const cuuint32_t every_element[5] = {1, 1, 1, 1, 1};
   CUtensorMap map;
-  const CUresult status = tensor_map_encoder()(
-      &map, tensor_map_type<T>(), static_cast<cuuint32_t>(sizes.size()), const_cast<T*>(base),
-      sizes.begin(), pitches.begin(), box.begin(), every_element, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      swizzle, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult status =
+      kEncode(&map, tensor_map_type<T>(), static_cast<cuuint32_t>(sizes.size()),
+              const_cast<T*>(base), sizes.begin(), pitches.begin(), box.begin(), every_element,
+              CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
-    throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(status) +
-                             " (base and pitches must be multiples of 16 bytes)");
+    throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(status));
   }
   return map;
 }

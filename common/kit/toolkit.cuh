@@ -5,6 +5,10 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <stdexcept>
+#include <string>
+
+#include "common/kit/check.cuh"
 
 namespace kit {
 
@@ -29,15 +33,20 @@ inline cudaError_t prefetch(const void* p, std::size_t bytes, ManagedPlace place
 #endif
 }
 
-// Asks the driver for one of its functions, as it was in CUDA `version` (12000 for 12.0).
-inline cudaError_t find_in_driver(const char* name, void** function, unsigned version,
-                                  cudaDriverEntryPointQueryResult* found) {
+// A function of the driver, as it was in CUDA `version` (12000 for 12.0). Asked for at run time, a
+// program that uses it needs no -lcuda and starts where there is no driver.
+inline void* driver_function(const std::string& name, unsigned version) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found;
 #if CUDART_VERSION >= 12050
-  return cudaGetDriverEntryPointByVersion(name, function, version, cudaEnableDefault, found);
+  CUDA_CHECK(cudaGetDriverEntryPointByVersion(name.c_str(), &function, version, cudaEnableDefault,
+                                              &found));
 #else
   (void)version;  // it gives a function as it was in the toolkit's own version
-  return cudaGetDriverEntryPoint(name, function, cudaEnableDefault, found);
+  CUDA_CHECK(cudaGetDriverEntryPoint(name.c_str(), &function, cudaEnableDefault, &found));
 #endif
+  if (found != cudaDriverEntryPointSuccess) throw std::runtime_error("the driver has no " + name);
+  return function;
 }
 
 // Adds to four floats in global memory, aligned to 16 bytes, to each of them atomically: with one

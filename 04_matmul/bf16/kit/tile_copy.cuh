@@ -6,7 +6,18 @@
 
 #include <cstdint>
 
+#include "common/kit/launch.cuh"
+
 namespace matmul::bf16 {
+
+// Whether accesses of 16 bytes may begin at every row: of A, m x k; of C, m x n; of B, k x n or, if
+// kTransposedB, n x k.
+template <bool kTransposedB>
+bool have_vector_rows(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c,
+                      std::int64_t n, std::int64_t k) {
+  return kit::has_vector_rows(a, k) && kit::has_vector_rows(b, kTransposedB ? k : n) &&
+         kit::has_vector_rows(c, n);
+}
 
 // The eight elements (row, col .. col + 7) of a rows x cols matrix, zeros past the edge. kVectors:
 // kit::has_vector_rows(x, cols) holds and col is a multiple of 8, so they are inside or outside as

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/skip.hpp"
 #include "common/kit/tensor_map.cuh"
@@ -25,17 +26,9 @@ constexpr int kSlabBytes = 64 * kRowBytes;  // of 64 rows
 
 // TMA takes only matrices whose rows begin at multiples of 16 bytes.
 template <bool kTransposedB>
-bool has_rows_for_tma(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c,
-                      std::int64_t n, std::int64_t k) {
-  const auto fits = [](const __nv_bfloat16* x, std::int64_t cols) {
-    return kit::fits_tensor_map(x, sizeof *x * cols);
-  };
-  return fits(a, k) && fits(b, kTransposedB ? k : n) && fits(c, n);
-}
-template <bool kTransposedB>
 void require_rows_for_tma(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c,
                           std::int64_t n, std::int64_t k) {
-  if (!has_rows_for_tma<kTransposedB>(a, b, c, n, k)) throw kit::Skip("needs rows of 16 bytes");
+  if (!have_vector_rows<kTransposedB>(a, b, c, n, k)) throw kit::Skip("needs rows of 16 bytes");
 }
 
 // A matrix as TMA sees it: boxes of box_rows rows and 64 columns. It asks the L2 cache for 128
