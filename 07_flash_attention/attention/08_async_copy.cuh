@@ -13,7 +13,6 @@
 #include <cstdint>
 
 #include "07_flash_attention/attention/kit/register_tile.cuh"
-#include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"

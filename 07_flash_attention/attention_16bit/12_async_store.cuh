@@ -17,7 +17,6 @@
 #include "07_flash_attention/attention_16bit/kit/storing_shared.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
-#include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/turn.cuh"
 #include "common/kit/check.cuh"

@@ -18,7 +18,6 @@
 #include "07_flash_attention/attention_16bit/kit/tile_counter.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_order.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
-#include "07_flash_attention/head_dim.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/turn.cuh"
 #include "common/kit/check.cuh"

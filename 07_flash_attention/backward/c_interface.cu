@@ -19,7 +19,7 @@
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
 
 namespace {
 

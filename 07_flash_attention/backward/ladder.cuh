@@ -31,7 +31,7 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"

@@ -12,7 +12,7 @@
 
 #include "07_flash_attention/decode/kit/team.cuh"
 #include "07_flash_attention/decode/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 

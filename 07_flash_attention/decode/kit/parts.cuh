@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "07_flash_attention/decode/shape.hpp"
-#include "07_flash_attention/head_dim.cuh"
+#include "07_flash_attention/shape.hpp"
 
 namespace decode {
 
