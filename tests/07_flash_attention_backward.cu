@@ -191,6 +191,8 @@ TEST_CASE("backward: the C interface runs its rungs on every element type and sh
     ladder.variants = {through_c<T>("mma"), through_c<T>("overlap"), through_c<T>("longest_first"),
                        through_c<T>("ping_pong"), through_c<T>("in_order")};
     tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 0, 1)});
+    ladder.variants = {through_c<T>("paired")};
+    tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 2, 1)});
   };
   run(__nv_bfloat16{});
   run(__half{});
@@ -282,6 +284,16 @@ TEST_CASE("backward: every tile of keys of every head is taken") {
   tests::every_variant_is_right(ladder, {sizes(1, 17, 17, 1, 260, 0, 1)});
 }
 
+// Two clusters, of which the last block has no keys; three steps for each of two heads that share
+// their keys: stages go around, and each block meets dS of the other.
+TEST_CASE("backward: paired is right where clusters have several steps") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  auto ladder = backward_ladder<__nv_bfloat16>();
+  ladder.variants = {tests::variant_named(ladder.variants, "paired")};
+  tests::every_variant_is_right(ladder,
+                                {sizes(1, 2, 1, 150, 190, 2, 0), sizes(1, 2, 1, 150, 190, 2, 1)});
+}
+
 // Four tiles of keys: with two the sum would be the same in either order. Where nobody waits, about
 // one run in three differs on two cores.
 TEST_CASE("backward: blocks of in_order wait for their turn") {
@@ -299,6 +311,21 @@ TEST_CASE("backward: the chooser takes no rung that is slower than the one befor
   const auto chooser = tests::variant_named(ladder.variants, "chosen");
   REQUIRE(bench::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
   CHECK(chooser.chose(*problem) == "recomputed");  // and not two_passes
+}
+
+TEST_CASE("backward: the chooser takes a rung by d") {
+  const auto device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const auto ladder = backward_ladder<__half>();
+  const auto& paired = tests::variant_named(ladder.variants, "paired");
+  if (!bench::why_skipped(paired, device).empty()) SKIP_TEST("needs Hopper");
+  const auto chooser = tests::variant_named(ladder.variants, "chosen");
+  const std::vector<std::string> expected = {"longest_first", "ping_pong", "paired"};
+  for (const int d : {0, 1, 2}) {
+    const auto problem = ladder.make_problem(sizes(1, 1, 1, 33, 33, d, 0));
+    REQUIRE(bench::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
+    CHECK(chooser.chose(*problem) == expected[d]);
+  }
 }
 
 TEST_CASE("backward: atomics and memory, as the lesson says") {

@@ -28,6 +28,7 @@
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/beyond/03_reduced_by_tma.cuh"
+#include "07_flash_attention/backward/beyond/04_paired.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -87,12 +88,12 @@ Shape shape_of(const bench::Settings& settings) {
   return shape;
 }
 
-// The last of `rungs` that this device can run; ping_pong where it is the faster one, and
-// two_passes, which is slower than the rung before, never.
+// The last of `rungs` that this device can run and that is for this d; ping_pong where it is the
+// faster one, and two_passes, which is slower than the rung before, never.
 template <class T>
 bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
   return bench::chooser<Backward<T>>(
-      "ping_pong at d = 128, else the last that this device can run",
+      "paired at d = 256, ping_pong at 128, else the last that runs here",
       [rungs](Backward<T>& p, cudaStream_t stream) {
         static const bench::DeviceFacts kDevice = bench::query_device();
         for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
@@ -103,7 +104,7 @@ bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>
           try {
             rung->run(p, stream);
             return rung->name;
-          } catch (const kit::Skip&) {  // for want of shared memory
+          } catch (const kit::Skip&) {  // for another d, or for want of shared memory
           }
         }
         throw kit::Skip("needs more shared memory");
@@ -157,6 +158,8 @@ bench::Ladder<Backward<T>> backward_ladder() {
         [](auto d) { return longest_first<T, d>; });
     add("ping_pong", "warpgroups take turns in beginning a step",
         [](auto d) { return ping_pong<T, d>; });
+    add("paired", "d = 256: a product a warpgroup; two blocks share 128 keys",
+        [](auto d) { return paired<T, d>; });
   }
   const auto last_page = chosen<T>(ladder.variants);
   if constexpr (kIs16Bit) {

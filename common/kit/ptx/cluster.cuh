@@ -50,6 +50,18 @@ __device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint3
                : "memory");
 }
 
+// Has TMA copy `bytes` (a multiple of 16) of this block's shared memory to where `to` lies in block
+// `rank` of the cluster, and report them to the barrier at the same place as `barrier` there. Both
+// aligned to 16 bytes. By one thread; returns at once.
+__device__ inline void cp_async_bulk_to_rank(void* to, const void* from, std::uint32_t bytes,
+                                             std::uint64_t* barrier, std::uint32_t rank) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+      "[%0], [%1], %2, [%3];" ::"r"(map_shared_rank(to, rank)),
+      "r"(shared_address(from)), "r"(bytes), "r"(map_shared_rank(barrier, rank))
+      : "memory");
+}
+
 // mbarrier_try_wait_parity for a barrier at which threads of other blocks arrive.
 __device__ inline bool mbarrier_try_wait_parity_cluster(std::uint64_t* barrier,
                                                         std::uint32_t parity) {

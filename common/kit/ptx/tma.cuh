@@ -77,6 +77,15 @@ __device__ inline void tensor_load_multicast(void* shared, const CUtensorMap* ma
       "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(barrier)), "h"(mask)
       : "memory");
 }
+__device__ inline void tensor_load_multicast(void* shared, const CUtensorMap* map, int c0, int c1,
+                                             int c2, int c3, std::uint64_t* barrier,
+                                             std::uint16_t mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(shared_address(barrier)), "h"(mask)
+      : "memory");
+}
 
 // Has TMA write a box from shared memory to the tensor, leaving out what lies outside.
 // The copy joins the open group of the thread that calls this: only that thread can wait for it.
