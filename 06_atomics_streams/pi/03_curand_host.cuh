@@ -59,6 +59,7 @@ class CurandHost {
   void run(std::int64_t n, std::uint64_t seed, unsigned long long* hits, cudaStream_t stream) {
     const int block = 256;
     static const int grid = kit::resident_blocks(pi_curand_host_kernel, block);
+    // region generate
     check_curand(curandSetStream(generator_, stream), "curandSetStream");
     check_curand(curandSetPseudoRandomGeneratorSeed(generator_, seed), "set seed");
     check_curand(curandSetGeneratorOffset(generator_, 0), "curandSetGeneratorOffset");
@@ -71,6 +72,7 @@ class CurandHost {
                                                         points, hits);
       CUDA_CHECK(cudaGetLastError());
     }
+    // endregion
   }
 
  private:
