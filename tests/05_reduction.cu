@@ -71,6 +71,17 @@ TEST_CASE("every variant is right at every size") {
   tests::every_variant_is_right(scan::ladder(), all_sizes());
 }
 
+// One tile more than all blocks have slots: some slot is filled a second time.
+TEST_CASE("scan: slots that TMA fills again") {
+  const auto device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  auto ladder = scan::ladder();
+  ladder.variants = {tests::variant_named(ladder.variants, "producer_warp"),
+                     tests::variant_named(ladder.variants, "pipelined")};
+  const std::int64_t slots = std::int64_t{scan::kSlots} * device.multiprocessors;
+  tests::every_variant_is_right(ladder, {{{"n", (slots + 1) * scan::kRingTile}}});
+}
+
 TEST_CASE("every launch is in the stream that was given") {
   const bench::Settings::Given size = {{"n", 70'001}};  // several passes, several tiles
   tests::every_launch_is_in_its_stream(reduction::ladder(), size);
