@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/fragment_store.cuh"
+#include "04_matmul/bf16/kit/mma_tile.cuh"
 #include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
@@ -21,50 +22,49 @@
 
 namespace matmul::bf16 {
 
-// A block of 8 warps, 2 by 4; a warp has 64 x 32 elements of C, 4 x 4 fragments of 16 x 8.
-template <bool kVectors>
-__global__ void __launch_bounds__(256)
+template <class T, bool kVectors>
+__global__ void __launch_bounds__(T::kThreads)
     bf16_gemm_mma_sync_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                               int m, int n, int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  constexpr int kTile = 128, kTileK = 32;
-  __shared__ alignas(128) __nv_bfloat16 tile_a[kTile][kTileK], tile_b[kTileK][kTile];
+  __shared__ alignas(128) __nv_bfloat16 tile_a[T::kTileM][T::kTileK], tile_b[T::kTileK][T::kTileN];
 
   // This block's tile of C, and this warp's part of it.
-  const TileOrigin tile = tile_of_block<kTile, kTile>(n);
+  const TileOrigin tile = tile_of_block<T::kTileM, T::kTileN>(n);
   const int t = threadIdx.x, warp = t / 32, lane = t % 32;
-  const int y = warp / 4 * 64, x = warp % 4 * 32;
-  float acc[4][4][4] = {};
+  const int y = warp / T::kWarpsAcross * T::kWarpM, x = warp % T::kWarpsAcross * T::kWarpN;
+  float acc[T::kPartsA][2 * T::kPartsB][4] = {};
 
-  for (int p = 0; p < k; p += kTileK) {
+  for (int p = 0; p < k; p += T::kTileK) {
     // All threads bring one k tile, 16 bytes each at a time; zeros past the edges.
+    static_assert(T::kTileA == T::kTileB, "they have as many chunks");
 #pragma unroll
-    for (int i = 8 * t; i < kTile * kTileK; i += 8 * 256) {
-      *reinterpret_cast<uint4*>(&tile_a[i / kTileK][i % kTileK]) =
-          eight_or_zero<kVectors>(a, tile.row + i / kTileK, p + i % kTileK, m, k);
-      *reinterpret_cast<uint4*>(&tile_b[i / kTile][i % kTile]) =
-          eight_or_zero<kVectors>(b, p + i / kTile, tile.col + i % kTile, k, n);
+    for (int i = 8 * t; i < T::kTileA; i += 8 * T::kThreads) {
+      *reinterpret_cast<uint4*>(&tile_a[i / T::kTileK][i % T::kTileK]) =
+          eight_or_zero<kVectors>(a, tile.row + i / T::kTileK, p + i % T::kTileK, m, k);
+      *reinterpret_cast<uint4*>(&tile_b[i / T::kTileN][i % T::kTileN]) =
+          eight_or_zero<kVectors>(b, p + i / T::kTileN, tile.col + i % T::kTileN, k, n);
     }
     __syncthreads();
 
     // region products
     // 16 values of k at a time: fragments from shared memory, then every A with every B.
 #pragma unroll
-    for (int q = 0; q < kTileK; q += 16) {
+    for (int q = 0; q < T::kTileK; q += 16) {
       // Lanes 0 to 15 point to the rows of the left two matrices, the others to those of the right.
-      std::uint32_t from_a[4][4], from_b[2][4];
+      std::uint32_t from_a[T::kPartsA][4], from_b[T::kPartsB][4];
 #pragma unroll
-      for (int r = 0; r < 4; ++r) {
+      for (int r = 0; r < T::kPartsA; ++r) {
         ptx::ldmatrix_x4(from_a[r], &tile_a[y + 16 * r + lane % 16][q + lane / 16 * 8]);
       }
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
+      for (int s = 0; s < T::kPartsB; ++s) {
         ptx::ldmatrix_x4_trans(from_b[s], &tile_b[q + lane % 16][x + 16 * s + lane / 16 * 8]);
       }
 #pragma unroll
-      for (int r = 0; r < 4; ++r) {
+      for (int r = 0; r < T::kPartsA; ++r) {
 #pragma unroll
-        for (int s = 0; s < 4; ++s) {
+        for (int s = 0; s < 2 * T::kPartsB; ++s) {
           const std::uint32_t* two = &from_b[s / 2][s % 2 * 2];
           ptx::mma_m16n8k16(acc[r][s], from_a[r], two[0], two[1]);
         }
@@ -77,9 +77,9 @@ __global__ void __launch_bounds__(256)
   // region store
   // A lane has two neighbours of a row, and two more eight rows below: round and store them.
 #pragma unroll
-  for (int r = 0; r < 4; ++r) {
+  for (int r = 0; r < T::kPartsA; ++r) {
 #pragma unroll
-    for (int s = 0; s < 4; ++s) {
+    for (int s = 0; s < 2 * T::kPartsB; ++s) {
       const int row = tile.row + y + 16 * r + lane / 4, col = tile.col + x + 8 * s + lane % 4 * 2;
       store_two<kVectors>(c, row, col, m, n, acc[r][s][0], acc[r][s][1]);
       store_two<kVectors>(c, row + 8, col, m, n, acc[r][s][2], acc[r][s][3]);
@@ -95,8 +95,10 @@ __global__ void __launch_bounds__(256)
 inline void bf16_gemm_mma_sync(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                int m, int n, int k, cudaStream_t stream) {
   const bool vectors = have_vector_rows<false>(a, b, c, n, k);
-  const auto kernel = vectors ? bf16_gemm_mma_sync_kernel<true> : bf16_gemm_mma_sync_kernel<false>;
-  kernel<<<tile_count<128, 128>(m, n), 256, 0, stream>>>(a, b, c, m, n, k);
+  using T = MmaTile<false, 128, 128, 64, 32, 32, 1>;  // 8 warps, 2 by 4
+  const auto kernel =
+      vectors ? bf16_gemm_mma_sync_kernel<T, true> : bf16_gemm_mma_sync_kernel<T, false>;
+  kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, 0, stream>>>(a, b, c, m, n, k);
   CUDA_CHECK(cudaGetLastError());
 }
 

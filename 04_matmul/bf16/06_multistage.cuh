@@ -3,9 +3,9 @@
 // As at the end of the fp32 ladder. While a warp multiplies, its next fragments are on their way
 // from shared memory into a second set of registers, and stages of tiles from global memory into a
 // ring. The tile of a warp is 64 x 64: 4 KB from shared memory feed 32 mma.sync, where it was 3 KB
-// for 16. C goes out through shared memory in rows of 128 bytes, and blocks that run together share
-// their rows and columns in the L2 cache. What is still wrong: mma.sync reaches only two thirds of
-// Hopper's tensor cores; the rest takes an instruction of four warps.
+// for 16. Blocks that run together share their rows and columns in the L2 cache. What is still
+// wrong: mma.sync reaches only two thirds of Hopper's tensor cores; the rest takes an instruction
+// of four warps.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/fragments.cuh"
 #include "04_matmul/bf16/kit/mma_tile.cuh"
 #include "04_matmul/bf16/kit/tile_copier.cuh"
 #include "04_matmul/bf16/kit/tile_copy.cuh"
@@ -29,6 +30,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_multistage_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                 int m, int n, int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  static_assert(T::kStages >= 2, "one stage in use while another is being filled");
   extern __shared__ __align__(128) uint4 ring_storage[];
   auto* const ring = reinterpret_cast<__nv_bfloat16*>(ring_storage);
   __nv_bfloat16* const last = ring + (T::kStages - 1) * T::kStage;
@@ -101,8 +103,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   // C leaves by way of the ring.
   ptx::cp_async_wait<0>();
   __syncthreads();  // the ring is free
-  store_part<T, kVectors>(acc, ring + warp * T::kWarpM * T::kWarpN, c, tile.row + y, tile.col + x,
-                          m, n);
+  store_part<T, kVectors>(acc, ring, c, tile.row + y, tile.col + x, m, n);
 #else
   (void)a, (void)b, (void)c, (void)m, (void)n, (void)k;
 #endif

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/fragments.cuh"
 #include "04_matmul/bf16/kit/mma_tile.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
@@ -103,7 +104,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   }
 
   // C leaves by way of the ring, which the barrier of the last k tile has set free.
-  auto* const staging = reinterpret_cast<__nv_bfloat16*>(ring) + warp * T::kWarpM * T::kWarpN;
+  auto* const staging = reinterpret_cast<__nv_bfloat16*>(ring);
   store_part<T, true>(acc, staging, c, tile.row + y, tile.col + x, m, n);
 #else
   (void)map_a, (void)map_b, (void)c, (void)m, (void)n, (void)k;
