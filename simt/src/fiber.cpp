@@ -100,7 +100,9 @@ Context make_context(char* stack_high, void (*entry)()) {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kFibersPerSlab = 64;
+// As many as a TLB has sets: a slab by itself spreads over all of them, for the kernel may put each
+// slab at the same offset from a power of two.
+constexpr size_t kFibersPerSlab = 128;
 // Between two stacks: a power of two apart, they would fight for the same sets of the TLB, and
 // every switch would miss.
 constexpr size_t kUnused = 3 * kPage;
