@@ -17,7 +17,6 @@
 #include "common/kit/cpu_timer.hpp"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/phase.hpp"
-#include "common/kit/skip.hpp"
 #include "common/kit/toolkit.cuh"
 
 namespace vector_add {

@@ -13,7 +13,6 @@
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
-#include "common/kit/skip.hpp"
 
 class Workspace {
  public:

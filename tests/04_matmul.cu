@@ -12,7 +12,6 @@
 #include "common/bench/ladder.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
-#include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 

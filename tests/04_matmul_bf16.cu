@@ -14,7 +14,6 @@
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
-#include "common/kit/skip.hpp"
 #include "common/kit/swizzle.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"

@@ -13,7 +13,6 @@
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
-#include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/repeats.hpp"

@@ -11,7 +11,6 @@
 #include "07_flash_attention/attention_16bit/ladder.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
-#include "common/kit/skip.hpp"
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"

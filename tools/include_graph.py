@@ -15,6 +15,7 @@ RUNG = re.compile(r"^(\d\d)_(\w+)\.(?:hpp|cuh|cu)$")
 # variants.cuh: as long as a problem has no ladder.cuh yet.
 INDEXES = ("ladder.cuh", "variants.cuh")
 COUNTS = "common/bench/model_counts.cuh"  # asks simt what it has counted
+TOOLKIT = "common/kit/toolkit.cuh"  # names what CUDA 12 and 13 write differently
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import cpp_names
 import cpp_source
-from include_graph import INDEXES, RUNG
+from include_graph import INDEXES, RUNG, TOOLKIT
 
 # One kernel of this many lines and more has paragraphs, each opened by a comment that says why.
 LONG_KERNEL = 25
@@ -20,7 +20,7 @@ class Facts(NamedTuple):
     own: int  # lines changed from the rung before
     kit: int  # lines of the chapter's kit and of common/kit that are new with this rung
     names: int  # names from other project files in its device code, ptx:: apart
-    headers: int  # project headers under it, those of ptx/ apart
+    headers: int  # project headers under it, dictionaries apart
     kernel: int  # lines of its longest kernel or device function
     comments: int  # lines of comment in that kernel
     lines: int  # of the file
@@ -63,11 +63,12 @@ def ladders(graph):
     return [Ladder(graph, folder) for folder in sorted(graph.problems)]
 
 
-def is_instructions(path):
+def is_dictionary(path):
     """A header of ptx/ is a dictionary: one instruction a function, under its PTX name. Nobody
     reads it to the end to understand a rung; the word that is used is looked up. So neither its
-    lines nor its names nor the header itself count."""
-    return path.startswith("common/kit/ptx/")
+    lines nor its names nor the header itself count. The header that gives one name to what
+    toolkits call differently is one too, but for its names."""
+    return path.startswith("common/kit/ptx/") or path == TOOLKIT
 
 
 def short_name(path):
@@ -176,7 +177,7 @@ class Counter:
 
     def _to_open(self, path):
         """The headers under a rung that a reader opens."""
-        return {p for p in self.graph.under(path) if not is_instructions(p)}
+        return {p for p in self.graph.under(path) if not is_dictionary(p)}
 
     def _facts_of(self, path, before, fresh):
         text = self.graph.text[path]

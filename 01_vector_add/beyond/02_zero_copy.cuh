@@ -18,7 +18,6 @@
 #include "common/kit/gpu_timer.cuh"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/phase.hpp"
-#include "common/kit/skip.hpp"
 
 namespace vector_add {
 

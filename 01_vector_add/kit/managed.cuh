@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/kit/skip.hpp"
+#include "common/kit/check.cuh"
 
 namespace vector_add {
 

@@ -14,7 +14,7 @@
 #include "common/bench/ladder.cuh"
 #include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
-#include "common/kit/skip.hpp"
+#include "common/kit/check.cuh"
 
 namespace latency {
 

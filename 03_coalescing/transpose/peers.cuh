@@ -8,8 +8,8 @@
 
 #include "03_coalescing/transpose/problem.cuh"
 #include "common/bench/variant.cuh"
+#include "common/kit/check.cuh"
 #include "common/kit/phase.hpp"
-#include "common/kit/skip.hpp"
 
 #if __has_include(<cublas_v2.h>)
 #include "common/bench/cublas_handle.hpp"

@@ -15,7 +15,6 @@
 #include "03_coalescing/window/kit/weights.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/skip.hpp"
 
 namespace window {
 

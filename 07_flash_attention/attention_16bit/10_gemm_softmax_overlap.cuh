@@ -18,9 +18,9 @@
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/shape.hpp"
-#include "07_flash_attention/turn.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const int row = first_query + own_rows + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
   const int unmasked = mask.unmasked_tiles(first_query + own_rows);
 
-  const Turn<Tile::kConsumers> turn{warpgroup};
+  const kit::Turn<Tile::kConsumers> turn{warpgroup};
 
   // Registers: O stays, scores and weights are those of a tile of keys.
   OnlineSoftmax rows{scale};

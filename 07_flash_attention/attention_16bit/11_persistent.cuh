@@ -18,9 +18,9 @@
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/shape.hpp"
-#include "07_flash_attention/turn.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   ptx::setmaxnreg_inc<Tile::kConsumerRegisters>();
   const int own_rows = 64 * (warpgroup - 1);  // of the tile of queries
   const int row_in_tile = own_rows + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-  const Turn<Tile::kConsumers> turn{warpgroup};
+  const kit::Turn<Tile::kConsumers> turn{warpgroup};
   if (warpgroup == Tile::kConsumers) turn.pass_on();  // the first one begins
 
   // Registers: O stays, scores and weights are those of a tile of keys.

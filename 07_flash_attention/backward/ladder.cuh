@@ -39,7 +39,7 @@
 #include "common/bench/options.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/variant.cuh"
-#include "common/kit/skip.hpp"
+#include "common/kit/check.cuh"
 
 namespace backward {
 

@@ -16,7 +16,6 @@
 #include "07_flash_attention/softmax/kit/row_chunks.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/skip.hpp"
 
 namespace softmax {
 

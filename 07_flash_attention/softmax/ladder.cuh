@@ -19,7 +19,7 @@
 #include "common/bench/ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
-#include "common/kit/skip.hpp"
+#include "common/kit/check.cuh"
 
 namespace softmax {
 

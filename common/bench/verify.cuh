@@ -15,7 +15,6 @@
 #include "common/bench/run_settings.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
-#include "common/kit/skip.hpp"
 
 namespace bench {
 

@@ -1,5 +1,6 @@
-// Error check for every CUDA call: CUDA_CHECK(cudaMalloc(&p, bytes));
+// Why there is no result: an error, or a rung that cannot run here.
 //
+// Every CUDA call is checked: CUDA_CHECK(cudaMalloc(&p, bytes));
 // After a launch, which returns nothing, write CUDA_CHECK(cudaGetLastError()): it reports a launch
 // that never started. What goes wrong while a kernel runs shows up at the next synchronising call.
 #pragma once
@@ -29,6 +30,14 @@ inline void check_cuda(cudaError_t code, const char* expression, const char* fil
                             cudaGetErrorName(code) + " (" + std::to_string(code) +
                             "): " + cudaGetErrorString(code));
 }
+
+// A rung cannot run here, at this size or on this device. what() names what is missing:
+// Skip("needs rows of 16 bytes"). The row, the test and the sanitizer run of the rung then say
+// skipped, with this reason; no other rung takes its place.
+class Skip : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 }  // namespace kit
 

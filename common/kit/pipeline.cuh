@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
 
 namespace kit {
 
@@ -86,6 +87,19 @@ __device__ __forceinline__ void init_stages(std::uint64_t (&full)[kStages],
     ptx::mbarrier_init(&empty[s], releases);
   }
 }
+
+// Ping-pong: warpgroups 1 .. kConsumers take turns at the tensor cores. Each waits until the one
+// before it has passed the turn on.
+// Barrier 1 + w is that of warpgroup w; at each, one warpgroup waits and one arrives.
+template <int kConsumers>
+struct Turn {
+  int warpgroup;
+
+  __device__ __forceinline__ void wait() const { ptx::named_barrier_sync(1 + warpgroup, 256); }
+  __device__ __forceinline__ void pass_on() const {
+    ptx::named_barrier_arrive(1 + (warpgroup == kConsumers ? 1 : warpgroup + 1), 256);
+  }
+};
 #endif
 
 }  // namespace kit

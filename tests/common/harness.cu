@@ -12,7 +12,6 @@
 #include "common/kit/gpu_timer.cuh"
 #include "common/kit/phase.hpp"
 #include "common/kit/random.cuh"
-#include "common/kit/skip.hpp"
 #include "tests/catch.hpp"
 
 #if __has_include(<simt/profile.h>)

@@ -335,12 +335,11 @@ class Steps(CheckCase):
     def test_what_chapters_before_have_shown_is_not_new(self):
         self.write("common/kit/check.cuh", rung(range(7)))
         self.write("common/kit/ptx/mma.cuh", rung(range(90)))
+        self.write("common/kit/toolkit.cuh", rung(range(80)))
         self.write("01_add/02_naive.cuh", rung(range(10)) + includes("common/kit/check.cuh"))
         self.index("01_first.cuh", folder="02_polar/polar")
-        self.write(
-            "02_polar/polar/01_first.cuh",
-            OPENING + includes("common/kit/check.cuh", "common/kit/ptx/mma.cuh"),
-        )
+        shown = (f"common/kit/{name}.cuh" for name in ("check", "ptx/mma", "toolkit"))
+        self.write("02_polar/polar/01_first.cuh", OPENING + includes(*shown))
         self.assertEqual(self.row("01/naive")[2], "7")
         self.assertEqual(self.row("02/polar/first")[2], "0")
 
@@ -409,8 +408,10 @@ class ReadAlone(CheckCase):
             self.write(f"01_add/kit/h{i}.cuh", below.replace("kit/", ""))
         self.naive("int x;\n", "kit/h8.cuh")
         self.assertEqual(self.check(), "0 errors, 0 warnings\n")
-        self.write("common/kit/ptx/mma.cuh", "")  # a dictionary
-        self.naive("int x;\n", "kit/h8.cuh", "common/kit/ptx/mma.cuh")
+        dictionaries = ("common/kit/ptx/mma.cuh", "common/kit/toolkit.cuh")
+        for dictionary in dictionaries:
+            self.write(dictionary, "")
+        self.naive("int x;\n", "kit/h8.cuh", *dictionaries)
         self.assertEqual(self.check(), "0 errors, 0 warnings\n")
         self.naive("int x;\n", "kit/h7.cuh")
         self.assertIn("02_naive.cuh: 13 project headers under it (at most 12)", self.check())

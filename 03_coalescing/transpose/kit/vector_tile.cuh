@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "03_coalescing/transpose/kit/tiles.cuh"
+#include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/skip.hpp"
 
 namespace transpose {
 

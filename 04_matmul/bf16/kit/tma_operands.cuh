@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "common/kit/check.cuh"
 #include "common/kit/ptx/tma.cuh"
-#include "common/kit/skip.hpp"
 #include "common/kit/tensor_map.cuh"
 
 namespace matmul::bf16 {

@@ -25,7 +25,6 @@
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
-#include "common/kit/skip.hpp"
 #include "common/kit/tensor_map.cuh"
 
 namespace matmul::sgemm {

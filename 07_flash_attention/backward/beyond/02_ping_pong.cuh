@@ -19,7 +19,6 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/turn.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(kPingPongThreads, 1)
   const Warpgroup<Tile> own{};
   const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
-  const attention::Turn<2> turn{own.index() + 1};
+  const kit::Turn<2> turn{own.index() + 1};
   if (own.index() == 1) turn.pass_on();  // warpgroup 0 begins
   shared.keys_full.wait();
   // region dq

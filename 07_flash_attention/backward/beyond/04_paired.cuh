@@ -29,7 +29,6 @@
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
-#include "common/kit/skip.hpp"
 #include "common/kit/toolkit.cuh"
 
 namespace backward {

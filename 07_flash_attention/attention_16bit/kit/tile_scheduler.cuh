@@ -1,4 +1,5 @@
-// In which order persistent blocks begin the tiles of queries.
+// A tile scheduler for persistent blocks: who computes the next tile of queries, and which one it
+// is.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,6 +10,37 @@
 #include "common/kit/launch.cuh"
 
 namespace attention {
+
+// For each of 64 launches side by side: [0] tiles handed out besides the first of each block, [1]
+// blocks that are done. The last block leaves both at 0.
+static __device__ int tile_counters[64][2];
+
+// Hands out the numbers of tiles, first come, first served.
+struct TileCounter {
+  int* counts;
+
+  // For one launch.
+  static TileCounter of_launch() {
+    static kit::LaunchSlots slots(tile_counters);
+    return {*slots.next()};
+  }
+
+#if defined(__CUDA_ARCH__)
+  // The next tile. A block's first one is that with its own number.
+  __device__ __forceinline__ int next() const {
+    return static_cast<int>(gridDim.x) + atomicAdd(counts, 1);
+  }
+
+  // By the thread that asked for tiles, when it has been told that there are no more.
+  __device__ __forceinline__ void leave() const {
+    __threadfence();
+    if (atomicAdd(&counts[1], 1) != static_cast<int>(gridDim.x) - 1) return;
+    __threadfence();  // all that the others asked for comes before
+    counts[0] = 0;
+    counts[1] = 0;
+  }
+#endif
+};
 
 // Tile t of all, in the order in which they are begun. Without a causal mask: head by head, so that
 // blocks that run at the same time read the same keys and values, from the L2 cache. With one, the
