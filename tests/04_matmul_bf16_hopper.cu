@@ -127,7 +127,7 @@ TEST_CASE("matrices that do not begin on 16 bytes are refused, whatever their ro
   CHECK(!have_vector_rows<true>(at(64), at(64), at(66), 80, 88));
   CHECK(!have_vector_rows<false>(at(64), at(64), at(64), 84, 88));
   CHECK(!have_vector_rows<true>(at(64), at(64), at(64), 80, 92));
-  CHECK_THROWS_AS(require_rows_for_tma<false>(at(64), at(64), at(64), 84, 88), kit::Skip);
+  CHECK_THROWS_AS(require_vector_rows<false>(at(64), at(64), at(64), 84, 88), kit::Skip);
 }
 
 // Whatever the plan would choose: each tile, and sums shared by each number of blocks.

@@ -109,18 +109,6 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 #endif
 }
 
-template <class T>
-void launch_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
-                       int n, int k, cudaStream_t stream) {
-  const bool vectors = have_vector_rows<T::kTransposedB>(a, b, c, n, k);
-  const auto kernel =
-      vectors ? bf16_gemm_multistage_kernel<T, true> : bf16_gemm_multistage_kernel<T, false>;
-  kit::allow_shared(kernel, T::kSharedBytes);
-  kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, T::kSharedBytes, stream>>>(a, b, c,
-                                                                                           m, n, k);
-  CUDA_CHECK(cudaGetLastError());
-}
-
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
 // pointers; sizes up to 2e9. Stages are deeper where an SM has room for them: fewer barriers.
 template <bool kTransposedB>
@@ -129,9 +117,17 @@ void bf16_gemm_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_b
   using Deep = MmaTile<kTransposedB, 128, 256, 64, 64, 64, 3>;
   using Shallow = MmaTile<kTransposedB, 128, 256, 64, 64, 32, 4>;
   static_assert(Shallow::kSharedBytes <= 99 * 1024, "every GPU since sm_80 has that much");
-  const auto launch = kit::most_shared() >= Deep::kSharedBytes ? launch_multistage<Deep>
-                                                               : launch_multistage<Shallow>;
-  launch(a, b, c, m, n, k, stream);
+  const auto launch = [&](auto tile) {
+    using T = decltype(tile);
+    const auto kernel = have_vector_rows<T::kTransposedB>(a, b, c, n, k)
+                            ? bf16_gemm_multistage_kernel<T, true>
+                            : bf16_gemm_multistage_kernel<T, false>;
+    kit::allow_shared(kernel, T::kSharedBytes);
+    kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, T::kSharedBytes, stream>>>(
+        a, b, c, m, n, k);
+    CUDA_CHECK(cudaGetLastError());
+  };
+  kit::most_shared() >= Deep::kSharedBytes ? launch(Deep()) : launch(Shallow());
 }
 
 }  // namespace matmul::bf16

@@ -15,6 +15,7 @@
 
 #include "04_matmul/bf16/kit/fragments.cuh"
 #include "04_matmul/bf16/kit/mma_tile.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
@@ -32,11 +33,13 @@ __global__ void __launch_bounds__(T::kThreads, 1)
                          const __grid_constant__ CUtensorMap map_b, __nv_bfloat16* c, int m, int n,
                          int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  constexpr int kStageBytes = T::kStage * 2, kSteps = T::kTileK / 16;
-  extern __shared__ __align__(1024) unsigned char ring[];
+  extern __shared__ __align__(1024) uint4 boxes[];
+  auto* const ring = reinterpret_cast<__nv_bfloat16*>(boxes);
   __shared__ std::uint64_t full[T::kStages];
+
+  // This block's tile of C, and this warp's part of it.
   const TileOrigin tile = grouped_tile<T::kTileM, T::kTileN>(m, n);
-  const int warp = threadIdx.x / 32, k_tiles = kit::divide_up(k, T::kTileK);
+  const int warp = threadIdx.x / 32;
   const int y = warp / T::kWarpsAcross * T::kWarpM, x = warp % T::kWarpsAcross * T::kWarpN;
 
   // region issue
@@ -49,49 +52,46 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 
   // Tile i of k goes to stage i % kStages. By one thread: it promises the bytes, then has them
   // sent.
+  const auto stage_of = [&](int i) { return ring + i % T::kStages * T::kStage; };
   const auto issue = [&](int i) {
-    unsigned char* const stage = ring + i % T::kStages * kStageBytes;
+    __nv_bfloat16 *const tile_a = stage_of(i), *const tile_b = tile_a + T::kTileA;
     std::uint64_t* const barrier = &full[i % T::kStages];
-    ptx::mbarrier_arrive_expect_tx(barrier, kStageBytes);
-    ptx::tensor_load(stage, &map_a, i * T::kTileK, tile.row, barrier);
-    issue_b<T::kTransposedB, T::kTileN>(stage + T::kTileA * 2, &map_b, i * T::kTileK, tile.col,
-                                        barrier);
+    ptx::mbarrier_arrive_expect_tx(barrier, T::kStage * 2);
+    ptx::tensor_load(tile_a, &map_a, i * T::kTileK, tile.row, barrier);
+    issue_b<T::kTransposedB, T::kTileN>(tile_b, &map_b, i * T::kTileK, tile.col, barrier);
   };
   const auto wait_full = [&](int i) {
     const std::uint32_t parity = i / T::kStages % 2;  // of the trip around the ring
     while (!ptx::mbarrier_try_wait_parity(&full[i % T::kStages], parity)) {
     }
   };
-  const auto stage_of = [&](int i) {
-    return reinterpret_cast<const __nv_bfloat16*>(ring + i % T::kStages * kStageBytes);
-  };
+  const int k_tiles = kit::divide_up(k, T::kTileK);
   if (threadIdx.x == 0) {
     for (int i = 0; i < min(T::kStages, k_tiles); ++i) issue(i);
   }
   // endregion
 
-  // As in the rung before: while 16 values of k are multiplied, the next fragments are on their
-  // way.
+  // As in the rung before: while 16 values of k are multiplied, the fragments of the next 16 are on
+  // their way.
+  constexpr int kSteps = T::kTileK / 16;
   float acc[T::kPartsA][2 * T::kPartsB][4] = {};
   Fragments<T> fragments[2];
+  const __nv_bfloat16* stage = ring;  // the one in use
   wait_full(0);
-  fragments[0].load(stage_of(0), 0, y, x);
+  fragments[0].load(stage, 0, y, x);
   for (int i = 0; i < k_tiles; ++i) {
 #pragma unroll
     for (int q = 0; q < kSteps; ++q) {
-      if (q < kSteps - 1) {
-        fragments[(q + 1) % 2].load(stage_of(i), q + 1, y, x);
-      } else {
+      if (q == kSteps - 1) {
         // region hand_over
         ptx::fence_proxy_async();  // TMA, another proxy, writes to this stage next
         __syncthreads();           // all warps have read it: it may be filled again
         if (threadIdx.x == 0 && i + T::kStages < k_tiles) issue(i + T::kStages);
-        if (i + 1 < k_tiles) {
-          wait_full(i + 1);
-          fragments[(q + 1) % 2].load(stage_of(i + 1), 0, y, x);
-        }
+        if (i + 1 < k_tiles) wait_full(i + 1);
+        stage = stage_of(i + 1);
         // endregion
       }
+      fragments[(q + 1) % 2].load(stage, (q + 1) % kSteps, y, x);
 #pragma unroll
       for (int r = 0; r < T::kPartsA; ++r) {
 #pragma unroll
@@ -103,9 +103,9 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     }
   }
 
-  // C leaves by way of the ring, which the barrier of the last k tile has set free.
-  auto* const staging = reinterpret_cast<__nv_bfloat16*>(ring);
-  store_part<T, true>(acc, staging, c, tile.row + y, tile.col + x, m, n);
+  // C leaves by way of the ring.
+  __syncthreads();  // the ring is free
+  store_part<T, true>(acc, ring, c, tile.row + y, tile.col + x, m, n);
 #else
   (void)map_a, (void)map_b, (void)c, (void)m, (void)n, (void)k;
 #endif
@@ -117,7 +117,7 @@ template <bool kTransposedB>
 void bf16_gemm_tma(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
                    int k, cudaStream_t stream) {
   using T = MmaTile<kTransposedB, 128, 256, 64, 64, kTileK, 4, true>;
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_tma_kernel<T>;
   kit::allow_shared(kernel, T::kSharedBytes);
   kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, T::kSharedBytes, stream>>>(

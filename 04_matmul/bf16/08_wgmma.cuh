@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
@@ -76,7 +77,7 @@ template <bool kTransposedB>
 void bf16_gemm_wgmma(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
                      int k, cudaStream_t stream) {
   using T = HopperTile<128, 128, 1>;
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   bf16_gemm_wgmma_kernel<T, kTransposedB>
       <<<tile_count<T::kTileM, T::kTileN>(m, n), 128, T::kRingBytes, stream>>>(
           map_of_rows(a, m, k, T::kTileM), map_of_b<kTransposedB>(b, n, k, T::kTileN), c, m, n, k);

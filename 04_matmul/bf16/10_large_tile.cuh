@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
@@ -90,7 +91,7 @@ template <bool kTransposedB>
 void bf16_gemm_large_tile(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
   using T = HopperTile<128, 256, 4>;
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_large_tile_kernel<T, kTransposedB>;
   kit::allow_shared(kernel, T::kRingBytes);
   kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), 384, T::kRingBytes, stream>>>(

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/scheduler.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
 #include "common/kit/check.cuh"
@@ -97,7 +98,7 @@ template <bool kTransposedB>
 void bf16_gemm_persistent(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
   using T = HopperTile<128, 256, 4>;
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_persistent_kernel<T, kTransposedB>;
   kit::allow_shared(kernel, T::kRingBytes);
   const TileSchedule tiles = grouped_schedule(m, n, T::kTileM, T::kTileN);

@@ -15,6 +15,7 @@
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
@@ -116,7 +117,7 @@ template <bool kTransposedB>
 void bf16_gemm_programmatic_launch(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                    int m, int n, int k, cudaStream_t stream) {
   using T = HopperTile<128, 256, 4>;
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   constexpr auto kKernel = bf16_gemm_programmatic_launch_kernel<T, kTransposedB>;
   constexpr int kShared = T::kRingBytes + 2 * kStagingBytes;
   const TileSchedule pairs = grouped_schedule(m, n, kClusterSize * T::kTileM, T::kTileN);

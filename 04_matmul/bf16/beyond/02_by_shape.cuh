@@ -17,6 +17,7 @@
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/wgmma_tile.cuh"
@@ -139,7 +140,7 @@ void launch_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat
 template <bool kTransposedB>
 void bf16_gemm_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                         int n, int k, cudaStream_t stream) {
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   with_cheapest_tile(
       Product::of<kTransposedB>(m, n, k), kit::multiprocessor_count(),
       [&](auto tile) { launch_by_shape<decltype(tile), kTransposedB>(a, b, c, m, n, k, stream); });

@@ -198,7 +198,7 @@ inline SplitPlan plan_split_k(const Product& product, int sms, const RoomForPart
 template <bool kTransposedB>
 void bf16_gemm_split_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                        int n, int k, cudaStream_t stream) {
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   const SplitPlan plan = plan_split_k(Product::of<kTransposedB>(m, n, k),
                                       kit::multiprocessor_count(), room_for_parts<kTransposedB>());
   launch_split_k<kTransposedB>(a, b, c, m, n, k, plan.parts, stream);

@@ -18,6 +18,7 @@
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "common/kit/launch.cuh"
@@ -118,7 +119,7 @@ void launch_narrow_edge(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfl
 template <bool kTransposedB>
 void bf16_gemm_narrow_edge(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, cudaStream_t stream) {
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   // Without an edge the form of the tiles there makes no difference.
   if (edge_columns(n) == 128) {
     launch_narrow_edge<EdgeTile<128>, kTransposedB>(a, b, c, m, n, k, stream);

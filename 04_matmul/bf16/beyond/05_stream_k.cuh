@@ -18,6 +18,7 @@
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "common/kit/launch.cuh"
@@ -218,7 +219,7 @@ void launch_stream_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat
 template <bool kTransposedB>
 void bf16_gemm_stream_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                         int n, int k, float4* partials, cudaStream_t stream) {
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   launch_stream_k<kTransposedB>(a, b, c, m, n, k, partials, stream);
 }
 

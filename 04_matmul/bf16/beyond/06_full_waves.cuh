@@ -19,6 +19,7 @@
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_epilogue.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
 #include "04_matmul/bf16/kit/transposed_tile.cuh"
@@ -149,7 +150,7 @@ inline WavesPlan plan_full_waves(const Product& product, int clusters) {
 template <bool kTransposedB>
 void bf16_gemm_full_waves(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
-  require_rows_for_tma<kTransposedB>(a, b, c, n, k);
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
   const WavesPlan plan = plan_full_waves(Product::of<kTransposedB>(m, n, k),
                                          kit::multiprocessor_count() / kClusterSize);
   each_transposed_form([&](auto whole, auto edge) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
 namespace matmul::bf16 {
@@ -17,6 +18,13 @@ bool have_vector_rows(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv
                       std::int64_t n, std::int64_t k) {
   return kit::has_vector_rows(a, k) && kit::has_vector_rows(b, kTransposedB ? k : n) &&
          kit::has_vector_rows(c, n);
+}
+
+// For a rung that has no other way, as those for TMA: throws Skip if they may not.
+template <bool kTransposedB>
+void require_vector_rows(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c,
+                         std::int64_t n, std::int64_t k) {
+  if (!have_vector_rows<kTransposedB>(a, b, c, n, k)) throw kit::Skip("needs rows of 16 bytes");
 }
 
 // The eight elements (row, col .. col + 7) of a rows x cols matrix, zeros past the edge. kVectors:

@@ -13,8 +13,6 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "common/kit/check.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/tensor_map.cuh"
 
@@ -23,13 +21,6 @@ namespace matmul::bf16 {
 constexpr int kTileK = 64;                  // values of k in a tile
 constexpr int kRowBytes = 128;              // of a row of a tile
 constexpr int kSlabBytes = 64 * kRowBytes;  // of 64 rows
-
-// TMA takes only matrices whose rows begin at multiples of 16 bytes.
-template <bool kTransposedB>
-void require_rows_for_tma(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c,
-                          std::int64_t n, std::int64_t k) {
-  if (!have_vector_rows<kTransposedB>(a, b, c, n, k)) throw kit::Skip("needs rows of 16 bytes");
-}
 
 // A matrix as TMA sees it: boxes of box_rows rows and 64 columns. It asks the L2 cache for 128
 // bytes at a time, as much as a row of a box has: where rows do not begin at multiples of 256
@@ -49,14 +40,15 @@ CUtensorMap map_of_b(const __nv_bfloat16* b, int n, int k, int cols) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Issues the load of B's tile: kCols columns of the product from `col` on, 64 values of k from `p`.
 template <bool kTransposedB, int kCols>
-__device__ inline void issue_b(unsigned char* to, const CUtensorMap* map_b, int p, int col,
+__device__ inline void issue_b(void* to, const CUtensorMap* map_b, int p, int col,
                                std::uint64_t* barrier) {
   if constexpr (kTransposedB) {
     ptx::tensor_load(to, map_b, p, col, barrier);
   } else {
 #pragma unroll
     for (int s = 0; s < kCols / 64; ++s) {
-      ptx::tensor_load(to + s * kSlabBytes, map_b, col + 64 * s, p, barrier);
+      ptx::tensor_load(static_cast<unsigned char*>(to) + s * kSlabBytes, map_b, col + 64 * s, p,
+                       barrier);
     }
   }
 }
