@@ -344,8 +344,13 @@ TEST_CASE("backward: atomics and memory, as the lesson says") {
   };
   run("stored");
   CHECK(problem->scratch_bytes() == 2 * n * n * sizeof(float));
+  run("fused");
+  CHECK(problem->scratch_bytes() == (2 * n * n + 2 * 128) * sizeof(float));  // padded to 128 rows
+  run("one_matrix");
+  CHECK(problem->scratch_bytes() == (n * n + 2 * 128) * sizeof(float));
+  CHECK(simt::profile("one_matrix_kernel").atomics.global_lanes == 0);
   run("recomputed");
-  CHECK(problem->scratch_bytes() == (d + 2) * 128 * sizeof(float));  // padded to 128 rows
+  CHECK(problem->scratch_bytes() == (d + 2) * 128 * sizeof(float));
   // Every block of 32 keys adds to every element of dQ.
   CHECK(simt::profile("recomputed_kernel").atomics.global_lanes == n / 32 * n * d);
   run("two_passes");

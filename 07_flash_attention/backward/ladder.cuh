@@ -14,21 +14,23 @@
 #include "07_flash_attention/backward/01_sequential.hpp"
 #include "07_flash_attention/backward/02_openmp.hpp"
 #include "07_flash_attention/backward/03_stored.cuh"
-#include "07_flash_attention/backward/04_recomputed.cuh"
-#include "07_flash_attention/backward/05_two_passes.cuh"
-#include "07_flash_attention/backward/06_mma.cuh"
-#include "07_flash_attention/backward/07_wgmma.cuh"
-#include "07_flash_attention/backward/08_tma.cuh"
-#include "07_flash_attention/backward/09_wide_atomics.cuh"
-#include "07_flash_attention/backward/10_tma_fed.cuh"
-#include "07_flash_attention/backward/11_overlap.cuh"
-#include "07_flash_attention/backward/12_deferred_dq.cuh"
-#include "07_flash_attention/backward/13_longest_first.cuh"
-#include "07_flash_attention/backward/14_in_order.cuh"
+#include "07_flash_attention/backward/04_fused.cuh"
+#include "07_flash_attention/backward/05_one_matrix.cuh"
+#include "07_flash_attention/backward/06_recomputed.cuh"
+#include "07_flash_attention/backward/07_mma.cuh"
+#include "07_flash_attention/backward/08_wgmma.cuh"
+#include "07_flash_attention/backward/09_tma.cuh"
+#include "07_flash_attention/backward/10_wide_atomics.cuh"
+#include "07_flash_attention/backward/11_tma_fed.cuh"
+#include "07_flash_attention/backward/12_overlap.cuh"
+#include "07_flash_attention/backward/13_deferred_dq.cuh"
+#include "07_flash_attention/backward/14_longest_first.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/beyond/03_reduced_by_tma.cuh"
 #include "07_flash_attention/backward/beyond/04_paired.cuh"
+#include "07_flash_attention/backward/beyond/05_two_passes.cuh"
+#include "07_flash_attention/backward/beyond/06_in_order.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -126,6 +128,11 @@ bench::Ladder<Backward<T>> backward_ladder() {
       rung<T>(
           "stored", "five products, all matrices in memory", [](auto) { return stored<T>; },
           stored_scratch),
+      rung<T>(
+          "fused", "a kernel makes P and dS at once", [](auto) { return fused<T>; }, fused_scratch),
+      rung<T>(
+          "one_matrix", "a block owns keys; only dS is stored",
+          [](auto d) { return one_matrix<T, d>; }, one_matrix_scratch),
       rung<T>(
           "recomputed", "weights anew from the log-sum-exp; atomics for dQ",
           [](auto d) { return recomputed<T, d>; }, row_facts_and_dq_scratch),

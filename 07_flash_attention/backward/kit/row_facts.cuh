@@ -1,6 +1,5 @@
 // What all pairs of a row have in common, computed once ahead of them: its log-sum-exp, and
-// D = rowsum(dO O), the mean of the row's dP weighted by P. And the last step of rungs whose blocks
-// add up dQ in fp32: to T.
+// D = rowsum(dO O), the mean of the row's dP weighted by P.
 //
 // Rows of a head are padded to a multiple of kRowPadding, so that tiles of queries need not end
 // early. A row past the end, or one that sees no key, has the log-sum-exp +infinity: its weights
@@ -95,26 +94,6 @@ Arguments<T> prepare(const Shape& shape, const Tensors<T>& t, float* scratch, bo
     CUDA_CHECK(cudaMemsetAsync(rows.dq_sum, 0, count * shape.d * sizeof(float), stream));
   }
   return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
-}
-
-template <class T>
-__global__ void __launch_bounds__(kRowThreads)
-    finish_dq_kernel(RowFacts rows, T* dq, std::int64_t count, int n_q, int d, float scale) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x;
-  if (i >= count) return;
-  const std::int64_t row = i / d, padded = row / n_q * rows.pitch + row % n_q;
-  dq[i] = T(scale * rows.dq_sum[padded * d + i % d]);
-}
-
-// dQ = dq_sum / sqrt(d)
-template <class T>
-void finish_dq(const Arguments<T>& args, cudaStream_t stream) {
-  const Shape& shape = args.shape;
-  const std::int64_t count = shape.rows() * shape.d;
-  const int blocks = kit::divide_up(count, kRowThreads);
-  finish_dq_kernel<<<blocks, kRowThreads, 0, stream>>>(args.rows, args.dq, count, shape.n_q,
-                                                       shape.d, shape.scale());
-  CUDA_CHECK(cudaGetLastError());
 }
 
 }  // namespace backward

@@ -1,11 +1,11 @@
-// Rung 12, deferred_dq: dQ of a step is multiplied in the step after it, so nobody waits for dS.
+// Rung 14, longest_first: under a mask, blocks with the most steps begin first.
 //
-// dQ needs dS of all keys of the block, and each warpgroup has half of them. In rung 11 the two
-// meet for that in every step, right after their exponentials. Now each multiplies dQ of the step
-// before (software pipelining): the other half of that dS has come long ago, and one may be at its
-// exponentials while the other multiplies. dS lies in a ring of two stages, with barriers as those
-// of the tiles that TMA brings. What is still wrong: under a mask blocks of few steps start beside
-// blocks of many, and at the end a few multiprocessors work alone.
+// Causal, the first tile of keys is seen by all queries, the last one by its own alone: a block has
+// many steps, or one or two. So far blocks took the tiles of a head from first to last, and then
+// those of the next head. Now the first blocks take the first tiles of 16 heads, the next ones the
+// second tiles: the short blocks come last and fill the gaps. 16 heads and not all, so some eight
+// blocks of a head share in L2 what they read. What is still wrong: the sums of dQ come in any
+// order, so their last bits differ from run to run.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,10 +29,10 @@
 
 namespace backward {
 
-constexpr int kDeferredThreads = 384;
+constexpr int kLongestThreads = 384;
 
 template <class Tile>
-struct DeferredShared {
+struct LongestShared {
   alignas(1024) unsigned char k[Tile::kKeyBytes];
   alignas(1024) unsigned char v[Tile::kKeyBytes];
   DsRing<Tile> ds;
@@ -41,15 +41,15 @@ struct DeferredShared {
 };
 
 template <class Tile>
-__global__ void __launch_bounds__(kDeferredThreads, 1)
-    deferred_dq_kernel(const __grid_constant__ TensorMaps maps,
-                       Arguments<typename Tile::Element> args) {
+__global__ void __launch_bounds__(kLongestThreads, 1)
+    longest_first_kernel(const __grid_constant__ TensorMaps maps,
+                         Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<DeferredShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<LongestShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.keys_full.init();
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const Steps<Tile> steps(shape);
+  const auto steps = Steps<Tile>::of(shape, blockIdx.x, shape.causal);  // in bands if causal
   auto at = shared.q.begin();
 
   // The third warpgroup: one thread has the tiles brought.
@@ -75,7 +75,6 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   shared.keys_full.wait();
-  // region dq
   // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
   const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
     shared.ds.wait(at.before());
@@ -87,7 +86,6 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     DqParts<Tile>::add(
         DqParts<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
   };
-  // endregion
   for (int step = 0; step < steps.count(); ++step) {
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
@@ -108,7 +106,6 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     to_operand<T>(dp, ds);
 
-    // region step
     // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
     if (Tile::kSplit == 1) own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
     shared.ds.put(at, ds);
@@ -136,7 +133,6 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     ptx::fence_registers(dk);
     shared.q.release(at);
     at.next();
-    // endregion
   }
   // The last step has none after it.
   if (steps.count() > 0) {
@@ -154,14 +150,14 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T, int kD>
-void deferred_dq(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+void longest_first(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = HopperTile<T, kD>;
-  constexpr int kShared = kit::aligned_shared_bytes<DeferredShared<Tile>>();
-  const auto kernel = deferred_dq_kernel<Tile>;
+  constexpr int kShared = kit::aligned_shared_bytes<LongestShared<Tile>>();
+  const auto kernel = longest_first_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
   const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
-  kernel<<<static_cast<unsigned>(blocks), kDeferredThreads, kShared, stream>>>(
+  kernel<<<static_cast<unsigned>(blocks), kLongestThreads, kShared, stream>>>(
       tensor_maps<Tile>(args), args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq_parts<Tile>(args, stream);

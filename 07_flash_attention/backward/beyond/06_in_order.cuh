@@ -1,11 +1,11 @@
-// Rung 14, in_order: blocks add to dQ one after the other, so every run gives the same bits.
+// Rung 6 beyond, in_order: blocks add to dQ one after the other, so every run gives the same bits.
 //
 // A counter for each part of dQ says how many tiles of keys have been added to it. A warpgroup
 // leaves its part in shared memory. Its courier, a thread of the feeding warpgroup, waits for the
 // turn, has TMA add the part, waits until that is done, and counts. Turns go from the first tile of
-// keys of a head to the last, in rung 13's bands. All blocks of a head begin at its last queries,
-// which see all keys, mask or not: a block waits where it begins, then stays behind the one before.
-// Products overlap as in rung 11. What it costs: a turn lasts until its sums are in memory.
+// keys of a head to the last, in longest_first's bands. All blocks of a head begin at its last
+// queries, which see all keys, mask or not: a block waits where it begins, then stays behind the
+// one before. Products overlap as in overlap. A turn costs the time until its sums are in memory.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,17 +1,18 @@
-// Rung 4, recomputed: no matrix of all pairs. A block takes 32 keys and lets all queries pass by.
+// Rung 6, recomputed: no matrix of all pairs. Blocks add their parts of dQ up with atomics.
 //
-// A tile of S and dP lives in shared memory only: with the log-sum-exp and D = rowsum(dO O) at
-// hand, P and dS of a pair need nothing of any other. dK and dV of the block's keys stay in
-// registers from the first query to the last. dQ is the problem: every block of keys has a part of
-// it, so blocks add theirs to an fp32 copy in memory (atomicAdd). What is still wrong: n_q d
-// additions for every 32 keys, in an order that changes from run to run, and the last bits of dQ
-// with it.
+// Rung 5 stored dS for one product only, dQ = dS K. But the block has a tile of dS and its keys in
+// shared memory: it can multiply them there. What it gets is its keys' part of dQ, and every block
+// of keys has one. So blocks add theirs to an fp32 copy of dQ in memory (atomicAdd), and a last
+// kernel rounds that to the type of dQ. What is still wrong: n_q d additions for every 32 keys, in
+// an order that changes from run to run, and the last bits of dQ with it; and the fp32 units are
+// the limit.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
+#include "07_flash_attention/backward/kit/dq_sum.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tile.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -47,12 +48,14 @@ __global__ void __launch_bounds__(kTileThreads) recomputed_kernel(Arguments<T> a
       // A thread owns a key in the sums over queries, and a query in the sum over keys.
       add_product<true>(dv, tile.p, tile.d_o);
       add_product<true>(dk, tile.ds, tile.q);
+      // region dq
       float dq[Tile<kD>::kCols] = {};
       add_product<false>(dq, tile.ds, tile.k);
       float* to = args.rows.dq_sum + (head * args.rows.pitch + first_row + own) * kD;
       for (int i = 0; i < Tile<kD>::kCols; ++i) {
         atomicAdd(&to[member + kTeam * i], dq[i]);
       }
+      // endregion
       __syncthreads();  // the tile may be written again
     }
   }

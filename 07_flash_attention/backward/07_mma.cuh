@@ -1,6 +1,6 @@
-// Rung 6, mma: tensor cores (mma.sync, sm_80) do all five products; bf16 or fp16.
+// Rung 7, mma: tensor cores (mma.sync, sm_80) do all five products; bf16 or fp16.
 //
-// The loops of rung 4. Scores are computed transposed, S^T = K Q^T and dP^T = V dO^T, with a warp's
+// The loops of rung 6. Scores are computed transposed, S^T = K Q^T and dP^T = V dO^T, with a warp's
 // keys as rows: then P^T and dS^T, rounded to 16 bits, lie in registers as operand A of
 // dV += P^T dO and dK += dS^T Q wants them. Only dQ = dS K needs dS the other way round and from
 // all warps: it goes through shared memory, where ldmatrix transposes it. The next Q and dO travel
@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "07_flash_attention/backward/kit/dq_sum.cuh"
 #include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"

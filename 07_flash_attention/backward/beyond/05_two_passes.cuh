@@ -1,10 +1,9 @@
-// Rung 5, two_passes: one kernel for dK and dV, another for dQ. Nobody adds to what others add to.
+// Rung 5 beyond, two_passes: a kernel for dK and dV, one for dQ; no atomics.
 //
-// The first is rung 4 without dQ. In the second a block takes 32 queries and lets the keys pass by,
-// so that dQ stays in registers, too. The price: S and dP are computed in both, seven products
-// instead of five. What it buys: no atomics, no fp32 copy of dQ, and the same bits in every run.
-// What is still wrong: the fp32 units are the limit; tensor cores multiply 16 bits many times as
-// fast.
+// The first is rung 6 of the main road, recomputed, without dQ. In the second a block takes 32
+// queries and lets the keys pass by, so that dQ stays in registers, too. The price: S and dP are
+// computed in both, seven products instead of five, and it is slower than recomputed. What it buys:
+// no atomics, no fp32 copy of dQ, and the same bits in every run.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,11 +1,10 @@
-// Rung 13, longest_first: under a mask, blocks with the most steps begin first.
+// Rung 11, tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
 //
-// Causal, the first tile of keys is seen by all queries, the last one by its own alone: a block has
-// many steps, or one or two. So far blocks took the tiles of a head from first to last, and then
-// those of the next head. Now the first blocks take the first tiles of 16 heads, the next ones the
-// second tiles: the short blocks come last and fill the gaps. 16 heads and not all, so some eight
-// blocks of a head share in L2 what they read. What is still wrong: the sums of dQ come in any
-// order, so their last bits differ from run to run.
+// The thread waits for nobody but barriers that say that a stage is empty, and has TMA fill it. Who
+// multiplies waits for the stage it needs next and for nobody else. dS has two buffers, so the two
+// warpgroups meet once a step, not twice. setmaxnreg moves the feeding warps' registers to where
+// they are needed. What is still wrong: a step's products wait for each other, and for the
+// exponentials between them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +12,6 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/hand_over.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
@@ -29,37 +27,36 @@
 
 namespace backward {
 
-constexpr int kLongestThreads = 384;
+constexpr int kFedThreads = 384;
 
 template <class Tile>
-struct LongestShared {
+struct FedShared {
   alignas(1024) unsigned char k[Tile::kKeyBytes];
   alignas(1024) unsigned char v[Tile::kKeyBytes];
-  DsRing<Tile> ds;
+  alignas(1024) unsigned char ds[2][Tile::kDsBytes];
   QueryRing<Tile, 2> q, d_o;
   KeyBarrier keys_full;
 };
 
 template <class Tile>
-__global__ void __launch_bounds__(kLongestThreads, 1)
-    longest_first_kernel(const __grid_constant__ TensorMaps maps,
-                         Arguments<typename Tile::Element> args) {
+__global__ void __launch_bounds__(kFedThreads, 1)
+    tma_fed_kernel(const __grid_constant__ TensorMaps maps,
+                   Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<LongestShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<FedShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.keys_full.init();
     shared.q.init();
     shared.d_o.init();
-    shared.ds.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const auto steps = Steps<Tile>::of(shape, blockIdx.x, shape.causal);  // in bands if causal
+  const Steps<Tile> steps(shape);
   auto at = shared.q.begin();
 
   // The third warpgroup: one thread has the tiles brought.
@@ -74,19 +71,10 @@ __global__ void __launch_bounds__(kLongestThreads, 1)
   const Warpgroup<Tile> own{};
   const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  int b = 0;  // buffer of dS
   shared.keys_full.wait();
-  // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
-  const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
-    shared.ds.wait(at.before());
-    own.issue_dq(dq, shared.ds.tile[at.before().stage], shared.k);
-  };
-  const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
-    ptx::fence_registers(dq);
-    shared.ds.release(at.before());
-    DqParts<Tile>::add(
-        DqParts<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
-  };
   for (int step = 0; step < steps.count(); ++step) {
+    const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
@@ -94,52 +82,37 @@ __global__ void __launch_bounds__(kLongestThreads, 1)
     own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
     own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
-    // Weights, while dP is multiplied.
-    ptx::wgmma_wait_group<1>();
+    ptx::wgmma_wait_group<0>();
     ptx::fence_registers(s);
+    ptx::fence_registers(dp);
+    // Weights and gradients of scores; rounded, they are operands of the next products.
     weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
-    // Gradients of scores; rounded, they and the weights are operands of the next products.
-    ptx::wgmma_wait_group<0>();
-    ptx::fence_registers(dp);
-    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     to_operand<T>(dp, ds);
 
-    // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
-    if (Tile::kSplit == 1) own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
-    shared.ds.put(at, ds);
-    if (Tile::kSplit == 2) {
-      own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
-      ptx::wgmma_wait_group<0>();
-    }
-    // dQ of the step before is multiplied after dV, and leaves under dK.
-    if (step > 0) {
-      float dq[Tile::kDqCols / 2];
-      begin_dq(dq);
-      ptx::wgmma_wait_group<1>();
-      ptx::fence_registers(dv);
-      shared.d_o.release(at);
-      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
-      ptx::wgmma_wait_group<1>();
-      end_dq(step - 1, dq);
-    } else {
-      ptx::wgmma_wait_group<0>();
-      ptx::fence_registers(dv);
-      shared.d_o.release(at);
-      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
-    }
+    // Whoever reads the other buffer of dS has been at the barrier of the step before.
+    own.store_ds(shared.ds[b], ds);
+    ptx::fence_proxy_async();  // for the tensor cores, and for TMA, which fills a stage read before
+    own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+    // Nobody needs this stage any more: TMA may fill it.
     ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dv);
     ptx::fence_registers(dk);
     shared.q.release(at);
+    shared.d_o.release(at);
     at.next();
-  }
-  // The last step has none after it.
-  if (steps.count() > 0) {
+
+    ptx::named_barrier_sync(1, 256);  // dS of all keys is there
     float dq[Tile::kDqCols / 2];
-    begin_dq(dq);
+    own.issue_dq(dq, shared.ds[b], shared.k);
     ptx::wgmma_wait_group<0>();
-    end_dq(steps.count() - 1, dq);
+    ptx::fence_registers(dq);
+    b ^= 1;
+
+    DqParts<Tile>::add(DqParts<Tile>::of(args.rows, head, first_row, own.index()), dq);
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
@@ -150,15 +123,15 @@ __global__ void __launch_bounds__(kLongestThreads, 1)
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T, int kD>
-void longest_first(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+void tma_fed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = HopperTile<T, kD>;
-  constexpr int kShared = kit::aligned_shared_bytes<LongestShared<Tile>>();
-  const auto kernel = longest_first_kernel<Tile>;
+  constexpr int kShared = kit::aligned_shared_bytes<FedShared<Tile>>();
+  const auto kernel = tma_fed_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
   const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
-  kernel<<<static_cast<unsigned>(blocks), kLongestThreads, kShared, stream>>>(
-      tensor_maps<Tile>(args), args);
+  kernel<<<static_cast<unsigned>(blocks), kFedThreads, kShared, stream>>>(tensor_maps<Tile>(args),
+                                                                          args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq_parts<Tile>(args, stream);
 }
