@@ -11,6 +11,8 @@ of the program itself come first; by simt they have the counts of each row.
   active lanes      threads of a warp that take part in an instruction, of 32; one that a predicate
                     switches off does not. By Nsight Compute over all instructions but branches and
                     the like, which hold for a whole warp
+  lanes per access  the same over loads and stores of global and of shared memory alone; a warp all
+                    of whose lanes are switched off makes no access
   divergent         branches at which the threads of a warp part
   barriers, atomics warp instructions of that kind
   TMA bytes         loaded and stored by TMA; beside them what a multicast need not read again, and
@@ -40,6 +42,7 @@ COLUMNS = {
     "shared_load_conflict": "shared load conflict",
     "shared_store_conflict": "shared store conflict",
     "active_lanes": "active lanes",
+    "lanes_per_access": "lanes per access",
     "divergent_branches": "divergent",
     "barriers": "barriers",
     "atomics": "atomics",
@@ -59,6 +62,10 @@ _DIVERGENT = "smsp__sass_branch_targets_threads_divergent.sum"
 _OPCODES = "sass__inst_executed_per_opcode"
 _LANES = "sass__thread_inst_executed_true_per_opcode"
 _BY_OPCODE = (_OPCODES, _LANES)
+# Instructions that a predicate switches off for all lanes of their warp. Not every chip has them.
+_OFF = "smsp__inst_executed_op_{}_{}_pred_off_all.sum"
+_ACCESSES = [(space, op) for space in ("global", "shared") for op in ("ld", "st")]
+OPTIONAL_METRICS = [_OFF.format(*access) for access in _ACCESSES]
 METRICS = [
     *(_GLOBAL.format(what, op) for op in ("ld", "st") for what in ("sectors", "requests")),
     *(form.format(op) for op in ("ld", "st") for form in (_WAVEFRONTS, _CONFLICTS, _ADDRESSED)),
@@ -70,6 +77,7 @@ CONTROL_FLOW = {
     "BAR", "BMOV", "BRA", "BREAK", "BRX", "BSSY", "BSYNC", "CALL", "EXIT", "JMP", "NANOSLEEP",
     "NOP", "RET", "WARPSYNC", "YIELD",
 }  # fmt: skip
+ACCESS_OPCODES = ("LD", "LDG", "LDS", "LDSM", "ST", "STG", "STS", "STSM")
 ATOMIC_OPCODES = ("ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDAS")
 
 NO_PERMISSION = (
@@ -183,12 +191,17 @@ def _ncu_figures(total):
     opcodes, lanes = total.get(_OPCODES), total.get(_LANES, {})
     working = [name for name in opcodes or () if name not in CONTROL_FLOW]
     count = lambda names: None if not opcodes else sum(opcodes.get(name, 0) for name in names)
+    lanes_of = lambda names: sum(lanes.get(name, 0) for name in names)
+    switched_off = sum(total.get(name, 0) for name in OPTIONAL_METRICS)
     return {
         "load_sectors_per_request": sectors("ld"),
         "store_sectors_per_request": sectors("st"),
         "shared_load_conflict": conflict("ld"),
         "shared_store_conflict": conflict("st"),
-        "active_lanes": _ratio(sum(lanes.get(name, 0) for name in working), count(working)),
+        "active_lanes": _ratio(lanes_of(working), count(working)),
+        "lanes_per_access": _ratio(
+            lanes_of(ACCESS_OPCODES), (count(ACCESS_OPCODES) or 0) - switched_off
+        ),
         "divergent_branches": int(total.get(_DIVERGENT, 0)),
         "barriers": count(["BAR"]),
         "atomics": count(ATOMIC_OPCODES),
@@ -196,6 +209,14 @@ def _ncu_figures(total):
         "multicast_saved_bytes": None,
         "tensor_operations": None,
     }
+
+
+def _metrics(ncu):
+    """METRICS, and those of OPTIONAL_METRICS that this ncu knows of this chip."""
+    query = [ncu, "--query-metrics"]
+    answer = subprocess.run(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    listed = {words[0] for line in answer.stdout.splitlines() if (words := line.split())}
+    return METRICS + [name for name in OPTIONAL_METRICS if name.removesuffix(".sum") in listed]
 
 
 def _instance_options(ncu):
@@ -216,7 +237,7 @@ def run_ncu(command):
         # The clocks stay as they are: counts do not depend on them, and other users of the GPU do.
         options = ["--clock-control", "none", "--csv", "--log-file", str(log_file)]
         options += ["--print-kernel-base", "demangled", *_instance_options(ncu)]
-        options += ["--metrics", ",".join(METRICS)]
+        options += ["--metrics", ",".join(_metrics(ncu))]
         status = subprocess.run([ncu, *options, *command]).returncode
         log = log_file.read_text(encoding="utf-8", errors="replace") if log_file.exists() else ""
     if "ERR_NVGPUCTRPERM" in log:
@@ -264,6 +285,11 @@ def simt_kernels(data):
             ]
         )
 
+    def lanes_per_access(of_kernel):
+        counted = [k[space] for k in of_kernel for space in ("global", "shared")]
+        lanes = sum(c["load_executions"] + c["store_executions"] for c in counted)
+        return _ratio(lanes, sum(c["load_requests"] + c["store_requests"] for c in counted))
+
     def total(of_kernel, key):
         return sum(kernel[key] for kernel in of_kernel)
 
@@ -282,6 +308,7 @@ def simt_kernels(data):
             "active_lanes": _mean(
                 [(k["active_lanes_per_instruction"], k["instructions"]) for k in of_kernel]
             ),
+            "lanes_per_access": lanes_per_access(of_kernel),
             "divergent_branches": total(of_kernel, "divergent_branches"),
             "barriers": total(of_kernel, "barrier_requests"),
             "atomics": sum(

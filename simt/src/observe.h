@@ -63,13 +63,16 @@ struct Access {
 // What the blocks of one launch share.
 class LaunchWatch {
  public:
-  LaunchWatch(const Launch& launch, bool counting) : name(launch.name()), counting(counting) {}
+  LaunchWatch(const Launch& launch, bool counting) : name(launch.name()), counting(counting) {
+    if (counting) gaps = launch.kernel->gaps(launch.call.get());
+  }
 
   // The stamp of the stretch after `phase` grid-wide barriers.
   uint32_t stamp(unsigned phase);
 
   const std::string name;
   const bool counting;
+  std::vector<GappedPointer> gaps;
   ReleaseBoard board;
 
   std::mutex mutex;
@@ -147,6 +150,9 @@ class BlockWatch {
  private:
   void wait(TraceKind kind, uint32_t lanes);
   void record(const TraceEvent& event);
+  void record_shared(const Access& access, uint64_t offset);
+  void record_global(const Access& access, const WatchedMemory& memory);
+  void record_members(const Access& access, TraceKind kind, Gapped type, uint64_t offset);
   void take_turns(uint32_t pc);
 
   void access_shared(const Access& access, uint64_t offset);

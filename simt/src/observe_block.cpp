@@ -114,10 +114,7 @@ void BlockWatch::end() {
 void BlockWatch::access(const Access& access) {
   const uint64_t offset = access.address - shared_base_;
   if (offset < kSharedBytes) {
-    if (counting_) {
-      record({access.address, access.pc, access.depth, trace_kind(access.use, true),
-              static_cast<uint8_t>(access.size)});
-    }
+    if (counting_) record_shared(access, offset);
     // From here to the end nothing may suspend the thread: the access must follow its check.
     if (watcher->checking) access_shared(access, offset);
     return;
@@ -134,11 +131,49 @@ void BlockWatch::access(const Access& access) {
   WatchedMemory* memory = find_memory(access);
   if (memory == nullptr) return;
   // Constant memory has a path and a cache of its own.
-  if (counting_ && !memory->allocation.constant) {
-    record({access.address, access.pc, access.depth, trace_kind(access.use, false),
-            static_cast<uint8_t>(access.size)});
-  }
+  if (counting_ && !memory->allocation.constant) record_global(access, *memory);
   if (watcher->checking) access_global(access, *memory);
+}
+
+void BlockWatch::record_shared(const Access& access, uint64_t offset) {
+  const TraceKind kind = trace_kind(access.use, true);
+  if (access.size > 4) {
+    size_t start = 0;
+    const Gapped type = shared_gaps_at(offset, &start);
+    if (type.bytes != 0) return record_members(access, kind, type, offset - start);
+  }
+  record({access.address, access.pc, access.depth, kind, static_cast<uint8_t>(access.size)});
+}
+
+void BlockWatch::record_global(const Access& access, const WatchedMemory& memory) {
+  const TraceKind kind = trace_kind(access.use, false);
+  for (const GappedPointer& gapped : launch_->gaps) {
+    const auto start = reinterpret_cast<uint64_t>(gapped.pointer);
+    if (!memory.holds(start, 1)) continue;
+    // The pointer may lead into the middle of an array.
+    const uint64_t before = (start - memory.base) % gapped.type.bytes;
+    return record_members(access, kind, gapped.type,
+                          access.address - memory.base + gapped.type.bytes - before);
+  }
+  record({access.address, access.pc, access.depth, kind, static_cast<uint8_t>(access.size)});
+}
+
+// Writes down what lies between the gaps, in pieces as wide as their places allow. `offset` is the
+// access's, from where some object of the type begins.
+void BlockWatch::record_members(const Access& access, TraceKind kind, Gapped type,
+                                uint64_t offset) {
+  const auto is_member = [&](uint64_t byte) {
+    return (type.members >> ((offset + byte) % type.bytes) & 1) != 0;
+  };
+  for (uint64_t at = 0; at < access.size;) {
+    uint64_t run = 0;
+    while (at + run < access.size && is_member(at + run)) ++run;
+    uint64_t piece = run == 0 ? 1 : access.size;
+    while (run != 0 && (piece > run || (access.address + at) % piece != 0)) piece /= 2;
+    if (run != 0)
+      record({access.address + at, access.pc, access.depth, kind, static_cast<uint8_t>(piece)});
+    at += piece;
+  }
 }
 
 WatchedMemory* BlockWatch::find_memory(const Access& access) {

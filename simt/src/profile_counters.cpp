@@ -78,7 +78,8 @@ void SiteCounts::add(const SiteCounts& other) {
 }
 
 SiteCounts& Counters::site(const TraceEvent& event) {
-  const uint64_t key = uint64_t{event.pc} << 8 | static_cast<uint64_t>(event.kind);
+  const uint64_t key =
+      uint64_t{event.pc} << 8 | uint64_t{event.size} << 3 | static_cast<uint64_t>(event.kind);
   if (recent_.empty()) recent_.resize(kRecent);
   Recent& recent = recent_[(event.pc ^ event.pc >> 8) % kRecent];
   if (recent.key != key) {

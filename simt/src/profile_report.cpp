@@ -130,12 +130,14 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.name("global");
   json.open("{");
   json.member("load_requests", global.load_requests);
+  json.member("load_executions", global.load_lanes);
   json.member("load_sectors", global.load_sectors);
   json.member("load_sectors_per_request", global.load_sectors_per_request());
   json.member("load_bytes", global.load_bytes);
   json.member("load_bytes_used", global.load_bytes_used);
   json.member("load_bytes_moved", global.load_bytes_moved());
   json.member("store_requests", global.store_requests);
+  json.member("store_executions", global.store_lanes);
   json.member("store_sectors", global.store_sectors);
   json.member("store_sectors_per_request", global.store_sectors_per_request());
   json.member("store_bytes", global.store_bytes);
@@ -146,10 +148,12 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.name("shared");
   json.open("{");
   json.member("load_requests", shared.load_requests);
+  json.member("load_executions", shared.load_lanes);
   json.member("load_wavefronts", shared.load_wavefronts);
   json.member("load_conflict_degree", shared.load_conflict_degree());
   json.member("load_max_conflict_degree", shared.load_max_degree);
   json.member("store_requests", shared.store_requests);
+  json.member("store_executions", shared.store_lanes);
   json.member("store_wavefronts", shared.store_wavefronts);
   json.member("store_conflict_degree", shared.store_conflict_degree());
   json.member("store_max_conflict_degree", shared.store_max_degree);

@@ -16,6 +16,7 @@ std::vector<const SharedVariable*>& variables() {
   return list;
 }
 std::mutex layout_mutex;
+bool any_gaps = false;
 
 // Is the variable declared in the kernel's own body? A local type's mangled name begins with that
 // of the function around it: the body "Z1kPfEUlPfE_" and the variable "ZZ1kPfENKUlPfE_clES_E3tag".
@@ -40,8 +41,10 @@ int place(Kernel& kernel, const SharedVariable& variable) {
 
 }  // namespace
 
-SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment)
-    : owner(owner), name(name), bytes(bytes), alignment(alignment) {
+SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
+                               Gapped element)
+    : owner(owner), name(name), bytes(bytes), alignment(alignment), element(element) {
+  any_gaps |= element.bytes != 0;
   number = static_cast<int>(variables().size());
   variables().push_back(this);
 }
@@ -73,17 +76,31 @@ int place_shared_variable(const SharedVariable& variable) {
   return offset;
 }
 
-SharedName shared_variable_at(size_t offset) {
-  if (offset >= kStaticSharedBytes)
-    return {"dynamic shared memory", kStaticSharedBytes, state.block->launch->dynamic_shared};
+// Of the variable, and of none but those of the running kernel.
+static const SharedVariable* variable_at(size_t offset, size_t* start) {
   const Kernel& kernel = *state.block->launch->kernel;
   std::lock_guard<std::mutex> lock(layout_mutex);
   for (const SharedVariable* variable : variables()) {
-    const int start = kernel.shared_offsets[variable->number];
-    if (start >= 0 && offset >= size_t(start) && offset < size_t(start) + variable->bytes)
-      return {variable->name, size_t(start), variable->bytes};
+    const int place = kernel.shared_offsets[variable->number];
+    if (place < 0 || offset - size_t(place) >= variable->bytes) continue;
+    *start = size_t(place);
+    return variable;
   }
-  return {};
+  return nullptr;
+}
+
+Gapped shared_gaps_at(size_t offset, size_t* start) {
+  if (!any_gaps) return {};
+  const SharedVariable* variable = variable_at(offset, start);
+  return variable ? variable->element : Gapped();
+}
+
+SharedName shared_variable_at(size_t offset) {
+  if (offset >= kStaticSharedBytes)
+    return {"dynamic shared memory", kStaticSharedBytes, state.block->launch->dynamic_shared};
+  size_t start;
+  const SharedVariable* variable = variable_at(offset, &start);
+  return variable ? SharedName{variable->name, start, variable->bytes} : SharedName();
 }
 
 }  // namespace simt

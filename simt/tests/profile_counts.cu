@@ -183,6 +183,47 @@ __global__ void matmul(const float* a, const float* b, float* c, int n) {
 
 }  // namespace
 
+struct alignas(16) Indexed {  // bytes 4 to 7 belong to no member
+  float value;
+  long long index;
+};
+struct alignas(16) Filled {
+  float x, y;
+  long long index;
+};
+template <class T>
+__global__ void copy_structures(const T* in, T* out) {
+  __shared__ T tile[32];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncwarp();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
+TEST_CASE("a structure with a gap goes member by member, without one whole") {
+  // The second of them: the kernel gets a pointer into the middle of the memory.
+  Indexed* indexed = zeros<Indexed>(66);
+  const auto p =
+      counted("copy_structures", [&] { copy_structures<<<1, 32>>>(indexed + 1, indexed + 33); });
+  CHECK(p.global.load_requests == 2);
+  CHECK(p.global.store_requests == 2);
+  CHECK(p.global.load_sectors == 2 * 17);  // 512 bytes from the middle of a sector
+  CHECK(p.global.load_bytes_used == 32 * (4 + 8));
+  CHECK(p.shared.load_requests == 2);
+  // A stride of 16 bytes: 4 lanes meet in each bank, and 2 of each half warp.
+  CHECK(p.shared.load_wavefronts == 4 + 2 * 2);
+  CHECK(p.shared.store_wavefronts == 4 + 2 * 2);
+  CHECK(site(p, AccessKind::kGlobalLoad).size == 4);
+  cudaFree(indexed);
+
+  Filled* filled = zeros<Filled>(64);
+  const auto whole =
+      counted("copy_structures", [&] { copy_structures<<<1, 32>>>(filled, filled + 32); });
+  CHECK(whole.global.load_requests == 1);
+  CHECK(whole.shared.load_requests == 1);
+  CHECK(whole.shared.load_wavefronts == 4);
+  cudaFree(filled);
+}
+
 TEST_CASE("a constant vector is stored by one instruction") {
   uint4* out = nullptr;
   REQUIRE(cudaMalloc(&out, 64 * sizeof(uint4)) == cudaSuccess);

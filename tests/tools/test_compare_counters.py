@@ -14,6 +14,7 @@ def kernel(name, launches, **counters):
             "shared_load_conflict",
             "shared_store_conflict",
             "active_lanes",
+            "lanes_per_access",
         )
     )
     made = {"kernel": name, "launches": launches, "threads": 64 * launches, "varying": []}
@@ -38,6 +39,15 @@ class CompareCounters(ToolCase):
         self.assertRegex(out, r"\nall but active lanes +0 of +1 equal")
         self.assertRegex(out, r"05 tree_kernel +load sectors/request +4.00 +4.10")
         self.assertNotRegex(out, r"05 tree_kernel +active lanes")
+
+    def test_lanes_of_accesses_count_and_those_of_all_instructions_stand_apart(self):
+        gpu = [kernel("tree_kernel", 1, active_lanes=15.4, lanes_per_access=30.2)]
+        simt = [kernel("tree_kernel", 1, active_lanes=30.2, lanes_per_access=30.1)]
+        out = self.compare(gpu, simt).stdout
+        self.assertRegex(out, r"\nlanes per access +1 of +1 equal, 100.0 %")
+        self.assertRegex(out, r"\nactive lanes +0 of +1 equal, +0.0 %")
+        self.assertRegex(out, r"\nall but active lanes +1 of +1 equal, 100.0 %")
+        self.assertRegex(out, r"\nall +1 of +2 equal, +50.0 %")
 
     def test_counts_are_for_as_many_threads(self):
         out = self.compare(

@@ -26,6 +26,8 @@ COUNTED = {
         "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "4,096",
         "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "128",
         "smsp__sass_branch_targets_threads_divergent.sum": "128",
+        # 256 of the loads are switched off for a whole warp.
+        "smsp__inst_executed_op_global_ld_pred_off_all.sum": "256",
         "sass__inst_executed_per_opcode": "8,448 (LDG: 768; BAR: 1,256; ATOMS: 256; REDG: 8)",
         "sass__thread_inst_executed_true_per_opcode": "60,000 (LDG: 16,512; ATOMS: 8,192; BAR: 9)",
     },
@@ -67,15 +69,19 @@ SIMT_PROFILE = {
             "barrier_requests": 8,
             "global": {
                 "load_requests": 32,
+                "load_executions": 1024,
                 "load_sectors_per_request": 4.0,
                 "store_requests": 32,
+                "store_executions": 256,
                 "store_sectors_per_request": 32.0,
             },
             "shared": {
                 "load_requests": 0,
+                "load_executions": 0,
                 "load_conflict_degree": 0.0,
                 "load_wavefronts": 0,
                 "store_requests": 32,
+                "store_executions": 1024,
                 "store_wavefronts": 32,
                 "store_conflict_degree": 1.0,
             },
@@ -110,11 +116,13 @@ class Profile(ToolCase):
         ]
         return self.run_tool(*command, status=status, **options)
 
-    def fake_ncu(self, log, status=0):
+    def fake_ncu(self, log, status=0, known=""):
         self.write("log", log)
+        self.write("known", known)
         self.fake(
             "ncu",
             f"""
+            [[ $1 == --query-metrics ]] && {{ cat {self.root}/known; exit; }}
             [[ $1 == --help ]] && {{ echo "--print-metric-instances arg: none, details"; exit; }}
             echo "$@" >{self.root}/ncu_command
             while [[ $1 != --log-file ]]; do shift; done
@@ -136,6 +144,7 @@ class Profile(ToolCase):
         self.assertEqual(strided["shared_store_conflict"], 1)
         self.assertEqual(strided["threads"], 4096)
         self.assertAlmostEqual(strided["active_lanes"], (16512 + 8192) / (768 + 256 + 8))
+        self.assertAlmostEqual(strided["lanes_per_access"], 16512 / (768 - 256))
         self.assertEqual(strided["divergent_branches"], 128)
         self.assertEqual(strided["barriers"], 1256)
         self.assertEqual(strided["atomics"], 264)
@@ -144,12 +153,13 @@ class Profile(ToolCase):
         self.assertEqual(vec["shared_load_conflict"], 1)
         self.assertEqual(vec["threads"], 8192)
         self.assertIsNone(vec["active_lanes"])
+        self.assertIsNone(vec["lanes_per_access"])
         self.assertIsNone(vec["store_sectors_per_request"])
         self.assertIsNone(vec["barriers"])
         self.assertEqual((strided["varying"], vec["varying"]), ([], []))
         self.assertRegex(
             result.stdout,
-            r"strided_kernel +1 +4096 +6.17 +4.00 +32.00 +1.00 +23.94 +128 +1256 +264",
+            r"strided_kernel +1 +4096 +6.17 +4.00 +32.00 +1.00 +23.94 +32.25 +128 +1256 +264",
         )
 
     def test_what_differs_from_run_to_run(self):
@@ -173,6 +183,14 @@ class Profile(ToolCase):
         ):
             self.assertIn(words, command)
 
+    def test_only_metrics_that_this_ncu_knows_are_asked_for(self):
+        named = "smsp__inst_executed_op_shared_ld_pred_off_all"
+        self.fake_ncu(ncu_log(), known=f"Device NVIDIA H200\n\n{named}  # of instructions\n")
+        self.profile("ncu")
+        command = self.read("ncu_command")
+        self.assertIn(f",{named}.sum ", command)
+        self.assertNotIn("op_shared_st_pred_off_all", command)
+
     def test_both_backends_print_the_same_columns(self):
         self.fake_ncu(ncu_log())
         from_ncu = self.profile("ncu").stdout.splitlines()
@@ -184,7 +202,8 @@ class Profile(ToolCase):
         self.assertEqual(titles.split(), from_simt[0].split())
         self.assertRegex(
             from_simt[1],
-            r"transpose_tiled_kernel +1 +1024 +4.00 +32.00 +- +1.00 +31.50 +4 +8 +7 +128 +- +4096$",
+            r"transpose_tiled_kernel +1 +1024 +4.00 +32.00 +- +1.00 +31.50 +24.00 +4 +8 +7 +128 +- "
+            r"+4096$",
         )
         self.assertEqual(json.loads(self.output.read_text())["backend"], "simt")
 
@@ -200,7 +219,9 @@ class Profile(ToolCase):
             instructions=300,
             active_lanes_per_instruction=16.0,
         )
-        two["global"].update(load_requests=96, load_sectors_per_request=8.0)
+        two["global"].update(
+            load_requests=96, load_executions=96, load_sectors_per_request=8.0
+        )
         # 64 wavefronts where 4 would do weigh as much as 4 wavefronts without a conflict.
         one["shared"].update(load_wavefronts=4, load_conflict_degree=1.0)
         two["shared"].update(load_wavefronts=64, load_conflict_degree=16.0)
@@ -211,6 +232,7 @@ class Profile(ToolCase):
         self.assertEqual((kernel["kernel"], kernel["launches"]), ("transpose::tiled_kernel", 2))
         self.assertEqual(kernel["active_lanes"], 20)
         self.assertEqual(kernel["load_sectors_per_request"], 7)
+        self.assertEqual(kernel["lanes_per_access"], (3 * 1024 + 2 * 256 + 96) / (4 * 32 + 32 + 96))
         self.assertEqual(kernel["shared_load_conflict"], 8.5)
         self.assertEqual(kernel["atomics"], 14)
         self.assertEqual(kernel["tma_bytes"], 256)

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "simt/build_mode.h"
+#include "simt/gaps.h"
 #include "simt/location.h"
 #include "simt/vector_types.h"
 
@@ -41,14 +42,21 @@ constexpr LaunchBounds with_cluster(LaunchBounds bounds, unsigned x, unsigned y 
   return bounds;
 }
 
+// An argument that points to structures with gaps.
+struct GappedPointer {
+  const void* pointer;
+  Gapped type;
+};
+
 // One kernel, that is one function or one instance of a function template.
 struct Kernel {
   using Run = void (*)(const void* call);
   using Clone = void* (*)(const void* call);
   using Destroy = void (*)(void* call);
+  using Gaps = std::vector<GappedPointer> (*)(const void* call);
 
   Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run, Clone clone,
-         Destroy destroy);
+         Destroy destroy, Gaps gaps);
 
   std::string name;  // "matmul<16>"
   const char*
@@ -57,6 +65,7 @@ struct Kernel {
   Run run;          // runs the body for one thread
   Clone clone;      // copies body and arguments
   Destroy destroy;  // ends a copy
+  Gaps gaps;        // its pointers to structures with gaps
 
   // Set through cudaFuncSetAttribute.
   int max_dynamic_shared = 48 * 1024;
@@ -86,6 +95,19 @@ struct Call {
   }
   static void* clone(const void* call) { return new Call(*static_cast<const Call*>(call)); }
   static void destroy(void* call) { delete static_cast<Call*>(call); }
+  static std::vector<GappedPointer> gaps(const void* call) {
+    std::vector<GappedPointer> found;
+    const auto look_at = [&found](const auto& argument) {
+      using Given = std::decay_t<decltype(argument)>;
+      if constexpr (std::is_pointer_v<Given>) {
+        const Gapped type = gaps_of<std::remove_pointer_t<Given>>();
+        if (type.bytes != 0) found.push_back({argument, type});
+      }
+    };
+    std::apply([&](const auto&... argument) { (look_at(argument), ...); },
+               static_cast<const Call*>(call)->arguments);
+    return found;
+  }
 };
 
 // Keeps the launch configuration for the kernel call that follows.
@@ -99,7 +121,7 @@ template <class Body, class... Argument>
 void enter_kernel(const char* signature, LaunchBounds bounds, Body body, Argument... arguments) {
   using ThisCall = Call<Body, Argument...>;
   static Kernel kernel(signature, typeid(Body).name(), bounds, &ThisCall::run, &ThisCall::clone,
-                       &ThisCall::destroy);
+                       &ThisCall::destroy, &ThisCall::gaps);
   ThisCall call{body, std::tuple<Argument...>(arguments...)};
   launch_configured(kernel, &call);
 }

@@ -14,6 +14,7 @@
 #include <typeinfo>
 
 #include "simt/build_mode.h"
+#include "simt/gaps.h"
 #include "simt/state.h"
 
 namespace simt {
@@ -22,13 +23,15 @@ bool in_device_range(const void* address);  // memory.cpp
 
 // One __shared__ variable of the program, registered before main().
 struct SharedVariable {
-  SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment);
+  SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
+                 Gapped element);
 
   const char* owner;  // mangled name of the tag: says in which kernel it was declared
   const char* name;
   size_t bytes;
   size_t alignment;
-  int number;  // 0, 1, 2, ... in the whole program
+  Gapped element;  // the type of its elements
+  int number;      // 0, 1, 2, ... in the whole program
 };
 
 // Gives the variable its place in the running kernel; returns its offset.
@@ -41,9 +44,9 @@ struct SharedVariableOf {
   static_assert(sizeof(T) <= kStaticSharedBytes,
                 "uses too much shared data: __shared__ variables have 48 KiB (0xc000 bytes), "
                 "dynamic shared memory may have more");
-  static inline const SharedVariable variable{
-      typeid(Tag).name(), Tag::name(), sizeof(T),
-      alignof(Tag) > alignof(T) ? alignof(Tag) : alignof(T)};
+  static inline const SharedVariable variable{typeid(Tag).name(), Tag::name(), sizeof(T),
+                                              alignof(Tag) > alignof(T) ? alignof(Tag) : alignof(T),
+                                              gaps_of<T>()};
 };
 
 template <class Tag, class T>
