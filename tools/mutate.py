@@ -28,6 +28,7 @@ the lists. Exit status 0 only if every mutant that was tried was killed.
 import collections
 import concurrent.futures
 import contextlib
+import ctypes
 import itertools
 import os
 import queue
@@ -37,6 +38,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -114,44 +116,78 @@ def copy_repository(root, folder):
             shutil.copytree(root / "build/simt" / kind, folder / "build/simt" / kind)
 
 
+def adopt_orphans():
+    """From now on what a child has started becomes a child of this process when that child ends."""
+    set_child_subreaper = 36  # of <sys/prctl.h>
+    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
+
+
+def children_of(pid):
+    """All that it has started and what those have started, whatever session each is in."""
+    found = []
+    for path in Path("/proc", str(pid), "task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it has ended
+            for child in map(int, path.read_text().split()):
+                found += [child, *children_of(child)]
+    return found
+
+
+def end_processes(pid=None):
+    """Ends a process and all that it has started; without one, all that this process has."""
+    while True:
+        running = [one for one in children_of(pid or os.getpid()) if is_running(one)]
+        for one in running + [pid] * bool(pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        if not running:  # what one had started while it was looked for has come here by now
+            return
+        time.sleep(0.01)
+
+
+def is_running(pid):
+    """Not if it has ended and only its parent has not asked how."""
+    try:
+        return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 class Copy:
     """A copy of the repository in which tests are built and run."""
 
     def __init__(self, folder, environment):
         self.root = folder
         self.environment = environment
-        self.running = None  # the process at work
-        self.ended = False  # whether it is the last
+        self.beginning = threading.Lock()
+        self.ended = False  # whether nothing may begin any more
         self.said = ""  # by the last command
 
     def succeeds(self, command, limit=TIMEOUT):
-        if self.ended:
-            raise Ended
-        # In a session of its own: what hangs is ended with all its children.
-        self.running = subprocess.Popen(
-            command,
-            cwd=self.root,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            errors="replace",
-            start_new_session=True,
-        )
+        with self.beginning:
+            if self.ended:
+                raise Ended
+            running = subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                errors="replace",
+                start_new_session=True,  # a key of the terminal ends this script, which ends it
+            )
         try:
-            self.said, _ = self.running.communicate(timeout=limit)
+            self.said, _ = running.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            os.killpg(self.running.pid, signal.SIGKILL)
+            end_processes(running.pid)
             self.said = f"{command[0]} took more than {limit:.0f} s"
         if self.ended:
             raise Ended
-        return self.running.wait() == 0
+        return running.wait() == 0
 
     def end(self):
-        """Ends what runs; nothing begins any more."""
-        self.ended = True
-        if self.running and self.running.poll() is None:
-            os.killpg(self.running.pid, signal.SIGKILL)
+        with self.beginning:
+            self.ended = True
 
     def build_engine(self):
         """simt's engine takes a minute to build and fits every copy; tests with checks take one,
@@ -231,7 +267,8 @@ def parse_arguments():
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the copies go
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that the copies go
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     parser, arguments = parse_arguments()
     root = arguments.root.resolve()
     try:
@@ -272,24 +309,24 @@ def print_table(counts):
         print(f"{name:<{width}}", *(f"{count:12}" for count in row))
 
 
-def environment_of(jobs):
-    """Of a copy that has so many beside it. Two threads at least: with one, none meets another."""
+def environment_of(jobs, folder):
+    """Of a copy that has so many beside it. Two threads at least: with one, none meets another.
+    What its processes have in files for a while goes with the copies."""
     threads = str(max(2, (os.cpu_count() or 1) // jobs))
     more = {"SIMT_PRECOMPILE": "1", "SIMT_THREADS": threads, "OMP_NUM_THREADS": threads}
+    more["TMPDIR"] = str(folder / "tmp")
     # Python would take the bytecode of a file that changes twice a second for that of the file now.
     return {**os.environ, **more, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def make_copies(root, folder, jobs, with_engine):
-    """The first copy in a folder, then the others, which find simt's engine built."""
-    first = folder / "0"
-    copy_repository(root, first)
-    copies = [Copy(folder / str(job), environment_of(jobs)) for job in range(jobs)]
+def fill_copies(root, copies, with_engine):
+    """The first copy, then the others, which find simt's engine built."""
+    first = copies[0]
+    copy_repository(root, first.root)
     if with_engine:
-        copies[0].build_engine()
+        first.build_engine()
     for copy in copies[1:]:
-        shutil.copytree(first, copy.root, symlinks=True)
-    return copies
+        shutil.copytree(first.root, copy.root, symlinks=True)
 
 
 class Run:
@@ -340,14 +377,27 @@ class Run:
         print(f"{seconds:5.0f} s  {what:<12} {name_of(mutant)}", flush=True)
 
 
+def end_all(copies):
+    """Ends what runs in the copies; nothing begins in them any more."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave half of it
+    for copy in copies:
+        copy.end()
+    end_processes()
+
+
 def run_all(root, mutants, arguments):
     last_start = time.monotonic() + (arguments.seconds or float("inf"))
     with_engine = not all(mutant.test.endswith(".py") for mutant in mutants)
+    adopt_orphans()
     with contextlib.ExitStack() as ending:
-        folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="mutate-"))
-        copies = make_copies(root, Path(folder), arguments.jobs, with_engine)
+        folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="mutate-")))
+        environment = environment_of(arguments.jobs, folder)
+        Path(environment["TMPDIR"]).mkdir()
+        copies = [Copy(folder / str(job), environment) for job in range(arguments.jobs)]
         pool = ending.enter_context(concurrent.futures.ThreadPoolExecutor(arguments.jobs))
-        ending.callback(lambda: [copy.end() for copy in copies])  # before the pool waits for them
+        ending.callback(end_all, copies)  # before the pool waits for them
+        fill_copies(root, copies, with_engine)
         run = Run(mutants, pool, copies, last_start)
         run.wait()
     print_table(run.counts)

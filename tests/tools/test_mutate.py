@@ -11,18 +11,32 @@ from unittest import mock
 
 from tool_case import TOOLS, ToolCase
 
+import mutate
+
 ADD = "def add(a, b):\n    return a + b\n"
 TEST = """
     import os
     import pathlib
+    import subprocess
     import sys
+    import tempfile
     import time
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
     from add import add
     if "-f" not in sys.argv:
         sys.exit("without -f a test goes on after its first failure")
     if "Slow" in sys.argv and add(2, 3) != 5:
-        pathlib.Path(__file__).with_name("began").touch()
+        here = pathlib.Path(__file__)
+        # What it starts is in a session of its own, writes into the copy again and again, and has
+        # lost its parent.
+        writes = "while True: open(__import__('sys').argv[1], 'w').write(100 * 'x')"
+        shell = ["sh", "-c", '"$0" "$@" >/dev/null & echo $!', sys.executable, "-c", writes]
+        started = subprocess.run(
+            [*shell, here.with_name("output")], start_new_session=True, stdout=subprocess.PIPE
+        )
+        tempfile.mkstemp()
+        pathlib.Path(os.environ["TRIED"]).write_bytes(started.stdout)
+        here.with_name("began").touch()
         time.sleep(60)
     if "TRIED" in os.environ:
         with open(os.environ["TRIED"], "a") as tried:
@@ -158,20 +172,44 @@ class Mutate(ToolCase):
         out = self.mutate("--seconds", "0.000001", status=1).stdout  # nothing was shown
         self.assertEqual(out.count("no time left sums"), 3)
 
-    def test_ended_it_ends_its_tests_and_leaves_nothing(self):
-        self.mutants(("sleeps", "    return a + b", "    return a * b"), case=" Slow")
+    def end_it_once_it_began(self, number, status):
+        """Ends a run by a signal when a file `began` is in its copies, and sees that nothing of it
+        is left; self.root/tried names the process that must have ended with it."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         run = subprocess.Popen(
             [sys.executable, TOOLS / "mutate.py", "--root", self.root, "--jobs", "1"],
-            env={**os.environ, "TMPDIR": folder.name},
+            env={**os.environ, "TMPDIR": folder.name, "TRIED": str(self.root / "tried")},
+            # As from a terminal, whatever these tests run under.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            stderr=subprocess.DEVNULL,
         )
         began = lambda: any("began" in names for _, _, names in os.walk(folder.name))
         while run.poll() is None and not began():
             time.sleep(0.02)
-        run.send_signal(signal.SIGTERM)
-        self.assertEqual(run.wait(timeout=20), 143)
+        run.send_signal(number)
+        self.assertEqual(run.wait(timeout=20), status)
         self.assertEqual(os.listdir(folder.name), [])
+        self.assertFalse(mutate.is_running(int(self.read("tried"))))
+
+    def test_ended_it_ends_all_that_was_started_and_leaves_nothing(self):
+        self.mutants(("sleeps", "    return a + b", "    return a * b"), case=" Slow")
+        for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)):
+            self.end_it_once_it_began(number, status)
+
+    def test_ended_while_the_engine_is_built_it_leaves_nothing(self):
+        self.write(
+            "simt/nvcc",
+            """
+            import os, pathlib, time
+            pathlib.Path(os.environ["TRIED"]).write_text(str(os.getpid()))
+            pathlib.Path("began").touch()
+            time.sleep(60)
+            """,
+        )
+        entry = "== subtracts\nfile add.py\ntest checks/add\n---\na + b\n+++\na - b\n"
+        self.write("tests/mutants/sums.txt", entry)
+        self.end_it_once_it_began(signal.SIGTERM, 143)
 
 
 if __name__ == "__main__":
