@@ -23,17 +23,19 @@ struct GapsOf {
 
 #if SIMT_INSTRUMENTED && defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
+// Of complete types alone: a kernel may take a pointer to a type that is only declared.
 template <class T>
-struct GapsOf<
-    T, std::enable_if_t<sizeof(T) <= 64 && std::is_class_v<T> && std::is_trivially_copyable_v<T>>> {
+struct GapsOf<T, std::enable_if_t<(sizeof(T) > 0)>> {
   static Gapped get() {
-    alignas(T) unsigned char bytes[sizeof(T)];
-    std::memset(bytes, 0xff, sizeof bytes);
-    __builtin_clear_padding(reinterpret_cast<T*>(bytes));
-    Gapped gapped{0, 0};
-    for (size_t i = 0; i < sizeof bytes; ++i) {
-      gapped.members |= uint64_t{bytes[i] != 0} << i;
-      if (bytes[i] == 0) gapped.bytes = sizeof bytes;
+    Gapped gapped;
+    if constexpr (std::is_class_v<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 64) {
+      alignas(T) unsigned char bytes[sizeof(T)];
+      std::memset(bytes, 0xff, sizeof bytes);
+      __builtin_clear_padding(reinterpret_cast<T*>(bytes));
+      for (size_t i = 0; i < sizeof bytes; ++i) {
+        gapped.members |= uint64_t{bytes[i] != 0} << i;
+        if (bytes[i] == 0) gapped.bytes = sizeof bytes;
+      }
     }
     return gapped;
   }

@@ -99,8 +99,9 @@ struct Call {
     std::vector<GappedPointer> found;
     const auto look_at = [&found](const auto& argument) {
       using Given = std::decay_t<decltype(argument)>;
-      if constexpr (std::is_pointer_v<Given>) {
-        const Gapped type = gaps_of<std::remove_pointer_t<Given>>();
+      using Target = std::remove_pointer_t<Given>;
+      if constexpr (std::is_pointer_v<Given> && std::is_object_v<Target>) {
+        const Gapped type = gaps_of<Target>();
         if (type.bytes != 0) found.push_back({argument, type});
       }
     };
