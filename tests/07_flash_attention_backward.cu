@@ -191,7 +191,7 @@ TEST_CASE("backward: the C interface runs its rungs on every element type and sh
     ladder.variants = {through_c<T>("mma"), through_c<T>("overlap"), through_c<T>("longest_first"),
                        through_c<T>("ping_pong"), through_c<T>("in_order")};
     tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 0, 1)});
-    ladder.variants = {through_c<T>("paired")};
+    ladder.variants = {through_c<T>("paired"), through_c<T>("paired_in_order")};
     tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 2, 1)});
   };
   run(__nv_bfloat16{});
@@ -252,7 +252,7 @@ TEST_CASE("backward: the bounds notice one pair of 90000 that was left out") {
   });
 }
 
-TEST_CASE("backward: two_passes and in_order give the same bits in every run") {
+TEST_CASE("backward: two_passes and the rungs in order give the same bits in every run") {
   const auto device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   const bool real = device.is_real_gpu();
@@ -265,7 +265,8 @@ TEST_CASE("backward: two_passes and in_order give the same bits in every run") {
     for (const auto& shape : shapes) {
       const auto problem = ladder.make_problem(shape);
       for (const auto& rung : ladder.variants) {
-        if (rung.name != "two_passes" && rung.name != "in_order") continue;
+        const bool in_order = rung.name == "in_order" || rung.name == "paired_in_order";
+        if (rung.name != "two_passes" && !in_order) continue;
         INFO(rung.name);
         CHECK(runs_that_differ(*problem, rung, real ? 100 : 3) == 0);
       }
@@ -289,7 +290,9 @@ TEST_CASE("backward: every tile of keys of every head is taken") {
 TEST_CASE("backward: paired is right where clusters have several steps") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   auto ladder = backward_ladder<__nv_bfloat16>();
-  ladder.variants = {tests::variant_named(ladder.variants, "paired")};
+  const auto all = ladder.variants;
+  ladder.variants = {tests::variant_named(all, "paired"),
+                     tests::variant_named(all, "paired_in_order")};
   tests::every_variant_is_right(ladder,
                                 {sizes(1, 2, 1, 150, 190, 2, 0), sizes(1, 2, 1, 150, 190, 2, 1)});
 }
@@ -301,6 +304,14 @@ TEST_CASE("backward: blocks of in_order wait for their turn") {
   const auto ladder = backward_ladder<__nv_bfloat16>();
   const auto problem = ladder.make_problem(sizes(1, 1, 1, 130, 400, 0, 0));
   CHECK(runs_that_differ(*problem, tests::variant_named(ladder.variants, "in_order"), 20) == 0);
+}
+
+TEST_CASE("backward: clusters of paired_in_order wait for their turn") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const auto ladder = backward_ladder<__nv_bfloat16>();
+  const auto problem = ladder.make_problem(sizes(1, 1, 1, 100, 500, 2, 0));
+  const auto rung = tests::variant_named(ladder.variants, "paired_in_order");
+  CHECK(runs_that_differ(*problem, rung, 20) == 0);
 }
 
 TEST_CASE("backward: the chooser takes no rung that is slower than the one before") {

@@ -31,6 +31,7 @@
 #include "07_flash_attention/backward/beyond/04_paired.cuh"
 #include "07_flash_attention/backward/beyond/05_two_passes.cuh"
 #include "07_flash_attention/backward/beyond/06_in_order.cuh"
+#include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -173,6 +174,10 @@ bench::Ladder<Backward<T>> backward_ladder() {
     ladder.variants.push_back(rung<T>(
         "in_order", "blocks add to dQ in turn: the same bits in each run",
         [](auto d) { return in_order<T, d>; }, in_order_scratch, bench::needs_exactly_sm(90)));
+    ladder.variants.push_back(rung<T>(
+        "paired_in_order", "d = 256: clusters add to dQ in turn",
+        [](auto d) { return paired_in_order<T, d>; }, paired_in_order_scratch,
+        bench::needs_exactly_sm(90)));
   }
   for (auto& variant : ladder.variants) {
     if (variant.needs.compute_capability >= 80) {

@@ -52,14 +52,16 @@ class Forward:
 
 class Backward:
     NAME, FLOPS = "backward", 10
-    RUNGS = ("longest_first", "in_order", "mma", "square_tiles", "ping_pong", "paired")
+    RUNGS = ("longest_first", "in_order", "mma", "square_tiles", "ping_pong", "paired",
+             "paired_in_order")
     NAMES = (RUNGS[0], "cudnn", *RUNGS[1:], *LIBRARIES[1:])
     OPTIONAL = ("flash_attention_3",)
     RATIOS = {"over_cudnn": ("longest_first", "cudnn"),
               "over_flash_attention_2": ("square_tiles", "flash_attention_2"),
               "over_longest_first": ("in_order", "longest_first"),
               "ping_pong_over_cudnn": ("ping_pong", "cudnn"),
-              "paired_over_cudnn": ("paired", "cudnn")}
+              "paired_over_cudnn": ("paired", "cudnn"),
+              "over_paired": ("paired_in_order", "paired")}
     OUTPUTS = ("dq", "dk", "dv")
 
     def __init__(self, torch, rungs, tensors, causal):
@@ -68,7 +70,7 @@ class Backward:
 
     def makers(self):
         is_256 = self.tensors[0].shape[-1] == 256
-        rungs = [name for name in self.RUNGS if name != "paired" or is_256]
+        rungs = [name for name in self.RUNGS if is_256 or not name.startswith("paired")]
         return {**{name: functools.partial(self.rung, name) for name in rungs},
                 **{name: functools.partial(self.library, name) for name in LIBRARIES}}
 

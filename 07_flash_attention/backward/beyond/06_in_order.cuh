@@ -18,6 +18,7 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/kit/turns.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -41,33 +42,6 @@ struct InOrderShared {
   KeyBarrier keys_full;
   int ticket;
 };
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Until `turn` tiles of keys have been counted. What they added can be seen then.
-__device__ __forceinline__ void wait_for_turn(const int* counter, int turn) {
-  int counted = 0;
-  while (counted < turn) {
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(counted) : "l"(counter) : "memory");
-  }
-}
-
-// One thread, which has seen all additions done: whoever reads the count, sees them, too.
-__device__ __forceinline__ void pass_turn(int* counter) {
-  asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
-}
-
-// From the last queries to the first, and at each tile of them through the heads that share the
-// keys: where fewer queries see them, a block ends earlier, and does not begin later.
-template <class Tile>
-struct StepsFromLast : Steps<Tile> {
-  __device__ __forceinline__ std::int64_t head(int step) const {
-    return this->kv_head * this->group + step % this->group;
-  }
-  __device__ __forceinline__ int first_row(int step) const {
-    return (this->first_tile + this->tiles - 1 - step / this->group) * Tile::kQueries;
-  }
-};
-#endif
 
 // ticket: 0. turns: zeros, two for each tile of queries of each head.
 template <class Tile>
@@ -94,7 +68,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
   // that all lanes have the same, so what follows from it takes registers once a warp.)
   const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
-  const StepsFromLast<Tile> steps{Steps<Tile>::of(shape, block, true)};
+  const StepsFromLast<Tile, 16> steps(shape, block);
   auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
@@ -106,7 +80,8 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     for (int step = 0; role > 0 && step < steps.count(); ++step) {
       const int first_row = steps.first_row(step);
       const std::int64_t part = DqParts<Tile>::number(args.rows, steps.head(step), first_row, w);
-      wait_for_turn(turns + part, steps.key_tile);  // whoever sees these keys, sees those before
+      const Turn turn{turns + part, steps.key_tile};  // whoever sees these keys, sees those before
+      turn.wait();
       if (shared.courier.kByTma) {
         ptx::fence_proxy_async_global();  // what ordinary loads have seen, TMA adds to
         shared.courier.take(args.rows.dq_sum + part * Tile::kDqPart, w, step % 2);
@@ -115,7 +90,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
         ptx::mbarrier_arrive(&shared.courier.empty[w]);  // the warpgroup may add
         kit::wait(&shared.courier.full[w], step % 2);    // it has
       }
-      pass_turn(turns + part);
+      turn.pass();
     }
     if (role > 0) return;
     feed(shared, at, maps, args.rows, steps);

@@ -11,6 +11,7 @@
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
+#include "common/kit/check.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
@@ -19,6 +20,8 @@
 #include "common/kit/tensor_map.cuh"
 
 namespace backward {
+
+constexpr int kPairedThreads = 384;
 
 // A block's tile. A warpgroup has all columns of the one sum that is its own, dK or dV.
 template <class T>
@@ -98,10 +101,9 @@ __device__ __forceinline__ void release_in_both(std::uint64_t* empty) {
 // All that the thread does that feeds a block: K and V, and for each step half of Q and of dO, to
 // both blocks. So a stage is refilled once both have released it. K comes ahead of Q, which S waits
 // for too; V and the other block's K are needed later, and come behind.
-template <class Tile>
+template <class Tile, class Order>
 __device__ __forceinline__ void feed_pair(PairedShared<Tile>& shared, const TensorMaps& maps,
-                                          const RowFacts& rows, const Steps<ClusterTile>& steps,
-                                          int rank) {
+                                          const RowFacts& rows, const Order& steps, int rank) {
   // Boxes are two slabs, half a tile.
   constexpr int kSlab = Tile::kKeySlab;
   const int kv_head = static_cast<int>(steps.kv_head);
@@ -151,6 +153,24 @@ __device__ __forceinline__ void feed_pair(PairedShared<Tile>& shared, const Tens
   }
 }
 #endif
+
+// Launches `kernel` with a cluster for each 128 keys of each K/V head.
+template <class... Parameters, class... Args>
+void launch_pairs(void (*kernel)(Parameters...), int shared, const Shape& shape,
+                  cudaStream_t stream, const Args&... args) {
+  cudaLaunchAttribute cluster;
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {2, 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim =
+      static_cast<unsigned>(2 * shape.all_kv_heads() * Steps<ClusterTile>::key_tiles(shape));
+  config.blockDim = kPairedThreads;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, args...));
+}
 
 // Boxes of 128 columns: half a tile.
 template <class Tile>
