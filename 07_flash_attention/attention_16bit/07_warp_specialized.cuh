@@ -16,6 +16,7 @@
 #include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
 #include "07_flash_attention/attention_16bit/kit/mma_products.cuh"
 #include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/store_rows.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       if constexpr (decltype(masked)::value) mask.apply(s[g], first_row + 16 * g + lane / 4, tile);
       float tile_max[2];
       OnlineSoftmax::max_of_rows(s[g], tile_max);
-      if (rows[g].update_max_if_grown(tile_max)) rows[g].rescale(o[g]);
+      if (rows[g].update_max_if_grown(tile_max)) OnlineSoftmax::rescale(o[g], rows[g].correction);
       rows[g].exponentiate(s[g]);
       rows[g].template pack<T>(s[g], p[g]);
     }
@@ -135,7 +136,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   for (int g = 0; g < kGroups; ++g) {
     float factor[2], lse[2];
     rows[g].finish(factor, lse);
-    OnlineSoftmax::scale_rows(o[g], factor);
+    OnlineSoftmax::rescale(o[g], factor);
     store_rows<kD>(t, head, first_row + 16 * g + lane / 4, n_q, o[g], lse);
   }
 #endif

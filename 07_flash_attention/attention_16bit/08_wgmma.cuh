@@ -14,6 +14,7 @@
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
+#include "07_flash_attention/attention_16bit/kit/store_rows.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/shape.hpp"
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
     float tile_max[2];
     OnlineSoftmax::max_of_rows(s, tile_max);
-    if (rows.update_max_if_grown(tile_max)) rows.rescale(o);
+    if (rows.update_max_if_grown(tile_max)) OnlineSoftmax::rescale(o, rows.correction);
     rows.exponentiate(s);
     rows.template pack<T>(s, p);
 
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
   float factor[2], lse[2];
   rows.finish(factor, lse);
-  OnlineSoftmax::scale_rows(o, factor);
+  OnlineSoftmax::rescale(o, factor);
   store_rows<Tile::kD>(t, head, row, n_q, o, lse);
 #endif
 }

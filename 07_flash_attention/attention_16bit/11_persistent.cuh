@@ -15,6 +15,7 @@
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
+#include "07_flash_attention/attention_16bit/kit/store_rows.cuh"
 #include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
 #include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/shape.hpp"
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::fence_registers(o);
       kv.release_v(v_at);
       rows.template pack<T>(s, p);
-      if (grown) rows.rescale(o);
+      if (grown) OnlineSoftmax::rescale(o, rows.correction);
     };
 
     // The first scores have no P V of a tile before to go with, and the last P V no scores.
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
     float factor[2], lse[2];
     rows.finish(factor, lse);
-    OnlineSoftmax::scale_rows(o, factor);
+    OnlineSoftmax::rescale(o, factor);
     store_rows<Tile::kD>(t, head, row, n_q, o, lse);
   }
   if (warpgroup == 1) turn.wait();  // nobody leaves with a turn unclaimed

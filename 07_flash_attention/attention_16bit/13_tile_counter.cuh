@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       ptx::fence_registers(o);
       kv.release_v(v_at);
       rows.template pack<T>(s, p);
-      if (grown) rows.rescale(o);
+      if (grown) OnlineSoftmax::rescale(o, rows.correction);
     };
 
     // The first scores have no P V of a tile before to go with, and the last P V no scores.
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     // The epilogue.
     float factor[2], lse[2];
     rows.finish(factor, lse);
-    OnlineSoftmax::scale_rows(o, factor);
+    OnlineSoftmax::rescale(o, factor);
     shared.store(maps, t, o, lse, warpgroup, head, first_query, row, n_q);
   }
   if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory is read until then

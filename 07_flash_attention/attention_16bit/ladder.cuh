@@ -11,10 +11,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "07_flash_attention/attention_16bit/01_mma.cuh"
-#include "07_flash_attention/attention_16bit/02_swizzled.cuh"
-#include "07_flash_attention/attention_16bit/03_double_buffered.cuh"
-#include "07_flash_attention/attention_16bit/04_fragment_prefetch.cuh"
+#include "07_flash_attention/attention_16bit/01_through_shared.cuh"
+#include "07_flash_attention/attention_16bit/02_mma.cuh"
+#include "07_flash_attention/attention_16bit/03_swizzled.cuh"
+#include "07_flash_attention/attention_16bit/04_double_buffered.cuh"
 #include "07_flash_attention/attention_16bit/05_lazy_rescale.cuh"
 #include "07_flash_attention/attention_16bit/06_tma.cuh"
 #include "07_flash_attention/attention_16bit/07_warp_specialized.cuh"
@@ -25,6 +25,7 @@
 #include "07_flash_attention/attention_16bit/12_async_store.cuh"
 #include "07_flash_attention/attention_16bit/13_tile_counter.cuh"
 #include "07_flash_attention/attention_16bit/14_longest_first.cuh"
+#include "07_flash_attention/attention_16bit/beyond/01_fragment_prefetch.cuh"
 #include "07_flash_attention/attention_16bit/chosen.cuh"
 #include "07_flash_attention/peers.cuh"
 #include "07_flash_attention/problem.cuh"
@@ -60,8 +61,8 @@ std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
     };
   } else {
     return {
-        rung_16bit<T>("mma", "tensor cores, a warp at a time; scores stay in registers", mma<T>,
-                      sm80),
+        rung_16bit<T>("through_shared", "tensor cores, 16 queries a warp", through_shared<T>, sm80),
+        rung_16bit<T>("mma", "weights stay in registers; 32 queries a warp", mma<T>, sm80),
         rung_16bit<T>("swizzled", "chunks change places: ldmatrix without bank conflicts",
                       swizzled<T>, sm80),
         rung_16bit<T>("double_buffered", "the next tiles travel meanwhile (cp.async)",

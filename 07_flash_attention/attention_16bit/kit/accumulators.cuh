@@ -1,5 +1,5 @@
-// What becomes of a tile of scores, and of O, as tensor cores leave them in registers: a mask, the
-// online softmax, and the way to global memory.
+// What becomes of a tile of scores, and of O, as tensor cores leave them in registers: a mask and
+// the online softmax.
 //
 // Both mma.sync and wgmma spread 16 rows of an accumulator over a warp in the same way: lane l
 // holds, of rows l / 4 and l / 4 + 8, columns 8 j + 2 (l % 4) and the next one. In an array s of N
@@ -89,7 +89,8 @@ struct OnlineSoftmax {
   }
 
   // region update_max
-  // Takes the maxima of a tile into account. The sums are corrected, O is not: see rescale().
+  // Takes the maxima of a tile into account. The sums are corrected, O is not: rescale(o,
+  // correction) does that.
   __device__ void update_max(const float (&tile_max)[2]) {
     for (int r = 0; r < 2; ++r) {
       const float new_max = fmaxf(row_max[r], tile_max[r]);
@@ -120,10 +121,11 @@ struct OnlineSoftmax {
   }
   // endregion
 
-  // o *= correction, row by row.
+  // o *= factor, row by row.
   template <int N>
-  __device__ void rescale(float (&o)[N]) const {
-    scale_rows(o, correction);
+  static __device__ void rescale(float (&o)[N], const float (&factor)[2]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) o[i] *= factor[row_of(i)];
   }
 
   // region weights
@@ -161,13 +163,6 @@ struct OnlineSoftmax {
       lse[r] = total > 0 ? (shift[r] + log2f(total)) * kLn2 : -INFINITY;
     }
   }
-
-  // o *= factor, row by row.
-  template <int N>
-  static __device__ void scale_rows(float (&o)[N], const float (&factor)[2]) {
-#pragma unroll
-    for (int i = 0; i < N; ++i) o[i] *= factor[row_of(i)];
-  }
 };
 
 // Writes the log-sum-exp of rows `row` and `row` + 8 of a head. By whole warps: the lanes part at
@@ -179,24 +174,6 @@ __device__ __forceinline__ void store_lse(const Tensors<T>& t, int head, int row
   for (int r = 0; r < 2; ++r) {
     if (threadIdx.x % 4 != 0 || row + 8 * r >= n_q) continue;
     t.lse[static_cast<std::int64_t>(head) * n_q + row + 8 * r] = lse[r];
-  }
-  __syncwarp();
-}
-
-// Writes a thread's share of O and the log-sum-exp: rows `row` and `row` + 8 of a head. Four lanes
-// write 16 bytes of a row together. By whole warps, as store_lse.
-template <int kD, class T>
-__device__ __forceinline__ void store_rows(const Tensors<T>& t, int head, int row, int n_q,
-                                           const float (&o)[kD / 2], const float (&lse)[2]) {
-  store_lse(t, head, row, n_q, lse);
-  for (int r = 0; r < 2; ++r) {
-    if (row + 8 * r >= n_q) continue;
-    const std::int64_t at = static_cast<std::int64_t>(head) * n_q + row + 8 * r;
-    auto* pairs = reinterpret_cast<std::uint32_t*>(t.o + at * kD) + threadIdx.x % 4;
-#pragma unroll
-    for (int i = 0; i < kD / 2; i += 4) {
-      pairs[i] = ptx::pack<T>(o[i + 2 * r], o[i + 2 * r + 1]);
-    }
   }
   __syncwarp();
 }

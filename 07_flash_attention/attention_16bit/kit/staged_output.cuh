@@ -40,7 +40,7 @@ __device__ __forceinline__ void store_staged(const Tensors<T>& t, std::int64_t h
   for (int g = 0; g < kGroups; ++g) {
     float factor[2], lse[2];
     rows[g].finish(factor, lse);
-    OnlineSoftmax::scale_rows(o[g], factor);
+    OnlineSoftmax::rescale(o[g], factor);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = first_row + 16 * g + 8 * r + lane / 4;

@@ -1,4 +1,4 @@
-// Rung 2, swizzled: chunks of 16 bytes change places, so that ldmatrix meets no bank conflict.
+// Rung 3, swizzled: chunks of 16 bytes change places, so that ldmatrix meets no bank conflict.
 //
 // Chunk c of row r lies at c ^ (r % 8). The eight rows that ldmatrix reads at once then begin in
 // eight different groups of four banks, where before all of them began in the same one: an eighth
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       float tile_max[2];
       OnlineSoftmax::max_of_rows(s[g], tile_max);
       rows[g].update_max(tile_max);
-      rows[g].rescale(o[g]);
+      OnlineSoftmax::rescale(o[g], rows[g].correction);
       rows[g].exponentiate(s[g]);
       rows[g].template pack<T>(s[g], p[g]);
     }

@@ -1,10 +1,9 @@
-// Rung 3, double_buffered: the next tiles of K and V are on their way while these are multiplied.
+// Rung 2, mma: weights stay in registers, where the scores were; a warp has 32 queries.
 //
-// cp.async writes to shared memory past the registers, and there are two buffers of either tile:
-// one is read, the other one is filled (double buffering). One barrier a tile remains. A thread
-// copies the same chunk of rows a constant apart, so it needs one address for a tile and not one
-// for each copy: registers are what limits this kernel. What is still wrong: a warp waits for every
-// operand that it fetches from shared memory.
+// The accumulator of Q K^T lies over the lanes just as operand A of P V wants it: each lane rounds
+// its own weights to 16 bits, and nothing moves. O goes from registers to global memory. With 32
+// queries, 16 where d is 256, a key that a warp has fetched serves twice. What is still wrong:
+// ldmatrix reads eight rows at once, and they all begin in the same bank.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,45 +13,35 @@
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
 #include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
-#include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
+#include "07_flash_attention/attention_16bit/kit/plain_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/store_rows.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
-#include "common/kit/swizzle.cuh"
 
 namespace attention {
 
 template <class T, int kD, bool kCausal>
 __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
-    attention_double_buffered_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
+    attention_mma_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // Shared memory: a tile of Q, and what there is of K and V.
   using Tile = MmaTile<kD>;
   constexpr int kTileN = Tile::kTileN, kChunks = Tile::kChunks, kGroups = Tile::kRowGroups;
-  extern __shared__ uint4 chunks[];  // in chunks of 16 bytes, 8 elements
+  constexpr int kThreads = Tile::kThreads;
+  extern __shared__ uint4 chunks[];
   uint4* const tile_q = chunks;
   uint4* const tile_k = tile_q + Tile::kTileM * kChunks;
-  uint4* const tile_v = tile_k + 2 * kTileN * kChunks;  // two buffers of either
+  uint4* const tile_v = tile_k + kTileN * kChunks;
 
   // The last tiles of a causal head have the most to do: they start first.
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int tiles = kit::divide_up(n_q, Tile::kTileM);
-  const std::int64_t head = blockIdx.x / tiles;
+  const int head = blockIdx.x / tiles;
   const int first_query = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * Tile::kTileM;
   const int first_row = first_query + warp * Tile::kWarpRows;
   const Mask<kCausal, kTileN> mask{n_q, n_k};
-
-  // region copies
-  // Tile t goes to buffer t % 2.
-  const TileCopier<kD, Tile::kThreads> copier{};
-  const auto issue_k_and_v = [&](int tile, auto may_end) {
-    const int buffer = tile % 2 * kTileN * kChunks;
-    copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);
-    copier.template issue<kTileN>(tile_v + buffer, t.v, head, tile * kTileN, n_k, may_end);
-  };
-  // endregion
 
   // Registers: O stays, scores and weights are those of a tile of keys.
   OnlineSoftmax rows[kGroups];
@@ -60,15 +49,12 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) rows[g].scale = scale;
 
+  // region multiply_tile
   const auto multiply_tile = [&](int tile, auto masked) {
-    // region hand_over
-    const uint4* const k_here = tile_k + tile % 2 * kTileN * kChunks;
-    const uint4* const v_here = tile_v + tile % 2 * kTileN * kChunks;
-    ptx::cp_async_wait<0>();
-    __syncthreads();  // this tile is here, and nobody reads the other buffers any more
-    if (tile > 0) issue_k_and_v(tile - 1, std::false_type{});
-    ptx::cp_async_commit();
-    // endregion
+    __syncthreads();  // nobody reads the tiles before any more
+    load_plain_tile<kD, kTileN, kThreads>(tile_k, t.k, head, tile * kTileN, n_k);
+    load_plain_tile<kD, kTileN, kThreads>(tile_v, t.v, head, tile * kTileN, n_k);
+    __syncthreads();
     // A warp whose queries see nothing of the tile is done with it.
     if constexpr (decltype(masked)::value) {
       if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) return;
@@ -82,12 +68,12 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
         const int query = warp * Tile::kWarpRows + 16 * g + lane % 16;
-        ptx::ldmatrix_x4(q[g], &tile_q[kit::swizzled_chunk<kChunks>(query, 2 * c + lane / 16)]);
+        ptx::ldmatrix_x4(q[g], &tile_q[query * kChunks + 2 * c + lane / 16]);
       }
 #pragma unroll
       for (int j = 0; j < kTileN / 16; ++j) {
         const int key = 16 * j + lane / 16 * 8 + lane % 8;
-        ptx::ldmatrix_x4(k, &k_here[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 8 % 2)]);
+        ptx::ldmatrix_x4(k, &tile_k[key * kChunks + 2 * c + lane / 8 % 2]);
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
           ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[g], k[0], k[1]);
@@ -104,7 +90,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       float tile_max[2];
       OnlineSoftmax::max_of_rows(s[g], tile_max);
       rows[g].update_max(tile_max);
-      rows[g].rescale(o[g]);
+      OnlineSoftmax::rescale(o[g], rows[g].correction);
       rows[g].exponentiate(s[g]);
       rows[g].template pack<T>(s[g], p[g]);
     }
@@ -115,8 +101,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 #pragma unroll
       for (int c = 0; c < kD / 16; ++c) {
         std::uint32_t v[4];
-        const int key = 16 * j + lane % 16;
-        ptx::ldmatrix_x4_trans(v, &v_here[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 16)]);
+        ptx::ldmatrix_x4_trans(v, &tile_v[(16 * j + lane % 16) * kChunks + 2 * c + lane / 16]);
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
           ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[0], v[1]);
@@ -125,32 +110,35 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       }
     }
   };
+  // endregion
 
-  // Q travels with the first tiles of K and V; each tile after them one ahead.
+  // Backwards: the tiles that need a mask come first.
+  load_plain_tile<kD, Tile::kTileM, kThreads>(tile_q, t.q, head, first_query, n_q);
   int tile = mask.tiles(first_query, Tile::kTileM) - 1;
   const int unmasked = mask.unmasked_tiles(first_query);
-  copier.template issue<Tile::kTileM>(tile_q, t.q, head, first_query, n_q, std::true_type{});
-  if (tile >= 0) issue_k_and_v(tile, std::true_type{});
-  ptx::cp_async_commit();
   for (; tile >= unmasked; --tile) multiply_tile(tile, std::true_type{});
   for (; tile >= 0; --tile) multiply_tile(tile, std::false_type{});
-  ptx::cp_async_wait<0>();
-  __syncthreads();  // if there was no tile, Q may only be arriving now
 
-  store_staged<kD>(t, head, n_q, first_row, tile_q, first_query, rows, o);
+#pragma unroll
+  for (int g = 0; g < kGroups; ++g) {
+    float factor[2], lse[2];
+    rows[g].finish(factor, lse);
+    OnlineSoftmax::rescale(o[g], factor);
+    store_rows<kD>(t, head, first_row + 16 * g + lane / 4, n_q, o[g], lse);
+  }
 #endif
 }
 
 // Device pointers, aligned to 16 bytes; shapes as Shape says.
 template <class T>
-void double_buffered(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+void mma(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     using Tile = MmaTile<decltype(head_dim)::value>;
-    constexpr int kShared = Tile::shared_bytes(2);
-    const auto kernel = attention_double_buffered_kernel<T, head_dim, causal>;
+    constexpr int kShared = Tile::shared_bytes(1);
+    const auto kernel = attention_mma_kernel<T, head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
-    kit::allow_shared(kernel, kShared);  // d = 256 wants 128 KB; sm_86 and sm_89 have 99
+    kit::allow_shared(kernel, kShared);
     kernel<<<blocks, Tile::kThreads, kShared, stream>>>(t, n_q, n_k, shape.scale() * kLog2E);
     CUDA_CHECK(cudaGetLastError());
   });

@@ -1,10 +1,10 @@
-// Rung 4, fragment_prefetch: operands of mma.sync are fetched one step ahead, into a second set of
-// registers (register double buffering).
+// Rung 4, double_buffered: the next tiles of K and V are on their way while these are multiplied.
 //
-// A warp that issues ldmatrix and uses the result at once waits some 30 cycles for it, and an SM
-// has only 8 warps here to fill them with. Now the fragments of step i + 1 are on their way while
-// step i is multiplied. What is still wrong: the accumulators of O are rescaled with every tile,
-// and nearly always by 1.
+// cp.async writes to shared memory past the registers, and there are two buffers of either tile:
+// one is read, the other one is filled (double buffering). One barrier a tile remains. A thread
+// copies the same chunk of rows a constant apart, so it needs one address for a tile and not one
+// for each copy: registers are what limits this kernel. What is still wrong: a warp waits for every
+// operand that it fetches from shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,6 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_products.cuh"
 #include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
@@ -27,7 +26,7 @@ namespace attention {
 
 template <class T, int kD, bool kCausal>
 __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
-    attention_fragment_prefetch_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
+    attention_double_buffered_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // Shared memory: a tile of Q, and what there is of K and V.
   using Tile = MmaTile<kD>;
@@ -45,6 +44,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   const int first_row = first_query + warp * Tile::kWarpRows;
   const Mask<kCausal, kTileN> mask{n_q, n_k};
 
+  // region copies
   // Tile t goes to buffer t % 2.
   const TileCopier<kD, Tile::kThreads> copier{};
   const auto issue_k_and_v = [&](int tile, auto may_end) {
@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
     copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);
     copier.template issue<kTileN>(tile_v + buffer, t.v, head, tile * kTileN, n_k, may_end);
   };
+  // endregion
 
   // Registers: O stays, scores and weights are those of a tile of keys.
   OnlineSoftmax rows[kGroups];
@@ -60,31 +61,40 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
   for (int g = 0; g < kGroups; ++g) rows[g].scale = scale;
 
   const auto multiply_tile = [&](int tile, auto masked) {
+    // region hand_over
     const uint4* const k_here = tile_k + tile % 2 * kTileN * kChunks;
     const uint4* const v_here = tile_v + tile % 2 * kTileN * kChunks;
     ptx::cp_async_wait<0>();
     __syncthreads();  // this tile is here, and nobody reads the other buffers any more
     if (tile > 0) issue_k_and_v(tile - 1, std::false_type{});
     ptx::cp_async_commit();
+    // endregion
     // A warp whose queries see nothing of the tile is done with it.
     if constexpr (decltype(masked)::value) {
       if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) return;
     }
 
-    // S = Q K^T. Rows 16 apart are swizzled alike, too: a lane computes where its chunk lies once.
+    // S = Q K^T, 16 columns of Q and K and 16 keys at a time.
     float s[kGroups][kTileN / 2] = {};
-    multiply_scores<T, kD>(
-        s,
-        [&](std::uint32_t(&q)[4], int c, int g) {
-          const int query = warp * Tile::kWarpRows + lane % 16;
-          const int at = kit::swizzled_chunk<kChunks>(query, 2 * c + lane / 16);
-          ptx::ldmatrix_x4(q, tile_q + at + 16 * g * kChunks);
-        },
-        [&](std::uint32_t(&k)[4], int c, int j) {
-          const int key = lane / 16 * 8 + lane % 8;
-          const int at = kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 8 % 2);
-          ptx::ldmatrix_x4(k, k_here + at + 16 * j * kChunks);
-        });
+#pragma unroll
+    for (int c = 0; c < kD / 16; ++c) {
+      std::uint32_t q[kGroups][4], k[4];
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        const int query = warp * Tile::kWarpRows + 16 * g + lane % 16;
+        ptx::ldmatrix_x4(q[g], &tile_q[kit::swizzled_chunk<kChunks>(query, 2 * c + lane / 16)]);
+      }
+#pragma unroll
+      for (int j = 0; j < kTileN / 16; ++j) {
+        const int key = 16 * j + lane / 16 * 8 + lane % 8;
+        ptx::ldmatrix_x4(k, &k_here[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 8 % 2)]);
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[g], k[0], k[1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[g], k[2], k[3]);
+        }
+      }
+    }
 
     // The weights; what was accumulated is brought to their scale.
     std::uint32_t p[kGroups][kTileN / 16][4];
@@ -94,16 +104,26 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       float tile_max[2];
       OnlineSoftmax::max_of_rows(s[g], tile_max);
       rows[g].update_max(tile_max);
-      rows[g].rescale(o[g]);
+      OnlineSoftmax::rescale(o[g], rows[g].correction);
       rows[g].exponentiate(s[g]);
       rows[g].template pack<T>(s[g], p[g]);
     }
 
-    // O += P V.
-    multiply_output<T>(o, p, [&](std::uint32_t(&v)[4], int j, int c) {
-      const int at = kit::swizzled_chunk<kChunks>(lane % 16, 2 * c + lane / 16);
-      ptx::ldmatrix_x4_trans(v, v_here + at + 16 * j * kChunks);
-    });
+    // O += P V, 16 keys and 16 columns of V at a time.
+#pragma unroll
+    for (int j = 0; j < kTileN / 16; ++j) {
+#pragma unroll
+      for (int c = 0; c < kD / 16; ++c) {
+        std::uint32_t v[4];
+        const int key = 16 * j + lane % 16;
+        ptx::ldmatrix_x4_trans(v, &v_here[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 16)]);
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[0], v[1]);
+          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[2], v[3]);
+        }
+      }
+    }
   };
 
   // Q travels with the first tiles of K and V; each tile after them one ahead.
@@ -123,12 +143,12 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 
 // Device pointers, aligned to 16 bytes; shapes as Shape says.
 template <class T>
-void fragment_prefetch(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+void double_buffered(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     using Tile = MmaTile<decltype(head_dim)::value>;
     constexpr int kShared = Tile::shared_bytes(2);
-    const auto kernel = attention_fragment_prefetch_kernel<T, head_dim, causal>;
+    const auto kernel = attention_double_buffered_kernel<T, head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);
     kit::allow_shared(kernel, kShared);  // d = 256 wants 128 KB; sm_86 and sm_89 have 99
     kernel<<<blocks, Tile::kThreads, kShared, stream>>>(t, n_q, n_k, shape.scale() * kLog2E);
