@@ -180,8 +180,9 @@ def bench_chapter(chapter, args):
     program = program_of(chapter, args.build)
     failures, by_file, counters = [], {}, None
     counter_arguments = wanted.pop(COUNTERS, None)
-    wanted.pop(bench_args.SANITIZE, None)
     for label, arguments in wanted.items():
+        if bench_args.is_for_checkers(label):
+            continue
         what = f"{chapter.name}/{label}"
         try:
             run = run_with_json([str(program), *arguments], what, args.commit)

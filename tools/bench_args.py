@@ -10,6 +10,11 @@ from include_graph import RUNG
 COUNTERS, SANITIZE = "counters", "sanitize"
 
 
+def is_for_checkers(label):
+    """Whether a label's arguments are for tools/sanitize.py: `sanitize`, or `sanitize_...`."""
+    return label == SANITIZE or label.startswith(f"{SANITIZE}_")
+
+
 class ArgumentsError(Exception):
     """The file says nothing that can be run; the message is ready to print."""
 

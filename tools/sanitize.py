@@ -6,7 +6,8 @@ in shared memory), synccheck (wrong barriers), initcheck (reads of what nobody w
 or with --simt, they are simt's own checks, which look for all of these; the programs must then be
 built with SIMT_CHECK=1.
 
-The sizes are those of the line `sanitize:` in a chapter's bench.args, or else of `counters:`. The
+The sizes are those of the line `sanitize:` in a chapter's bench.args, or else of `counters:`. Rungs
+that skip these are run again with those of the lines `sanitize_...:`, one after the other. The
 rungs of a problem share one run, which is clean only if each of them is. One that is not is halved
 until every finding has its rung. The rungs of the ladder wrong_on_purpose must be flagged as races;
 for them a clean verdict is a failure.
@@ -218,14 +219,14 @@ def is_rung_with_kernels(row):
     return not row or row.get("kind") in ("rung", "chooser") and row.get("place") != "cpu"
 
 
-def check_chapter(checker, jobs):
-    """{rung: {tool: verdict}} of one chapter."""
+def check_chapter(checker, jobs, rungs=()):
+    """{rung: {tool: verdict}} of one chapter, or of these rungs of it."""
     # Everything once: what is a rung, and what can run here. simt's checks cost little enough to
     # have them on at once.
     is_simt = checker.tools == ["simt"]
-    first = checker.run("simt" if is_simt else None)
+    first = checker.run("simt" if is_simt else None, rungs)
     said, problems = {}, {}
-    for name in checker.listed():
+    for name in rungs or checker.listed():
         row = first.rows.get(name)
         if is_rung_with_kernels(row):
             said[name] = dict.fromkeys(checker.tools, not_run(row) or report.CLEAN)
@@ -244,11 +245,13 @@ def check_chapter(checker, jobs):
 
 
 def sizes_of(chapter):
+    """Arguments, a list of them for each line of sizes."""
     try:
         runs = bench_args.parse(chapter / "bench.args")
     except bench_args.ArgumentsError as error:
         raise SanitizeError(str(error)) from error
-    return runs.get(bench_args.SANITIZE, runs.get(bench_args.COUNTERS, []))
+    lines = [words for label, words in runs.items() if bench_args.is_for_checkers(label)]
+    return lines or [runs.get(bench_args.COUNTERS, [])]
 
 
 def gpu_name():
@@ -263,15 +266,18 @@ def gpu_name():
 
 def check_and_keep(chapter, args, device, tools):
     """Whether all is well with a chapter; its entry goes into the report."""
-    arguments = sizes_of(chapter)
-    checker = Checker(bench.program_of(chapter, args.build), arguments, tools, args.timeout)
-    said = check_chapter(checker, args.jobs)
+    sizes, said = sizes_of(chapter), {}
+    for arguments in sizes:
+        checker = Checker(bench.program_of(chapter, args.build), arguments, tools, args.timeout)
+        left = [rung for rung, verdicts in said.items() if report.is_not_run(verdicts)]
+        if left or not said:
+            said.update(check_chapter(checker, args.jobs, left))
     print(f"{chapter.name}: {len(said)} rungs")
     for line in report.summary(said):
         print(f"  {line}", flush=True)
     if args.keep:
         entry = {
-            "arguments": " ".join(arguments),
+            "arguments": "; ".join(" ".join(arguments) for arguments in sizes),
             "commit": args.commit or f"unknown{bench.DIRTY}",
             "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "rungs": said,

@@ -28,6 +28,11 @@ def kind_of(verdict):
     return verdict.partition(": ")[0]
 
 
+def is_not_run(verdicts):
+    """Whether no tool has seen a rung."""
+    return all(kind_of(verdict) == NOT_RUN for verdict in verdicts.values())
+
+
 def is_good(verdict):
     return kind_of(verdict) in (CLEAN, ON_PURPOSE, NOT_RUN)
 

@@ -37,6 +37,8 @@ def program(words, tool):
         if RUNGS[name] is None:
             continue
         row = {**KERNEL, **RUNGS[name], "problem": name.split("/")[0], "name": name.split("/")[1]}
+        if "skips" in row:
+            row["status"] = "skipped" if row["skips"] == value(words, "--n") else "right"
         status = 1 if row["status"] == "wrong" else status
         rows.append(row)
     with open(value(words, "--json"), "w") as file:
@@ -274,6 +276,16 @@ class OnAGpu(SanitizeCase):
         self.assertIn(f"add/c: {verdict}\n", out)
         self.assertIn("memcheck: 4 clean, 1 not run", out)
         self.assertIn("memcheck --verify --only add/a,add/b,add/d,add/e --n 33", self.runs())
+
+    def test_rungs_that_skip_some_sizes_get_others(self):
+        self.write("01_add/bench.args", "sanitize: --n 9\nsanitize_65: --n 65\nsanitize_7: --n 7\n")
+        self.rungs["add/c"] = {"skips": "9", "reason": "needs more than 9"}
+        self.sanitize()
+        self.assertEqual(self.said(), {name: CLEAN for name in self.rungs})
+        self.assertEqual(self.report()["chapters"]["01_add"]["arguments"], "--n 9; --n 65; --n 7")
+        again = ["alone --verify --only add/c --n 65"]
+        again += [f"{tool} --verify --only add/c --n 65" for tool in TOOL_NAMES]
+        self.assertEqual(self.runs()[5:], again)
 
     def test_several_runs_at_a_time_say_the_same(self):
         self.rungs |= {"sum/a": {}, "sum/b": {}}
