@@ -206,7 +206,7 @@ TEST_ENV := $(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=tests/catch.hpp)
 CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_test_macros.hpp \
                              /usr/local/include/catch2/catch_test_macros.hpp),-lCatch2)
 
-$(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp
+$(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp tests/tally.hpp
 	@mkdir -p $(@D)
 	$(call say,$(CXX))
 	$(QUIET)$(CXX) -std=c++17 -O1 -Wall -Wextra -I. -c $< -o $@$(PART)

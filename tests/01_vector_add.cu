@@ -15,6 +15,7 @@
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
+#include "tests/verify.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
@@ -156,7 +157,7 @@ TEST_CASE("what the lesson claims of each kernel's memory requests, counted") {
         if (variant.name != claim.variant) continue;
         VectorAdd problem(n, 1);
         simt::profile_reset();
-        const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+        const auto verdict = tests::verify(problem, variant, bench::query_device(), nullptr);
         REQUIRE(verdict.status == bench::Status::right);
         const auto counts = simt::profile("vector_add_" + variant.name + "_kernel");
         CHECK(counts.launches == 1);

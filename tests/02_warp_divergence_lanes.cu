@@ -12,6 +12,7 @@
 #include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 #if SIMT_INSTRUMENTED
 
@@ -32,7 +33,7 @@ simt::KernelProfile counts_of(Problem& problem,
   const bench::WorkStream stream(device);
   const auto& variant = tests::variant_named(variants, name);
   simt::profile_reset();
-  const auto verdict = bench::verify(problem, variant, device, stream.get());
+  const auto verdict = tests::verify(problem, variant, device, stream.get());
   INFO(verdict.reason);
   CHECK(verdict.status == bench::Status::right);
   const auto profile = simt::profile(std::string(Problem::name) + "_" + name + "_kernel");

@@ -17,6 +17,7 @@
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
+#include "tests/verify.hpp"
 
 using namespace coalesced_copy;
 using namespace particles;
@@ -48,7 +49,7 @@ simt::KernelProfile counts(Problem& problem, const std::vector<bench::Variant<Pr
   simt::profile_reset();
   for (const auto& variant : variants) {
     if (variant.name != name) continue;
-    const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+    const auto verdict = tests::verify(problem, variant, bench::query_device(), nullptr);
     REQUIRE(verdict.status == bench::Status::right);
   }
   const auto profile = simt::profile(std::string(Problem::name) + "_" + name + "_kernel");
@@ -60,7 +61,7 @@ simt::KernelProfile counts(Problem& problem, const std::vector<bench::Variant<Pr
 simt::GlobalCounts gather_counts(Copy& problem, int stride, int offset) {
   const auto variant = gather_variant(stride, offset);
   simt::profile_reset();
-  const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+  const auto verdict = tests::verify(problem, variant, bench::query_device(), nullptr);
   REQUIRE(verdict.status == bench::Status::right);
   const auto profile = simt::profile("copy_gather_kernel");
   simt::profile_stop();
@@ -91,7 +92,7 @@ TEST_CASE("copy: large") {
   for (const auto& variant : coalesced_copy::ladder().variants) {
     if (!bench::why_skipped(variant, device).empty()) continue;
     INFO(variant.name);
-    CHECK(bench::verify(problem, variant, device, nullptr).status == bench::Status::right);
+    CHECK(tests::verify(problem, variant, device, nullptr).status == bench::Status::right);
   }
 }
 
@@ -193,9 +194,9 @@ TEST_CASE("every gather of the sweeps is right") {
     Copy problem(n, 5);
     for (int step = 0; step < 32; ++step) {
       INFO("n = " << n << ", step " << step);
-      const auto strided = bench::verify(problem, gather_variant(step + 1, 0), device, nullptr);
+      const auto strided = tests::verify(problem, gather_variant(step + 1, 0), device, nullptr);
       CHECK(strided.status == bench::Status::right);
-      const auto shifted = bench::verify(problem, gather_variant(1, step), device, nullptr);
+      const auto shifted = tests::verify(problem, gather_variant(1, step), device, nullptr);
       CHECK(shifted.status == bench::Status::right);
     }
   }

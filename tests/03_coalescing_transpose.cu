@@ -12,6 +12,7 @@
 #include "simt/include/simt/profile.h"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 using namespace transpose;
 
@@ -42,7 +43,7 @@ simt::KernelProfile counts(Transpose& problem, const std::string& name) {
   simt::profile_reset();
   for (const auto& variant : transpose::ladder().variants) {
     if (variant.name != name) continue;
-    const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+    const auto verdict = tests::verify(problem, variant, bench::query_device(), nullptr);
     REQUIRE(verdict.status == bench::Status::right);
   }
   const auto profile = simt::profile("transpose_" + name + "_kernel");
@@ -85,7 +86,7 @@ TEST_CASE("transpose: more rows than gridDim.y allows blocks") {
     if (!device.is_real_gpu() && variant.name != "vectorized") continue;  // slow there
     INFO(variant.name);
     if (!bench::why_skipped(variant, device).empty()) continue;
-    CHECK(bench::verify(problem, variant, device, stream.get()).status == bench::Status::right);
+    CHECK(tests::verify(problem, variant, device, stream.get()).status == bench::Status::right);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "simt/include/simt/profile.h"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 using namespace window;
 
@@ -37,7 +38,7 @@ std::vector<bench::Variant<Window>> named(const std::string& name) {
 simt::KernelProfile counts(Window& problem, const std::string& name) {
   const auto variant = named(name)[0];
   simt::profile_reset();
-  const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+  const auto verdict = tests::verify(problem, variant, bench::query_device(), nullptr);
   REQUIRE(verdict.status == bench::Status::right);
   const auto profile = simt::profile("window_" + name + "_kernel");
   simt::profile_stop();
@@ -76,9 +77,9 @@ TEST_CASE("window: two problems do not use each other's constants") {
   Window first(100, 3, 1), second(100, 3, 2);
   for (int turn = 0; turn < 2; ++turn) {
     for (Window* problem : {&first, &second}) {
-      CHECK(bench::verify(*problem, constant, device, nullptr).status == bench::Status::right);
+      CHECK(tests::verify(*problem, constant, device, nullptr).status == bench::Status::right);
     }
-    CHECK(bench::verify(first, four, device, nullptr).status == bench::Status::right);
+    CHECK(tests::verify(first, four, device, nullptr).status == bench::Status::right);
   }
 }
 

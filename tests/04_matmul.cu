@@ -14,6 +14,7 @@
 #include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
@@ -249,7 +250,7 @@ TEST_CASE(
 TEST_CASE("launches take sets of inputs in turn, which differ in nothing but their place") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   Sgemm problem({5, 7, 3}, 1);
-  bench::verify(problem, sgemm_rung("coalesced", "", sgemm_coalesced), bench::query_device(),
+  tests::verify(problem, sgemm_rung("coalesced", "", sgemm_coalesced), bench::query_device(),
                 nullptr);
   std::vector<const float*> places;
   for (const int set : {0, 1, 2, 63}) {
@@ -270,7 +271,7 @@ TEST_CASE("the bound of the error lets rounding pass and nothing else") {
   for (const std::int64_t k : {1, 2, 7, 64, 1000, 4096}) {
     DYNAMIC_SECTION("k = " << k) {
       Sgemm problem({16, 24, k}, 11);
-      REQUIRE(bench::verify(problem, variant_named("sequential"), {}, nullptr).status ==
+      REQUIRE(tests::verify(problem, variant_named("sequential"), {}, nullptr).status ==
               bench::Status::right);
       float* c = problem.c.host_data();
       const std::vector<float> right(c, c + problem.c.size());
@@ -377,7 +378,7 @@ TEST_CASE("global and shared loads are as many as the tiles predict") {
       Sgemm problem(shape, 1, false);
       simt::profile_reset();
       const auto verdict =
-          bench::verify(problem, variant_named(reuse.variant), bench::query_device(), nullptr);
+          tests::verify(problem, variant_named(reuse.variant), bench::query_device(), nullptr);
       REQUIRE(verdict.status == bench::Status::right);
       const auto counts = simt::profile("sgemm_" + reuse.variant + "_kernel");
       double global = 0, shared = 0;
@@ -416,7 +417,7 @@ TEST_CASE("sectors and bank conflicts that the lesson claims, counted") {
       Sgemm problem({256, 256, 64}, 1, false);
       simt::profile_reset();
       const auto verdict =
-          bench::verify(problem, variant_named(claim.variant), bench::query_device(), nullptr);
+          tests::verify(problem, variant_named(claim.variant), bench::query_device(), nullptr);
       REQUIRE(verdict.status == bench::Status::right);
       const auto counts = simt::profile("sgemm_" + std::string(claim.variant) + "_kernel");
       if (claim.load_sectors > 0) {

@@ -16,6 +16,7 @@
 #include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 using namespace matmul;
 using namespace matmul::bf16;
@@ -73,11 +74,11 @@ void check_all(const std::vector<Shape>& shapes, bench::Status expected) {
   for (const auto& variant : tma_rungs<kTransposedB>()) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       for (const Shape& shape : shapes) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
         Bf16Gemm<kTransposedB> problem(shape, 7, device.is_real_gpu());
-        const auto verdict = bench::verify(problem, variant, device, stream.get());
+        const auto verdict = tests::verify(problem, variant, device, stream.get());
         INFO(verdict.reason);
         REQUIRE(verdict.status == expected);
         if (expected == bench::Status::skipped) REQUIRE(verdict.reason == "needs rows of 16 bytes");
@@ -114,7 +115,7 @@ TEST_CASE("the C interface multiplies, or says why it does not") {
   if (!reason.empty()) SKIP_TEST(reason);
   const bench::WorkStream stream(device);
   Bf16Gemm<false> problem({65, 72, 120}, 7, device.is_real_gpu());
-  REQUIRE(bench::verify(problem, variant, device, stream.get()).status == bench::Status::right);
+  REQUIRE(tests::verify(problem, variant, device, stream.get()).status == bench::Status::right);
   CHECK(bf16_gemm(nullptr, nullptr, nullptr, 8, 9, 7, stream.get()) == 1);
 }
 
@@ -319,12 +320,12 @@ void check_a_hundred_launches() {
   for (const auto& variant : tma_rungs<kTransposedB>()) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       for (const Shape shape :
            {Shape{1100, 1288, 712}, Shape{120, 136, 4104}, Shape{4096, 2048, 64}}) {
         INFO("m = " << shape.m << ", n = " << shape.n << ", k = " << shape.k);
         Bf16Gemm<kTransposedB> problem(shape, 9);
-        const auto verdict = bench::verify(problem, variant, device, stream.get());
+        const auto verdict = tests::verify(problem, variant, device, stream.get());
         INFO(verdict.reason);
         REQUIRE(verdict.status == bench::Status::right);
         const std::vector<Element> first(problem.c.fetched(),

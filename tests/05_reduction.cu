@@ -17,6 +17,7 @@
 #include "tests/ladder_cases.hpp"
 #include "tests/repeats.hpp"
 #include "tests/run_command.hpp"
+#include "tests/verify.hpp"
 
 using namespace affine;
 using namespace reduction;
@@ -204,7 +205,7 @@ TEST_CASE("n = 0 gives the identity") {
     for (const auto& variant : variants) {
       // CUB's answer to n = 0 is its own affair, and the affine peer has no last element.
       if (variant.kind == bench::Kind::peer || variant.kind == bench::Kind::yardstick) continue;
-      const auto verdict = bench::verify(problem, variant, device, stream.get());
+      const auto verdict = tests::verify(problem, variant, device, stream.get());
       INFO(variant.name << ": " << verdict.reason);
       CHECK(verdict.status != bench::Status::wrong);
     }
@@ -245,7 +246,7 @@ TEST_CASE("of equal largest elements argmax names the first, wherever they are")
     problem.expected = {2, first};
     for (const auto& variant : extremum_ladder<ArgMax>().variants) {
       if (!bench::why_skipped(variant, device).empty()) continue;
-      const auto verdict = bench::verify(problem, variant, device, stream.get());
+      const auto verdict = tests::verify(problem, variant, device, stream.get());
       INFO(variant.name << ", first at " << first << ": " << verdict.reason);
       CHECK(verdict.status != bench::Status::wrong);
     }
@@ -263,7 +264,7 @@ TEST_CASE("the maximum of negative numbers is negative") {
   for (const auto& variant : extremum_ladder<Max>().variants) {
     if (!bench::why_skipped(variant, device).empty()) continue;
     INFO(variant.name);
-    CHECK(bench::verify(problem, variant, device, stream.get()).status != bench::Status::wrong);
+    CHECK(tests::verify(problem, variant, device, stream.get()).status != bench::Status::wrong);
   }
 }
 
@@ -282,7 +283,7 @@ TEST_CASE("the tuned sum is right for any number of tiles a block") {
       Reduction<ArgMax> problem(n, 13);
       problem.x.pristine()[n - 1] = 2;  // the largest one lies where a tile ends
       problem.expected = {2, n - 1};
-      const auto verdict = bench::verify(problem, variant, device, stream.get());
+      const auto verdict = tests::verify(problem, variant, device, stream.get());
       INFO(tiles << " tiles, n = " << n << ": " << verdict.reason);
       CHECK(verdict.status == bench::Status::right);
     }
@@ -309,7 +310,7 @@ void check_announcements(const std::vector<std::int64_t>& sizes, int tiles,
         problem.x.pristine()[at] = 2;
         problem.expected = {2, at};
       }
-      const auto verdict = bench::verify(problem, variant, device, stream.get());
+      const auto verdict = tests::verify(problem, variant, device, stream.get());
       INFO(Op::name << ", " << tiles << " tiles, n = " << n << ", at " << at << ": "
                     << verdict.reason);
       CHECK(verdict.status == bench::Status::right);

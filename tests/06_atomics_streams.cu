@@ -25,6 +25,7 @@
 #include "tests/ladder_cases.hpp"
 #include "tests/repeats.hpp"
 #include "tests/run_command.hpp"
+#include "tests/verify.hpp"
 
 #if SIMT_INSTRUMENTED
 #include "common/kit/check.cuh"
@@ -63,7 +64,7 @@ std::string check_at_sizes(const bench::Variant<Problem>& variant, std::vector<s
   for (const std::int64_t n : sizes) {
     INFO("n = " << n);
     Problem problem = make(n);
-    const auto verdict = bench::verify(problem, variant, device, stream.get());
+    const auto verdict = tests::verify(problem, variant, device, stream.get());
     INFO(verdict.reason);
     if (verdict.status == bench::Status::skipped) return verdict.reason;
     CHECK(verdict.status == bench::Status::right);
@@ -81,7 +82,7 @@ simt::KernelProfile counts_of(Problem& problem,
   const bench::WorkStream stream(device);
   simt::profile_reset();
   const auto verdict =
-      bench::verify(problem, tests::variant_named(variants, name), device, stream.get());
+      tests::verify(problem, tests::variant_named(variants, name), device, stream.get());
   INFO(verdict.reason);
   CHECK(verdict.status == bench::Status::right);
   const auto profile = simt::profile(std::string(Problem::name) + "_" +
@@ -110,7 +111,7 @@ TEST_CASE("one cell: every variant is right at every size") {
     DYNAMIC_SECTION(variant.name) {
       const std::string skipped =
           check_at_sizes(variant, kSizes, [](std::int64_t n) { return OneCell(n, 7); });
-      if (!skipped.empty()) SKIP_TEST(skipped);
+      if (!skipped.empty()) SKIP_SECTION(skipped);
     }
   }
 }
@@ -241,7 +242,9 @@ TEST_CASE("histogram: every variant is right at every size and for every kind of
            {HistogramInput::uniform, HistogramInput::skewed, HistogramInput::constant}) {
         const std::string skipped = check_at_sizes(
             variant, kSizes, [input](std::int64_t n) { return Histogram(n, 7, input); });
-        if (!skipped.empty()) SKIP_TEST(skipped);
+        if (skipped.empty()) continue;
+        tests::record_skip(skipped);
+        break;
       }
     }
   }
@@ -372,7 +375,9 @@ TEST_CASE("float max: every variant is right at every size, for mixed and for ne
       for (const float shift : {0.0f, 2.0f}) {
         const std::string skipped = check_at_sizes(
             variant, kSizes, [shift](std::int64_t n) { return FloatMax(n, 7, shift); });
-        if (!skipped.empty()) SKIP_TEST(skipped);
+        if (skipped.empty()) continue;
+        tests::record_skip(skipped);
+        break;
       }
     }
   }
@@ -404,7 +409,7 @@ TEST_CASE("lock: every variant is right at every size and leaves the lock free")
       const std::vector<std::int64_t> sizes = {1, 2, 3, 31, 32, 33, 255, 256, 257, 1021, 4099};
       const std::string skipped = check_at_sizes(
           variant, sizes, [](std::int64_t n) { return Lock(n, 7); }, false);
-      if (!skipped.empty()) SKIP_TEST(skipped);
+      if (!skipped.empty()) SKIP_SECTION(skipped);
     }
   }
 }
@@ -487,7 +492,9 @@ TEST_CASE("pi: every variant is within four standard errors, for odd sizes and s
         const std::string skipped =
             check_at_sizes(variant, {1, 2, 3, 31, 33, 511, 512, 513, 1021, 100'003},
                            [seed](std::int64_t n) { return Pi(n, seed); });
-        if (!skipped.empty()) SKIP_TEST(skipped);
+        if (skipped.empty()) continue;
+        tests::record_skip(skipped);
+        break;
       }
     }
   }
@@ -499,10 +506,10 @@ TEST_CASE("pi: the same seed gives the same answer, another seed another") {
   for (const auto& variant : pi::ladder().variants) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       const auto hits = [&](std::uint64_t seed) {
         Pi problem(50'001, seed);
-        bench::verify(problem, variant, device, stream.get());
+        tests::verify(problem, variant, device, stream.get());
         return *problem.hits.fetched();
       };
       const auto first = hits(11);

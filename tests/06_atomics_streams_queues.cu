@@ -14,6 +14,7 @@
 #include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
+#include "tests/verify.hpp"
 
 using namespace atomics_streams;
 using namespace default_stream;
@@ -41,12 +42,12 @@ TEST_CASE("pipeline: every variant is right for every number of elements and chu
   for (const auto& variant : pipeline::ladder().variants) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       for (const std::int64_t n : {1, 3, 33, 257, 10'007}) {
         for (const int chunks : {1, 2, 4, 5, 9, 32}) {
           INFO("n = " << n << ", chunks = " << chunks);
           Pipeline problem(n, chunks, 3, 7);
-          const auto verdict = bench::verify(problem, variant, device, stream.get());
+          const auto verdict = tests::verify(problem, variant, device, stream.get());
           INFO(verdict.reason);
           CHECK(verdict.status == bench::Status::right);
         }
@@ -86,10 +87,10 @@ TEST_CASE("default stream: the results are the same whichever it is") {
   for (const auto& variant : default_stream::ladder().variants) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       DefaultStream problem(100);
       for (int repeat = 0; repeat < 3; ++repeat) {
-        const auto verdict = bench::verify(problem, variant, device, stream.get());
+        const auto verdict = tests::verify(problem, variant, device, stream.get());
         INFO(verdict.reason);
         CHECK(verdict.status == bench::Status::right);
       }
@@ -162,12 +163,12 @@ TEST_CASE("small kernels: launches and graph take the same number of steps") {
   for (const auto& variant : small_kernels::ladder().variants) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       for (const int kernels : {1, 2, 3, 33}) {
         // One list for several problems: the graph must notice that its pointer has changed.
         SmallKernels first(kernels, 7), second(kernels, 8);
         for (SmallKernels* problem : {&first, &second, &first}) {
-          const auto verdict = bench::verify(*problem, variant, device, stream.get());
+          const auto verdict = tests::verify(*problem, variant, device, stream.get());
           INFO(verdict.reason);
           CHECK(verdict.status == bench::Status::right);
         }

@@ -14,6 +14,7 @@
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
@@ -62,13 +63,13 @@ void check_all_shapes(double spread, const std::vector<Shape>& shapes) {
   for (const auto& variant : variants_of<T>()) {
     DYNAMIC_SECTION(Problem<T>::name << "/" << variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       int right = 0;
       for (const Shape& shape : shapes) {
         Problem<T> problem(shape, 7, spread, is_real_gpu());
         right += check_variant(problem, variant, device, stream.get());
       }
-      if (right == 0) SKIP_TEST("needs more shared memory");
+      if (right == 0) SKIP_SECTION("needs more shared memory");
     }
   }
 }
@@ -78,7 +79,7 @@ template <class Problem>
 void solve_on_host(Problem& problem) {
   const auto variants = attention_ladder().variants;
   REQUIRE(
-      bench::verify(problem, tests::variant_named(variants, "sequential"), {}, nullptr).status ==
+      tests::verify(problem, tests::variant_named(variants, "sequential"), {}, nullptr).status ==
       bench::Status::right);
 }
 
@@ -134,7 +135,7 @@ TEST_CASE("attention: a hundred runs give the same bits") {
     const auto ladder = attention_ladder();
     for (const auto& rung : ladder.variants) {
       if (rung.kind != bench::Kind::rung || rung.place != bench::Place::device) continue;
-      if (bench::verify(problem, rung, device, stream.get()).status == bench::Status::skipped) {
+      if (tests::verify(problem, rung, device, stream.get()).status == bench::Status::skipped) {
         continue;
       }
       INFO(rung.name << ", d = " << d);
@@ -323,7 +324,7 @@ TEST_CASE("attention: extra memory is all scores, or two floats a query, or noth
     const auto& variant = tests::variant_named(variants, claim.variant);
     if (!bench::why_skipped(variant, device).empty()) continue;
     Fp32 problem(shape, 1);
-    REQUIRE(bench::verify(problem, variant, device, nullptr).status == bench::Status::right);
+    REQUIRE(tests::verify(problem, variant, device, nullptr).status == bench::Status::right);
     CHECK(problem.workspace.asked_bytes() == claim.bytes);
     problem.workspace.forget();
     std::size_t before = 0, after = 0, total = 0;
@@ -336,7 +337,7 @@ TEST_CASE("attention: extra memory is all scores, or two floats a query, or noth
   }
   Bf16 problem(shape, 1);
   const auto bf16 = attention_16bit_ladder<__nv_bfloat16>().variants;
-  REQUIRE(bench::verify(problem, bf16[0], device, nullptr).status == bench::Status::right);
+  REQUIRE(tests::verify(problem, bf16[0], device, nullptr).status == bench::Status::right);
   CHECK(problem.workspace.asked_bytes() == 2.0 * 200 * 70);
 }
 
@@ -357,7 +358,7 @@ TEST_CASE("attention: what each step saves, counted") {
   const auto count = [&](const std::string& name, const std::string& kernel, bool causal = false) {
     Fp32 problem({1, 1, n, n, 64, causal}, 1);
     simt::profile_reset();
-    const auto verdict = bench::verify(problem, tests::variant_named(variants, name),
+    const auto verdict = tests::verify(problem, tests::variant_named(variants, name),
                                        bench::query_device(), nullptr);
     REQUIRE(verdict.status == bench::Status::right);
     return simt::profile("attention_" + kernel + "_kernel");

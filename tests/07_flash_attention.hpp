@@ -17,6 +17,7 @@
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "tests/catch.hpp"
+#include "tests/verify.hpp"
 
 namespace tests {
 
@@ -42,7 +43,7 @@ bool check_variant(attention::Problem<T>& problem,
                    const bench::Variant<attention::Problem<T>>& variant,
                    const bench::DeviceFacts& device, cudaStream_t stream) {
   INFO(variant.name << ": " << text_of(problem.shape));
-  const auto verdict = bench::verify(problem, variant, device, stream);
+  const auto verdict = tests::verify(problem, variant, device, stream);
   INFO(verdict.reason);
   if (verdict.status == bench::Status::skipped && kit::most_shared() < 227 * 1024) {
     CHECK(verdict.reason.find("of shared memory") != std::string::npos);

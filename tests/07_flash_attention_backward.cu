@@ -16,6 +16,7 @@
 #include "common/kit/check.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
@@ -131,7 +132,7 @@ int runs_that_differ(Backward<T>& problem, const bench::Variant<Backward<T>>& ru
   std::string first;
   int different = 0;
   for (int run = 0; run <= runs; ++run) {
-    const auto verdict = bench::verify(problem, rung, device, stream.get());
+    const auto verdict = tests::verify(problem, rung, device, stream.get());
     if (verdict.status == bench::Status::skipped) return 0;
     REQUIRE(verdict.status == bench::Status::right);
     if (run == 0) first = bits_of(problem);
@@ -211,7 +212,7 @@ TEST_CASE("backward: rows that see no key have a gradient of zeros") {
     for (const auto& variant : ladder.variants) {
       INFO(variant.name);
       const auto problem = ladder.make_problem(sizes(1, 2, 1, 40, 7, 0, 1));
-      const auto verdict = bench::verify(*problem, variant, device, stream.get());
+      const auto verdict = tests::verify(*problem, variant, device, stream.get());
       if (verdict.status == bench::Status::skipped) continue;
       REQUIRE(verdict.status == bench::Status::right);
       int wrong = 0;
@@ -231,7 +232,7 @@ TEST_CASE("backward: the bounds notice one pair of 90000 that was left out") {
     const auto ladder = backward_ladder<T>();
     const auto problem = ladder.make_problem(sizes(1, 1, 1, 300, 300, 0, 0));
     const auto& rung = tests::variant_named(ladder.variants, "sequential");
-    REQUIRE(bench::verify(*problem, rung, {}, nullptr).status == bench::Status::right);
+    REQUIRE(tests::verify(*problem, rung, {}, nullptr).status == bench::Status::right);
     constexpr int kKey = 17, d = 64;
     const auto weight_of = [&](int query) {
       double score = 0;
@@ -320,7 +321,7 @@ TEST_CASE("backward: the chooser takes no rung that is slower than the one befor
   const auto ladder = backward_ladder<float>();
   const auto problem = ladder.make_problem(sizes(1, 1, 1, 33, 33, 0, 0));
   const auto chooser = tests::variant_named(ladder.variants, "chosen");
-  REQUIRE(bench::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
+  REQUIRE(tests::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
   CHECK(chooser.chose(*problem) == "recomputed");  // and not two_passes
 }
 
@@ -334,7 +335,7 @@ TEST_CASE("backward: the chooser takes a rung by d") {
   const std::vector<std::string> expected = {"longest_first", "ping_pong", "paired"};
   for (const int d : {0, 1, 2}) {
     const auto problem = ladder.make_problem(sizes(1, 1, 1, 33, 33, d, 0));
-    REQUIRE(bench::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
+    REQUIRE(tests::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
     CHECK(chooser.chose(*problem) == expected[d]);
   }
 }
@@ -350,7 +351,7 @@ TEST_CASE("backward: atomics and memory, as the lesson says") {
   const auto run = [&](const std::string& name) {
     simt::profile_reset();
     problem->forget_scratch();
-    REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, name), device, nullptr)
+    REQUIRE(tests::verify(*problem, tests::variant_named(ladder.variants, name), device, nullptr)
                 .status == bench::Status::right);
   };
   run("stored");
@@ -381,7 +382,7 @@ TEST_CASE("backward: square_tiles reads less shared memory than mma, as the less
   const auto read_by = [&](const std::string& name) {
     simt::profile_reset();
     const auto& rung = tests::variant_named(ladder.variants, name);
-    REQUIRE(bench::verify(*problem, rung, bench::query_device(), nullptr).status ==
+    REQUIRE(tests::verify(*problem, rung, bench::query_device(), nullptr).status ==
             bench::Status::right);
     return simt::profile(name + "_kernel").shared.load_wavefronts;
   };

@@ -20,6 +20,7 @@
 #include "common/kit/launch.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
@@ -98,13 +99,13 @@ void check_bits(const bench::Ladder<Decode<T>>& ladder, const Given& given) {
   for (const auto& rung : ladder.variants) {
     if (rung.place != bench::Place::device || rung.kind != bench::Kind::rung) continue;
     INFO(rung.name);
-    if (bench::verify(*problem, rung, device, stream.get()).status != bench::Status::right) {
+    if (tests::verify(*problem, rung, device, stream.get()).status != bench::Status::right) {
       continue;
     }
     const std::string before = bits_of(*problem);
     int different = 0;
     for (int run = 0; run < (device.is_real_gpu() ? 100 : 3); ++run) {
-      REQUIRE(bench::verify(*problem, rung, device, stream.get()).status == bench::Status::right);
+      REQUIRE(tests::verify(*problem, rung, device, stream.get()).status == bench::Status::right);
       different += bits_of(*problem) != before ? 1 : 0;
     }
     CHECK(different == 0);
@@ -146,7 +147,7 @@ TEST_CASE("decode: a sequence without tokens gives zeros and -infinity") {
     const auto problem = ladder.make_problem(pages(sizes(3, 4, 2, 20, 0), 16, 0, 0));
     problem->lengths.pristine()[1] = 0;
     problem->compute_reference();
-    const auto verdict = bench::verify(*problem, variant, device, stream.get());
+    const auto verdict = tests::verify(*problem, variant, device, stream.get());
     if (verdict.status == bench::Status::skipped) continue;
     REQUIRE(verdict.status == bench::Status::right);
     int wrong = 0;
@@ -162,7 +163,7 @@ TEST_CASE("decode: a sequence without tokens gives zeros and -infinity") {
 TEST_CASE("decode: the bounds notice one key of 300 that was left out") {
   const auto ladder = decode::decode_ladder<Bf16>();
   const auto problem = ladder.make_problem(sizes(1, 1, 1, 300, 0));
-  REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, "sequential"), {}, nullptr)
+  REQUIRE(tests::verify(*problem, tests::variant_named(ladder.variants, "sequential"), {}, nullptr)
               .status == bench::Status::right);
   double score = 0;
   for (int c = 0; c < 64; ++c) {
@@ -189,7 +190,7 @@ TEST_CASE("decode: scores of 10000 stay finite and right") {
       q = Bf16(2500 * static_cast<float>(q));
     }
     problem->compute_reference();
-    CHECK(bench::verify(*problem, variant, device, stream.get()).status != bench::Status::wrong);
+    CHECK(tests::verify(*problem, variant, device, stream.get()).status != bench::Status::wrong);
   }
 }
 
@@ -310,7 +311,7 @@ TEST_CASE("decode: the chooser says whom it took") {
   const auto taken = [&](const auto& ladder, const Given& given) -> std::string {
     const auto problem = ladder.make_problem(given);
     const auto& chooser = tests::variant_named(ladder.variants, "chosen");
-    const auto verdict = bench::verify(*problem, chooser, device, stream.get());
+    const auto verdict = tests::verify(*problem, chooser, device, stream.get());
     if (verdict.status == bench::Status::skipped) return "skipped";
     REQUIRE(verdict.status == bench::Status::right);
     return chooser.chose(*problem);
@@ -344,7 +345,7 @@ TEST_CASE("decode: bytes and instructions, as the lesson says") {
   const std::uint64_t of_caches = 2 * kv_heads * n * d * sizeof(Bf16);
   const auto profile_of = [&](const std::string& name) {
     simt::profile_reset();
-    REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, name), device, nullptr)
+    REQUIRE(tests::verify(*problem, tests::variant_named(ladder.variants, name), device, nullptr)
                 .status == bench::Status::right);
     return simt::profile(name == "prefill_kernel" ? name : name + "_kernel");
   };
@@ -385,7 +386,7 @@ TEST_CASE("decode: what lies outside the window is not read") {
   const auto numbers_read = [&](std::int64_t n, std::int64_t window) {
     const auto problem = ladder.make_problem(pages(sizes(1, 4, 1, n, 0), 16, window, 0));
     simt::profile_reset();
-    REQUIRE(bench::verify(*problem, tests::variant_named(ladder.variants, "paged"), device, nullptr)
+    REQUIRE(tests::verify(*problem, tests::variant_named(ladder.variants, "paged"), device, nullptr)
                 .status == bench::Status::right);
     return simt::profile("paged_kernel").global.load_bytes_moved();
   };

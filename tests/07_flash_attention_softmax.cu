@@ -15,6 +15,7 @@
 #include "common/kit/device_buffer.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#include "tests/verify.hpp"
 
 #if __has_include("simt/profile.h")
 #include "simt/profile.h"
@@ -47,7 +48,7 @@ void for_each_safe_rung(Softmax& problem, Check check) {
     if (!bench::why_skipped(variant, device).empty()) continue;
     if (device.available && refuses(variant.name, problem.columns)) continue;
     INFO(variant.name);
-    const auto verdict = bench::verify(problem, variant, device, stream.get());
+    const auto verdict = tests::verify(problem, variant, device, stream.get());
     INFO(verdict.reason);
     CHECK(verdict.status == bench::Status::right);
     check(variant);
@@ -87,7 +88,7 @@ TEST_CASE("softmax: the chooser takes the rung that keeps a row nearest") {
     Softmax problem(2, columns, 5);
     for (const auto& variant : ladder.variants) {
       if (variant.kind != bench::Kind::chooser) continue;
-      REQUIRE(bench::verify(problem, variant, device, stream.get()).status == bench::Status::right);
+      REQUIRE(tests::verify(problem, variant, device, stream.get()).status == bench::Status::right);
       return variant.chose(problem);
     }
     return "nobody";
@@ -115,7 +116,7 @@ TEST_CASE("softmax: large inputs overflow in the naive rung and nowhere else") {
   const auto ladder = softmax_ladder();
   for (const auto& variant : ladder.variants) {
     if (variant.name != "naive") continue;
-    const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+    const auto verdict = tests::verify(problem, variant, bench::query_device(), nullptr);
     CHECK(verdict.status == bench::Status::skipped);
   }
 }
@@ -223,7 +224,7 @@ TEST_CASE("softmax: reads and writes of an element, counted") {
       INFO(variant.name << ", " << columns << " columns");
       Softmax problem(rows, columns, 1);
       simt::profile_reset();
-      const auto verdict = bench::verify(problem, variant, bench::query_device(), nullptr);
+      const auto verdict = tests::verify(problem, variant, bench::query_device(), nullptr);
       REQUIRE(verdict.status == bench::Status::right);
       const auto counts = simt::profile("softmax_" + variant.name + "_kernel");
       const Accesses claim = accesses_of(variant.name);

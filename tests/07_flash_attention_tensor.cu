@@ -16,6 +16,7 @@
 #include "common/kit/launch.cuh"
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
+#include "tests/verify.hpp"
 
 using namespace attention;
 
@@ -45,7 +46,7 @@ Rungs<T> rungs_here(std::string& why_none) {
   Rungs<T> rungs;
   Problem<T> smallest({1, 1, 1, 1, 64, false}, 1);
   for (const auto& rung : tensor_rungs<T>()) {
-    const auto verdict = bench::verify(smallest, rung, device, stream.get());
+    const auto verdict = tests::verify(smallest, rung, device, stream.get());
     if (verdict.status != bench::Status::skipped) rungs.push_back(rung);
     why_none = rungs.empty() ? verdict.reason : "";
   }
@@ -215,7 +216,7 @@ TEST_CASE("attention, tensor cores: the chooser takes the last rung that runs he
     Problem<T> problem({1, 1, 40, 30, 64, true}, 3);
     const auto& chooser = rungs.back();
     REQUIRE(chooser.kind == bench::Kind::chooser);
-    REQUIRE(bench::verify(problem, chooser, device, stream).status == bench::Status::right);
+    REQUIRE(tests::verify(problem, chooser, device, stream).status == bench::Status::right);
     const bool is_hopper = rungs.size() > 1 && rungs[rungs.size() - 2].name == "longest_first";
     CHECK(chooser.chose(problem) == (is_hopper ? "longest_first" : "lazy_rescale"));
   });
@@ -332,7 +333,7 @@ TEST_CASE("attention, tensor cores: a hundred runs give the same bits") {
     for (const int d : {64, 128, 256}) {
       Problem<T> problem({1, 80, 400, 333, d, true}, 5);
       for (const auto& rung : rungs) {
-        if (bench::verify(problem, rung, device, stream).status == bench::Status::skipped) {
+        if (tests::verify(problem, rung, device, stream).status == bench::Status::skipped) {
           continue;
         }
         INFO(rung.name << ", d = " << d);

@@ -6,6 +6,7 @@
 #include "common/bench/device_facts.cuh"
 #include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
+#include "tests/verify.hpp"
 
 using namespace attention;
 
@@ -65,10 +66,10 @@ TEST_CASE("turns: every rung is right with stamps and without, and they come in 
   for (const auto& variant : ladder.variants) {
     DYNAMIC_SECTION(variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
-      if (!reason.empty()) SKIP_TEST(reason);
+      if (!reason.empty()) SKIP_SECTION(reason);
       for (const std::int64_t n : {1, 300}) {
         const auto problem = ladder.make_problem({{"n", n}, {"batch", 1}, {"heads", 2}});
-        const auto verdict = bench::verify(*problem, variant, device, stream.get());
+        const auto verdict = tests::verify(*problem, variant, device, stream.get());
         INFO("n = " << n << ": " << verdict.reason);
         CHECK(verdict.status == bench::Status::right);
         for (const StampedRung& rung : stamped_rungs()) {

@@ -18,10 +18,37 @@
 
 namespace tests {
 
-// Marks the test case or section that is running now as skipped (defined in main.cpp).
+// All of these are defined in main.cpp.
+
+// Marks the test case or section that is running now as skipped.
 void record_skip(const std::string& reason);
 
+// If the test case or section that is running now fails, this is why: `rung` names what is broken,
+// and has one line in the output of the program, however many tests notice it.
+void record_broken(const std::string& rung, const std::string& text);
+
+// Whether the process of this program before this one judged the section that just began.
+bool was_judged();
+
+// Who is asked about the device behind each test. Either may be null.
+struct Witness {
+  std::string (*said)() = nullptr;  // what a model of a device found since it was asked last
+  bool (*lost)() = nullptr;         // whether every further call fails; asked if a test has failed
+};
+void call_witness(const Witness& of_the_device);
+
 }  // namespace tests
+
+// Sections as Catch2 has them; a program's next process enters those, too, that were judged before,
+// for that is how Catch2 learns of them all, but does nothing in them.
+#undef SECTION
+#undef DYNAMIC_SECTION
+#define SECTION(...)                  \
+  INTERNAL_CATCH_SECTION(__VA_ARGS__) \
+  if (!::tests::was_judged())
+#define DYNAMIC_SECTION(...)                  \
+  INTERNAL_CATCH_DYNAMIC_SECTION(__VA_ARGS__) \
+  if (!::tests::was_judged())
 
 // Leaves the running test function and counts the innermost section as skipped, never as passed.
 #define SKIP_TEST(reason)         \
@@ -29,3 +56,11 @@ void record_skip(const std::string& reason);
     ::tests::record_skip(reason); \
     return;                       \
   } while (false)
+
+// The same of one section in a loop of them. SKIP_TEST would leave the loop, too, and Catch2 would
+// never hear of the sections that the loop has not come to.
+#define SKIP_SECTION(reason)      \
+  {                               \
+    ::tests::record_skip(reason); \
+    continue;                     \
+  }

@@ -18,17 +18,9 @@
 #include "common/kit/check.cuh"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
+#include "tests/verify.hpp"
 
 namespace tests {
-
-// "n = 1000, radius = 8"
-inline std::string text_of(const bench::Settings::Given& sizes) {
-  std::string text;
-  for (const auto& [name, value] : sizes) {
-    text += (text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
-  }
-  return text;
-}
 
 // The variant of that name, which must be there.
 template <class Problem>
@@ -86,7 +78,7 @@ void every_variant_is_right(const bench::Ladder<Problem>& ladder,
       std::string skipped;
       for (const auto& size : sizes) {
         auto& problem = ProblemsOf<Problem>::get(ladder, size, run);
-        const auto verdict = bench::verify(problem, variant, run.device, stream.get());
+        const auto verdict = tests::verify(problem, variant, run.device, stream.get());
         INFO(ladder.name << "/" << variant.name << ", " << text_of(size) << ": " << verdict.reason);
         REQUIRE(verdict.status != bench::Status::wrong);
         if (verdict.status == bench::Status::skipped) skipped = verdict.reason;
@@ -95,7 +87,7 @@ void every_variant_is_right(const bench::Ladder<Problem>& ladder,
         }
         right += verdict.status == bench::Status::right;
       }
-      if (right == 0) SKIP_TEST(skipped);
+      if (right == 0) SKIP_SECTION(skipped);
     }
   }
 }
@@ -114,22 +106,24 @@ void every_launch_is_in_its_stream(const bench::Ladder<Problem>& ladder,
     DYNAMIC_SECTION(ladder.name << "/" << variant.name) {
       const auto problem = ladder.make_problem(size, run);
       // The first run makes what is made once, and says whether there is anything to test.
-      const auto verdict = bench::verify(*problem, variant, run.device, stream.get());
-      if (verdict.status == bench::Status::skipped) SKIP_TEST(verdict.reason);
+      const auto verdict = tests::verify(*problem, variant, run.device, stream.get());
+      if (verdict.status == bench::Status::skipped) SKIP_SECTION(verdict.reason);
       const auto prepare = [&problem] {
         problem->each_array([](auto& array) { array.reset(bench::Side::device); });
         CUDA_CHECK(cudaDeviceSynchronize());
       };
-      const auto is_right = [&] {
+      const auto what_is_wrong = [&]() -> std::string {
         CUDA_CHECK(cudaDeviceSynchronize());
-        bool intact = true;
-        problem->each_array([&intact](auto& array) {
+        std::string damage;
+        problem->each_array([&damage](auto& array) {
           array.fetch(bench::Side::device);
-          intact = intact && array.damage().empty();
+          if (damage.empty()) damage = array.damage();
         });
-        return intact && (variant.check ? variant.check(*problem) : problem->check()).right();
+        const auto result = variant.check ? variant.check(*problem) : problem->check();
+        if (damage.empty() && result.right()) return "";
+        return ", " + text_of(size) + ": replayed from a graph of its stream: " +
+               (damage.empty() ? result.describe() : damage);
       };
-      INFO(ladder.name << "/" << variant.name << ", " << text_of(size));
       prepare();
       cudaGraph_t graph = nullptr;
       cudaGraphExec_t replay = nullptr;
@@ -139,7 +133,9 @@ void every_launch_is_in_its_stream(const bench::Ladder<Problem>& ladder,
       prepare();
       CUDA_CHECK(cudaGraphInstantiateWithFlags(&replay, graph, 0));
       CUDA_CHECK(cudaGraphLaunch(replay, stream.get()));
-      CHECK(is_right());
+      const std::string wrong = what_is_wrong();
+      if (!wrong.empty()) record_broken(ladder.name + "/" + variant.name, wrong);
+      CHECK(wrong == "");
       CUDA_CHECK(cudaGraphExecDestroy(replay));
       CUDA_CHECK(cudaGraphDestroy(graph));
     }
@@ -200,25 +196,28 @@ inline void lists_every_variant(const std::string& program, const std::vector<st
 }
 
 // A run of everything at a small size ends with status 0 and has a row for each variant: right, or
-// skipped with a reason. No line is wider than a terminal.
+// skipped with a reason. No line is wider than a terminal. `names` are in the order of the rows.
 inline void small_run_is_right(const std::string& program, const std::string& quick,
                                const std::vector<std::string>& names) {
   const auto result = run_command(program + " " + quick);
   INFO(result.output);
   CHECK(result.status == 0);
-  CHECK(result.output.find("wrong:") == std::string::npos);
   std::istringstream lines(result.output);
   for (std::string line; std::getline(lines, line);) {
     INFO(line);
     CHECK(line.size() <= bench::kLineWidth);
   }
+  std::size_t begin = 0;
   for (const std::string& name : names) {
     INFO(name);
     const std::string row = "\n" + name.substr(name.find('/') + 1) + " ";
-    const std::size_t begin = result.output.find(row);
+    begin = result.output.find(row, begin);
     REQUIRE(begin != std::string::npos);
     const std::string line =
         result.output.substr(begin + 1, result.output.find('\n', begin + 1) - begin - 1);
+    const std::size_t wrong = line.find("wrong:");
+    if (wrong != std::string::npos) record_broken(name, ", " + quick + ": " + line.substr(wrong));
+    CHECK(wrong == std::string::npos);
     const bool says_so =
         line.find("right") != std::string::npos || line.find("skipped:") != std::string::npos;
     CHECK(says_so);

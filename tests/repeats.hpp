@@ -6,6 +6,7 @@
 
 #include "common/bench/harness.cuh"
 #include "tests/catch.hpp"
+#include "tests/verify.hpp"
 
 namespace tests {
 
@@ -19,7 +20,7 @@ void check_fifty_runs(Problem&& problem,
     if (!bench::why_skipped(variant, device).empty()) continue;
     for (int run = 0; run < 50; ++run) {
       INFO(variant.name << ", run " << run);
-      const auto verdict = bench::verify(problem, variant, device, stream.get());
+      const auto verdict = tests::verify(problem, variant, device, stream.get());
       INFO(verdict.reason);
       REQUIRE(verdict.status != bench::Status::wrong);
     }

@@ -19,7 +19,7 @@ namespace tests {
 
 // What simt's checks found since they were asked last: the first of it, as simt prints it.
 inline std::string simt_said() {
-#ifdef SIMT_INSTRUMENTED
+#if SIMT_INSTRUMENTED
   const auto reports = simt::check_reports();
   if (!reports.empty()) return "simt: " + reports.front().message;
 #endif

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs test programs and adds up their last lines.
 #
-# usage: [JOBS=2] tools/run_tests.sh PROGRAM...
+# usage: [JOBS=2] [V=1] tools/run_tests.sh PROGRAM...
 # Each program ends with "N passed, N failed, N skipped" (tests/main.cpp); a *.py file is a Python
 # unittest module. A program that ends without that line (a crash, say) counts as one failure.
-# Exit status 0 only if nothing failed. The output of a program is shown only if it failed.
+# Exit status 0 only if nothing failed. Of a program that failed are shown the lines "failed ...",
+# one for each thing that is broken, or with V=1 all of its output.
 # They run one after the other, or JOBS at a time, which is for machines without a GPU: many of them
 # keep one core busy. What is printed keeps the order in which they are named.
 set -u
@@ -16,8 +17,12 @@ if ! [[ $jobs =~ ^[1-9][0-9]{0,2}$ ]]; then
   exit 2
 fi
 
+case ${V:-0} in 0 | no | off | false) shows_all= ;; *) shows_all=1 ;; esac
+unset V  # a test may run make
+
 programs=("$@")
 passed=0 failed=0 skipped=0
+short=  # whether more was said than is shown
 logs=$(mktemp -d)
 # What was begun ends with this script: each program has a process group of its own (set -m).
 trap 'exec 2>/dev/null; for job in $(jobs -p); do kill -- "-$job"; done; rm -rf "$logs"' EXIT
@@ -35,6 +40,37 @@ run() {
   fi >"$2" 2>&1 </dev/null
   echo "$? $((SECONDS - start))" >"$2.part"
   mv "$2.part" "$2.end"
+}
+
+# broken PROGRAM LOG STATUS COUNTS: a line for each thing that is broken, as the program says it.
+broken() {
+  local lines
+  if [[ $1 == *.py ]]; then
+    # unittest has a paragraph for each: "FAIL: test_sum (sums.Sums)", a traceback, and what went
+    # wrong in the first line behind it that is not indented.
+    lines=$(awk '
+      /^(FAIL|ERROR): / { name = $0; sub(/^[A-Z]+: /, "", name); traced = 0 }
+      /^Traceback / { traced = 1; next }
+      name != "" && traced && /^[^ ]/ { print "failed " name ": " $0; name = "" }' "$2")
+  else
+    lines=$(grep '^failed ' "$2")
+  fi
+  [[ -z $lines ]] || printf '%s\n' "$lines"
+  # What was not judged must be told, too.
+  [[ -n $lines && -n $4 && $3 == 1 ]] || ended "$2" "$3"
+}
+
+# ended LOG STATUS: of a program that did not come to its last line, or did not end as that says.
+ended() {
+  local how="status $2" last=
+  if (($2 > 128)); then how="signal $(kill -l $(($2 - 128)) 2>/dev/null || echo "$2")"; fi
+  # simt's last message, with its lines as one, or the last line that is neither a rule nor bash's.
+  last=$(awk '
+    /^simt: error/ { said = $0; next }
+    /^simt:   / && said != "" { sub(/^simt: +/, ""); said = said "; " $0; next }
+    /[[:alnum:]]/ && !/^skipped |^[0-9]+ passed, |run_tests.sh: line / { line = $0 }
+    END { print said != "" ? said : line }' "$1")
+  echo "failed the program itself, which ended with $how${last:+: $last}"
 }
 
 # report PROGRAM LOG
@@ -61,13 +97,16 @@ report() {
     p=0 f=0 s=0
   fi
   # A status that the counted failures do not explain is a failure of its own; so is no count at all.
-  if ((f == 0 && (status != 0 || p + s == 0))); then f=1; fi
+  if ((f == 0 && (status != 0 || p + s == 0))); then f=1 line=""; fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
   printf '%-44s %4d passed %4d failed %4d skipped %4d s\n' "$program" "$p" "$f" "$s" "$seconds"
-  if ((f > 0)); then
+  if ((f > 0)) && [[ -n $shows_all ]]; then
     printf -- '---- output of %s (exit status %d)\n' "$program" "$status"
     cat "$log"
     printf -- '----\n'
+  elif ((f > 0)); then
+    broken "$program" "$log" "$status" "$line" | sed 's/^/    /'
+    short=1
   else
     grep -E '^skipped [0-9]+: ' "$log" | sed 's/^/    /'
   fi
@@ -86,6 +125,7 @@ while ((reported < ${#programs[@]})); do
   done
 done
 
+[[ -z $short ]] || echo "(V=1 shows all that the programs said that failed.)"
 # A line that nobody could read, on a full disk say, is no success.
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped" || exit 1
 ((failed == 0 && passed + skipped > 0))

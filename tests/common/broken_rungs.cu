@@ -119,7 +119,7 @@ TEST_CASE("without sections, it \"loses\" the [device], too") {
 }
 
 TEST_CASE("a race that spoils no result") {
-#ifndef SIMT_INSTRUMENTED
+#if !SIMT_INSTRUMENTED
   SKIP_TEST("the race check needs simt");
 #else
   SECTION("is told of a rung") {
@@ -162,7 +162,7 @@ TEST_CASE("each rung that is broken has one line, and no other fails") {
     std::string begin, part;
   };
   const bool simt = !bench::query_device().is_real_gpu();
-#ifdef SIMT_INSTRUMENTED
+#if SIMT_INSTRUMENTED
   const std::string races = "simt: error [race]";
 #else
   const std::string races;

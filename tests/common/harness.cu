@@ -118,7 +118,7 @@ TEST_CASE("the harness catches each fault, on the CPU and on the device") {
   for (const bench::Place place : {bench::Place::cpu, bench::Place::device}) {
     for (const Expectation& expected : kExpectations) {
       DYNAMIC_SECTION((place == bench::Place::cpu ? "cpu: " : "device: ") << expected.name) {
-        if (place == bench::Place::device && !device.available) SKIP_TEST("needs a GPU");
+        if (place == bench::Place::device && !device.available) SKIP_SECTION("needs a GPU");
         Doubling problem(1000);
         const auto verdict =
             bench::verify(problem, variant_with(expected.fault, place), device, stream.get());

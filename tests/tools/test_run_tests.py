@@ -99,11 +99,54 @@ class RunTests(ToolCase):
             "good", "quiet", "skipped 1: needs a GPU", "1 passed, 0 failed, 1 skipped"
         )
         bad = self.program("bad", "the reason", "1 passed, 2 failed, 0 skipped", status=1)
-        out = self.run_tool("run_tests.sh", good, bad, status=1).stdout
+        out = self.run_tool("run_tests.sh", good, bad, status=1, V="1").stdout
         self.assertIn("the reason", out)
         self.assertNotIn("quiet", out)
         self.assertIn("    skipped 1: needs a GPU", out)
         self.assertTrue(out.endswith("2 passed, 2 failed, 1 skipped\n"))
+
+    BROKEN = ("failed sum/tiled, n = 3: 1 of 3 wrong", "failed a case (a.cu:7): CHECK( x )")
+
+    def test_what_is_broken_has_a_line_each_and_nothing_more(self):
+        noise = ("a.cu:7: FAILED:", "  CHECK( x )")
+        bad = self.program("bad", *noise, *self.BROKEN, "1 passed, 3 failed, 0 skipped", status=1)
+        out = self.run_tool("run_tests.sh", bad, status=1).stdout.splitlines()
+        self.assertEqual(out[0].split()[1:7], ["1", "passed", "3", "failed", "0", "skipped"])
+        self.assertEqual(out[1:3], ["    " + line for line in self.BROKEN])
+        self.assertIn("V=1 shows all", out[3])
+        self.assertEqual(out[4:], ["1 passed, 3 failed, 0 skipped"])
+
+    def test_v_shows_all_that_a_failing_program_says(self):
+        bad = self.program("bad", "noise", *self.BROKEN, "1 passed, 3 failed, 0 skipped", status=1)
+        script = '[[ -z ${V+given} ]] && echo quiet && echo "1 passed, 0 failed, 0 skipped"'
+        good = self.executable(self.root / "good", script)
+        for v in ("1", "yes"):
+            out = self.run_tool("run_tests.sh", bad, good, status=1, V=v).stdout
+            self.assertIn("\nnoise\n" + self.BROKEN[0] + "\n", out)
+            self.assertNotIn("V=1", out)
+            self.assertNotIn("quiet", out)
+        for v in ("0", "no", ""):
+            self.assertNotIn("noise", self.run_tool("run_tests.sh", bad, status=1, V=v).stdout)
+
+    def test_a_program_that_breaks_off_says_how_and_what_was_last(self):
+        said = ("simt: error [race]: two writes", "simt:   at a.cu:7", "counting", "----")
+        crash = self.executable(self.root / "crash", "echo last words; echo ====; kill -SEGV $$")
+        exits = self.program("exits", *said, status=1)
+        more = self.program("more", "why", "2 passed, 0 failed, 0 skipped", status=1)
+        cases = (
+            (exits, "status 1: simt: error [race]: two writes; at a.cu:7"),
+            (crash, "signal SEGV: last words"),
+            (self.program("mute", status=3), "status 3"),
+            (more, "status 1: why"),
+        )
+        for program, how in cases:
+            out = self.run_tool("run_tests.sh", program, status=1).stdout.splitlines()
+            self.assertEqual(out[1], f"    failed the program itself, which ended with {how}")
+            self.assertEqual(out[2][:5], "(V=1 ")
+        # Where it has said what is broken, this is told, too.
+        crash.write_text(crash.read_text().replace("kill", f"echo '{self.BROKEN[0]}'; kill"))
+        out = self.run_tool("run_tests.sh", crash, status=1).stdout
+        self.assertIn("    " + self.BROKEN[0] + "\n    failed the program itself", out)
 
     def test_a_crash_is_a_failure(self):
         before = self.program("before", "starting", status=139)
@@ -127,6 +170,10 @@ class RunTests(ToolCase):
         bad = self.module("bad.py", "pass", "self.fail()", "1 / 0")
         self.assertEqual(self.last_line(good), "1 passed, 0 failed, 1 skipped")
         self.assertEqual(self.last_line(good, bad, status=1), "2 passed, 2 failed, 1 skipped")
+        out = self.run_tool("run_tests.sh", bad, status=1).stdout.splitlines()
+        self.assertRegex(out[2], r"^    failed test_1 \(.*\): AssertionError: None$")
+        self.assertRegex(out[1], r"^    failed test_2 \(.*\): ZeroDivisionError: division by zero$")
+        self.assertEqual(out[4:], ["1 passed, 2 failed, 0 skipped"])
         broken = self.root / "broken.py"
         broken.write_text("import nothing_of_that_name\n", encoding="utf-8")
         self.assertEqual(self.last_line(broken, status=1), "0 passed, 1 failed, 0 skipped")
