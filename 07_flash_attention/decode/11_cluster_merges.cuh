@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(32 * ClusterShared<kD>::kW)
 #endif
 }
 
-// Device pointers, aligned to 16 bytes.
+// Device pointers, aligned to 16 bytes. Throws Skip where no cluster fits.
 template <class T>
 void cluster_merges(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
@@ -93,6 +93,8 @@ void cluster_merges(const Shape& shape, const Tensors<T>& t, cudaStream_t stream
     cudaLaunchAttribute cluster;
     const auto config =
         cluster_config(cluster, kClusterBlocks, blocks, 32 * Shared::kW, kShared, stream);
+    static const int kAtOnce = kit::clusters_at_once(kernel, config);
+    kit::require_clusters(kAtOnce, kClusterBlocks);
     CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, t, shape, chunks));
   });
 }

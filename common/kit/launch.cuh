@@ -75,6 +75,28 @@ void allow_shared(Kernel kernel, int bytes) {
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
+// How many clusters of the launch `config` the device runs at once. They must fit into parts of the
+// chip: 0 where none is large enough, as on a small share of a GPU (MIG).
+template <class Kernel>
+int clusters_at_once(Kernel kernel, const cudaLaunchConfig_t& config) {
+  int most = 0;
+  const cudaError_t error =
+      cudaOccupancyMaxActiveClusters(&most, reinterpret_cast<const void*>(kernel), &config);
+  if (error == cudaErrorInvalidClusterSize) {
+    cudaGetLastError();  // it is no error of the launch that follows
+    return 0;
+  }
+  CUDA_CHECK(error);
+  return most;
+}
+
+// For a rung that has no other way: throws Skip if not even one cluster of `size` blocks fits.
+inline void require_clusters(int at_once, int size) {
+  if (at_once == 0) {
+    throw Skip("needs room for clusters of " + std::to_string(size) + " blocks");
+  }
+}
+
 // Tiles that TMA swizzles by 128 bytes begin at multiples of this many. The declaration of an
 // extern array may ask for that and not get it.
 constexpr int kSwizzleAlignment = 1024;

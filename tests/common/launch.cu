@@ -67,6 +67,28 @@ TEST_CASE("one pointer that is not aligned is enough to refuse, whichever it is"
   CHECK_THROWS_AS(kit::require_aligned_to_16(in, out, in + 2), kit::Skip);
 }
 
+TEST_CASE("clusters that fit nowhere are none, a reason to skip and no error") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  if (device.compute_capability() < 90) SKIP_TEST("needs sm_90");
+  cudaLaunchAttribute cluster;
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cudaLaunchConfig_t config = {};
+  config.blockDim = 32;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  const auto at_once = [&](unsigned size) {
+    cluster.val.clusterDim = {size, 1, 1};
+    config.gridDim = size;
+    return kit::clusters_at_once(any_kernel, config);
+  };
+  CHECK(at_once(1) > 0);
+  CHECK_NOTHROW(kit::require_clusters(at_once(1), 1));
+  CHECK(at_once(64) == 0);  // no chip has them
+  CHECK(cudaGetLastError() == cudaSuccess);
+  CHECK_THROWS_AS(kit::require_clusters(at_once(64), 64), kit::Skip);
+}
+
 TEST_CASE("all the shared memory of a block is allowed, more is a reason to skip") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   CHECK_NOTHROW(kit::allow_shared(any_kernel, kit::most_shared()));

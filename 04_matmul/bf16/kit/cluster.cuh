@@ -35,8 +35,8 @@ __device__ inline void issue_b_multicast(unsigned char* to, const CUtensorMap* m
 }
 #endif
 
-// How many clusters of `size` blocks of `kernel` the device runs at once: they must fit into parts
-// of the chip, so it may be fewer than SMs / size. Allows `kernel` so much shared memory, too.
+// How many clusters of `size` blocks of `kernel` the device runs at once, maybe none: they must fit
+// into parts of the chip. Allows `kernel` so much shared memory, too.
 template <class Kernel>
 int ask_clusters_at_once(Kernel kernel, int size, int threads, int shared_bytes) {
   kit::allow_shared(kernel, shared_bytes);
@@ -49,15 +49,14 @@ int ask_clusters_at_once(Kernel kernel, int size, int threads, int shared_bytes)
   config.dynamicSmemBytes = shared_bytes;
   config.attrs = &cluster;
   config.numAttrs = 1;
-  int most = 0;
-  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&most, reinterpret_cast<const void*>(kernel), &config));
-  return most;
+  return kit::clusters_at_once(kernel, config);
 }
 
-// The same, asked once: kKernel is always launched with the same numbers.
+// The same, asked once: kKernel is always launched with the same numbers. Throws Skip if none fits.
 template <auto kKernel>
 int clusters_at_once(int size, int threads, int shared_bytes) {
   static const int kMost = ask_clusters_at_once(kKernel, size, threads, shared_bytes);
+  kit::require_clusters(kMost, size);
   return kMost;
 }
 

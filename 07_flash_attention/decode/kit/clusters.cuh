@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 
-#include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
 namespace decode {
@@ -40,7 +39,7 @@ ClustersAtOnce clusters_at_once(Kernel kernel, int threads, int shared) {
   for (int size = 2; size <= kClusterBlocks; size *= 2) {
     cudaLaunchAttribute cluster;
     const auto config = cluster_config(cluster, size, size, threads, shared, nullptr);
-    CUDA_CHECK(cudaOccupancyMaxActiveClusters(&most[size], kernel, &config));
+    most[size] = kit::clusters_at_once(kernel, config);
   }
   return most;
 }
