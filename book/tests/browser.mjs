@@ -209,6 +209,23 @@ test('a figure scrolls on a phone, by keys too, and fits on paper', async () => 
   await tab.close()
 })
 
+test('a table that scrolls on a phone keeps its first column in view', async () => {
+  const tab = await openTab({ viewport: PHONE })
+  await tab.page.goto(`${BASE}07_flash_attention/index.html`)
+  const seen = await tab.page.$$eval('.wide:has(> table)', (regions) =>
+    regions.filter((region) => region.scrollWidth > 1.2 * region.clientWidth).map((region) => {
+      region.scrollLeft = region.scrollWidth
+      const cell = region.querySelector('tbody tr').cells[0]
+      const { left, width } = cell.getBoundingClientRect()
+      const isHidden = getComputedStyle(cell).backgroundColor === 'rgba(0, 0, 0, 0)' // by what passes below it
+      return [Math.round(left - region.getBoundingClientRect().left), width < region.clientWidth / 2, isHidden]
+    }),
+  )
+  assert.ok(seen.length > 0)
+  assert.deepEqual(seen, seen.map(() => [0, true, false]))
+  await tab.close()
+})
+
 test('from a disk: pages, search and ladders work, and nothing is fetched', async () => {
   const tab = await openTab()
   await tab.page.goto(`file://${OUT}/compare/03_coalescing/transpose/index.html`)
