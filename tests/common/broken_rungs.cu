@@ -54,10 +54,12 @@ __global__ void indices_kernel(float* out, std::int64_t n, Fault fault) {
   if (n < 0) out[0] = static_cast<float>(shared);  // never: so that `shared` is needed
 }
 
+#if SIMT_INSTRUMENTED
 __global__ void racy_kernel() {
   __shared__ int shared;
   shared = static_cast<int>(threadIdx.x);
 }
+#endif
 
 bench::Variant<Indices> rung(const std::string& name, Fault fault) {
   if (!kIsBroken) fault = Fault::none;
