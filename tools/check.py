@@ -95,7 +95,6 @@ ARROWS = {
 NOT_YET = {
     "07_flash_attention/attention/07_register_tile.cuh/": {"step"},
     "07_flash_attention/backward/07_mma.cuh/": {"step"},
-    "07_flash_attention/backward/08_wgmma.cuh/": {"step"},
 }
 
 

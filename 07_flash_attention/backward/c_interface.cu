@@ -12,13 +12,13 @@
 #include <string>
 
 #include "07_flash_attention/backward/07_mma.cuh"
-#include "07_flash_attention/backward/12_overlap.cuh"
-#include "07_flash_attention/backward/14_longest_first.cuh"
+#include "07_flash_attention/backward/13_overlap.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/beyond/04_paired.cuh"
 #include "07_flash_attention/backward/beyond/06_in_order.cuh"
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
+#include "07_flash_attention/backward/beyond/09_longest_first.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"

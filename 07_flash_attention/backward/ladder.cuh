@@ -18,13 +18,12 @@
 #include "07_flash_attention/backward/05_one_matrix.cuh"
 #include "07_flash_attention/backward/06_recomputed.cuh"
 #include "07_flash_attention/backward/07_mma.cuh"
-#include "07_flash_attention/backward/08_wgmma.cuh"
-#include "07_flash_attention/backward/09_tma.cuh"
-#include "07_flash_attention/backward/10_wide_atomics.cuh"
-#include "07_flash_attention/backward/11_tma_fed.cuh"
-#include "07_flash_attention/backward/12_overlap.cuh"
-#include "07_flash_attention/backward/13_deferred_dq.cuh"
-#include "07_flash_attention/backward/14_longest_first.cuh"
+#include "07_flash_attention/backward/08_wgmma_scores.cuh"
+#include "07_flash_attention/backward/09_wgmma.cuh"
+#include "07_flash_attention/backward/10_tma.cuh"
+#include "07_flash_attention/backward/11_wide_atomics.cuh"
+#include "07_flash_attention/backward/12_tma_fed.cuh"
+#include "07_flash_attention/backward/13_overlap.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/beyond/03_reduced_by_tma.cuh"
@@ -32,6 +31,8 @@
 #include "07_flash_attention/backward/beyond/05_two_passes.cuh"
 #include "07_flash_attention/backward/beyond/06_in_order.cuh"
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
+#include "07_flash_attention/backward/beyond/08_deferred_dq.cuh"
+#include "07_flash_attention/backward/beyond/09_longest_first.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -152,7 +153,10 @@ bench::Ladder<Backward<T>> backward_ladder() {
     const auto add = [&](const char* name, const char* idea, auto run) {
       ladder.variants.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, hopper));
     };
-    add("wgmma", "a warpgroup at a time, from shared memory", [](auto d) { return wgmma<T, d>; });
+    add("wgmma_scores", "S and dP by wgmma, from shared memory",
+        [](auto d) { return wgmma_scores<T, d>; });
+    add("wgmma", "all five products by wgmma, nothing transposed",
+        [](auto d) { return wgmma<T, d>; });
     add("tma", "one thread has TMA bring two stages", [](auto d) { return tma<T, d>; });
     add("wide_atomics", "dQ in the order of registers, 16 bytes an atomic",
         [](auto d) { return wide_atomics<T, d>; });

@@ -1,5 +1,5 @@
-// How the rungs for wgmma cut up their work, how their tiles lie in shared memory, and what a
-// warpgroup does: the five products, and storing its rows of dK and dV.
+// How the rungs for wgmma cut up their work, how their tiles lie in shared memory, the product that
+// makes S^T and dP^T, and the tile of dS^T.
 //
 // A tile of R rows and d columns of 16 bits lies as d / 64 slabs, one after the other; a slab is R
 // rows of 128 bytes, swizzled as TMA and wgmma both understand it.
@@ -9,9 +9,7 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/pairs.cuh"
 #include "common/kit/ptx/mma.cuh"
-#include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 #include "common/kit/swizzle.cuh"
 
@@ -43,24 +41,19 @@ struct HopperTile {
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// The one of the two warpgroups that the thread belongs to, and what it does with its part of a
-// tile. Each product is issued as one group of wgmma.
+// The one of the two warpgroups that the thread belongs to, and the product that makes its part of
+// a tile of pairs.
 template <class Tile>
-struct Warpgroup {
-  using Element = typename Tile::Element;
-  static constexpr int kD = Tile::kD, kSplit = Tile::kSplit, kQueries = Tile::kQueries;
+struct PairsWarpgroup {
+  static constexpr int kSplit = Tile::kSplit, kQueries = Tile::kQueries;
   static constexpr int kKeySlab = Tile::kKeySlab, kQuerySlab = Tile::kQuerySlab;
 
   static __device__ __forceinline__ int index() { return threadIdx.x / 128; }
   static __device__ __forceinline__ int first_key() { return Tile::own_key(index()); }
-  // Of the 64 rows of an accumulator this thread's first; it has the one 8 below, too.
-  static __device__ __forceinline__ int row() {
-    return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-  }
 
   // region transposed
-  // s = A B^T: S^T = K Q^T or dP^T = V dO^T. Of `keys` (K or V) the warpgroup's rows; all of
-  // `queries` (Q or dO).
+  // Issues s = A B^T as one group of wgmma: S^T = K Q^T or dP^T = V dO^T. Of `keys` (K or V) the
+  // warpgroup's rows; all of `queries` (Q or dO).
   static __device__ __forceinline__ void issue_transposed(float (&s)[kQueries / 2],
                                                           const unsigned char* keys,
                                                           const unsigned char* queries) {
@@ -69,30 +62,14 @@ struct Warpgroup {
     ptx::fence_registers(s);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int c = 0; c < kD / 16; ++c) {  // 16 columns: 32 bytes of a slab
+    for (int c = 0; c < Tile::kD / 16; ++c) {  // 16 columns: 32 bytes of a slab
       const int slab = c / 4, bytes = c % 4 * 32;
-      ptx::wgmma<Element>(s, ptx::advance(a, slab * kKeySlab + bytes),
-                          ptx::advance(b, slab * kQuerySlab + bytes), c > 0);
+      ptx::wgmma<typename Tile::Element>(s, ptx::advance(a, slab * kKeySlab + bytes),
+                                         ptx::advance(b, slab * kQuerySlab + bytes), c > 0);
     }
     ptx::wgmma_commit_group();
   }
   // endregion
-
-  // sum += A B: dV += P^T dO or dK += dS^T Q, with A in registers. Of `queries` (dO or Q) the
-  // warpgroup's columns.
-  static __device__ __forceinline__ void issue_gradient(float (&sum)[Tile::kCols / 2],
-                                                        std::uint32_t (&a)[kQueries / 16][4],
-                                                        const unsigned char* queries) {
-    const std::uint64_t b =
-        ptx::descriptor_128B(queries + Tile::own_col(index()) / 64 * kQuerySlab, kQuerySlab, 1024);
-    ptx::fence_registers(sum);
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int j = 0; j < kQueries / 16; ++j) {
-      ptx::wgmma<Element, 1>(sum, a[j], ptx::advance(b, j * 16 * 128));
-    }
-    ptx::wgmma_commit_group();
-  }
 
   // Writes the warpgroup's dS^T to shared memory, a row a key. Where both warpgroups have the same
   // keys, each writes half of the queries.
@@ -108,38 +85,6 @@ struct Warpgroup {
       ptx::stmatrix_x4(slab + kit::swizzled_128B(key, j % 4 * 2 + lane / 16), ds[j][0], ds[j][1],
                        ds[j][2], ds[j][3]);
     }
-  }
-
-  // region dq
-  // dq = dS K, with both operands from shared memory: 64 queries and kDqCols columns. dS lies with
-  // a key a row, which is what wgmma calls MN-major for both operands: no transposition.
-  static __device__ __forceinline__ void issue_dq(float (&dq)[Tile::kDqCols / 2],
-                                                  const unsigned char* ds, const unsigned char* k) {
-    const std::uint64_t a =
-        ptx::descriptor_128B(ds + Tile::dq_row(index()) / 64 * kKeySlab, 0, 1024);
-    const std::uint64_t b =
-        ptx::descriptor_128B(k + Tile::dq_col(index()) / 64 * kKeySlab, kKeySlab, 1024);
-    ptx::fence_registers(dq);
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int j = 0; j < Tile::kKeys / 16; ++j) {
-      ptx::wgmma<Element, 1, 1>(dq, ptx::advance(a, j * 16 * 128), ptx::advance(b, j * 16 * 128),
-                                j > 0);
-    }
-    ptx::wgmma_commit_group();
-  }
-  // endregion
-
-  // The first of its rows of dQ, and the column of register i.
-  static __device__ __forceinline__ int dq_row() { return Tile::dq_row(index()); }
-  static __device__ __forceinline__ int dq_col(int i) {
-    return Tile::dq_col(index()) + query_of_register(i);
-  }
-
-  // Writes factor sum, complete, to dK or dV of a head with n keys. key: the thread's first.
-  static __device__ __forceinline__ void store(Element* head, const float (&sum)[Tile::kCols / 2],
-                                               int key, int n, float factor) {
-    store_keys<kD>(head, sum, key, n, Tile::own_col(index()), factor);
   }
 };
 #endif

@@ -1,4 +1,4 @@
-// Rung 14, longest_first: under a mask, blocks with the most steps begin first.
+// Rung 9 beyond, longest_first: under a mask, blocks with the most steps begin first.
 //
 // Causal, the first tile of keys is seen by all queries, the last one by its own alone: a block has
 // many steps, or one or two. So far blocks took the tiles of a head from first to last, and then
@@ -18,6 +18,7 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"

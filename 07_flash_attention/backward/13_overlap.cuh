@@ -1,11 +1,11 @@
-// Rung 13, deferred_dq: dQ of a step is multiplied in the step after it, so nobody waits for dS.
+// Rung 13, overlap: while one product runs, the warps do what the next one needs.
 //
-// dQ needs dS of all keys of the block, and each warpgroup has half of them. In rung 12 the two
-// meet for that in every step, right after their exponentials. Now each multiplies dQ of the step
-// before (software pipelining): the other half of that dS has come long ago, and one may be at its
-// exponentials while the other multiplies. dS lies in a ring of two stages, with barriers as those
-// of the tiles that TMA brings. What is still wrong: under a mask blocks of few steps start beside
-// blocks of many, and at the end a few multiprocessors work alone.
+// wgmma groups finish in the order they were issued, so a warpgroup waits for the one it needs and
+// lets the others run: weights are computed under dP^T; dQ is multiplied under the end of dV, and
+// is added under dK. Each stage is released as soon as its last product is done: dO before Q. This
+// is the order of FlashAttention-3 (Shah et al., 2024). What is still wrong: both warpgroups meet
+// once a step, so both are at their exponentials at the same time, and the tensor cores wait for
+// them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,11 +13,11 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/hand_over.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -29,33 +29,32 @@
 
 namespace backward {
 
-constexpr int kDeferredThreads = 384;
+constexpr int kOverlapThreads = 384;
 
 template <class Tile>
-struct DeferredShared {
+struct OverlapShared {
   alignas(1024) unsigned char k[Tile::kKeyBytes];
   alignas(1024) unsigned char v[Tile::kKeyBytes];
-  DsRing<Tile> ds;
+  alignas(1024) unsigned char ds[2][Tile::kDsBytes];
   QueryRing<Tile, 2> q, d_o;
   KeyBarrier keys_full;
 };
 
 template <class Tile>
-__global__ void __launch_bounds__(kDeferredThreads, 1)
-    deferred_dq_kernel(const __grid_constant__ TensorMaps maps,
-                       Arguments<typename Tile::Element> args) {
+__global__ void __launch_bounds__(kOverlapThreads, 1)
+    overlap_kernel(const __grid_constant__ TensorMaps maps,
+                   Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<DeferredShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<OverlapShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.keys_full.init();
     shared.q.init();
     shared.d_o.init();
-    shared.ds.init();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -74,22 +73,12 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
   const Warpgroup<Tile> own{};
   const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  int b = 0;  // buffer of dS
   shared.keys_full.wait();
-  // region dq
-  // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
-  const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
-    shared.ds.wait(at.before());
-    own.issue_dq(dq, shared.ds.tile[at.before().stage], shared.k);
-  };
-  const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
-    ptx::fence_registers(dq);
-    shared.ds.release(at.before());
-    DqParts<Tile>::add(
-        DqParts<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
-  };
-  // endregion
   for (int step = 0; step < steps.count(); ++step) {
+    const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
+    // region step
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     shared.q.wait(at);
@@ -108,42 +97,29 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
     to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     to_operand<T>(dp, ds);
 
-    // region step
-    // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
-    if (Tile::kSplit == 1) own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
-    shared.ds.put(at, ds);
-    if (Tile::kSplit == 2) {
-      own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
-      ptx::wgmma_wait_group<0>();
-    }
-    // dQ of the step before is multiplied after dV, and leaves under dK.
-    if (step > 0) {
-      float dq[Tile::kDqCols / 2];
-      begin_dq(dq);
-      ptx::wgmma_wait_group<1>();
-      ptx::fence_registers(dv);
-      shared.d_o.release(at);
-      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
-      ptx::wgmma_wait_group<1>();
-      end_dq(step - 1, dq);
-    } else {
-      ptx::wgmma_wait_group<0>();
-      ptx::fence_registers(dv);
-      shared.d_o.release(at);
-      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
-    }
+    // Whoever reads the other buffer of dS has been at the barrier of the step before.
+    own.store_ds(shared.ds[b], ds);
+    own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    ptx::fence_proxy_async();
+    ptx::named_barrier_sync(1, 256);  // dS of all keys is there
+    float dq[Tile::kDqCols / 2];
+    if (Tile::kSplit == 2) ptx::wgmma_wait_group<0>();  // too few registers for both
+    own.issue_dq(dq, shared.ds[b], shared.k);
+    ptx::wgmma_wait_group<1>();
+    ptx::fence_registers(dv);
+    shared.d_o.release(at);
+
+    // dK runs while dQ leaves.
+    own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+    ptx::wgmma_wait_group<1>();
+    ptx::fence_registers(dq);
+    DqParts<Tile>::add(DqParts<Tile>::of(args.rows, head, first_row, own.index()), dq);
+    b ^= 1;
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dk);
     shared.q.release(at);
     at.next();
     // endregion
-  }
-  // The last step has none after it.
-  if (steps.count() > 0) {
-    float dq[Tile::kDqCols / 2];
-    begin_dq(dq);
-    ptx::wgmma_wait_group<0>();
-    end_dq(steps.count() - 1, dq);
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
@@ -154,14 +130,14 @@ __global__ void __launch_bounds__(kDeferredThreads, 1)
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T, int kD>
-void deferred_dq(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+void overlap(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = HopperTile<T, kD>;
-  constexpr int kShared = kit::aligned_shared_bytes<DeferredShared<Tile>>();
-  const auto kernel = deferred_dq_kernel<Tile>;
+  constexpr int kShared = kit::aligned_shared_bytes<OverlapShared<Tile>>();
+  const auto kernel = overlap_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
   const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
-  kernel<<<static_cast<unsigned>(blocks), kDeferredThreads, kShared, stream>>>(
+  kernel<<<static_cast<unsigned>(blocks), kOverlapThreads, kShared, stream>>>(
       tensor_maps<Tile>(args), args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq_parts<Tile>(args, stream);

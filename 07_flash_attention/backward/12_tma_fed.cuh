@@ -1,4 +1,4 @@
-// Rung 11, tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
+// Rung 12, tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
 //
 // The thread waits for nobody but barriers that say that a stage is empty, and has TMA fill it. Who
 // multiplies waits for the stage it needs next and for nobody else. dS has two buffers, so the two
@@ -16,6 +16,7 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
