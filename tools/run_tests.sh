@@ -53,7 +53,12 @@ broken() {
       /^Traceback / { traced = 1; next }
       name != "" && traced && /^[^ ]/ { print "failed " name ": " $0; name = "" }' "$2")
   else
-    lines=$(grep '^failed ' "$2")
+    # The last of them, before the counts; others may be of a program that it has started.
+    lines=$(awk '
+      /^failed / { lines = lines (lines != "" ? "\n" : "") $0; next }
+      /^[0-9]+ passed, / { counted = lines }
+      NF && !/^skipped / && !/run_tests.sh: line / { lines = "" }
+      END { if (lines counted != "") print lines != "" ? lines : counted }' "$2")
   fi
   [[ -z $lines ]] || printf '%s\n' "$lines"
   # What was not judged must be told, too.

@@ -108,7 +108,7 @@ class RunTests(ToolCase):
     BROKEN = ("failed sum/tiled, n = 3: 1 of 3 wrong", "failed a case (a.cu:7): CHECK( x )")
 
     def test_what_is_broken_has_a_line_each_and_nothing_more(self):
-        noise = ("a.cu:7: FAILED:", "  CHECK( x )")
+        noise = ("failed what it has started", "a.cu:7: FAILED:", "  CHECK( x )")
         bad = self.program("bad", *noise, *self.BROKEN, "1 passed, 3 failed, 0 skipped", status=1)
         out = self.run_tool("run_tests.sh", bad, status=1).stdout.splitlines()
         self.assertEqual(out[0].split()[1:7], ["1", "passed", "3", "failed", "0", "skipped"])
