@@ -31,6 +31,21 @@
 
 namespace backward {
 
+template <class Tile>
+struct PairedInOrderShared : PairedShared<Tile> {
+  std::uint64_t turn_come[2], turn_used[2];  // of each warpgroup
+  int ticket;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // By one thread.
+  __device__ __forceinline__ void init() {
+    kit::init_stages(turn_come, turn_used, 128);
+    PairedShared<Tile>::init();
+  }
+#endif
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Eight heads make a band: the device holds half as many clusters as blocks.
 using InOrder = StepsFromLast<ClusterTile, 8>;
 
@@ -45,20 +60,7 @@ struct DqTurn {
     phase ^= 1;
   }
 };
-
-template <class Tile>
-struct PairedInOrderShared : PairedShared<Tile> {
-  std::uint64_t turn_come[2], turn_used[2];  // of each warpgroup
-  int ticket;
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  // By one thread.
-  __device__ __forceinline__ void init() {
-    kit::init_stages(turn_come, turn_used, 128);
-    PairedShared<Tile>::init();
-  }
 #endif
-};
 
 // ticket: 0. turns: zeros, four for each tile of queries of each head: a cluster has four slabs of
 // dQ, and each is added to by itself.
