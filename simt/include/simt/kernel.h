@@ -44,7 +44,7 @@ constexpr LaunchBounds with_cluster(LaunchBounds bounds, unsigned x, unsigned y 
 
 // An argument that points to structures with gaps.
 struct GappedPointer {
-  const void* pointer;
+  const volatile void* pointer;
   Gapped type;
 };
 
