@@ -113,7 +113,7 @@ def main():
     of_rungs = rungs.Rungs(torch, arguments.build)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
           f"cuDNN {torch.backends.cudnn.version()}")
-    sweeps, all_skipped, all_right = [], {}, True
+    all_right = True
     for part in arguments.only:
         kind = PARTS[part]
         if kind is None:
@@ -124,11 +124,11 @@ def main():
             continue
         points, skipped = run_pass(torch, kind, of_rungs, arguments)
         all_right = all_right and not any(point["wrong"] for point in points)
-        all_skipped.update({f"{part}/{name}": why for name, why in skipped.items()})
-        sweeps.append({"problem": f"{kind.NAME}_{arguments.dtype}", "sweep": "shape",
-                       "points": points})
         if arguments.json:  # now, so that what is measured is not lost with what follows
-            torch_bench.save(arguments.json, torch_bench.facts_of(torch, sweeps, all_skipped))
+            sweep = {"problem": f"{kind.NAME}_{arguments.dtype}", "sweep": "shape",
+                     "points": points}
+            facts = torch_bench.facts_of(torch, [sweep], skipped)
+            torch_bench.save(arguments.json, facts, part)
     return 0 if all_right else 1
 
 

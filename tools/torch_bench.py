@@ -263,8 +263,9 @@ def facts_of(torch, sweeps, skipped):
     return {**facts, "dirty": True} if bench.is_dirty(commit) else facts
 
 
-def save(path, run):
-    """Puts the run into a results file as chapter/program, beside those of other programs."""
+def save(path, run, part=""):
+    """Puts the run into a results file as chapter/program, or chapter/program_part."""
     data = results.load(path) if path.exists() else {"schema": 1, "counters": {}, "runs": {}}
-    data["runs"][f"{Path(sys.argv[0]).resolve().parent.name}/{Path(run['program']).stem}"] = run
+    label = "_".join(filter(None, (Path(run["program"]).stem, part)))
+    data["runs"][f"{Path(sys.argv[0]).resolve().parent.name}/{label}"] = run
     results.save(path, data)

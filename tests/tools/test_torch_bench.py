@@ -306,12 +306,18 @@ class Results(ToolCase):
 
     def test_they_stand_beside_those_of_other_programs(self):
         path = self.root / "results.json"
-        for program, commit in (("07/a.py", "1"), ("07/b.py", "1"), ("07/a.py", "2")):
+        for program, commit, *part in (
+            ("07/a.py", "1"),
+            ("07/b.py", "1"),
+            ("07/a.py", "2"),
+            ("07/a.py", "3", "backward"),
+        ):
             with mock.patch.object(sys, "argv", [program]):
-                torch_bench.save(path, {**self.facts(commit), "program": Path(program).name})
+                facts = {**self.facts(commit), "program": Path(program).name}
+                torch_bench.save(path, facts, *part)
         runs = json.loads(path.read_text())["runs"]
         self.assertEqual({name: run["commit"] for name, run in runs.items()},
-                         {"07/a": "2", "07/b": "1"})
+                         {"07/a": "2", "07/a_backward": "3", "07/b": "1"})
 
 
 class Arguments(unittest.TestCase):
