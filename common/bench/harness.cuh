@@ -16,7 +16,9 @@
 
 namespace bench {
 
-// Checks the variants, times those that are right and works out their figures.
+// Checks the variants, times those that are right and works out their figures. After a CUDA error
+// in one of them none is timed: the report has the error, and says of the others that they did not
+// run.
 template <class Problem>
 ProblemReport run_problem(const RunSettings& settings, Problem& problem,
                           const std::vector<Variant<Problem>>& variants, bool show_gflops = false) {
@@ -26,8 +28,22 @@ ProblemReport run_problem(const RunSettings& settings, Problem& problem,
   report.problem = problem.name;
   report.sizes = problem.sizes();
   report.show_gflops = show_gflops;
-  report.rows = verify_variants(settings, problem, variants, stream.get());
-  if (!settings.verify_only) {
+  try {
+    report.rows = verify_variants(settings, problem, variants, stream.get());
+  } catch (const VariantFailed& failed) {
+    report.error = failed.what();
+    report.rows = failed.rows;
+    const std::string reason = "not run, after the error in " + report.rows.back().name;
+    for (std::size_t i = report.rows.size(); i < variants.size(); ++i) {
+      Row row;
+      row.name = variants[i].name;
+      row.kind = kind_name(variants[i].kind);
+      row.place = place_name(variants[i].place);
+      row.verdict = {Status::skipped, kUnknown, reason};
+      report.rows.push_back(row);
+    }
+  }
+  if (!settings.verify_only && report.error.empty()) {
     time_variants(settings, problem, variants, stream.get(), report.rows);
     derive_figures(problem, variants, settings.device, report.rows);
   }

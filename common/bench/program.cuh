@@ -200,11 +200,17 @@ class Program {
   // Kernels that the CPU runs, too: for charts and sweeps, which show nothing else.
   void time_every_place() { run_.time_model = true; }
 
-  // Prints and keeps what was found.
+  // Prints and keeps what was found. Throws after a CUDA error: no later result could be trusted.
   void add(const ProblemReport& report) {
     print_with_counts(report);
     for (const Row& row : report.rows) failed_ = failed_ || row.verdict.status == Status::wrong;
     reports_.push_back(report);
+    if (report.error.empty()) return;
+    std::string message = report.problem + "/" + report.error;
+    if (cudaDeviceSynchronize() != cudaSuccess) {  // it came from inside a kernel
+      message += " (" + make_command("sanitize") + " finds the line)";
+    }
+    throw std::runtime_error(message);
   }
   void add(const Sweep& sweep) {
     print_table(sweep);
@@ -267,7 +273,8 @@ class Program {
       ProblemReport report =
           run_problem(program.run_settings(), *problem, *selected, ladder->show_gflops);
       report.problem = ladder->name;
-      if (ladder->derive) ladder->derive(program.run_settings(), *problem, report.rows);
+      if (report.error.empty() && ladder->derive)
+        ladder->derive(program.run_settings(), *problem, report.rows);
       program.add(report);
       if (ladder->after) ladder->after(program, *problem, *selected, report);
     };
@@ -384,12 +391,15 @@ class Program {
     }
     if (!changed.empty()) {
       const std::string text =
-          "changed since counted: " + changed + " (" + profile_command() + " counts anew)";
+          "changed since counted: " + changed + " (" + make_command("profile") + " counts anew)";
       std::printf("%s\n", wrapped(text, 4).c_str());
     }
   }
 
-  std::string profile_command() const { return "make profile-" + name_.substr(0, name_.find('_')); }
+  // "make profile-01"
+  std::string make_command(const std::string& goal) const {
+    return "make " + goal + "-" + name_.substr(0, name_.find('_'));
+  }
 
   // Below all tables: what their columns mean, and where the CPU ran kernels, who counts.
   void print_legend() const {
@@ -399,7 +409,7 @@ class Program {
     }
     if (runs_on_model() && !run_.verify_only) {
       std::printf("\nWhat kernels do to memory and warps is counted by: %s\n",
-                  profile_command().c_str());
+                  make_command("profile").c_str());
     }
   }
 
@@ -433,6 +443,7 @@ class Program {
 
   int complain(int status, const char* message) const {
     progress("");
+    std::fflush(stdout);  // where both go to one place, what was found comes first
     std::fprintf(stderr, "%s: %s\n", name_.c_str(), message);
     return status;
   }

@@ -3,7 +3,9 @@
 
 #include <cuda_runtime.h>
 
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/bench/compare.hpp"
@@ -102,7 +104,16 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
 
 constexpr const char* kSecondRun = " (in the second run)";
 
-// One row per variant, checked, not yet timed; with counts, where somebody counts.
+// A variant that ended in a CUDA error, after which no other can be trusted to run. what() names it
+// and the error; the rows are those of the variants up to this one.
+struct VariantFailed : std::runtime_error {
+  VariantFailed(const std::string& message, std::vector<Row> rows)
+      : std::runtime_error(message), rows(std::move(rows)) {}
+  std::vector<Row> rows;
+};
+
+// One row per variant, checked, not yet timed; with counts, where somebody counts. Throws
+// VariantFailed.
 template <class Problem>
 std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
                                  const std::vector<Variant<Problem>>& variants,
@@ -118,11 +129,18 @@ std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
       row.verdict = {Status::skipped, kUnknown, "would take minutes at this size (--slow runs it)"};
     } else {
       if constexpr (HasScratch<Problem>::value) problem.forget_scratch();
-      row.counts = count([&] { row.verdict = verify(problem, variant, settings.device, stream); });
-      // What is not timed has only this chance to be wrong the second time.
-      if (settings.verify_only && row.verdict.status == Status::right) {
-        row.verdict = verify(problem, variant, settings.device, stream);
-        if (row.verdict.status == Status::wrong) row.verdict.reason += kSecondRun;
+      const auto judge = [&] { row.verdict = verify(problem, variant, settings.device, stream); };
+      try {
+        row.counts = count(judge);
+        // What is not timed has only this chance to be wrong the second time.
+        if (settings.verify_only && row.verdict.status == Status::right) {
+          judge();
+          if (row.verdict.status == Status::wrong) row.verdict.reason += kSecondRun;
+        }
+      } catch (const kit::CudaError& error) {
+        row.verdict = {Status::wrong, kUnknown, error.what()};
+        rows.push_back(row);
+        throw VariantFailed(row.name + ": " + error.what(), rows);
       }
       const bool ran = row.verdict.status != Status::skipped;
       if constexpr (HasScratch<Problem>::value) {

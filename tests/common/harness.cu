@@ -223,6 +223,29 @@ TEST_CASE("any other CUDA error ends the run") {
   CHECK_THROWS_AS(bench::verify(problem, failing, bench::DeviceFacts{}, nullptr), kit::CudaError);
 }
 
+TEST_CASE("after a CUDA error a report names it, and says what was not run") {
+  Doubling problem(10);
+  int runs_after = 0;
+  const std::vector<bench::Variant<Doubling>> variants = {
+      variant_with(Fault::none, bench::Place::cpu),
+      bench::cpu_variant<Doubling>("broken", "",
+                                   [](Doubling&) { CUDA_CHECK(cudaErrorInvalidValue); }),
+      bench::cpu_variant<Doubling>("after", "", [&runs_after](Doubling&) { ++runs_after; })};
+  const bench::ProblemReport report = bench::run_problem(bench::RunSettings{}, problem, variants);
+  CHECK(report.error.rfind("broken: ", 0) == 0);
+  CHECK(report.error.find("cudaErrorInvalidValue") != std::string::npos);
+  REQUIRE(report.rows.size() == 3);
+  CHECK(report.rows[0].verdict.status == bench::Status::right);
+  CHECK(report.rows[0].timing.samples == 0);
+  CHECK(report.rows[1].verdict.status == bench::Status::wrong);
+  CHECK(report.rows[1].verdict.reason.find("cudaErrorInvalidValue") != std::string::npos);
+  CHECK(report.rows[2].verdict.status == bench::Status::skipped);
+  CHECK(report.rows[2].verdict.reason == "not run, after the error in broken");
+  CHECK(runs_after == 0);
+  CHECK_THROWS_AS(bench::verify_variants(bench::RunSettings{}, problem, variants, nullptr),
+                  bench::VariantFailed);
+}
+
 TEST_CASE("a whole problem runs inside a program, and one wrong variant makes its status 1") {
   const auto status_with = [](Fault fault) {
     bench::Program program("test", "harness");

@@ -183,6 +183,20 @@ TEST_CASE("a wrong row makes the status 1, a skipped one does not") {
   CHECK(status_with(bench::Status::wrong) == 1);
 }
 
+TEST_CASE("nothing follows a report that a CUDA error cut short, and the status is 1") {
+  bool followed = false;
+  const int status = run({}, [&followed](bench::Program& program) {
+    bench::ProblemReport report;
+    report.problem = "doubling";
+    report.rows.resize(1);
+    report.error = "tiled: an illegal memory access";
+    program.add(report);
+    followed = true;
+  });
+  CHECK(status == 1);
+  CHECK(!followed);
+}
+
 TEST_CASE("sizes that cannot fit are refused") {
   const auto needs = [](double host_bytes, double device_bytes) {
     return run({}, [=](bench::Program& p) { p.require_memory(host_bytes, device_bytes); });
