@@ -21,20 +21,20 @@ struct Product {
 };
 
 // Copies the 32 x 32 elements from (first_row, first_col) on of a matrix; past its edges all is 0.
-// kTurned: it lies transposed in memory. Lanes run along rows as they lie there.
-template <bool kTurned, class E>
+// kTransposed: it lies transposed in memory. Lanes run along rows as they lie there.
+template <bool kTransposed, class E>
 __device__ void load_product_tile(ProductTile& to, const E* m, int first_row, int first_col,
                                   int rows, int cols) {
   for (int y = threadIdx.x / 32; y < kProductTile; y += 8) {
-    const int r = kTurned ? threadIdx.x % 32 : y, c = kTurned ? y : threadIdx.x % 32;
+    const int r = kTransposed ? threadIdx.x % 32 : y, c = kTransposed ? y : threadIdx.x % 32;
     const int row = first_row + r, col = first_col + c;
-    const auto at = kTurned ? std::int64_t{col} * rows + row : std::int64_t{row} * cols + col;
+    const auto at = kTransposed ? std::int64_t{col} * rows + row : std::int64_t{row} * cols + col;
     to[r][c] = row < rows && col < cols ? static_cast<float>(m[at]) : 0.0f;
   }
 }
 
-// kTurned: the matrix lies transposed, a as depth x rows, b as cols x depth.
-template <bool kTurnedA, bool kTurnedB, class A, class B, class C>
+// kTransposed: the matrix lies transposed, a as depth x rows, b as cols x depth.
+template <bool kTransposedA, bool kTransposedB, class A, class B, class C>
 __global__ void __launch_bounds__(kProductThreads)
     product_kernel(const A* a, const B* b, C* c, Product p) {
   __shared__ ProductTile tile_a, tile_b;
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kProductThreads)
     const A* a_head = a + h * p.rows * p.depth;
     const B* b_head = b + h / p.sharing * p.depth * p.cols;
     for (int k = 0; k < p.depth; k += kProductTile) {
-      load_product_tile<kTurnedA>(tile_a, a_head, first_row, k, p.rows, p.depth);
-      load_product_tile<kTurnedB>(tile_b, b_head, k, first_col, p.depth, p.cols);
+      load_product_tile<kTransposedA>(tile_a, a_head, first_row, k, p.rows, p.depth);
+      load_product_tile<kTransposedB>(tile_b, b_head, k, first_col, p.depth, p.cols);
       __syncthreads();
       for (int i = 0; i < kProductTile; ++i) {
         for (int r = 0; r < kProductTile / 8; ++r) sum[r] += tile_a[y + 8 * r][i] * tile_b[i][x];
@@ -69,11 +69,11 @@ __global__ void __launch_bounds__(kProductThreads)
 }
 
 // Device pointers.
-template <bool kTurnedA, bool kTurnedB, class A, class B, class C>
+template <bool kTransposedA, bool kTransposedB, class A, class B, class C>
 void multiply(const A* a, const B* b, C* c, const Product& p, cudaStream_t stream) {
   const auto blocks =
       p.heads * kit::divide_up(p.rows, kProductTile) * kit::divide_up(p.cols, kProductTile);
-  const auto kernel = product_kernel<kTurnedA, kTurnedB, A, B, C>;
+  const auto kernel = product_kernel<kTransposedA, kTransposedB, A, B, C>;
   kernel<<<static_cast<unsigned>(blocks), kProductThreads, 0, stream>>>(a, b, c, p);
   CUDA_CHECK(cudaGetLastError());
 }

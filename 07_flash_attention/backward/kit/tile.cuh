@@ -57,13 +57,13 @@ __device__ void weigh_tile(Tile<kD>& tile, const Shape& shape, const RowFacts& r
   }
 }
 
-// sum += this thread's columns of row `own` of (weights m), or of (weights^T m) if kTurned.
-template <bool kTurned, int kCols, int kPitch>
+// sum += this thread's columns of row `own` of (weights m), or of (weights^T m) if kTransposed.
+template <bool kTransposed, int kCols, int kPitch>
 __device__ void add_product(float (&sum)[kCols], const float (&weights)[kTileRows][kTileRows + 1],
                             const float (&m)[kTileRows][kPitch]) {
   const int own = threadIdx.x / kTeam, member = threadIdx.x % kTeam;
   for (int j = 0; j < kTileRows; ++j) {
-    const float weight = kTurned ? weights[j][own] : weights[own][j];
+    const float weight = kTransposed ? weights[j][own] : weights[own][j];
     for (int i = 0; i < kCols; ++i) sum[i] += weight * m[j][member + kTeam * i];
   }
 }
