@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const int own_col = Tile::own_col(own.index());
 
   // region slabs
-  // c += A B by mma.sync, A from registers. B: columns from `col` on of a tile whose slabs are so
-  // many bytes apart.
+  // c += A B by mma.sync, A from registers. B: columns from `col` on of a tile whose slabs are
+  // `bytes` apart.
   const auto multiply_slabs = [](auto& c, const auto& a, const unsigned char* b, int bytes,
                                  int col) {
     constexpr int kCols = 2 * sizeof(c) / sizeof(float), kRun = kCols < 64 ? kCols : 64;

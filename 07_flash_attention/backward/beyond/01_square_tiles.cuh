@@ -109,8 +109,8 @@ __device__ __forceinline__ void add_product_of_16(float (&c)[2][kCols / 2],
 }
 #endif
 
-// Where fragments go through the columns of 16 queries, then of the next 16, a head (padded) after
-// the other: that of a query and a column.
+// Where the fragment of a query and a column lies. Fragments go through the columns of 16 queries,
+// then of the next 16, one padded head after the other.
 template <int kD>
 __device__ __forceinline__ float* fragment_of(const RowFacts& rows, std::int64_t head, int row,
                                               int col) {

@@ -2,9 +2,9 @@
 //
 // dQ of paired has other last bits in each run, since clusters add in the order in which they come.
 // Here each adds in turn, as the blocks of in_order do: tiles of keys from the first to the last,
-// steps from the last queries to the first. One thread for each warpgroup watches the count, so a
-// turn has most often come when dQ has been multiplied. What is still wrong: at the beginning each
-// cluster of a head waits for those before it.
+// steps from the last queries to the first. One thread for each warpgroup watches the count while
+// the warpgroup multiplies. What is still wrong: at the beginning each cluster of a head waits for
+// those before it.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -49,7 +49,7 @@ struct PairedInOrderShared : PairedShared<Tile> {
 // Eight heads make a band: the device holds half as many clusters as blocks.
 using InOrder = StepsFromLast<ClusterTile, 8>;
 
-// A warpgroup's turn: a watching thread tells it, which knows of the other clusters.
+// A warpgroup's turn. The thread that watches the count of all clusters tells the warpgroup.
 struct DqTurn {
   std::uint64_t *come, *used;  // barriers: the warpgroup may add; it has added
   std::uint32_t phase = 0;

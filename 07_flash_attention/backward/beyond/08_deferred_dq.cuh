@@ -5,7 +5,7 @@
 // before (software pipelining): the other half of that dS has come long ago, and one may be at its
 // exponentials while the other multiplies. dS lies in a ring of two stages, with barriers as those
 // of the tiles that TMA brings. What is still wrong: under a mask blocks of few steps start beside
-// blocks of many, and at the end a few multiprocessors work alone.
+// blocks of many, and at the end a few SMs work alone.
 #pragma once
 
 #include <cuda_runtime.h>

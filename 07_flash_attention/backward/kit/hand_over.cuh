@@ -38,7 +38,7 @@ struct DsRing {
   static __device__ __forceinline__ State begin() { return {}; }
 
   // region hand_over
-  // A warpgroup's part, for the tensor cores, its own and the other's.
+  // A warpgroup writes its half of dS, for both warpgroups' products.
   __device__ __forceinline__ void put(const State& at,
                                       const std::uint32_t (&ds)[Tile::kQueries / 16][4]) {
     kit::wait_empty(empty, at);
@@ -46,7 +46,7 @@ struct DsRing {
     ptx::fence_proxy_async();
     ptx::mbarrier_arrive(&full[at.stage]);
   }
-  // Until both parts are there; a thread has no more use for the stage.
+  // Waits until both halves are there; later this thread has no more use for the stage.
   __device__ __forceinline__ void wait(const State& at) { kit::wait_full(full, at); }
   __device__ __forceinline__ void release(const State& at) {
     ptx::mbarrier_arrive(&empty[at.stage]);

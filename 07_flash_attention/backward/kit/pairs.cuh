@@ -35,8 +35,8 @@ struct Steps {
   }
 
   // Of any block. In bands heads are begun together: the first blocks take their first tiles of
-  // keys, the next ones their second tiles, and so on. Of 16 heads, 132 multiprocessors have some
-  // eight tiles each at a time, which share the head's queries in L2.
+  // keys, the next ones their second tiles, and so on. Of 16 heads, 132 SMs have some eight tiles
+  // each at a time, which share the head's queries in L2.
   template <int kBand = 16>
   static __device__ __forceinline__ Steps of(const Shape& shape, int block, bool in_bands) {
     const int tiles = key_tiles(shape);
