@@ -4,8 +4,8 @@
 // nothing overflows. So the old row max is kept until a score exceeds it by more than 8, in base 2;
 // with random scores only the first few tiles rescale. And where d is 256, two smaller blocks share
 // an SM. This is as far as FlashAttention-2 goes. What is still wrong: the warps that multiply also
-// load and wait for each other, and mma.sync reaches only about 60 % of what Hopper's tensor cores
-// can do.
+// load and wait for each other, and mma.sync reaches at most two thirds of what Hopper's tensor
+// cores can do.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -10,8 +10,8 @@
 
 namespace kit {
 
-// The number of the chunk where a chunk lies, in a tile whose rows have kChunks of them. Two rows
-// of 64 bytes share one pass of 128: there every second row changes the order.
+// Where chunk `chunk` of a row lies, counted in chunks from the tile's first; kChunks of them are a
+// row. Two rows of 64 bytes share one pass of 128: there every second row changes the order.
 template <int kChunks>
 __host__ __device__ constexpr int swizzled_chunk(int row, int chunk) {
   static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole passes of 128");

@@ -26,13 +26,13 @@ struct Mask {
   int n_q, n_k;
 
   // region tiles
-  // Tiles that any of `count` queries from `first_row` on sees: the first tiles().
+  // How many tiles, from the first on, any of `count` queries from `first_row` on sees.
   __device__ int tiles(int first_row, int count) const {
     const int last_row = min(first_row + count, n_q) - 1;
     return kit::divide_up(visible_keys<kCausal>(last_row, n_q, n_k), kTileN);
   }
 
-  // Tiles that query `first_row` sees wholly, and so do all queries after it: the first of them.
+  // How many tiles, from the first on, query `first_row` and all queries after it see wholly.
   __device__ int unmasked_tiles(int first_row) const {
     return visible_keys<kCausal>(first_row, n_q, n_k) / kTileN;
   }
@@ -105,9 +105,9 @@ struct OnlineSoftmax {
 
   // region update_max_if_grown
   // The same, if it must be. Any number can serve as shift, as long as weights neither overflow nor
-  // vanish; so as long as no row of the warp grows past its shift by more than 2^8, nothing is
-  // done. (FlashAttention-4 does so; with random scores, all but the first few tiles pass.) True:
-  // O must be rescaled.
+  // vanish. So as long as no row of the warp grows past its shift by more than 8, which makes
+  // weights of 2^8, nothing is done. (FlashAttention-4 does so; with random scores only the first
+  // few tiles rescale.) Returns whether O must be rescaled.
   __device__ bool update_max_if_grown(const float (&tile_max)[2]) {
     constexpr float kTolerated = 8;
     bool grown = false;

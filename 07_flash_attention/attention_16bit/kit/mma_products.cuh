@@ -11,9 +11,9 @@
 namespace attention {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// s += Q K^T, 16 columns of Q and K and 16 keys at a step: step i has columns 16 (i / kRun) and
-// keys 16 (i % kRun). fetch_q(q, c, g) fetches columns 16 c of group g of queries, and fetch_k(k,
-// c, j) those of keys 16 j.
+// s += Q K^T, 16 columns of Q and K and 16 keys at a step: in step i the columns from
+// 16 (i / kRun) and the keys from 16 (i % kRun) on. fetch_q(q, c, g) fetches the columns from 16 c
+// on of group g of queries, and fetch_k(k, c, j) those of the keys from 16 j on.
 template <class T, int kD, int kGroups, int kScores, class FetchQ, class FetchK>
 __device__ __forceinline__ void multiply_scores(float (&s)[kGroups][kScores], FetchQ fetch_q,
                                                 FetchK fetch_k) {
@@ -41,8 +41,8 @@ __device__ __forceinline__ void multiply_scores(float (&s)[kGroups][kScores], Fe
   }
 }
 
-// o += P V: step i has keys 16 (i / kRun) and columns 16 (i % kRun). fetch_v(v, j, c) fetches
-// columns 16 c of keys 16 j.
+// o += P V: in step i the keys from 16 (i / kRun) and the columns from 16 (i % kRun) on.
+// fetch_v(v, j, c) fetches the columns from 16 c on of the keys from 16 j on.
 template <class T, int kGroups, int kOutputs, int kKeys, class FetchV>
 __device__ __forceinline__ void multiply_output(float (&o)[kGroups][kOutputs],
                                                 const std::uint32_t (&p)[kGroups][kKeys][4],
