@@ -351,8 +351,14 @@ int shared_variables = 0;  // of all kernels
 
 }  // namespace
 
-SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment)
-    : owner(owner), name(name), bytes(bytes), alignment(alignment), number(shared_variables++) {}
+SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
+                               Gapped element)
+    : owner(owner),
+      name(name),
+      bytes(bytes),
+      alignment(alignment),
+      element(element),
+      number(shared_variables++) {}
 
 int place_shared_variable(const SharedVariable& variable) {
   Kernel& kernel = *page().launch->kernel;
@@ -362,13 +368,14 @@ int place_shared_variable(const SharedVariable& variable) {
 }
 
 Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run,
-               Clone clone, Destroy destroy)
+               Clone clone, Destroy destroy, Gaps gaps)
     : name(signature),
       type_name(type_name),
       bounds(bounds),
       run(run),
       clone(clone),
-      destroy(destroy) {
+      destroy(destroy),
+      gaps(gaps) {
   shared_offsets.assign(shared_variables, -1);
 }
 
