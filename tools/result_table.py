@@ -166,19 +166,22 @@ def aligned(titles, rows, numeric):
     return [line(titles), line(rule), *(line(row) for row in rows)]
 
 
-def caption(run, counted_with=None):
-    """Where, when and with which arguments; counted_with: those of the counters, if any."""
+def _where(run):
+    """On what a run was measured."""
     if run["device"]:
         where = f"{run['device']['name']}, CUDA {run['toolkit']}"
     else:
         where = f"{run['cpu']['model']}, {run['cpu']['threads']} threads"
+    return text_cell(where + (", changed sources" if run.get("dirty") else ""))
+
+
+def caption(run, counted_with=None):
+    """Where, when and with which arguments; counted_with: those of the counters, if any."""
     # A list of rungs can be as long as the table, which names them anyway.
     arguments = re.sub(r"--only \S{60,}", "--only …", run["arguments"])
     command = f"{run['program']} {arguments}".strip()
-    if run.get("dirty"):
-        where += ", changed sources"
     counted = f"; counted with `{code_cell(counted_with)}`" if counted_with else ""
-    return f"*{text_cell(where)}, {text_cell(run['date'][:10])}: `{code_cell(command)}`{counted}*"
+    return f"*{_where(run)}, {text_cell(run['date'][:10])}: `{code_cell(command)}`{counted}*"
 
 
 def counters_of(results, run_name, columns):
@@ -304,10 +307,11 @@ def _best_table(results, wanted):
         "ratio",
     ]
     forms = [str, str, str, significant, _fixed(1), TITLES["speedup"][1], str, _fixed(2)]
-    cells = []
+    cells, runs = [], []
     for words in wanted:
         run_name, _, only = words.partition(":")
         run = run_named(results, run_name)
+        runs.append(run)
         for problem in dict.fromkeys(row["problem"] for row in run["rows"]):
             if only and problem != only:
                 continue
@@ -319,9 +323,9 @@ def _best_table(results, wanted):
     lines = aligned(
         titles, cells, [key not in ("problem", "size", "name", "against") for key in keys]
     )
-    first = run_named(results, wanted[0].partition(":")[0])
-    where = caption(first).partition(":")[0] + "*"
-    return [*lines, "", where]
+    dates = sorted({text_cell(run["date"][:10]) for run in runs})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    return [*lines, "", f"*{'; '.join(dict.fromkeys(map(_where, runs)))}, {when}*"]
 
 
 def run_named(results, run_name):

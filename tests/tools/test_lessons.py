@@ -354,6 +354,16 @@ class Tables(LessonCase):
         self.assertIn("*NVIDIA H200, CUDA 13.0, 2026-11-21*", lines)
         self.assertEqual(len(lines), 8)
 
+        # Runs of several days: from the first to the last; of several toolkits: each is named.
+        results["runs"]["b/y"]["date"] = "2026-11-19T08:00:00Z"
+        results["runs"]["b/y"]["toolkit"] = "12.9"
+        self.write("results/h200.json", json.dumps(results))
+        self.fill()
+        self.assertIn(
+            "*NVIDIA H200, CUDA 13.0; NVIDIA H200, CUDA 12.9, 2026-11-19 to 2026-11-21*",
+            lesson.read_text().splitlines(),
+        )
+
         # A chooser that is faster stands there by the name of the rung that it took.
         rows.append({**row("chosen", "chooser", "device", 1.5, 8.0), "chose": "slow"})
         self.write("results/h200.json", json.dumps(results))
