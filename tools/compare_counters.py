@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares the counters of a GPU (Nsight Compute) with those of simt, kernel by kernel.
 
+  export SIMT_THREADS=1
   tools/profile.py --backend simt --json counts.json build/checked/05_reduction/reduction --n 262144
   tools/compare_counters.py results/counters/nvidia_h200.json counts.json
 
@@ -8,9 +9,10 @@ The GPU's are in results/counters, or in a results file, where `make bench` put 
 file a program, which must have run with the same arguments. Prints a line for each counter: how
 many values, how many of them equal; the same for the values that the GPU found twice, since a
 thread that waits looks as often as it has time to; then each value that differs. Equal is what
-differs by at most 2 %. Numbers of barriers and atomics are for 1,000 threads, because a grid of as
-many blocks as fit has other sizes in the two. Divergent branches are left out: nvcc turns short
-branches into predicated instructions, g++ does not.
+differs by at most 2 %. With one worker simt counts the same in every run. Numbers of barriers and
+atomics are for 1,000 threads, because a grid of as many blocks as fit has other sizes in the two.
+Divergent branches are left out: nvcc turns short branches into predicated instructions, g++ does
+not.
 """
 
 import json

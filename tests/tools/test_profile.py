@@ -27,7 +27,7 @@ COUNTED = {
         "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "128",
         "smsp__sass_branch_targets_threads_divergent.sum": "128",
         # 256 of the loads are switched off for a whole warp.
-        "smsp__inst_executed_op_global_ld_pred_off_all.sum": "256",
+        "smsp__sass_inst_executed_op_global_ld.sum": "512",
         "sass__inst_executed_per_opcode": "8,448 (LDG: 768; BAR: 1,256; ATOMS: 256; REDG: 8)",
         "sass__thread_inst_executed_true_per_opcode": "60,000 (LDG: 16,512; ATOMS: 8,192; BAR: 9)",
     },
@@ -144,7 +144,7 @@ class Profile(ToolCase):
         self.assertEqual(strided["shared_store_conflict"], 1)
         self.assertEqual(strided["threads"], 4096)
         self.assertAlmostEqual(strided["active_lanes"], (16512 + 8192) / (768 + 256 + 8))
-        self.assertAlmostEqual(strided["lanes_per_access"], 16512 / (768 - 256))
+        self.assertAlmostEqual(strided["lanes_per_access"], 16512 / 512)
         self.assertEqual(strided["divergent_branches"], 128)
         self.assertEqual(strided["barriers"], 1256)
         self.assertEqual(strided["atomics"], 264)
@@ -184,12 +184,12 @@ class Profile(ToolCase):
             self.assertIn(words, command)
 
     def test_only_metrics_that_this_ncu_knows_are_asked_for(self):
-        named = "smsp__inst_executed_op_shared_ld_pred_off_all"
+        named = "smsp__sass_inst_executed_op_shared_ld"
         self.fake_ncu(ncu_log(), known=f"Device NVIDIA H200\n\n{named}  # of instructions\n")
         self.profile("ncu")
         command = self.read("ncu_command")
         self.assertIn(f",{named}.sum ", command)
-        self.assertNotIn("op_shared_st_pred_off_all", command)
+        self.assertNotIn("inst_executed_op_shared_stsm", command)
 
     def test_both_backends_print_the_same_columns(self):
         self.fake_ncu(ncu_log())
