@@ -190,8 +190,8 @@ struct SharedName {
   size_t bytes = 0;
 };
 SharedName shared_variable_at(size_t offset);
-// The type of its elements, if that has gaps, and where it begins.
-Gapped shared_gaps_at(size_t offset, size_t* start);
+// How its elements lie, if they have gaps, and where it begins.
+Layout shared_gaps_at(size_t offset, size_t* start);
 
 // ---- device memory ----------------------------------------------------------------------------
 

@@ -62,14 +62,14 @@ std::mutex handles_mutex;
 }  // namespace
 
 Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run,
-               Clone clone, Destroy destroy, Gaps gaps)
+               Clone clone, Destroy destroy, Structures structures)
     : name(kernel_name(signature)),
       type_name(type_name),
       bounds(bounds),
       run(run),
       clone(clone),
       destroy(destroy),
-      gaps(gaps) {
+      structures(structures) {
   place_known_variables(*this);
 }
 

@@ -64,7 +64,7 @@ struct Access {
 class LaunchWatch {
  public:
   LaunchWatch(const Launch& launch, bool counting) : name(launch.name()), counting(counting) {
-    if (counting) gaps = launch.kernel->gaps(launch.call.get());
+    if (counting) structures = launch.kernel->structures(launch.call.get());
   }
 
   // The stamp of the stretch after `phase` grid-wide barriers.
@@ -72,7 +72,7 @@ class LaunchWatch {
 
   const std::string name;
   const bool counting;
-  std::vector<GappedPointer> gaps;
+  std::vector<StructurePointer> structures;
   ReleaseBoard board;
 
   std::mutex mutex;
@@ -152,7 +152,8 @@ class BlockWatch {
   void record(const TraceEvent& event);
   void record_shared(const Access& access, uint64_t offset);
   void record_global(const Access& access, const WatchedMemory& memory);
-  void record_members(const Access& access, TraceKind kind, Gapped type, uint64_t offset);
+  void record_members(const Access& access, TraceKind kind, const Layout& type, uint64_t offset,
+                      uint64_t widest);
   void take_turns(uint32_t pc);
 
   void access_shared(const Access& access, uint64_t offset);

@@ -139,36 +139,37 @@ void BlockWatch::record_shared(const Access& access, uint64_t offset) {
   const TraceKind kind = trace_kind(access.use, true);
   if (access.size > 4) {
     size_t start = 0;
-    const Gapped type = shared_gaps_at(offset, &start);
-    if (type.bytes != 0) return record_members(access, kind, type, offset - start);
+    const Layout type = shared_gaps_at(offset, &start);
+    if (type.gaps) return record_members(access, kind, type, offset - start, access.size);
   }
   record({access.address, access.pc, access.depth, kind, static_cast<uint8_t>(access.size)});
 }
 
 void BlockWatch::record_global(const Access& access, const WatchedMemory& memory) {
   const TraceKind kind = trace_kind(access.use, false);
-  for (const GappedPointer& gapped : launch_->gaps) {
-    const auto start = reinterpret_cast<uint64_t>(gapped.pointer);
+  for (const StructurePointer& argument : launch_->structures) {
+    const auto start = reinterpret_cast<uint64_t>(argument.pointer);
     if (!memory.holds(start, 1)) continue;
+    const Layout& type = argument.type;
     // The pointer may lead into the middle of an array.
-    const uint64_t before = (start - memory.base) % gapped.type.bytes;
-    return record_members(access, kind, gapped.type,
-                          access.address - memory.base + gapped.type.bytes - before);
+    const uint64_t before = (start - memory.base) % type.bytes;
+    return record_members(access, kind, type, access.address - memory.base + type.bytes - before,
+                          access.aligned ? access.size : type.alignment);
   }
   record({access.address, access.pc, access.depth, kind, static_cast<uint8_t>(access.size)});
 }
 
-// Writes down what lies between the gaps, in pieces as wide as their places allow. `offset` is the
-// access's, from where some object of the type begins.
-void BlockWatch::record_members(const Access& access, TraceKind kind, Gapped type,
-                                uint64_t offset) {
+// Writes down what lies between the gaps, in pieces as wide as their places and `widest` allow.
+// `offset` is the access's, from where some object of the type begins.
+void BlockWatch::record_members(const Access& access, TraceKind kind, const Layout& type,
+                                uint64_t offset, uint64_t widest) {
   const auto is_member = [&](uint64_t byte) {
     return (type.members >> ((offset + byte) % type.bytes) & 1) != 0;
   };
   for (uint64_t at = 0; at < access.size;) {
     uint64_t run = 0;
     while (at + run < access.size && is_member(at + run)) ++run;
-    uint64_t piece = run == 0 ? 1 : access.size;
+    uint64_t piece = run == 0 ? 1 : std::min<uint64_t>(access.size, widest);
     while (run != 0 && (piece > run || (access.address + at) % piece != 0)) piece /= 2;
     if (run != 0)
       record({access.address + at, access.pc, access.depth, kind, static_cast<uint8_t>(piece)});

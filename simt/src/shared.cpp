@@ -42,9 +42,9 @@ int place(Kernel& kernel, const SharedVariable& variable) {
 }  // namespace
 
 SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
-                               Gapped element)
+                               Layout element)
     : owner(owner), name(name), bytes(bytes), alignment(alignment), element(element) {
-  any_gaps |= element.bytes != 0;
+  any_gaps |= element.gaps;
   number = static_cast<int>(variables().size());
   variables().push_back(this);
 }
@@ -89,10 +89,10 @@ static const SharedVariable* variable_at(size_t offset, size_t* start) {
   return nullptr;
 }
 
-Gapped shared_gaps_at(size_t offset, size_t* start) {
+Layout shared_gaps_at(size_t offset, size_t* start) {
   if (!any_gaps) return {};
   const SharedVariable* variable = variable_at(offset, start);
-  return variable ? variable->element : Gapped();
+  return variable ? variable->element : Layout();
 }
 
 SharedName shared_variable_at(size_t offset) {

@@ -199,6 +199,16 @@ __global__ void copy_structures(const T* in, T* out) {
   out[threadIdx.x] = tile[threadIdx.x];
 }
 
+struct Pair {  // 8 bytes, aligned to 4
+  unsigned a, b;
+};
+struct Six {
+  float v[6];
+};
+__global__ void copy_pairs_at_once(const Pair* in, Pair* out) {
+  reinterpret_cast<uint2*>(out)[threadIdx.x] = reinterpret_cast<const uint2*>(in)[threadIdx.x];
+}
+
 // What a pointer leads to need not be an object with a size.
 struct Declared;
 __global__ void copy_past(const Declared*, void*, int (*call)(int), Indexed* to) {
@@ -231,6 +241,33 @@ TEST_CASE("a structure with a gap goes member by member, without one whole") {
   CHECK(whole.shared.load_requests == 1);
   CHECK(whole.shared.load_wavefronts == 4);
   cudaFree(filled);
+}
+
+TEST_CASE("through a pointer no access is wider than the structure's alignment") {
+  Pair* pairs = zeros<Pair>(64);
+  const auto p = counted("copy_structures", [&] { copy_structures<<<1, 32>>>(pairs, pairs + 32); });
+  CHECK(site(p, AccessKind::kGlobalLoad).size == 4);
+  CHECK(p.global.load_requests == 2);
+  CHECK(p.global.load_sectors == 2 * 8);
+  CHECK(p.global.load_lanes == 64);
+  CHECK(p.global.store_requests == 2);
+  // Where a __shared__ variable lies is known, so both members go at once.
+  CHECK(p.shared.load_requests == 1);
+  CHECK(p.shared.store_requests == 1);
+
+  // Nor is it narrower, where the code says that the address is a multiple of more.
+  const auto whole =
+      counted("copy_pairs_at_once", [&] { copy_pairs_at_once<<<1, 32>>>(pairs, pairs + 32); });
+  CHECK(whole.global.load_requests == 1);
+  CHECK(whole.global.store_requests == 1);
+  cudaFree(pairs);
+
+  Six* sixes = zeros<Six>(64);
+  const auto six =
+      counted("copy_structures", [&] { copy_structures<<<1, 32>>>(sixes, sixes + 32); });
+  CHECK(six.global.load_requests == 6);
+  CHECK(six.global.load_sectors == 6 * 24);
+  cudaFree(sixes);
 }
 
 TEST_CASE("a constant vector is stored by one instruction") {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "simt/build_mode.h"
-#include "simt/gaps.h"
+#include "simt/layout.h"
 #include "simt/location.h"
 #include "simt/vector_types.h"
 
@@ -42,10 +42,10 @@ constexpr LaunchBounds with_cluster(LaunchBounds bounds, unsigned x, unsigned y 
   return bounds;
 }
 
-// An argument that points to structures with gaps.
-struct GappedPointer {
+// An argument that points to structures.
+struct StructurePointer {
   const volatile void* pointer;
-  Gapped type;
+  Layout type;
 };
 
 // One kernel, that is one function or one instance of a function template.
@@ -53,19 +53,19 @@ struct Kernel {
   using Run = void (*)(const void* call);
   using Clone = void* (*)(const void* call);
   using Destroy = void (*)(void* call);
-  using Gaps = std::vector<GappedPointer> (*)(const void* call);
+  using Structures = std::vector<StructurePointer> (*)(const void* call);
 
   Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run, Clone clone,
-         Destroy destroy, Gaps gaps);
+         Destroy destroy, Structures structures);
 
   std::string name;  // "matmul<16>"
   const char*
       type_name;  // mangled name of the body's type: tells which __shared__ variables it holds
   LaunchBounds bounds;
-  Run run;          // runs the body for one thread
-  Clone clone;      // copies body and arguments
-  Destroy destroy;  // ends a copy
-  Gaps gaps;        // its pointers to structures with gaps
+  Run run;                // runs the body for one thread
+  Clone clone;            // copies body and arguments
+  Destroy destroy;        // ends a copy
+  Structures structures;  // its pointers to structures that are moved in pieces
 
   // Set through cudaFuncSetAttribute.
   int max_dynamic_shared = 48 * 1024;
@@ -95,14 +95,14 @@ struct Call {
   }
   static void* clone(const void* call) { return new Call(*static_cast<const Call*>(call)); }
   static void destroy(void* call) { delete static_cast<Call*>(call); }
-  static std::vector<GappedPointer> gaps(const void* call) {
-    std::vector<GappedPointer> found;
+  static std::vector<StructurePointer> structures(const void* call) {
+    std::vector<StructurePointer> found;
     const auto look_at = [&found](const auto& argument) {
       using Given = std::decay_t<decltype(argument)>;
       using Target = std::remove_pointer_t<Given>;
       if constexpr (std::is_pointer_v<Given> && std::is_object_v<Target>) {
-        const Gapped type = gaps_of<Target>();
-        if (type.bytes != 0) found.push_back({argument, type});
+        const Layout type = layout_of<Target>();
+        if (type.in_pieces()) found.push_back({argument, type});
       }
     };
     std::apply([&](const auto&... argument) { (look_at(argument), ...); },
@@ -122,7 +122,7 @@ template <class Body, class... Argument>
 void enter_kernel(const char* signature, LaunchBounds bounds, Body body, Argument... arguments) {
   using ThisCall = Call<Body, Argument...>;
   static Kernel kernel(signature, typeid(Body).name(), bounds, &ThisCall::run, &ThisCall::clone,
-                       &ThisCall::destroy, &ThisCall::gaps);
+                       &ThisCall::destroy, &ThisCall::structures);
   ThisCall call{body, std::tuple<Argument...>(arguments...)};
   launch_configured(kernel, &call);
 }

@@ -14,7 +14,7 @@
 #include <typeinfo>
 
 #include "simt/build_mode.h"
-#include "simt/gaps.h"
+#include "simt/layout.h"
 #include "simt/state.h"
 
 namespace simt {
@@ -24,13 +24,13 @@ bool in_device_range(const void* address);  // memory.cpp
 // One __shared__ variable of the program, registered before main().
 struct SharedVariable {
   SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
-                 Gapped element);
+                 Layout element);
 
   const char* owner;  // mangled name of the tag: says in which kernel it was declared
   const char* name;
   size_t bytes;
   size_t alignment;
-  Gapped element;  // the type of its elements
+  Layout element;  // the type of its elements
   int number;      // 0, 1, 2, ... in the whole program
 };
 
@@ -46,7 +46,7 @@ struct SharedVariableOf {
                 "dynamic shared memory may have more");
   static inline const SharedVariable variable{typeid(Tag).name(), Tag::name(), sizeof(T),
                                               alignof(Tag) > alignof(T) ? alignof(Tag) : alignof(T),
-                                              gaps_of<T>()};
+                                              layout_of<T>()};
 };
 
 template <class Tag, class T>
