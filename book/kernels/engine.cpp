@@ -352,7 +352,7 @@ int shared_variables = 0;  // of all kernels
 }  // namespace
 
 SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
-                               Gapped element)
+                               Layout element)
     : owner(owner),
       name(name),
       bytes(bytes),
@@ -368,14 +368,14 @@ int place_shared_variable(const SharedVariable& variable) {
 }
 
 Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run,
-               Clone clone, Destroy destroy, Gaps gaps)
+               Clone clone, Destroy destroy, Structures structures)
     : name(signature),
       type_name(type_name),
       bounds(bounds),
       run(run),
       clone(clone),
       destroy(destroy),
-      gaps(gaps) {
+      structures(structures) {
   shared_offsets.assign(shared_variables, -1);
 }
 
