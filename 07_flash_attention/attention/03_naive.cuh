@@ -75,6 +75,7 @@ __global__ void __launch_bounds__(kSoftmaxThreads)
   T* row = s + static_cast<std::int64_t>(blockIdx.x) * n_k;
   const int query = static_cast<int>(blockIdx.x) % n_q;
   const int keys = causal ? visible_keys<true>(query, n_q, n_k) : n_k;
+  // region passes
   float row_max = -INFINITY, sum = 0;
   for (int j = threadIdx.x; j < keys; j += kSoftmaxThreads) {
     row_max = fmaxf(row_max, static_cast<float>(row[j]));
@@ -87,6 +88,7 @@ __global__ void __launch_bounds__(kSoftmaxThreads)
   for (int j = threadIdx.x; j < n_k; j += kSoftmaxThreads) {
     row[j] = T(j < keys ? expf(static_cast<float>(row[j]) - row_max) / sum : 0.0f);
   }
+  // endregion
   if (threadIdx.x == 0) lse[blockIdx.x] = row_max + logf(sum);
 }
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "07_flash_attention/attention/kit/load_tile.cuh"
 #include "07_flash_attention/attention/kit/shared_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
@@ -30,13 +31,14 @@ __global__ void __launch_bounds__(SharedTile<kD>::kThreads)
   const int row = threadIdx.x / Tile::kRowThreads, member = threadIdx.x % Tile::kRowThreads;
   const std::int64_t head = blockIdx.x;
 
+  // region tiles
   // K and V are loaded once; for each of their tiles all queries pass by.
   for (int first_key = 0; first_key < n_k; first_key += Tile::kTileN) {
-    load_tile(tile.k, t.k + head * n_k * kD, first_key, n_k);
-    load_tile(tile.v, t.v + head * n_k * kD, first_key, n_k);
+    load_tile<Tile>(tile.k, t.k + head * n_k * kD, first_key, n_k);
+    load_tile<Tile>(tile.v, t.v + head * n_k * kD, first_key, n_k);
     const bool is_first = first_key == 0, is_last = first_key + Tile::kTileN >= n_k;
     for (int first_row = 0; first_row < n_q; first_row += Tile::kTileM) {
-      load_tile(tile.q, t.q + head * n_q * kD, first_row, n_q);
+      load_tile<Tile>(tile.q, t.q + head * n_q * kD, first_row, n_q);
       __syncthreads();
 
       // The state of this thread's query comes from global memory, but for the first keys.
@@ -62,6 +64,7 @@ __global__ void __launch_bounds__(SharedTile<kD>::kThreads)
       if (is_last) t.lse[at] = state.row_max + logf(state.sum);
     }
   }
+  // endregion
 }
 
 // Device pointers; shapes as Shape says. state: room for two floats a query, 2 * shape.rows().

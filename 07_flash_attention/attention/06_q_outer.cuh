@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "07_flash_attention/attention/kit/load_tile.cuh"
 #include "07_flash_attention/attention/kit/shared_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
@@ -38,11 +39,11 @@ __global__ void __launch_bounds__(SharedTile<kD>::kThreads)
   const int keys = visible_keys<kCausal>(last_row, n_q, n_k);  // that anybody here sees
 
   // The keys and values pass by.
-  load_tile(tile.q, t.q + head * n_q * kD, first_row, n_q);
+  load_tile<Tile>(tile.q, t.q + head * n_q * kD, first_row, n_q);
   RowState<kD> state = {-INFINITY, 0, {}};
   for (int first_key = 0; first_key < keys; first_key += Tile::kTileN) {
-    load_tile(tile.k, k, first_key, n_k);
-    load_tile(tile.v, v, first_key, n_k);
+    load_tile<Tile>(tile.k, k, first_key, n_k);
+    load_tile<Tile>(tile.v, v, first_key, n_k);
     __syncthreads();
     add_tile(tile, state, visible - first_key, scale);
     __syncthreads();  // k and v may be written again

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "07_flash_attention/attention/07_register_tile.cuh"
-#include "07_flash_attention/attention/08_async_copy.cuh"
+#include "07_flash_attention/attention/09_base_2.cuh"
+#include "07_flash_attention/attention/10_async_copy.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/launch.cuh"
 
@@ -19,8 +19,8 @@ inline std::string chosen(const Shape& shape, const Tensors<float>& t, cudaStrea
     async_copy(shape, t, stream);
     return "async_copy";
   }
-  register_tile(shape, t, stream);
-  return "register_tile";
+  base_2(shape, t, stream);
+  return "base_2";
 }
 
 }  // namespace attention

@@ -11,7 +11,9 @@
 #include "07_flash_attention/attention/05_kv_outer.cuh"
 #include "07_flash_attention/attention/06_q_outer.cuh"
 #include "07_flash_attention/attention/07_register_tile.cuh"
-#include "07_flash_attention/attention/08_async_copy.cuh"
+#include "07_flash_attention/attention/08_vectorized.cuh"
+#include "07_flash_attention/attention/09_base_2.cuh"
+#include "07_flash_attention/attention/10_async_copy.cuh"
 #include "07_flash_attention/attention/chosen.cuh"
 #include "07_flash_attention/peers.cuh"
 #include "07_flash_attention/problem.cuh"
@@ -58,7 +60,9 @@ inline bench::Ladder<Fp32> attention_ladder() {
       bench::device_variant<Fp32>(
           "kv_outer", "tiles; keys outside, queries inside (FlashAttention)", kv_outer_rung),
       fp32_rung("q_outer", "queries outside, keys inside (FlashAttention-2)", q_outer),
-      fp32_rung("register_tile", "8 x 4 scores a thread, exponentials in base 2", register_tile),
+      fp32_rung("register_tile", "8 x 4 scores a thread", register_tile),
+      fp32_rung("vectorized", "V and the output 16 bytes at a time", vectorized),
+      fp32_rung("base_2", "less around the products: base 2, few masks, one sum", base_2),
       fp32_rung("async_copy", "the next tile travels meanwhile (cp.async)", async_copy,
                 bench::needs_sm(80)),
       bench::chooser<Fp32>("the rung that a library would take", choose),

@@ -20,6 +20,7 @@ __global__ void __launch_bounds__(kRowThreads)
   x += std::int64_t{blockIdx.x} * columns;
   y += std::int64_t{blockIdx.x} * columns;
 
+  // region passes
   float row_max = -INFINITY;
   each_chunk<kWide>(x, columns, [&](const Chunk<kWide>& chunk, int) {
     for (int i = 0; i < kWide; ++i) row_max = fmaxf(row_max, chunk.x[i]);
@@ -36,6 +37,7 @@ __global__ void __launch_bounds__(kRowThreads)
     for (int i = 0; i < kWide; ++i) chunk.x[i] = __expf(chunk.x[i] - row_max) * inverse;
     reinterpret_cast<Chunk<kWide>*>(y)[index] = chunk;
   });
+  // endregion
 }
 
 // y = softmax of each row of x. Device pointers, row-major.

@@ -22,6 +22,7 @@ __global__ void __launch_bounds__(kRowThreads)
   x += std::int64_t{blockIdx.x} * columns;
   y += std::int64_t{blockIdx.x} * columns;
 
+  // region passes
   OnlineSum all = OnlineSum::of_nothing();
   each_chunk<kWide>(x, columns, [&](const Chunk<kWide>& chunk, int) { all.add(chunk); });
   all = over_block(all, OnlineSum::join);
@@ -31,6 +32,7 @@ __global__ void __launch_bounds__(kRowThreads)
     for (int i = 0; i < kWide; ++i) chunk.x[i] = __expf(chunk.x[i] - all.max) * inverse;
     reinterpret_cast<Chunk<kWide>*>(y)[index] = chunk;
   });
+  // endregion
 }
 
 // y = softmax of each row of x. Device pointers, row-major.

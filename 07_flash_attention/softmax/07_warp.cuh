@@ -30,6 +30,7 @@ __global__ void __launch_bounds__(kWarpRows * 32)
   auto* to = reinterpret_cast<Chunk<kWide>*>(y + row * columns);
   const int lane = threadIdx.x % 32, count = columns / kWide;
 
+  // region registers
   // The only read.
   Chunk<kWide> kept[kChunks];
   float row_max = -INFINITY, sum = 0;
@@ -60,6 +61,7 @@ __global__ void __launch_bounds__(kWarpRows * 32)
     for (float& value : kept[p].x) value *= inverse;
     if (lane + 32 * p < count) to[lane + 32 * p] = kept[p];
   }
+  // endregion
 }
 
 // y = softmax of each row of x. Device pointers, row-major. Throws Skip if a row does not fit into

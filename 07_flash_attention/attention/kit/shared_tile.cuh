@@ -6,16 +6,16 @@
 
 #include <cmath>
 
+#include "07_flash_attention/attention/kit/over_row.cuh"
+
 namespace attention {
 
 template <int kD_>
 struct SharedTile {
-  static constexpr int kD = kD_;
-  static constexpr int kTileM = 32, kTileN = 32;  // queries, keys
-  static constexpr int kThreads = 256;
+  static constexpr int kD = kD_, kThreads = 256, kTileM = 32, kTileN = 32;  // queries, keys
   static constexpr int kRowThreads = kThreads / kTileM;  // neighbouring lanes that share a query
-  static constexpr int kThreadN = kTileN / kRowThreads;  // scores a thread computes
-  static constexpr int kThreadCols = kD / kRowThreads;   // elements of O that a thread holds
+  // Scores a thread computes, and elements of O that it holds.
+  static constexpr int kThreadN = kTileN / kRowThreads, kThreadCols = kD / kRowThreads;
   static constexpr int kPitch = kD + 4;  // floats from row to row: 8 rows start in 8 bank groups
   static_assert(32 % kRowThreads == 0, "the threads of a query are a part of a warp");
 
@@ -30,31 +30,6 @@ struct RowState {
   float row_max, sum;
   float o[SharedTile<kD>::kThreadCols];
 };
-
-// Copies kRows rows of kD = kPitch - 4 floats, from row `first` on, of a matrix of `rows` rows;
-// past the last, zeros.
-template <int kRows, int kPitch>
-__device__ void load_tile(float (&to)[kRows][kPitch], const float* from, int first, int rows) {
-  constexpr int kD = kPitch - 4;
-  for (int i = threadIdx.x; i < kRows * kD / 4; i += SharedTile<kD>::kThreads) {
-    const int row = i / (kD / 4), col = i % (kD / 4) * 4;
-    float4 four = make_float4(0, 0, 0, 0);
-    if (first + row < rows) {
-      four = *reinterpret_cast<const float4*>(from + (first + row) * kD + col);
-    }
-    *reinterpret_cast<float4*>(&to[row][col]) = four;
-  }
-}
-
-// The maximum, or the sum, over the threads of a query; all of them get it.
-template <bool kOfSum, int kRowThreads>
-__device__ float over_row(float value) {
-  for (int step = kRowThreads / 2; step > 0; step /= 2) {
-    const float other = __shfl_xor_sync(0xffffffff, value, step);
-    value = kOfSum ? value + other : fmaxf(value, other);
-  }
-  return value;
-}
 
 // Adds the tile's keys to the state of this thread's query, which sees the first `visible` of them.
 template <int kD>
