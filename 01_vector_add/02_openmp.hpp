@@ -2,8 +2,8 @@
 //
 // One line is new. The iterations do not depend on each other, so each thread takes one contiguous
 // piece of the range. It is faster until the memory of the machine is busy, which takes far
-// fewer cores than there are. What is still wrong: an H200 has thirty times the memory bandwidth of
-// the processor beside it (4400 GB/s and 145, both measured here).
+// fewer cores than there are. What is still wrong: an H200 has more than thirty times the memory
+// bandwidth of the processor beside it.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@
 namespace vector_add {
 
 // Of all threads an SM can hold, the part that blocks of this size fill, in percent. Blocks are
-// whole: an SM for 2048 threads takes two blocks of 700, which leaves 31.65 % of it empty.
+// whole: an SM for 2048 threads takes two blocks of 700, which leaves 31.64 % of it empty.
 inline double occupancy_percent(int block, const bench::DeviceFacts& device) {
   int blocks = 0;
   CUDA_CHECK(
@@ -77,7 +77,7 @@ bench::Variant<VectorAdd> vectors_per_thread() {
       });
 }
 
-// Rung 7's kernel for several numbers of pieces, as floats and as float4.
+// Rung 10's kernel for several numbers of pieces, as floats and as float4.
 inline void sweep_pieces(bench::Program& program, const bench::Settings& settings,
                          const std::vector<bench::Variant<VectorAdd>>&) {
   if (settings["n"] % 4 != 0)

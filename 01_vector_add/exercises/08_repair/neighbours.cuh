@@ -38,7 +38,7 @@ inline cudaError_t neighbours(const float* x, float* z, int n) {
   //@ end
   const cudaError_t launched = cudaGetLastError();
   //@ task 4: something is wrong with what comes back, and when
-  //@ hint: which way does this copy go, and does anybody look at what it returns?
+  //@ hint: which array does this copy bring back, and does anybody look at what it returns?
   //@ hint: a kernel's own error comes back from the next call that waits for it
   //@ instead: cudaMemcpy(z, d_x, n * sizeof(float), cudaMemcpyDeviceToHost);
   //@ instead: const cudaError_t copied = cudaSuccess;
