@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "05_reduction/affine/kit/affine_map.cuh"
+
 #ifdef _OPENMP
 #include <omp.h>
-
-#include "05_reduction/affine/kit/affine_map.cuh"
 #endif
 
 namespace affine {
