@@ -12,7 +12,7 @@ __global__ void block_sums_kernel(const float* x, float* sums, int n) {
   part[t] = i < n ? x[i] : 0.0f;
   __syncthreads();
   //@ task 1: the tree; at its end part[0] is the sum
-  //@ hint: first 128 threads add, then 64, 32, ... 1; thread t adds the element so far behind it
+  //@ hint: first 128 threads add, then 64, 32, ... 1; thread t adds the element that far after its own
   //@ hint: for (int half = kBlock / 2; half > 0; half /= 2), with part[t] += part[t + half]
   //@ hint: every step reads what the step before has written: a barrier in between, for all threads
   //@ begin

@@ -28,8 +28,8 @@ __global__ void histogram_kernel(const int* x, unsigned* bins, int n) {
 
 inline void histogram(const int* x, unsigned* bins, int n) {
   //@ task 2: how many blocks?
-  //@ hint: each block clears and hands in 4096 counters, whether it counts much or little
-  //@ hint: a block for each 256 numbers hands in more than it counts
+  //@ hint: each block clears and looks through 4096 counters, whether it counts much or little
+  //@ hint: with a block for each 256 numbers that costs far more than the counting
   //@ hint: at most 8 blocks here; on a GPU as many as run at once
   //@ instead: histogram_kernel<<<1, kBlock>>>(x, bins, n);
   //@ begin
