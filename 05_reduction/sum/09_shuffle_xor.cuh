@@ -1,10 +1,10 @@
 // Rung 9, shuffle_xor: a butterfly instead of a tree, so that every lane has the total.
 //
 // Lane l adds what lane l ^ s holds: both of a pair compute the same sum, and after five steps all
-// 32 lanes have it. The instructions are as many as before, the idle lanes of the tree just work
-// too. Every warp can thus sum the warps' sums by itself: all threads of the block know the result
-// after one barrier, which a softmax or a norm needs. What is still wrong: each thread loads twice
-// 4 bytes and is gone.
+// 32 lanes have it. A warp's instructions are as many as before, the idle lanes of the tree just
+// work too. Every warp can thus sum the warps' sums by itself (all eight do what warp 0 did alone):
+// all threads of the block know the result after one barrier, which a softmax or a norm needs. What
+// is still wrong: each thread loads twice 4 bytes and is gone.
 #pragma once
 
 #include <cuda_runtime.h>

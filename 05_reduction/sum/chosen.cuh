@@ -13,8 +13,8 @@
 namespace reduction {
 
 // *result = x[0] combined with ... x[n - 1], the identity for n = 0. Device pointers; scratch
-// memory as for both rungs. Returns the name of the rung that does it: the fastest, unless x is not
-// aligned to 16 bytes.
+// memory as for both rungs. Returns the name of the rung that does it: the fastest for a sum, or
+// the one that takes any alignment.
 template <class Op>
 std::string sum_chosen(const float* x, typename Op::Value* result, std::int64_t n,
                        typename Op::Value* partials, std::uint64_t* words, unsigned* counter,
