@@ -3,7 +3,7 @@
 // Privatization again: a block's counters collide only with its own threads, and the queue is on
 // the SM. The price is 256 counters to clear and 256 requests to hand in per block, so a block must
 // count many bytes: the grid is only as large as the chip. What is still wrong: a warp asks
-// for 32 bytes of memory at a time, an eighth of what one load could bring.
+// for 32 bytes of memory at a time, a sixteenth of what one load could bring.
 #pragma once
 
 #include <cuda_runtime.h>

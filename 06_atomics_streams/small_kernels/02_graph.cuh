@@ -2,9 +2,9 @@
 //
 // Between BeginCapture and EndCapture nothing runs: calls into the stream become nodes of a graph,
 // and their order becomes its edges. Instantiating it does once what a launch does each time; the
-// GPU then goes from node to node by itself. It pays from the second replay on or so, if the same
-// work comes again: same kernels, same sizes, same pointers. What is left: a gap of about a
-// microsecond between kernels that depend on each other. One kernel instead of two removes it.
+// GPU then goes from node to node by itself. It pays after some replays (`--sweep kernels` shows
+// how many) of the same work: same kernels, same sizes, same pointers. What is left: a gap of about
+// a microsecond between kernels that depend on each other. One kernel instead of two removes it.
 #pragma once
 
 #include <cuda_runtime.h>
