@@ -4,7 +4,7 @@
 // __ballot_sync gives a warp's expensive lanes as 32 bits, and counting bits gives each lane its
 // place. Then thread t takes entry t. Of 256 elements about 5 are expensive, so one warp of eight
 // walks the expensive path instead of nearly four. What is still wrong: in that warp 5 lanes of 32
-// are active, and a thread has one element on its way at a time.
+// are active, and a thread has one element in flight at a time.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,7 +2,7 @@
 //
 // The kernel of before keeps its queue, but hands it on to a list in global memory instead of
 // working it off; a second kernel takes the list. A block gets its stretch of the list by one
-// atomic addition. Now no active lane is without work, and no block is left with more than its
+// atomic addition. Now every lane has work, and no block is left with more than its
 // share. The price: scratch memory, the list written and read, y written at scattered places, and a
 // second launch.
 #pragma once
