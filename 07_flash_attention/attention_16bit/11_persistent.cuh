@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     };
     bool accumulate = false;  // o holds the tile of queries before
     const auto multiply_tile = [&](int tile, auto masked) {
-      // Both products are issued in one turn.
+      // Both products are issued in one turn; the scores need not wait for V.
       kv.wait_k(k_at);
       turn.wait();
       issue_scores<Tile>(s, shared.q + own_rows * 128, kv.k[k_at.stage]);

@@ -3,8 +3,8 @@
 // Consumers copy Q to registers and release its buffer at once, so the next Q comes while this tile
 // is computed (not where d is 256: O has taken the registers there). And O leaves by TMA through a
 // buffer of its own, while the next tile is computed. Where d is 256 that buffer takes room from
-// the tiles of keys, which have 64 keys. What is still wrong: shares are fixed, and with a causal
-// mask they are uneven.
+// the tiles of keys, which have 64 keys; where d is 64, K and V have a third stage. What is still
+// wrong: shares are fixed, and with a causal mask they are uneven.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     };
     bool accumulate = false;  // o holds the tile of queries before
     const auto multiply_tile = [&](int tile, auto masked) {
-      // Both products are issued in one turn.
+      // Both products are issued in one turn; the scores need not wait for V.
       kv.wait_k(k_at);
       turn.wait();
       issue_own_scores();

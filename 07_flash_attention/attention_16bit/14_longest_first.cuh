@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   };
 
   for (;;) {
-    // The number of the tile comes with Q; it is read
-    // by the lane that will arrive at q_empty for its warp: after that the producer writes again.
+    // The number of the tile comes with Q. It is read by the lane that will arrive at q_empty for
+    // its warp: after that the producer writes again.
     shared.wait_q(q_at);
     const int read = threadIdx.x % 32 == 0 ? shared.tile : 0;
     const int tile_of_queries = __shfl_sync(0xffffffffu, read, 0);
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     };
     bool accumulate = false;  // o holds the tile of queries before
     const auto multiply_tile = [&](int tile, auto masked) {
-      // Both products are issued in one turn.
+      // Both products are issued in one turn; the scores need not wait for V.
       kv.wait_k(k_at);
       turn.wait();
       issue_own_scores();
