@@ -1,9 +1,9 @@
 // Rung 3, chunked: the CPU's picture on a GPU. Each thread copies 8 neighbouring floats.
 //
-// The thread is slow in the index, the step k is fast. But the 32 threads of a warp take each step
-// together: in step k they ask for addresses 32 bytes apart, and memory is fetched in sectors of 32
-// bytes. One request touches 32 sectors to use 4 bytes of each. The caches keep the rest for the
-// next steps, if they can. What is wrong: the two indices have each other's role.
+// In the index the step k runs fastest, the thread slower. But the 32 threads of a warp take each
+// step together: in step k they ask for addresses 32 bytes apart, and memory is fetched in sectors
+// of 32 bytes. One request touches 32 sectors to use 4 bytes of each. The caches keep the rest for
+// the next steps, if they can. What is wrong: the two indices have each other's role.
 #pragma once
 
 #include <cuda_runtime.h>

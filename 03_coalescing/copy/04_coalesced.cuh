@@ -1,10 +1,10 @@
 // Rung 4, coalesced: the two indices change places. Neighbouring threads take neighbouring floats.
 //
-// The thread is now fast in the index, the step k is slow. In one step a warp asks for 32 floats
-// that lie side by side: 128 bytes, 4 sectors, every byte of them used. The hardware merges the 32
-// addresses into that one transfer, which is what "coalesced" means. Nothing else has changed: each
-// thread still copies 8 floats. What is left: y might be x, so no load may pass the store before
-// it, and a thread has one load of 4 bytes in flight.
+// Now the thread runs fastest in the index, the step k slower. In one step a warp asks for 32
+// floats that lie side by side: 128 bytes, 4 sectors, every byte of them used. The hardware merges
+// the 32 addresses into that one transfer, which is what "coalesced" means. Nothing else has
+// changed: each thread still copies 8 floats. What is left: y might overlap x, so no load may pass
+// the store before it, and a thread has one load of 4 bytes in flight.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -4,8 +4,8 @@
 // pointer. Now a load of x may pass a store to y. nvcc makes the load ld.global.nc ("nobody writes
 // here"), and in the machine code seven loads stand before the first store: 28 bytes in flight per
 // thread instead of 4. The requests and their sectors are the same ones. What is left: eight loads
-// and eight stores where fewer, wider ones would do. Nobody checks the promise: with y = x + 1 the
-// result is wrong.
+// and eight stores where fewer, wider ones would do. Nobody checks the promise: if x and y overlap
+// after all, the result is wrong.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -3,8 +3,8 @@
 // A request of a warp now covers 512 bytes: 16 sectors, again all used. The sectors per request
 // grow and the requests shrink alike; what matters is the share of used bytes, still 100 %. One
 // load and one store a thread where the rung before has eight of each. float4 wants 16-byte
-// alignment: other pointers are refused. This kernel is the yardstick of the chapter: nothing can
-// be faster than a copy.
+// alignment: other pointers are refused. This kernel is the yardstick of the chapter: what moves
+// the same bytes and does more is hardly faster than the best copy.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,7 +2,7 @@
 //
 // The block copies the ring there and turns every pointer into a shared address. Then one thread
 // follows it: ld.shared, its result the next address, and so on. Loop counter and branch run while
-// the load is on its way. This is the nearest memory there is beside the registers.
+// the load is in flight. This is the nearest memory there is beside the registers.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -20,7 +20,7 @@
 
 namespace latency {
 
-// Median over some launches, each with an empty L2 cache, or kUnknown if the variant cannot run
+// Median over some launches, each with other data in L2, or kUnknown if the variant cannot run
 // here.
 inline double cycles_per_load(Latency& problem, const bench::Variant<Latency>& variant,
                               const bench::DeviceFacts& device, cudaStream_t stream) {

@@ -2,8 +2,8 @@
 //
 // Element (r, c) is kept at column c XOR r. Along a row r is fixed, and down a column c is: either
 // way the XOR runs through 32 different banks. No word is wasted and rows keep their alignment,
-// which vector accesses, the copy engine and the matrix units of later chapters insist on. What is
-// left: a thread moves one float, and 1,024 threads wait for each other at the barrier.
+// which vector accesses insist on, and TMA and tensor cores (chapter 04) too. What is left: a
+// thread moves one float, and 1,024 threads wait for each other at the barrier.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,9 +2,9 @@
 //
 // Blocks that run at the same time have neighbouring numbers. So far they were neighbours along a
 // row of the input: reads ran through long stretches of memory, writes were 256-byte pieces far
-// apart. Now they follow a row of the output. Reads that come in pieces can wait in many queues at
-// once; writes meet in the L2 cache and go to memory in longer runs if their neighbours arrive
-// soon. What is left: sizes that are not multiples of 4.
+// apart. Now they follow a row of the output. The likely reason of the gain: reads that come in
+// pieces can wait in many queues at once; writes meet in the L2 cache and go to memory in longer
+// runs if their neighbours arrive soon. What is left: sizes that are not multiples of 4.
 #pragma once
 
 #include <cuda_runtime.h>

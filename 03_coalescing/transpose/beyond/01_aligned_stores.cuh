@@ -3,8 +3,8 @@
 // When the output's rows are not a multiple of 8 floats long, a tile's pieces of them begin and end
 // inside sectors, and two blocks write each such sector by halves. Here a block moves its piece of
 // every output row back by 0 to 7 floats, to the sector boundary. For that it loads the 8 input
-// rows before its own again, out of the cache: 64 rows for 56. Loads may stay misaligned, a sector
-// read twice is in the cache; one written by halves must be put together.
+// rows before its own again, out of the cache: 64 rows for 56. Loads may stay misaligned: a sector
+// read twice is in the cache. But one written by halves must be put together.
 #pragma once
 
 #include <cuda_runtime.h>
