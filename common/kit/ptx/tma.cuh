@@ -139,8 +139,9 @@ __device__ inline void bulk_wait_group() {
 }
 
 // TMA and wgmma come to shared memory by another way (the "async proxy") than loads and stores.
-// Every thread that wrote what they shall read, or read what TMA shall overwrite, calls this before
-// the barrier that tells them.
+// Every thread that wrote what they shall read calls this before the barrier that tells them. Where
+// threads have only read what TMA shall overwrite, one call is enough: behind the barrier, by the
+// thread that asks for the copy.
 __device__ inline void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
