@@ -3,9 +3,9 @@
 // wmma hides where a fragment's elements are. PTX tells: after mma.sync a lane holds two neighbours
 // of a row of C, so it can round and store them at once, without the detour through shared memory.
 // ldmatrix brings four 8 x 8 matrices from shared memory to their lanes with one instruction, and
-// on its way turns those of B, which mma.sync wants by columns. What is still wrong: ldmatrix reads
-// rows of 16 bytes that lie 64 or 256 bytes apart, so 4 or all 8 rows of a matrix are in the same
-// banks and come one after the other.
+// transposes those of B on their way, which mma.sync wants by columns. What is still wrong:
+// ldmatrix reads rows of 16 bytes that lie 64 or 256 bytes apart, so 4 or all 8 rows of a matrix
+// are in the same banks and come one after the other.
 #pragma once
 
 #include <cuda_bf16.h>

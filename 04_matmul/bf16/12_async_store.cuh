@@ -4,8 +4,8 @@
 // thread issues a store for 64 columns at a time, of which two overlap. The consumers begin the
 // next tile while these are in flight. Easily forgotten: every thread that writes needs a proxy
 // fence; only the thread that issued a store can wait for it; its memory may be filled again only
-// when TMA has read it. What is still wrong: each of the 132 SMs asks the L2 cache for 48 KB a tile
-// of k, and much of that is the same for all.
+// when TMA has read it. What is still wrong: each of the 132 SMs asks the L2 cache for 48 KB a k
+// tile, and others ask for the same.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -2,10 +2,10 @@
 //
 // A cluster here is a pair of blocks, on neighbouring SMs, whose tiles lie one below the other:
 // other rows of A, the same columns of B. Each issues half of B's tile, and TMA writes it to the
-// shared memory of both: the L2 cache delivers 32 KB a k tile and SM instead of 48. A stage may
-// be filled again when it is empty in both, so every warp reports to both. That saves power, which
-// is what limits this chip here. What is still wrong: a warpgroup waits for its products before it
-// issues the next.
+// shared memory of both: the L2 cache delivers 32 KB a k tile and SM instead of 48, which should
+// save power, the limit of this chip here. A stage may be filled again when it is empty in both, so
+// every consumer warp arrives at both barriers. What is still wrong: a warpgroup waits for its
+// products before it issues the next.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,11 +1,11 @@
 // Rung 14, in_flight: the products of one k tile wait in line while those before are computed.
 //
 // wgmma runs in the background, but so far each warpgroup waited for its own products before it
-// asked for the next stage: the tensor cores saw a gap. Now it issues the products of the next tile
-// of k, and only then waits until all but this youngest group are done (wgmma_wait_group<1>). So a
-// stage is released one tile later: the one before is read, this one still in flight. What is still
-// wrong: one tile shape for all matrices; few tiles, or a last wave that is nearly empty, leave SMs
-// idle (beyond.md).
+// asked for the next stage: a gap for the tensor cores, unless the other one fills it. Now it
+// issues the products of the next k tile, and only then waits until all but this youngest group are
+// done (wgmma_wait_group<1>). So a stage is released one k tile later: the one before is read, this
+// one still in flight. What is still wrong: one tile shape for all matrices; few tiles, or a last
+// wave that is nearly empty, leave SMs idle (beyond.md).
 #pragma once
 
 #include <cuda_bf16.h>

@@ -58,7 +58,7 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
   return kCyclesOfLaunch + (waves + (1.1 + 0.25 * apart) * share) * pair + 16000;
 }
 
-// The rung of this name should take the fewest cycles. For matrices that TMA can take.
+// The name of the rung that should take the fewest cycles. For matrices that TMA can take.
 inline std::string cheapest_rung(const Product& product, const Chip& chip) {
   const double by_shape = fewest_cycles(product, chip.sms);
   const auto tiles = tile_count<WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n);

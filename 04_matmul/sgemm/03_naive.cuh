@@ -1,9 +1,9 @@
 // Rung 3, naive: one thread for each element of C.
 //
-// The outer two loops become threads, the sum over k stays a loop. Every product needs two loads,
-// each from global memory. The lanes of a warp run down a column of C, so they read 32 rows of A, k
-// elements apart: 32 sectors for 32 floats, and the same waste when they store. What is still
-// wrong: just that, the direction in which the lanes run.
+// The loops over rows and columns become threads, the sum over k stays a loop. Every product needs
+// two loads, each from global memory. The lanes of a warp run down a column of C, so they read 32
+// rows of A, k elements apart: 32 sectors for 32 floats, and the same waste when they store. What
+// is still wrong: just that, the direction in which the lanes run.
 #pragma once
 
 #include <cuda_runtime.h>

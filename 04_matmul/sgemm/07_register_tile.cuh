@@ -3,8 +3,9 @@
 // For each k a thread loads 8 values of A and 8 of B into registers and multiplies each with each,
 // an outer product: 16 loads for 64 multiply-adds, a quarter of a load each where there was more
 // than one. The tile of C is 128 x 128 for 256 threads. Now the multipliers can be the limit
-// instead of shared memory. What is still wrong: the 16 values are loaded one by one, those of A
-// from addresses 8 floats apart, which share banks.
+// instead of shared memory. What is still wrong: A's tile lies along k, so a load of 16 bytes
+// brings four k of one row. nvcc makes such loads, and a thread holds four k of its 8 rows at once:
+// so many registers that an SM has room for one block.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,10 +1,11 @@
-// Rung 8, vectorized: 16 bytes a load, from global and from shared memory.
+// Rung 8, vectorized: 16 bytes a load, and A's tile transposed.
 //
-// B's tile is copied as float4. A's is transposed on its way into shared memory: a thread loads 4
-// values of a row and stores them into 4 rows of the tile, one for each k. Now the 8 values of A
-// that a thread needs for one k lie side by side as those of B do, and 16 loads become 4. Where
-// rows do not begin at multiples of 16 bytes, loads from global memory go one by one, and the rest
-// stays. What is still wrong: lanes of a warp load their vectors from places that share banks.
+// A thread loads 4 values of a row of A and stores them into 4 rows of the tile, one for each k.
+// Now the 8 values of A that it needs for one k lie side by side as those of B do, and 4 loads
+// bring all 16. It no longer holds what it does not need yet, and an SM has room for two blocks.
+// Global memory is read by two loads of 16 bytes instead of eight of 4; where rows do not begin at
+// multiples of 16 bytes, by single floats. What is still wrong: lanes of a warp load their vectors
+// from places that share banks.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -43,7 +44,7 @@ __global__ void __launch_bounds__(kTileM* kTileN / (kThreadM * kThreadN))
         four_or_zero<kVectorsB>(b, p + b_row, tile.col + b_col, k, n);
     __syncthreads();
 
-    // Four loads for each k, where there were 16.
+    // Four loads bring the 16 values of one k, and no other.
 #pragma unroll
     for (int q = 0; q < kTileK; ++q) {
       float from_a[kThreadM], from_b[kThreadN];

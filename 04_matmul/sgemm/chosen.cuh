@@ -1,8 +1,8 @@
 // The last page of the ladder: which rung a library would take for a product.
 //
-// Large products go to the rung that is fastest there; it needs Hopper and rows of 16 bytes. C of
-// less than a wave of large tiles get smaller ones, and long sums over k for so few of them that
-// the SMs lack work are split.
+// Large products go to the rung that is fastest there; it needs Hopper and rows of 16 bytes. A C of
+// less than a wave of large tiles gets smaller ones; where even these are too few for the SMs, long
+// sums over k are split.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
                                      stage + T::kBytesA, p == 0);
         }
         ptx::wgmma_commit_group();
-        ptx::wgmma_wait_group<1>();  // the tile before is done, this one in flight
+        ptx::wgmma_wait_group<1>();  // the k tile before is done, this one in flight
         if (p > 0) release_stage<T>(&empty[before]);
         before = state.stage;
       }

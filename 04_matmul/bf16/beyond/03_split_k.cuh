@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 }
 
 // How many clusters of 2, 4 and 8 blocks the device runs at once. Clusters that must wait for a
-// second round would double the time.
+// second wave would double the time.
 using RoomForParts = std::array<int, 3>;
 template <bool kTransposedB>
 const RoomForParts& room_for_parts() {

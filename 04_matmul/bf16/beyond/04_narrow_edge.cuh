@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
     }
     __syncwarp();
   } else {
-    // The consumers: a warpgroup whose rows lie below C only hands the stages back.
+    // The consumers: a warpgroup whose rows lie below C only releases the stages.
     ptx::setmaxnreg_inc<T::kConsumerRegisters>();
     unsigned char* const staging = T::staging(ring, warpgroup);
     each_tile<WholeTile, Edge>(pairs, rank, cluster, clusters, [&](auto tile, int row, int col) {

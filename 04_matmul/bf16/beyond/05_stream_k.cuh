@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   using T = WidePair;
   extern __shared__ __align__(1024) unsigned char ring[];
   __shared__ std::uint64_t full[T::kStages], empty[T::kStages];
-  __shared__ int is_other_there[2][2];  // for each warpgroup that multiplies and each piece
+  __shared__ int is_other_there[2][2];  // for each warpgroup that multiplies and each partial
   start_cluster(full, empty, 4 * T::kWarpgroups * kClusterSize);
 
   kit::PipelineState<T::kStages> state;

@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
     }
     __syncwarp();
   } else {
-    // The consumers: a warpgroup whose columns lie right of C only hands the stages back.
+    // The consumers: a warpgroup whose columns lie right of C only releases the stages.
     ptx::setmaxnreg_inc<T::kConsumerRegisters>();
     unsigned char* const staging = T::staging(ring, warpgroup);
     each_tile<Whole, Edge>(pairs, rank, cluster, clusters, [&](auto tile, int col, int row) {

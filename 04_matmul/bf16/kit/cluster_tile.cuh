@@ -88,7 +88,7 @@ __device__ __forceinline__ void multiply_k_tiles(float (&acc)[Tile::kParts][Tile
   for (int i = 0; i < Tile::kParts; ++i) ptx::fence_registers(acc[i]);
 }
 
-// For a warpgroup whose rows all lie below C: hands back unread what came for the others.
+// For a warpgroup whose rows all lie below C: releases unread what came for the others.
 template <int kStages>
 __device__ inline void skip_k_tiles(int begin, int end, std::uint64_t* full, std::uint64_t* empty,
                                     kit::PipelineState<kStages>& state) {

@@ -63,7 +63,7 @@ template <class Visit>
 void with_cheapest_tile(const Product& product, int sms, Visit visit) {
   const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, Wide::kTileM)} *
                              kit::divide_up(product.n, Wide::kTileN);
-  // Pairs of blocks save power. A single round of tiles does not last long enough for that to
+  // Pairs of blocks should save power. A single wave of tiles does not last long enough for that to
   // count.
   const bool pairs = tiles > sms;
   const double wide = estimated_cycles<Wide>(product, sms);

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kMinBlocksPerSm)
 
 enum class TileSize { kLarge, kSmall, kTiny };
 
-// The tile with which the slowest SM has the least to do, if small tiles are enough for nearly all
+// The tile with which the busiest SM has the least to do, if small tiles are enough for nearly all
 // SMs; otherwise tiny ones. Work is counted in elements of C at the pace of the large tile; the
 // small one is 5 % slower (measured on an H200).
 inline TileSize choose_tile_size(std::int64_t m, std::int64_t n, int multiprocessors) {

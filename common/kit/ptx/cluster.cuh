@@ -43,8 +43,9 @@ __device__ inline void mbarrier_arrive_cluster(std::uint64_t* barrier, std::uint
                : "memory");
 }
 
-// The same where nothing that this thread wrote is handed over, so the arrival need not be a
-// release for the whole cluster: that would cost a memory barrier each time.
+// Arrives at the barrier at the same place in block `rank`, where nothing that this thread wrote is
+// handed over: so the arrival need not be a release for the whole cluster, which would cost a
+// memory barrier each time.
 __device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint32_t rank) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(map_shared_rank(barrier, rank))
                : "memory");

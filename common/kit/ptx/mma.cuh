@@ -17,7 +17,7 @@
 namespace ptx {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// Orders a copy of 16 bytes from global to shared memory, both aligned to 16 bytes, past the
+// Issues a copy of 16 bytes from global to shared memory, both aligned to 16 bytes, past the
 // registers and the L1 cache. If not `inside`, zeros are stored and `global` is not read. The copy
 // joins the thread's open group.
 __device__ inline void cp_async_16(void* shared, const void* global, bool inside = true) {
