@@ -1,7 +1,7 @@
 // The first kernel: y = x + y for ten floats, in one file that needs nothing of this repository.
 //
 //   nvcc first_kernel.cu -o first_kernel && ./first_kernel          on a machine with a GPU
-//   simt/nvcc first_kernel.cu -o first_kernel && ./first_kernel     on any other
+//   ../simt/nvcc first_kernel.cu -o first_kernel && ./first_kernel  on any other
 #include <cstdio>
 
 // A kernel: a function that the GPU runs once for each thread. Each thread finds out which one it
