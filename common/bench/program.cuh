@@ -60,9 +60,10 @@ class Program {
     options_.add_integer("repeats", "samples of each variant (default: until steady)", &repeats_, 1,
                          1'000'000);
     options_.add_integer("seed", "seed of the random input (default 1)", &seed_, 0, kMost);
-    options_.add_flag("cold", "empty the L2 cache before each sample (default)",
+    options_.add_flag("cold", "fill the L2 cache with other data before each sample (default)",
                       [this] { run_.cold = true; });
-    options_.add_flag("warm", "do not empty it", [this] { run_.cold = false; });
+    options_.add_flag("warm", "leave in the L2 cache what the run before left there",
+                      [this] { run_.cold = false; });
     options_.add_value("json", "FILE", "write the results there as well",
                        [this](const std::string& text) { json_file_ = text; });
     options_.add_flag("help", "print this and stop", [this] { help_ = true; });

@@ -86,7 +86,7 @@ inline std::vector<PhaseRow> summarize_phases(const std::vector<kit::Phases>& sa
   return rows;
 }
 
-// Whether samples of this place begin with an empty L2 cache. A model GPU has none.
+// Whether samples of this place begin with other data in the L2 cache. A model GPU has none.
 inline bool wants_flush(const RunSettings& settings, Place place) {
   return place == Place::device && settings.cold && settings.device.is_real_gpu();
 }
