@@ -24,7 +24,7 @@ def expected(case):
     return {"c": product(case["a"].values, case["b"].values, 16, 8, case.sizes["k"])}
 
 
-def _rounds(counts, op):
+def _wavefronts(counts, op):
     return counts["shared"][f"{op}_wavefronts"] / max(1, counts["shared"][f"{op}_requests"])
 
 
@@ -33,11 +33,12 @@ POINTS = [
     Right(1, "more than one", lambda case: case.sizes["k"] > 64),
     Count(
         3,
-        "four rounds for four matrices, and for 32 chunks",
+        "four wavefronts for four matrices, and for 32 chunks",
         "k = 128",
-        lambda counts, case: _rounds(counts, "load") <= 4 and _rounds(counts, "store") <= 4,
-        lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
-        f"{_rounds(counts, 'store'):.0f} a store",
+        lambda counts, case: _wavefronts(counts, "load") <= 4
+        and _wavefronts(counts, "store") <= 4,
+        lambda counts: f"{_wavefronts(counts, 'load'):.0f} wavefronts a load, "
+        f"{_wavefronts(counts, 'store'):.0f} a store",
     ),
 ]
 

@@ -36,7 +36,7 @@ def _sectors(counts):
     return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
 
 
-def _rounds(counts):
+def _wavefronts(counts):
     shared = counts["shared"]
     requests = shared["load_requests"] + shared["store_requests"]
     return (shared["load_wavefronts"] + shared["store_wavefronts"]) / max(1, requests)
@@ -63,8 +63,8 @@ POINTS = [
         1,
         "no bank conflicts",
         COUNTED,
-        lambda counts, case: _rounds(counts) <= 1,
-        lambda counts: f"{_rounds(counts):.2f} rounds an access to shared memory",
+        lambda counts, case: _wavefronts(counts) <= 1,
+        lambda counts: f"{_wavefronts(counts):.2f} wavefronts an access to shared memory",
     ),
 ]
 
