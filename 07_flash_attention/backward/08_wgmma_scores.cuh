@@ -24,7 +24,6 @@
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
-#include "common/kit/swizzle.cuh"
 
 namespace backward {
 
@@ -115,7 +114,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         std::uint32_t a[1][4];
         const int key = k + lane / 16 * 8 + lane % 8, chunk = dq_row / 8 + 2 * g + lane / 8 % 2;
         const unsigned char* slab = shared.ds + chunk / 8 * Tile::kKeySlab;
-        ptx::ldmatrix_x4_trans(a[0], slab + kit::swizzled_128B(key, chunk % 8));
+        ptx::ldmatrix_x4_trans(a[0], slab + ptx::swizzled_128B(key, chunk % 8));
         multiply_slabs(dq[g], a, shared.k + k * 128, Tile::kKeySlab, dq_col);
       }
     }

@@ -27,10 +27,4 @@ __host__ __device__ constexpr int swizzled(int row, int col) {
   return row * kCols + (col / 8 ^ mask) * 8;
 }
 
-// In bytes, in a tile as TMA swizzles it by 128 bytes (CU_TENSOR_MAP_SWIZZLE_128B): rows of 128
-// bytes that begin at a multiple of 1024.
-__host__ __device__ constexpr int swizzled_128B(int row, int chunk) {
-  return row * 128 + (chunk ^ row % 8) * 16;
-}
-
 }  // namespace kit

@@ -7,7 +7,6 @@
 
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/tma.cuh"
-#include "common/kit/swizzle.cuh"
 
 constexpr int kTileM = 64, kTileN = 8, kTileK = 64;  // a row along k is 64 bf16: 128 bytes
 
@@ -50,7 +49,7 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c) {
   // Eight elements at a time, each chunk where a swizzle of 128 bytes has it, as TMA would do it.
   const auto store = [](unsigned char* tile, const float* from, int row, int chunk) {
     from += row * kTileK + chunk * 8;
-    *reinterpret_cast<uint4*>(tile + kit::swizzled_128B(row, chunk)) =
+    *reinterpret_cast<uint4*>(tile + ptx::swizzled_128B(row, chunk)) =
         make_uint4(ptx::pack_bf16(from[0], from[1]), ptx::pack_bf16(from[2], from[3]),
                    ptx::pack_bf16(from[4], from[5]), ptx::pack_bf16(from[6], from[7]));
   };

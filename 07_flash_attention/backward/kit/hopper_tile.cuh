@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
-#include "common/kit/swizzle.cuh"
 
 namespace backward {
 
@@ -82,7 +82,7 @@ struct PairsWarpgroup {
     for (int j = 0; j < kSteps; ++j) {
       if (kSplit == 2 && j / (kSteps / 2) != index()) continue;
       unsigned char* slab = to + j / 4 * kKeySlab;
-      ptx::stmatrix_x4(slab + kit::swizzled_128B(key, j % 4 * 2 + lane / 16), ds[j][0], ds[j][1],
+      ptx::stmatrix_x4(slab + ptx::swizzled_128B(key, j % 4 * 2 + lane / 16), ds[j][0], ds[j][1],
                        ds[j][2], ds[j][3]);
     }
   }

@@ -13,6 +13,12 @@
 
 namespace ptx {
 
+// Where a chunk of 16 bytes lies in a tile that TMA swizzles by 128 bytes
+// (CU_TENSOR_MAP_SWIZZLE_128B), in bytes: rows of 128 bytes that begin at a multiple of 1024.
+__host__ __device__ constexpr int swizzled_128B(int row, int chunk) {
+  return row * 128 + (chunk ^ row % 8) * 16;
+}
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Has TMA bring `bytes` (a multiple of 16) from global to shared memory, both aligned
 // to 16 bytes, and report them to the barrier. By one thread; returns at once.
