@@ -15,25 +15,13 @@
 #include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
 #include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
 #include "07_flash_attention/shape.hpp"
+#include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
 namespace attention {
-
-// Copies kRows rows from row `first` of a head with n rows into a tile, in chunks of 16 bytes, 8
-// elements; zeros after the last row. By kThreads threads.
-template <int kD, int kRows, int kThreads, class T>
-__device__ void load_swizzled_tile(uint4* tile, const T* heads, std::int64_t head, int first,
-                                   int n) {
-  const auto* source = reinterpret_cast<const uint4*>(heads + (head * n + first) * kD);
-  for (int i = threadIdx.x; i < kRows * kD / 8; i += kThreads) {
-    const int row = i / (kD / 8), chunk = i % (kD / 8);
-    tile[kit::swizzled_chunk<kD / 8>(row, chunk)] =
-        first + row < n ? source[i] : make_uint4(0, 0, 0, 0);
-  }
-}
 
 template <class T, int kD, bool kCausal>
 __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)

@@ -17,6 +17,7 @@
 #include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
 #include "07_flash_attention/shape.hpp"
+#include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -74,27 +75,9 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       if (mask.hides(tile, first_row + Tile::kWarpRows - 1)) return;
     }
 
-    // S = Q K^T, 16 columns of Q and K and 16 keys at a time.
+    // S = Q K^T.
     float s[kGroups][kTileN / 2] = {};
-#pragma unroll
-    for (int c = 0; c < kD / 16; ++c) {
-      std::uint32_t q[kGroups][4], k[4];
-#pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        const int query = warp * Tile::kWarpRows + 16 * g + lane % 16;
-        ptx::ldmatrix_x4(q[g], &tile_q[kit::swizzled_chunk<kChunks>(query, 2 * c + lane / 16)]);
-      }
-#pragma unroll
-      for (int j = 0; j < kTileN / 16; ++j) {
-        const int key = 16 * j + lane / 16 * 8 + lane % 8;
-        ptx::ldmatrix_x4(k, &k_here[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 8 % 2)]);
-#pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j]), q[g], k[0], k[1]);
-          ptx::mma_m16n8k16<T>(ptx::four(&s[g][8 * j + 4]), q[g], k[2], k[3]);
-        }
-      }
-    }
+    multiply_transposed<T, kChunks, kGroups>(s, tile_q, warp * Tile::kWarpRows, k_here, lane);
 
     // The weights; what was accumulated is brought to their scale.
     std::uint32_t p[kGroups][kTileN / 16][4];
@@ -109,21 +92,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
       rows[g].template pack<T>(s[g], p[g]);
     }
 
-    // O += P V, 16 keys and 16 columns of V at a time.
-#pragma unroll
-    for (int j = 0; j < kTileN / 16; ++j) {
-#pragma unroll
-      for (int c = 0; c < kD / 16; ++c) {
-        std::uint32_t v[4];
-        const int key = 16 * j + lane % 16;
-        ptx::ldmatrix_x4_trans(v, &v_here[kit::swizzled_chunk<kChunks>(key, 2 * c + lane / 16)]);
-#pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c]), p[g][j], v[0], v[1]);
-          ptx::mma_m16n8k16<T>(ptx::four(&o[g][8 * c + 4]), p[g][j], v[2], v[3]);
-        }
-      }
-    }
+    // O += P V.
+    multiply_registers<T, kChunks, kGroups>(o, p, v_here, 0, lane);
   };
 
   // Q travels with the first tiles of K and V; each tile after them one ahead.

@@ -24,7 +24,7 @@ template <class T, int kD>
 __global__ void __launch_bounds__(kTileThreads) one_matrix_kernel(Arguments<T> args, float* ds) {
   const auto& shape = args.shape;
   extern __shared__ float shared[];
-  auto& tile = *reinterpret_cast<Tile<kD>*>(shared);
+  auto& tile = *reinterpret_cast<FloatTile<kD>*>(shared);
   const int own = threadIdx.x / kTeam;
   const float scale = shape.scale();
   const int key_tiles = kit::divide_up(shape.n_k, kTileRows);
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kTileThreads) one_matrix_kernel(Arguments<T> a
   load_tile(tile.k, args.k + kv_head * shape.n_k * kD, first_key, shape.n_k);
   load_tile(tile.v, args.v + kv_head * shape.n_k * kD, first_key, shape.n_k);
 
-  float dk[Tile<kD>::kCols] = {}, dv[Tile<kD>::kCols] = {};
+  float dk[FloatTile<kD>::kCols] = {}, dv[FloatTile<kD>::kCols] = {};
   for (int g = 0; g < shape.group(); ++g) {
     const std::int64_t head = kv_head * shape.group() + g, first = head * shape.n_q;
     // All queries: dS is wanted of those, too, that see none of these keys.
@@ -72,7 +72,7 @@ void one_matrix(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStr
   float* ds = scratch;
   const Arguments<T> args = prepare(shape, t, ds + shape.rows() * shape.n_k, false, stream);
   const auto kernel = one_matrix_kernel<T, kD>;
-  constexpr int kShared = sizeof(Tile<kD>);
+  constexpr int kShared = sizeof(FloatTile<kD>);
   kit::allow_shared(kernel, kShared);
   const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, kTileRows);
   kernel<<<static_cast<unsigned>(blocks), kTileThreads, kShared, stream>>>(args, ds);

@@ -14,6 +14,7 @@
 
 #include "07_flash_attention/backward/kit/dq_sum.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/kit/tile.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
@@ -24,44 +25,42 @@ namespace backward {
 template <class T, int kD>
 __global__ void __launch_bounds__(kTileThreads) recomputed_kernel(Arguments<T> args) {
   const auto& shape = args.shape;
+  using Tile = FloatTile<kD>;
   extern __shared__ float shared[];
-  auto& tile = *reinterpret_cast<Tile<kD>*>(shared);
+  auto& tile = *reinterpret_cast<Tile*>(shared);
   const int own = threadIdx.x / kTeam, member = threadIdx.x % kTeam;
-  const int key_tiles = kit::divide_up(shape.n_k, kTileRows);
-  const std::int64_t kv_head = blockIdx.x / key_tiles;
-  const int first_key = static_cast<int>(blockIdx.x % key_tiles) * kTileRows;
+  // A step: a tile of queries of one of the heads that share the block's keys.
+  const Steps<Tile> steps(shape);
+  const int count = steps.count();
   // The block's keys and values stay to the end.
-  load_tile(tile.k, args.k + kv_head * shape.n_k * kD, first_key, shape.n_k);
-  load_tile(tile.v, args.v + kv_head * shape.n_k * kD, first_key, shape.n_k);
+  load_tile(tile.k, args.k + steps.kv_head * shape.n_k * kD, steps.first_key, shape.n_k);
+  load_tile(tile.v, args.v + steps.kv_head * shape.n_k * kD, steps.first_key, shape.n_k);
 
-  float dk[Tile<kD>::kCols] = {}, dv[Tile<kD>::kCols] = {};
-  for (int g = 0; g < shape.group(); ++g) {
-    const std::int64_t head = kv_head * shape.group() + g, first = head * shape.n_q;
-    // Queries before first_row see none of these keys.
-    int first_row = shape.first_row(first_key) / kTileRows * kTileRows;
-    for (; first_row < shape.n_q; first_row += kTileRows) {
-      load_tile(tile.q, args.q + first * kD, first_row, shape.n_q);
-      load_tile(tile.d_o, args.d_o + first * kD, first_row, shape.n_q);
-      __syncthreads();
-      weigh_tile(tile, shape, args.rows, head, first_row, first_key);
-      __syncthreads();
-      // A thread owns a key in the sums over queries, and a query in the sum over keys.
-      add_product<true>(dv, tile.p, tile.d_o);
-      add_product<true>(dk, tile.ds, tile.q);
-      // region dq
-      float dq[Tile<kD>::kCols] = {};
-      add_product<false>(dq, tile.ds, tile.k);
-      float* to = args.rows.dq_sum + (head * args.rows.pitch + first_row + own) * kD;
-      for (int i = 0; i < Tile<kD>::kCols; ++i) {
-        atomicAdd(&to[member + kTeam * i], dq[i]);
-      }
-      // endregion
-      __syncthreads();  // the tile may be written again
+  float dk[Tile::kCols] = {}, dv[Tile::kCols] = {};
+  for (int step = 0; step < count; ++step) {
+    const std::int64_t head = steps.head(step), first = head * shape.n_q;
+    const int first_row = steps.first_row(step);
+    load_tile(tile.q, args.q + first * kD, first_row, shape.n_q);
+    load_tile(tile.d_o, args.d_o + first * kD, first_row, shape.n_q);
+    __syncthreads();
+    weigh_tile(tile, shape, args.rows, head, first_row, steps.first_key);
+    __syncthreads();
+    // A thread owns a key in the sums over queries, and a query in the sum over keys.
+    add_product<true>(dv, tile.p, tile.d_o);
+    add_product<true>(dk, tile.ds, tile.q);
+    // region dq
+    float dq[Tile::kCols] = {};
+    add_product<false>(dq, tile.ds, tile.k);
+    float* to = args.rows.dq_sum + (head * args.rows.pitch + first_row + own) * kD;
+    for (int i = 0; i < Tile::kCols; ++i) {
+      atomicAdd(&to[member + kTeam * i], dq[i]);
     }
+    // endregion
+    __syncthreads();  // the tile may be written again
   }
 
-  if (first_key + own >= shape.n_k) return;
-  const std::int64_t key = kv_head * shape.n_k + first_key + own;
+  if (steps.first_key + own >= shape.n_k) return;
+  const std::int64_t key = steps.kv_head * shape.n_k + steps.first_key + own;
   store_row(args.dk + key * kD, dk, shape.scale());
   store_row(args.dv + key * kD, dv, 1);
 }
@@ -69,11 +68,12 @@ __global__ void __launch_bounds__(kTileThreads) recomputed_kernel(Arguments<T> a
 // Device pointers. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void recomputed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  using Tile = FloatTile<kD>;
+  constexpr int kShared = sizeof(Tile);
   const auto kernel = recomputed_kernel<T, kD>;
-  constexpr int kShared = sizeof(Tile<kD>);
   kit::allow_shared(kernel, kShared);
-  const auto blocks = shape.all_kv_heads() * kit::divide_up(shape.n_k, kTileRows);
+  const Arguments<T> args = prepare(shape, t, scratch, true, stream);
+  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), kTileThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "07_flash_attention/backward/07_mma.cuh"
-#include "07_flash_attention/backward/13_overlap.cuh"
+#include "07_flash_attention/backward/08_mma.cuh"
+#include "07_flash_attention/backward/14_overlap.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/beyond/04_paired.cuh"

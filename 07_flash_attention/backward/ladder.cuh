@@ -17,13 +17,14 @@
 #include "07_flash_attention/backward/04_fused.cuh"
 #include "07_flash_attention/backward/05_one_matrix.cuh"
 #include "07_flash_attention/backward/06_recomputed.cuh"
-#include "07_flash_attention/backward/07_mma.cuh"
-#include "07_flash_attention/backward/08_wgmma_scores.cuh"
-#include "07_flash_attention/backward/09_wgmma.cuh"
-#include "07_flash_attention/backward/10_tma.cuh"
-#include "07_flash_attention/backward/11_wide_atomics.cuh"
-#include "07_flash_attention/backward/12_tma_fed.cuh"
-#include "07_flash_attention/backward/13_overlap.cuh"
+#include "07_flash_attention/backward/07_through_shared.cuh"
+#include "07_flash_attention/backward/08_mma.cuh"
+#include "07_flash_attention/backward/09_wgmma_scores.cuh"
+#include "07_flash_attention/backward/10_wgmma.cuh"
+#include "07_flash_attention/backward/11_tma.cuh"
+#include "07_flash_attention/backward/12_wide_atomics.cuh"
+#include "07_flash_attention/backward/13_tma_fed.cuh"
+#include "07_flash_attention/backward/14_overlap.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/beyond/03_reduced_by_tma.cuh"
@@ -145,7 +146,11 @@ bench::Ladder<Backward<T>> backward_ladder() {
   if constexpr (kIs16Bit) {
     const bench::Needs hopper = bench::needs_exactly_sm(90);
     ladder.variants.push_back(rung<T>(
-        "mma", "tensor cores, a warp at a time; scores transposed",
+        "through_shared", "tensor cores, a warp at a time; P and dS through shared memory",
+        [](auto d) { return through_shared<T, d>; }, row_facts_and_dq_scratch,
+        bench::needs_sm(80)));
+    ladder.variants.push_back(rung<T>(
+        "mma", "P and dS stay in registers; the next tiles come meanwhile",
         [](auto d) { return mma<T, d>; }, row_facts_and_dq_scratch, bench::needs_sm(80)));
     ladder.variants.push_back(rung<T>(
         "square_tiles", "mma.sync; warps that share keys exchange scores",

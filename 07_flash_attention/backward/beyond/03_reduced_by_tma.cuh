@@ -1,6 +1,6 @@
 // Rung 3 beyond, reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
 //
-// Rung 12 of the main road, but a warpgroup writes its part of dQ to shared memory and goes on.
+// Rung 13 of the main road, but a warpgroup writes its part of dQ to shared memory and goes on.
 // Another thread of the feeding warpgroup, its courier, waits for the part and issues one
 // cp.reduce.async.bulk, which adds 16 KB of floats to those in memory: parts have no gaps. It looks
 // like less work, an instruction for 1,024 atomics of 16 bytes, and is slower. Those were issued
@@ -17,6 +17,7 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"

@@ -22,7 +22,7 @@ template <class T, int kD>
 __global__ void __launch_bounds__(kTileThreads) two_passes_keys_kernel(Arguments<T> args) {
   const auto& shape = args.shape;
   extern __shared__ float shared[];
-  auto& tile = *reinterpret_cast<Tile<kD>*>(shared);
+  auto& tile = *reinterpret_cast<FloatTile<kD>*>(shared);
   const int own = threadIdx.x / kTeam;
   const int key_tiles = kit::divide_up(shape.n_k, kTileRows);
   const std::int64_t kv_head = blockIdx.x / key_tiles;
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kTileThreads) two_passes_keys_kernel(Arguments
   load_tile(tile.k, args.k + kv_head * shape.n_k * kD, first_key, shape.n_k);
   load_tile(tile.v, args.v + kv_head * shape.n_k * kD, first_key, shape.n_k);
 
-  float dk[Tile<kD>::kCols] = {}, dv[Tile<kD>::kCols] = {};
+  float dk[FloatTile<kD>::kCols] = {}, dv[FloatTile<kD>::kCols] = {};
   for (int g = 0; g < shape.group(); ++g) {
     const std::int64_t head = kv_head * shape.group() + g, first = head * shape.n_q;
     // Queries before first_row see none of these keys.
@@ -58,7 +58,7 @@ template <class T, int kD>
 __global__ void __launch_bounds__(kTileThreads) two_passes_queries_kernel(Arguments<T> args) {
   const auto& shape = args.shape;
   extern __shared__ float shared[];
-  auto& tile = *reinterpret_cast<Tile<kD>*>(shared);
+  auto& tile = *reinterpret_cast<FloatTile<kD>*>(shared);
   const int own = threadIdx.x / kTeam;
   const int row_tiles = kit::divide_up(shape.n_q, kTileRows);
   const std::int64_t head = blockIdx.x / row_tiles, kv_head = head / shape.group();
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kTileThreads) two_passes_queries_kernel(Argume
   load_tile(tile.q, args.q + first * kD, first_row, shape.n_q);
   load_tile(tile.d_o, args.d_o + first * kD, first_row, shape.n_q);
 
-  float dq[Tile<kD>::kCols] = {};
+  float dq[FloatTile<kD>::kCols] = {};
   const int keys = shape.visible(min(first_row + kTileRows, shape.n_q) - 1);  // that any row sees
   for (int first_key = 0; first_key < keys; first_key += kTileRows) {
     load_tile(tile.k, args.k + kv_head * shape.n_k * kD, first_key, shape.n_k);
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kTileThreads) two_passes_queries_kernel(Argume
 template <class T, int kD>
 void two_passes(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   const Arguments<T> args = prepare(shape, t, scratch, false, stream);
-  constexpr int kShared = sizeof(Tile<kD>);
+  constexpr int kShared = sizeof(FloatTile<kD>);
   const auto run = [&](auto kernel, std::int64_t heads, int n) {
     kit::allow_shared(kernel, kShared);
     const auto blocks = static_cast<unsigned>(heads * kit::divide_up(n, kTileRows));

@@ -1,5 +1,5 @@
-// The pairs of a query and a key that a block computes: the steps in which it goes through them,
-// and what is done to a tile of them between the products.
+// What is done to a tile of pairs of a query and a key between the products, and storing what the
+// products have added up for keys.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,64 +7,11 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 
 namespace backward {
-
-// What a block goes through: a step is a tile of queries of one of the heads that share its keys.
-// Tiles of queries that see none of the keys are left out.
-template <class Tile>
-struct Steps {
-  std::int64_t kv_head;
-  int key_tile, first_key, first_tile, tiles, group;
-
-  static __host__ __device__ int key_tiles(const Shape& shape) {
-    return kit::divide_up(shape.n_k, Tile::kKeys);
-  }
-
-  // A block takes the tile of keys that its index says, one head after the other; or another one.
-  __device__ __forceinline__ explicit Steps(const Shape& shape)
-      : Steps(shape, blockIdx.x / key_tiles(shape), blockIdx.x % key_tiles(shape)) {}
-  __device__ __forceinline__ Steps(const Shape& shape, std::int64_t kv_head, int key_tile)
-      : kv_head(kv_head), key_tile(key_tile), first_key(key_tile * Tile::kKeys) {
-    first_tile = shape.first_row(first_key) / Tile::kQueries;
-    tiles = max(0, kit::divide_up(shape.n_q, Tile::kQueries) - first_tile);
-    group = shape.group();
-  }
-
-  // Of any block. In bands heads are begun together: the first blocks take their first tiles of
-  // keys, the next ones their second tiles, and so on. Of 16 heads, 132 SMs have some eight tiles
-  // each at a time, which share the head's queries in L2.
-  template <int kBand = 16>
-  static __device__ __forceinline__ Steps of(const Shape& shape, int block, bool in_bands) {
-    const int tiles = key_tiles(shape);
-    std::int64_t kv_head;
-    int key_tile;
-    if (in_bands) {
-      // region band
-      const int first = block / (kBand * tiles) * kBand;
-      const auto heads = static_cast<int>(min(std::int64_t{kBand}, shape.all_kv_heads() - first));
-      const int at = block - first * tiles;
-      kv_head = first + at % heads;
-      key_tile = at / heads;
-      // endregion
-    } else {
-      kv_head = block / tiles;
-      key_tile = block % tiles;
-    }
-    return {shape, kv_head, key_tile};
-  }
-
-  __device__ __forceinline__ int count() const { return group * tiles; }
-  __device__ __forceinline__ std::int64_t head(int step) const {
-    return kv_head * group + step / tiles;
-  }
-  __device__ __forceinline__ int first_row(int step) const {
-    return (first_tile + step % tiles) * Tile::kQueries;
-  }
-};
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // A tile of pairs is an accumulator of mma or wgmma with keys as rows: register i of lane l belongs

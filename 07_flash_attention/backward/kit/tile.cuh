@@ -16,8 +16,9 @@ constexpr int kTeam = kTileThreads / kTileRows;  // neighbouring lanes that shar
 constexpr int kTeamKeys = kTileRows / kTeam;     // pairs a thread computes
 
 template <int kD>
-struct Tile {
-  static constexpr int kCols = kD / kTeam;  // of a row, a thread's: member, member + kTeam, ...
+struct FloatTile {
+  // kCols: of a row, a thread's: member, member + kTeam, ...
+  static constexpr int kKeys = kTileRows, kQueries = kTileRows, kCols = kD / kTeam;
   float k[kTileRows][kD + 1], v[kTileRows][kD + 1];
   float q[kTileRows][kD + 1], d_o[kTileRows][kD + 1];
   float p[kTileRows][kTileRows + 1], ds[kTileRows][kTileRows + 1];  // [query][key]
@@ -36,7 +37,7 @@ __device__ void load_tile(float (*to)[kPitch], const T* from, int first, int row
 // P = exp(S - lse) and dS = P (dP - D) of the tile, 0 where the query does not see the key. head:
 // of the queries.
 template <int kD>
-__device__ void weigh_tile(Tile<kD>& tile, const Shape& shape, const RowFacts& rows,
+__device__ void weigh_tile(FloatTile<kD>& tile, const Shape& shape, const RowFacts& rows,
                            std::int64_t head, int first_row, int first_key) {
   const int row = threadIdx.x / kTeam, member = threadIdx.x % kTeam, query = first_row + row;
   const float lse2 = rows.lse2[head * rows.pitch + query];

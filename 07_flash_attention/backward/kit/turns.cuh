@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 
 namespace backward {
 

@@ -1,7 +1,7 @@
-// Rung 8, wgmma_scores: S^T and dP^T by wgmma, which reads both operands from shared memory
+// Rung 9, wgmma_scores: S^T and dP^T by wgmma, which reads both operands from shared memory
 // (sm_90a).
 //
-// In rung 7 each warp fetches fragments of all queries for its 16 keys, by ldmatrix. wgmma takes 64
+// In rung 8 each warp fetches fragments of all queries for its 16 keys, by ldmatrix. wgmma takes 64
 // rows at a time, and reads K and Q itself: a descriptor says where a tile lies. The block's eight
 // warps are two warpgroups with 64 keys each, and a warp's accumulators lie as those of mma.sync
 // do. So all that follows is as before; only tiles lie in slabs of 128 bytes a row, as wgmma wants
@@ -14,11 +14,12 @@
 
 #include "07_flash_attention/backward/kit/dq_sum.cuh"
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
-#include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/kit/tile_copier.cuh"
 #include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -54,14 +55,14 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   // region slabs
   // c += A B by mma.sync, A from registers. B: columns from `col` on of a tile whose slabs are
   // `bytes` apart.
-  const auto multiply_slabs = [](auto& c, const auto& a, const unsigned char* b, int bytes,
-                                 int col) {
+  const auto multiply_slabs = [lane](auto& c, const auto& a, const unsigned char* b, int bytes,
+                                     int col) {
     constexpr int kCols = 2 * sizeof(c) / sizeof(float), kRun = kCols < 64 ? kCols : 64;
 #pragma unroll
     for (int i = 0; i < kCols; i += kRun) {
       const auto* slab = reinterpret_cast<const uint4*>(b + (col + i) / 64 * bytes);
       auto& part = reinterpret_cast<float(&)[kRun / 2]>(c[i / 2]);
-      multiply_registers<T, 8, kRun>(part, a, slab, (col + i) % 64 / 8);
+      attention::multiply_registers<T, 8, 1>(&part, &a, slab, (col + i) % 64 / 8, lane);
     }
   };
   // endregion
@@ -77,7 +78,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   for (int step = 0; step < count; ++step) {
-    const int b = step % 2, first_row = steps.first_row(step);
+    const int b = step % 2;
+    const int first_row = steps.first_row(step);
     ptx::cp_async_wait<0>();
     ptx::fence_proxy_async();  // wgmma shall see what cp.async wrote
     __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more

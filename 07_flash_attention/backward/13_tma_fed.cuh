@@ -1,11 +1,10 @@
-// Rung 13, overlap: while one product runs, the warps do what the next one needs.
+// Rung 13, tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
 //
-// wgmma groups finish in the order they were issued, so a warpgroup waits for the one it needs and
-// lets the others run: weights are computed under dP^T; dQ is multiplied under the end of dV, and
-// is added under dK. Each stage is released as soon as its last product is done: dO before Q. This
-// is the order of FlashAttention-3 (Shah et al., 2024). What is still wrong: both warpgroups meet
-// once a step, so both are at their exponentials at the same time, and the tensor cores wait for
-// them.
+// The thread waits for nobody but barriers that say that a stage is empty, and has TMA fill it. Who
+// multiplies waits for the stage it needs next and for nobody else. dS has two buffers, so the two
+// warpgroups meet once a step, not twice. setmaxnreg moves the feeding warps' registers to where
+// they are needed. What is still wrong: a step's products wait for each other, and for the
+// exponentials between them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,6 +15,7 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -29,10 +29,10 @@
 
 namespace backward {
 
-constexpr int kOverlapThreads = 384;
+constexpr int kFedThreads = 384;
 
 template <class Tile>
-struct OverlapShared {
+struct FedShared {
   alignas(1024) unsigned char k[Tile::kKeyBytes];
   alignas(1024) unsigned char v[Tile::kKeyBytes];
   alignas(1024) unsigned char ds[2][Tile::kDsBytes];
@@ -41,15 +41,15 @@ struct OverlapShared {
 };
 
 template <class Tile>
-__global__ void __launch_bounds__(kOverlapThreads, 1)
-    overlap_kernel(const __grid_constant__ TensorMaps maps,
+__global__ void __launch_bounds__(kFedThreads, 1)
+    tma_fed_kernel(const __grid_constant__ TensorMaps maps,
                    Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<OverlapShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<FedShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.keys_full.init();
@@ -78,48 +78,43 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
-    // region step
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     shared.q.wait(at);
     own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
     own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
-    // Weights, while dP is multiplied.
-    ptx::wgmma_wait_group<1>();
+    ptx::wgmma_wait_group<0>();
     ptx::fence_registers(s);
+    ptx::fence_registers(dp);
+    // Weights and gradients of scores; rounded, they are operands of the next products.
     weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
-    // Gradients of scores; rounded, they and the weights are operands of the next products.
-    ptx::wgmma_wait_group<0>();
-    ptx::fence_registers(dp);
-    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     to_operand<T>(dp, ds);
 
     // Whoever reads the other buffer of dS has been at the barrier of the step before.
     own.store_ds(shared.ds[b], ds);
+    ptx::fence_proxy_async();  // for the tensor cores, and for TMA, which fills a stage read before
     own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
-    ptx::fence_proxy_async();
-    ptx::named_barrier_sync(1, 256);  // dS of all keys is there
-    float dq[Tile::kDqCols / 2];
-    if (Tile::kSplit == 2) ptx::wgmma_wait_group<0>();  // too few registers for both
-    own.issue_dq(dq, shared.ds[b], shared.k);
-    ptx::wgmma_wait_group<1>();
-    ptx::fence_registers(dv);
-    shared.d_o.release(at);
-
-    // dK runs while dQ leaves.
     own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
-    ptx::wgmma_wait_group<1>();
-    ptx::fence_registers(dq);
-    DqParts<Tile>::add(DqParts<Tile>::of(args.rows, head, first_row, own.index()), dq);
-    b ^= 1;
+    // Nobody needs this stage any more: TMA may fill it.
     ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dv);
     ptx::fence_registers(dk);
     shared.q.release(at);
+    shared.d_o.release(at);
     at.next();
-    // endregion
+
+    ptx::named_barrier_sync(1, 256);  // dS of all keys is there
+    float dq[Tile::kDqCols / 2];
+    own.issue_dq(dq, shared.ds[b], shared.k);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dq);
+    b ^= 1;
+
+    DqParts<Tile>::add(DqParts<Tile>::of(args.rows, head, first_row, own.index()), dq);
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
@@ -130,15 +125,15 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T, int kD>
-void overlap(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+void tma_fed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = HopperTile<T, kD>;
-  constexpr int kShared = kit::aligned_shared_bytes<OverlapShared<Tile>>();
-  const auto kernel = overlap_kernel<Tile>;
+  constexpr int kShared = kit::aligned_shared_bytes<FedShared<Tile>>();
+  const auto kernel = tma_fed_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
   const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
-  kernel<<<static_cast<unsigned>(blocks), kOverlapThreads, kShared, stream>>>(
-      tensor_maps<Tile>(args), args);
+  kernel<<<static_cast<unsigned>(blocks), kFedThreads, kShared, stream>>>(tensor_maps<Tile>(args),
+                                                                          args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq_parts<Tile>(args, stream);
 }

@@ -1,4 +1,4 @@
-// Rung 11, wide_atomics: dQ is added as it lies in registers, 16 bytes an instruction.
+// Rung 12, wide_atomics: dQ is added as it lies in registers, 16 bytes an instruction.
 //
 // The fp32 copy of dQ need not look like dQ. Here it has the order of the registers: four of a
 // thread side by side, then those of the next thread. So one instruction of a warp adds to 512
@@ -15,6 +15,7 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"

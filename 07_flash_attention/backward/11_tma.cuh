@@ -1,10 +1,11 @@
-// Rung 9, wgmma: the other three products by wgmma, too (sm_90a).
+// Rung 11, tma: one thread has TMA bring the tiles, in two stages.
 //
-// P^T and dS^T are operand A from registers, as before, and B is a tile of dO or Q as it lies. For
-// dQ = dS K both operands come from shared memory: dS^T lies there with a key a row, and wgmma
-// takes such a tile as it lies, so nothing is transposed. No operand passes through registers
-// twice: ldmatrix is gone. What is still wrong: all warps load, wait and multiply in step, and so
-// the tensor cores wait, too.
+// In rung 10 each of 256 threads computed addresses and issued cp.async, 16 bytes at a time. TMA
+// takes one instruction for a tile of Q or dO: it knows the tensor, swizzles, and writes zeros past
+// the end. The log-sum-exp and D of the tile's rows come with it. A barrier in shared memory says
+// when all bytes of a stage are there, so a warpgroup waits for Q alone before it issues S. What is
+// still wrong: an atomic instruction for every 32 elements of dQ, and it adds to every second float
+// of eight rows.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,71 +16,86 @@
 #include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/tile_copier.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 
 namespace backward {
 
-// Two buffers for what belongs to a step.
 template <class Tile>
-struct WgmmaShared {
-  unsigned char k[Tile::kKeyBytes], v[Tile::kKeyBytes];
-  unsigned char q[2][Tile::kQueryBytes], d_o[2][Tile::kQueryBytes];
-  unsigned char ds[Tile::kDsBytes];
-  float lse2[2][Tile::kQueries], mean[2][Tile::kQueries];
+struct TmaShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  alignas(1024) unsigned char ds[Tile::kDsBytes];
+  QueryRing<Tile, 2> q, d_o;
+  KeyBarrier keys_full;
 };
 
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    wgmma_kernel(Arguments<typename Tile::Element> args) {
+    tma_kernel(const __grid_constant__ TensorMaps maps, Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<WgmmaShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<TmaShared<Tile>>(dynamic_shared);
   const Warpgroup<Tile> own{};
   const Steps<Tile> steps(shape);
   const int key = steps.first_key + own.first_key() + own.row(), count = steps.count();
+  auto at = shared.q.begin();
+  const auto send = [&](const auto& to, int step) {
+    const std::int64_t head = steps.head(step);
+    const int first_row = steps.first_row(step);
+    shared.q.send(to, maps.q, args.rows.lse2, args.rows.pitch, head, first_row);
+    shared.d_o.send(to, maps.d_o, args.rows.mean, args.rows.pitch, head, first_row);
+  };
 
   // The block's keys and values come with the first step, and stay.
-  const TileCopier<Tile, T> copier{args, steps};
-  copier.copy_keys(shared);
-  if (count > 0) copier.copy_step(shared, 0);
-  ptx::cp_async_commit();
+  if (threadIdx.x == 0) {
+    shared.keys_full.init();
+    shared.q.init();
+    shared.d_o.init();
+    ptx::fence_mbarrier_init();
+    shared.keys_full.send(shared.k, shared.v, maps, steps);
+    if (count > 0) send(at, 0);
+  }
+  __syncthreads();  // barriers stand
+  shared.keys_full.wait();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   for (int step = 0; step < count; ++step) {
-    const int b = step % 2, first_row = steps.first_row(step);
-    ptx::cp_async_wait<0>();
-    ptx::fence_proxy_async();  // wgmma shall see what cp.async wrote
-    __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
-    if (step + 1 < count) copier.copy_step(shared, step + 1);
-    ptx::cp_async_commit();
+    const int first_row = steps.first_row(step);
+    __syncthreads();  // nobody reads the other stage or dS any more
+    auto next = at;
+    next.next();
+    if (threadIdx.x == 0 && step + 1 < count) send(next, step + 1);
 
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
-    own.issue_transposed(s, shared.k, shared.q[b]);
-    own.issue_transposed(dp, shared.v, shared.d_o[b]);
+    shared.q.wait(at);
+    own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
+    shared.d_o.wait(at);
+    own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(s);
     ptx::fence_registers(dp);
     // Weights and gradients of scores; rounded, they are operands of the next products.
-    weigh(s, shared.lse2[b], shape, steps, first_row, key);
-    to_score_gradients(dp, s, shared.mean[b]);
+    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
     to_operand<T>(dp, ds);
 
     // dS of all keys must lie in shared memory before anybody multiplies it with K.
     own.store_ds(shared.ds, ds);
-    own.issue_gradient(dv, p, shared.d_o[b]);
-    own.issue_gradient(dk, ds, shared.q[b]);
+    own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
     ptx::fence_proxy_async();
     __syncthreads();
     float dq[Tile::kDqCols / 2];
@@ -96,6 +112,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
       atomicAdd(&args.rows.dq_sum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
     }
+    at = next;
   }
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
@@ -106,14 +123,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
 // Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
 template <class T, int kD>
-void wgmma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+void tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = HopperTile<T, kD>;
-  constexpr int kShared = kit::aligned_shared_bytes<WgmmaShared<Tile>>();
-  const auto kernel = wgmma_kernel<Tile>;
+  constexpr int kShared = kit::aligned_shared_bytes<TmaShared<Tile>>();
+  const auto kernel = tma_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
   const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
-  kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
+  kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(
+      tensor_maps<Tile>(args), args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);
 }

@@ -1,11 +1,10 @@
-// Rung 7, mma: tensor cores (mma.sync, sm_80) do all five products; bf16 or fp16.
+// Rung 8, mma: P^T and dS^T stay in registers, and the next Q and dO travel meanwhile (cp.async).
 //
-// The loops of rung 6. Scores are computed transposed, S^T = K Q^T and dP^T = V dO^T, with a warp's
-// keys as rows: then P^T and dS^T, rounded to 16 bits, lie in registers as operand A of
-// dV += P^T dO and dK += dS^T Q wants them. Only dQ = dS K needs dS the other way round and from
-// all warps: it goes through shared memory, where ldmatrix transposes it. The next Q and dO travel
-// meanwhile (cp.async). What is still wrong: an atomic for every element of dQ, by the warps that
-// multiply; they load, too; and mma.sync reaches only a part of what Hopper's tensor cores can do.
+// Now a warp has 16 keys for itself, and all queries of a step. So what it computes of P^T and dS^T
+// lies in its registers, rounded to 16 bits, as operand A of dV += P^T dO and dK += dS^T Q wants
+// it. Only dQ = dS K needs dS of all warps: it still goes through shared memory. What is still
+// wrong: an atomic for every element of dQ, by the warps that multiply; they load, too; and
+// mma.sync reaches only a part of what Hopper's tensor cores can do.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,11 +15,14 @@
 #include "07_flash_attention/backward/kit/mma_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/kit/tile_copier.cuh"
 #include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
+#include "common/kit/swizzle.cuh"
 
 namespace backward {
 
@@ -56,7 +58,8 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
   ptx::cp_async_commit();
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   for (int step = 0; step < count; ++step) {
-    const int b = step % 2, first_row = steps.first_row(step);
+    const int b = step % 2;
+    const int first_row = steps.first_row(step);
     ptx::cp_async_wait<0>();
     __syncthreads();  // this step is here, and nobody reads the other buffers or dS any more
     if (step + 1 < count) copier.copy_step(shared, step + 1);
@@ -64,8 +67,9 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
 
     // Keys are rows, queries columns.
     float s[kQueries / 2] = {}, dp[kQueries / 2] = {};
-    multiply_transposed<T, kChunks, kQueries>(s, shared.k, own_key, shared.q[b]);
-    multiply_transposed<T, kChunks, kQueries>(dp, shared.v, own_key, shared.d_o[b]);
+    attention::multiply_transposed<T, kChunks, 1>(&s, shared.k, own_key, shared.q[b], lane);
+    attention::multiply_transposed<T, kChunks, 1>(&dp, shared.v, own_key, shared.d_o[b], lane);
+    // region operands
     // Weights and gradients of scores; rounded, they are operands of the next products as they lie.
     weigh(s, shared.lse2[b], shape, steps, first_row, steps.first_key + own_key + lane / 4);
     to_score_gradients(dp, s, shared.mean[b]);
@@ -77,11 +81,12 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
 #pragma unroll
     for (int i = 0; i < kQueries / 4 && own_chunk == 0; ++i) {
       const int key = own_key + lane / 4 + 8 * (i % 2);
-      uint4* chunk = &shared.ds[Tile::ds_chunk(key, i / 2)];
+      uint4* chunk = &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, i / 2)];
       reinterpret_cast<std::uint32_t*>(chunk)[lane % 4] = ds[i / 4][i % 4];
     }
-    multiply_registers<T, kChunks, Tile::kCols>(dv, p, shared.d_o[b], own_chunk);
-    multiply_registers<T, kChunks, Tile::kCols>(dk, ds, shared.q[b], own_chunk);
+    attention::multiply_registers<T, kChunks, 1>(&dv, &p, shared.d_o[b], own_chunk, lane);
+    attention::multiply_registers<T, kChunks, 1>(&dk, &ds, shared.q[b], own_chunk, lane);
+    // endregion
     __syncthreads();  // dS of all keys is there
 
     // dQ = dS K: 32 queries and kDqCols columns a warp. Transposed, rows of dS^T are its columns.
@@ -94,8 +99,9 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
       for (int g = 0; g < 2; ++g) {
         std::uint32_t a[1][4];
         const int key = k + lane / 16 * 8 + lane % 8, chunk = dq_row / 8 + 2 * g + lane / 8 % 2;
-        ptx::ldmatrix_x4_trans(a[0], &shared.ds[Tile::ds_chunk(key, chunk)]);
-        multiply_registers<T, kChunks, Tile::kDqCols>(dq[g], a, shared.k + k * kChunks, dq_col / 8);
+        ptx::ldmatrix_x4_trans(a[0], &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, chunk)]);
+        attention::multiply_registers<T, kChunks, 1>(&dq[g], &a, shared.k + k * kChunks, dq_col / 8,
+                                                     lane);
       }
     }
     const std::int64_t at = steps.head(step) * args.rows.pitch + first_row + dq_row;
