@@ -116,6 +116,96 @@ bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>
       });
 }
 
+// Those for tensor cores, in 16 bits.
+template <class T>
+void add_tensor_rungs(std::vector<bench::Variant<Backward<T>>>& rungs) {
+  constexpr bool kAll = !std::is_same_v<T, __half>;
+  const bench::Needs sm80 = bench::needs_sm(80), hopper = bench::needs_exactly_sm(90);
+  const auto add = [&](const char* name, const char* idea, auto run, const bench::Needs& needs) {
+    rungs.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, needs));
+  };
+  if constexpr (kAll) {
+    add(
+        "through_shared", "tensor cores, a warp at a time; P and dS through shared memory",
+        [](auto d) { return through_shared<T, d>; }, sm80);
+  }
+  add(
+      "mma", "P and dS stay in registers; the next tiles come meanwhile",
+      [](auto d) { return mma<T, d>; }, sm80);
+  add(
+      "square_tiles", "mma.sync; warps that share keys exchange scores",
+      [](auto d) { return square_tiles<T, d>; }, sm80);
+  if constexpr (kAll) {
+    add(
+        "wgmma_scores", "S and dP by wgmma, from shared memory",
+        [](auto d) { return wgmma_scores<T, d>; }, hopper);
+    add(
+        "wgmma", "all five products by wgmma, nothing transposed",
+        [](auto d) { return wgmma<T, d>; }, hopper);
+    add(
+        "tma", "one thread has TMA bring two stages", [](auto d) { return tma<T, d>; }, hopper);
+    add(
+        "wide_atomics", "dQ in the order of registers, 16 bytes an atomic",
+        [](auto d) { return wide_atomics<T, d>; }, hopper);
+    add(
+        "tma_fed", "a third warpgroup feeds, by TMA", [](auto d) { return tma_fed<T, d>; }, hopper);
+    add(
+        "reduced_by_tma", "dQ leaves through shared memory; TMA adds",
+        [](auto d) { return reduced_by_tma<T, d>; }, hopper);
+  }
+  add(
+      "overlap", "weights under dP, dQ leaves under dK", [](auto d) { return overlap<T, d>; },
+      hopper);
+  if constexpr (kAll) {
+    add(
+        "deferred_dq", "dQ a step later: no wait for the others' dS",
+        [](auto d) { return deferred_dq<T, d>; }, hopper);
+  }
+  add(
+      "longest_first", "with a mask the tiles of keys with most queries first",
+      [](auto d) { return longest_first<T, d>; }, hopper);
+  add(
+      "ping_pong", "warpgroups take turns in beginning a step",
+      [](auto d) { return ping_pong<T, d>; }, hopper);
+  add(
+      "paired", "d = 256: a product a warpgroup; two blocks share 128 keys",
+      [](auto d) { return paired<T, d>; }, hopper);
+}
+
+// The rungs in reading order, up to the fastest. In fp16 those are left out that show nothing that
+// they do not show in bf16, and that no other program calls.
+template <class T>
+std::vector<bench::Variant<Backward<T>>> fast_rungs() {
+  using P = Backward<T>;
+  constexpr bool kAll = !std::is_same_v<T, __half>;
+  std::vector<bench::Variant<P>> rungs = {
+      bench::cpu_variant<P>("sequential", "the definition, pair by pair",
+                            [](P& p) { sequential(p.shape, p.host_data()); }),
+      bench::cpu_variant<P>("openmp", "all cores; a loop over queries, one over keys",
+                            [](P& p) { openmp(p.shape, p.host_data()); }),
+  };
+  if constexpr (kAll) {
+    rungs.push_back(rung<T>(
+        "stored", "five products, all matrices in memory", [](auto) { return stored<T>; },
+        stored_scratch));
+    rungs.push_back(rung<T>(
+        "fused", "a kernel makes P and dS at once", [](auto) { return fused<T>; }, fused_scratch));
+    rungs.push_back(rung<T>(
+        "one_matrix", "a block owns keys; only dS is stored",
+        [](auto d) { return one_matrix<T, d>; }, one_matrix_scratch));
+  }
+  rungs.push_back(rung<T>(
+      "recomputed", "weights anew from the log-sum-exp; atomics for dQ",
+      [](auto d) { return recomputed<T, d>; }, row_facts_and_dq_scratch));
+  if constexpr (kAll) {
+    rungs.push_back(rung<T>(
+        "two_passes", "a kernel for dK and dV, one for dQ; no atomics",
+        [](auto d) { return two_passes<T, d>; }, row_facts_scratch));
+  }
+  if constexpr (P::kIs16Bit) add_tensor_rungs<T>(rungs);
+  return rungs;
+}
+
 template <class T>
 bench::Ladder<Backward<T>> backward_ladder() {
   using P = Backward<T>;
@@ -123,61 +213,7 @@ bench::Ladder<Backward<T>> backward_ladder() {
   bench::Ladder<P> ladder;
   ladder.name = P::name;
   ladder.show_gflops = true;
-  ladder.variants = {
-      bench::cpu_variant<P>("sequential", "the definition, pair by pair",
-                            [](P& p) { sequential(p.shape, p.host_data()); }),
-      bench::cpu_variant<P>("openmp", "all cores; a loop over queries, one over keys",
-                            [](P& p) { openmp(p.shape, p.host_data()); }),
-      rung<T>(
-          "stored", "five products, all matrices in memory", [](auto) { return stored<T>; },
-          stored_scratch),
-      rung<T>(
-          "fused", "a kernel makes P and dS at once", [](auto) { return fused<T>; }, fused_scratch),
-      rung<T>(
-          "one_matrix", "a block owns keys; only dS is stored",
-          [](auto d) { return one_matrix<T, d>; }, one_matrix_scratch),
-      rung<T>(
-          "recomputed", "weights anew from the log-sum-exp; atomics for dQ",
-          [](auto d) { return recomputed<T, d>; }, row_facts_and_dq_scratch),
-      rung<T>(
-          "two_passes", "a kernel for dK and dV, one for dQ; no atomics",
-          [](auto d) { return two_passes<T, d>; }, row_facts_scratch),
-  };
-  if constexpr (kIs16Bit) {
-    const bench::Needs hopper = bench::needs_exactly_sm(90);
-    ladder.variants.push_back(rung<T>(
-        "through_shared", "tensor cores, a warp at a time; P and dS through shared memory",
-        [](auto d) { return through_shared<T, d>; }, row_facts_and_dq_scratch,
-        bench::needs_sm(80)));
-    ladder.variants.push_back(rung<T>(
-        "mma", "P and dS stay in registers; the next tiles come meanwhile",
-        [](auto d) { return mma<T, d>; }, row_facts_and_dq_scratch, bench::needs_sm(80)));
-    ladder.variants.push_back(rung<T>(
-        "square_tiles", "mma.sync; warps that share keys exchange scores",
-        [](auto d) { return square_tiles<T, d>; }, row_facts_and_dq_scratch, bench::needs_sm(80)));
-    const auto add = [&](const char* name, const char* idea, auto run) {
-      ladder.variants.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, hopper));
-    };
-    add("wgmma_scores", "S and dP by wgmma, from shared memory",
-        [](auto d) { return wgmma_scores<T, d>; });
-    add("wgmma", "all five products by wgmma, nothing transposed",
-        [](auto d) { return wgmma<T, d>; });
-    add("tma", "one thread has TMA bring two stages", [](auto d) { return tma<T, d>; });
-    add("wide_atomics", "dQ in the order of registers, 16 bytes an atomic",
-        [](auto d) { return wide_atomics<T, d>; });
-    add("tma_fed", "a third warpgroup feeds, by TMA", [](auto d) { return tma_fed<T, d>; });
-    add("reduced_by_tma", "dQ leaves through shared memory; TMA adds",
-        [](auto d) { return reduced_by_tma<T, d>; });
-    add("overlap", "weights under dP, dQ leaves under dK", [](auto d) { return overlap<T, d>; });
-    add("deferred_dq", "dQ a step later: no wait for the others' dS",
-        [](auto d) { return deferred_dq<T, d>; });
-    add("longest_first", "with a mask the tiles of keys with most queries first",
-        [](auto d) { return longest_first<T, d>; });
-    add("ping_pong", "warpgroups take turns in beginning a step",
-        [](auto d) { return ping_pong<T, d>; });
-    add("paired", "d = 256: a product a warpgroup; two blocks share 128 keys",
-        [](auto d) { return paired<T, d>; });
-  }
+  ladder.variants = fast_rungs<T>();
   const auto last_page = chosen<T>(ladder.variants);
   if constexpr (kIs16Bit) {
     ladder.variants.push_back(rung<T>(

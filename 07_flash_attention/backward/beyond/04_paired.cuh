@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
 template <class T, int kD>
 void paired(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   if constexpr (kD != 256) {
-    throw kit::Skip("for d = 256: up to 128 a block has registers for 128 keys");
+    throw kit::Skip("for d = 256: at 64 and 128 a single block holds 128 keys");
   } else {
     using Tile = PairedTile<T>;
     constexpr int kShared = kit::aligned_shared_bytes<PairedShared<Tile>>();

@@ -138,7 +138,7 @@ inline std::int64_t paired_in_order_scratch(const Shape& shape) {
 template <class T, int kD>
 void paired_in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   if constexpr (kD != 256) {
-    throw kit::Skip("for d = 256: up to 128 a block has registers for 128 keys");
+    throw kit::Skip("for d = 256: at 64 and 128 a single block holds 128 keys");
   } else {
     using Tile = PairedTile<T>;
     constexpr int kShared = kit::aligned_shared_bytes<PairedInOrderShared<Tile>>();
