@@ -132,8 +132,10 @@ endif
 ifneq ($(filter run% test% bench timelines counts% profile-% sanitize%,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
+# The last first: late chapters take longest, and would leave the other cores idle at the end.
 side_by_side = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
-  built WHAT='$(strip $(1))'
+  built WHAT='$(strip $(call reversed,$(1)))'
+reversed = $(if $(1),$(call reversed,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
 # One short line a program, or with V=1 the compiler's own.
 QUIET := $(if $(call given,$(V)),,@)
 say = $(if $(QUIET),@echo "$(if $(SIMT),$(1),$(notdir $(1))) $@")
