@@ -128,9 +128,10 @@ void time_variants(const RunSettings& settings, Problem& problem,
     MeasurePlan plan;
     plan.repeats = settings.repeats;
     plan.warm_up_seconds = warm_up_seconds;
-    // The times of a model GPU say nothing: a few samples are enough.
-    if (place != Place::cpu && !device.is_real_gpu()) {
-      plan.seconds_each = 0.1;
+    if (!device.is_real_gpu()) {
+      // A look at the loops, without which nothing would be timed; times of a model GPU say
+      // nothing.
+      plan.seconds_each = place == Place::cpu ? 0.3 : 0.1;
       plan.warm_up_seconds = 0;
     }
     const auto timings = measure_interleaved(samplers, plan, [&](int done, int most) {
