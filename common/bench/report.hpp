@@ -96,7 +96,7 @@ struct ProblemReport {
   Sizes sizes;
   bool show_gflops = false;  // which rate the table shows: GFLOP/s instead of GB/s
   std::vector<Row> rows;
-  std::string error;  // of the variant after which none could run, with its name; empty: none
+  std::string error = {};  // of the variant after which none could run, with its name; empty: none
 };
 
 // A sweep: named columns over a list of points, e.g. block size against time.
