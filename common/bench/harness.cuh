@@ -35,12 +35,8 @@ ProblemReport run_problem(const RunSettings& settings, Problem& problem,
     report.rows = failed.rows;
     const std::string reason = "not run, after the error in " + report.rows.back().name;
     for (std::size_t i = report.rows.size(); i < variants.size(); ++i) {
-      Row row;
-      row.name = variants[i].name;
-      row.kind = kind_name(variants[i].kind);
-      row.place = place_name(variants[i].place);
-      row.verdict = {Status::skipped, kUnknown, reason};
-      report.rows.push_back(row);
+      report.rows.push_back(row_of(variants[i]));
+      report.rows.back().verdict = {Status::skipped, kUnknown, reason};
     }
   }
   if (!settings.verify_only && report.error.empty()) {

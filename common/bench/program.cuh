@@ -274,8 +274,9 @@ class Program {
       ProblemReport report =
           run_problem(program.run_settings(), *problem, *selected, ladder->show_gflops);
       report.problem = ladder->name;
-      if (report.error.empty() && ladder->derive)
+      if (report.error.empty() && ladder->derive) {
         ladder->derive(program.run_settings(), *problem, report.rows);
+      }
       program.add(report);
       if (ladder->after) ladder->after(program, *problem, *selected, report);
     };

@@ -129,8 +129,7 @@ void time_variants(const RunSettings& settings, Problem& problem,
     plan.repeats = settings.repeats;
     plan.warm_up_seconds = warm_up_seconds;
     if (!device.is_real_gpu()) {
-      // A look at the loops, without which nothing would be timed; times of a model GPU say
-      // nothing.
+      // Times of a model GPU say nothing. The CPU's loops stand for themselves: a look is enough.
       plan.seconds_each = place == Place::cpu ? 0.3 : 0.1;
       plan.warm_up_seconds = 0;
     }

@@ -104,6 +104,16 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
 
 constexpr const char* kSecondRun = " (in the second run)";
 
+// A row that so far says only which variant it is.
+template <class Problem>
+Row row_of(const Variant<Problem>& variant) {
+  Row row;
+  row.name = variant.name;
+  row.kind = kind_name(variant.kind);
+  row.place = place_name(variant.place);
+  return row;
+}
+
 // A variant that ended in a CUDA error, after which no other can be trusted to run. what() names it
 // and the error; the rows are those of the variants up to this one.
 struct VariantFailed : std::runtime_error {
@@ -121,10 +131,7 @@ std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
   std::vector<Row> rows;
   for (const auto& variant : variants) {
     settings.progress("checking " + variant.name);
-    Row row;
-    row.name = variant.name;
-    row.kind = kind_name(variant.kind);
-    row.place = place_name(variant.place);
+    Row row = row_of(variant);
     if (!settings.slow && problem.flops() > variant.slow_above) {
       row.verdict = {Status::skipped, kUnknown, "would take minutes at this size (--slow runs it)"};
     } else {
