@@ -7,7 +7,7 @@
 //   each_array(visit)      calls visit(array) for every GuardedArray it has
 //   check()                Comparison of the fetched outputs with the reference
 // and, for work that is limited by arithmetic and not by memory, all or none of
-//   batch()                launches per sample: one alone would be too short to time well
+//   batch()                launches per sample, at most: one alone would be too short to time well
 //   rotate(k)              makes input set k the current one (k counts the launches of a sample),
 //                          so that a batch does not find its inputs in the cache; 0 is checked
 //   peak_gflops(device)    the most operations per second of the units these variants use, in 1e9

@@ -3,6 +3,8 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +22,13 @@
 #include "common/kit/phase.hpp"
 
 namespace bench {
+
+// What a launch of so many milliseconds is repeated for in one sample, at most `most` times: a slow
+// one fills a sample alone.
+inline int launches_of(double ms, int most) {
+  constexpr double kSampleMs = 10;
+  return static_cast<int>(std::clamp(std::ceil(kSampleMs / ms), 1.0, static_cast<double>(most)));
+}
 
 // One sample of a variant: a function that runs it and returns milliseconds. Flush and Timer are
 // L2Flush and GpuTimer; a test looks on with its own. flush: null for warm samples.
@@ -44,15 +53,17 @@ std::function<double()> make_sampler(Problem& problem, const Variant<Problem>& v
     case Place::device: break;
   }
   if constexpr (IsBatched<Problem>::value) {
-    return [&problem, &variant, stream, gpu_timer] {
-      const int batch = problem.batch();
+    // The first sample, which warms up, is one launch; each says how many the next one has.
+    return [&problem, &variant, stream, gpu_timer, launches = 1]() mutable {
       gpu_timer->start(stream);
-      for (int k = 0; k < batch; ++k) {
+      for (int k = 0; k < launches; ++k) {
         problem.rotate(k);
         variant.run(problem, stream);
       }
       gpu_timer->stop(stream);
-      return gpu_timer->elapsed_ms() / batch;
+      const double ms = gpu_timer->elapsed_ms() / launches;
+      launches = launches_of(ms, problem.batch());
+      return ms;
     };
   }
   return [&problem, &variant, stream, flush, gpu_timer] {

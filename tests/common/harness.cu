@@ -323,8 +323,10 @@ TEST_CASE("a batch rotates its inputs, is timed per launch, and has a roof of it
   const auto sampler = bench::make_sampler(problem, count_launches, nullptr,
                                            static_cast<bench::L2Flush*>(nullptr), &timer, nullptr);
   CHECK(sampler() >= 0);
-  CHECK(launches == 5);
-  CHECK(problem.rotations == std::vector<int>{0, 1, 2, 3, 4});
+  CHECK(launches == 1);
+  CHECK(sampler() >= 0);  // of an empty launch a sample has as many as it may
+  CHECK(launches == 1 + 5);
+  CHECK(problem.rotations == std::vector<int>{0, 0, 1, 2, 3, 4});
   problem.rotations.clear();
   bench::verify(problem, count_launches, bench::query_device(), nullptr);
   CHECK(problem.rotations == std::vector<int>{0});
@@ -399,12 +401,13 @@ struct Log {
     Log* log;
     void enqueue(cudaStream_t) { log->calls += 'f'; }
   };
-  // Between start and stop 30 milliseconds pass.
+  // Between start and stop some milliseconds pass.
   struct Timer {
     Log* log;
+    double ms = 30;
     void start(cudaStream_t) { log->calls += '['; }
     void stop(cudaStream_t) { log->calls += ']'; }
-    double elapsed_ms() const { return 30; }
+    double elapsed_ms() const { return ms; }
   };
   template <class Problem>
   bench::Variant<Problem> variant() {
@@ -461,14 +464,28 @@ TEST_CASE("the buffer that flushes the cache is a part of what a run takes") {
   CHECK(bench::flush_bytes(settings) == 0);
 }
 
-TEST_CASE("a sample of a batch is the time of one launch") {
-  BatchedDoubling problem(10);  // five launches
+TEST_CASE("a sample of a batch is the time of one launch; of slow ones it has fewer") {
+  BatchedDoubling problem(10);  // five launches at most
   Log log;
   Log::Flush* none = nullptr;
   Log::Timer timer{&log};
   const auto variant = log.variant<BatchedDoubling>();
-  CHECK(bench::make_sampler(problem, variant, nullptr, none, &timer, nullptr)() == 6);
+  const auto sampler = bench::make_sampler(problem, variant, nullptr, none, &timer, nullptr);
+  const auto sample = [&](double ms) {
+    timer.ms = ms;
+    log.calls.clear();
+    return sampler();
+  };
+  CHECK(sample(1) == 1);
+  CHECK(log.calls == "[x]");
+  CHECK(sample(17) == 3.4);  // 5 at 1 ms: the batch is no larger
   CHECK(log.calls == "[xxxxx]");
+  CHECK(sample(30) == 10);  // 3 at 3.4 ms are 10 ms and more
+  CHECK(log.calls == "[xxx]");
+  CHECK(sample(60) == 60);  // one at 10 ms
+  CHECK(log.calls == "[x]");
+  CHECK(sample(60) == 60);
+  CHECK(log.calls == "[x]");
 }
 
 TEST_CASE("the stream of the variants does not wait for the legacy default stream") {
