@@ -58,6 +58,7 @@ TITLES = {
     "samples": ("Samples", str),
     "gbps": ("GB/s", significant),
     "gflops": ("GFLOP/s", significant),
+    "tflops": ("TFLOP/s", significant),
     "percent_of_roof": ("% of peak", _fixed(1)),
     "speedup": ("Speed-up", lambda value: significant(value) + "×"),
     "step": ("Step", lambda value: significant(value) + "×"),
@@ -149,6 +150,8 @@ def value_of(row, column, counters):
         return row.get("sizes", {}).get(column[len("sizes.") :])
     if column == "percent_of_roof" and row.get("place") == "cpu":
         return None  # there it is no share of a peak: it compares with a copy on the CPU
+    if column == "tflops":
+        return None if row.get("gflops") is None else row["gflops"] / 1e3
     if column not in row:
         raise TableError(f"no column '{column}' in these results")
     return row[column]

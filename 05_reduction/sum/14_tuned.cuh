@@ -25,9 +25,9 @@ namespace reduction {
 constexpr int kTunedLoads = 4;                             // float4 a thread and tile
 constexpr int kTunedTile = 4 * kTunedBlock * kTunedLoads;  // floats
 
-// finish_in_last_block of rung 12, with its fences said more exactly: what this block wrote comes
-// before the number it draws (release), what it reads afterwards comes after it (acquire). Thread 0
-// draws, and the barrier extends both to the block.
+// finish_in_last_block of rung 12, with one acquire-release atomic in place of two full fences:
+// what this block wrote comes before the number it draws (release), what it reads afterwards after
+// it (acquire). Thread 0 draws, and the barrier extends both to the block.
 template <class Op, int kBlock>
 __device__ void finish_in_order(typename Op::Value value, typename Op::Value* partials,
                                 unsigned* counter, typename Op::Value* result) {

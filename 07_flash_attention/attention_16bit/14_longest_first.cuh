@@ -2,8 +2,9 @@
 //
 // The last queries of a head see most keys. Begun first, and the short ones last, all SMs end at
 // nearly the same time (longest processing time first). And what lies beyond the diagonal costs
-// less: a warpgroup hands back a tile of keys that only the other one needs. What is still wrong:
-// where its queries change, a warpgroup runs dry for a moment; with d = 256 it waits for Q there.
+// less: a warpgroup releases unread a tile of keys that only the other one needs. What is still
+// wrong: where its queries change, a warpgroup runs dry for a moment; with d = 256 it waits for Q
+// there.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     };
 
     // region unread
-    // The last tile of keys may be there for the other warpgroup alone: hand it back unread. The
+    // The last tile of keys may be there for the other warpgroup alone: release it unread. The
     // other one takes a turn for each tile but its first, so this one must take as many.
     if constexpr (kCausal) {
       for (int tile = mask.tiles(first_query, Tile::kTileM) - 1; tile >= tiles; --tile) {

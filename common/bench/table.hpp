@@ -40,7 +40,19 @@ struct Column {
   Use use = Use::always;
 };
 
-inline std::vector<Column> time_columns(bool show_gflops) {
+// What the column of rates counts: bytes, operations in 1e9, or where one is above 10,000, in 1e12.
+enum class Rate { bytes, giga_operations, tera_operations };
+
+inline Rate rate_of(const ProblemReport& report) {
+  if (!report.show_gflops) return Rate::bytes;
+  const bool is_fast = std::any_of(report.rows.begin(), report.rows.end(),
+                                   [](const Row& row) { return row.gflops > 1e4; });
+  return is_fast ? Rate::tera_operations : Rate::giga_operations;
+}
+
+inline std::vector<Column> time_columns(Rate rate) {
+  const bool of_bytes = rate == Rate::bytes;
+  const double unit = rate == Rate::tera_operations ? 1e3 : 1;
   const auto median = [](const Row& row) {
     return row.timing.samples > 0 ? short_number(row.timing.median_ms) : "-";
   };
@@ -53,11 +65,13 @@ inline std::vector<Column> time_columns(bool show_gflops) {
       {"ms", "median of all samples", median,
        [](const PhaseRow& phase) { return short_number(phase.median_ms); }},
       {"spread", "from the fastest sample to the slowest, in percent of the median", spread},
-      {show_gflops ? "GFLOP/s" : "GB/s",
-       show_gflops ? "operations that must be done, over the median"
-                   : "bytes that must be moved, over the median",
-       [=](const Row& row) { return short_number(show_gflops ? row.gflops : row.gbps); },
-       [=](const PhaseRow& phase) { return show_gflops ? "" : short_number(phase.gbps); }},
+      {of_bytes                        ? "GB/s"
+       : rate == Rate::tera_operations ? "TFLOP/s"
+                                       : "GFLOP/s",
+       of_bytes ? "bytes that must be moved, over the median"
+                : "operations that must be done, over the median",
+       [=](const Row& row) { return short_number(of_bytes ? row.gbps : row.gflops / unit); },
+       [=](const PhaseRow& phase) { return of_bytes ? short_number(phase.gbps) : ""; }},
       {"% peak", "least time that this machine could need, over the median",
        [](const Row& row) { return with_decimals(row.percent_of_roof, 1); },
        [](const PhaseRow& phase) { return with_decimals(phase.percent_of_roof, 1); }, Use::gpu},
@@ -90,7 +104,7 @@ inline std::vector<Column> count_columns() {
        [](const Counts& c) { return with_decimals(c.load_sectors, 1); }},
       {"store", "the same of a store; 4: lanes take floats side by side, 16: float4s",
        [](const Counts& c) { return with_decimals(c.store_sectors, 1); }},
-      {"passes", "through shared memory for each one needed; 1: no bank conflict",
+      {"passes", "of shared memory, loads and stores: wavefronts per one needed; 1: best",
        [](const Counts& c) { return with_decimals(c.conflict, 2); }},
       {"lanes", "that take part in an instruction of a warp, of 32",
        [](const Counts& c) { return with_decimals(c.active_lanes, 1); }},
@@ -137,7 +151,7 @@ inline bool says_nothing(const Column& column, const std::vector<Row>& rows) {
 // was counted of them, in both cases those alone that say something.
 inline std::vector<Column> columns_of(const ProblemReport& report) {
   const bool is_timed = has_kernel_times(report);
-  std::vector<Column> columns = time_columns(report.show_gflops);
+  std::vector<Column> columns = time_columns(rate_of(report));
   if (!is_timed && has_counts(report)) {
     for (const Column& column : count_columns()) columns.push_back(column);
   } else {

@@ -11,10 +11,11 @@
 namespace kit {
 
 // Where chunk `chunk` of a row lies, counted in chunks from the tile's first; kChunks of them are a
-// row. Two rows of 64 bytes share one pass of 128: there every second row changes the order.
+// row. Two rows of 64 bytes share one wavefront of 128 bytes: there every second row changes the
+// order.
 template <int kChunks>
 __host__ __device__ constexpr int swizzled_chunk(int row, int chunk) {
-  static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole passes of 128");
+  static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole wavefronts");
   return row * kChunks + (chunk ^ (kChunks == 4 ? row / 2 % 4 : row % 8));
 }
 
@@ -22,7 +23,7 @@ __host__ __device__ constexpr int swizzled_chunk(int row, int chunk) {
 template <int kCols>
 __host__ __device__ constexpr int swizzled(int row, int col) {
   constexpr int kChunks = kCols / 8;
-  static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole passes of 128");
+  static_assert(kChunks == 4 || kChunks % 8 == 0, "rows of 64 bytes or whole wavefronts");
   const int mask = kChunks == 4 ? row / 2 % 4 : row % 8;
   return row * kCols + (col / 8 ^ mask) * 8;
 }

@@ -152,6 +152,20 @@ TEST_CASE("without times of kernels, a table has the columns that say something"
         "k              -      -       -     0 right\n");
 }
 
+TEST_CASE("where a row passes 10,000 GFLOP/s, the table is in TFLOP/s") {
+  bench::Row row = right_row("k", "device");
+  add_time(row, 4);
+  const auto rate_at = [&row](double gflops) {
+    row.gflops = gflops;
+    const auto text = bench::table_text(bench::ProblemReport{"p", {}, true, {row}});
+    return text.substr(0, text.find(" error")) + text.substr(text.find('\n'));
+  };
+  CHECK(rate_at(9999).find("GFLOP/s") != std::string::npos);
+  CHECK(rate_at(9999).find(" 9999 ") != std::string::npos);
+  CHECK(rate_at(12000).find("TFLOP/s") != std::string::npos);
+  CHECK(rate_at(12000).find(" 12.00 ") != std::string::npos);
+}
+
 TEST_CASE("what was counted stands in the place of times, beside the verdict") {
   bench::Row tiled = right_row("tiled", "device"), bad = right_row("bad", "device");
   tiled.counts = {2.5e6, 4, 8.25, 1.5, 31.96, 640, 3, 4.2e7};
@@ -249,8 +263,9 @@ TEST_CASE("a sweep with more columns than fit into a line goes on below") {
 
 TEST_CASE("what a column means fits its line of the legend") {
   std::vector<bench::Column> columns = bench::count_columns();
-  for (bool show_gflops : {false, true}) {
-    for (const bench::Column& column : bench::time_columns(show_gflops)) columns.push_back(column);
+  using bench::Rate;
+  for (const Rate rate : {Rate::bytes, Rate::giga_operations, Rate::tera_operations}) {
+    for (const bench::Column& column : bench::time_columns(rate)) columns.push_back(column);
   }
   for (const bench::Column& column : columns) {
     INFO(column.title);

@@ -25,6 +25,7 @@ RUN = {
             "sizes": {"n": 268435456},
             "median_ms": 0.7334,
             "gbps": 4392.1,
+            "gflops": 36600.0,
             "percent_of_roof": 89.31,
             "ratio_to_peer": 1.004,
             "max_error": 1.2e-7,
@@ -38,6 +39,7 @@ RUN = {
             "sizes": {"n": 268435456},
             "median_ms": None,
             "gbps": None,
+            "gflops": None,
             "percent_of_roof": None,
             "ratio_to_peer": None,
             "max_error": None,
@@ -262,6 +264,12 @@ class Tables(LessonCase):
             ).split("\n"),
         )
         self.assertEqual(self.check(), "")
+
+    def test_operations_in_10_to_the_9_and_12(self):
+        lines = self.table("columns=name,gflops,tflops")
+        self.assertEqual(lines[0].split("|")[2:4], [" GFLOP/s ", " TFLOP/s "])
+        self.assertEqual([cell.strip() for cell in lines[2].split("|")[2:4]], ["36600", "36.6"])
+        self.assertEqual([cell.strip() for cell in lines[3].split("|")[2:4]], ["–", "–"])
 
     def test_counters_phases_and_sizes(self):
         lines = self.table(
