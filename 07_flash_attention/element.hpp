@@ -5,6 +5,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+namespace attention {
+
 // kUnit: the most that rounding a number may change, as a part of it. kTiny: the most that rounding
 // changes where the exponent can fall no further (half of the smallest number above 0); a weight
 // below that is lost. kLargest: what is larger rounds to infinity.
@@ -37,3 +39,5 @@ template <class T>
 double rounded_to(double x) {
   return to_double(T(static_cast<float>(x)));
 }
+
+}  // namespace attention

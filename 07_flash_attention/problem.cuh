@@ -15,7 +15,6 @@
 #include "07_flash_attention/element.hpp"
 #include "07_flash_attention/reference.hpp"
 #include "07_flash_attention/shape.hpp"
-#include "07_flash_attention/workspace.cuh"
 #include "common/bench/compare.hpp"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/guarded_array.cuh"
@@ -23,6 +22,7 @@
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
 #include "common/kit/random.cuh"
+#include "common/kit/workspace.cuh"
 
 namespace attention {
 
@@ -37,7 +37,7 @@ struct Problem {
   bool is_real_gpu;
   bench::GuardedArray<T> q, k, v, o;
   bench::GuardedArray<float> lse;
-  Workspace workspace;
+  kit::Workspace workspace;
   Reference expected;
 
   // spread: standard deviation of the scores; at 2500 they reach about 10000. is_real_gpu:

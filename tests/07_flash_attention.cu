@@ -345,7 +345,7 @@ TEST_CASE("attention: extra memory is all scores, or two floats a query, or noth
 
 TEST_CASE("attention: more extra memory than there is means skipped") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
-  Workspace workspace;
+  kit::Workspace workspace;
   CHECK_THROWS_AS(workspace.get<float>(std::int64_t{1} << 50), kit::Skip);
   CHECK(workspace.held_bytes() == 0);
   CHECK(workspace.get<float>(10) != nullptr);

@@ -57,7 +57,7 @@ bool check_variant(attention::Problem<T>& problem,
     if (shape.visible(row % shape.n_q) > 0) continue;
     wrong += problem.lse.fetched()[row] == -std::numeric_limits<float>::infinity() ? 0 : 1;
     for (int c = 0; c < shape.d; ++c) {
-      wrong += to_double(problem.o.fetched()[row * shape.d + c]) == 0 ? 0 : 1;
+      wrong += attention::to_double(problem.o.fetched()[row * shape.d + c]) == 0 ? 0 : 1;
     }
   }
   CHECK(wrong == 0);

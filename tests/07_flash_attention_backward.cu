@@ -218,7 +218,7 @@ TEST_CASE("backward: rows that see no key have a gradient of zeros") {
       int wrong = 0;
       for (const int head : {0, 1}) {
         for (int i = 0; i < 33 * 64; ++i) {  // the last 7 of 40 rows see keys
-          wrong += to_double(problem->dq.fetched()[head * 40 * 64 + i]) == 0 ? 0 : 1;
+          wrong += attention::to_double(problem->dq.fetched()[head * 40 * 64 + i]) == 0 ? 0 : 1;
         }
       }
       CHECK(wrong == 0);
@@ -237,8 +237,8 @@ TEST_CASE("backward: the bounds notice one pair of 90000 that was left out") {
     const auto weight_of = [&](int query) {
       double score = 0;
       for (int c = 0; c < d; ++c) {
-        score += to_double(problem->q.pristine()[query * d + c]) *
-                 to_double(problem->k.pristine()[kKey * d + c]) / 8;
+        score += attention::to_double(problem->q.pristine()[query * d + c]) *
+                 attention::to_double(problem->k.pristine()[kKey * d + c]) / 8;
       }
       return std::exp(score - problem->lse.pristine()[query]);
     };
@@ -246,8 +246,9 @@ TEST_CASE("backward: the bounds notice one pair of 90000 that was left out") {
     while (weight_of(query) < 1.0 / 300) ++query;  // a weight like most
     T* dv = problem->dv.host_data() + kKey * d;
     for (int c = 0; c < d; ++c) {
-      const double left_out = weight_of(query) * to_double(problem->d_o.pristine()[query * d + c]);
-      dv[c] = T(static_cast<float>(to_double(dv[c]) - left_out));
+      const double left_out =
+          weight_of(query) * attention::to_double(problem->d_o.pristine()[query * d + c]);
+      dv[c] = T(static_cast<float>(attention::to_double(dv[c]) - left_out));
     }
     CHECK(!problem->check().right());
   });

@@ -154,7 +154,8 @@ TEST_CASE("decode: a sequence without tokens gives zeros and -infinity") {
     for (int row = 4; row < 8; ++row) {
       const float lse = problem->lse.fetched()[row];
       wrong += lse == -std::numeric_limits<float>::infinity() ? 0 : 1;
-      for (int c = 0; c < 64; ++c) wrong += to_double(problem->o.fetched()[row * 64 + c]) != 0;
+      for (int c = 0; c < 64; ++c)
+        wrong += attention::to_double(problem->o.fetched()[row * 64 + c]) != 0;
     }
     CHECK(wrong == 0);
   }
@@ -167,12 +168,13 @@ TEST_CASE("decode: the bounds notice one key of 300 that was left out") {
               .status == bench::Status::right);
   double score = 0;
   for (int c = 0; c < 64; ++c) {
-    score += to_double(problem->q.pristine()[c]) * to_double(problem->k.pristine()[c]) / 8;
+    score += attention::to_double(problem->q.pristine()[c]) *
+             attention::to_double(problem->k.pristine()[c]) / 8;
   }
   const double weight = std::exp(score - problem->expected.lse[0]);
   for (int c = 0; c < 64; ++c) {
-    const double v = to_double(problem->v.pristine()[c]);
-    const double left = (to_double(problem->o.fetched()[c]) - weight * v) / (1 - weight);
+    const double v = attention::to_double(problem->v.pristine()[c]);
+    const double left = (attention::to_double(problem->o.fetched()[c]) - weight * v) / (1 - weight);
     problem->o.host_data()[c] = Bf16(static_cast<float>(left));
   }
   CHECK(!problem->check().right());

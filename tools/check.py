@@ -13,7 +13,8 @@
   sanitizer each report (results/sanitizer) knows the rungs that there are, and no others
   counts    which rungs have changed since simt's counts of them were kept (results/counters)
   rungs     numbered 01, 02, ... without gaps, each included by the ladder, each opening with a
-            comment of 3 to 8 lines, each a small step that can be read alone (see BOUNDS)
+            comment of 3 to 8 lines, each a small step that can be read alone (see BOUNDS); the
+            number that a rung or a heading of a lesson says is that of the rung's file
 
 --report prints what is counted about every rung, or those of one problem (--report 04/sgemm): lines
 changed from the rung before (own) and lines of kit that are new with it (kit), together its step;
@@ -38,7 +39,7 @@ import lessons
 import mutate
 import results
 import sanitizer_report
-from check_rungs import check_kit, check_order, check_rung, report
+from check_rungs import check_headings, check_kit, check_order, check_rung, report
 from include_graph import RUNG, TOOLKIT, Graph, source_files
 from result_table import slug
 from rungs import Counter, ladders
@@ -70,6 +71,7 @@ BOUNDS = {
     "gap": Bound(0, ERROR, 0, ERROR),
     "unlisted": Bound(0, ERROR, 0, ERROR),
     "opening": Bound(0, ERROR, 0, ERROR),
+    "head": Bound(0, ERROR, 0, ERROR),
 }
 
 MUTANTS = ERROR  # a planted mistake (tests/mutants) that no longer fits its source
@@ -285,6 +287,7 @@ def main():
         for path, facts in counter.facts(ladder).items():
             check_rung(path, facts, path in ladder.beyond, findings)
     check_kit(graph, counter, findings)
+    check_headings(root, graph, findings)
     check_toolkit(graph, findings)
     check_columns(root, findings)
     check_pages(root, findings)

@@ -2,6 +2,8 @@
 
 import re
 
+import cli
+from include_graph import RUNG
 from rungs import LINES_A_COMMENT, LONG_KERNEL, OPENING_LINES, ladders, short_name
 
 
@@ -16,12 +18,40 @@ def check_order(graph, ladder, findings):
             if int(rung.rpartition("/")[2][:2]) != position:
                 message = f"should be number {position:02}: rungs are numbered without gaps"
                 findings.breach("gap", is_beyond, rung, message)
+            check_head(rung, graph.text[rung], is_beyond, findings)
             if rung not in listed:
                 name = ladder.index.rpartition("/")[2]
                 findings.breach("unlisted", is_beyond, rung, f"is not included by {name}")
     if len(ladder.main) > findings.most("rungs"):
         message = f"{len(ladder.main)} rungs on the main road (at most {findings.most('rungs')})"
         findings.breach("rungs", False, ladder.folder, message)
+
+
+def check_head(rung, text, is_beyond, findings):
+    """Whether a rung that says its number and name says those of its file."""
+    number, name = RUNG.match(rung.rpartition("/")[2]).groups()
+    head = f"// {'Beyond' if is_beyond else 'Rung'} {int(number)}, {name}: "
+    if re.match(r"// (Rung|Beyond)\b", text) and not text.startswith(head):
+        findings.breach("head", is_beyond, rung, f"does not open with '{head.rstrip()}'")
+
+
+def check_headings(root, graph, findings):
+    """Whether lessons head their sections with the numbers that rungs have now: `### 5 tiled`."""
+    numbers = {}
+    for rung in graph.rungs():
+        number, name = RUNG.match(rung.rpartition("/")[2]).groups()
+        numbers.setdefault((rung.split("/")[0], name), set()).add(int(number))
+    for path in sorted(root.glob(f"{cli.CHAPTERS}/*.md")):
+        page = path.relative_to(root)
+        for line, text in enumerate(cli.read_text(path).splitlines(), 1):
+            if not re.match(r"#+ ", text):
+                continue
+            for number, name in re.findall(r"(?<!\d, )\b(\d+) (\w+)", text):
+                known = numbers.get((page.parts[0], name), {int(number)})
+                if int(number) not in known:
+                    has = " or ".join(map(str, sorted(known)))
+                    message = f"heads a section '{number} {name}', which is rung {has}"
+                    findings.breach("head", False, f"{page}:{line}", message)
 
 
 def check_rung(path, facts, is_beyond, findings):

@@ -159,6 +159,10 @@ class Graph:
     def _indirect(self, path, place, name, target):
         """Arrows that no file between hides."""
         rules = []
+        is_rung = lambda p: self.place(p).is_rung
+        if place.role in ("kit", "problem") and not is_rung(target):
+            bound = lambda p: self.place(p).role in ("kit", "problem")
+            rules.append(("kit -> rung", is_rung, bound))
         is_bench = lambda p: self.place(p).role == "common/bench"
         if place.is_rung or place.role in ("kit", "common/kit"):
             bound = lambda p: self.place(p).is_rung or self.place(p).role in ("kit", "common/kit")

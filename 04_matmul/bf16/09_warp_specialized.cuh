@@ -27,7 +27,7 @@
 namespace matmul::bf16 {
 
 template <class T, bool kTransposedB>
-__global__ void __launch_bounds__(384, 1)
+__global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_warp_specialized_kernel(const __grid_constant__ CUtensorMap map_a,
                                       const __grid_constant__ CUtensorMap map_b, __nv_bfloat16* c,
                                       int m, int n, int k) {
@@ -89,7 +89,7 @@ void bf16_gemm_warp_specialized(const __nv_bfloat16* a, const __nv_bfloat16* b, 
   require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_warp_specialized_kernel<T, kTransposedB>;
   kit::allow_shared(kernel, T::kRingBytes);
-  kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), 384, T::kRingBytes, stream>>>(
+  kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, T::kRingBytes, stream>>>(
       map_of_rows(a, m, k, T::kTileM), map_of_b<kTransposedB>(b, n, k, T::kTileN), c, m, n, k);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -28,7 +28,7 @@
 namespace matmul::bf16 {
 
 template <class T, bool kTransposedB>
-__global__ void __launch_bounds__(384, 1)
+__global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_persistent_kernel(const __grid_constant__ CUtensorMap map_a,
                                 const __grid_constant__ CUtensorMap map_b, __nv_bfloat16* c, int m,
                                 int n, int k, TileSchedule tiles) {
@@ -102,9 +102,9 @@ void bf16_gemm_persistent(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_b
   const auto kernel = bf16_gemm_persistent_kernel<T, kTransposedB>;
   kit::allow_shared(kernel, T::kRingBytes);
   const TileSchedule tiles = grouped_schedule(m, n, T::kTileM, T::kTileN);
-  kernel<<<std::min(tiles.count(), kit::multiprocessor_count()), 384, T::kRingBytes, stream>>>(
-      map_of_rows(a, m, k, T::kTileM), map_of_b<kTransposedB>(b, n, k, T::kTileN), c, m, n, k,
-      tiles);
+  kernel<<<std::min(tiles.count(), kit::multiprocessor_count()), T::kThreads, T::kRingBytes,
+           stream>>>(map_of_rows(a, m, k, T::kTileM), map_of_b<kTransposedB>(b, n, k, T::kTileN), c,
+                     m, n, k, tiles);
   CUDA_CHECK(cudaGetLastError());
 }
 

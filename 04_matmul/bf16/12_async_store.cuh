@@ -30,7 +30,7 @@
 namespace matmul::bf16 {
 
 template <class T, bool kTransposedB>
-__global__ void __launch_bounds__(384, 1)
+__global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_async_store_kernel(const __grid_constant__ CUtensorMap map_a,
                                  const __grid_constant__ CUtensorMap map_b,
                                  const __grid_constant__ CUtensorMap map_c, int k,
@@ -111,7 +111,7 @@ void bf16_gemm_async_store(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_
   constexpr int kShared = T::kRingBytes + 2 * kStagingBytes;
   kit::allow_shared(kernel, kShared);
   const TileSchedule tiles = grouped_schedule(m, n, T::kTileM, T::kTileN);
-  kernel<<<std::min(tiles.count(), kit::multiprocessor_count()), 384, kShared, stream>>>(
+  kernel<<<std::min(tiles.count(), kit::multiprocessor_count()), T::kThreads, kShared, stream>>>(
       map_of_rows(a, m, k, T::kTileM), map_of_b<kTransposedB>(b, n, k, T::kTileN),
       map_of_rows(c, m, n, 64), k, tiles);
   CUDA_CHECK(cudaGetLastError());

@@ -30,7 +30,7 @@
 namespace matmul::bf16 {
 
 template <class T, bool kTransposedB>
-__global__ void __launch_bounds__(384, 1)
+__global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_in_flight_kernel(const __grid_constant__ CUtensorMap map_a,
                                const __grid_constant__ CUtensorMap map_b,
                                const __grid_constant__ CUtensorMap map_c, int k,
@@ -123,9 +123,9 @@ void bf16_gemm_in_flight(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bf
   constexpr auto kKernel = bf16_gemm_in_flight_kernel<T, kTransposedB>;
   constexpr int kShared = T::kRingBytes + 2 * kStagingBytes;
   const TileSchedule pairs = grouped_schedule(m, n, kClusterSize * T::kTileM, T::kTileN);
-  const int most = clusters_at_once<kKernel>(kClusterSize, 384, kShared);
-  launch_clusters<kKernel>(Start::in_order, std::min(pairs.count(), most), kClusterSize, 384,
-                           kShared, stream, map_of_rows(a, m, k, T::kTileM),
+  const int most = clusters_at_once<kKernel>(kClusterSize, T::kThreads, kShared);
+  launch_clusters<kKernel>(Start::in_order, std::min(pairs.count(), most), kClusterSize,
+                           T::kThreads, kShared, stream, map_of_rows(a, m, k, T::kTileM),
                            map_of_b<kTransposedB>(b, n, k, T::kTileN / kClusterSize),
                            map_of_rows(c, m, n, 64), k, pairs);
 }

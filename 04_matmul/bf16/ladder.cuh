@@ -64,28 +64,16 @@ bench::Variant<Bf16Gemm<kTransposedB>> rung(const std::string& name, const std::
       needs);
 }
 
-// Calls run(partials) with the memory that stream_k needs, allocated once.
-class PartialSums {
- public:
-  template <class Run>
-  void operator()(Run run) const {
-    scratch_(kPartialBytes, [&](void* memory, std::size_t& bytes) {
-      bytes = kPartialBytes;
-      if (memory != nullptr) run(static_cast<float4*>(memory));
-    });
-  }
-
- private:
-  kit::Workspace scratch_;
-};
+// The memory that stream_k needs, allocated once.
+inline float4* partial_sums(const kit::Workspace& workspace) {
+  return workspace.get<float4>(kPartialBytes / static_cast<std::int64_t>(sizeof(float4)));
+}
 
 template <bool kTransposedB>
 bench::Variant<Bf16Gemm<kTransposedB>> stream_k() {
-  const auto run = [partial_sums = PartialSums()](const Element* a, const Element* b, Element* c,
+  const auto run = [workspace = kit::Workspace()](const Element* a, const Element* b, Element* c,
                                                   int m, int n, int k, cudaStream_t stream) {
-    partial_sums([&](float4* partials) {
-      bf16_gemm_stream_k<kTransposedB>(a, b, c, m, n, k, partials, stream);
-    });
+    bf16_gemm_stream_k<kTransposedB>(a, b, c, m, n, k, partial_sums(workspace), stream);
   };
   return rung<kTransposedB>("stream_k", "beyond: the last two waves cut into equal shares (sm_90a)",
                             run, bench::needs_exactly_sm(90));
@@ -94,16 +82,13 @@ bench::Variant<Bf16Gemm<kTransposedB>> stream_k() {
 template <bool kTransposedB>
 bench::Variant<Bf16Gemm<kTransposedB>> chosen() {
   using Problem = Bf16Gemm<kTransposedB>;
-  const auto run = [partial_sums = PartialSums()](Problem& p, cudaStream_t stream) -> std::string {
+  const auto run = [workspace = kit::Workspace()](Problem& p, cudaStream_t stream) -> std::string {
     static const bool has_wgmma =
         bench::why_skipped(stream_k<kTransposedB>(), bench::query_device()).empty();
-    std::string taken;
-    partial_sums([&](float4* partials) {
-      taken = bf16_gemm_chosen<kTransposedB>(
-          p.device_a(), p.device_b(), p.c.device_data(), static_cast<int>(p.shape.m),
-          static_cast<int>(p.shape.n), static_cast<int>(p.shape.k), partials, has_wgmma, stream);
-    });
-    return taken;
+    return bf16_gemm_chosen<kTransposedB>(p.device_a(), p.device_b(), p.c.device_data(),
+                                          static_cast<int>(p.shape.m), static_cast<int>(p.shape.n),
+                                          static_cast<int>(p.shape.k), partial_sums(workspace),
+                                          has_wgmma, stream);
   };
   auto variant = bench::chooser<Problem>("a library's choice: the rung by size and alignment", run);
   variant.needs = bench::needs_sm(80);

@@ -30,7 +30,7 @@ inline bench::Variant<Affine> affine_peer() {
   const auto prefixes = std::make_shared<kit::DeviceBuffer<AffineMap>>();
   return bench::peer<Affine>(
       "cub_scan", "the last element of cub::DeviceScan",
-      [prefixes, scratch = kit::Workspace()](Affine& p, cudaStream_t stream) {
+      [prefixes, scratch = kit::LibraryCall()](Affine& p, cudaStream_t stream) {
         if (prefixes->size() != p.n) *prefixes = kit::DeviceBuffer<AffineMap>(p.n);
         scratch(p.n, [&](void* memory, std::size_t& bytes) {
           CUDA_CHECK(cub::DeviceScan::InclusiveScan(memory, bytes, p.maps.device_data(),

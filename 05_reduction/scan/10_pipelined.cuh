@@ -43,6 +43,7 @@ struct ScanRing {
 __device__ inline bool warp_sees(std::uint64_t* barrier, std::uint32_t phase) {
   return __all_sync(reduction::kAllLanes, ptx::mbarrier_test_wait_parity(barrier, phase & 1));
 }
+
 // Publisher, one warp: as soon as a tile is summed, all others may know.
 __device__ inline void publish_tiles(ScanRing& ring, const ScanTask& task) {
   const int lane = threadIdx.x % 32;

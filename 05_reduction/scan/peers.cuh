@@ -21,7 +21,7 @@ namespace scan {
 inline bench::Variant<Scan> scan_peer() {
 #if __has_include(<cub/device/device_scan.cuh>)
   return bench::peer<Scan>(
-      "cub_scan", "cub::DeviceScan", [scratch = kit::Workspace()](Scan& p, cudaStream_t stream) {
+      "cub_scan", "cub::DeviceScan", [scratch = kit::LibraryCall()](Scan& p, cudaStream_t stream) {
         scratch(p.n, [&](void* memory, std::size_t& bytes) {
           CUDA_CHECK(cub::DeviceScan::InclusiveSum(memory, bytes, p.x.device_data(),
                                                    p.y.device_data(), p.n, stream));

@@ -64,7 +64,7 @@ bench::Variant<Reduction<Op>> cub_reduce_peer() {
   using Problem = Reduction<Op>;
   if constexpr (has_cub_reduce<Op>()) {
     return bench::peer<Problem>("cub_reduce", "cub::DeviceReduce",
-                                [scratch = kit::Workspace()](Problem& p, cudaStream_t stream) {
+                                [scratch = kit::LibraryCall()](Problem& p, cudaStream_t stream) {
                                   scratch(p.n, [&](void* memory, std::size_t& bytes) {
                                     cub_reduce(p, memory, bytes, stream);
                                   });

@@ -27,7 +27,7 @@ namespace histogram {
 inline bench::Variant<Histogram> histogram_peer() {
 #if __has_include(<cub/device/device_histogram.cuh>)
   return bench::peer<Histogram>("cub_histogram", "cub::DeviceHistogram",
-                                [scratch = kit::Workspace()](Histogram& p, cudaStream_t stream) {
+                                [scratch = kit::LibraryCall()](Histogram& p, cudaStream_t stream) {
                                   scratch(p.n, [&](void* memory, std::size_t& bytes) {
                                     CUDA_CHECK(cub::DeviceHistogram::HistogramEven(
                                         memory, bytes, p.x.device_data(), p.counts.device_data(),

@@ -85,6 +85,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(s);
     ptx::fence_registers(dp);
+
     // Weights and gradients of scores; rounded, they are operands of the next products.
     weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
     to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
@@ -108,6 +109,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     DqParts<Tile>::add(DqParts<Tile>::of(args.rows, steps.head(step), first_row, own.index()), dq);
     at = next;
   }
+
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
   own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());

@@ -86,12 +86,14 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
     own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
     own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
+
     // Weights, while dP is multiplied.
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
     weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
     std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
     to_operand<T>(s, p);
+
     // Gradients of scores; rounded, they and the weights are operands of the next products.
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dp);
@@ -122,6 +124,7 @@ __global__ void __launch_bounds__(kOverlapThreads, 1)
     at.next();
     // endregion
   }
+
   // The block's rows of dK and dV are complete.
   const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
   own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());

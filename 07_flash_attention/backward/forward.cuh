@@ -18,6 +18,8 @@
 
 namespace backward {
 
+using attention::to_double;
+
 // One row, in double precision.
 template <class T>
 void forward_row(const Shape& shape, const Tensors<T>& t, std::int64_t row, T* o, float* lse) {

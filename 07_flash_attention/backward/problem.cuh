@@ -15,7 +15,6 @@
 #include "07_flash_attention/backward/reference.hpp"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/element.hpp"
-#include "07_flash_attention/workspace.cuh"
 #include "common/bench/compare.hpp"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/guarded_array.cuh"
@@ -24,8 +23,11 @@
 #include "common/bench/report.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/random.cuh"
+#include "common/kit/workspace.cuh"
 
 namespace backward {
+
+using attention::to_double;
 
 // T is float, __nv_bfloat16 or __half.
 template <class T>
@@ -40,7 +42,7 @@ struct Backward {
   bool is_real_gpu;
   bench::GuardedArray<T> q, k, v, o, d_o, dq, dk, dv;
   bench::GuardedArray<float> lse;
-  Workspace workspace;
+  kit::Workspace workspace;
   Reference expected;
 
   // is_real_gpu: false where kernels run on the CPU.

@@ -29,6 +29,8 @@
 
 namespace backward {
 
+using attention::Element, attention::to_double;
+
 // Some rows of a gradient: values and bounds are rows.size() x d.
 struct KnownRows {
   std::vector<std::int64_t> rows;  // ascending

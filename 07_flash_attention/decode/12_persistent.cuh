@@ -44,7 +44,8 @@ __device__ void finish_rows(WarpParts<kD, kTensorRows / 2, kW>& parts, TensorRow
   const int blocks = static_cast<int>(gridDim.x), rank = static_cast<int>(blockIdx.x);
   const int warp = threadIdx.x / 32, first = kHalf * kTensorRows / 2;
   const int count = min(kTensorRows / 2, share.count - first);
-  // A block alone has the result.
+
+  // The warps leave their parts and merge them. If the block is alone, that is the result.
   rows.store_half(kHalf, parts.o[warp], parts.lse2[warp]);
   __syncthreads();
   for (int row = warp; row < count; row += kW) {

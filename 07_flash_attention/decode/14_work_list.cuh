@@ -79,6 +79,8 @@ static __global__ void __launch_bounds__(kPlanThreads)
     if (has_rest) atomicAdd(&places[class_of(rest)], 1);
   });
   __syncthreads();
+  // Counts become places: each class begins where the one before ends, and the last sum is the
+  // length of the list.
   if (threadIdx.x == 0) {
     int sum = 0;
     for (int& place : places) {
@@ -90,6 +92,7 @@ static __global__ void __launch_bounds__(kPlanThreads)
     *list.keys = keys;
   }
   __syncthreads();
+  // Each item takes the next place of its class.
   each_sequence([&](int s, int whole, int rest, bool has_rest) {
     const int at = atomicAdd(&places[0], whole);
     for (int i = 0; i < whole; ++i) list.items[at + i] = make_int2(s, i);

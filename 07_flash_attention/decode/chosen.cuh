@@ -12,7 +12,10 @@
 #include "07_flash_attention/decode/12_persistent.cuh"
 #include "07_flash_attention/decode/13_paged.cuh"
 #include "07_flash_attention/decode/14_work_list.cuh"
+#include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/clusters.cuh"
+#include "07_flash_attention/decode/kit/key_ring.cuh"
+#include "07_flash_attention/decode/kit/tensor_rows.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "common/kit/launch.cuh"
 

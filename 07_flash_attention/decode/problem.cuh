@@ -17,7 +17,6 @@
 #include "07_flash_attention/decode/reference.hpp"
 #include "07_flash_attention/decode/shape.hpp"
 #include "07_flash_attention/element.hpp"
-#include "07_flash_attention/workspace.cuh"
 #include "common/bench/compare.hpp"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/guarded_array.cuh"
@@ -27,8 +26,11 @@
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 #include "common/kit/random.cuh"
+#include "common/kit/workspace.cuh"
 
 namespace decode {
+
+using attention::to_double;
 
 // How the caches lie. page: tokens of a page, 0 for caches in one piece. window: the newest tokens
 // that count. is_ragged: lengths are random from 0 to n, the first is n; otherwise all are n.
@@ -50,7 +52,7 @@ struct Decode {
   bench::GuardedArray<T> q, k, v, o;
   bench::GuardedArray<float> lse;
   bench::GuardedArray<int> lengths, table;
-  Workspace workspace;
+  kit::Workspace workspace;
   Reference expected;
 
   // is_real_gpu: false where kernels run on the CPU.

@@ -26,6 +26,8 @@
 
 namespace decode {
 
+using attention::Element, attention::to_double;
+
 struct Reference {
   std::vector<std::int64_t> rows;      // ascending: those that are known
   std::vector<double> o, o_bound;      // rows.size() x d

@@ -1,9 +1,9 @@
 // A ladder: all there is to know about one problem, as a value. A chapter's ladder.cuh makes it;
 // programs, tests, exercises and tools read it.
 //
-//   inline bench::Ladder<VectorAdd> vector_add_ladder();
-//   program.add(vector_add_ladder());                    // a chapter's main
-//   program.add(vector_add_ladder().with(my_variant));   // a reader's own kernel beside the rungs
+//   namespace vector_add { inline bench::Ladder<VectorAdd> ladder(); }
+//   program.add(vector_add::ladder());                    // a chapter's main
+//   program.add(vector_add::ladder().with(my_variant));   // a reader's own kernel beside the rungs
 //
 // program.cuh turns a ladder's settings into options, selects by --only, lists, refuses what does
 // not fit into memory, makes the problem, runs, prints and writes JSON.

@@ -3,7 +3,7 @@
 //
 // main() adds the chapter's ladders and runs the frame:
 //   bench::Program program("01_vector_add", "y = x + y");
-//   program.add(vector_add_ladder());
+//   program.add(vector_add::ladder());
 //   return program.main(argc, argv);
 #pragma once
 
@@ -96,13 +96,8 @@ class Program {
 
   // Parses the command line, runs what it asks for, prints and writes the report. Exit status: 0 if
   // every variant that ran was right, 1 after a wrong result or a CUDA error, 2 after a mistake in
-  // the command line.
-  int main(int argc, char** argv) {
-    return main(argc, argv, [](Program& program) { program.run(); });
-  }
-
-  // The same with another body, for programs without ladders.
-  int main(int argc, char** argv, const std::function<void(Program&)>& body) {
+  // the command line. Programs without ladders have a body of their own.
+  int main(int argc, char** argv, const std::function<void(Program&)>& body = &Program::run) {
     const EndingTold told(name_);
     int status = 1;
     try {

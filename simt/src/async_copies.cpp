@@ -25,8 +25,7 @@ namespace {
 using ptx::Element;
 using ptx::Reduction;
 
-// ---- adding to memory
-// ---------------------------------------------------------------------------------------
+// ---- adding to memory ---------------------------------------------------------------------------
 
 template <class T>
 T reduced(Reduction operation, T old, T value) {
@@ -124,8 +123,7 @@ void check_signalled(const void* mbarrier, const char* instruction, Location at)
   check_mbarrier_seen(shared_place(mbarrier, 8, instruction, at), true, instruction, at);
 }
 
-// ---- boxes of tensors
-// ---------------------------------------------------------------------------------------
+// ---- boxes of tensors ---------------------------------------------------------------------------
 
 // Where a byte of a swizzled tile really lies: bits of its address are exchanged. The slots of
 // shared memory begin at multiples of 1024, so that the pointer's own bits will do.
@@ -270,8 +268,7 @@ struct Coordinates {
   int at[5] = {};
 };
 
-// ---- doing it later
-// ---------------------------------------------------------------------------------------
+// ---- doing it later -----------------------------------------------------------------------------
 
 unsigned random_below(size_t n) {
   static thread_local uint64_t random = options().async_seed * 0x9E3779B97F4A7C15u + 1;
@@ -404,8 +401,7 @@ bool Worker::complete_one_copy(Block& b) {
 
 namespace ptx {
 
-// ---- cp.async: by every thread, in groups of its own
-// ---------------------------------------------------------------------------------------
+// ---- cp.async: by every thread, in groups of its own --------------------------------------------
 
 void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes,
               Location at) {
@@ -443,8 +439,7 @@ void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at) {
   start_small_copy({0, nullptr, nullptr, 0, 0, barrier, at, false}, nullptr);
 }
 
-// ---- cp.async.bulk
-// ---------------------------------------------------------------------------------------
+// ---- cp.async.bulk ------------------------------------------------------------------------------
 
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, bool multicast,
                unsigned mask, Location at) {

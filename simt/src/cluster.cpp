@@ -59,8 +59,7 @@ void refuse_instruction(const char* check, const std::string& what, Location at,
   fail_kernel(cuda_error);
 }
 
-// ---- the shared memories of a worker
-// ---------------------------------------------------------------------------------------
+// ---- the shared memories of a worker ------------------------------------------------------------
 
 // Slot r, with unmapped pages behind it. All are reserved at once, so that an address says its
 // slot.
@@ -122,8 +121,7 @@ SharedPlace shared_place(const void* address, unsigned alignment, const char* in
   return {block, static_cast<unsigned>(offset)};
 }
 
-// ---- running a cluster
-// ---------------------------------------------------------------------------------------
+// ---- running a cluster --------------------------------------------------------------------------
 
 Block* Worker::new_block() {
   if (free_blocks_.empty()) {
@@ -241,8 +239,7 @@ void Worker::finish_cluster(Cluster& cluster) {
   Device::get().block_finished(launch, count);
 }
 
-// ---- the barrier of the cluster
-// ---------------------------------------------------------------------------------------
+// ---- the barrier of the cluster -----------------------------------------------------------------
 
 namespace {
 
@@ -364,8 +361,7 @@ unsigned shared_address(const void* pointer) {
 
 bool is_in_shared_cluster(const void* pointer) { return owner_of_shared(pointer) != nullptr; }
 
-// ---- named barriers
-// ---------------------------------------------------------------------------------------
+// ---- named barriers -----------------------------------------------------------------------------
 
 namespace {
 

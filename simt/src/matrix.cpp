@@ -30,8 +30,7 @@ void count_operations(const ptx::Mma& shape) {
   note_tensor_operations(2ull * unsigned(shape.m) * unsigned(shape.n) * unsigned(shape.k));
 }
 
-// ---- 8 x 8 matrices of 16-bit elements
-// ---------------------------------------------------------------------------------------
+// ---- 8 x 8 matrices of 16-bit elements ----------------------------------------------------------
 
 struct MatrixLane {
   unsigned* registers;
@@ -98,8 +97,7 @@ void all_lanes_come(const char* instruction, Location at) {
                        cudaErrorLaunchFailure);
 }
 
-// ---- mma
-// ---------------------------------------------------------------------------------------
+// ---- mma ----------------------------------------------------------------------------------------
 
 struct MmaLane {
   const ptx::Mma* shape;
@@ -276,8 +274,7 @@ void mma(const Mma& shape, unsigned long long* d, const unsigned long long* a,
   warp_operation(kAllLanes, operation, &lane, at);
 }
 
-// ---- 8-bit floats
-// ---------------------------------------------------------------------------------------
+// ---- 8-bit floats -------------------------------------------------------------------------------
 
 float float_from_e4m3(unsigned char bits) {
   const int exponent = bits >> 3 & 15, mantissa = bits & 7;
@@ -319,8 +316,7 @@ unsigned char e5m2_from_float(float x) {
   return sign | static_cast<unsigned char>(half_bits_from_float(magnitude) >> 8);
 }
 
-// ---- registers that are not data
-// ---------------------------------------------------------------------------------------
+// ---- registers that are not data ----------------------------------------------------------------
 
 unsigned multiprocessor() { return static_cast<unsigned>(state.block->number) % multiprocessors(); }
 unsigned multiprocessors() { return static_cast<unsigned>(chip().multiprocessors); }

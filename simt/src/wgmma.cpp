@@ -19,8 +19,7 @@ using ptx::Element;
 
 constexpr int kRows = 64, kMostColumns = 256, kMostK = 32;
 
-// ---- tiles in shared memory
-// ---------------------------------------------------------------------------------------
+// ---- tiles in shared memory ---------------------------------------------------------------------
 
 // A matrix descriptor. Tiles are built of rows of `row_bytes`: 16 without a swizzle, else as long
 // as the swizzle. K-major: a row runs along K and eight rows, then eight more stride_bytes further,
@@ -100,8 +99,7 @@ void for_each_element(const Tile& tile, Element element, int rows, int k_count, 
   });
 }
 
-// ---- the product
-// ---------------------------------------------------------------------------------------
+// ---- the product --------------------------------------------------------------------------------
 
 struct Operands {
   alignas(64) float a[kRows][kMostK];
@@ -208,8 +206,7 @@ void compute(const Product& product) {
     }
 }
 
-// ---- now or later
-// ---------------------------------------------------------------------------------------
+// ---- now or later -------------------------------------------------------------------------------
 
 // A thread that is this far ahead of what has been carried out waits.
 constexpr uint32_t kMostAhead = 16;

@@ -168,6 +168,29 @@ class Check(CheckCase):
         self.write("01_add/02_naive.cuh", rung(range(10), "/* a\n   b\n   c */\n"))
         self.check()
 
+    def test_a_rung_says_the_number_and_the_name_of_its_file(self):
+        for head, is_right in (
+            ("// Rung 2, naive: a", True),
+            ("// Rung 3, naive: a", False),
+            ("// Rung 2, tiled: a", False),
+            ("// Beyond 2, naive: a", False),
+        ):
+            self.write("01_add/02_naive.cuh", rung(range(5, 20), head + "\n// b\n// c\n"))
+            out = self.check(status=0 if is_right else 1)
+            message = "error: 01_add/02_naive.cuh: does not open with '// Rung 2, naive:'"
+            (self.assertNotIn if is_right else self.assertIn)(message, out)
+        self.write("01_add/02_naive.cuh", rung(range(5, 20)))
+        self.index("01_sequential.hpp", "02_naive.cuh", "beyond/01_wide.cuh")
+        self.write("01_add/beyond/01_wide.cuh", rung(range(12), "// Rung 1 beyond\n// b\n// c\n"))
+        self.assertIn("does not open with '// Beyond 1, wide:'", self.check(status=1))
+
+    def test_a_heading_has_the_number_of_its_rung(self):
+        self.write("01_add/README.md", "# Chapter 01\n### 1 sequential, 2 naive\n## 01, 02 naive\n")
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.write("01_add/beyond.md", "3 naive\n### 1 sequential, 3 naive\n## 9 lives\n")
+        message = "error: 01_add/beyond.md:2: heads a section '3 naive', which is rung 2"
+        self.assertIn(message, self.check(status=1))
+
     def test_opening_and_indent_are_no_step(self):
         text = "".join(f"  int v{i};\n" for i in range(100))
         self.write("01_add/01_sequential.hpp", rung(range(100)))
@@ -517,6 +540,8 @@ class Arrows(CheckCase):
     def test_kit_to_rung(self):
         self.arrow("01_add/kit/tile.cuh", "../02_naive.cuh", "kit -> rung")
         self.arrow("01_add/problem.cuh", "02_naive.cuh", "kit -> rung")
+        self.write("01_add/chosen.cuh", includes("02_naive.cuh"))
+        self.arrow("01_add/problem.cuh", "chosen.cuh", "kit -> rung")
         # What a rung stands on is kit, wherever it lies.
         self.write("01_add/02_naive.cuh", OPENING + includes("tiles.cuh"))
         self.arrow("01_add/tiles.cuh", "01_sequential.hpp", "kit -> rung")

@@ -79,6 +79,8 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
     if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();
     __syncwarp();
   }
+
+  // A block may not end while the other still writes to its memory.
   ptx::cluster_arrive();
   ptx::cluster_wait();
 #else
@@ -107,8 +109,7 @@ template <class Whole, class Edge>
 double cycles_of_full_waves(const Product& product, int clusters) {
   const auto cycles_of = [&](auto tile) {
     using Tile = decltype(tile);
-    // A smaller tile takes 3 % longer; one of 248 rows does not (measured on an
-    // H200).
+    // A smaller tile takes 3 % longer; one of 248 rows does not (measured on an H200).
     constexpr double kSlower = Tile::kParts == 1 && Tile::kTileN < 248 ? 1.03 : 1;
     constexpr int kElements = Tile::kTileM * Tile::kTileN;
     const double from_l2 = product.b_reads * Tile::kBytesA +

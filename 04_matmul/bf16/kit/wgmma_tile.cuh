@@ -21,8 +21,9 @@ struct HopperTile {
   static constexpr int kBytesA = kTileM * kRowBytes, kBytesB = kTileN * kRowBytes;
   static constexpr int kStageBytes = kBytesA + kBytesB;
   static constexpr int kRingBytes = kStages * kStageBytes;
-  // Registers of a thread in a producer warpgroup and in two consumer warpgroups, as setmaxnreg
-  // deals them out: 128 x 40 + 256 x 232 = 384 x 168, all that an SM has for 384 threads.
+  // A producer warpgroup and two consumer warpgroups. Registers of a thread of either, as
+  // setmaxnreg deals them out: 128 x 40 + 256 x 232 = 384 x 168, all that an SM has for them.
+  static constexpr int kThreads = 3 * 128;
   static constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
   static_assert(kTileM % 64 == 0 && kTileM <= 256, "wgmma takes 64 rows, a box has at most 256");
   static_assert(kTileN % 64 == 0 && kTileN <= 256, "a slab has 64 columns, wgmma takes up to 256");

@@ -62,6 +62,7 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
   kit::PipelineState<T::kStages> at;  // goes on from unit to unit
   WorkQueue<T> queue(m, n, plan);
   WorkUnit unit;
+  // The producers: each brings a row of A's tile and stores it as a column; one has TMA bring B's.
   if (threadIdx.x >= T::kConsumers) {
     ptx::setmaxnreg_dec<T::kProducerRegisters>();
     const int thread = threadIdx.x - T::kConsumers;
@@ -115,7 +116,8 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
     return;
   }
 
-  // Addresses in shared memory as 32-bit numbers: those of 64 bits take registers and additions.
+  // The consumers: 16 x 8 elements of C each, with operands loaded one k ahead. Addresses in shared
+  // memory are 32-bit numbers: those of 64 bits take registers and additions.
   ptx::setmaxnreg_inc<T::kConsumerRegisters>();
   const ThreadTile<T> mine;
   constexpr int kLoads = (T::kThreadM + T::kThreadN) / 4;

@@ -1,5 +1,5 @@
-// Beyond, fragment_prefetch: operands of mma.sync are fetched one step ahead, into a second set of
-// registers (register double buffering). A step from double_buffered.
+// Beyond 1, fragment_prefetch: operands of mma.sync are fetched one step ahead, into a second set
+// of registers (register double buffering). A step from double_buffered.
 //
 // A warp that issues ldmatrix and uses the result at once waits some 30 cycles for it, and an SM
 // has only 8 warps here to fill them with. Now the fragments of step i + 1 are on their way while

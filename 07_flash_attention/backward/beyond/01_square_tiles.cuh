@@ -1,4 +1,4 @@
-// Beyond, square_tiles: a warp has 32 keys instead of 16. The best one without wgmma (sm_80).
+// Beyond 1, square_tiles: a warp has 32 keys instead of 16. The best one without wgmma (sm_80).
 //
 // Rung 8 waits for shared memory: an operand that is read there serves a warp's 16 keys alone. With
 // 32 it serves twice as many products. But dK and dV of 32 keys are too many registers, from d =

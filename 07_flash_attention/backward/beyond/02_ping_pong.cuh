@@ -1,4 +1,4 @@
-// Rung 2 beyond, ping_pong: the warpgroups take turns in beginning a step of longest_first.
+// Beyond 2, ping_pong: the warpgroups take turns in beginning a step of longest_first.
 //
 // There nobody waits for the other warpgroup, but nothing keeps the two apart either: when both ask
 // for S at once, both get it late, and both are at their exponentials at once. Here a warpgroup

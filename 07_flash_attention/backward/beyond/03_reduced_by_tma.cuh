@@ -1,4 +1,4 @@
-// Rung 3 beyond, reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
+// Beyond 3, reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
 //
 // Rung 13 of the main road, but a warpgroup writes its part of dQ to shared memory and goes on.
 // Another thread of the feeding warpgroup, its courier, waits for the part and issues one

@@ -1,4 +1,4 @@
-// Rung 5 beyond, two_passes: a kernel for dK and dV, one for dQ; no atomics.
+// Beyond 5, two_passes: a kernel for dK and dV, one for dQ; no atomics.
 //
 // The first is rung 6 of the main road, recomputed, without dQ. In the second a block takes 32
 // queries and lets the keys pass by, so that dQ stays in registers, too. The price: S and dP are

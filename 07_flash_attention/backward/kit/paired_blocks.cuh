@@ -52,12 +52,13 @@ struct PairedShared {
   std::uint64_t ds_full[2], ds_empty[2];
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  // By one thread. A stage is released by eight warps of each block: both blocks fill it.
+  // By one thread. A stage is released by eight warps of each block: both blocks fill it. In the
+  // own block each thread of warpgroup 1 releases a stage of dO for itself, in place of its warp.
   __device__ __forceinline__ void init() {
     keys_full.init();
     values_full.init();
     kit::init_stages(q_full, q_empty, 16);
-    kit::init_stages(do_full, do_empty, 16);
+    kit::init_stages(do_full, do_empty, 16 - 4 + 128);
     ptx::mbarrier_init(&p_full, 128);
     ptx::mbarrier_init(&p_empty, 128);
     for (int stage = 0; stage < 2; ++stage) {
@@ -97,6 +98,13 @@ __device__ __forceinline__ void issue_cluster_dq(float (&dq)[32],
 __device__ __forceinline__ void release_in_both(std::uint64_t* empty) {
   const int lane = threadIdx.x % 32;
   if (lane < 2) ptx::mbarrier_arrive_remote(empty, lane);
+}
+
+// The same where each thread has read from the stage with loads of its own, as of a row's D: then
+// each tells its own block, where that is refilled, and one of a warp the other block.
+__device__ __forceinline__ void release_in_both_by_thread(std::uint64_t* empty, int rank) {
+  ptx::mbarrier_arrive(empty);
+  if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive_remote(empty, 1 - rank);
 }
 
 // All that the thread does that feeds a block: K and V, and for each step half of Q and of dO, to

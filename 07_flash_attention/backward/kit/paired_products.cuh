@@ -23,6 +23,7 @@
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 #include "common/kit/toolkit.cuh"
 
@@ -183,7 +184,7 @@ __device__ __forceinline__ void score_gradients_and_dk(
     ptx::fence_proxy_async();  // TMA fills what ordinary loads have read
     ptx::mbarrier_arrive(&shared.p_empty);
     __syncwarp();
-    release_in_both(&shared.do_empty[at_do.stage]);
+    release_in_both_by_thread(&shared.do_empty[at_do.stage], rank);
 
     // region hand_over
     // dS goes to this block's tensor cores and to the other block, as soon as both blocks have

@@ -8,6 +8,7 @@
 
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/shape.hpp"
 
 namespace backward {
 

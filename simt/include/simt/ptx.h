@@ -19,8 +19,7 @@
 namespace simt {
 namespace ptx {
 
-// ---- registers: bits without a type; every instruction says what it takes them for
-// ---------------------------------------------------------------------------------------
+// ---- registers: bits without a type; every instruction says what it takes them for --------------
 
 // One or two small floats, with the chip's arithmetic: computed exactly, rounded once.
 struct f16 {
@@ -147,8 +146,7 @@ SIMT_INLINE const void* place_of(const T& variable) {
   return kFound && sizeof(T) == sizeof(unsigned) ? &variable : nullptr;
 }
 
-// ---- arithmetic
-// ---------------------------------------------------------------------------------------
+// ---- arithmetic ---------------------------------------------------------------------------------
 
 // One operation on small floats, pairs of them, or the rest.
 #define SIMT_PTX_BINARY(name, expression)                          \
@@ -366,8 +364,7 @@ SIMT_INLINE float ex2<float>(float a) {
   return ::exp2f(a);
 }
 
-// ---- bits
-// ---------------------------------------------------------------------------------------
+// ---- bits ---------------------------------------------------------------------------------------
 
 template <class T>
 SIMT_INLINE unsigned popc(T a) {
@@ -449,8 +446,7 @@ SIMT_INLINE unsigned dp4a(unsigned a, unsigned b, unsigned c) {
   return c;
 }
 
-// ---- comparing
-// ---------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 template <class T>
 SIMT_INLINE bool nan(T a, T b) {
@@ -493,8 +489,7 @@ SIMT_INLINE bool testp_subnormal(T a) {
   return std::fpclassify(a) == FP_SUBNORMAL;
 }
 
-// ---- converting
-// ---------------------------------------------------------------------------------------
+// ---- converting ---------------------------------------------------------------------------------
 
 enum class Round { none, rn, rz, rm, rp, rna, rni, rzi, rmi, rpi };
 
@@ -600,8 +595,7 @@ SIMT_INLINE f16x2 unpack_e5m2(unsigned short pair) {
   return {{static_cast<uint16_t>(pair << 8)}, {static_cast<uint16_t>(pair & 0xff00)}};
 }
 
-// ---- addresses
-// ---------------------------------------------------------------------------------------
+// ---- addresses ----------------------------------------------------------------------------------
 
 SIMT_INLINE char* pointer(unsigned long long address) { return reinterpret_cast<char*>(address); }
 SIMT_INLINE unsigned long long address_of(const void* pointer) {
@@ -626,8 +620,7 @@ SIMT_INLINE bool is_in_global(const void* pointer) { return __isGlobal(pointer);
 SIMT_INLINE bool is_in_local(const void*) { return false; }
 SIMT_INLINE bool is_in_const(const void*) { return false; }
 
-// ---- loads, stores, atomics
-// ---------------------------------------------------------------------------------------
+// ---- loads, stores, atomics ---------------------------------------------------------------------
 
 template <class T, size_t count>
 SIMT_INLINE void load_weak(T (&values)[count], const void* address) {
@@ -699,8 +692,7 @@ SIMT_INLINE T atomic_cas(void* address, T compare, T value) {
                        [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; });
 }
 
-// ---- special registers
-// ---------------------------------------------------------------------------------------
+// ---- special registers --------------------------------------------------------------------------
 
 unsigned multiprocessor();
 unsigned multiprocessors();
@@ -710,8 +702,7 @@ unsigned dynamic_shared_bytes();
 unsigned total_shared_bytes();
 void set_max_registers(unsigned count, bool more, Location at = Location::here());
 
-// ---- warps
-// ---------------------------------------------------------------------------------------
+// ---- warps --------------------------------------------------------------------------------------
 
 struct Shuffled {
   unsigned value;

@@ -13,8 +13,7 @@
 namespace simt {
 namespace ptx {
 
-// ---- mbarrier: 64 bits in shared memory
-// ---------------------------------------------------------------------------------------
+// ---- mbarrier: 64 bits in shared memory ---------------------------------------------------------
 void mbarrier_init(void* barrier, unsigned count, Location at = Location::here());
 void mbarrier_inval(void* barrier);
 void mbarrier_expect_tx(void* barrier, unsigned bytes, Location at = Location::here());
@@ -31,8 +30,7 @@ bool mbarrier_try_wait_parity(const void* barrier, unsigned parity, Location at 
 unsigned mbarrier_pending_count(uint64_t token);
 void fence_mbarrier_init();
 
-// ---- copies
-// ---------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 enum class Reduction : unsigned char { none, add_, min_, max_, inc_, dec_, and_, or_, xor_ };
 
 void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes,
@@ -68,8 +66,7 @@ void reduce_async(void* to, const void* value, unsigned bytes, void* barrier, Re
                   Element element, Location at = Location::here());
 void fence_proxy();
 
-// ---- named barriers and clusters
-// ---------------------------------------------------------------------------------------
+// ---- named barriers and clusters ----------------------------------------------------------------
 // threads: 0: all of the block.
 void named_barrier_sync(unsigned barrier, unsigned threads, Location at = Location::here());
 void named_barrier_arrive(unsigned barrier, unsigned threads, Location at = Location::here());

@@ -11,8 +11,7 @@
 namespace simt {
 namespace ptx {
 
-// ---- the carry: one bit, handed on from instruction to instruction (CC.CF)
-// ---------------------------------------------------------------------------------------
+// ---- the carry: one bit, handed on from instruction to instruction (CC.CF) ----------------------
 inline thread_local bool carry = false;
 
 // a + b, with the carry of before (addc) and for those that follow (.cc).
@@ -37,8 +36,7 @@ SIMT_INLINE T sub_carry(T a, T b, bool takes, bool leaves) {
   return static_cast<T>(difference);
 }
 
-// ---- products of parts
-// ---------------------------------------------------------------------------------------
+// ---- products of parts --------------------------------------------------------------------------
 // Two 16-bit halves of a times two bytes of b, the upper two if `upper`, added to c.
 template <class Half, class Byte>
 SIMT_INLINE unsigned dp2a(unsigned a, unsigned b, unsigned c, bool upper) {
@@ -48,8 +46,7 @@ SIMT_INLINE unsigned dp2a(unsigned a, unsigned b, unsigned c, bool upper) {
   return c;
 }
 
-// ---- bytes and masks
-// ---------------------------------------------------------------------------------------
+// ---- bytes and masks ----------------------------------------------------------------------------
 // prmt with a mode: four bytes of the eight of b:a, chosen by the lower two bits of `selector`.
 enum class Permute { f4e, b4e, rc8, ecl, ecr, rc16 };
 SIMT_INLINE unsigned prmt_mode(unsigned a, unsigned b, unsigned selector, Permute mode) {
