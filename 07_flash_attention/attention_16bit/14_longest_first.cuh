@@ -112,7 +112,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     order.locate<kCausal>(tile_of_queries, head, q_tile);
     const int first_query = q_tile * Tile::kTileM;
     const int row = first_query + row_in_tile;
-    const int tiles = mask.tiles(first_query + own_rows, 64);
+    // A third warpgroup rests where all its queries lie past the end.
+    const bool rests = Tile::kConsumers == 3 && first_query + own_rows >= n_q;
+    const int tiles = rests ? 0 : mask.tiles(first_query + own_rows, 64);
     const int unmasked = mask.unmasked_tiles(first_query + own_rows);
 
     // Q goes to registers, so that the producer can bring the next one early.
@@ -233,6 +235,14 @@ void longest_first(const Shape& shape, const Tensors<T>& t, cudaStream_t stream)
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
     using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
+    // About 512 tokens are few tiles, and a mask cuts through most of them: smaller ones waste
+    // less.
+    if constexpr (head_dim == 64 && causal) {
+      if (shape.n_k > 256 && shape.n_k <= 512) {
+        launch_longest_first<HopperTile<T, 64, 3, 64, 3>, true>(shape, t, stream);
+        return;
+      }
+    }
     launch_longest_first<Tile, causal>(shape, t, stream);
   });
 }

@@ -54,6 +54,23 @@ struct Steps {
     return {shape, kv_head, key_tile};
   }
 
+  // Where a block is on its way through them. (head() and first_row() below divide.)
+  struct At {
+    std::int64_t head;
+    int row, first, end;
+
+    __device__ __forceinline__ void next() {
+      row += Tile::kQueries;
+      if (row < end) return;
+      row = first;
+      ++head;
+    }
+  };
+  __device__ __forceinline__ At begin() const {
+    const int first = first_tile * Tile::kQueries;
+    return {kv_head * group, first, first, first + tiles * Tile::kQueries};
+  }
+
   __device__ __forceinline__ int count() const { return group * tiles; }
   __device__ __forceinline__ std::int64_t head(int step) const {
     return kv_head * group + step / tiles;

@@ -48,17 +48,20 @@ struct TileCopier {
     ptx::cp_async_16(&shared.mean[step % 2][i], args.rows.mean + at);
   }
 
- private:
-  // kRows rows from row `first` of a head with n rows; zeros after the last.
+  // kRows rows from row `first` of a head with n rows; zeros after the last. A thread brings the
+  // same chunk of rows kPass apart, which are swizzled alike: its addresses are a constant away
+  // from the first.
   template <int kRows>
   static __device__ void copy(void* tile, const T* head, int first, int n) {
-    const auto* from = reinterpret_cast<const uint4*>(head) + std::int64_t{first} * kChunks;
+    constexpr int kPass = Tile::kThreads / kChunks;
+    static_assert(kPass % 8 == 0 && kRows % kPass == 0, "a thread's chunks are swizzled alike");
+    const int row = threadIdx.x / kChunks, chunk = threadIdx.x % kChunks;
+    const auto* from = reinterpret_cast<const uint4*>(head) + (first + row) * kChunks + chunk;
+    uint4* to = static_cast<uint4*>(tile) + chunk / kSlab * kRows * kSlab +
+                kit::swizzled_chunk<kSlab>(row, chunk % kSlab);
 #pragma unroll
-    for (int i = threadIdx.x; i < kRows * kChunks; i += Tile::kThreads) {
-      const int row = i / kChunks, chunk = i % kChunks;
-      uint4* slab = static_cast<uint4*>(tile) + chunk / kSlab * kRows * kSlab;
-      ptx::cp_async_16(slab + kit::swizzled_chunk<kSlab>(row, chunk % kSlab), from + i,
-                       first + row < n);
+    for (int i = 0; i < kRows; i += kPass) {
+      ptx::cp_async_16(to + i * kSlab, from + i * kChunks, first + row + i < n);
     }
   }
 };
