@@ -17,6 +17,9 @@ if ! [[ $jobs =~ ^[1-9][0-9]{0,2}$ ]]; then
   exit 2
 fi
 
+# Side by side, a thread of OpenMP that has nothing to do must not keep a core from another program.
+((jobs == 1)) || export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
+
 case ${V:-0} in 0 | no | off | false) shows_all= ;; *) shows_all=1 ;; esac
 unset V  # a test may run make
 

@@ -33,6 +33,7 @@ struct Verdict {
   Status status = Status::skipped;
   double max_error = kUnknown;
   std::string reason;
+  double ms = 0;  // that the run took which was judged, on the host's clock
 };
 
 // A named part of a row's time, with its own rate.

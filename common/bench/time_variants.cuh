@@ -114,6 +114,19 @@ inline bool wants_time(const RunSettings& settings, Place place) {
   return place == Place::cpu || settings.device.is_real_gpu() || settings.time_model;
 }
 
+// Seconds that a variant is timed for. Times of a model GPU say nothing, and beside them a look at
+// the CPU's loops is enough, which stand for themselves.
+inline double seconds_each(const RunSettings& settings, Place place) {
+  if (settings.device.is_real_gpu()) return 1;
+  return place == Place::cpu ? 0.3 : 0.1;
+}
+
+// Whether this loop for the CPU takes so long that the two runs in which it is checked are samples
+// enough. ms: of the first of them.
+inline bool is_timed_by_checks(const RunSettings& settings, Place place, double ms) {
+  return place == Place::cpu && settings.repeats == 0 && ms > 1e3 * seconds_each(settings, place);
+}
+
 // Times every row that is right. Variants of one place take turns with each other, so that a rung
 // and its peer or yardstick meet the same weather; round trips go one after the other.
 template <class Problem>
@@ -138,12 +151,8 @@ void time_variants(const RunSettings& settings, Problem& problem,
     }
     MeasurePlan plan;
     plan.repeats = settings.repeats;
-    plan.warm_up_seconds = warm_up_seconds;
-    if (!device.is_real_gpu()) {
-      // Times of a model GPU say nothing. The CPU's loops stand for themselves: a look is enough.
-      plan.seconds_each = place == Place::cpu ? 0.3 : 0.1;
-      plan.warm_up_seconds = 0;
-    }
+    plan.warm_up_seconds = device.is_real_gpu() ? warm_up_seconds : 0;
+    plan.seconds_each = seconds_each(settings, place);
     const auto timings = measure_interleaved(samplers, plan, [&](int done, int most) {
       settings.progress("timing " + names + ": round " + std::to_string(done) + " of at most " +
                         std::to_string(most));
@@ -158,6 +167,7 @@ void time_variants(const RunSettings& settings, Problem& problem,
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (!wants_time(settings, variants[i].place)) continue;
     if (rows[i].verdict.status != Status::right) continue;
+    if (is_timed_by_checks(settings, variants[i].place, rows[i].verdict.ms)) continue;
     if (variants[i].place == Place::cpu) on_cpu.push_back(i);
     if (variants[i].place == Place::device) on_device.push_back(i);
     if (variants[i].place == Place::round_trip) time_together({i}, 0);
@@ -169,7 +179,11 @@ void time_variants(const RunSettings& settings, Problem& problem,
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (rows[i].verdict.status != Status::right) continue;
     settings.progress("checking " + variants[i].name + " again");
+    const double first_ms = rows[i].verdict.ms;
     rows[i].verdict = verify(problem, variants[i], device, stream);
+    if (is_timed_by_checks(settings, variants[i].place, first_ms)) {
+      rows[i].timing = summarize({first_ms, rows[i].verdict.ms});
+    }
     if (rows[i].verdict.status != Status::right) {
       rows[i].verdict.reason += rows[i].timing.samples > 0 ? " (after timing)" : kSecondRun;
     }

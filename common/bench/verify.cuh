@@ -17,6 +17,7 @@
 #include "common/bench/run_settings.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
+#include "common/kit/cpu_timer.hpp"
 
 namespace bench {
 
@@ -76,12 +77,15 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
   const auto synchronize = [&variant] {
     if (variant.place != Place::cpu) CUDA_CHECK(cudaDeviceSynchronize());
   };
+  double ms = 0;
   try {
     if constexpr (IsBatched<Problem>::value) problem.rotate(0);
     problem.each_array([side](auto& array) { array.reset(side); });
     synchronize();  // a copy from pageable memory may still be on its way
+    const kit::CpuTimer timer;
     variant.run(problem, stream);
     synchronize();
+    ms = timer.elapsed_ms();
   } catch (const kit::Skip& skip) {
     return {Status::skipped, kUnknown, skip.what()};
   } catch (const kit::CudaError& error) {
@@ -97,9 +101,9 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
     if (damage.empty()) damage = array.damage();
   });
   const Comparison comparison = variant.check ? variant.check(problem) : problem.check();
-  if (!damage.empty()) return {Status::wrong, comparison.max_error, damage};
-  if (!comparison.right()) return {Status::wrong, comparison.max_error, comparison.describe()};
-  return {Status::right, comparison.max_error, ""};
+  if (!damage.empty()) return {Status::wrong, comparison.max_error, damage, ms};
+  if (!comparison.right()) return {Status::wrong, comparison.max_error, comparison.describe(), ms};
+  return {Status::right, comparison.max_error, "", ms};
 }
 
 constexpr const char* kSecondRun = " (in the second run)";

@@ -2,9 +2,11 @@
 // must be caught, on the host and on the device.
 #include "common/bench/harness.cuh"
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/bench/program.cuh"
@@ -290,6 +292,38 @@ TEST_CASE(
         "wrote past the end of out (1000 elements): at 1000 (after timing)");
   CHECK(report.rows[1].verdict.status == bench::Status::wrong);
   CHECK(report.rows[1].timing.samples == 0);
+}
+
+TEST_CASE("a loop that takes long is timed by the two runs in which it is checked") {
+  int runs = 0;
+  const auto loop = [&runs](double seconds) {
+    return bench::cpu_variant<Doubling>("loop", "", [&runs, seconds](Doubling& p) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds * ++runs));
+      double_all(p.in.host_data(), p.out.host_data(), p.n, Fault::none);
+    });
+  };
+  Doubling problem(10);
+  bench::RunSettings settings;  // without a GPU a loop is timed for 0.3 s
+  const auto report = bench::run_problem(settings, problem, {loop(0.35)});
+  CHECK(runs == 2);
+  const bench::Timing& timing = report.rows[0].timing;
+  CHECK(timing.samples == 2);
+  CHECK(timing.min_ms >= 350);
+  CHECK(timing.max_ms >= 700);
+
+  runs = 0;
+  CHECK(bench::run_problem(settings, problem, {loop(0)}).rows[0].timing.samples > 2);
+  runs = 0;
+  settings.repeats = 1;  // so many samples were asked for
+  CHECK(bench::run_problem(settings, problem, {loop(0.35)}).rows[0].timing.samples == 1);
+  CHECK(runs == 3);
+
+  settings = {};
+  settings.device.available = true;
+  settings.device.clock_ghz = 1;
+  CHECK(bench::is_timed_by_checks(settings, bench::Place::cpu, 1001));
+  CHECK_FALSE(bench::is_timed_by_checks(settings, bench::Place::cpu, 999));
+  CHECK_FALSE(bench::is_timed_by_checks(settings, bench::Place::device, 1001));
 }
 
 // The same problem, timed in batches.
