@@ -60,7 +60,12 @@ class ProblemsOf {
   std::map<bench::Settings::Given, std::shared_ptr<Problem>> problems_;
 };
 
-// Each variant in a section of its own, at every one of the sizes. A variant that this machine
+// Operations that a loop on one core does in some seconds. What is only for a GPU has more, and a
+// loop is as right there as at all sizes before.
+constexpr double kMostForACore = 2e9;
+
+// Each variant in a section of its own, at every one of the sizes, a loop for the CPU at those that
+// do not take it minutes. A variant that this machine
 // cannot run at any of them counts as skipped; a wrong one says at which size, which element, what
 // was expected and what it got, and does not keep the others from running. With `refuses`, each
 // variant skips just the sizes that it says, and runs at all others.
@@ -78,6 +83,7 @@ void every_variant_is_right(const bench::Ladder<Problem>& ladder,
       std::string skipped;
       for (const auto& size : sizes) {
         auto& problem = ProblemsOf<Problem>::get(ladder, size, run);
+        if (variant.place == bench::Place::cpu && problem.flops() > kMostForACore) continue;
         const auto verdict = tests::verify(problem, variant, run.device, stream.get());
         INFO(ladder.name << "/" << variant.name << ", " << text_of(size) << ": " << verdict.reason);
         REQUIRE(verdict.status != bench::Status::wrong);
