@@ -186,6 +186,8 @@ class _Block:
         for number, operand in enumerate(self.operands):
             if operand.name:
                 text = text.replace(f"%[{operand.name}]", f"%{number}")
+        # nvcc takes %laneid as it takes %%laneid.
+        text = re.sub(r"%(?=[A-Za-z_$])", "\x01", text)
         statements = self._split(text)
         self.labels = {s[:-1] for s in statements if s.endswith(":")}
         code = []

@@ -174,11 +174,15 @@ def handles(*names):
     return register
 
 
+# Words that change what an instruction does, and that no function here knows.
+NOT_MODELLED = {"xorsign", "rs", "oob", "ignore_oob"}
+
+
 def translate(text, block):
     """The C++ statements for one instruction."""
     instruction = Instruction(text, block)
     handler = HANDLERS.get(instruction.words[0])
-    if handler is None:
+    if handler is None or NOT_MODELLED.intersection(instruction.words):
         instruction.refuse()
     starts = [s for s in NEEDS if instruction.name == s or instruction.name.startswith(s + ".")]
     if starts and NEEDS[max(starts, key=len)] > block.architecture:
@@ -186,7 +190,10 @@ def translate(text, block):
             f"needs sm_{NEEDS[max(starts, key=len)]}, and the model GPU is "
             f"sm_{block.architecture} (SIMT_ARCH)"
         )
-    return handler(instruction)
+    try:
+        return handler(instruction)
+    except (IndexError, KeyError, StopIteration, ValueError):
+        instruction.refuse("is not modelled with these types, words or operands")
 
 
 # ---- arithmetic ----------------------------------------------------------------------------------
@@ -436,6 +443,8 @@ def _setp(i):
 @handles("set")
 def _set(i):
     to, kind = i.type(-2), i.type()
+    if kind in ("f16x2", "bf16x2"):
+        i.refuse()
     value = _comparison(i, i.read(1, kind), i.read(2, kind))
     return i.write(0, f"({value} ? {PTX}true_of<{TYPES[to]}>() : {TYPES[to]}{{}})")
 
@@ -516,6 +525,8 @@ def _cvt(i):
             0, f"{PTX}cvt_pack<{to}>({i.read(1, 's32')}, {i.read(2, 's32')}, {above}, {bits})"
         )
     to, kind = words[-2], words[-1]
+    if i.has("satfinite") and to not in ("e4m3x2", "e5m2x2"):
+        i.refuse()
     rounding = next(
         (w for w in words[1:] if w in ("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")),
         "",
@@ -529,8 +540,6 @@ def _cvt(i):
         ]
         if i.has("relu"):
             halves = [f"{PTX}relu({h})" for h in halves]
-        if i.has("satfinite"):
-            i.refuse()
         return i.write(0, f"{PTX}pair({halves[0]}, {halves[1]})")
     if to in ("e4m3x2", "e5m2x2"):
         relu = "true" if i.has("relu") else "false"
@@ -635,7 +644,7 @@ def _atom(i):
     operation = next((w for w in i.words[1:] if w in REDUCTIONS), None)
     kind = i.type()
     returns = i.words[0] == "atom"
-    if operation is None:
+    if operation is None or kind == "b128":
         i.refuse()
     if i.has("async"):  # into another block of the cluster, told to its mbarrier
         return (

@@ -300,20 +300,31 @@ SIMT_INLINE void invoke_one(const Group& group, Function&& function) {
   if (group.thread_rank() == 0) function();
 }
 
-// memcpy by the whole group. There is nothing asynchronous here: the bytes are copied at once, and
-// wait() is the barrier that makes them visible.
+// memcpy by the whole group, in the background where a GPU does so; wait() waits for all of these
+// copies, wait_prior() for all but the last ones.
 template <class Group, class T>
-SIMT_INLINE void memcpy_async(const Group& group, T* to, const T* from, size_t bytes) {
-  for (size_t i = group.thread_rank() * size_t(16); i < bytes; i += group.size() * size_t(16))
-    simt::copy_bytes(reinterpret_cast<char*>(to) + i, reinterpret_cast<const char*>(from) + i,
-                     bytes - i < 16 ? bytes - i : 16);
+SIMT_INLINE void memcpy_async(const Group& group, T* to, const T* from, size_t bytes,
+                              simt::Location at = simt::Location::here()) {
+  simt::ptx::copy_async(to, from, bytes, group.thread_rank(), group.size(), at,
+                        __builtin_return_address(0));
+  simt::ptx::cp_async_commit_group();
+}
+// As many elements as both sides have.
+template <class Group, class T>
+SIMT_INLINE void memcpy_async(const Group& group, T* to, size_t to_count, const T* from,
+                              size_t from_count, simt::Location at = simt::Location::here()) {
+  simt::ptx::copy_async(to, from, sizeof(T) * (to_count < from_count ? to_count : from_count),
+                        group.thread_rank(), group.size(), at, __builtin_return_address(0));
+  simt::ptx::cp_async_commit_group();
 }
 template <class Group>
 SIMT_INLINE void wait(const Group& group, simt::Location at = simt::Location::here()) {
+  simt::ptx::cp_async_wait_all();
   group.sync(at);
 }
 template <unsigned Stages, class Group>
 SIMT_INLINE void wait_prior(const Group& group, simt::Location at = simt::Location::here()) {
+  simt::ptx::cp_async_wait_group(Stages);
   group.sync(at);
 }
 

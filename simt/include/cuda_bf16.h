@@ -59,28 +59,30 @@ SIMT_INLINE __nv_bfloat16 __float2bfloat16_rz(float a) {
   return __nv_bfloat16_raw{static_cast<unsigned short>(__float_as_uint(a) >> 16)};
 }
 SIMT_INLINE __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(a); }
-SIMT_INLINE float __bfloat162float(__nv_bfloat16 a) { return float(a); }
+SIMT_BY_VALUE float __bfloat162float(__nv_bfloat16 a) { return float(a); }
 SIMT_INLINE __nv_bfloat16 __int2bfloat16_rn(int a) { return __nv_bfloat16(a); }
-SIMT_INLINE int __bfloat162int_rz(__nv_bfloat16 a) { return __float2int_rz(float(a)); }
-SIMT_INLINE unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return __nv_bfloat16_raw(a).x; }
+SIMT_BY_VALUE int __bfloat162int_rz(__nv_bfloat16 a) { return __float2int_rz(float(a)); }
+SIMT_BY_VALUE unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) {
+  return __nv_bfloat16_raw(a).x;
+}
 SIMT_INLINE __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) {
   return __nv_bfloat16_raw{bits};
 }
 
-SIMT_INLINE __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
-SIMT_INLINE __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
-SIMT_INLINE __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return {a, a}; }
+SIMT_BY_VALUE __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
+SIMT_BY_VALUE __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
+SIMT_BY_VALUE __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return {a, a}; }
 SIMT_INLINE __nv_bfloat162 __float2bfloat162_rn(float a) {
   return {__nv_bfloat16(a), __nv_bfloat16(a)};
 }
 SIMT_INLINE __nv_bfloat162 __floats2bfloat162_rn(float a, float b) {
   return {__nv_bfloat16(a), __nv_bfloat16(b)};
 }
-SIMT_INLINE __nv_bfloat162 __float22bfloat162_rn(float2 a) {
+SIMT_BY_VALUE __nv_bfloat162 __float22bfloat162_rn(float2 a) {
   return __floats2bfloat162_rn(a.x, a.y);
 }
-SIMT_INLINE float2 __bfloat1622float2(__nv_bfloat162 a) { return {float(a.x), float(a.y)}; }
-SIMT_INLINE __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
-SIMT_INLINE __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
-SIMT_INLINE __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a) { return {a.x, a.x}; }
-SIMT_INLINE __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a) { return {a.y, a.y}; }
+SIMT_BY_VALUE float2 __bfloat1622float2(__nv_bfloat162 a) { return {float(a.x), float(a.y)}; }
+SIMT_BY_VALUE __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
+SIMT_BY_VALUE __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
+SIMT_BY_VALUE __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a) { return {a.x, a.x}; }
+SIMT_BY_VALUE __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a) { return {a.y, a.y}; }

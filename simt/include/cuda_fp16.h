@@ -58,15 +58,15 @@ typedef __half2 __nv_half2;
 SIMT_INLINE __half __float2half(float a) { return __half(a); }
 SIMT_INLINE __half __float2half_rn(float a) { return __half(a); }
 SIMT_INLINE __half __double2half(double a) { return __half(a); }
-SIMT_INLINE float __half2float(__half a) { return float(a); }
+SIMT_BY_VALUE float __half2float(__half a) { return float(a); }
 SIMT_INLINE __half __int2half_rn(int a) { return __half(a); }
 SIMT_INLINE __half __uint2half_rn(unsigned a) { return __half(a); }
-SIMT_INLINE int __half2int_rn(__half a) { return __float2int_rn(float(a)); }
-SIMT_INLINE int __half2int_rz(__half a) { return __float2int_rz(float(a)); }
-SIMT_INLINE int __half2int_rd(__half a) { return __float2int_rd(float(a)); }
-SIMT_INLINE int __half2int_ru(__half a) { return __float2int_ru(float(a)); }
-SIMT_INLINE unsigned short __half_as_ushort(__half a) { return __half_raw(a).x; }
-SIMT_INLINE short __half_as_short(__half a) { return static_cast<short>(__half_raw(a).x); }
+SIMT_BY_VALUE int __half2int_rn(__half a) { return __float2int_rn(float(a)); }
+SIMT_BY_VALUE int __half2int_rz(__half a) { return __float2int_rz(float(a)); }
+SIMT_BY_VALUE int __half2int_rd(__half a) { return __float2int_rd(float(a)); }
+SIMT_BY_VALUE int __half2int_ru(__half a) { return __float2int_ru(float(a)); }
+SIMT_BY_VALUE unsigned short __half_as_ushort(__half a) { return __half_raw(a).x; }
+SIMT_BY_VALUE short __half_as_short(__half a) { return static_cast<short>(__half_raw(a).x); }
 SIMT_INLINE __half __ushort_as_half(unsigned short bits) { return __half_raw{bits}; }
 SIMT_INLINE __half __short_as_half(short bits) {
   return __half_raw{static_cast<unsigned short>(bits)};
@@ -76,24 +76,24 @@ SIMT_INLINE __half __float2half_rz(float a) {
   __half h(a);
   if (std::isinf(float(h)) && !std::isinf(a)) return __ushort_as_half(a > 0 ? 0x7bff : 0xfbff);
   if (fabsf(float(h)) > fabsf(a))
-    h = __ushort_as_half(static_cast<unsigned short>(__half_as_ushort(h) - 1));
+    h = __ushort_as_half(static_cast<unsigned short>(__half_raw(h).x - 1));
   return h;
 }
 
-SIMT_INLINE __half2 make_half2(__half x, __half y) { return {x, y}; }
-SIMT_INLINE __half2 __halves2half2(__half x, __half y) { return {x, y}; }
-SIMT_INLINE __half2 __half2half2(__half a) { return {a, a}; }
+SIMT_BY_VALUE __half2 make_half2(__half x, __half y) { return {x, y}; }
+SIMT_BY_VALUE __half2 __halves2half2(__half x, __half y) { return {x, y}; }
+SIMT_BY_VALUE __half2 __half2half2(__half a) { return {a, a}; }
 SIMT_INLINE __half2 __float2half2_rn(float a) { return {__half(a), __half(a)}; }
 SIMT_INLINE __half2 __floats2half2_rn(float a, float b) { return {__half(a), __half(b)}; }
-SIMT_INLINE __half2 __float22half2_rn(float2 a) { return {__half(a.x), __half(a.y)}; }
-SIMT_INLINE float2 __half22float2(__half2 a) { return {float(a.x), float(a.y)}; }
-SIMT_INLINE __half __low2half(__half2 a) { return a.x; }
-SIMT_INLINE __half __high2half(__half2 a) { return a.y; }
-SIMT_INLINE __half2 __low2half2(__half2 a) { return {a.x, a.x}; }
-SIMT_INLINE __half2 __high2half2(__half2 a) { return {a.y, a.y}; }
-SIMT_INLINE __half2 __lowhigh2highlow(__half2 a) { return {a.y, a.x}; }
-SIMT_INLINE __half2 __lows2half2(__half2 a, __half2 b) { return __lows2pair(a, b); }
-SIMT_INLINE __half2 __highs2half2(__half2 a, __half2 b) { return __highs2pair(a, b); }
+SIMT_BY_VALUE __half2 __float22half2_rn(float2 a) { return {__half(a.x), __half(a.y)}; }
+SIMT_BY_VALUE float2 __half22float2(__half2 a) { return {float(a.x), float(a.y)}; }
+SIMT_BY_VALUE __half __low2half(__half2 a) { return a.x; }
+SIMT_BY_VALUE __half __high2half(__half2 a) { return a.y; }
+SIMT_BY_VALUE __half2 __low2half2(__half2 a) { return {a.x, a.x}; }
+SIMT_BY_VALUE __half2 __high2half2(__half2 a) { return {a.y, a.y}; }
+SIMT_BY_VALUE __half2 __lowhigh2highlow(__half2 a) { return {a.y, a.x}; }
+SIMT_BY_VALUE __half2 __lows2half2(__half2 a, __half2 b) { return __lows2pair(a, b); }
+SIMT_BY_VALUE __half2 __highs2half2(__half2 a, __half2 b) { return __highs2pair(a, b); }
 
 #define CUDART_INF_FP16 __ushort_as_half(static_cast<unsigned short>(0x7c00))
 #define CUDART_NAN_FP16 __ushort_as_half(static_cast<unsigned short>(0x7fff))

@@ -261,6 +261,33 @@ void store_box(const TensorMap& map, const int* coordinates, char* shared, Reduc
   });
 }
 
+// The observer looks at the global memory of a copy; of a box: from its first byte inside of the
+// tensor to its last one, and then row by row.
+void check_line(const void* global, size_t bytes, bool writes, const void* caller) {
+  if (observer && observer->copies_global(global, bytes, writes, caller))
+    observer->copy_reads(global, bytes, caller);
+}
+
+void check_box(const TensorMap& map, const int* coordinates, bool writes, const void* caller) {
+  if (!observer) return;
+  static char nowhere;
+  const auto for_each_line = [&](auto f) {
+    for_each_row(map, coordinates, &nowhere, [&](char*, const char* row, int64_t from, int64_t to) {
+      const int64_t pitch = int64_t{map.step[0]} * map.element_bytes;
+      if (from != to) f(row + from * pitch, row + (to - 1) * pitch + map.element_bytes);
+    });
+  };
+  const char *first = nullptr, *behind = nullptr;
+  for_each_line([&](const char* begin, const char* end) {
+    if (!first) first = begin;
+    behind = end;
+  });
+  if (first && observer->copies_global(first, size_t(behind - first), writes, caller))
+    for_each_line([&](const char* begin, const char* end) {
+      observer->copy_reads(begin, size_t(end - begin), caller);
+    });
+}
+
 constexpr unsigned kTileAlignment = 128;
 
 struct Coordinates {
@@ -327,8 +354,11 @@ void do_small_copy(const SmallCopy& copy) {
   if (copy.late && observer) observer->lands(small_flight(copy, nullptr));
 }
 
+// An arrival stays behind the copies that it tells of.
 void start_small_copy(SmallCopy copy, const void* pc) {
-  if (at_once()) {
+  const bool now =
+      copy.mbarrier ? async_of(*state.block).copies_of(state.thread).small.empty() : at_once();
+  if (now) {
     do_small_copy(copy);
     return;
   }
@@ -434,6 +464,32 @@ void cp_async_wait_group(unsigned pending) {
 
 void cp_async_wait_all() { finish_small_copies(async_of(*state.block), state.thread, kNoGroup); }
 
+// The widest piece, 16 bytes at most, that all of these are a multiple of.
+static size_t common_piece(const void* to, const void* from, size_t bytes) {
+  const uintptr_t all = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
+  return std::min<size_t>(16, all & -all);
+}
+
+void copy_at_once(void* to, const void* from, size_t bytes, unsigned thread, unsigned threads,
+                  const void* caller) {
+  const size_t piece = common_piece(to, from, bytes);
+  for (size_t i = thread * piece; i < bytes; i += threads * piece) {
+    note_read(static_cast<const char*>(from) + i, unsigned(piece), caller);
+    note_write(static_cast<char*>(to) + i, unsigned(piece), caller);
+    memcpy(static_cast<char*>(to) + i, static_cast<const char*>(from) + i, piece);
+  }
+}
+
+void copy_async(void* to, const void* from, size_t bytes, unsigned thread, unsigned threads,
+                Location at, const void* caller) {
+  const size_t piece = common_piece(to, from, bytes);
+  if (piece < 4 || owner_of_shared(to) != state.block || !in_device_range(from))
+    return copy_at_once(to, from, bytes, thread, threads, caller);
+  for (size_t i = thread * piece; i < bytes; i += threads * piece)
+    cp_async(static_cast<char*>(to) + i, static_cast<const char*>(from) + i, unsigned(piece),
+             unsigned(piece), at, caller);
+}
+
 void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at) {
   if (!noinc) mbarrier_expect_arrival(barrier, at);
   start_small_copy({0, nullptr, nullptr, 0, 0, barrier, at, false}, nullptr);
@@ -442,10 +498,11 @@ void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at) {
 // ---- cp.async.bulk ------------------------------------------------------------------------------
 
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, bool multicast,
-               unsigned mask, Location at) {
-  const void* caller = __builtin_return_address(0);
+               unsigned mask, Location at, const void* caller) {
+  if (!caller) caller = __builtin_return_address(0);
   shared_place(shared, 16, "cp.async.bulk", at);
   check_multiple_of_16(global, bytes, "cp.async.bulk", at);
+  check_line(global, bytes, false, caller);
   count_load(bytes, multicast, mask);
   for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
     check_signalled(mbarrier, "cp.async.bulk", at);
@@ -458,8 +515,8 @@ void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, 
 }
 
 void bulk_copy_cluster(void* to, const void* from, unsigned bytes, void* barrier,
-                       Reduction operation, Element element, Location at) {
-  const void* caller = __builtin_return_address(0);
+                       Reduction operation, Element element, Location at, const void* caller) {
+  if (!caller) caller = __builtin_return_address(0);
   shared_place(to, 16, "cp.async.bulk", at);
   shared_place(from, 16, "cp.async.bulk", at);
   check_multiple_of_16(nullptr, bytes, "cp.async.bulk", at);
@@ -498,10 +555,11 @@ void reduce_async(void* to, const void* value, unsigned bytes, void* barrier, Re
 }
 
 void bulk_store(void* global, const void* shared, unsigned bytes, Reduction operation,
-                Element element, Location at) {
-  const void* caller = __builtin_return_address(0);
+                Element element, Location at, const void* caller) {
+  if (!caller) caller = __builtin_return_address(0);
   shared_place(shared, 16, "cp.async.bulk", at);
   check_multiple_of_16(global, bytes, "cp.async.bulk", at);
+  check_line(global, bytes, true, caller);
   count_store(bytes);
   start_copy(true, {range(shared, bytes, false, "cp.async.bulk", caller)}, [=] {
     store_bytes(static_cast<char*>(global), static_cast<const char*>(shared), bytes, operation,
@@ -511,12 +569,13 @@ void bulk_store(void* global, const void* shared, unsigned bytes, Reduction oper
 }
 
 void tensor_load(void* shared, const void* address, const int* coordinates, int rank, void* barrier,
-                 bool multicast, unsigned mask, Location at) {
-  const void* caller = __builtin_return_address(0);
+                 bool multicast, unsigned mask, Location at, const void* caller) {
+  if (!caller) caller = __builtin_return_address(0);
   // By value: a kernel's parameter lives as long as its thread.
   const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
   const Coordinates where(coordinates, rank);
   shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
+  check_box(map, where.at, false, caller);
   count_load(box_bytes(map), multicast, mask);
   for_each_target(shared, barrier, multicast, mask, at, [&](char* to, void* mbarrier) {
     check_signalled(mbarrier, "cp.async.bulk.tensor", at);
@@ -532,11 +591,12 @@ void tensor_load(void* shared, const void* address, const int* coordinates, int 
 }
 
 void tensor_store(const void* address, const int* coordinates, int rank, const void* shared,
-                  Reduction operation, Location at) {
-  const void* caller = __builtin_return_address(0);
+                  Reduction operation, Location at, const void* caller) {
+  if (!caller) caller = __builtin_return_address(0);
   const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
   const Coordinates where(coordinates, rank);
   shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
+  check_box(map, where.at, true, caller);
   count_store(box_bytes(map));
   start_copy(true, {range(shared, shared_bytes(map), false, "cp.async.bulk.tensor", caller)}, [=] {
     store_box(map, where.at, static_cast<char*>(const_cast<void*>(shared)), operation);

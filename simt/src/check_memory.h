@@ -23,7 +23,8 @@ struct WatchedMemory {
   // One per byte, 1 once it was written; null: whatever is there counts as written (host memory,
   // and variables, which start at zero).
   std::unique_ptr<ShadowArray<uint8_t>> written;
-  std::unique_ptr<GlobalRaces> races;  // null: too large to be checked
+  std::unique_ptr<GlobalRaces> races;        // null: too large to be checked
+  std::atomic<uint32_t> stamp_of_writes{0};  // of the last write by a thread
 
   bool holds(uint64_t address, uint64_t size) const {
     return address - base < bytes && size <= bytes - (address - base);

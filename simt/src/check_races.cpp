@@ -111,4 +111,20 @@ bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const A
   return found;
 }
 
+bool GlobalRaces::written(uint64_t offset, uint64_t size, uint32_t stamp, const Accessor& now,
+                          Rival* rival, uint64_t* where) {
+  for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
+    const Granule& memory = granules_[granule];
+    const uint64_t bits = __atomic_load_n(&memory.write, __ATOMIC_SEQ_CST);
+    Cell cell;
+    std::memcpy(&cell, &bits, sizeof cell);
+    if (!unordered(cell, 15, stamp, now)) continue;
+    *rival = {true, cell.atomic != 0, __atomic_load_n(&memory.write_pc, __ATOMIC_RELAXED),
+              cell.block, static_cast<uint32_t>(cell.thread)};
+    *where = 4 * granule;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace simt

@@ -148,6 +148,9 @@ class GlobalRaces {
 
   // As above.
   bool access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now, Rival* rival);
+  // Does a read of it race with an earlier write? It is not entered. `where`: the offset.
+  bool written(uint64_t offset, uint64_t size, uint32_t stamp, const Accessor& now, Rival* rival,
+               uint64_t* where);
 
  private:
   struct Cell {

@@ -324,6 +324,13 @@ class Observer {
   virtual void count(Beside, uint64_t /*how_much*/) {}
   // The running thread has asked for it (the last one of a wgmma); and, by anybody, it is done.
   virtual void takes_off(const InFlight&) {}
+  // The running thread has asked for a copy of these bytes of global memory, or into them. True: of
+  // what is copied from there, copy_reads shall be told piece by piece.
+  virtual bool copies_global(const void* /*address*/, size_t /*bytes*/, bool /*writes*/,
+                             const void* /*pc*/) {
+    return false;
+  }
+  virtual void copy_reads(const void* /*address*/, size_t /*bytes*/, const void* /*pc*/) {}
   virtual void lands(const InFlight&) {}
   // The running thread: fence.proxy.async; wgmma.fence; a wgmma, its n-th, with these registers; a
   // wait after which its first n are done.

@@ -198,6 +198,15 @@ void Watcher::takes_off(const InFlight& flight) {
   BlockWatch* watch = watch_of(flight.owner);
   if (watch != nullptr) watch->takes_off(flight, flight.owner == state.block);
 }
+bool Watcher::copies_global(const void* address, size_t bytes, bool is_write, const void* pc) {
+  return checking && watch_of(state.block)
+                         ->copies_global(reinterpret_cast<uint64_t>(address), bytes, is_write,
+                                         relative_pc(pc, program_base));
+}
+void Watcher::copy_reads(const void* address, size_t bytes, const void* pc) {
+  watch_of(state.block)
+      ->copy_reads(reinterpret_cast<uint64_t>(address), bytes, relative_pc(pc, program_base));
+}
 void Watcher::lands(const InFlight& flight) {
   BlockWatch* watch = flight.owner == nullptr ? nullptr : watch_of(flight.owner);
   if (watch != nullptr) watch->lands(flight);

@@ -120,6 +120,8 @@ class BlockWatch {
   }
   // What works beside the threads (observe_async.cpp). own: asked for by a thread of this block.
   void takes_off(const InFlight& flight, bool own);
+  bool copies_global(uint64_t address, uint64_t bytes, bool is_write, uint32_t pc);
+  void copy_reads(uint64_t address, uint64_t bytes, uint32_t pc);
   void lands(const InFlight& flight);
   void proxy_fence();
   void product_fence();
@@ -172,6 +174,7 @@ class BlockWatch {
   bool in_flight(uint64_t offset, unsigned bytes, bool writes) const;
   std::string flight_text(uint64_t offset, unsigned bytes, bool writes) const;
   void check_in_flight(const Access& access, uint64_t offset);
+  void check_bounds(const InFlight& flight, uint32_t pc);
   void check_overlap(const InFlight& flight, uint32_t pc);
   void check_overwritten(const InFlight& flight, uint32_t pc, bool own);
   std::string unfenced_use(const InFlight& flight);
@@ -271,6 +274,8 @@ class Watcher final : public Observer {
   void copy_wrote(const void* address, size_t bytes) override;
   void count(Beside what, uint64_t how_much) override;
   void takes_off(const InFlight& flight) override;
+  bool copies_global(const void* address, size_t bytes, bool is_write, const void* pc) override;
+  void copy_reads(const void* address, size_t bytes, const void* pc) override;
   void lands(const InFlight& flight) override;
   void proxy_fence() override;
   void product_fence() override;

@@ -8,6 +8,7 @@
 #include "dwarf_lines.h"
 #include "observe.h"
 #include "options.h"
+#include "simt/runtime_types.h"
 #include "worker.h"
 
 namespace simt {
@@ -107,6 +108,7 @@ void BlockWatch::takes_off(const InFlight& flight, bool own) {
   AsyncChecks& a = async();
   const uint32_t pc = relative_pc(flight.pc, watcher->program_base);
   if (watcher->checking) {
+    if (flight.async_proxy) check_bounds(flight, pc);
     check_overlap(flight, pc);
     if (flight.async_proxy) {
       if (flight.writes) check_overwritten(flight, pc, own);
@@ -129,6 +131,45 @@ void BlockWatch::takes_off(const InFlight& flight, bool own) {
   });
   ++a.flying;
   if (flight.async_proxy) a.flights.push_back(entry);
+}
+
+// Behind the last byte of shared memory that the kernel has, nothing can be copied.
+void BlockWatch::check_bounds(const InFlight& flight, uint32_t pc) {
+  if (flight.bytes == 0 || shared_in_bounds(flight.offset, flight.bytes)) return;
+  watcher->report("out-of-bounds",
+                  std::string(flight.what) + " of " + std::to_string(flight.bytes) + " bytes " +
+                      (flight.writes ? "into" : "from") + " shared memory, beyond what there is",
+                  pc, byte_text(flight.offset));
+  fail_kernel(cudaErrorIllegalAddress);
+}
+
+// All of it lies in one allocation, or the first piece that does not is an error. True: threads of
+// this launch have written to the allocation that is read.
+bool BlockWatch::copies_global(uint64_t address, uint64_t bytes, bool is_write, uint32_t pc) {
+  if (bytes == 0) return false;
+  const WatchedMemory* memory = watcher->memory.find(address);
+  uint64_t inside = 0;
+  if (memory != nullptr && !memory->allocation.freed) {
+    if (memory->holds(address, bytes))
+      return !is_write && memory->races &&
+             memory->stamp_of_writes.load(std::memory_order_relaxed) == stamp_;
+    inside = (memory->bytes - (address - memory->base)) / kPiece * kPiece;
+  }
+  look_up({address + inside, pc, kPiece, 0, is_write ? Use::kWrite : Use::kRead, false});
+  return false;
+}
+
+// Was it written by a thread that nothing orders before the one that asks? The read itself is not
+// entered: when it ends is for its mbarrier to say.
+void BlockWatch::copy_reads(uint64_t address, uint64_t bytes, uint32_t pc) {
+  WatchedMemory* memory = watcher->memory.find(address);
+  const Accessor now{&order_, state.thread, pc, false, false, address};
+  Rival rival;
+  uint64_t where = 0;
+  if (!memory->races->written(address - memory->base, bytes, stamp_, now, &rival, &where)) return;
+  const uint64_t pair = uint64_t{std::min(pc, rival.pc)} << 32 | std::max(pc, rival.pc);
+  if (!reported_races_.insert(pair).second) return;
+  report_race({memory->base + where, pc, 4, 0, Use::kRead, true}, state.thread, rival, false);
 }
 
 void BlockWatch::lands(const InFlight& flight) {

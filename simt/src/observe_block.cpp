@@ -309,6 +309,8 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
     }
     if (writes(access.use)) assign(written, kAllWritten, access.size);
   }
+  if (writes(access.use) && memory.stamp_of_writes.load(std::memory_order_relaxed) != stamp_)
+    memory.stamp_of_writes.store(stamp_, std::memory_order_relaxed);
   const unsigned thread = state.thread;
   const bool strong = is_atomic(access.use) || is_volatile(access.use);
   if (memory.races) {

@@ -2,14 +2,19 @@
 // maps; and what is said where they are used wrongly.
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "device_array.hpp"
 #include "simt/include/simt/profile.h"
 #include "tests/catch.hpp"
+#include "tests/run_command.hpp"
 
 namespace {
 
@@ -114,6 +119,51 @@ TEST_CASE("the token of an arrival is the state before it") {
   for (unsigned i = 0; i < 64; ++i) CHECK(pending[i] == 64 - i);
 }
 
+// Bytes are promised and told by threads themselves; a thread leaves for good; the word is used
+// anew.
+__global__ void counted_kernel(unsigned* out) {
+  __shared__ alignas(8) uint64_t barrier;
+  const unsigned at = address_of(&barrier);
+  if (threadIdx.x == 0) init(&barrier, 64);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], 100;" ::"r"(at) : "memory");
+    arrive(&barrier);
+  } else if (threadIdx.x == 1) {
+    arrive(&barrier);
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], 60;" ::"r"(at) : "memory");
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], 40;" ::"r"(at) : "memory");
+  } else if (threadIdx.x == 2) {
+    uint64_t token;
+    asm volatile("mbarrier.arrive_drop.shared::cta.b64 %0, [%1];"
+                 : "=l"(token)
+                 : "r"(at)
+                 : "memory");
+  } else {
+    arrive(&barrier);
+  }
+  wait(&barrier, 0);
+  if (threadIdx.x != 2) arrive(&barrier);  // 63 are enough now
+  wait(&barrier, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(at) : "memory");
+    init(&barrier, 1);
+  }
+  __syncthreads();
+  if (threadIdx.x == 63)
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0], 1;" ::"r"(at) : "memory");
+  wait(&barrier, 0);
+  out[threadIdx.x] = 7;
+}
+
+TEST_CASE("expect_tx, complete_tx, arrive_drop and inval by threads") {
+  DeviceArray<unsigned> out(64, 0u);
+  counted_kernel<<<1, 64>>>(out.get());
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  for (const unsigned x : out.values()) CHECK(x == 7);
+}
+
 // ---- named barriers ---------------------------------------------------------------------------
 
 // Two warps hand a value to and fro; a third one only arrives.
@@ -216,6 +266,17 @@ TEST_CASE("cp.async tells an mbarrier of its end") {
   for (int i = 0; i < 32; ++i) CHECK(values[i] == 7 * (31 - i));
 }
 
+TEST_CASE("what waits for its copies is right whenever they end") {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  for (const char* order : {"early", "random:1", "random:2", "random:3", "random:4"}) {
+    const auto result = tests::run_command(
+        "SIMT_ASYNC=" + std::string(order) + " " + self +
+        " 'cp.async tells*,mbarriers carry*,a box that is*,boxes of*,cp.reduce*' 2>&1");
+    INFO(order << "\n" << result.output);
+    CHECK(result.status == 0);
+  }
+}
+
 // Brings 256 bytes, adds 1, sends them back or adds them to what is there.
 __global__ void bulk_kernel(const int* in, int* out, int* sums, bool wait_for_load) {
   __shared__ alignas(128) int tile[64];
@@ -263,6 +324,64 @@ TEST_CASE("cp.async.bulk both ways, and adding up; a load that nobody waits for 
   bulk_kernel<<<1, 64>>>(in.get(), out.get(), sums.get(), false);
   for (int x : out.values()) CHECK(x == -999);
   check_in_flight_is_named();
+}
+
+// 16 bytes of `ones` are combined with what `out` holds.
+template <class T>
+__global__ void reduce_kernel(T* out, int which) {
+  __shared__ alignas(16) T ones[16 / sizeof(T)];
+  if (threadIdx.x < 16 / sizeof(T)) ones[threadIdx.x] = T(threadIdx.x + 1.0f);
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+#define SIMT_TEST_REDUCE(number, operation)                                    \
+  if (which == number)                                                         \
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." operation \
+               " [%0], [%1], 16;" ::"l"(out),                                  \
+               "r"(address_of(ones))                                           \
+               : "memory")
+  SIMT_TEST_REDUCE(0, "add.noftz.f16");
+  SIMT_TEST_REDUCE(1, "add.noftz.bf16");
+  SIMT_TEST_REDUCE(2, "add.f64");
+  SIMT_TEST_REDUCE(3, "add.u64");
+  SIMT_TEST_REDUCE(4, "min.s64");
+  SIMT_TEST_REDUCE(5, "max.u32");
+  SIMT_TEST_REDUCE(6, "inc.u32");
+  SIMT_TEST_REDUCE(7, "dec.u32");
+  SIMT_TEST_REDUCE(8, "and.b32");
+  SIMT_TEST_REDUCE(9, "or.b64");
+  SIMT_TEST_REDUCE(10, "xor.b32");
+  SIMT_TEST_REDUCE(11, "max.bf16");
+  SIMT_TEST_REDUCE(12, "add.f32");
+  asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+template <class T>
+void check_reduction(int which, std::vector<float> expected) {
+  DeviceArray<T> out(expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) out[i] = T(3.0f);
+  reduce_kernel<T><<<1, 32>>>(out.get(), which);
+  const auto values = out.values();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    INFO("reduction " << which << ", element " << i);
+    CHECK(float(values[i]) == expected[i]);
+  }
+}
+
+TEST_CASE("cp.reduce.async.bulk with every operation and type") {
+  check_reduction<__half>(0, {4, 5, 6, 7, 8, 9, 10, 11});
+  check_reduction<__nv_bfloat16>(1, {4, 5, 6, 7, 8, 9, 10, 11});
+  check_reduction<double>(2, {4, 5});
+  check_reduction<unsigned long long>(3, {4, 5});
+  check_reduction<long long>(4, {1, 2});
+  check_reduction<unsigned>(5, {3, 3, 3, 4});
+  check_reduction<unsigned>(6, {0, 0, 0, 4});
+  check_reduction<unsigned>(7, {1, 2, 2, 2});
+  check_reduction<unsigned>(8, {1, 2, 3, 0});
+  check_reduction<unsigned long long>(9, {3, 3});
+  check_reduction<unsigned>(10, {2, 1, 0, 7});
+  check_reduction<__nv_bfloat16>(11, {3, 3, 3, 4, 5, 6, 7, 8});
+  check_reduction<float>(12, {4, 5, 6, 7});
 }
 
 // Copies that say how long their lines should stay in L2, each with another policy: 32 ints by
@@ -401,6 +520,12 @@ __global__ void box_kernel(const __grid_constant__ CUtensorMap map,
           ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], policy; }" ::"r"(to),
           "l"(&map), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(barrier)
           : "memory");
+    if constexpr (kRank == 4)
+      asm volatile(
+          "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+          "[%1, {%2, %3, %4, %5}], [%6];" ::"r"(to),
+          "l"(&map), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]), "r"(barrier)
+          : "memory");
     if constexpr (kRank == 5)
       asm volatile(
           "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
@@ -472,8 +597,84 @@ TEST_CASE("boxes of tensors: every swizzle, edges, 1 to 5 dimensions") {
   }
   check_box<1>({{100}, {}, {64}, CU_TENSOR_MAP_SWIZZLE_NONE}, {50});
   check_box<3>({{64, 6, 5}, {128, 768}, {64, 4, 2}, CU_TENSOR_MAP_SWIZZLE_128B}, {0, 3, 4});
+  check_box<4>({{32, 5, 3, 4}, {64, 320, 960}, {32, 2, 2, 3}, CU_TENSOR_MAP_SWIZZLE_64B},
+               {0, 4, 1, -1});
   check_box<5>({{16, 3, 2, 3, 2}, {32, 96, 192, 576}, {8, 2, 2, 2, 2}, CU_TENSOR_MAP_SWIZZLE_NONE},
                {8, 1, 0, 2, 1});
+}
+
+// What lies in a box is combined with what lies in the tensor, by every operation.
+template <class T>
+__global__ void reduce_box_kernel(const __grid_constant__ CUtensorMap map, int which) {
+  __shared__ alignas(128) T tile[4][16];
+  tile[threadIdx.x / 16][threadIdx.x % 16] = T(threadIdx.x % 7);
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+#define SIMT_TEST_REDUCE_BOX(number, operation)                               \
+  if (which == number)                                                        \
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." operation \
+               ".tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),          \
+               "r"(16), "r"(1), "r"(address_of(tile))                         \
+               : "memory")
+  SIMT_TEST_REDUCE_BOX(0, "add");
+  SIMT_TEST_REDUCE_BOX(1, "min");
+  SIMT_TEST_REDUCE_BOX(2, "max");
+  SIMT_TEST_REDUCE_BOX(3, "and");
+  SIMT_TEST_REDUCE_BOX(4, "or");
+  SIMT_TEST_REDUCE_BOX(5, "xor");
+  SIMT_TEST_REDUCE_BOX(6, "inc");
+  SIMT_TEST_REDUCE_BOX(7, "dec");
+  asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+static long reduced(int which, long old, long value) {
+  switch (which) {
+    case 0: return old + value;
+    case 1: return std::min(old, value);
+    case 2: return std::max(old, value);
+    case 3: return old & value;
+    case 4: return old | value;
+    case 5: return old ^ value;
+    case 6: return old >= value ? 0 : old + 1;
+    default: return old == 0 || old > value ? value : old - 1;
+  }
+}
+
+template <class T>
+void check_reduced_boxes(CUtensorMapDataType type, int operations, int least) {
+  for (int which = 0; which < operations; ++which) {
+    DeviceArray<T> data(24 * 8);  // 8 rows of 24, of which the box covers the last 8 of rows 1 .. 4
+    for (int i = 0; i < 192; ++i) data[i] = T(float(i % 11 + least));
+    alignas(64) CUtensorMap map;
+    const cuuint64_t sizes[] = {24, 8}, pitches[] = {24 * sizeof(T)};
+    const cuuint32_t box[] = {16, 4}, steps[] = {1, 1};
+    REQUIRE(encoder()(&map, type, 2, data.get(), sizes, pitches, box, steps,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                      CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS);
+    reduce_box_kernel<T><<<1, 64>>>(map, which);
+    const auto values = data.values();
+    for (int row = 0; row < 8; ++row)
+      for (int column = 0; column < 24; ++column) {
+        const int i = 24 * row + column;
+        long expected = i % 11 + least;
+        if (row >= 1 && row < 5 && column >= 16)
+          expected = reduced(which, expected, ((row - 1) * 16 + column - 16) % 7);
+        INFO("operation " << which << ", row " << row << ", column " << column);
+        REQUIRE(float(values[i]) == float(expected));
+      }
+  }
+}
+
+TEST_CASE("a box that is combined with what lies in the tensor") {
+  check_reduced_boxes<int>(CU_TENSOR_MAP_DATA_TYPE_INT32, 6, -5);
+  check_reduced_boxes<unsigned>(CU_TENSOR_MAP_DATA_TYPE_UINT32, 8, 0);
+  check_reduced_boxes<float>(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, -5);
+  check_reduced_boxes<__half>(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, -5);
+  check_reduced_boxes<__nv_bfloat16>(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, -5);
+  check_reduced_boxes<unsigned long long>(CU_TENSOR_MAP_DATA_TYPE_UINT64, 6, 0);
+  CHECK(simt::check_reports().empty());
 }
 
 TEST_CASE("a tensor map is refused as the driver refuses it") {

@@ -409,6 +409,26 @@ TEST_CASE("what cannot be built is refused with its name and line") {
        "  asm(\"createpolicy.fractional.L2::no_allocate.b64 %0;\" : \"=l\"(x));\n}\n",
        "cache_policy.cu:2: error: inline PTX: createpolicy.fractional.L2::no_allocate.b64 is not "
        "modelled"},
+      {"modifier",
+       "__device__ void f(float x) {\n"
+       "  asm(\"min.xorsign.abs.f32 %0, %0, %0;\" : \"+f\"(x));\n}\n",
+       "modifier.cu:2: error: inline PTX: min.xorsign.abs.f32 is not modelled"},
+      {"saturation",
+       "__device__ void f(short x) {\n"
+       "  asm(\"cvt.rn.satfinite.bf16.f32 %0, %1;\" : \"=h\"(x) : \"f\"(1.0f));\n}\n",
+       "saturation.cu:2: error: inline PTX: cvt.rn.satfinite.bf16.f32 is not modelled"},
+      {"type_of_pairs",
+       "__device__ void f(int x) {\n"
+       "  asm(\"set.gt.f16x2.f16x2 %0, %0, %0;\" : \"+r\"(x));\n}\n",
+       "type_of_pairs.cu:2: error: inline PTX: set.gt.f16x2.f16x2 is not modelled"},
+      {"type",
+       "__device__ void f(float x) {\n"
+       "  asm(\"redux.sync.max.f32 %0, %0, -1;\" : \"+f\"(x));\n}\n",
+       "type.cu:2: error: inline PTX: redux.sync.max.f32 is not modelled with these types"},
+      {"wide_atomic",
+       "__device__ void f(void* p, __int128 x) {\n"
+       "  asm(\"atom.global.exch.b128 %0, [%1], %0;\" : \"+q\"(x) : \"l\"(p));\n}\n",
+       "wide_atomic.cu:2: error: inline PTX: atom.global.exch.b128 is not modelled"},
       {"operand", "__device__ void f(int x) {\n  asm(\"add.s32 %0, %0, y;\" : \"+r\"(x));\n}\n",
        "operand.cu:2: error: inline PTX: cannot read the operand `y`"},
       {"special_register",
@@ -462,6 +482,19 @@ TEST_CASE("what nvcc accepts is accepted") {
        "  k<<<1, 1>>>(*p, *reinterpret_cast<int (*)[2]>(p + 1)); twice<<<1, 1>>>(*p);\n"
        "  cudaDeviceSynchronize(); return *p != 14; }\n",
        ""},
+      {"standard_library",
+       "#include <cuda/std/array>\n#include <cuda/std/atomic>\n#include <cuda/std/cmath>\n"
+       "#include <cuda/std/cstddef>\n#include <cuda/std/cstdint>\n"
+       "#include <cuda/std/functional>\n#include <cuda/std/limits>\n#include <cuda/std/tuple>\n"
+       "#include <cuda/std/type_traits>\n#include <cuda/std/utility>\n#include <cuda/atomic>\n"
+       "#include <cuda/barrier>\n"
+       "__global__ void k(cuda::std::array<int, 4> a, cuda::std::atomic<int>* n) {\n"
+       "  const auto [x, y] = cuda::std::make_tuple(a[threadIdx.x], "
+       "cuda::std::numeric_limits<int>::max());\n"
+       "  n->fetch_add(y > 0 ? x : 0, cuda::std::memory_order_relaxed); }\n"
+       "int main() { cuda::std::atomic<int>* n; cudaMallocManaged(&n, 4); n->store(0);\n"
+       "  k<<<1, 4>>>({1, 2, 3, 4}, n); cudaDeviceSynchronize(); return n->load() != 10; }\n",
+       ""},
       {"guard_macros",
        "#include <curand.h>\n"
        "#if !defined(__DRIVER_TYPES_H__) || !defined(__CUDA_RUNTIME_H__) || !defined(CURAND_H_)\n"
@@ -475,7 +508,8 @@ TEST_CASE("what nvcc accepts is accepted") {
       {"letters",
        "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
        "#include <cooperative_groups/scan.h>\n#include <cuda/atomic>\n#include <cuda/barrier>\n"
-       "#include <cuda/pipeline>\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n"
+       "#include <cuda/pipeline>\n#include <cuda/ptx>\n#include <cuda_bf16.h>\n#include "
+       "<cuda_fp16.h>\n"
        "#include <cuda_pipeline.h>\n#include <curand.h>\n#include <curand_kernel.h>\n"
        "#include <mma.h>\nint main() {}\n",
        letters},
@@ -560,6 +594,7 @@ TEST_CASE("no warnings from kernels or from the headers") {
       "<cuda_pipeline.h>\n"
       "#include <curand.h>\n#include <curand_kernel.h>\n#include <mma.h>\n#include <cuda.h>\n"
       "#include <cuda/atomic>\n#include <cuda/barrier>\n#include <cuda/pipeline>\n"
+      "#include <cuda/ptx>\n"
       "namespace {\n__device__ int only_hopper(int x) {\n#if __CUDA_ARCH__ >= 900\n  return "
       "x;\n#else\n  return 0;\n#endif\n}\n"
       "__global__ void k(int* out, int n) {\n  __shared__ float a[4], b;\n  extern __shared__ "

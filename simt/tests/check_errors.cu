@@ -2,6 +2,7 @@
 // not exit 0. Each runs in a process of its own: this program starts itself with BAD_KERNEL=name.
 // What must stay silent is in check_silent.cu.
 #include <cooperative_groups.h>
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -89,6 +90,15 @@ __global__ void bfloat16_past_the_end(const __nv_bfloat16* in, float* out) {
 }
 __global__ void sum_of_halves_past_the_end(const __half* in, __half* out) {
   out[threadIdx.x] = in[threadIdx.x + 1] + in[threadIdx.x];  // here: sum of halves
+}
+__global__ void add_pairs(const __half2* in, __half2* out) {
+  out[threadIdx.x] = __hfma2(in[threadIdx.x], out[threadIdx.x], out[0]);  // here: pair of halves
+}
+__global__ void add_to_halves(__half* sums) {
+  sums[threadIdx.x + 1] += __half(1.0f);  // here: half that is added to
+}
+__global__ void add_to_one_half(__half* sum) {
+  *sum += __half(1.0f);  // here: half of all
 }
 __global__ void atomic_past_the_end(cuda::atomic<int>* counters) {
   counters[threadIdx.x + 1].fetch_add(1);  // here: libcu++ atomic
@@ -282,6 +292,8 @@ __device__ unsigned address_of(const void* p) { return static_cast<unsigned>(__c
 #define ARRIVE(barrier, count) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(barrier)), "r"(count) : "memory")
 #define EXPECT(barrier, bytes) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(barrier)), "r"(bytes) : "memory")
 #define LOAD(to, from, bytes, barrier) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address_of(to)), "l"(from), "r"(bytes), "r"(address_of(barrier)) : "memory")
+#define LOAD_BOX(to, map, x, y, barrier) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(address_of(to)), "l"(map), "r"(x), "r"(y), "r"(address_of(barrier)) : "memory")
+#define STORE(to, from, bytes) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::"l"(to), "r"(address_of(from)), "r"(bytes) : "memory")
 
 // mistake: 1: waits for the wrong phase, 2: does not wait, 3: an address that is not a multiple of
 // 16.
@@ -294,6 +306,69 @@ __global__ void load_wrongly(const int* in, int* out, int mistake) {
   if (mistake != 2) WAIT(&full, 0);
   if (mistake == 1) WAIT(&full, 1);  // here: the wrong phase
   out[0] = tile[5];  // here: read before the copy
+}
+// 256 bytes in, or out; mistake: 1: they are more than there are in shared memory.
+__global__ void load_far(const int* in, int mistake) {
+  __shared__ alignas(8) uint64_t full;
+  __shared__ alignas(128) int tile[32];
+  INIT(&full, 1);
+  EXPECT(&full, mistake ? 256 : 128);
+  LOAD(tile, in, mistake ? 256 : 128, &full);  // here: bulk load
+  WAIT(&full, 0);
+}
+__global__ void store_far(int* out) {
+  __shared__ alignas(128) int tile[64];
+  for (int i = 0; i < 64; ++i) tile[i] = i;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  STORE(out, tile, 256);  // here: bulk store
+}
+// Each block writes a row of 16 numbers; the last thread of block 0 has them all copied.
+// `ordered`: it has seen that all are there.
+__global__ void gather_rows(int* rows, int* arrived, int* out, bool ordered, bool by_box,
+                            const __grid_constant__ CUtensorMap map) {
+  __shared__ alignas(128) int tile[8][16];
+  __shared__ alignas(8) uint64_t full;
+  rows[16 * blockIdx.x + threadIdx.x] = 1;  // here: row written
+  asm volatile("fence.proxy.async;" ::: "memory");
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  atomicAdd(arrived, 1);
+  if (blockIdx.x != 0) return;
+  while (atomicAdd(arrived, 0) != 8) {
+  }
+  if (ordered) __threadfence();
+  INIT(&full, 1);
+  EXPECT(&full, 512);
+  if (by_box)
+    LOAD_BOX(tile, &map, 0, 0, &full);  // here: box of rows
+  else
+    LOAD(tile, rows, 512, &full);  // here: rows in a line
+  WAIT(&full, 0);
+  *out = tile[7][15];
+}
+// The map says 64 rows, and there are 60.
+__global__ void load_box_far(const __grid_constant__ CUtensorMap map, int row) {
+  __shared__ alignas(128) int tile[8][16];
+  __shared__ alignas(8) uint64_t full;
+  INIT(&full, 1);
+  EXPECT(&full, 512);
+  LOAD_BOX(tile, &map, 0, row, &full);  // here: box
+  WAIT(&full, 0);
+}
+CUtensorMap map_of_64_rows(int* rows) {
+  alignas(64) CUtensorMap map;
+  const cuuint64_t sizes[] = {16, 64}, pitches[] = {64};
+  const cuuint32_t box[] = {16, 8}, steps[] = {1, 1};
+  cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, rows, sizes, pitches, box, steps,
+                         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                         CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return map;
+}
+void gather(bool ordered, bool by_box) {
+  int* rows = device_array<int>(64 * 16);
+  gather_rows<<<8, 16>>>(rows, device_array<int>(1), device_array<int>(1), ordered, by_box,
+                         map_of_64_rows(rows));
 }
 __global__ void wait_for_too_many_bytes(const int* in, int* out) {
   __shared__ alignas(128) int tile[64];
@@ -421,9 +496,8 @@ const std::map<std::string, Bad>& bad_kernels() {
           int* p = device_array<int>(1);
           read_what_one_writes<<<1, 64>>>(p, p, device_array<int>(64));
         }}},
-      // A half passed by value is loaded unseen; past the end the processor says so.
       {"half past the end",
-       {"invalid-access", "half",
+       {"out-of-bounds", "half",
         [] {
           half_past_the_end<<<1, 128>>>(device_array<__half>(128), device_array<float>(128));
         }}},
@@ -434,11 +508,19 @@ const std::map<std::string, Bad>& bad_kernels() {
                                             device_array<float>(128));
         }}},
       {"sum of halves past the end",
-       {"invalid-access", "sum of halves",
+       {"out-of-bounds", "sum of halves",
         [] {
           sum_of_halves_past_the_end<<<1, 128>>>(device_array<__half>(128),
                                                  device_array<__half>(128));
         }}},
+      {"a pair of halves that nobody wrote",
+       {"uninitialized", "pair of halves",
+        [] { add_pairs<<<1, 32>>>(device_array<__half2>(32, false), device_array<__half2>(32)); }}},
+      {"a half that is added to past the end",
+       {"out-of-bounds", "half that is added to",
+        [] { add_to_halves<<<1, 64>>>(device_array<__half>(64)); }}},
+      {"a half that all threads add to",
+       {"race", "half of all", [] { add_to_one_half<<<1, 64>>>(device_array<__half>(1)); }}},
       {"libcu++ atomic past the end",
        {"out-of-bounds", "libcu++ atomic",
         [] { atomic_past_the_end<<<1, 64>>>(device_array<cuda::atomic<int>>(64)); }}},
@@ -531,6 +613,32 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"copy in the background of an odd address",
        {"misaligned", "copy of an odd address",
         [] { load_wrongly<<<1, 1>>>(device_array<int>(65), device_array<int>(1), 3); }}},
+      {"copy in the background past the end",
+       {"out-of-bounds", "bulk load", [] { load_far<<<1, 1>>>(device_array<int>(20), 0); }}},
+      {"copy in the background beyond shared memory",
+       {"out-of-bounds", "bulk load", [] { load_far<<<1, 1>>>(device_array<int>(64), 1); }}},
+      {"copy in the background of freed memory",
+       {"use-after-free", "bulk load",
+        [] {
+          int* in = device_array<int>(64);
+          cudaFree(in);
+          load_far<<<1, 1>>>(in, 0);
+        }}},
+      {"copy in the background of host memory",
+       {"host-pointer", "bulk load",
+        [] {
+          static std::vector<int> host(64);
+          load_far<<<1, 1>>>(host.data() + 4 - reinterpret_cast<uintptr_t>(host.data()) % 16 / 4,
+                             0);
+        }}},
+      {"copy in the background that writes past the end",
+       {"out-of-bounds", "bulk store", [] { store_far<<<1, 1>>>(device_array<int>(60)); }}},
+      {"a copy in the background of what other blocks write",
+       {"race", "rows in a line", [] { gather(false, false); }}},
+      {"a box of what other blocks write", {"race", "box of rows", [] { gather(false, true); }}},
+      {"a box of rows that there are not",
+       {"out-of-bounds", "box",
+        [] { load_box_far<<<1, 1>>>(map_of_64_rows(device_array<int>(60 * 16)), 56); }}},
       {"arrival without mbarrier.init",
        {"mbarrier", "no mbarrier", [] { arrive_without_init<<<1, 1>>>(); }}},
       {"more arrivals than a phase has",
@@ -643,6 +751,13 @@ TEST_CASE("a mask that is wrong in every block is reported once") {
   const size_t first = result.output.find("simt: error [");
   REQUIRE(first != std::string::npos);
   CHECK(result.output.find("simt: error [", first + 1) == std::string::npos);
+}
+
+TEST_CASE("copies in the background of what was written before are no race") {
+  for (const bool by_box : {false, true}) {
+    gather(true, by_box);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  }
 }
 
 TEST_CASE("a failed launch that the program asked about is no error") {

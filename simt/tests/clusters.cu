@@ -197,6 +197,57 @@ TEST_CASE("red.async adds up in another block and tells its mbarrier") {
   for (const unsigned sum : out.values()) CHECK(sum == 100 + (32 + 127) * 96 / 2);
 }
 
+// Rank 1 sends to rank 0 what it has: a vector by st.async, 64 bytes by a copy.
+__global__ void send_kernel(unsigned* out) {
+  __shared__ alignas(16) unsigned vector[4], bytes[16], mine[16];
+  __shared__ alignas(8) uint64_t full;
+  const auto address = [](const void* p) { return unsigned(__cvta_generic_to_shared(p)); };
+  const unsigned rank = cg::this_cluster().block_rank();
+  mine[threadIdx.x % 16] = 100 + threadIdx.x % 16;
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&full)));
+    asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)),
+                 "r"(rank == 0 ? 16 + 64 : 0)
+                 : "memory");
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  cg::this_cluster().sync();
+  unsigned place, there, to, barrier;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"(address(vector)));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(to) : "r"(address(bytes)));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(barrier) : "r"(address(&full)));
+  asm("getctarank.shared::cluster.u32 %0, %1;" : "=r"(place) : "r"(there));
+  if (rank == 1 && threadIdx.x == 0) {
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, "
+        "[%5];" ::"r"(there),
+        "r"(1), "r"(2), "r"(3), "r"(4), "r"(barrier)
+        : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 64, "
+        "[%2];" ::"r"(to),
+        "r"(address(mine)), "r"(barrier)
+        : "memory");
+  }
+  if (rank == 0) {
+    asm volatile(
+        "{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W; }" ::
+            "r"(address(&full))
+        : "memory");
+    out[threadIdx.x] = 1000 * vector[threadIdx.x % 4] + bytes[threadIdx.x % 16] + 10000 * place;
+  }
+  cg::this_cluster().sync();
+}
+
+TEST_CASE("st.async and a copy from the shared memory of one block into that of another") {
+  DeviceArray<unsigned> out(32);
+  REQUIRE(launch(send_kernel, dim3(2), dim3(32), dim3(2), 0, out.get()) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  const auto values = out.values();
+  for (unsigned i = 0; i < 32; ++i) CHECK(values[i] == 1000 * (i % 4 + 1) + 100 + i % 16);
+}
+
 TEST_CASE("a copy to all blocks of the cluster") {
   DeviceArray<int> in(128), out(8 * 32);
   for (int i = 0; i < 128; ++i) in[i] = i * i;

@@ -1,4 +1,6 @@
 // The counters of whole kernels, against values worked out by hand.
+#include <cuda_fp16.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -68,6 +70,12 @@ __global__ void copy_offset(const float* in, float* out, int offset) {
 __global__ void copy_vectors(const float4* in, float4* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i];
+}
+// Halves that go from memory straight into a function, and sums that stay there.
+__global__ void add_halves(const __half* in, const __half2* pairs, __half* sums, float* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = __half2float(in[i]) + __low2float(__hadd2(pairs[i], pairs[i]));
+  sums[i] += in[i];
 }
 __global__ void broadcast(const float* in, float* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -277,6 +285,18 @@ TEST_CASE("a constant vector is stored by one instruction") {
   CHECK(p.global.store_requests == 2);
   CHECK(p.global.store_sectors_per_request() == 16);
   cudaFree(out);
+}
+
+TEST_CASE("halves that functions take by value are loads and stores") {
+  __half *in = zeros<__half>(256), *sums = zeros<__half>(256);
+  const auto p = counted("add_halves", [&] {
+    add_halves<<<1, kThreads>>>(in, zeros<__half2>(256), sums, zeros<float>(256));
+  });
+  // Of 64 bytes: `in` twice, the sums; of 128 bytes: the pairs, once for each argument.
+  CHECK(p.global.load_requests == 8 * 5);
+  CHECK(p.global.load_bytes_used == 8 * (3 * 64 + 2 * 128));
+  CHECK(p.global.store_requests == 8 * 2);
+  CHECK(p.global.store_bytes_used == 8 * (64 + 128));
 }
 
 TEST_CASE("coalescing") {

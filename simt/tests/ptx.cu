@@ -63,7 +63,9 @@ TEST_CASE("asm: template parameters, names, several instructions, both ways of q
     unsigned lane;
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
     out[3] = static_cast<int>(lane);
-    asm("mov.u32 %0, %%tid.x;" : "=r"(out[4]));
+    asm("mov.u32 %0, %tid.x;" : "=r"(out[4]));  // nvcc takes one %, too
+    asm("{ .reg .u32 %r1; mov.u32 %r1, %ntid.x; add.u32 %0, %0, %r1; sub.u32 %0, %0, %%r1; }"
+        : "+r"(out[4]));
     asm volatile("" : "+r"(out[4])::"memory");
     out[5] = 9;
   });
@@ -292,6 +294,35 @@ TEST_CASE("asm: pairs of small floats") {
   CHECK(is_about(bits_to_float(out[9]), 0.333333f, 1e-3f));
   CHECK(out[10] == 0x3f800000);
   CHECK(out[11] == 0x3fff);
+}
+
+TEST_CASE("asm: approximations of pairs, tf32 to nearest, fp16 of e5m2") {
+  const auto out = run<uint32_t>(8, 1, [] __device__(uint32_t * out) {
+    asm("ex2.approx.f16x2 %0, %1;" : "=r"(out[0]) : "r"(0x4200bc00u));       // 3, -1
+    asm("ex2.approx.ftz.bf16x2 %0, %1;" : "=r"(out[1]) : "r"(0x4040bf80u));  // 3, -1
+    asm("tanh.approx.f16x2 %0, %1;" : "=r"(out[2]) : "r"(0x0000c900u));      // 0, -10
+    asm("tanh.approx.bf16x2 %0, %1;" : "=r"(out[3]) : "r"(0x4120'0000u));    // 10, 0
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(out[4]) : "f"(1.00048828125f));     // a tie: to even
+    unsigned short pair;
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(-1.5f), "f"(96.0f));
+    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(out[5]) : "h"(pair));
+    unsigned votes;
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }"
+                 : "=r"(votes)
+                 : "r"(7));
+    out[6] = votes;
+    asm("fma.rn.relu.f16x2 %0, %1, %2, %3;"
+        : "=r"(out[7])
+        : "r"(0x40003c00), "r"(0x3c003c00), "r"(0x3c00c000));  // 2 + 1, 1 - 2
+  });
+  CHECK(out[0] == 0x48003800);
+  CHECK(out[1] == 0x41003f00);
+  CHECK(out[2] == 0x0000bc00);
+  CHECK(out[3] == 0x3f800000);
+  CHECK(out[4] == 0x3f800000);
+  CHECK(out[5] == 0xbe005600);
+  CHECK(out[6] == 1);
+  CHECK(out[7] == 0x42000000);
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -537,6 +568,102 @@ TEST_CASE("asm: mma.sync with every type of element") {
         for (int k = 0; k < depths[which]; ++k) sum += element_a(row, k) * element_b(k, column);
         INFO("type " << which << ", row " << row << ", column " << column);
         REQUIRE(d[8 * row + column] == sum + 0.5f);
+      }
+  }
+}
+
+// The other shapes: `a_registers` of A and what an element of it is; D has sixteen rows, or eight.
+__device__ unsigned as_e5m2(int value) {
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(float(value)));
+  return pair & 255;
+}
+
+#define SIMT_TEST_MMA(shape, letter, a_list, b_list, ...)                               \
+  asm volatile("mma.sync.aligned." shape " {%0, %1, %2, %3}, {" a_list "}, {" b_list    \
+               "}, {%0, %1, %2, %3};"                                                   \
+               : "+" letter(d[0]), "+" letter(d[1]), "+" letter(d[2]), "+" letter(d[3]) \
+               : __VA_ARGS__)
+#define SIMT_TEST_A4B2 "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])
+#define SIMT_TEST_A2B1 "r"(a[0]), "r"(a[1]), "r"(b[0])
+
+// which: 0 f16 k8, 1 bf16 k16, 2 tf32 k4, 3 s8 k16, 4 u8 times s8 k32, 5 s4 k64, 6 e5m2 k32,
+// 7 e4m3 k16, 8 s8 m8n8k16
+__global__ void mma_shapes_kernel(int which, float* out) {
+  unsigned a[4], b[2];
+  float d[4] = {};
+  const auto as_float = [](int v) { return __float_as_uint(float(v)); };
+  const auto as_bfloat16 = [](int v) { return __float_as_uint(float(v)) >> 16; };
+  const auto as_integer = [](int v) { return unsigned(v); };
+  if (which == 0) {
+    fragments(16, 2, as_half, a, b);
+    SIMT_TEST_MMA("m16n8k8.row.col.f32.f16.f16.f32", "f", "%4, %5", "%6", SIMT_TEST_A2B1);
+  } else if (which == 1) {
+    fragments(16, 4, as_bfloat16, a, b);
+    SIMT_TEST_MMA("m16n8k16.row.col.f32.bf16.bf16.f32", "f", "%4, %5, %6, %7", "%8, %9",
+                  SIMT_TEST_A4B2);
+  } else if (which == 2) {
+    fragments(32, 2, as_float, a, b);
+    SIMT_TEST_MMA("m16n8k4.row.col.f32.tf32.tf32.f32", "f", "%4, %5", "%6", SIMT_TEST_A2B1);
+  } else if (which == 6) {
+    fragments(8, 4, as_e5m2, a, b);
+    SIMT_TEST_MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32", "f", "%4, %5, %6, %7", "%8, %9",
+                  SIMT_TEST_A4B2);
+  } else if (which == 7) {
+    fragments(8, 2, as_e4m3, a, b);
+    SIMT_TEST_MMA("m16n8k16.row.col.f32.e4m3.e4m3.f32", "f", "%4, %5", "%6", SIMT_TEST_A2B1);
+  } else {
+    const auto sums = [&](auto multiply) {
+      int s[4] = {};
+      multiply(s);
+      for (int i = 0; i < 4; ++i) d[i] = float(s[i]);
+    };
+    if (which == 3) {
+      fragments(8, 2, as_integer, a, b);
+      sums([&](int* d) {
+        SIMT_TEST_MMA("m16n8k16.row.col.s32.s8.s8.s32", "r", "%4, %5", "%6", SIMT_TEST_A2B1);
+      });
+    } else if (which == 4) {  // an element of A is two more
+      fragments(8, 4, as_integer, a, b);
+      for (unsigned& x : a) x = __vadd4(x, 0x02020202);
+      sums([&](int* d) {
+        SIMT_TEST_MMA("m16n8k32.row.col.s32.u8.s8.s32", "r", "%4, %5, %6, %7", "%8, %9",
+                      SIMT_TEST_A4B2);
+      });
+    } else if (which == 5) {
+      fragments(4, 4, as_integer, a, b);
+      sums([&](int* d) {
+        SIMT_TEST_MMA("m16n8k64.row.col.s32.s4.s4.s32", "r", "%4, %5, %6, %7", "%8, %9",
+                      SIMT_TEST_A4B2);
+      });
+    } else {
+      fragments(8, 2, as_integer, a, b);
+      sums([&](int* d) {
+        asm volatile(
+            "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, "
+            "{%0, %1};"
+            : "+r"(d[0]), "+r"(d[1])
+            : "r"(a[0]), "r"(b[0]));
+      });
+    }
+  }
+  for (int i = 0; i < 4; ++i)
+    out[(threadIdx.x / 4 + 8 * (i / 2)) * 8 + 2 * (threadIdx.x % 4) + i % 2] = d[i];
+}
+
+TEST_CASE("asm: mma.sync in its other shapes") {
+  const int depths[] = {8, 16, 4, 16, 32, 64, 32, 16, 16};
+  for (int which = 0; which < 9; ++which) {
+    DeviceArray<float> out(128);
+    mma_shapes_kernel<<<1, 32>>>(which, out.get());
+    const auto d = out.values();
+    for (int row = 0; row < (which == 8 ? 8 : 16); ++row)
+      for (int column = 0; column < 8; ++column) {
+        int sum = 0;
+        for (int k = 0; k < depths[which]; ++k)
+          sum += (element_a(row, k) + (which == 4 ? 2 : 0)) * element_b(k, column);
+        INFO("shape " << which << ", row " << row << ", column " << column);
+        REQUIRE(d[8 * row + column] == sum);
       }
   }
 }

@@ -16,6 +16,15 @@
 #define SIMT_INLINE \
   inline SIMT_UNWATCHED  // for lambdas, which inherit nothing: SIMT_UNWATCHED alone
 
+// For helpers that take a half, a pair and the like by value. g++ reports no load of a structure
+// that goes from memory straight into a call; compiled into the user's code, the call is a copy,
+// which is reported.
+#if SIMT_INSTRUMENTED
+#define SIMT_BY_VALUE inline __attribute__((always_inline))
+#else
+#define SIMT_BY_VALUE inline
+#endif
+
 namespace simt {
 
 // To the observer, if there is one.

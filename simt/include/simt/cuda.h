@@ -15,7 +15,6 @@
 
 #include "simt/atomics.h"
 #include "simt/build_mode.h"
-#include "simt/copy.h"
 #include "simt/kernel.h"
 #include "simt/loads.h"
 #include "simt/location.h"

@@ -38,21 +38,31 @@ void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_
 // For a function that wraps it: `caller` is the place in the kernel that called that function.
 void cp_async(void* shared, const void* global, unsigned bytes, unsigned source_bytes, Location at,
               const void* caller);
+// What one of `threads` threads copies of a whole that they copy together: by cp.async where it
+// can, from global to shared memory and in pieces of 4, 8 or 16 bytes, otherwise at once.
+void copy_async(void* to, const void* from, size_t bytes, unsigned thread, unsigned threads,
+                Location at, const void* caller);
+void copy_at_once(void* to, const void* from, size_t bytes, unsigned thread, unsigned threads,
+                  const void* caller);
 void cp_async_commit_group();
 void cp_async_wait_group(unsigned pending);
 void cp_async_wait_all();  // those of the open group, too
 void cp_async_mbarrier_arrive(void* barrier, bool noinc, Location at = Location::here());
 
+// `caller`, of those below: the place in the kernel; null: where this function returns to.
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, bool multicast,
-               unsigned mask, Location at = Location::here());
+               unsigned mask, Location at = Location::here(), const void* caller = nullptr);
 void bulk_copy_cluster(void* to, const void* from, unsigned bytes, void* barrier,
-                       Reduction operation, Element element, Location at = Location::here());
+                       Reduction operation, Element element, Location at = Location::here(),
+                       const void* caller = nullptr);
 void bulk_store(void* global, const void* shared, unsigned bytes, Reduction operation,
-                Element element, Location at = Location::here());
+                Element element, Location at = Location::here(), const void* caller = nullptr);
 void tensor_load(void* shared, const void* map, const int* coordinates, int rank, void* barrier,
-                 bool multicast, unsigned mask, Location at = Location::here());
+                 bool multicast, unsigned mask, Location at = Location::here(),
+                 const void* caller = nullptr);
 void tensor_store(const void* map, const int* coordinates, int rank, const void* shared,
-                  Reduction operation, Location at = Location::here());
+                  Reduction operation, Location at = Location::here(),
+                  const void* caller = nullptr);
 void bulk_commit_group();
 void bulk_wait_group(unsigned pending, bool read);
 void store_async_bytes(void* to, const void* values, unsigned bytes, void* barrier, Location at);
