@@ -1,9 +1,10 @@
 // Rung 11, cluster_merges: a cluster of eight blocks has a share, and merges its parts in shared
 // memory (sm_90).
 //
-// The blocks of a cluster run at the same time and read each other's shared memory: no part goes to
-// global memory, a barrier of the cluster replaces the ticket, and rows are dealt to all eight. Few
-// blocks run, so each has eight warps. What is still wrong: with many K/V heads rung 10 is faster.
+// The blocks of a cluster run at the same time and write into each other's shared memory: no part
+// goes to global memory, a barrier of the cluster replaces the ticket, and rows are dealt to all
+// eight. Few blocks run, so each has eight warps. What is still wrong: with many K/V heads rung 10
+// is faster.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -21,6 +22,8 @@
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/cluster.cuh"
+#include "common/kit/ptx/mma.cuh"
 
 namespace decode {
 
@@ -28,16 +31,18 @@ template <int kD>
 struct ClusterShared {
   static constexpr int kW = kD == 256 ? 4 : 8;  // as many warps as there is room for rings
   RingShared<kD, kTensorRows, kW> warps;
-  // The block's part, for all blocks of the cluster.
+  // What the blocks of the cluster have sent of the rows that this one merges: row after row, block
+  // after block.
   OfLane<float, kD> o[kTensorRows][32];
   float lse2[kTensorRows];
 };
 
 template <class T, int kD>
-__global__ void __launch_bounds__(32 * ClusterShared<kD>::kW)
+__global__ void __launch_bounds__(32 * ClusterShared<kD>::kW, 1)
     cluster_merges_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   constexpr int kW = ClusterShared<kD>::kW;
+  ptx::cluster_arrive();  // waited for before anything is sent: a block that runs has its memory
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<ClusterShared<kD>*>(dynamic_chunks);
   const auto cluster = cooperative_groups::this_cluster();
@@ -45,33 +50,38 @@ __global__ void __launch_bounds__(32 * ClusterShared<kD>::kW)
   const std::int64_t at = blockIdx.x / kClusterBlocks;  // of the shares
   const Part part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
 
+  // The first copies are asked for before the queries.
   TensorRows<T, kD> rows;
-  rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   const std::int64_t first = part.share.kv_head * shape.n;
   const auto row_of = [first](int key) { return first + key; };
-  attend(shared.warps.rings, part, t, row_of,
-         [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
+  const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
+  const auto start = [&] {
+    rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+  };
+  attend(shared.warps.rings, part, t, row_of, add, start, ptx::createpolicy_evict_first());
   rows.store_part(part.share.count, shared.warps.parts.o[warp], shared.warps.parts.lse2[warp]);
+  ptx::cluster_wait();
   __syncthreads();
 
   // region merge
+  // The block's part of a row is sent to the block that merges it. Rows go round the blocks of the
+  // cluster first, then round a block's warps.
+  const int rank = static_cast<int>(cluster.block_rank());
   for (int row = warp; row < part.share.count; row += kW) {
     const auto merged = merge_warps(shared.warps.parts, row);
-    shared.o[row][lane] = merged.o;
-    if (lane == 0) shared.lse2[row] = merged.lse2;
+    const int to = row % kClusterBlocks, place = row - to + rank;
+    *cluster.map_shared_rank(&shared.o[place][lane], to) = merged.o;
+    if (lane == 0) *cluster.map_shared_rank(&shared.lse2[place], to) = merged.lse2;
   }
-  cluster.sync();  // the parts of all blocks can be read
+  ptx::cluster_arrive();
+  ptx::cluster_wait();  // all parts are there, and nobody reaches into another block any more
 
-  // Rows go round the blocks of the cluster first, then round a block's warps.
-  const int first_row = static_cast<int>(cluster.block_rank()) + kClusterBlocks * warp;
-  for (int row = first_row; row < part.share.count; row += kClusterBlocks * kW) {
-    const auto o_of = [&](int block) { return cluster.map_shared_rank(shared.o[row]->x, block); };
-    const auto lse2_of = [&](int block) {
-      return *cluster.map_shared_rank(&shared.lse2[row], block);
-    };
+  for (int row = rank + kClusterBlocks * warp; row < part.share.count; row += kClusterBlocks * kW) {
+    const int place = row - rank;
+    const auto o_of = [&](int block) { return shared.o[place + block]->x; };
+    const auto lse2_of = [&](int block) { return shared.lse2[place + block]; };
     store_result(t, part.share.first_row + row, merge_parts<kD>(kClusterBlocks, o_of, lse2_of));
   }
-  cluster.sync();  // a block may not end while others read its memory
   // endregion
 #endif
 }

@@ -55,12 +55,17 @@ __device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of, Policy
   }
 }
 
+struct Nothing {
+  __device__ void operator()() const {}
+};
+
 // Takes a warp through its part's keys; the block's kW warps take sixteen at a time in turn.
 // row_of(key): the row of the caches where a key lies. add(stage, seen): the keys of a stage are
-// there; only the first `seen` count.
-template <int kD, int kStages, int kW, class T, class RowOf, class Add>
+// there; only the first `seen` count. start(): the first copies are on their way. policy: as fill.
+template <int kD, int kStages, int kW, class T, class RowOf, class Add, class Start = Nothing,
+          class... Policy>
 __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const Tensors<T>& t,
-                       RowOf row_of, Add add) {
+                       RowOf row_of, Add add, Start start = {}, Policy... policy) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   auto& ring = rings[warp];
   const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
@@ -73,8 +78,9 @@ __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const 
   int found = find(0);
   const auto issue = [&](int step) {
     if (first_key(step) < part.end) {
-      fill(ring[step % kStages], t,
-           [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); });
+      fill(
+          ring[step % kStages], t,
+          [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); }, policy...);
     }
     ptx::cp_async_commit();
     found = find(step + 1);
@@ -82,6 +88,7 @@ __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const 
 
   // While a stage is worked on, those after it are in flight.
   for (int step = 0; step < kStages - 1; ++step) issue(step);
+  start();
   for (int step = 0; first_key(step) < part.end; ++step) {
     ptx::cp_async_wait<kStages - 2>();
     __syncwarp();  // the copies of all lanes are there, and nobody reads the stage before any more
