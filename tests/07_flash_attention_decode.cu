@@ -60,13 +60,14 @@ const std::vector<Given> kFewSizes = {sizes(1, 1, 1, 1, 0), sizes(1, 7, 1, 32, 1
                                       sizes(1, 4, 1, 127, 2), sizes(1, 8, 1, 300, 0)};
 
 // Pages of 1, 3, 16 and 64 tokens; windows within a page and over several; sequences without
-// tokens.
+// tokens; a block an SM, with more steps than a ring has stages.
 const std::vector<Given> kPagedSizes = {
     pages(sizes(1, 1, 1, 1, 0), 1, 0, 0),     pages(sizes(1, 4, 1, 33, 0), 1, 0, 0),
     pages(sizes(2, 4, 2, 130, 0), 16, 0, 0),  pages(sizes(5, 4, 1, 70, 0), 16, 0, 1),
     pages(sizes(3, 14, 2, 65, 1), 64, 0, 1),  pages(sizes(4, 2, 2, 200, 0), 3, 0, 1),
     pages(sizes(3, 4, 1, 129, 2), 16, 40, 1), pages(sizes(2, 8, 1, 300, 0), 64, 100, 0),
-    pages(sizes(2, 20, 1, 66, 0), 16, 1, 1),  pages(sizes(40, 1, 1, 20, 0), 4, 0, 1)};
+    pages(sizes(2, 20, 1, 66, 0), 16, 1, 1),  pages(sizes(40, 1, 1, 20, 0), 4, 0, 1),
+    pages(sizes(66, 2, 2, 200, 2), 16, 0, 1)};
 
 // What only a GPU does in a second: many chunks, and more heads than 2^16.
 std::vector<Given> sizes_for_this_machine(std::vector<Given> sizes_here) {

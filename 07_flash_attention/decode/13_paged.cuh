@@ -2,10 +2,10 @@
 // count.
 //
 // A server gives a sequence memory as it grows, a page at a time, and takes it back at its end. A
-// lane looks up the row of one key, a step before the copy that needs it: by the time the copy is
-// issued the number has come. A page of one token costs one number of 4 bytes for each key and
-// value of 512. Tokens before the window are never asked for. What is still wrong: the cut is that
-// of the longest sequence, and where others are shorter, blocks have nothing to do.
+// lane looks up the row of one key, a step before the copy that needs it, and the first rows all at
+// once: a copy that waited for its own number would come a trip to memory later. A page of one
+// token costs one number of 4 bytes for each key and value of 512. What is still wrong: the cut is
+// that of the longest sequence, and where others are shorter, blocks have nothing to do.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,6 +22,8 @@
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/prefetch.cuh"
 
 namespace decode {
 
@@ -29,25 +31,64 @@ template <class T, int kD>
 __global__ void __launch_bounds__(kThreads)
     paged_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  constexpr int kStages = RingShared<kD, kTensorRows>::kStages, kW = kThreads / 32;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
-  const int warp = threadIdx.x / 32;
-  // region pages
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  auto& ring = shared.rings[warp];
+
   // A shorter sequence has fewer parts than the longest.
   const std::int64_t at = blockIdx.x / chunks.count;
   const auto share = shape.share(at, kTensorRows);
-  const std::int64_t sequence = share.kv_head / shape.kv_heads;
+  const int kv_head = static_cast<int>(share.kv_head), kv_heads = static_cast<int>(shape.kv_heads);
+  const int sequence = kv_head / kv_heads, head = kv_head - sequence * kv_heads;
   const auto part = part_of(share, at, chunks, cache.first(sequence), cache.end(sequence));
   if (part.count == 0) return;
-  const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
+
+  // region pages
+  // Lane l looks up where key l % 16 of a stage lies.
+  const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
+  const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
+  const auto find = [&](int step) {
+    const int key = first_key(step) + lane % kStageKeys, page = key / cache.page;
+    if (key >= part.end) return -1;
+    return (table[page] * kv_heads + head) * cache.page + (key - page * cache.page);
+  };
+  const auto issue = [&](int step, int found) {
+    if (first_key(step) < part.end) {
+      fill(ring[step % kStages], t,
+           [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); });
+    }
+    ptx::cp_async_commit();
+  };
+
+  // The lookups of the first stages are in flight side by side; later ones have a step's time.
+  int found[kStages];
+#pragma unroll
+  for (int step = 0; step < kStages; ++step) found[step] = find(step);
+#pragma unroll
+  for (int step = 0; step < kStages - 1; ++step) issue(step, found[step]);
+  int next = found[kStages - 1];
   // endregion
 
-  TensorRows<T, kD> rows;
-  rows.start(t.q + share.first_row * kD, share.count, shape.scale());
-  attend(shared.rings, part, t, row_of,
-         [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
+  // Later lookups find the table in L2: a thread fetches a sector of it at a time.
+  const int end = (part.end + cache.page - 1) / cache.page;
+  for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end; i += 8 * kThreads) {
+    ptx::prefetch_l2(table + i);
+  }
 
-  rows.store_part(share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
+  TensorRows<T, kD> rows;
+  rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+  for (int step = 0; first_key(step) < part.end; ++step) {
+    ptx::cp_async_wait<kStages - 2>();
+    __syncwarp();  // all lanes' copies are there, and nobody reads the stage before any more
+    issue(step + kStages - 1, next);
+    next = find(step + kStages);
+    rows.add(ring[step % kStages].k, ring[step % kStages].v, part.end - first_key(step));
+  }
+  __syncthreads();  // all rings are empty: parts may take their place
+
+  rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif
@@ -62,10 +103,10 @@ void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Sc
     constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows>);
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(kTensorRows);
-    const int resident = kit::resident_blocks(kernel, kThreads, kShared);
+    // The newest tokens are cut as if there were no others; one block an SM, as in rung 10.
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
-    const Chunks chunks = cut_cache(seen, shares, resident, scratch);
+    const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, cache, chunks);
     CUDA_CHECK(cudaGetLastError());
