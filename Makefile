@@ -116,14 +116,17 @@ FLAGS += -DBUILD_FLAGS='"$(FLAGS_SHOWN)"'
 # For what is compiled, but runs for a moment at most.
 UNOPTIMIZED = $(filter-out -O%,$(FLAGS)) -O0
 
-# Libraries of the toolkit that a chapter needs, mostly for its peers. simt has none of them, and
-# the programs find that out by __has_include.
+# Libraries of the toolkit that a chapter needs, mostly for its peers. simt has none of them, some
+# toolkits not all; the programs find that out by __has_include.
 ifndef SIMT
-  LIBS_03_coalescing := -lcublas
-  LIBS_04_matmul := -lcublas
-  LIBS_06_atomics_streams := -lcurand
-  LIBS_07_flash_attention := -lcublas
-  LIBS_namespaces := -lcublas
+  TOOLKIT := $(abspath $(dir $(shell command -v $(NVCC)))..)
+  has_header = $(wildcard $(addsuffix /$(1),$(TOOLKIT)/include $(TOOLKIT)/targets/*/include /usr/include))
+  CUBLAS := $(if $(call has_header,cublas_v2.h),-lcublas)
+  LIBS_03_coalescing := $(CUBLAS)
+  LIBS_04_matmul := $(CUBLAS)
+  LIBS_06_atomics_streams := $(if $(call has_header,curand.h),-lcurand)
+  LIBS_07_flash_attention := $(CUBLAS)
+  LIBS_namespaces := $(CUBLAS)
 endif
 
 # ---------------------------------------------------------------- build

@@ -29,9 +29,9 @@ const std::string kProgram = TEST_BUILD "/01_vector_add/vector_add";
 
 // Sizes around a warp, a float4, a block, a block of float4, a tile of the coarsened rung, primes,
 // and one that needs many blocks.
-const std::vector<std::int64_t> kSizes = {1,    2,    3,    4,    5,    31,      32,
-                                          33,   255,  256,  257,  1021, 1023,    1024,
-                                          1025, 4095, 4096, 4097, 8191, 100'003, 1'000'000};
+const std::vector<std::int64_t> kSizes = {
+    1,   2,    3,    4,    5,    31,   32,   33,   255,  256,  257,     767,      768,
+    769, 1021, 1023, 1024, 1025, 1535, 4095, 4096, 4097, 8191, 100'003, 1'000'000};
 
 }  // namespace
 
@@ -131,6 +131,26 @@ TEST_CASE("a round trip reports each of its phases") {
   CHECK(phases[3].name == "copy out");
   CHECK(phases[3].bytes == 400);
   CHECK(y[99] == 3.0f);
+}
+
+TEST_CASE("each phase of a round trip counts the bytes that it moves, once") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  std::vector<float> x(100, 1.0f), y(100, 2.0f);  // arrays of 400 bytes
+  const auto arrays = [](const kit::Phases& phases) {
+    std::vector<double> arrays;
+    for (const kit::Phase& phase : phases) arrays.push_back(phase.bytes / 400);
+    return arrays;
+  };
+  using Arrays = std::vector<double>;
+  CHECK(arrays(vector_add_cuda(x.data(), y.data(), 100)) == Arrays{0, 2, 3, 1, 0});
+  CHECK(arrays(vector_add_pinned(x.data(), y.data(), 100)) == Arrays{0, 2, 3, 1});
+  CHECK(arrays(vector_add_born_on_device(y.data(), 100, 1, 2)) == Arrays{2, 3});
+  try {
+    CHECK(arrays(vector_add_unified(x.data(), y.data(), 100)) == Arrays{0, 2, 3, 1, 0});
+    CHECK(arrays(vector_add_unified_prefetch(x.data(), y.data(), 100)) ==
+          Arrays{0, 2, 2, 3, 1, 1, 0});
+  } catch (const kit::Skip&) {  // not every system has managed memory, or can prefetch it
+  }
 }
 
 TEST_CASE("cudaMemset sets bytes") {

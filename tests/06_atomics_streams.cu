@@ -214,6 +214,20 @@ TEST_CASE("one cell: how many requests reach the cell") {
 #endif
 }
 
+TEST_CASE("one cell: what one thread adds up may need more than 32 bits") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr std::int64_t n = 32 * 65'538;  // a warp alone: 65,538 samples a thread
+  const kit::DeviceBuffer<std::uint16_t> x(n);
+  const kit::DeviceBuffer<unsigned long long> total(1);
+  CUDA_CHECK(cudaMemset(x.data(), 0xff, x.bytes()));
+  CUDA_CHECK(cudaMemset(total.data(), 0, total.bytes()));
+  one_cell_per_thread_kernel<<<1, 32>>>(x.data(), n, total.data());
+  CUDA_CHECK(cudaGetLastError());
+  unsigned long long sum = 0;
+  CUDA_CHECK(cudaMemcpy(&sum, total.data(), sizeof sum, cudaMemcpyDeviceToHost));
+  CHECK(sum == 65'535ull * n);
+}
+
 TEST_CASE("one cell: per_thread asks once per block, however long the input") {
 #if SIMT_INSTRUMENTED
   const auto requests = [](std::int64_t n) {
@@ -410,6 +424,33 @@ TEST_CASE("lock: every variant is right at every size and leaves the lock free")
       const std::string skipped = check_at_sizes(
           variant, sizes, [](std::int64_t n) { return Lock(n, 7); }, false);
       if (!skipped.empty()) SKIP_SECTION(skipped);
+    }
+  }
+}
+
+TEST_CASE("lock: of equal values the first counts, in a warp and beyond; -0.0 equals 0.0") {
+  const bench::DeviceFacts device = bench::query_device();
+  const bench::WorkStream stream(device);
+  for (const auto& variant : lock::ladder().variants) {
+    if (!bench::why_skipped(variant, device).empty()) continue;
+    // Where the first of the largest stands, and with which value; behind it only its equals.
+    for (const std::int64_t first : {0, 1, 40, 300}) {
+      for (const float largest : {5.0f, -0.0f}) {
+        INFO(variant.name << ", " << largest << " from " << first << " on");
+        Lock problem(600, 7);
+        for (std::int64_t i = 0; i < problem.n; ++i) {
+          problem.x.pristine()[i] = i < first ? -1.0f : i == first ? largest : largest + 0.0f;
+        }
+        const bench::Side side = bench::side_of(variant);
+        problem.each_array([side](auto& array) { array.reset(side); });
+        variant.run(problem, stream.get());
+        if (device.available) CUDA_CHECK(cudaDeviceSynchronize());
+        problem.each_array([side](auto& array) { array.fetch(side); });
+        float value = 0;
+        std::memcpy(&value, problem.record.fetched(), sizeof value);
+        CHECK(value == largest);
+        CHECK(problem.record.fetched()[1] == first);
+      }
     }
   }
 }

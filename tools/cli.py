@@ -56,13 +56,19 @@ def write_text(path, text):
 def run(main):
     """Runs a tool: what a disk lacks or a reader ends is one line at most, and no traceback."""
     try:
-        status = main()
+        if sys.stdout is None:  # closed: a file would be opened in its place
+            raise OSError("cannot write to standard output")
+        try:
+            status = main()
+        except SystemExit as ended:  # argparse has printed its help
+            status = ended.code
         sys.stdout.flush()
     except (KeyboardInterrupt, OSError) as error:
         # Whoever read the output may have seen enough (make compare ... | head).
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python tries to write the rest again
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python tries to write the rest again
         status = 130 if isinstance(error, KeyboardInterrupt) else 1
     sys.exit(status)
 
@@ -74,6 +80,9 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             description=description, formatter_class=argparse.RawDescriptionHelpFormatter
         )
+
+    def _print_message(self, message, file=None):
+        (file or sys.stderr).write(message)  # argparse's own is silent where that fails
 
     def error(self, message):
         self.exit(2, f"{self.prog}: {message} (--help shows the options)\n")

@@ -105,8 +105,10 @@ def planted(root, mutant):
 def copy_repository(root, folder):
     """A copy of what git knows of, or would know of if it were added."""
     command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, check=True, capture_output=True).stdout.decode().split("\0")
-    for name in filter(None, names):
+    listed = subprocess.run(command, capture_output=True, text=True)
+    if listed.returncode:
+        raise BadList(f"copies are made of what git knows: {listed.stderr.strip()}")
+    for name in filter(None, listed.stdout.split("\0")):
         if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, folder / name)

@@ -33,6 +33,9 @@ class EndingTold {
   // The line begins with the program's name.
   explicit EndingTold(const std::string& name) {
     const std::string start = isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "";  // over the progress
+    // Past a limit of the size of files (ulimit -f) writing is to fail, and to be told, like on a
+    // full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < kCount; ++i) {
       line(i) = start + name + ": ended by " + kSignals[i].name + '\n';
       struct sigaction action = {};

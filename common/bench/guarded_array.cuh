@@ -103,7 +103,10 @@ class GuardedArray {
  private:
   static constexpr std::int64_t kGuardBytes = 4096;  // a page: keeps every alignment CUDA asks for
   static constexpr std::int64_t kGuard = kGuardBytes / sizeof(T);  // elements
-  static constexpr unsigned char kGuardByte = 0xA5;
+  // As a float 3.4e38, as a bfloat16 3.4e38, as a half NaN: whoever reads past an end finds no
+  // number that a sum would swallow. And no poison, which a kernel may write that never looked at
+  // its input.
+  static constexpr unsigned char kGuardByte = 0x7F;
   static_assert(kGuardBytes % sizeof(T) == 0, "guards must keep elements aligned");
 
   // What was written into the guard that begins at `guard`, where element `first` would lie: "wrote

@@ -65,7 +65,10 @@ class Program {
     options_.add_flag("warm", "leave in the L2 cache what the run before left there",
                       [this] { run_.cold = false; });
     options_.add_value("json", "FILE", "write the results there as well",
-                       [this](const std::string& text) { json_file_ = text; });
+                       [this](const std::string& text) {
+                         if (text.empty()) throw UsageError("--json needs a file's name");
+                         json_file_ = text;
+                       });
     options_.add_flag("help", "print this and stop", [this] { help_ = true; });
     run_.progress = [this](const std::string& text) { progress(text); };
   }

@@ -128,8 +128,9 @@ inline bool is_timed_by_checks(const RunSettings& settings, Place place, double 
 }
 
 // Times every row that is right. Variants of one place take turns with each other, so that a rung
-// and its peer or yardstick meet the same weather; round trips go one after the other.
-template <class Problem>
+// and its peer or yardstick meet the same weather; round trips go one after the other. A test looks
+// on with a Flush and a Timer of its own.
+template <class Flush = L2Flush, class Timer = kit::GpuTimer, class Problem>
 void time_variants(const RunSettings& settings, Problem& problem,
                    const std::vector<Variant<Problem>>& variants, cudaStream_t stream,
                    std::vector<Row>& rows) {
@@ -137,8 +138,8 @@ void time_variants(const RunSettings& settings, Problem& problem,
   const auto time_together = [&](const std::vector<std::size_t>& group, double warm_up_seconds) {
     if (group.empty()) return;
     const Place place = variants[group[0]].place;
-    std::optional<L2Flush> flush;
-    std::optional<kit::GpuTimer> gpu_timer;
+    std::optional<Flush> flush;
+    std::optional<Timer> gpu_timer;
     if (place == Place::device) gpu_timer.emplace();
     if (wants_flush(settings, place)) flush.emplace(device);
     std::vector<kit::Phases> phases;

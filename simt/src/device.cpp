@@ -3,9 +3,12 @@
 #include "device.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <system_error>
 
 #include "errors.h"
 #include "faults.h"
@@ -45,11 +48,19 @@ Device::Device() = default;
 void Device::start_workers() {
   install_fault_handlers();
   if (make_observer) observer = make_observer().release();
-  for (int i = 0; i < options().threads; ++i)
-    threads_.emplace_back([i] {
-      Worker worker(i);
-      worker.work();
-    });
+  const int wanted = options().threads;
+  for (int i = 0; i < wanted; ++i) {
+    try {
+      threads_.emplace_back([i] {
+        Worker worker(i);
+        worker.work();
+      });
+    } catch (const std::system_error&) {
+      fprintf(stderr, "simt: cannot start more than %d of %d threads (see SIMT_THREADS)\n", i,
+              wanted);
+      _exit(1);
+    }
+  }
 }
 
 void Device::shut_down() {

@@ -22,7 +22,8 @@ std::string variable(const char* name) {
 }
 
 // A whole number, with K, M or G behind it if `units`.
-uint64_t number(const char* name, uint64_t otherwise, uint64_t least, bool units = false) {
+uint64_t number(const char* name, uint64_t otherwise, uint64_t least, bool units = false,
+                uint64_t most = UINT64_MAX) {
   std::string text = variable(name);
   if (text.empty()) return otherwise;
   char* end = nullptr;
@@ -34,7 +35,7 @@ uint64_t number(const char* name, uint64_t otherwise, uint64_t least, bool units
       ++end;
     }
   }
-  if (end == text.c_str() || *end || text[0] == '-' || value < least)
+  if (end == text.c_str() || *end || text[0] == '-' || value < least || value > most)
     reject(name, text, units ? "a size such as 512M" : "a whole number");
   return value;
 }
@@ -71,7 +72,7 @@ bool is_random(const std::string& text, uint64_t* seed) {
 
 Options read_options() {
   Options o{};
-  o.threads = static_cast<int>(number("SIMT_THREADS", cores(), 1));
+  o.threads = static_cast<int>(number("SIMT_THREADS", cores(), 1, false, 4096));
   o.stack_bytes = number("SIMT_STACK_KB", 128, 16) << 10;
   o.memory_bytes = number("SIMT_MEMORY", free_memory() / 2 >> 20 << 20, 1, true);
   o.patience = static_cast<double>(number("SIMT_TIMEOUT", 20, 1));

@@ -311,6 +311,12 @@ TEST_CASE("a compiler that is not there is one line, and one with words before i
   }
 }
 
+TEST_CASE("what a full disk does not take is told in one line") {
+  const auto built = nvcc("-E " + write_file("plain.cu", "int main() {}\n") + " -o /dev/full");
+  CHECK(built.status == 1);
+  CHECK(built.output == "simt/nvcc: [Errno 28] No space left on device\n");
+}
+
 TEST_CASE("no source is overwritten, whatever it is called") {
   const std::string text = "int main() {}\n";
   const std::string source = write_file("myself.cu", text);
@@ -638,7 +644,7 @@ TEST_CASE("deferred streams run only when somebody waits for them") {
 TEST_CASE("wrong settings are refused") {
   const std::string program = built_program("device_query");
   for (const char* setting : {"SIMT_ORDER=sideways", "SIMT_THREADS=0", "SIMT_THREADS=x",
-                              "SIMT_MEMORY=-1", "SIMT_ASYNC=never"}) {
+                              "SIMT_THREADS=99999", "SIMT_MEMORY=-1", "SIMT_ASYNC=never"}) {
     const auto ran = run(program, "", setting);
     INFO(setting << "\n" << ran.output);
     CHECK(ran.status == 2);

@@ -53,6 +53,15 @@ TEST_CASE("how far a stray write went is told") {
         "wrote past the end of y (10 elements): at 10, and 5 more up to 15");
 }
 
+TEST_CASE("what lies behind an array is nothing that a sum would swallow, and no poison") {
+  damage_after(Role::input, 10, [](const float* y) {
+    for (const int i : {-1, 10}) {
+      CHECK(y[i] > 1e38f);
+      CHECK_FALSE(bench::is_poison(y[i]));
+    }
+  });
+}
+
 TEST_CASE("a change of any element of an input is found") {
   for (const std::int64_t i : {0, 1, 499, 998, 999}) {
     CHECK(damage_after(Role::input, 1000, [i](float* y) { y[i] += 1; }) ==

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -462,6 +464,112 @@ TEST_CASE("a cold sample flushes before its clock starts; a warm one does not fl
   Log::Flush* none = nullptr;
   CHECK(bench::make_sampler(problem, variant, nullptr, none, &timer, nullptr)() == 30);
   CHECK(log.calls == "[x]");
+}
+
+// A clock that stands still but for the milliseconds that a variant says it takes. How often the
+// cache was flushed, and by how many objects.
+struct OwnClock {
+  inline static double now_ms = 0;
+  double begin_ms = 0, end_ms = 0;
+  void start(cudaStream_t) { begin_ms = now_ms; }
+  void stop(cudaStream_t) { end_ms = now_ms; }
+  double elapsed_ms() const {
+    CUDA_CHECK(cudaDeviceSynchronize());  // or launches of the warm-up pile up
+    return end_ms - begin_ms;
+  }
+};
+struct CountedFlush {
+  inline static int made = 0, enqueued = 0;
+  explicit CountedFlush(const bench::DeviceFacts&) { ++made; }
+  void enqueue(cudaStream_t) { ++enqueued; }
+};
+
+// A right variant that takes a second when it is cold, twice, and then `ms`, `4 * ms`, `2 * ms`,
+// and again from the start: any three in a row have their median at 2 * ms.
+bench::Variant<Doubling> variant_of_length(const std::string& name, bench::Kind kind, double ms,
+                                           int* runs) {
+  const auto right = variant_with(Fault::none, bench::Place::device).run;
+  auto variant = bench::device_variant<Doubling>(
+      name, "",
+      [right, ms, runs, calls = std::make_shared<int>(0)](Doubling& p, cudaStream_t stream) {
+        right(p, stream);
+        ++*runs;
+        const int call = (*calls)++, factors[] = {1, 4, 2};
+        OwnClock::now_ms += call < 2 ? 1000 : ms * factors[call % 3];
+      });
+  variant.kind = kind;
+  return variant;
+}
+
+TEST_CASE("what the clock says reaches the JSON: of each row its own, warm, behind a flush") {
+  bench::RunSettings settings;
+  settings.device = bench::query_device();
+  if (!settings.device.available) SKIP_TEST("needs a GPU");
+  settings.device.clock_ghz = 1;  // a model's rows are treated as a chip's
+  settings.device.peak_bandwidth_gbps = 8e-4;
+  settings.device.peak_fp32_gflops = 1;
+  settings.repeats = 3;
+  Doubling problem(1000);  // 8000 bytes, 1000 operations
+  int runs = 0;
+  const std::vector<bench::Variant<Doubling>> variants = {
+      variant_of_length("ours", bench::Kind::rung, 10, &runs),
+      variant_of_length("theirs", bench::Kind::peer, 5, &runs),
+      variant_of_length("their_other", bench::Kind::peer, 20, &runs),
+      variant_with(Fault::none, bench::Place::cpu),
+  };
+  const bench::WorkStream stream(settings.device);
+  for (const bool cold : {true, false}) {
+    settings.cold = cold;
+    runs = CountedFlush::made = CountedFlush::enqueued = 0;
+    auto rows = bench::verify_variants(settings, problem, variants, stream.get());
+    bench::time_variants<CountedFlush, OwnClock>(settings, problem, variants, stream.get(), rows);
+    bench::derive_figures(problem, variants, settings.device, rows);
+    const int sampled = runs - 2 * 3;  // each was checked before and after
+    CHECK(sampled > 3 * 3);            // some of them to warm up
+    CHECK(CountedFlush::made == (cold ? 1 : 0));
+    CHECK(CountedFlush::enqueued == (cold ? sampled : 0));
+    CHECK(rows[3].place == "cpu");
+    if (!cold) continue;  // from here on nothing takes a second any more
+    rows.pop_back();      // its times are those of this machine
+    bench::JsonWriter json;
+    json.begin_array();
+    bench::write_json(json, bench::ProblemReport{"doubling", problem.sizes(), false, rows});
+    json.end_array();
+    CHECK(
+        json.text() ==
+        R"([{"problem":"doubling","name":"ours","kind":"rung","place":"device","sizes":{"n":1000},)"
+        R"("median_ms":20,"min_ms":10,"max_ms":40,"samples":3,"gbps":0.0004,"gflops":5e-05,)"
+        R"("percent_of_roof":50,"speedup":null,"ratio_to_peer":0.5,"extra_bytes":null,)"
+        R"("max_error":0,"status":"right","reason":"","phases":[]},)"
+        R"({"problem":"doubling","name":"theirs","kind":"peer","place":"device","sizes":{"n":1000},)"
+        R"("median_ms":10,"min_ms":5,"max_ms":20,"samples":3,"gbps":0.0008,"gflops":0.0001,)"
+        R"("percent_of_roof":100,"speedup":null,"ratio_to_peer":1,"extra_bytes":null,)"
+        R"("max_error":0,"status":"right","reason":"","phases":[]},)"
+        R"({"problem":"doubling","name":"their_other","kind":"peer","place":"device",)"
+        R"("sizes":{"n":1000},"median_ms":40,"min_ms":20,"max_ms":80,"samples":3,"gbps":0.0002,)"
+        R"("gflops":2.5e-05,"percent_of_roof":25,"speedup":null,"ratio_to_peer":0.25,)"
+        R"("extra_bytes":null,"max_error":0,"status":"right","reason":"","phases":[]}])");
+  }
+}
+
+TEST_CASE("a sweep has the median of each kernel, and none of one that is wrong") {
+  bench::RunSettings settings;
+  settings.device = bench::query_device();
+  if (!settings.device.available) SKIP_TEST("needs a GPU");
+  settings.repeats = 3;
+  int calls = 0;
+  const auto sleeps = bench::cpu_variant<Doubling>("sleeps", "", [&calls](Doubling& p) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(calls++ % 3 * 20));
+    double_all(p.in.host_data(), p.out.host_data(), p.n, Fault::none);
+  });
+  Doubling problem(1000);
+  CHECK(bench::time_sweep(settings, problem, {sleeps}).at(0) >= 20);
+  try {
+    bench::time_sweep(settings, problem, {variant_with(Fault::one_nan, bench::Place::cpu)});
+    CHECK(false);
+  } catch (const std::runtime_error& error) {
+    CHECK(std::string(error.what()).find("on_cpu: 1 of 1000 wrong") == 0);
+  }
 }
 
 TEST_CASE("device samples are cold by default, on a chip that has a cache") {

@@ -165,10 +165,32 @@ TEST_CASE("a signal that ends a program is told in one line, and leaves no file"
   CHECK(fs::exists(file));
 }
 
+TEST_CASE("a limit of the size of files is told like a full disk: the old file stays whole") {
+  namespace fs = std::filesystem;
+  const fs::path folder = std::string(TEST_BUILD) + "/tests/common/limited";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string file = (folder / "a.json").string();
+  std::ofstream(file) << "old";
+  std::fflush(nullptr);
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit few{100, before.rlim_max};  // bytes
+  setrlimit(RLIMIT_FSIZE, &few);
+  const int status = run({"--json", file}, [](bench::Program&) {});
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(status == 1);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  CHECK(text.str() == "old");
+  CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 1);
+}
+
 TEST_CASE("a file that cannot be written is refused before anything runs") {
   const auto body = [](bench::Program&) { FAIL("measured for nothing"); };
   CHECK(run({"--json", "/nonexistent/file.json"}, body) == 2);
   CHECK(run({"--json", "/"}, body) == 2);
+  CHECK(run({"--json="}, body) == 2);  // a shell's variable that is empty
 }
 
 TEST_CASE("the JSON holds every sweep, printed or only recorded") {
@@ -184,6 +206,24 @@ TEST_CASE("the JSON holds every sweep, printed or only recorded") {
         std::string::npos);
   CHECK(text.str().find(R"({"problem":"p","sweep":"kept","points":[{"x":327654632987}]})") !=
         std::string::npos);
+}
+
+TEST_CASE("the JSON says with which input, and in which mode, a run was made") {
+  const std::string file = std::string(TEST_BUILD) + "/tests/common/mode.json";
+  const auto text_of = [&file](std::vector<std::string> arguments, bool cold) {
+    arguments.insert(arguments.end(), {"--json", file});
+    const auto body = [cold](bench::Program& program) {
+      CHECK(program.run_settings().cold == cold);
+    };
+    CHECK(run(arguments, body) == 0);
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  };
+  CHECK(text_of({}, true).find(R"("seed":1,"mode":"cold",)") != std::string::npos);
+  CHECK(text_of({"--cold", "--seed", "5"}, true).find(R"("seed":5,"mode":"cold",)") !=
+        std::string::npos);
+  CHECK(text_of({"--warm"}, false).find(R"("seed":1,"mode":"warm",)") != std::string::npos);
 }
 
 TEST_CASE("a wrong row makes the status 1, a skipped one does not") {

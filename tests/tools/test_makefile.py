@@ -85,6 +85,20 @@ class Build(MakeCase):
             self.assertIn(f"{nvcc} -std=c++17", out)
         self.assertIn("simt/nvcc -std=c++17", self.make("-n", "CPU=yes", "V=1", "01").stdout)
 
+    def test_a_toolkit_that_lacks_a_library_is_not_asked_for_it(self):
+        if os.path.exists("/usr/include/cublas_v2.h"):
+            self.skipTest("every toolkit has this machine's cuBLAS")
+        nvcc = self.executable(self.root / "toolkit/bin/nvcc", "exit 0\n")
+        for name in ("04_matmul/matmul", "06_atomics_streams/atomics"):
+            self.write(f"{name}.cu", "int main() {}\n")
+        self.write("toolkit/include/curand.h", "")
+        words = ("-n", "CPU=0", "V=1", f"NVCC={nvcc}", "04", "06")
+        out = self.make(*words).stdout
+        self.assertNotIn("-lcublas", out)
+        self.assertIn("-lcurand", out)
+        self.write("toolkit/include/cublas_v2.h", "")
+        self.assertIn("-lcublas", self.make(*words).stdout)
+
     def test_compilers_run_side_by_side(self):
         self.write("slow", "0.5")
         self.make("run")

@@ -1,6 +1,7 @@
 """mutate.py tells a mistake that a test notices from one that it does not, and spoils no source."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -142,6 +143,14 @@ class Mutate(ToolCase):
         self.assertIn("'old news': its old text is 0 times in add.py, not once", error)
         self.write("tests/mutants/sums.txt", "== no file\n---\na\n+++\nb\n")
         self.assertIn("cannot read the entry 'no file'", self.mutate(status=2).stderr)
+
+    def test_without_a_history_it_says_so(self):
+        self.mutants(("subtracts", "    return a + b", "    return a - b"))
+        shutil.rmtree(self.root / ".git")
+        env = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
+        arguments = ("--root", self.root, "--jobs", "1")
+        result = self.run_tool("mutate.py", *arguments, status=2, **env)
+        self.assert_one_line(result.stderr, "what git knows")
 
     def test_a_section_of_a_case_is_handed_to_catch(self):
         self.fake("make", "exit 0\n")

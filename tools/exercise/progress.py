@@ -16,6 +16,9 @@ class Progress:
                 self.entries = json.loads(cli.read_text(self.path))
                 if not isinstance(self.entries, dict):
                     raise ValueError("no object")
+                for name, entry in self.entries.items():
+                    if not isinstance(entry, dict):
+                        raise ValueError(f"{name} is no object")
             except (OSError, ValueError) as error:
                 raise ExerciseError(f"{self.path} is damaged ({error}); move it away") from error
 
