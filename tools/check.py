@@ -194,27 +194,36 @@ def check_mutants(root, findings):
 
 
 def check_sanitizer(root, graph, findings):
-    """Whether each report knows the rungs with kernels that there are. (A damaged one: lessons.)"""
+    """Whether the reports of each set of tools know, together, the rungs with kernels that there
+    are, and no others. (A damaged one: lessons.)"""
     kernels = {}
     for path in graph.rungs():
         if path.endswith(".cuh"):
             name = RUNG.match(path.rpartition("/")[2]).group(2)
             kernels.setdefault(graph.place(path).chapter, []).append(name)
+    by_tools = {}  # several GPUs may have checked a part of the rungs each
     for file in sanitizer_report.paths(root):
-        path = file.relative_to(root)
         try:
-            chapters = sanitizer_report.load(file)["chapters"]
+            report = sanitizer_report.load(file)
         except (OSError, results.ResultsError):
             continue
+        of_file = file.relative_to(root), report["chapters"]
+        by_tools.setdefault(tuple(report["tools"]), []).append(of_file)
+
+    def add(path, chapter, what, rungs):
+        if rungs:
+            message = f"{chapter}: {what}: {', '.join(rungs)} (make sanitize-{chapter[:2]})"
+            findings.add(SANITIZER, path, message)
+
+    for reports in by_tools.values():
         for chapter, names in kernels.items():
-            checked = chapters.get(chapter, {"rungs": {}})["rungs"]
-            known = {slug(rung.rpartition("/")[2]) for rung in checked}
-            missing = sorted(set(names) - known)
-            gone = list(bench_args.unknown(graph, chapter, ["--only", ",".join(checked)]))
-            for what, rungs in (("not checked", missing), ("no rung", checked and gone)):
-                if rungs:
-                    message = f"{chapter}: {what}: {', '.join(rungs)} (make sanitize-{chapter[:2]})"
-                    findings.add(SANITIZER, path, message)
+            having = [(path, of[chapter]["rungs"]) for path, of in reports if chapter in of]
+            known = {slug(rung.rpartition("/")[2]) for _, checked in having for rung in checked}
+            path = having[0][0] if having else reports[0][0]
+            add(path, chapter, "not checked", sorted(set(names) - known))
+            for path, checked in having:
+                gone = list(bench_args.unknown(graph, chapter, ["--only", ",".join(checked)]))
+                add(path, chapter, "no rung", checked and gone)
 
 
 def check_counts(root, graph, findings):

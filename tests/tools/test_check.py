@@ -248,11 +248,12 @@ class BenchArguments(CheckCase):
 
 
 class SanitizerReports(CheckCase):
-    def report(self, *rungs):
+    def report(self, *rungs, device="simt"):
         entry = {"arguments": "", "commit": "", "date": ""}
         entry["rungs"] = {rung: {"simt": "clean"} for rung in rungs}
-        report = {"device": "simt", "tools": ["simt"], "chapters": {"01_add": entry}}
-        self.write("results/sanitizer/simt.json", json.dumps(report))
+        chapters = {"01_add": entry} if rungs else {}
+        report = {"device": device, "tools": ["simt"], "chapters": chapters}
+        self.write(f"results/sanitizer/{device}.json", json.dumps(report))
 
     def test_every_rung_with_a_kernel_was_checked(self):
         self.write("01_add/kernels.cuh", 'auto name = "add";\n')
@@ -265,6 +266,15 @@ class SanitizerReports(CheckCase):
         self.write("01_add/kernels.cuh", 'auto name = "add";\n')
         self.report("add/naive")
         message = "results/sanitizer/simt.json: 01_add: not checked: tiled (make sanitize-01)"
+        self.assertIn(f"warning: {message}", self.check())
+
+    def test_reports_of_the_same_tools_complete_each_other(self):
+        self.write("01_add/kernels.cuh", 'auto name = "add";\n')
+        self.report("add/naive")
+        self.report(device="another")
+        self.assertEqual(self.check(), "0 errors, 0 warnings\n")
+        self.report()
+        message = "results/sanitizer/another.json: 01_add: not checked: naive (make sanitize-01)"
         self.assertIn(f"warning: {message}", self.check())
 
     def test_a_rung_that_is_gone(self):
