@@ -5,11 +5,11 @@
 #include <cuda_pipeline.h>
 
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <string>
 
 #include "simt/include/simt/profile.h"
+#include "simt/tests/marked_line.hpp"
 #include "tests/catch.hpp"
 
 namespace {
@@ -303,18 +303,6 @@ __global__ void __cluster_dims__(2, 1, 1) shown_to_others(const int* in, int* ou
 
 // ---- running them -----------------------------------------------------------------------------
 
-int line_of(const std::string& place) {
-  std::ifstream file(__FILE__);
-  std::string text;
-  const std::string mark = "// here: " + place;
-  for (int line = 1; std::getline(file, text); ++line)
-    if (text.size() > mark.size() &&
-        text.compare(text.size() - mark.size(), mark.size(), mark) == 0)
-      return line;
-  FAIL("no line is marked " << place);
-  return 0;
-}
-
 void check_silent(const std::function<void()>& run) {
   run();
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
@@ -334,7 +322,7 @@ void check_named(const std::string& check, const std::string& place,
   for (const simt::CheckReport& report : simt::check_reports()) {
     UNSCOPED_INFO(report.message);
     found |= report.check == check &&
-             report.message.find("check_async.cu:" + std::to_string(line_of(place))) !=
+             report.message.find("check_async.cu:" + std::to_string(tests::line_of(place))) !=
                  std::string::npos &&
              report.message.find(words) != std::string::npos;
   }

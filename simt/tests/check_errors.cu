@@ -12,12 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "simt/tests/marked_line.hpp"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
 
@@ -657,21 +657,6 @@ const std::map<std::string, Bad>& bad_kernels() {
   return list;
 }
 
-// The line of this file with the comment "here: <place>".
-int line_of(const std::string& place) {
-  std::ifstream file(__FILE__);
-  std::string text;
-  for (int line = 1; std::getline(file, text); ++line) {
-    const std::string mark = "// here: " + place;
-    if (text.size() > mark.size() &&
-        text.compare(text.size() - mark.size(), mark.size(), mark) == 0) {
-      return line;
-    }
-  }
-  FAIL("no line is marked " << place);
-  return 0;
-}
-
 tests::CommandResult run(const std::string& name, const std::string& environment = "") {
   return tests::run_command("SIMT_TIMEOUT=1 " + environment + " BAD_KERNEL='" + name + "' " +
                             self() + " 'run BAD_KERNEL' 2>&1");
@@ -696,7 +681,7 @@ TEST_CASE("every error is named with its place and spoils the exit status") {
             std::string::npos);
       if (bad.place != nullptr) {
         const std::string place =
-            "simt/tests/check_errors.cu:" + std::to_string(line_of(bad.place));
+            "simt/tests/check_errors.cu:" + std::to_string(tests::line_of(bad.place));
         CHECK(result.output.find(place) != std::string::npos);
       }
       CHECK(result.output.find(" error", result.output.rfind("\nsimt: ")) != std::string::npos);
@@ -781,6 +766,7 @@ TEST_CASE("SIMT_CHECK_JSON writes the reports to a file") {
   INFO(json);
   CHECK(json.find("\"errors\":2") != std::string::npos);  // it also reads what is not yet written
   CHECK(json.find("\"check\":\"race\"") != std::string::npos);
-  CHECK(json.find("\"line\":" + std::to_string(line_of("missing barrier"))) != std::string::npos);
+  CHECK(json.find("\"line\":" + std::to_string(tests::line_of("missing barrier"))) !=
+        std::string::npos);
   CHECK(json.find("\"kernel\":\"reverse_without_barrier\"") != std::string::npos);
 }

@@ -8,7 +8,6 @@
 #include <cuda/pipeline>
 #include <cuda/ptx>
 
-#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 
 #include "device_array.hpp"
 #include "simt/include/simt/profile.h"
+#include "simt/tests/marked_line.hpp"
 #include "tests/catch.hpp"
 
 namespace cg = cooperative_groups;
@@ -280,18 +280,6 @@ __global__ void by_the_group(const int* in, int* out, int turns, bool wrong) {
 
 namespace {
 
-int line_of(const std::string& place) {
-  std::ifstream file(__FILE__);
-  std::string text;
-  const std::string mark = "// here: " + place;
-  for (int line = 1; std::getline(file, text); ++line)
-    if (text.size() > mark.size() &&
-        text.compare(text.size() - mark.size(), mark.size(), mark) == 0)
-      return line;
-  FAIL("no line is marked " << place);
-  return 0;
-}
-
 void check_copies(void (*kernel)(const int*, int*, int, bool), const std::string& place) {
   const int turns = 7;
   INFO(place);
@@ -316,7 +304,7 @@ void check_copies(void (*kernel)(const int*, int*, int, bool), const std::string
   bool found = false;
   for (const simt::CheckReport& report : simt::check_reports()) {
     UNSCOPED_INFO(report.message);
-    found |= report.check == "in-flight" && int(report.line) == line_of(place);
+    found |= report.check == "in-flight" && int(report.line) == tests::line_of(place);
   }
   CHECK(found);
 }
