@@ -117,16 +117,16 @@ FLAGS += -DBUILD_FLAGS='"$(FLAGS_SHOWN)"'
 UNOPTIMIZED = $(filter-out -O%,$(FLAGS)) -O0
 
 # Libraries of the toolkit that a chapter needs, mostly for its peers. simt has none of them, some
-# toolkits not all; the programs find that out by __has_include.
+# toolkits not all. Programs find that out by __has_include; this asks the same compiler, since where
+# nvcc lies says nothing if that is a script that starts another.
 ifndef SIMT
-  TOOLKIT := $(abspath $(dir $(shell command -v $(NVCC)))..)
-  has_header = $(wildcard $(addsuffix /$(1),$(TOOLKIT)/include $(TOOLKIT)/targets/*/include /usr/include))
-  CUBLAS := $(if $(call has_header,cublas_v2.h),-lcublas)
-  LIBS_03_coalescing := $(CUBLAS)
-  LIBS_04_matmul := $(CUBLAS)
-  LIBS_06_atomics_streams := $(if $(call has_header,curand.h),-lcurand)
-  LIBS_07_flash_attention := $(CUBLAS)
-  LIBS_namespaces := $(CUBLAS)
+  library_of = $(if $(shell $(NVCC) -E -x c++ -include $(1) /dev/null 2>&1 >/dev/null | grep $(1)),,-l$(2))
+  CUBLAS = $(call library_of,cublas_v2.h,cublas)
+  LIBS_03_coalescing = $(CUBLAS)
+  LIBS_04_matmul = $(CUBLAS)
+  LIBS_06_atomics_streams = $(call library_of,curand.h,curand)
+  LIBS_07_flash_attention = $(CUBLAS)
+  LIBS_namespaces = $(CUBLAS)
 endif
 
 # ---------------------------------------------------------------- build
