@@ -45,6 +45,10 @@ TEST_CASE("every launch is in the stream that was given") {
   tests::every_launch_is_in_its_stream(vector_add::ladder(), {{"n", 5003}});
 }
 
+TEST_CASE("a run takes the memory that it says") {
+  tests::takes_what_it_says(vector_add::ladder(), {{"n", 200'003}});
+}
+
 TEST_CASE("n = 0 is an addition of nothing") {
   float none = 7;
   vector_add_sequential(&none, &none, 0);

@@ -93,6 +93,13 @@ TEST_CASE("every variant is right at every size") { check_all_sizes<false>(); }
 
 TEST_CASE("every variant is right at every size, B as n x k") { check_all_sizes<true>(); }
 
+// Large matrices, which take the checks of no variant minutes: none runs.
+TEST_CASE("a run takes the memory that it says") {
+  auto nobody = ladder<true>();
+  nobody.variants.clear();
+  tests::takes_what_it_says(nobody, {{"m", 1}, {"n", 2}, {"k", 1'000'000}});
+}
+
 TEST_CASE("both layouts hold the same matrices") {
   Bf16Gemm<false> rows({5, 7, 11}, 3);
   Bf16Gemm<true> columns({5, 7, 11}, 3);

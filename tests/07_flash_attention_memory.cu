@@ -1,23 +1,12 @@
 // What the problems of attention say that they take, before anything is allocated, is at least what
 // they then take.
-#include <malloc.h>
-
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/decode/problem.cuh"
 #include "07_flash_attention/problem.cuh"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 
 namespace {
-
-double host_bytes() {
-  const auto held = mallinfo2();
-  return static_cast<double>(held.uordblks) + static_cast<double>(held.hblkhd);
-}
-double device_bytes() {
-  std::size_t free = 0, all = 0;
-  CUDA_CHECK(cudaMemGetInfo(&free, &all));
-  return static_cast<double>(all - free);
-}
 
 // The guard words of a problem's arrays.
 constexpr double kGuards = 2e5;
@@ -25,13 +14,13 @@ constexpr double kGuards = 2e5;
 // `make` makes a problem as it is on a GPU, with all sets of its inputs.
 template <class Make>
 void takes_no_more_than(const bench::MemoryNeed& promised, double beside, Make make) {
-  const double host = host_bytes(), device = device_bytes();
+  const bench::MemoryNeed before = tests::held_bytes();
   const auto problem = make();
   problem->each_array([](auto& array) { array.host_data(); });
-  CHECK(host_bytes() - host <= promised.host - beside + kGuards);
+  CHECK(tests::held_bytes().host - before.host <= promised.host - beside + kGuards);
   problem->each_array([](auto& array) { array.device_data(); });
   for (int set = 0; set < 64; ++set) problem->rotate(set);
-  CHECK(device_bytes() - device <= promised.device);
+  CHECK(tests::held_bytes().device - before.device <= promised.device);
 }
 
 }  // namespace

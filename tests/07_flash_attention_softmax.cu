@@ -79,6 +79,16 @@ TEST_CASE("softmax: every variant is right at every size, or refuses what does n
                                 });
 }
 
+TEST_CASE("softmax: a run takes the memory that it says") {
+  const bench::MemoryNeed beside = {1e6, 3e5};
+  tests::takes_what_it_says(softmax_ladder(), {{"rows", 301}, {"columns", 3001}}, beside);
+  tests::takes_what_it_says(softmax_ladder(), {{"rows", 3}, {"columns", 300'001}}, beside);
+  // Rows so short that what is known of each counts.
+  auto nobody = softmax_ladder();
+  nobody.variants.clear();
+  tests::takes_what_it_says(nobody, {{"rows", 100'003}, {"columns", 8}});
+}
+
 TEST_CASE("softmax: the chooser takes the rung that keeps a row nearest") {
   const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");

@@ -2,6 +2,8 @@
 // these with sizes and arguments of their own.
 #pragma once
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -146,6 +148,51 @@ void every_launch_is_in_its_stream(const bench::Ladder<Problem>& ladder,
       CUDA_CHECK(cudaGraphDestroy(graph));
     }
   }
+}
+
+// Bytes that this process holds now: allocated by operator new or malloc, and on the device.
+inline bench::MemoryNeed held_bytes() {
+  const auto host = mallinfo2();
+  std::size_t free = 0, all = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free, &all));
+  return {static_cast<double>(host.uordblks) + static_cast<double>(host.hblkhd),
+          static_cast<double>(all - free)};
+}
+
+// What a ladder says, before anything is allocated, that a run takes: at least what its problem
+// holds when every variant has run (of a ladder without any: when every array exists) and every set
+// of inputs was made, and at most twice that, or what fits would be refused. `beside`: what guard
+// words take and simt keeps for itself; arrays must be so large that it is little beside them.
+template <class Problem>
+void takes_what_it_says(const bench::Ladder<Problem>& ladder, const bench::Settings::Given& size,
+                        const bench::MemoryNeed& beside = {3e5, 3e5}) {
+  bench::RunSettings run;
+  run.device = bench::query_device();
+  if (!run.device.available) SKIP_TEST("needs a GPU");
+  if (run.device.is_real_gpu()) SKIP_TEST("a GPU rounds allocations up");
+  const bench::WorkStream stream(run.device);
+  const bench::MemoryNeed before = held_bytes();
+  const auto problem = ladder.make_problem(size, run);
+  for (const auto& variant : ladder.variants) {
+    const auto verdict = tests::verify(*problem, variant, run.device, stream.get());
+    CHECK(verdict.status != bench::Status::wrong);
+  }
+  if (ladder.variants.empty()) {
+    problem->each_array([](auto& array) { array.host_data(), array.device_data(); });
+  }
+  if constexpr (bench::IsBatched<Problem>::value) {
+    for (int set = 0; set < 64; ++set) problem->rotate(set);
+  }
+  const bench::MemoryNeed now = held_bytes();
+  const double host = now.host - before.host, device = now.device - before.device;
+  const bench::Settings settings(ladder.settings, size, true);
+  const bench::MemoryNeed said = ladder.memory(settings, run);
+  const bench::MemoryNeed on_a_gpu = ladder.memory(settings, {});  // no stacks of waiting threads
+  INFO(ladder.name << ", " << text_of(size));
+  CHECK(host <= said.host + beside.host);
+  CHECK(on_a_gpu.host <= 2 * host);
+  CHECK(device <= said.device + beside.device);
+  CHECK(on_a_gpu.device <= 2 * device);
 }
 
 // Exit status 2 and one line on stderr, at once, for what no program takes and for `more`, which

@@ -60,7 +60,7 @@ struct Affine {
 
   static bench::MemoryNeed memory(std::int64_t n) {
     return {2.1 * sizeof(AffineMap) * static_cast<double>(n),
-            2.1 * sizeof(AffineMap) * static_cast<double>(n)};
+            1.1 * sizeof(AffineMap) * static_cast<double>(n)};
   }
 };
 

@@ -111,9 +111,12 @@ struct Softmax {
   double bytes() const { return 2.0 * sizeof(float) * elements(); }
   double flops() const { return 0; }
 
+  // Host: x twice, y, and what is known of each row and, while it is compared, of each element of
+  // a row. Device: x and y.
   static bench::MemoryNeed memory(std::int64_t rows, std::int64_t columns) {
     const double array = sizeof(float) * static_cast<double>(rows) * static_cast<double>(columns);
-    return {3 * array, 2 * array};
+    const double row = 2 * sizeof(double) + sizeof(bench::Comparison);
+    return {3 * array + row * rows + sizeof(double) * static_cast<double>(columns), 2 * array};
   }
 
  private:

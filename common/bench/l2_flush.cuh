@@ -26,9 +26,11 @@ class L2Flush {
     CUDA_CHECK(cudaMemsetAsync(buffer_.data(), 0, buffer_.bytes(), stream));
   }
 
+ protected:  // a test looks into it
+  kit::DeviceBuffer<char> buffer_;
+
  private:
   static constexpr int kTimesL2 = 4;  // several times: replacement is not strictly oldest-first
-  kit::DeviceBuffer<char> buffer_;
 };
 
 }  // namespace bench

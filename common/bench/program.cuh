@@ -43,6 +43,16 @@
 
 namespace bench {
 
+// Memory that a run of the ladder takes: what the ladder says of its problem, and the buffer that
+// flushes the cache.
+template <class Problem>
+MemoryNeed need_of(const Ladder<Problem>& ladder, const Settings& settings,
+                   const RunSettings& run) {
+  MemoryNeed need = ladder.memory ? ladder.memory(settings, run) : MemoryNeed{};
+  need.device += flush_bytes(run);
+  return need;
+}
+
 class Program {
  public:
   // name: the chapter's folder. summary: one line for --help.
@@ -61,9 +71,9 @@ class Program {
                          1'000'000);
     options_.add_integer("seed", "seed of the random input (default 1)", &seed_, 0, kMost);
     options_.add_flag("cold", "fill the L2 cache with other data before each sample (default)",
-                      [this] { run_.cold = true; });
+                      [this] { cold_ = true; });
     options_.add_flag("warm", "leave in the L2 cache what the run before left there",
-                      [this] { run_.cold = false; });
+                      [this] { warm_ = true; });
     options_.add_value("json", "FILE", "write the results there as well",
                        [this](const std::string& text) {
                          if (text.empty()) throw UsageError("--json needs a file's name");
@@ -259,10 +269,7 @@ class Program {
       return !selected->empty();
     };
     entry.memory = [ladder, settings](const Program& program) {
-      const RunSettings& run = program.run_settings();
-      MemoryNeed need = ladder->memory ? ladder->memory(settings(program), run) : MemoryNeed{};
-      need.device += flush_bytes(run);
-      return need;
+      return need_of(*ladder, settings(program), program.run_settings());
     };
     entry.run = [ladder, selected, settings](Program& program) {
       const Settings chosen = settings(program);
@@ -325,8 +332,10 @@ class Program {
       options_.print_help();
       return 0;
     }
+    if (cold_ && warm_) throw UsageError("--cold and --warm exclude each other");
     if (!list_) require_writable("json", json_file_);
     for (int i = 1; i < argc; ++i) arguments_ += (i > 1 ? " " : "") + std::string(argv[i]);
+    run_.cold = !warm_;
     run_.repeats = static_cast<int>(repeats_);
     run_.seed = static_cast<std::uint64_t>(seed_);
     run_.device = query_device();
@@ -513,6 +522,7 @@ class Program {
   // Of the command line:
   bool list_ = false;
   bool help_ = false;
+  bool cold_ = false, warm_ = false;  // what was said; run_.cold is what holds
   RunSettings run_;
   std::int64_t repeats_ = 0;
   std::int64_t seed_ = 1;

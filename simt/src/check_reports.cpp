@@ -37,6 +37,7 @@ void CheckReports::add(CheckReport report, const std::vector<std::string>& place
 
 std::vector<CheckReport> CheckReports::take() {
   std::lock_guard<std::mutex> lock(mutex_);
+  taken_errors_ += errors_locked();
   std::vector<CheckReport> taken;
   for (Entry& entry : entries_) taken.push_back(std::move(entry.report));
   entries_.clear();
@@ -58,12 +59,17 @@ void CheckReports::print_summary() {
   std::lock_guard<std::mutex> lock(mutex_);
   fflush(stdout);
   const size_t errors = errors_locked();
-  if (errors == 0) {
-    fprintf(stderr, "simt: %llu kernel%s checked, no errors found\n",
-            static_cast<unsigned long long>(launches()), launches() == 1 ? "" : "s");
-  } else {
-    fprintf(stderr, "simt: %zu error%s\n", errors, errors == 1 ? "" : "s");
+  const auto counted = [](uint64_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  std::string text = counted(launches(), "kernel") + " checked, no errors found";
+  if (errors > 0) {
+    text = counted(errors, "error");
+  } else if (taken_errors_ > 0) {
+    text = counted(launches(), "kernel") + " checked, " + counted(taken_errors_, "error") +
+           " found, of which the program knows";
   }
+  fprintf(stderr, "simt: %s\n", text.c_str());
 }
 
 void CheckReports::write_json(const std::string& path) {

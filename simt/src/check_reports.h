@@ -25,7 +25,8 @@ class CheckReports {
   // True if a report tells of a mistake: such a run must not end with status 0.
   bool any_errors();
 
-  // "simt: N kernels checked, no errors found" or "simt: N errors", on stderr.
+  // "simt: N kernels checked, no errors found" or "simt: N errors", on stderr; of what was taken
+  // that the program knows of it.
   void print_summary();
   void write_json(const std::string& path);
 
@@ -38,6 +39,7 @@ class CheckReports {
 
   std::mutex mutex_;
   std::vector<Entry> entries_;
+  size_t taken_errors_ = 0;
   uint64_t launches_ = 0;
 };
 

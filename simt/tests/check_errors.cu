@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "simt/include/simt/profile.h"
 #include "simt/tests/marked_line.hpp"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
@@ -669,6 +670,7 @@ TEST_CASE("run BAD_KERNEL", "[.]") {
   REQUIRE(name != nullptr);
   bad_kernels().at(name).run();
   printf("sync: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+  if (getenv("ASKED_FOR") != nullptr) simt::check_reports();
 }
 
 TEST_CASE("every error is named with its place and spoils the exit status") {
@@ -687,6 +689,16 @@ TEST_CASE("every error is named with its place and spoils the exit status") {
       CHECK(result.output.find(" error", result.output.rfind("\nsimt: ")) != std::string::npos);
     }
   }
+}
+
+TEST_CASE(
+    "a program that asks for the reports is not ended by them, and the last line counts them") {
+  const tests::CommandResult result = run("missing barrier", "ASKED_FOR=1");
+  INFO(result.output);
+  CHECK(result.status == 0);
+  CHECK(result.output.find(
+            "\nsimt: 1 kernel checked, 2 errors found, of which the program knows\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("the runtime returns the error that a GPU would") {

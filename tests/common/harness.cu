@@ -2,6 +2,7 @@
 // must be caught, on the host and on the device.
 #include "common/bench/harness.cuh"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -602,8 +603,41 @@ TEST_CASE("the buffer that flushes the cache is a part of what a run takes") {
     CHECK(before - free_bytes() <= bench::flush_bytes(settings));
   }
   CHECK(bench::flush_bytes(settings) == 4 * settings.device.l2_bytes);
+  bench::Ladder<Doubling> ladder;
+  CHECK(bench::need_of(ladder, bench::Settings({}, {}, true), settings).device == 4 << 20);
+  ladder.memory = [](const auto&, const auto&) { return bench::MemoryNeed{7, 9}; };
+  const auto need = bench::need_of(ladder, bench::Settings({}, {}, true), settings);
+  CHECK(need.host == 7);
+  CHECK(need.device == 9 + (4 << 20));
   settings.verify_only = true;  // nothing is timed
   CHECK(bench::flush_bytes(settings) == 0);
+}
+
+TEST_CASE("a flush writes to all of its buffer, in the stream that it was given") {
+  bench::DeviceFacts facts = bench::query_device();
+  if (!facts.available) SKIP_TEST("needs a GPU");
+  struct Seen : bench::L2Flush {
+    using L2Flush::buffer_;
+    using L2Flush::L2Flush;
+  };
+  facts.l2_bytes = 1000;
+  Seen flush(facts);
+  std::vector<char> content(4 * facts.l2_bytes, 1);
+  REQUIRE(flush.buffer_.bytes() == static_cast<std::int64_t>(content.size()));
+  CUDA_CHECK(cudaMemcpy(flush.buffer_.data(), content.data(), content.size(), cudaMemcpyDefault));
+  const bench::WorkStream stream(facts);
+  cudaGraph_t graph = nullptr;
+  std::size_t nodes = 0;
+  CUDA_CHECK(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeRelaxed));
+  flush.enqueue(stream.get());
+  CUDA_CHECK(cudaStreamEndCapture(stream.get(), &graph));
+  CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
+  CHECK(nodes == 1);
+  CUDA_CHECK(cudaGraphDestroy(graph));
+  flush.enqueue(stream.get());
+  CUDA_CHECK(cudaStreamSynchronize(stream.get()));
+  CUDA_CHECK(cudaMemcpy(content.data(), flush.buffer_.data(), content.size(), cudaMemcpyDefault));
+  CHECK(std::count(content.begin(), content.end(), 0) == 4 * facts.l2_bytes);
 }
 
 TEST_CASE("a sample of a batch is the time of one launch; of slow ones it has fewer") {

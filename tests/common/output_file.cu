@@ -74,6 +74,16 @@ TEST_CASE("a file is replaced in one step, with nothing beside it afterwards") {
   CHECK(std::distance(fs::directory_iterator(here), fs::directory_iterator()) == 1);
 }
 
+TEST_CASE("a symbolic link stays one, and the file that it names is replaced") {
+  const std::string here = folder(), file = here + "/a.json", link = here + "/link.json";
+  bench::write_file(file, "old");
+  fs::create_symlink("a.json", link);
+  bench::write_file(link, "new");
+  CHECK(content(file) == "new");
+  CHECK(fs::is_symlink(link));
+  CHECK(std::distance(fs::directory_iterator(here), fs::directory_iterator()) == 2);
+}
+
 TEST_CASE("where writing fails the old file stays whole, and the failure is told") {
   const std::string file = folder() + "/a.json";
   bench::write_file(file, "old");

@@ -226,6 +226,11 @@ TEST_CASE("the JSON says with which input, and in which mode, a run was made") {
   CHECK(text_of({"--warm"}, false).find(R"("seed":1,"mode":"warm",)") != std::string::npos);
 }
 
+TEST_CASE("--cold and --warm exclude each other") {
+  CHECK(run({"--cold", "--warm"}, [](bench::Program&) {}) == 2);
+  CHECK(run({"--warm", "--cold"}, [](bench::Program&) {}) == 2);
+}
+
 TEST_CASE("a wrong row makes the status 1, a skipped one does not") {
   const auto status_with = [](bench::Status status) {
     return run({}, [status](bench::Program& program) {
@@ -252,6 +257,11 @@ TEST_CASE("nothing follows a report that a CUDA error cut short, and the status 
   });
   CHECK(status == 1);
   CHECK(!followed);
+}
+
+TEST_CASE("a GPU that another process has for itself makes the status 1") {
+  // What the first call that needs the device returns then.
+  CHECK(run({}, [](bench::Program&) { CUDA_CHECK(cudaErrorDevicesUnavailable); }) == 1);
 }
 
 TEST_CASE("sizes that cannot fit are refused") {

@@ -308,6 +308,24 @@ class AStudentsWay(ToolCase):
             status = command(self.root, *arguments)
         return status, out.getvalue()
 
+    def test_a_damaged_record_is_told_and_stays(self):
+        record = self.root / "work/progress.json"
+        record.parent.mkdir(parents=True, exist_ok=True)
+        for text in (
+            "{",
+            "[]",
+            '{"01/guard": 3}',
+            '{"01/guard": {"hints": "3"}}',
+            '{"01/guard": {"passed": null}}',
+            '{"01/guard": {"points": [1]}}',
+            "\xff",
+        ):
+            record.write_bytes(text.encode("latin-1"))
+            for command in (commands.show_progress, commands.list_all):
+                with self.assertRaisesRegex(ExerciseError, "is damaged .*; move it away"):
+                    command(self.root)
+            self.assertEqual(record.read_bytes(), text.encode("latin-1"))
+
     def test_start_fail_hint_pass_solution_progress_reset(self):
         with self.assertRaisesRegex(ExerciseError, "not started yet: ./exercise start 01/guard"):
             commands.check(self.root, self.exercise)

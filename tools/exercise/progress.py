@@ -7,6 +7,10 @@ import cli
 from .catalog import ExerciseError
 
 
+# An exercise that was not begun.
+START = {"points": 0, "most": 0, "passed": False, "hints": 0, "checks": 0}
+
+
 class Progress:
     def __init__(self, root):
         self.path = root / "work/progress.json"
@@ -19,13 +23,15 @@ class Progress:
                 for name, entry in self.entries.items():
                     if not isinstance(entry, dict):
                         raise ValueError(f"{name} is no object")
+                    for key, value in START.items():
+                        if type(entry.get(key, value)) is not type(value):
+                            raise ValueError(f"{key} of {name} is {entry[key]!r}")
             except (OSError, ValueError) as error:
                 raise ExerciseError(f"{self.path} is damaged ({error}); move it away") from error
 
     def of(self, exercise):
-        """points, most, passed, hints, checks; all 0 for an exercise not begun."""
-        start = {"points": 0, "most": 0, "passed": False, "hints": 0, "checks": 0}
-        return {**start, **self.entries.get(exercise.id, {})}
+        """points, most, passed, hints, checks."""
+        return {**START, **self.entries.get(exercise.id, {})}
 
     def set(self, exercise, **values):
         self.entries[exercise.id] = {**self.of(exercise), **values}
