@@ -46,7 +46,7 @@ inline kit::Phases vector_add_cuda(const float* h_x, float* h_y, std::int64_t n)
   gpu_timer.start();
   vector_add_cuda_kernel<<<grid, block>>>(d_x, d_y, n);
   gpu_timer.stop();
-  CUDA_CHECK(cudaGetLastError());  // a launch returns nothing: ask whether it started
+  CUDA_CHECK(cudaGetLastError());  // a launch returns nothing: ask whether it was accepted
   const double kernel_ms = gpu_timer.elapsed_ms();
 
   // 4. The result travels back. cudaMemcpy waits for the kernel.

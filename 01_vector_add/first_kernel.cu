@@ -40,7 +40,7 @@ int main() {
   const int shared_bytes = 0;                      // shared memory of a block, set at the launch
   cudaStream_t stream = nullptr;                   // the queue it waits in; this is the default one
   add<<<blocks, threads, shared_bytes, stream>>>(d_x, d_y, n);
-  if (failed(cudaGetLastError(), "launch")) return 1;       // did it start?
+  if (failed(cudaGetLastError(), "launch")) return 1;       // was it accepted?
   if (failed(cudaDeviceSynchronize(), "kernel")) return 1;  // a launch does not wait: we do
 
   if (failed(cudaMemcpy(y, d_y, bytes, cudaMemcpyDeviceToHost), "copy of y back")) return 1;

@@ -10,7 +10,7 @@
 namespace matmul {
 
 // C = A B, computed in double. Blocked, so that a large reference takes seconds and not minutes:
-// a thread keeps a piece of four rows of C in its first cache and adds k products to it.
+// a thread keeps a piece of four rows of C in its L1 cache and adds k products to it.
 template <class T>
 void multiply_in_double(const T* a, const T* b, double* c, std::int64_t m, std::int64_t n,
                         std::int64_t k) {

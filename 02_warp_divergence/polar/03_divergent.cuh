@@ -1,8 +1,9 @@
 // Rung 3, divergent: one thread for each number of the result.
 //
-// z has 2n numbers, so 2n threads: even ones compute a cosine, odd ones a sine. It reads well and
-// stores are coalesced. But lanes of a warp share one instruction at a time. Half of them want the
-// cosine's code, half the sine's, so the warp runs both, each with 16 of its 32 lanes switched off.
+// z has 2n numbers, so 2n threads: even ones compute a cosine, odd ones a sine. It reads well, and
+// neighbouring threads own neighbouring floats. But lanes of a warp share one instruction at a
+// time. Half of them want the cosine's code, half the sine's, so the warp runs both, each with 16
+// of its 32 lanes switched off, and each path's store writes every second float only.
 #pragma once
 
 #include <cuda_runtime.h>

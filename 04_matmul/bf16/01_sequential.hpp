@@ -3,7 +3,7 @@
 // bf16 is the upper half of a float: 8 bits of exponent, but only 8 significant bits. A sum kept in
 // bf16 would stop growing as soon as it is 256 times as large as what is added, so all rungs keep
 // sums in fp32 and round each once. Hence the loop over columns goes in pieces whose sums have room
-// in the first cache. What is still wrong: all of B passes by for every row of C, and the other
+// in the L1 cache. What is still wrong: all of B passes by for every row of C, and the other
 // cores are idle.
 #pragma once
 

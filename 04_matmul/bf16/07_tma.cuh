@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   // One arrival completes a phase: that of the thread that issues, once its bytes have come.
   if (threadIdx.x == 0) {
     for (int s = 0; s < T::kStages; ++s) ptx::mbarrier_init(&full[s], 1);
-    ptx::fence_mbarrier_init();  // or TMA might not see the barriers
+    ptx::fence_mbarrier_init();  // with the barrier below: everybody sees them, TMA too
   }
   __syncthreads();
 

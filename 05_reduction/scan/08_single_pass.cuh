@@ -5,7 +5,7 @@
 // everything up to its end (Merrill and Garland, "Single-pass parallel prefix scan with decoupled
 // look-back", 2016). It waits only for tiles whose blocks already run, because tiles are handed out
 // by a counter: blockIdx says nothing about who starts first. What is still wrong: while a block
-// looks back, it loads nothing (but that is not all: rung 9 changes this alone and is slower).
+// looks back, it loads nothing (but rung 9 goes on loading, in smaller tiles, and is slower).
 #pragma once
 
 #include <cuda_runtime.h>

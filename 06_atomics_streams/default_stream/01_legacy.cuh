@@ -1,10 +1,10 @@
 // Rung 1, legacy: the default stream as it has always been.
 //
 // A launch without a stream goes into the legacy default stream. It waits for all work that was put
-// into any other stream of the process before it, and all later work waits for it. So eight
-// independent kernels with a tiny launch after each run one after the other, although the GPU has
-// room for hundreds of them. What is still wrong: a third party that nobody thinks of, a library or
-// a cudaMemset without stream, serialises everything.
+// before it into any other stream of this device, unless that is non-blocking, and all later work
+// there waits for it. So eight independent kernels with a tiny launch after each run one after the
+// other, although the GPU has room for hundreds of them. What is still wrong: a third party that
+// nobody thinks of, a library or a cudaMemset without stream, serialises everything.
 #pragma once
 
 #include <cuda_runtime.h>

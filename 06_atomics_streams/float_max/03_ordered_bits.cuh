@@ -3,7 +3,8 @@
 // Read as integers, the bits of positive floats rise with the floats; those of negative floats
 // fall. So a value without sign bit goes through the signed maximum and one with it through the
 // unsigned minimum: one request, no loop. The sign bit decides, not `value < 0`: -0.0 has one. What
-// is still wrong: one request per element, for one address, as in problem A.
+// is still wrong: every warp sends one or two requests to one address (nvcc joins those of its
+// lanes).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -3,8 +3,8 @@
 // cp.async copies to shared memory without passing through registers, and nobody waits until the
 // bytes are needed. No second pair of buffers is needed either: the V tile travels while scores are
 // computed, and the next K tile while the weighted values are added up; each takes the room that
-// the other half of the work has just left. What is still wrong: the fp32 units are the limit now.
-// The tensor cores multiply bf16 sixteen times as fast.
+// the other half of the work has just left. What is still wrong: fp32 units make the products. The
+// tensor cores multiply bf16 sixteen times as fast.
 #pragma once
 
 #include <cuda_pipeline.h>

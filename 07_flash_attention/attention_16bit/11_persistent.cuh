@@ -51,9 +51,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
     // region producer
-    for (int tile = blockIdx.x; tile < count; tile += gridDim.x) {
-      const int head = tile / q_tiles;
-      const int first_query = (q_tiles - 1 - tile % q_tiles) * Tile::kTileM;
+    for (int tile_of_queries = blockIdx.x; tile_of_queries < count; tile_of_queries += gridDim.x) {
+      const int head = tile_of_queries / q_tiles;
+      const int first_query = (q_tiles - 1 - tile_of_queries % q_tiles) * Tile::kTileM;
       shared.wait_q_empty(q_at);
       shared.issue_q(maps, q_at, first_query, head);
       kv.issue(maps, k_at, v_at, head, mask.tiles(first_query, Tile::kTileM), [] {});

@@ -53,19 +53,19 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
     // region producer
-    int tile = blockIdx.x;
-    while (tile < count) {
+    int tile_of_queries = blockIdx.x;
+    while (tile_of_queries < count) {
       // Asked for as late as the answer can still come in time: who asks early gets a tile that
       // somebody else could have begun before.
       int next = 0;
-      const int head = tile / q_tiles;
-      const int first_query = (q_tiles - 1 - tile % q_tiles) * Tile::kTileM;
+      const int head = tile_of_queries / q_tiles;
+      const int first_query = (q_tiles - 1 - tile_of_queries % q_tiles) * Tile::kTileM;
       shared.wait_q_empty(q_at);
-      shared.tile = tile;
+      shared.tile = tile_of_queries;
       shared.issue_q(maps, q_at, first_query, head);
       kv.issue(maps, k_at, v_at, head, mask.tiles(first_query, Tile::kTileM),
                [&] { next = counter.next(); });
-      tile = next;
+      tile_of_queries = next;
     }
     // endregion
     shared.wait_q_empty(q_at);

@@ -54,20 +54,20 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
     const int count = order.count();
-    int tile = blockIdx.x;
-    while (tile < count) {
+    int tile_of_queries = blockIdx.x;
+    while (tile_of_queries < count) {
       // Asked for as late as the answer can still come in time: who asks early gets a tile that
       // somebody else could have begun before.
       int next = 0;
       int head, q_tile;
-      order.locate<kCausal>(tile, head, q_tile);
+      order.locate<kCausal>(tile_of_queries, head, q_tile);
       const int first_query = q_tile * Tile::kTileM;
       shared.wait_q_empty(q_at);
-      shared.tile = tile;
+      shared.tile = tile_of_queries;
       shared.issue_q(maps, q_at, first_query, head);
       kv.issue(maps, k_at, v_at, head, mask.tiles(first_query, Tile::kTileM),
                [&] { next = counter.next(); });
-      tile = next;
+      tile_of_queries = next;
     }
     shared.wait_q_empty(q_at);
     shared.tile = -1;

@@ -31,7 +31,7 @@ __device__ inline void transpose_tile_of_vectors(const float* __restrict__ in,
     for (int i = 0; i < 4; ++i) {
       a[i] = *reinterpret_cast<const float4*>(in + (r + i) * cols + c);
     }
-    // The swizzle: of eight threads that store at once, each hits four other banks.
+    // The swizzle: eight threads store at once, and each has four banks to itself.
     const int place = down ^ (across % 8);  // across is (tile row) / 4 for all four
     tile[4 * across + 0][place] = make_float4(a[0].x, a[1].x, a[2].x, a[3].x);
     tile[4 * across + 1][place] = make_float4(a[0].y, a[1].y, a[2].y, a[3].y);

@@ -15,7 +15,7 @@ struct TileSchedule {
   int group_rows;
 
   __host__ __device__ int count() const { return down * across; }
-  // Row and column of tile number i, counted in tiles.
+  // Row (in .x) and column (in .y) of tile number i, counted in tiles.
   __device__ int2 at(int i) const {
     const int first_row = i / (group_rows * across) * group_rows;
     const int height = min(group_rows, down - first_row);

@@ -54,7 +54,7 @@ __device__ inline void store_transposed_by_tma(const float (&acc)[kCount], unsig
     if (thread == 0) ptx::bulk_wait_group_read<kStagingSlabs - 1>();
     ptx::named_barrier_sync(barrier, 128);  // the slab is free
 
-    // 16 rows of C at a time: stmatrix transposes each 8 x 8 fragment.
+    // 16 rows of C at a time: stmatrix transposes each 8 x 8 matrix.
 #pragma unroll
     for (int j = 0; j < rows; j += 16) {
       const int first = min(j, rows - 16);  // of 56 rows, 8 are written twice

@@ -22,8 +22,8 @@ struct TileShape {
 };
 
 // Where a thread's fragments are in the block's tile. Lanes 0 and 1 take different rows and the
-// same columns, 2 and 3 the next columns: what a quarter of a warp asks for at a time then fills
-// all banks of shared memory.
+// same columns, 2 and 3 the next columns: half a warp asks for eight vectors of B, all banks, and
+// lanes that ask for the same vector are served together.
 template <class T>
 struct ThreadTile {
   int row, col;

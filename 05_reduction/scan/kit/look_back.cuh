@@ -22,7 +22,8 @@ __device__ inline float sum_in(std::uint64_t state) {
   return __uint_as_float(static_cast<unsigned>(state));
 }
 
-// volatile: goes to the L2 cache, where the SMs meet, each time.
+// volatile: one access of 64 bits, to the L2 cache, where the SMs meet, each time. PTX treats it as
+// a relaxed atomic; sum/kit/announcements.cuh says the same by cuda::atomic_ref.
 __device__ inline std::uint64_t read_state(const std::uint64_t* states, std::int64_t tile) {
   if (tile < 0) return kSumUpToEnd;  // before the first tile lies 0
   return *const_cast<const volatile std::uint64_t*>(states + tile);

@@ -3,8 +3,8 @@
 //
 // Rung 14 ends with two trips to the L2 cache: the partial must be there before the number is
 // drawn, and the number must be back before a block may leave. Here a block draws while its loads
-// are in flight. Whoever gets the last number started last, so all others are running and may be
-// waited for; the others leave as soon as they have announced their partials. And a thread asks for
+// are in flight. Whoever gets the last number started last, so all others run or are done, and may
+// be waited for; they leave as soon as they have announced their partials. And a thread asks for
 // eight float4 before it adds the first, for which the compiler is told to keep the registers.
 #pragma once
 

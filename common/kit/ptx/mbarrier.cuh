@@ -21,7 +21,9 @@ __device__ inline void mbarrier_init(std::uint64_t* barrier, int count) {
                "r"(count));
 }
 
-// Makes mbarrier_init visible to TMA (the "async proxy").
+// Releases the mbarrier_init before it to the cluster: behind the barrier of the block or cluster
+// that must follow, all who use the mbarriers see them initialised. It is no proxy fence: what
+// threads write for TMA to read needs fence_proxy_async.
 __device__ inline void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -2,8 +2,8 @@
 // them: one function each, under their PTX names (PTX ISA 8.0, "Warp-level matrix instructions" and
 // "cp.async"). They exist in code for sm_80 or newer only, stmatrix for sm_90 or newer.
 //
-// A fragment is a warp's share of a small matrix, spread over the registers of its 32 lanes. The
-// fragments of 16-bit elements are built of 8 x 8 matrices: lane l holds row l / 4, columns
+// A small matrix is spread over the registers of a warp's 32 lanes; a lane's share is its fragment.
+// Those of 16-bit elements are built of 8 x 8 matrices: lane l holds row l / 4, columns
 // 2 (l % 4) and 2 (l % 4) + 1, packed in one register, the left one in the lower half.
 #pragma once
 
@@ -69,7 +69,7 @@ __device__ inline void ldmatrix_x4_trans(std::uint32_t (&r)[4], const void* row)
                : "memory");
 }
 
-// d += a b for a warp: a is 16 x 16 (four 8 x 8 fragments: top left, bottom left, top right, bottom
+// d += a b for a warp: a is 16 x 16 (four 8 x 8 matrices: top left, bottom left, top right, bottom
 // right), b is 16 x 8 (top, bottom; held by columns, as ldmatrix .trans leaves a row-major matrix),
 // both of T, __nv_bfloat16 or __half. d is 16 x 8 in fp32: d[0], d[1] in row l / 4 and d[2], d[3]
 // in row l / 4 + 8, columns 2 (l % 4) and 2 (l % 4) + 1.
@@ -132,7 +132,7 @@ __device__ inline float ex2(float x) {
 #endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// The reverse of ldmatrix_x4: four 8 x 8 fragments to the rows whose addresses the lanes give.
+// The reverse of ldmatrix_x4: four 8 x 8 matrices to the rows whose addresses the lanes give.
 __device__ inline void stmatrix_x4(void* row, std::uint32_t r0, std::uint32_t r1, std::uint32_t r2,
                                    std::uint32_t r3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(
@@ -140,7 +140,7 @@ __device__ inline void stmatrix_x4(void* row, std::uint32_t r0, std::uint32_t r1
                "r"(r0), "r"(r1), "r"(r2), "r"(r3)
                : "memory");
 }
-// The same, each fragment transposed on its way: a lane's address is that of a column.
+// The same, each matrix transposed on its way: a lane's address is that of a column.
 __device__ inline void stmatrix_x4_trans(void* column, std::uint32_t r0, std::uint32_t r1,
                                          std::uint32_t r2, std::uint32_t r3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(

@@ -2,9 +2,10 @@
 // four), with operands that stay in shared memory (PTX ISA 8.0, "Asynchronous Warpgroup Level
 // Matrix Instructions"). One function for each instruction. They exist in code for sm_90a only.
 //
-// The order around them: write registers and shared memory -> wgmma_fence -> wgmma_bf16 or
-// wgmma_f16, any number -> wgmma_commit_group -> other work -> wgmma_wait_group. Until that wait
-// nobody may touch the accumulators, registers given as A, or the tiles in shared memory.
+// The order around them: writes to shared memory -> fence_proxy_async (tma.cuh) -> a barrier;
+// writes to registers -> wgmma_fence -> wgmma_bf16 or wgmma_f16, any number -> wgmma_commit_group
+// -> other work -> wgmma_wait_group. Until that wait nobody may touch the accumulators or registers
+// given as A, or write to the tiles in shared memory.
 //
 // The accumulator d of a 64 x N product: warp w of the warpgroup, lane l, holds in d[i] row
 // 16 w + l / 4 + 8 ((i / 2) % 2), column 8 (i / 4) + 2 (l % 4) + i % 2.
