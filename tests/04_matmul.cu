@@ -92,7 +92,10 @@ TEST_CASE("every variant is right at every size") {
   for (const Shape& shape : shapes())
     sizes.push_back({{"m", shape.m}, {"n", shape.n}, {"k", shape.k}});
   tests::every_variant_is_right(
-      ladder_of([&](const auto& variant) { return !is_yardstick(variant); }), sizes);
+      ladder_of([&](const auto& variant) { return !is_yardstick(variant); }), sizes,
+      [](const std::string& name, const bench::Settings::Given& size) {  // TMA: rows of 16 bytes
+        return name == "warp_specialized" && (size.at("n") % 4 != 0 || size.at("k") % 4 != 0);
+      });
   tests::every_variant_is_right(ladder_of(is_yardstick), {sizes.front(), sizes.back()});
 }
 

@@ -93,6 +93,12 @@ TEST_CASE("every variant is right at every size") { check_all_sizes<false>(); }
 
 TEST_CASE("every variant is right at every size, B as n x k") { check_all_sizes<true>(); }
 
+TEST_CASE("every launch is in the stream that was given") {
+  const bench::Settings::Given size = {{"m", 136}, {"n", 264}, {"k", 72}};
+  tests::every_launch_is_in_its_stream(ladder<true>(), size);
+  tests::every_launch_is_in_its_stream(ladder<false>(), size);
+}
+
 // Large matrices, which take the checks of no variant minutes: none runs.
 TEST_CASE("a run takes the memory that it says") {
   auto nobody = ladder<true>();

@@ -100,6 +100,11 @@ TEST_CASE("attention: every plain variant is right for every shape, in 16 bits")
   in_16_bits([](auto element) { check_all_shapes<decltype(element)>(1, kShapes); });
 }
 
+TEST_CASE("attention: every launch is in the stream that was given") {
+  tests::every_launch_is_in_its_stream(
+      attention_ladder(), {{"batch", 1}, {"heads", 2}, {"n", 65}, {"nk", 66}, {"causal", 1}});
+}
+
 TEST_CASE("attention: scores of 10000 stay finite and right") {
   const std::vector<Shape> shapes = {
       {1, 1, 65, 130, 64, false}, {1, 1, 66, 65, 128, true}, {1, 1, 33, 40, 256, false}};

@@ -89,6 +89,10 @@ TEST_CASE("softmax: a run takes the memory that it says") {
   tests::takes_what_it_says(nobody, {{"rows", 100'003}, {"columns", 8}});
 }
 
+TEST_CASE("softmax: every launch is in the stream that was given") {
+  tests::every_launch_is_in_its_stream(softmax_ladder(), {{"rows", 5}, {"columns", 1000}});
+}
+
 TEST_CASE("softmax: the chooser takes the rung that keeps a row nearest") {
   const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");

@@ -16,6 +16,7 @@
 #include "common/kit/launch.cuh"
 #include "tests/07_flash_attention.hpp"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/verify.hpp"
 
 using namespace attention;
@@ -277,6 +278,18 @@ TEST_CASE("attention, tensor cores: a counter hands out every tile of every laun
   CUDA_CHECK(cudaDeviceSynchronize());
   for (int tile = 0; tile < kTiles; ++tile) CHECK(drawn[tile] == kLaunches);
   CUDA_CHECK(cudaFree(drawn));
+}
+
+TEST_CASE("attention, tensor cores: every launch is in the stream that was given") {
+  bench::Ladder<Problem<__nv_bfloat16>> ladder = attention_16bit_ladder<__nv_bfloat16>();
+  ladder.variants = tensor_rungs<__nv_bfloat16>();
+  for (const int d : {64, 256}) {
+    DYNAMIC_SECTION("d = " << d) {
+      bench::Settings::Given size = {{"heads", 2}, {"n", 65}, {"nk", 66}, {"causal", 1}};
+      size["d"] = d == 64 ? 0 : 2;
+      tests::every_launch_is_in_its_stream(ladder, size);
+    }
+  }
 }
 
 TEST_CASE("attention, tensor cores: scores of 10000 stay finite and right") {

@@ -135,6 +135,11 @@ def device_name(run):
 
 def merge(path, chapter, labels, runs, counters):
     """Puts the new entries of one chapter into the file and drops those no longer asked for."""
+    with cli.alone_in(path.parent):
+        _merge(path, chapter, labels, runs, counters)
+
+
+def _merge(path, chapter, labels, runs, counters):
     data = {"schema": 1, "runs": {}, COUNTERS: {}}
     if path.exists():
         try:

@@ -1,11 +1,16 @@
 """What the Python tools share: errors of one line, files, and the repository they work on."""
 
 import argparse
+import contextlib
+import fcntl
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+
+if sys.version_info < (3, 10):  # before anything that an older one takes for a mistake
+    sys.exit(f"needs Python 3.10 or newer, and this is {sys.version.split()[0]}")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CHAPTERS = "[0-9][0-9]_*"
@@ -51,6 +56,18 @@ def write_text(path, text):
     except BaseException:
         os.unlink(partial)
         raise
+
+
+@contextlib.contextmanager
+def alone_in(folder):
+    """One process at a time: what reads a file there and writes it anew loses nobody's entry."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)  # and the lock with it
 
 
 def run(main):

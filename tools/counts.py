@@ -132,9 +132,10 @@ def record(args, digests):
     os.environ.update(SIMT_PROFILE="1", SIMT_PROFILE_JSON=os.devnull)
     for chapter in bench.chapters_named(args.root, args.chapters):
         counted = count(chapter, args.build, digests, commit)
-        chapters = {**load(args.root), chapter.name: counted}
-        data = {"schema": 1, "device": "simt", "chapters": dict(sorted(chapters.items()))}
-        cli.write_text(args.root / FILE, json.dumps(data, indent=1) + "\n")
+        with cli.alone_in((args.root / FILE).parent):
+            chapters = {**load(args.root), chapter.name: counted}
+            data = {"schema": 1, "device": "simt", "chapters": dict(sorted(chapters.items()))}
+            cli.write_text(args.root / FILE, json.dumps(data, indent=1) + "\n")
         print(f"{chapter.name}: {len(counted['rows'])} rows kept in {FILE}", flush=True)
 
 

@@ -63,6 +63,11 @@ def load(path):
 
 def merge(path, device, tools, chapter, entry):
     """Puts the entry of one chapter into the report; those of the others stay."""
+    with cli.alone_in(path.parent):
+        _merge(path, device, tools, chapter, entry)
+
+
+def _merge(path, device, tools, chapter, entry):
     report = {"schema": 1, "device": device, "tools": tools, "chapters": {}}
     if path.exists():
         old = load(path)

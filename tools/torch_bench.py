@@ -265,7 +265,8 @@ def facts_of(torch, sweeps, skipped):
 
 def save(path, run, part=""):
     """Puts the run into a results file as chapter/program, or chapter/program_part."""
-    data = results.load(path) if path.exists() else {"schema": 1, "counters": {}, "runs": {}}
     label = "_".join(filter(None, (Path(run["program"]).stem, part)))
-    data["runs"][f"{Path(sys.argv[0]).resolve().parent.name}/{label}"] = run
-    results.save(path, data)
+    with cli.alone_in(path.parent):
+        data = results.load(path) if path.exists() else {"schema": 1, "counters": {}, "runs": {}}
+        data["runs"][f"{Path(sys.argv[0]).resolve().parent.name}/{label}"] = run
+        results.save(path, data)

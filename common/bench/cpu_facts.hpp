@@ -34,7 +34,7 @@ inline double number_in(const std::string& file, const std::string& key = "") {
 // Bytes that the container's limit leaves free, -1 without a limit. Files that the kernel keeps in
 // memory count as free: it drops them when asked. `folder` is where control groups are mounted;
 // their versions 2 and 1 use other names.
-inline double container_bytes(const std::string& folder = "/sys/fs/cgroup") {
+inline double container_bytes(const std::string& folder) {
   struct Names {
     const char *limit, *used, *stat, *cached;
   };
@@ -49,8 +49,9 @@ inline double container_bytes(const std::string& folder = "/sys/fs/cgroup") {
   return -1;
 }
 
-// Reads /proc (Linux). What it cannot find keeps its default.
-inline CpuFacts query_cpu() {
+// Reads /proc (Linux). What it cannot find keeps its default. control_groups: where the limits of
+// containers are.
+inline CpuFacts query_cpu(const std::string& control_groups = "/sys/fs/cgroup") {
   CpuFacts facts;
 #ifdef _OPENMP
   facts.threads = omp_get_max_threads();
@@ -73,7 +74,7 @@ inline CpuFacts query_cpu() {
       break;
     }
   }
-  const double in_container = container_bytes();
+  const double in_container = container_bytes(control_groups);
   if (in_container >= 0) facts.available_bytes = std::min(facts.available_bytes, in_container);
   return facts;
 }

@@ -53,6 +53,27 @@ MemoryNeed need_of(const Ladder<Problem>& ladder, const Settings& settings,
   return need;
 }
 
+// What a report's object says of the device: "device", "toolkit" and "driver".
+inline void write_members(JsonWriter& json, const DeviceFacts& device) {
+  json.key("device");
+  if (device.available) {
+    json.begin_object();
+    json.field("name", device.name);
+    json.field("compute_capability",
+               std::to_string(device.major) + "." + std::to_string(device.minor));
+    json.field("multiprocessors", device.multiprocessors);
+    json.field("peak_bandwidth_gbps", device.peak_bandwidth_gbps);
+    json.field("peak_fp32_gflops", device.peak_fp32_gflops);
+    json.field("l2_bytes", device.l2_bytes);
+    json.field("memory_bytes", device.memory_bytes);
+    json.end_object();
+  } else {
+    json.value(kUnknown);
+  }
+  json.field("toolkit", version_text(device.runtime_version));
+  json.field("driver", version_text(device.driver_version));
+}
+
 class Program {
  public:
   // name: the chapter's folder. summary: one line for --help.
@@ -333,6 +354,10 @@ class Program {
       return 0;
     }
     if (cold_ && warm_) throw UsageError("--cold and --warm exclude each other");
+    if (run_.verify_only && (repeats_ > 0 || cold_ || warm_ || run_.time_model)) {
+      throw UsageError("--verify times nothing: no --repeats, --times, --cold or --warm");
+    }
+    if (list_ && !json_file_.empty()) throw UsageError("--list writes no --json");
     if (!list_) require_writable("json", json_file_);
     for (int i = 1; i < argc; ++i) arguments_ += (i > 1 ? " " : "") + std::string(argv[i]);
     run_.cold = !warm_;
@@ -460,33 +485,17 @@ class Program {
   static std::string known(double figure) { return figure > 0 ? short_number(figure) : "?"; }
 
   std::string json_text() const {
-    const DeviceFacts& gpu = device();
     JsonWriter json;
     json.begin_object();
     json.field("schema", 1);
     json.field("program", name_);
     json.field("arguments", arguments_);
-    json.key("device");
-    if (gpu.available) {
-      json.begin_object();
-      json.field("name", gpu.name);
-      json.field("compute_capability", std::to_string(gpu.major) + "." + std::to_string(gpu.minor));
-      json.field("multiprocessors", gpu.multiprocessors);
-      json.field("peak_bandwidth_gbps", gpu.peak_bandwidth_gbps);
-      json.field("peak_fp32_gflops", gpu.peak_fp32_gflops);
-      json.field("l2_bytes", gpu.l2_bytes);
-      json.field("memory_bytes", gpu.memory_bytes);
-      json.end_object();
-    } else {
-      json.value(kUnknown);
-    }
+    write_members(json, device());
     json.key("cpu");
     json.begin_object();
     json.field("model", cpu_.model);
     json.field("threads", cpu_.threads);
     json.end_object();
-    json.field("toolkit", version_text(gpu.runtime_version));
-    json.field("driver", version_text(gpu.driver_version));
     json.field("gpu_state", gpu_state());
     json.field("compiler", compiler_text());
     json.field("flags", BUILD_FLAGS);

@@ -46,16 +46,20 @@ inline std::string compiler_text() {
   return text + "g++ " __VERSION__;
 }
 
+// The commit of the repository that `folder` lies in, "-dirty" if something there was changed.
+inline std::string commit_of(const std::string& folder) {
+  const std::string line =
+      first_line_of("git -C " + shell_word(folder) + " describe --always --dirty --abbrev=12");
+  return line.empty() ? "unknown" : line;
+}
+
 // The commit of the sources: COMMIT from the environment (a copy without .git), else that of the
-// repository which the program's own file lies in, "-dirty" if something there was changed.
+// repository which the program's own file lies in.
 inline std::string commit() {
   if (const char* given = std::getenv("COMMIT")) return given;
   std::error_code unknown;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  if (unknown) return "unknown";
-  const std::string line = first_line_of("git -C " + shell_word(program.parent_path().string()) +
-                                         " describe --always --dirty --abbrev=12");
-  return line.empty() ? "unknown" : line;
+  return unknown ? "unknown" : commit_of(program.parent_path().string());
 }
 
 inline std::string utc_now() {

@@ -23,6 +23,7 @@ void WatchedMemory::mark_written(uint64_t offset, uint64_t size) {
 
 void MemoryMap::add_locked(const Allocation& allocation) {
   auto memory = std::make_unique<WatchedMemory>(allocation);
+  if (!allocation.freed && memory->races == nullptr) ++unwatched_;
   // Addresses are used again: what was freed there is forgotten.
   auto next = by_base_.lower_bound(memory->base);
   if (next != by_base_.begin()) {

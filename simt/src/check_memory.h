@@ -47,6 +47,8 @@ class MemoryMap {
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
   // Forgets all accesses (the race check's stamps have run out).
   void clear_races();
+  // Arrays so far that were too large to be checked for races.
+  uint64_t unwatched() const { return unwatched_.load(std::memory_order_relaxed); }
   // Gives back what was freed. Only while no launch runs.
   void sweep();
 
@@ -61,6 +63,7 @@ class MemoryMap {
   std::map<uint64_t, std::unique_ptr<WatchedMemory>> by_base_;
   std::vector<std::unique_ptr<WatchedMemory>> garbage_;
   std::atomic<uint64_t> generation_{1};
+  std::atomic<uint64_t> unwatched_{0};
 };
 
 }  // namespace simt

@@ -55,7 +55,7 @@ bool CheckReports::any_errors() {
   return errors_locked() > 0;
 }
 
-void CheckReports::print_summary() {
+void CheckReports::print_summary(uint64_t unwatched) {
   std::lock_guard<std::mutex> lock(mutex_);
   fflush(stdout);
   const size_t errors = errors_locked();
@@ -63,6 +63,7 @@ void CheckReports::print_summary() {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
   };
   std::string text = counted(launches(), "kernel") + " checked, no errors found";
+  if (unwatched > 0) text += "; not looked for: races in " + counted(unwatched, "large array");
   if (errors > 0) {
     text = counted(errors, "error");
   } else if (taken_errors_ > 0) {
@@ -72,14 +73,12 @@ void CheckReports::print_summary() {
   fprintf(stderr, "simt: %s\n", text.c_str());
 }
 
-void CheckReports::write_json(const std::string& path) {
-  FILE* file = fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    perror(("simt: SIMT_CHECK_JSON=" + path).c_str());
-    return;
-  }
+bool CheckReports::write_json(const std::string& path) {
+  return write_json_file("SIMT_CHECK_JSON", path, [this](JsonWriter& json) { write(json); });
+}
+
+void CheckReports::write(JsonWriter& json) {
   std::lock_guard<std::mutex> lock(mutex_);
-  JsonWriter json(file);
   json.open("{");
   json.member("schema", uint64_t{1});
   json.member("kernels_checked", launches());
@@ -100,7 +99,6 @@ void CheckReports::write_json(const std::string& path) {
   }
   json.close("]");
   json.close("}\n");
-  fclose(file);
 }
 
 }  // namespace simt

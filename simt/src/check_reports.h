@@ -11,6 +11,8 @@
 
 namespace simt {
 
+class JsonWriter;
+
 class CheckReports {
  public:
   // Adds a report and prints its message, unless reports of the same check and kernel have named
@@ -26,9 +28,10 @@ class CheckReports {
   bool any_errors();
 
   // "simt: N kernels checked, no errors found" or "simt: N errors", on stderr; of what was taken
-  // that the program knows of it.
-  void print_summary();
-  void write_json(const std::string& path);
+  // that the program knows of it. unwatched: arrays too large to be checked for races.
+  void print_summary(uint64_t unwatched);
+  // False, after a line on stderr, if the file could not be written.
+  bool write_json(const std::string& path);
 
  private:
   struct Entry {
@@ -36,6 +39,7 @@ class CheckReports {
     CheckReport report;
   };
   size_t errors_locked() const;  // by whoever holds mutex_
+  void write(JsonWriter& json);
 
   std::mutex mutex_;
   std::vector<Entry> entries_;

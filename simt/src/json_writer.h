@@ -1,6 +1,9 @@
 // JSON, written member by member. Only for the reports and the counters.
 #pragma once
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -69,5 +72,29 @@ class JsonWriter {
   FILE* out_;
   bool first_ = true;
 };
+
+// Writes a file by write(JsonWriter&): beside it first, then in its place, so that it is whole or
+// as it was before; what is no regular file (a pipe) is written to. False, after a line that names
+// `variable`, if that failed.
+template <class Write>
+bool write_json_file(const char* variable, const std::string& path, Write write) {
+  struct stat known {};
+  const bool in_place = stat(path.c_str(), &known) == 0 && !S_ISREG(known.st_mode);
+  const std::string written = in_place ? path : path + "." + std::to_string(getpid()) + ".part";
+  FILE* file = fopen(written.c_str(), "w");
+  bool whole = file != nullptr;
+  if (whole) {
+    JsonWriter json(file);
+    write(json);
+    whole = fflush(file) == 0 && !ferror(file);
+    whole = fclose(file) == 0 && whole;
+    if (!in_place) whole = whole && rename(written.c_str(), path.c_str()) == 0;
+  }
+  if (!whole) {
+    perror(("simt: " + std::string(variable) + "=" + path).c_str());
+    if (!in_place) remove(written.c_str());
+  }
+  return whole;
+}
 
 }  // namespace simt

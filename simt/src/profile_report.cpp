@@ -194,21 +194,16 @@ void print_profiles(FILE* out, const std::vector<KernelProfile>& kernels) {
   for (const KernelProfile& kernel : kernels) print_kernel(out, kernel);
 }
 
-void write_profiles_json(const std::string& path, const std::vector<KernelProfile>& kernels) {
-  FILE* file = fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    perror(("simt: SIMT_PROFILE_JSON=" + path).c_str());
-    return;
-  }
-  JsonWriter json(file);
-  json.open("{");
-  json.member("schema", uint64_t{1});
-  json.name("kernels");
-  json.open("[");
-  for (const KernelProfile& kernel : kernels) write_kernel(json, kernel);
-  json.close("]");
-  json.close("}\n");
-  fclose(file);
+bool write_profiles_json(const std::string& path, const std::vector<KernelProfile>& kernels) {
+  return write_json_file("SIMT_PROFILE_JSON", path, [&kernels](JsonWriter& json) {
+    json.open("{");
+    json.member("schema", uint64_t{1});
+    json.name("kernels");
+    json.open("[");
+    for (const KernelProfile& kernel : kernels) write_kernel(json, kernel);
+    json.close("]");
+    json.close("}\n");
+  });
 }
 
 }  // namespace simt

@@ -10,6 +10,7 @@
 namespace simt {
 
 void print_profiles(FILE* out, const std::vector<KernelProfile>& kernels);
-void write_profiles_json(const std::string& path, const std::vector<KernelProfile>& kernels);
+// False, after a line on stderr, if the file could not be written.
+bool write_profiles_json(const std::string& path, const std::vector<KernelProfile>& kernels);
 
 }  // namespace simt

@@ -564,6 +564,8 @@ const std::map<std::string, Bad>& bad_kernels() {
        {"race", "racy sum", [] { sum_without_atomics<<<1, 2>>>(device_array<int>(1)); }}},
       {"all blocks write one word",
        {"race", "block race", [] { all_blocks_write<<<4, 32>>>(device_array<int>(1)); }}},
+      {"all blocks write one word of a large array",
+       {"race", "block race", [] { all_blocks_write<<<4, 32>>>(device_array<int>(15 << 20)); }}},
       {"missing barrier",
        {"race", "missing barrier",
         [] { reverse_without_barrier<<<1, 64>>>(device_array<int>(64)); }}},
@@ -668,7 +670,11 @@ tests::CommandResult run(const std::string& name, const std::string& environment
 TEST_CASE("run BAD_KERNEL", "[.]") {
   const char* name = getenv("BAD_KERNEL");
   REQUIRE(name != nullptr);
-  bad_kernels().at(name).run();
+  if (std::string(name) == "a race in 65 MB") {
+    all_blocks_write<<<4, 32>>>(device_array<int>(65 << 18));
+  } else {
+    bad_kernels().at(name).run();
+  }
   printf("sync: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
   if (getenv("ASKED_FOR") != nullptr) simt::check_reports();
 }
@@ -764,11 +770,30 @@ TEST_CASE("a failed launch that the program asked about is no error") {
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
 }
 
+TEST_CASE("an array that is too large to be checked for races is told") {
+  const std::string said = "checked, no errors found; not looked for: races in 1 large array\n";
+  const tests::CommandResult larger = run("a race in 65 MB");
+  INFO(larger.output);
+  CHECK(larger.output.find(said) != std::string::npos);
+  CHECK(larger.status == 0);
+}
+
 TEST_CASE("SIMT_CHECK=0 switches the checks off") {
   const tests::CommandResult result = run("missing barrier", "SIMT_CHECK=0");
   INFO(result.output);
   CHECK(result.status == 0);
   CHECK(result.output.find("simt:") == std::string::npos);
+}
+
+TEST_CASE("reports and counters that cannot be written are told, and spoil the exit status") {
+  for (const std::string variable : {"SIMT_CHECK_JSON", "SIMT_PROFILE_JSON"}) {
+    for (const std::string file : {"/dev/full", "/nonexistent/a.json"}) {
+      const tests::CommandResult result = run("a race in 65 MB", variable + "=" + file);
+      INFO(result.output);
+      CHECK(result.status == 1);
+      CHECK(result.output.find("simt: " + variable + "=" + file + ": ") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("SIMT_CHECK_JSON writes the reports to a file") {

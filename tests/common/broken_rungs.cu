@@ -43,7 +43,7 @@ struct Indices {
   double flops() const { return 0; }
 };
 
-enum class Fault { none, one_wrong_element, strays, races };
+enum class Fault { none, one_wrong_element, strays, races, elsewhere, refuses };
 
 __global__ void indices_kernel(float* out, std::int64_t n, Fault fault) {
   __shared__ int shared;
@@ -65,6 +65,8 @@ __global__ void racy_kernel() {
 bench::Variant<Indices> rung(const std::string& name, Fault fault) {
   if (!kIsBroken) fault = Fault::none;
   return bench::device_variant<Indices>(name, "", [fault](Indices& problem, cudaStream_t stream) {
+    if (fault == Fault::elsewhere) stream = nullptr;
+    if (fault == Fault::refuses && problem.out.size() == 40) throw kit::Skip("not 40");
     indices_kernel<<<1, 64, 0, stream>>>(problem.out.device_data(), problem.out.size(), fault);
     CUDA_CHECK(cudaGetLastError());
   });
@@ -79,7 +81,8 @@ bench::Ladder<Indices> ladder() {
   };
   ladder.variants = {rung("cannot_run_here", Fault::none), rung("strays", Fault::strays),
                      rung("right", Fault::none),           rung("wrong", Fault::one_wrong_element),
-                     rung("strays_too", Fault::strays),    rung("last", Fault::none)};
+                     rung("strays_too", Fault::strays),    rung("elsewhere", Fault::elsewhere),
+                     rung("refuses", Fault::refuses),      rung("last", Fault::none)};
   ladder.variants[0].needs.missing = "needs what nobody has";
   return ladder;
 }
@@ -175,6 +178,9 @@ TEST_CASE("each rung that is broken has one line, and no other fails") {
       {"failed indices/wrong, n = 40: 1 of 40 wrong, the first at 1: expected 1, got 7",
        " (and in 1 more test)"},
       {"failed indices/strays_too, n = 1: ", " (and in 1 more test)"},
+      {"failed every rung, small and large > indices/refuses (",
+       "): indices/refuses, n = 40: not 40: CHECK( "},
+      {"failed indices/elsewhere, n = 33: replayed from a graph of its stream: 33 of 33 wrong", ""},
       {"failed of two sections, the first one loses the device > second "
        "(tests/common/broken_rungs.cu:",
        "): where it stands: CHECK( 1 + 2 == three ), which is 3 == 4"},
@@ -187,7 +193,7 @@ TEST_CASE("each rung that is broken has one line, and no other fails") {
   lines.push_back({"skipped 2: needs what nobody has", ""});
   if (races.empty()) lines.push_back({"skipped 1: the race check needs simt", ""});
   lines.push_back(
-      {races.empty() ? "6 passed, 9 failed, 5 skipped" : "6 passed, 11 failed, 4 skipped", ""});
+      {races.empty() ? "8 passed, 11 failed, 5 skipped" : "8 passed, 13 failed, 4 skipped", ""});
   CAPTURE(simt, result.output);
   std::istringstream output(
       result.output.substr(result.output.find("\nfailed indices/strays,") + 1));

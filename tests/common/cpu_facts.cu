@@ -33,6 +33,7 @@ TEST_CASE("a container's limit is found, in both versions of control groups") {
   CHECK(bench::container_bytes(two) == -1);
   std::ofstream(two + "/memory.max") << "5000\n";
   CHECK(bench::container_bytes(two) == 4000);
+  CHECK(bench::query_cpu(two).available_bytes == 4000);
   std::ofstream(two + "/memory.current") << "6000\n";
   CHECK(bench::container_bytes(two) == 0);
   std::ofstream(two + "/memory.stat") << "anon 5000\ninactive_file 900\n";
@@ -43,4 +44,5 @@ TEST_CASE("a container's limit is found, in both versions of control groups") {
   std::ofstream(one + "/memory/memory.limit_in_bytes") << "7000\n";
   std::ofstream(one + "/memory/memory.usage_in_bytes") << "500\n";
   CHECK(bench::container_bytes(one) == 6500);
+  CHECK(bench::query_cpu("/nonexistent").available_bytes > 6500);
 }

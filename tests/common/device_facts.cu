@@ -56,6 +56,12 @@ TEST_CASE("tensor-core peaks as the data sheets give them") {
   CHECK(tflops("NVIDIA T4", 75, 40, 1.59) == 0);  // no bf16
 }
 
+TEST_CASE("multiply-add units of a multiprocessor, by the programming guide") {
+  for (const int chip : {70, 75, 80}) CHECK(bench::fp32_units(chip) == 64);
+  for (const int chip : {86, 89, 90, 100, 103, 120}) CHECK(bench::fp32_units(chip) == 128);
+  CHECK(bench::fp32_units(99) == 0);  // unknown: no share of a peak is shown
+}
+
 TEST_CASE("version numbers read as people write them") {
   CHECK(bench::version_text(13000) == "13.0");
   CHECK(bench::version_text(12080) == "12.8");

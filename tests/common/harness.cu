@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "common/kit/gpu_timer.cuh"
 #include "common/kit/phase.hpp"
 #include "common/kit/random.cuh"
+#include "common/kit/workspace.cuh"
 #include "tests/catch.hpp"
 
 #if __has_include(<simt/profile.h>)
@@ -434,24 +436,66 @@ TEST_CASE("rates and ratios follow from the times") {
 // What a sampler does, one letter a call: f the flush, [ and ] the clock, x the variant.
 struct Log {
   std::string calls;
+  std::set<cudaStream_t> streams;
+  void note(char call, cudaStream_t stream) {
+    calls += call;
+    streams.insert(stream);
+  }
   struct Flush {
     Log* log;
-    void enqueue(cudaStream_t) { log->calls += 'f'; }
+    void enqueue(cudaStream_t stream) { log->note('f', stream); }
   };
   // Between start and stop some milliseconds pass.
   struct Timer {
     Log* log;
     double ms = 30;
-    void start(cudaStream_t) { log->calls += '['; }
-    void stop(cudaStream_t) { log->calls += ']'; }
+    void start(cudaStream_t stream) { log->note('[', stream); }
+    void stop(cudaStream_t stream) { log->note(']', stream); }
     double elapsed_ms() const { return ms; }
   };
   template <class Problem>
   bench::Variant<Problem> variant() {
     return bench::device_variant<Problem>("logged", "",
-                                          [this](Problem&, cudaStream_t) { calls += 'x'; });
+                                          [this](Problem&, cudaStream_t s) { note('x', s); });
   }
 };
+
+TEST_CASE("flush, clock and variant of a sample are in the stream that was given") {
+  const auto stream = reinterpret_cast<cudaStream_t>(8);  // nobody uses it
+  Log log;
+  Log::Flush flush{&log};
+  Log::Timer timer{&log};
+  Doubling plain(10);
+  BatchedDoubling batched(10);
+  bench::make_sampler(plain, log.variant<Doubling>(), stream, &flush, &timer, nullptr)();
+  bench::make_sampler(batched, log.variant<BatchedDoubling>(), stream, &flush, &timer, nullptr)();
+  CHECK(log.calls == "f[x][x]");
+  CHECK(log.streams == std::set<cudaStream_t>{stream});
+}
+
+struct WithScratch : Doubling {
+  kit::Workspace workspace;
+  using Doubling::Doubling;
+  double scratch_bytes() const { return workspace.asked_bytes(); }
+  void forget_scratch() { workspace.forget(); }
+};
+
+TEST_CASE("a row has the extra memory of its own variant, not that of the one before") {
+  bench::RunSettings settings;
+  settings.device = bench::query_device();
+  if (!settings.device.available) SKIP_TEST("needs a GPU");
+  settings.verify_only = true;
+  const auto asks_for = [](std::int64_t bytes) {
+    return bench::device_variant<WithScratch>("a", "", [bytes](WithScratch& p, cudaStream_t s) {
+      if (bytes > 0) p.workspace.get<char>(bytes);
+      double_all_kernel<<<1, 32, 0, s>>>(p.in.device_data(), p.out.device_data(), p.n, Fault::none);
+    });
+  };
+  WithScratch problem(10);
+  const auto rows = bench::run_problem(settings, problem, {asks_for(1000), asks_for(0)}).rows;
+  CHECK(rows[0].extra_bytes == 1000);
+  CHECK(rows[1].extra_bytes == 0);
+}
 
 TEST_CASE("a cold sample flushes before its clock starts; a warm one does not flush") {
   Doubling problem(10);
@@ -520,6 +564,7 @@ TEST_CASE("what the clock says reaches the JSON: of each row its own, warm, behi
   };
   const bench::WorkStream stream(settings.device);
   for (const bool cold : {true, false}) {
+    const kit::CpuTimer clock;
     settings.cold = cold;
     runs = CountedFlush::made = CountedFlush::enqueued = 0;
     auto rows = bench::verify_variants(settings, problem, variants, stream.get());
@@ -527,6 +572,7 @@ TEST_CASE("what the clock says reaches the JSON: of each row its own, warm, behi
     bench::derive_figures(problem, variants, settings.device, rows);
     const int sampled = runs - 2 * 3;  // each was checked before and after
     CHECK(sampled > 3 * 3);            // some of them to warm up
+    CHECK(clock.elapsed_ms() >= 500);  // clocks need that long to rise
     CHECK(CountedFlush::made == (cold ? 1 : 0));
     CHECK(CountedFlush::enqueued == (cold ? sampled : 0));
     CHECK(rows[3].place == "cpu");
@@ -571,6 +617,9 @@ TEST_CASE("a sweep has the median of each kernel, and none of one that is wrong"
   } catch (const std::runtime_error& error) {
     CHECK(std::string(error.what()).find("on_cpu: 1 of 1000 wrong") == 0);
   }
+  auto unable = variant_with(Fault::none, bench::Place::cpu);
+  unable.needs.missing = "needs a library";
+  CHECK_THROWS_AS(bench::time_sweep(settings, problem, {unable}), std::runtime_error);
 }
 
 TEST_CASE("device samples are cold by default, on a chip that has a cache") {
@@ -797,6 +846,24 @@ TEST_CASE("what a model GPU runs is run twice, and timed only if somebody insist
 }
 
 #if SIMT_INSTRUMENTED
+TEST_CASE("a count takes all that it is called after") {
+  simt::KernelProfile k;
+  k.launches = k.instructions = 1;
+  k.global.load_sectors = 1;
+  k.global.store_sectors = 2;
+  k.beside.tma_load_bytes = 1000;
+  k.beside.tma_store_bytes = 3000;
+  k.shared.load_wavefronts = 10;
+  k.shared.store_wavefronts = 20;
+  k.shared.load_groups = 5;
+  k.shared.store_groups = 1;
+  k.atomics.global_requests = 7;
+  k.atomics.shared_requests = 40;
+  const bench::Counts counts = bench::difference({}, k);
+  CHECK(counts.moved_bytes == 3 * 32 + 4000);
+  CHECK(counts.conflict == 5);
+  CHECK(counts.atomics == 47);
+}
 TEST_CASE("a row has the counts of its own kernels, where somebody counts") {
   bench::RunSettings settings;
   settings.device = bench::query_device();

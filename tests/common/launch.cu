@@ -102,6 +102,14 @@ TEST_CASE("all the shared memory of a block is allowed, more is a reason to skip
   CHECK(reason == "needs " + std::to_string(kilobytes) + " KB of shared memory a block");
 }
 
+TEST_CASE("as many blocks are resident as all multiprocessors have room for") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const int room = device.max_threads_per_multiprocessor;
+  CHECK(kit::resident_blocks(any_kernel, 1024) == device.multiprocessors * (room / 1024));
+  CHECK(kit::resident_blocks(any_kernel, 512) == device.multiprocessors * (room / 512));
+}
+
 TEST_CASE("each of several launches in a row has a slot of its own, all of them in the variable") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   kit::LaunchSlots<Slot, 8> slots(slots_of_test);

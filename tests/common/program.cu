@@ -226,9 +226,21 @@ TEST_CASE("the JSON says with which input, and in which mode, a run was made") {
   CHECK(text_of({"--warm"}, false).find(R"("seed":1,"mode":"warm",)") != std::string::npos);
 }
 
-TEST_CASE("--cold and --warm exclude each other") {
+TEST_CASE("the options --cold and --warm exclude each other") {
   CHECK(run({"--cold", "--warm"}, [](bench::Program&) {}) == 2);
   CHECK(run({"--warm", "--cold"}, [](bench::Program&) {}) == 2);
+}
+
+TEST_CASE("options that would change nothing are refused") {
+  const auto nothing = [](bench::Program&) {};
+  for (const char* how : {"--times", "--cold", "--warm"}) {
+    INFO(how);
+    CHECK(run({"--verify", how}, nothing) == 2);
+    CHECK(run({how}, nothing) == 0);
+  }
+  CHECK(run({"--verify", "--repeats", "3"}, nothing) == 2);
+  CHECK(run({"--verify"}, nothing) == 0);
+  CHECK(run({"--list", "--json", "a.json"}, nothing) == 2);
 }
 
 TEST_CASE("a wrong row makes the status 1, a skipped one does not") {
@@ -292,6 +304,56 @@ TEST_CASE("threads that wait on the CPU take stacks there, as many as the device
   CHECK(bench::stacks_of(1000, device) > 1000 * 4096.0);  // a page each
   const double all = 1.0 * device.multiprocessors * device.max_threads_per_multiprocessor;
   CHECK(bench::stacks_of(1e12, device) == bench::stacks_of(all, device));
+}
+
+TEST_CASE("each fact of the device has its name in the JSON") {
+  bench::DeviceFacts device;
+  device.available = true;
+  device.name = "a GPU";
+  device.major = 9;
+  device.minor = 1;
+  device.multiprocessors = 2;
+  device.peak_bandwidth_gbps = 3;
+  device.peak_fp32_gflops = 4;
+  device.l2_bytes = 5;
+  device.memory_bytes = 6;
+  device.runtime_version = 13010;
+  device.driver_version = 12080;
+  const auto json_of = [](const bench::DeviceFacts& facts) {
+    bench::JsonWriter json;
+    json.begin_object();
+    bench::write_members(json, facts);
+    json.end_object();
+    return json.text();
+  };
+  CHECK(json_of(device) ==
+        R"({"device":{"name":"a GPU","compute_capability":"9.1","multiprocessors":2,)"
+        R"("peak_bandwidth_gbps":3,"peak_fp32_gflops":4,"l2_bytes":5,"memory_bytes":6},)"
+        R"("toolkit":"13.1","driver":"12.8"})");
+  device.available = false;
+  CHECK(json_of(device) == R"({"device":null,"toolkit":"13.1","driver":"12.8"})");
+}
+
+TEST_CASE("a commit says whether its sources were changed since") {
+  namespace fs = std::filesystem;
+  const std::string folder = std::string(TEST_BUILD) + "/tests/common/a repository's sources";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder + "/a.cu") << "int a;\n";
+  const auto git = [&folder](const std::string& words) {
+    const std::string command = "git -C " + bench::shell_word(folder) + " -c user.name=a " +
+                                "-c user.email=a@b -c commit.gpgsign=false " + words;
+    REQUIRE(std::system((command + " >/dev/null 2>&1").c_str()) == 0);
+  };
+  git("init");
+  git("add a.cu");
+  git("commit -m first");
+  const std::string clean = bench::commit_of(folder);
+  CHECK(clean.size() == 12);
+  CHECK(clean.find_first_not_of("0123456789abcdef") == std::string::npos);
+  std::ofstream(folder + "/a.cu") << "int b;\n";
+  CHECK(bench::commit_of(folder) == clean + "-dirty");
+  CHECK(bench::commit_of("/nonexistent") == "unknown");
 }
 
 TEST_CASE("the commit is that of the program's sources, wherever it is started") {

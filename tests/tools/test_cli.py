@@ -1,5 +1,6 @@
 """What every tool does where its output cannot be written: one line, and no success."""
 
+import json
 import os
 import subprocess
 import sys
@@ -39,6 +40,40 @@ class Output(ToolCase):
         for command in COMMANDS:
             with self.subTest(command=command):
                 self.assertEqual(self.run_into("| true", command).stderr, "")
+
+
+# Adds ten entries of its own to a student's record.
+ADDS = """
+import sys, types
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from exercise.progress import Progress
+for i in range(10):
+    mine = types.SimpleNamespace(id=f"{sys.argv[3]}/{i}")
+    Progress(Path(sys.argv[2])).set(mine, checks=1)
+"""
+
+
+class Several(ToolCase):
+    def test_what_several_write_at_once_is_all_kept(self):
+        words = [sys.executable, "-c", ADDS, str(TOOLS), str(self.root)]
+        started = [subprocess.Popen([*words, str(i)]) for i in range(6)]
+        self.assertEqual([process.wait() for process in started], [0] * 6)
+        record = json.loads(self.read("work/progress.json"))
+        self.assertEqual(len(record), 60)
+        self.assertEqual([path.name for path in (self.root / "work").iterdir()], ["progress.json"])
+
+
+class OldPython(unittest.TestCase):
+    def test_it_is_told_in_one_line(self):
+        nvcc = (REPOSITORY / "simt/nvcc").read_text(encoding="utf-8")
+        tools = f"sys.path.insert(0, {str(TOOLS)!r}); import cli"
+        for start in (tools, f"exec({nvcc!r})"):
+            code = f"import sys; sys.version_info = (3, 9, 2); {start}"
+            said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            self.assertEqual(said.returncode, 1)
+            self.assertEqual(len(said.stderr.splitlines()), 1, said.stderr)
+            self.assertIn("needs Python 3.10 or newer", said.stderr)
 
 
 if __name__ == "__main__":

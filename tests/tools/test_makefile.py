@@ -158,6 +158,55 @@ class Build(MakeCase):
         self.make("-B", "01")
         self.assertEqual(sum(line.startswith("begin 01") for line in self.log()), 3)
 
+    def begun(self, *words):
+        """The sources that were compiled."""
+        (self.root / "log").unlink(missing_ok=True)
+        self.make(*words)
+        lines = self.log() if (self.root / "log").exists() else []
+        return sorted(line.split()[1] for line in lines if line.startswith("begin"))
+
+    def test_what_a_program_includes_is_compiled_anew_when_it_changes(self):
+        header = self.write("common/kit/launch.cuh", "int a;\n")
+        nvcc = self.root / "simt/nvcc"
+        text = nvcc.read_text().replace(
+            '"$target" "$source" "$source"', f'"$target" "$source {header}" "$source"'
+        )
+        nvcc.write_text(text)
+        both = ["01_add/add.cu", "02_polar/polar.cu"]
+        self.assertEqual(self.begun(), both)
+        self.assertEqual(self.begun(), [])
+        later = time.time() + 5
+        os.utime(header, (later, later))
+        self.assertEqual(self.begun(), both)
+
+    def test_other_flags_compile_anew(self):
+        self.assertEqual(len(self.begun()), 2)
+        self.assertEqual(len(self.begun("OPTIMIZE=-O0")), 2)
+        self.assertEqual(self.begun("OPTIMIZE=-O0"), [])
+        self.assertEqual(len(self.begun()), 2)
+
+    def test_what_is_measured_is_built_first(self):
+        self.fake("nvcc", "exit 0\n")
+        self.fake("nvidia-smi", "echo 9.0\n")
+        self.assertIn("built WHAT", self.make("-n", "CPU=0", "bench").stdout)
+
+    def test_every_test_is_run_and_has_simts_checks(self):
+        tests = ["simt/tests/b", "tests/01_add", "tests/common/a", "tests/namespaces"]
+        for name in tests:
+            self.write(f"{name}.cu", "")
+        for name in ("main.cpp", "catch.hpp", "tally.hpp", "tools/test_t.py"):
+            self.write(f"tests/{name}", "")
+        nvcc = self.root / "simt/nvcc"
+        noted = 'echo "$source $SIMT_CHECK" >>"$root/checked"\necho "begin $source"'
+        nvcc.write_text(nvcc.read_text().replace('echo "begin $source"', noted))
+        self.executable(self.root / "tools/run_tests.sh", f'echo "$@" >{self.root}/ran\n')
+        self.make("test", CXX=str(nvcc))
+        ran = [*(f"build/{name}" for name in tests), "tests/tools/test_t.py"]
+        self.assertEqual(sorted(self.read("ran").split()), ran)
+        checked = self.read("checked").splitlines()
+        for name in tests:
+            self.assertIn(f"{name}.cu 1", checked)
+
     def test_a_build_that_was_killed_leaves_nothing_that_looks_whole(self):
         self.write("slow", "30")
         options = self.command("01")

@@ -220,6 +220,10 @@ class Turns(unittest.TestCase):
         self.assertEqual(sorted(order[:2]), ["ours", "theirs"])
         self.assertEqual(len(order), 12)
 
+    def test_of_its_times_a_row_has_the_median_and_the_ends(self):
+        times = torch_bench.timed([4, 1, 2])
+        self.assertEqual(times, {"median_ms": 2, "min_ms": 1, "max_ms": 4})
+
     def test_an_optional_one_is_skipped_with_the_reason(self):
         def lacks_a_module():
             raise ModuleNotFoundError("No module named 'flash_attn_interface'\nmore")

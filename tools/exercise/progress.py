@@ -14,25 +14,31 @@ START = {"points": 0, "most": 0, "passed": False, "hints": 0, "checks": 0}
 class Progress:
     def __init__(self, root):
         self.path = root / "work/progress.json"
-        self.entries = {}
-        if self.path.exists():
-            try:
-                self.entries = json.loads(cli.read_text(self.path))
-                if not isinstance(self.entries, dict):
-                    raise ValueError("no object")
-                for name, entry in self.entries.items():
-                    if not isinstance(entry, dict):
-                        raise ValueError(f"{name} is no object")
-                    for key, value in START.items():
-                        if type(entry.get(key, value)) is not type(value):
-                            raise ValueError(f"{key} of {name} is {entry[key]!r}")
-            except (OSError, ValueError) as error:
-                raise ExerciseError(f"{self.path} is damaged ({error}); move it away") from error
+        self.entries = self.load()
+
+    def load(self):
+        if not self.path.exists():
+            return {}
+        try:
+            entries = json.loads(cli.read_text(self.path))
+            if not isinstance(entries, dict):
+                raise ValueError("no object")
+            for name, entry in entries.items():
+                if not isinstance(entry, dict):
+                    raise ValueError(f"{name} is no object")
+                for key, value in START.items():
+                    if type(entry.get(key, value)) is not type(value):
+                        raise ValueError(f"{key} of {name} is {entry[key]!r}")
+        except (OSError, ValueError) as error:
+            raise ExerciseError(f"{self.path} is damaged ({error}); move it away") from error
+        return entries
 
     def of(self, exercise):
         """points, most, passed, hints, checks."""
         return {**START, **self.entries.get(exercise.id, {})}
 
     def set(self, exercise, **values):
-        self.entries[exercise.id] = {**self.of(exercise), **values}
-        cli.write_text(self.path, json.dumps(self.entries, indent=1) + "\n")
+        with cli.alone_in(self.path.parent):
+            self.entries = self.load()
+            self.entries[exercise.id] = {**self.of(exercise), **values}
+            cli.write_text(self.path, json.dumps(self.entries, indent=1) + "\n")
