@@ -45,8 +45,12 @@ TEST_CASE("every launch is in the stream that was given") {
   tests::every_launch_is_in_its_stream(vector_add::ladder(), {{"n", 5003}});
 }
 
-TEST_CASE("a run takes the memory that it says") {
+TEST_CASE("what a run holds", "[.]") {
   tests::takes_what_it_says(vector_add::ladder(), {{"n", 200'003}});
+}
+
+TEST_CASE("a run takes the memory that it says") {
+  tests::in_one_thread_of_simt("what a run holds");
 }
 
 TEST_CASE("n = 0 is an addition of nothing") {

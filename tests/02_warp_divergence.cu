@@ -77,9 +77,13 @@ TEST_CASE("every launch is in the stream that was given") {
   tests::every_launch_is_in_its_stream(branch::ladder(), {{"n", 5003}});
 }
 
-TEST_CASE("a run takes the memory that it says") {
+TEST_CASE("what a run holds", "[.]") {
   tests::takes_what_it_says(polar::ladder(), {{"n", 200'003}});
   tests::takes_what_it_says(branch::ladder(), {{"n", 200'003}});
+}
+
+TEST_CASE("a run takes the memory that it says") {
+  tests::in_one_thread_of_simt("what a run holds");
 }
 
 TEST_CASE("the angles cover [-pi, pi] and do not leave it") {

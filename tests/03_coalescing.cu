@@ -84,12 +84,16 @@ TEST_CASE("every launch is in the stream that was given") {
   tests::every_launch_is_in_its_stream(window::ladder(), {{"signal", 5003}, {"radius", 8}});
 }
 
-TEST_CASE("a run takes the memory that it says") {
+TEST_CASE("what a run holds", "[.]") {
   tests::takes_what_it_says(coalesced_copy::ladder(), {{"n", 200'003}});
   tests::takes_what_it_says(particles::ladder(), {{"particles", 50'001}});
   tests::takes_what_it_says(transpose::ladder(), {{"rows", 401}, {"cols", 501}});
   tests::takes_what_it_says(transpose::ladder(), {{"rows", 200'003}, {"cols", 1}});
   tests::takes_what_it_says(window::ladder(), {{"signal", 200'003}, {"radius", 8}});
+}
+
+TEST_CASE("a run takes the memory that it says") {
+  tests::in_one_thread_of_simt("what a run holds");
 }
 
 TEST_CASE("copy: large") {

@@ -91,10 +91,14 @@ TEST_CASE("every launch is in the stream that was given") {
   tests::every_launch_is_in_its_stream(scan::ladder(), size);
 }
 
-TEST_CASE("a run takes the memory that it says") {
+TEST_CASE("what a run holds", "[.]") {
   tests::takes_what_it_says(reduction::ladder(), {{"n", 200'003}});
   tests::takes_what_it_says(affine::ladder(), {{"n", 200'003}});
   tests::takes_what_it_says(scan::ladder(), {{"n", 200'003}});
+}
+
+TEST_CASE("a run takes the memory that it says") {
+  tests::in_one_thread_of_simt("what a run holds");
 }
 
 TEST_CASE("sums whose grid strides: any grid covers any n, at any address") {

@@ -129,13 +129,17 @@ TEST_CASE("every launch of chapter 06 is in the stream that was given") {
   tests::every_launch_is_in_its_stream(points, {{"n", 5003}});
 }
 
-TEST_CASE("a run of chapter 06 takes the memory that it says") {
+TEST_CASE("what a run holds", "[.]") {
   tests::takes_what_it_says(one_cell::ladder(), {{"n", 800'003}}, {1e6, 3e5});
   tests::takes_what_it_says(histogram::ladder(), {{"n", 800'003}});
   tests::takes_what_it_says(float_max::ladder(), {{"n", 200'003}});
   tests::takes_what_it_says(pipeline::ladder(), {{"n", 200'003}});
   // simt's checks remember who had each lock.
   tests::takes_what_it_says(lock::ladder(), {{"n", lock::kMostLocks}}, {3e8, 3e5});
+}
+
+TEST_CASE("a run of chapter 06 takes the memory that it says") {
+  tests::in_one_thread_of_simt("what a run holds");
 }
 
 TEST_CASE("one cell: the sum of nothing is 0, and the largest samples do not overflow a block") {

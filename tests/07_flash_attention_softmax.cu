@@ -79,7 +79,7 @@ TEST_CASE("softmax: every variant is right at every size, or refuses what does n
                                 });
 }
 
-TEST_CASE("softmax: a run takes the memory that it says") {
+TEST_CASE("what a run holds", "[.]") {
   const bench::MemoryNeed beside = {1e6, 3e5};
   tests::takes_what_it_says(softmax_ladder(), {{"rows", 301}, {"columns", 3001}}, beside);
   tests::takes_what_it_says(softmax_ladder(), {{"rows", 3}, {"columns", 300'001}}, beside);
@@ -87,6 +87,10 @@ TEST_CASE("softmax: a run takes the memory that it says") {
   auto nobody = softmax_ladder();
   nobody.variants.clear();
   tests::takes_what_it_says(nobody, {{"rows", 100'003}, {"columns", 8}});
+}
+
+TEST_CASE("softmax: a run takes the memory that it says") {
+  tests::in_one_thread_of_simt("what a run holds");
 }
 
 TEST_CASE("softmax: every launch is in the stream that was given") {

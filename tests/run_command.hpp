@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "common/kit/cpu_timer.hpp"
@@ -17,6 +18,11 @@ struct CommandResult {
   int lines = 0;       // of the output
   double seconds = 0;
 };
+
+// The file of this program, to be started once more.
+inline std::string this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
+}
 
 inline CommandResult run_command(const std::string& command) {
   CommandResult result;

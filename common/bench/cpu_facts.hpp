@@ -49,6 +49,25 @@ inline double container_bytes(const std::string& folder) {
   return -1;
 }
 
+// The control group of this process below the mounted root, "/a/b" (version 2); empty: the root.
+inline std::string own_group() {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (line.rfind("0::/", 0) == 0) return line.substr(std::strlen("0::"));
+  }
+  return "";
+}
+
+// As container_bytes, for a process in `group`: what it and all groups above it leave free.
+inline double group_bytes(const std::string& folder, std::string group) {
+  double least = container_bytes(folder);
+  for (; group.size() > 1; group.erase(group.rfind('/'))) {
+    const double free = container_bytes(folder + group);
+    if (free >= 0) least = least < 0 ? free : std::min(least, free);
+  }
+  return least;
+}
+
 // Reads /proc (Linux). What it cannot find keeps its default. control_groups: where the limits of
 // containers are.
 inline CpuFacts query_cpu(const std::string& control_groups = "/sys/fs/cgroup") {
@@ -74,7 +93,7 @@ inline CpuFacts query_cpu(const std::string& control_groups = "/sys/fs/cgroup") 
       break;
     }
   }
-  const double in_container = container_bytes(control_groups);
+  const double in_container = group_bytes(control_groups, own_group());
   if (in_container >= 0) facts.available_bytes = std::min(facts.available_bytes, in_container);
   return facts;
 }

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -106,8 +107,10 @@ constexpr size_t kFibersPerSlab = 128;
 // Between two stacks: a power of two apart, they would fight for the same sets of the TLB, and
 // every switch would miss.
 constexpr size_t kUnused = 3 * kPage;
-// Every stack has an unmapped page below it, until the kernel's limit on mappings comes near.
-constexpr size_t kGuardedFibers = 8192;
+// Every stack has an unmapped page below it, until the kernel's limit on mappings comes near: 65530
+// of a process, of which each such page takes two. All workers share what there is.
+constexpr size_t kMostGuarded = 16384;
+std::atomic<size_t> guarded{0};
 
 }  // namespace
 
@@ -138,7 +141,7 @@ void FiberPool::grow() {
     fiber->low = static_cast<char*>(slab) + i * step;
     // Stacks that all start at the same offset in a page would fight for the same cache sets.
     fiber->high = fiber->low + stack - (all_.size() % 61) * 192;
-    if (all_.size() < kGuardedFibers) {
+    if (guarded.fetch_add(1, std::memory_order_relaxed) < kMostGuarded) {
       mprotect(fiber->low, kPage, PROT_NONE);
       fiber->low += kPage;
     }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -267,7 +266,7 @@ TEST_CASE("cp.async tells an mbarrier of its end") {
 }
 
 TEST_CASE("what waits for its copies is right whenever they end") {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string self = tests::this_program();
   for (const char* order : {"early", "random:1", "random:2", "random:3", "random:4"}) {
     const auto result = tests::run_command(
         "SIMT_ASYNC=" + std::string(order) + " " + self +

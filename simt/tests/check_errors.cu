@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -23,9 +22,6 @@
 #include "tests/run_command.hpp"
 
 namespace {
-
-// This program, for another run of it.
-std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 template <class T>
 T* device_array(size_t count, bool filled = true) {
@@ -662,7 +658,7 @@ const std::map<std::string, Bad>& bad_kernels() {
 
 tests::CommandResult run(const std::string& name, const std::string& environment = "") {
   return tests::run_command("SIMT_TIMEOUT=1 " + environment + " BAD_KERNEL='" + name + "' " +
-                            self() + " 'run BAD_KERNEL' 2>&1");
+                            tests::this_program() + " 'run BAD_KERNEL' 2>&1");
 }
 
 }  // namespace

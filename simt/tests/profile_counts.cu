@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,6 @@
 namespace {
 
 using simt::AccessKind;
-
-// This program, for another run of it.
-std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 constexpr int kThreads = 256;
 
@@ -514,7 +510,7 @@ TEST_CASE("the same counts with one core and with two, and as JSON") {
     const std::string path = std::string(TEST_BUILD) + "/profile_counts_" + name + ".json";
     const tests::CommandResult result =
         tests::run_command(environment + " SIMT_PROFILE=1 SIMT_PROFILE_JSON=" + path + " " +
-                           self() + " 'run all kernels' 2>&1");
+                           tests::this_program() + " 'run all kernels' 2>&1");
     INFO(result.output);
     CHECK(result.status == 0);
     return tests::run_command("cat " + path).output;
@@ -530,7 +526,7 @@ TEST_CASE("the same counts with one core and with two, and as JSON") {
 
 TEST_CASE("SIMT_PROFILE=1 prints a table") {
   const tests::CommandResult result =
-      tests::run_command("SIMT_PROFILE=1 " + self() + " 'run all kernels' 2>&1");
+      tests::run_command("SIMT_PROFILE=1 " + tests::this_program() + " 'run all kernels' 2>&1");
   INFO(result.output);
   CHECK(result.output.find("transpose_naive: 1 launch, 16384 threads in 512 warps") !=
         std::string::npos);

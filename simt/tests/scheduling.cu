@@ -2,10 +2,12 @@
 // depend on it.
 #include <cstdint>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "simt/tests/device_array.hpp"
 #include "tests/catch.hpp"
+#include "tests/run_command.hpp"
 
 // Every block waits for its predecessor.
 __global__ void chain(int* flags, int* sums) {
@@ -54,6 +56,37 @@ __global__ void lock_and_add(int* lock, int* sum) {
       atomicExch(lock, 0);
       done = true;
     }
+  }
+}
+
+// As chain_backwards, and the other threads of a block wait for its first: all of them have stacks.
+__global__ void chain_of_full_blocks(int* flags, int* sums) {
+  if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x) {
+    while (atomicAdd(&flags[blockIdx.x + 1], 0) == 0) __nanosleep(10);
+  }
+  __syncthreads();
+  if (threadIdx.x == blockDim.x - 1) {
+    sums[blockIdx.x] = blockIdx.x;
+    atomicExch(&flags[blockIdx.x], 1);
+  }
+}
+
+TEST_CASE("64 blocks of 1024 threads wait", "[.]") {
+  const int n = 64;
+  DeviceArray<int> flags(n, 0), sums(n, 0);
+  chain_of_full_blocks<<<n, 1024>>>(flags.get(), sums.get());
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(sums.values()[n - 1] == n - 1);
+}
+
+// The kernel allows a process 65530 mappings, and pages that guard stacks are mappings.
+TEST_CASE("there are stacks for all threads that may wait, however many cores share them") {
+  for (const char* threads : {"1", "8", "64"}) {
+    const auto result = tests::run_command(
+        "SIMT_THREADS=" + std::string(threads) +
+        " " TEST_BUILD "/simt/tests/scheduling '64 blocks of 1024 threads wait' 2>&1");
+    INFO(result.output);
+    CHECK(result.status == 0);
   }
 }
 

@@ -40,6 +40,15 @@ TEST_CASE("a container's limit is found, in both versions of control groups") {
   CHECK(bench::container_bytes(two) == 0);
   std::ofstream(two + "/memory.stat") << "anon 5000\ninactive_file 1500\n";
   CHECK(bench::container_bytes(two) == 500);
+  // Groups below: the tightest counts, whichever it is.
+  std::filesystem::create_directories(two + "/a/b");
+  CHECK(bench::group_bytes(two, "/a/b") == 500);
+  std::ofstream(two + "/a/memory.max") << "300\n";
+  std::ofstream(two + "/a/memory.current") << "100\n";
+  CHECK(bench::group_bytes(two, "/a/b") == 200);
+  CHECK(bench::group_bytes(two, "/a") == 200);
+  CHECK(bench::group_bytes(two, "/") == 500);
+  CHECK(bench::group_bytes(two, "") == 500);
   const std::string one = folder();
   std::ofstream(one + "/memory/memory.limit_in_bytes") << "7000\n";
   std::ofstream(one + "/memory/memory.usage_in_bytes") << "500\n";
