@@ -26,8 +26,7 @@ using namespace latency;
 namespace {
 
 const std::string kProgram = TEST_BUILD "/03_coalescing/coalescing";
-const std::string kSmall =
-    " --n 1000 --particles 100 --rows 40 --cols 70 --signal 500 --repeats 2 ";
+const std::string kSmall = " --n 1000 --particles 100 --rows 40 --cols 70 --signal 500 ";
 
 // Around a warp, a float4, a block and the tile of the copies (2048), and primes.
 const std::vector<std::int64_t> kSizes = {1,   2,   3,    4,    5,    31,   32,   33,   127,
