@@ -77,6 +77,16 @@ TITLES = {
 }
 # How keys of sweeps end that hold a rate: cublas_tflops.
 RATES = {"_tflops": "TFLOP/s", "_gbps": "GB/s"}
+SPELLINGS = {
+    "cublas": "cuBLAS",
+    "cudnn": "cuDNN",
+    "cub": "CUB",
+    "flop": "FLOP",
+    "gpu": "GPU",
+    "tma": "TMA",
+    "triton": "Triton",
+    "flash attention 2": "FlashAttention-2",
+}
 # Keys of tools/profile.py.
 COUNTER_TITLES = {
     "launches": ("Launches", str),
@@ -91,6 +101,14 @@ COUNTER_TITLES = {
 }
 
 
+def _spelled(name):
+    """The name of a column or phase as a title; libraries and abbreviations keep their letters."""
+    title = name.replace("_", " ").capitalize()
+    for word, spelled in SPELLINGS.items():
+        title = re.sub(rf"\b{word}\b", spelled, title, flags=re.IGNORECASE)
+    return title
+
+
 def _title_and_format(column):
     kind, _, rest = column.partition(":")
     if kind == "counter":
@@ -101,12 +119,11 @@ def _title_and_format(column):
         phase, _, key = rest.partition(":")
         title, form = TITLES.get(key or "median_ms", (key, significant))
         unit = "ms" if title == "Time, ms" else title
-        return f"{phase.replace('_', ' ').capitalize()}, {unit}", form
+        return f"{_spelled(phase)}, {unit}", form
     for ending, unit in RATES.items():
         if column.endswith(ending):
-            name = column.removesuffix(ending).replace("_", " ").capitalize()
-            return f"{name}, {unit}", significant
-    return TITLES.get(column.removeprefix("sizes."), (column.replace("_", " ").capitalize(), str))
+            return f"{_spelled(column.removesuffix(ending))}, {unit}", significant
+    return TITLES.get(column.removeprefix("sizes."), (_spelled(column), str))
 
 
 def title_of(column):

@@ -28,8 +28,11 @@ function loaded(root) {
 // The words around the first hit.
 function excerpt(text, terms) {
   const low = text.toLowerCase()
-  const at = Math.max(0, ...terms.map((term) => low.indexOf(term)))
-  return `${at > 40 ? '… ' : ''}${text.slice(Math.max(0, at - 40), at + 120)}`
+  const at = Math.min(...terms.map((term) => low.indexOf(term)).filter((place) => place >= 0), text.length)
+  const first = at === text.length ? 0 : at
+  const from = first > 40 ? text.indexOf(' ', first - 40) + 1 : 0
+  const to = text.length > first + 120 ? text.lastIndexOf(' ', first + 120) : text.length
+  return `${from ? '… ' : ''}${text.slice(from, to)}${to < text.length ? ' …' : ''}`
 }
 
 function entryOf(result, root) {

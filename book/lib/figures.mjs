@@ -26,15 +26,20 @@ export function figure({ title, width = 720, height, body, head, rows }) {
 }
 
 // rows: { name, value, shown, note? }; a bar for each, from 0 to `most` or the largest value.
-export function bars({ title, rows, most, unit }) {
+export function bars({ title, rows, most, unit, factors = false }) {
   const [left, right, step] = [190, 110, 24]
   const width = 720
-  const x = scaleLinear([0, most ?? Math.max(...rows.map((row) => row.value))], [left, width - right])
-  const grid = x.ticks(5).map((tick) => line(x(tick), 6, x(tick), rows.length * step + 8, 'grid') + text(x(tick), rows.length * step + 24, number(tick), 'text-anchor="middle"'))
+  const values = rows.map((row) => row.value)
+  // Factors begin at 1, a loss to its left; they multiply, so equal factors are equally long.
+  const x = factors
+    ? scaleLog([Math.min(0.9, ...values), Math.max(1.1, ...values)], [left, width - right])
+    : scaleLinear([0, most ?? Math.max(...values)], [left, width - right])
+  const zero = x(factors ? 1 : 0)
+  const grid = (factors ? [...new Set([...ticksOf(x), 1])] : x.ticks(5)).map((tick) => line(x(tick), 6, x(tick), rows.length * step + 8, 'grid') + text(x(tick), rows.length * step + 24, number(tick), 'text-anchor="middle"'))
   const each = rows.map((row, i) => {
     const y = 10 + i * step
-    const bar = row.value ? `<rect class="bar ${row.kind ?? ''}" x="${left}" y="${y}" width="${Math.max(1, x(row.value) - left).toFixed(1)}" height="${step - 8}"/>` : ''
-    return text(left - 8, y + 13, row.name, 'text-anchor="end"') + bar + text(x(row.value ?? 0) + 6, y + 13, row.shown)
+    const bar = row.value ? `<rect class="bar ${row.kind ?? ''}" x="${Math.min(zero, x(row.value)).toFixed(1)}" y="${y}" width="${Math.max(1, Math.abs(x(row.value) - zero)).toFixed(1)}" height="${step - 8}"/>` : ''
+    return text(left - 8, y + 13, row.name, 'text-anchor="end"') + bar + text(Math.max(zero, row.value ? x(row.value) : zero) + 6, y + 13, row.shown)
   })
   return figure({
     title,
@@ -79,22 +84,25 @@ const scaleFor = (values, range, fromZero) =>
 
 // series: { name, points: [[x, y]] }; axes are logarithmic where the numbers span decades.
 export function lines({ title, series, xLabel, yLabel }) {
-  const [width, height] = [720, 360]
+  // The names of the series stand beside the lines: as wide as the longest, as high as all.
+  const key = 45 + 7.2 * Math.max(...series.map(({ name }) => name.length))
+  const [width, height] = [Math.round(560 + key), Math.max(360, 40 + series.length * 22)]
   const all = series.flatMap(({ points }) => points).filter(([, y]) => y > 0)
   const xs = [...new Set(all.map(([x]) => x))].sort((a, b) => a - b)
   const shift = xs[0] === 0 // a logarithmic axis has no zero
-  const x = shift ? scaleLinear([0, xs.at(-1)], [64, width - 170]) : scaleFor(xs, [64, width - 170])
+  const x = shift ? scaleLinear([0, xs.at(-1)], [64, 550]) : scaleFor(xs, [64, 550])
   const y = scaleFor(all.map(([, value]) => value), [height - 48, 28], true)
   const drawn = series.map(({ name, points }, i) => {
     const there = points.filter(([, value]) => value > 0)
     const style = `class="line" style="stroke: var(--series-${(i % COLOURS) + 1})" stroke-dasharray="${DASHES[i % DASHES.length]}"`
-    const key = 40 + i * 22
+    const at = 40 + i * 22
     return `<polyline ${style} points="${there.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ')}"/>
-<line ${style} x1="${width - 155}" x2="${width - 125}" y1="${key - 4}" y2="${key - 4}"/>${text(width - 118, key, name)}`
+<line ${style} x1="565" x2="595" y1="${at - 4}" y2="${at - 4}"/>${text(602, at, name)}`
   })
   const at = (points, wanted) => points.find(([value]) => value === wanted)?.[1]
   return figure({
     title,
+    width,
     height,
     body: axes(x, y, { width, height, xLabel, yLabel }) + drawn.join(''),
     head: [xLabel, ...series.map(({ name }) => name)],

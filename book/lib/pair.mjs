@@ -46,7 +46,9 @@ function balance(a, b, all, linkTo) {
   const kit = fresh.map((path) => `<a href="${linkTo(path)}"><code>${escape(path.split('/').slice(-2).join('/'))}</code></a>`)
   const step = keyA && keyA === keyB ? change(a.rows[keyA].median_ms, b.rows[keyB].median_ms) : NOTHING
   const said = { [NOTHING]: 'not measured in one run', 'as fast': 'no time' }[step] ?? step
-  return `<p class="balance"><strong>${step.endsWith('slower') ? 'Lost' : 'Gained'}:</strong> ${said}.
+  // A rung beyond the main road is no step of the one that happens to stand before it.
+  const gain = b.beyond ? `Beside ${escape(a.name)}` : step.endsWith('slower') ? 'Lost' : 'Gained'
+  return `<p class="balance"><strong>${gain}:</strong> ${said}.
 <strong>Cost:</strong> ${cost.join(', ')}${kit.length ? `; it stands on ${kit.join(', ')}, which the other does not` : ''}.</p>`
 }
 

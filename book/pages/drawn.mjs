@@ -7,7 +7,7 @@ import { commonKey, whereFrom } from '../lib/measured.mjs'
 
 // In which unit a sweep counts whose columns do not say it, by problem and name of the sweep.
 const UNITS = {
-  'branch|percent': 'ms', 'branch|run': 'ms', 'branch|steps': 'clocks', 'histogram|bins': 'ms',
+  'branch|percent': 'ms', 'branch|run': 'ms', 'branch|steps': 'cycles', 'histogram|bins': 'ms',
   'sum|size': 'GB/s', 'scan|size': 'GB/s', 'attention|n': 'TFLOP/s', 'attention_bf16|n': 'TFLOP/s', 'attention_fp16|n': 'TFLOP/s',
 }
 const ENDINGS = { _tflops: 'TFLOP/s', _gbps: 'GB/s', _ms: 'ms' }
@@ -31,7 +31,14 @@ function sweepFigure(run, sweep) {
   const position = [sweep.sweep, ...POSITIONS].find((key) => points[0][key] !== undefined)
   const found = seriesOf(sweep)
   if (!found || !position || points.length < 3) return ''
-  const series = Object.entries(found.names).map(([key, name]) => ({ name, points: points.map((p) => [p[position], p[key]]) }))
+  // Where a second number was swept too (bytes_each), each of its values is a line of its own.
+  const isTwice = new Set(points.map((p) => p[position])).size < points.length
+  const second = isTwice && Object.keys(points[0]).find((key) => key !== position && !(key in found.names) && !/_ms$/.test(key) && new Set(points.map((p) => p[key])).size < points.length)
+  const groups = second ? [...new Set(points.map((p) => p[second]))] : [null]
+  const series = groups.flatMap((value) => {
+    const those = second ? points.filter((p) => p[second] === value) : points
+    return Object.entries(found.names).map(([key, name]) => ({ name: second ? `${words(second)} ${value}` : name, points: those.map((p) => [p[position], p[key]]) }))
+  })
   const title = `${words(sweep.problem)} by ${words(sweep.sweep)}: ${run.program} ${run.arguments}`
   return lines({ title, series, xLabel: words(position), yLabel: found.unit })
 }
@@ -55,9 +62,10 @@ function ladderFigures(problem, runs) {
       rows: all.map((r) => ({ name: r.name, value: Math.min(100, r.percent_of_roof), shown: `${r.percent_of_roof.toFixed(1)} %`, kind: r.kind })),
     }))
   }
-  const steps = measured.slice(1).map((rung, i) => ({ name: rung.name, value: row(measured[i]).median_ms / row(rung).median_ms }))
+  const road = measured.filter((rung) => !rung.beyond)
+  const steps = road.slice(1).map((rung, i) => ({ name: rung.name, value: row(road[i]).median_ms / row(rung).median_ms }))
   if (steps.length > 1) {
-    out.push(bars({ title: `What each step gains: the time before over the time after (below 1 it loses). ${from}`, unit: 'times', rows: steps.map((s) => ({ ...s, shown: `${significant(s.value)}×` })) }))
+    out.push(bars({ title: `What each step gains: the time before over the time after (below 1 it loses). ${from}`, unit: 'times', factors: true, rows: steps.map((s) => ({ ...s, shown: `${significant(s.value)}×` })) }))
   }
   const device = run.device
   const rated = all.filter((r) => r.gflops && r.gbps && r.percent_of_roof)

@@ -53,6 +53,7 @@ function ladderTable(problem, runs) {
   const row = (rung) => rung.rows[key]
   const lines = problem.rungs.map((rung, i) => {
     const before = problem.rungs[i - 1]
+    const base = rung.beyond ? problem.rungs.findLast((other) => !other.beyond) : before
     const r = row(rung)
     const href = before && `${label(before)}..${label(rung)}.html`
     const cells = [
@@ -60,7 +61,7 @@ function ladderTable(problem, runs) {
       `<td class="text">${escape(rung.idea)}</td>`,
       `<td>${significant(r?.median_ms)}</td>`,
       `<td>${r?.percent_of_roof?.toFixed(1) ?? '–'}</td>`,
-      `<td>${before ? change(row(before)?.median_ms, r?.median_ms) : '–'}</td>`,
+      `<td>${base ? change(row(base)?.median_ms, r?.median_ms) : '–'}</td>`,
     ]
     return `<tr>${cells.join('')}</tr>`
   })
@@ -68,7 +69,7 @@ function ladderTable(problem, runs) {
   const from = key ? whereFrom(key, row(measured), runs) : 'Not measured in results/'
   return `<div class="wide rungs" tabindex="0" role="region" aria-label="The ladder"><table>
 <thead><tr><th scope="col">Rung</th><th scope="col" class="text">Idea</th><th scope="col">Time, ms</th><th scope="col">% of peak</th><th scope="col">Over the rung before</th></tr></thead>
-<tbody>${lines.join('\n')}</tbody></table></div><p class="quiet">${escape(from)}.</p>`
+<tbody>${lines.join('\n')}</tbody></table></div><p class="quiet">${escape(from)}.${problem.rungs.some((rung) => rung.beyond) ? ' Rungs beyond the main road stand beside its last one.' : ''}</p>`
 }
 
 function ladderPage(book, problem) {

@@ -1,8 +1,8 @@
 // What the search looks through: every section of every page, and every source.
 
 function plain(tokens) {
-  const texts = tokens.filter((t) => t.type === 'inline' || t.type === 'fence').map((t) => t.content)
-  return texts.join(' ').replace(/\]\([^)]*\)|[`*$[\]|]/g, ' ').replace(/\s+/g, ' ')
+  const said = (t) => (t.type === 'fence' ? t.content : t.content.replace(/<!--.*?-->/gs, '').replace(/\]\([^)]*\)|[`*$[\]|]/g, ' '))
+  return tokens.filter((t) => t.type === 'inline' || t.type === 'fence').map(said).join(' ').replace(/\s+/g, ' ').trim()
 }
 
 const ofLesson = (lesson) =>

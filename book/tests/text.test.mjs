@@ -53,8 +53,9 @@ test('two rungs: what a step gained, or lost', () => {
   const key = 'chip|01_x/default|sum'
   const rung = (name, median_ms) => ({ name, own: [], lines: [], kernels: [], kit: [], path: name, source: name, rows: median_ms ? { [key]: { median_ms } } : {} })
   const runs = { 'chip|01_x/default': { device: { name: 'chip' }, date: '2026-11-22' } }
-  const said = (b) => pairHtml({ a: rung('one', 2), b: rung('two', b), runs }).match(/<p class="balance"><strong>(.*?)\.\n/)[1]
-  assert.deepEqual([1, 4, 2, 0].map(said), ['Gained:</strong> 2.00× faster', 'Lost:</strong> 2.00× slower', 'Gained:</strong> no time', 'Gained:</strong> not measured in one run'])
+  const said = (b, beyond = false) => pairHtml({ a: rung('one', 2), b: { ...rung('two', b), beyond }, runs }).match(/<p class="balance"><strong>(.*?)\.\n/)[1]
+  assert.equal(said(1, true), 'Beside one:</strong> 2.00× faster')
+  assert.deepEqual([1, 4, 2, 0].map((b) => said(b)), ['Gained:</strong> 2.00× faster', 'Lost:</strong> 2.00× slower', 'Gained:</strong> no time', 'Gained:</strong> not measured in one run'])
 })
 
 function smallSite(files) {

@@ -24,6 +24,7 @@ test('intensity of a product', () => {
   assert.equal(of(8192, 8192, 8192).intensity.toFixed(0), '2731')
   assert.equal(of(8192, 8192, 128).bound, 'memory')
   assert.equal(of(8192, 8192, 8192).bound, 'arithmetic')
+  assert.equal(of(8192, 8192, 8192).ridge.toFixed(0), '223') // the lesson: 222, of 4.814 TB/s
 })
 
 test('occupancy counts whole blocks, and names the scarcest', () => {

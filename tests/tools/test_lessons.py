@@ -314,7 +314,7 @@ class Tables(LessonCase):
         sweep = {"problem": "vector_add", "sweep": "size", "points": points}
         self.results({**RUN, "sweeps": [sweep]})
         lines = self.table("sweep=size columns=n,best_rung_tflops,cublas_tflops")
-        self.assertEqual(lines[0], "|   n | Best rung, TFLOP/s | Cublas, TFLOP/s |")
+        self.assertEqual(lines[0], "|   n | Best rung, TFLOP/s | cuBLAS, TFLOP/s |")
         self.assertEqual(lines[2], "| 128 |               1.12 |           0.500 |")
 
     def test_a_long_list_of_rungs_is_left_out_of_the_caption(self):

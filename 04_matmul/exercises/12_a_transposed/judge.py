@@ -2,7 +2,7 @@
 
 from exercise.api import Array, Case, Count, Right, eighths, product
 
-TITLE = "A new problem: C = A^T B"
+TITLE = "A new problem: C = Aᵀ B"
 KIND = "problem"
 MINUTES = 30
 
