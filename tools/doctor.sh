@@ -170,6 +170,7 @@ fi
 echo
 # command_row COMMAND WHAT
 command_row() { printf '  %-16s %s\n' "$1" "$2"; }
+command_row "make first" "build and run the first kernel of all"
 command_row "make run" "build and run every chapter"
 command_row "make run-01" "build and run chapter 1"
 if [[ -n $catch2 ]]; then
@@ -177,6 +178,7 @@ if [[ -n $catch2 ]]; then
 else
   command_row "make test" "needs Catch2 first: run ./setup.sh"
 fi
+command_row "./exercise next" "write the first exercise, and say what to do"
 if [[ $runs_on_gpu == yes ]]; then
   command_row "make bench" "measure, and write results/"
   have ncu && command_row "make profile-01" "hardware counters of chapter 1"

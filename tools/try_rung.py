@@ -8,6 +8,7 @@ says. Its row stands in the table with what is wrong first. Exit status 0 if it 
 machine cannot run it, and then the row says why.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -65,8 +66,14 @@ def program_of(index, calls):
     )
 
 
+def asked(program, option):
+    """What it prints, without a word of simt, which would have nothing to check."""
+    quiet = {**os.environ, "SIMT_CHECK": "0"}
+    return subprocess.run([program, option], stdout=subprocess.PIPE, text=True, env=quiet).stdout
+
+
 def has_rung(program, name):
-    listed = subprocess.run([program, "--list"], stdout=subprocess.PIPE, text=True).stdout
+    listed = asked(program, "--list")
     return re.search(rf"^\S+/{name}\s", listed, re.MULTILINE) is not None
 
 
@@ -74,7 +81,7 @@ def small_arguments(root, chapter, program):
     """Of the line `counters:` what a program with one ladder knows; each option has one value."""
     path = root / chapter / "bench.args"
     given = bench_args.parse(path).get("counters", []) if path.exists() else []
-    known = subprocess.run([program, "--help"], stdout=subprocess.PIPE, text=True).stdout
+    known = asked(program, "--help")
     pairs = zip(given[::2], given[1::2])
     is_size = lambda option: option != "--only" and re.search(rf"{option}\b", known)
     return [word for pair in pairs if is_size(pair[0]) for word in pair]
@@ -106,6 +113,8 @@ def main():
                 return 1
             if has_rung(program, name):
                 break
+        else:
+            raise TryError(f"{path}: {index} does not list '{name}'")
         sizes = args.arguments.split() or small_arguments(root, chapter, program)
     except (TryError, bench_args.ArgumentsError, cpp_source.SourceError) as error:
         print(f"try_rung.py: {error}", file=sys.stderr)

@@ -65,16 +65,17 @@ inline KeptCounts kept_counts_of(const std::string& chapter) {
 }
 
 // The report with the kept counts of those rows that were right, and of which nobody counted
-// anything in this run. *changed: the names of those that have changed since they were counted.
+// anything in this run. *changed: the names of rows, wrong ones too, that have changed since they
+// were counted.
 inline ProblemReport with_kept_counts(ProblemReport report, const KeptCounts& kept,
                                       std::string* changed) {
   for (Row& row : report.rows) {
     const auto found = kept.rows.find(report.problem + "/" + row.name);
-    if (found == kept.rows.end() || row.verdict.status != Status::right || row.counts.any()) {
+    if (found == kept.rows.end() || row.verdict.status == Status::skipped || row.counts.any()) {
       continue;
     }
-    row.counts = found->second;
-    if (!row.counts.any()) *changed += (changed->empty() ? "" : ", ") + row.name;
+    if (!found->second.any()) *changed += (changed->empty() ? "" : ", ") + row.name;
+    if (row.verdict.status == Status::right) row.counts = found->second;
   }
   return report;
 }

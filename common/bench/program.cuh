@@ -310,7 +310,7 @@ class Program {
       for (const auto& sweep : ladder->sweeps) {
         if (sweep.name != name) continue;
         if (sweep.points == Points::of_its_own && selected->size() < ladder->variants.size()) {
-          throw UsageError("--sweep " + name + ": has rows of its own, and --only chooses none");
+          throw UsageError("--sweep " + name + ": has rows of its own: leave --only out");
         }
         sweep.run(program, settings(program), *selected);
         return true;

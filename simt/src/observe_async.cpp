@@ -307,7 +307,8 @@ bool BlockWatch::check_piece(const InFlight& flight, uint32_t pc, unsigned offse
   }
   if (a.seen[offset / kPiece] == a.operands) {
     watcher->report("descriptor", "two rows of a wgmma's tile lie at the same place", pc,
-                    byte_text(offset) + ": the descriptor's leading or stride bytes do not fit");
+                    byte_text(offset) +
+                        ": the descriptor's leading or stride bytes, or its swizzle, do not fit");
     return true;
   }
   a.seen[offset / kPiece] = a.operands;

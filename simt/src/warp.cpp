@@ -63,6 +63,21 @@ bool at_one_place(const Block& block, unsigned first, uint32_t meeting) {
   return true;
 }
 
+// An aligned operation wants every lane; the launch ends where some have gone on without it.
+bool every_lane_came(const Block& block, unsigned first, uint32_t meeting) {
+  if (meeting == ~0u) return true;
+  const unsigned lead = first + __builtin_ctz(meeting);
+  const Location at = block.place[lead];
+  char text[400];
+  snprintf(text, sizeof text,
+           "kernel %s, block (%u,%u,%u): %s at %s:%d without all 32 lanes of its warp: 0x%08x came",
+           block.launch->name(), block.index.x, block.index.y, block.index.z,
+           block.waiting[lead].operation->name, at.file, at.line, meeting);
+  report({"divergent", text, cudaErrorLaunchFailure, at});
+  abort_launch(*block.launch, cudaErrorLaunchFailure);
+  return false;
+}
+
 }  // namespace
 
 bool resolve_warp(Block& block, unsigned warp) {
@@ -81,6 +96,7 @@ bool resolve_warp(Block& block, unsigned warp) {
     left &= ~meeting;
     const uint32_t named = lanes[one].mask & present;
     if (named & ~meeting & ~exited) continue;  // somebody is still to come
+    if (lanes[one].operation->aligned && !every_lane_came(block, first, meeting)) return false;
     if (meeting & ~named)
       report_bad_mask(block, first + __builtin_ctz(meeting & ~named),
                       "does not name the calling lane");

@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <mma.h>
 
 #include <cuda/atomic>
 
@@ -399,6 +400,21 @@ __global__ void matrix_without_all_lanes(unsigned* out) {
   __syncwarp(0xffff);
   asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(out[0]) : "r"(address_of(&tile[8 * (threadIdx.x % 8)])));  // here: lanes gone
 }
+__global__ void product_of_some_lanes(float* out) {
+  float d[4] = {};
+  if (threadIdx.x < 31) asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %4}, {%4}, {%0, %1, %2, %3};" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(0));  // here: a lane that goes on
+  out[threadIdx.x] = d[0];
+}
+__global__ void wmma_of_half_a_warp(float* out) {
+  nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> a;
+  nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, __half, nvcuda::wmma::row_major> b;
+  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;
+  nvcuda::wmma::fill_fragment(a, __half(1));
+  nvcuda::wmma::fill_fragment(b, __half(1));
+  nvcuda::wmma::fill_fragment(c, 0.0f);
+  nvcuda::wmma::mma_sync(c, a, b, c);  // here: half a warp
+  out[threadIdx.x] = c.x[0];
+}
 __global__ void arrive_twice_at_the_cluster(int* out) {
   if (threadIdx.x == 0) return;
   asm volatile("barrier.cluster.arrive.aligned;");
@@ -649,6 +665,12 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"ldmatrix without all lanes",
        {"divergent", "lanes gone",
         [] { matrix_without_all_lanes<<<1, 32>>>(device_array<unsigned>(1)); }}},
+      {"mma.sync without a lane that goes on",
+       {"divergent", "a lane that goes on",
+        [] { product_of_some_lanes<<<1, 32>>>(device_array<float>(32)); }}},
+      {"wmma by half a warp",
+       {"divergent", "half a warp",
+        [] { wmma_of_half_a_warp<<<1, 16>>>(device_array<float>(16)); }}},
       {"two arrivals at the barrier of the cluster",
        {"cluster-barrier", "two arrivals",
         [] { arrive_twice_at_the_cluster<<<1, 32>>>(device_array<int>(1)); }}},

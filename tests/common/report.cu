@@ -292,22 +292,23 @@ TEST_CASE("a row that was right has the counts that were kept of it") {
       "p/changed\n"
       "p/too\n"
       "p/bad active_lanes=32\n"
+      "p/bad_and_changed\n"
       "q/other active_lanes=32\n");
   const bench::KeptCounts kept = bench::read_kept_counts(file, "01_add");
   CHECK(kept.about == "counted with --n 1000");
-  CHECK(kept.rows.size() == 5);
+  CHECK(kept.rows.size() == 6);
   bench::ProblemReport report{"p", {}, false, {}};
-  for (const char* name : {"one", "changed", "too", "bad", "other"}) {
+  for (const char* name : {"one", "changed", "too", "bad", "other", "bad_and_changed"}) {
     report.rows.push_back(right_row(name, "device"));
   }
-  report.rows[3].verdict.status = bench::Status::wrong;
+  report.rows[3].verdict.status = report.rows[5].verdict.status = bench::Status::wrong;
   std::string changed;
   const auto rows = bench::with_kept_counts(report, kept, &changed).rows;
-  CHECK(changed == "changed, too");
+  CHECK(changed == "changed, too, bad_and_changed");
   CHECK(rows[0].counts.load_sectors == 4);
   CHECK(rows[0].counts.active_lanes == 31.5);
   CHECK(std::isnan(rows[0].counts.barriers));
-  for (int i : {1, 2, 3, 4}) CHECK_FALSE(rows[i].counts.any());
+  for (int i : {1, 2, 3, 4, 5}) CHECK_FALSE(rows[i].counts.any());
   // What is counted in this run wins.
   report.rows[0].counts.active_lanes = 8;
   CHECK(bench::with_kept_counts(report, kept, &changed).rows[0].counts.active_lanes == 8);

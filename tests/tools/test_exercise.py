@@ -47,7 +47,8 @@ class Skeletons(unittest.TestCase):
         text = skeleton.skeleton(AUTHOR, "a.cuh")
         self.assertNotIn("x + x", text)
         self.assertNotIn("add it to itself", text)
-        self.assertIn("  // TODO 1: double it\n  int y = 0;\n  // your code here\n", text)
+        self.assertIn("  // TODO 1: double it\n  int y = 0;\n", text)
+        self.assertIn("  int y = 0;\n  // your code here, instead of what stands above\n", text)
 
     def test_the_authors_version_has_no_marks(self):
         self.assertEqual(

@@ -33,14 +33,17 @@ class TryRung(ToolCase):
         self.write("01_add/bench.args", "large: --n 9\ncounters: --only naive --n 5 --other 6\n")
         self.compiler(0)
 
-    def compiler(self, ends, has="naive tiled"):
+    def compiler(self, ends, has="naive tiled", of_double=""):
+        """The program lists what it `has`, and, if it is that of double, what is `of_double`."""
         self.fake(
             "fakecc",
             f"""
             echo "$@" >{self.root}/words
+            has="{has}"
+            grep -q 'ladder<double>' "$2" && has+=" {of_double}"
             while [[ $1 != -o ]]; do shift; done
             printf '%s\\n' '#!/bin/bash' '[[ $1 == --help ]] && echo "--n elements" && exit' \\
-              '[[ $1 == --list ]] && printf "sum/%s  what it is\\n" {has} && exit' \\
+              '[[ $1 == --list ]] && printf "sum/%s  what it is\\n" '"$has"' && exit' \\
               'echo "$@"; exit {ends}' >"$2"
             chmod +x "$2"
             """,
@@ -60,7 +63,7 @@ class TryRung(ToolCase):
         self.assertTrue(self.read("words").startswith("-O0 "))
 
     def test_a_rung_that_only_another_type_has(self):
-        self.compiler(0, has="naive")
+        self.compiler(0, has="naive", of_double="tiled")
         self.attempt("--rung", "tiled")
         text = self.read("build/01_add/sum/tiled.cu")
         self.assertEqual(text.count("program.add("), 1, text)
@@ -85,6 +88,11 @@ class TryRung(ToolCase):
         self.assert_one_line(self.attempt("--rung", "nosuch", status=2).stderr, "no rung 'nosuch'")
         self.write("01_add/other/01_tiled.cuh", "#pragma once\n")
         self.assert_one_line(self.attempt("--rung", "tiled", status=2).stderr, "tiled")
+
+    def test_a_rung_that_no_ladder_lists_is_one_line(self):
+        self.compiler(0, has="naive")
+        said = self.attempt("--rung", "tiled", status=1).stderr
+        self.assert_one_line(said, "01_add/sum/ladder.cuh does not list 'tiled'")
 
     def test_a_rung_without_a_ladder_is_one_line(self):
         self.write("01_add/other/01_lonely.cuh", "#pragma once\n")

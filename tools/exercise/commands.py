@@ -117,8 +117,8 @@ def show(verdict, file):
 
 
 def _with_source(says, name, lines):
-    """A line that ends with a place in the student's file, with what stands there."""
-    place = re.search(rf"\b{re.escape(name)}:(\d+)$", says)
+    """A line that names a place in the student's file, with what stands there."""
+    place = re.search(rf"\b{re.escape(name)}:(\d+)\b", says)
     number = int(place.group(1)) if place else 0
     return f"{says}:  {lines[number - 1].strip()}" if 0 < number <= len(lines) else says
 
@@ -137,6 +137,8 @@ def hint(root, exercise):
     print(f"hint {at + 1} of {len(hints)} (task {hints[at][0]}): {hints[at][1]}")
     if at + 1 < len(hints):
         print(f"next: ./exercise hint {exercise.id} shows one more")
+    else:
+        print("that was the last one")
     return 0
 
 

@@ -86,7 +86,7 @@ def _simt_report(path):
         return ""
     lines[0] = re.sub(r"^error \[(.*?)\]: ", r"\1: ", lines[0])
     # The student's file without its folder; and our own allocations are nobody's business.
-    where = re.compile(r"(?:/\S*/)?(\S+:\d+)$")
+    where = re.compile(r"(?<=\bat )/\S*/([^/\s]+:\d+)\b")
     says = (where.sub(r"\1", line.strip()) for line in lines[:6])
     return "\n".join(re.sub(r" allocated at \S*runner\.cpp:\d+$", "", line) for line in says)
 

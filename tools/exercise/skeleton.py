@@ -17,7 +17,8 @@ from .catalog import ExerciseError
 
 MARK = re.compile(r"^(\s*)//@ (task (\d+): (.*)|hint: (.*)|instead: (.*)|begin|end)$")
 
-TODO = re.compile(r"\s*// (TODO \d+: |your code here$)")  # what the skeleton says in a task's place
+# What the skeleton says in a task's place.
+TODO = re.compile(r"\s*// (TODO \d+: |your code here(, instead of what stands above)?$)")
 
 
 @dataclass
@@ -75,10 +76,11 @@ def skeleton(text, name):
 
     def todo(indent, task):
         stand_ins = [indent + line for line in task.instead]
+        where = ", instead of what stands above" if stand_ins else ""
         return [
             f"{indent}// TODO {task.number}: {task.text}",
             *stand_ins,
-            f"{indent}// your code here",
+            f"{indent}// your code here{where}",
         ]
 
     return fill(text, name, todo)

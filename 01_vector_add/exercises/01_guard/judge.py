@@ -25,7 +25,7 @@ POINTS = [
     Count(
         1,
         "as many blocks as it takes, and no more",
-        "n = 1021",
+        "n = 1024",
         lambda counts, case: counts["threads"] == 4 * BLOCK,
         lambda counts: f"{counts['threads']} threads were started, 1024 are enough",
     ),
@@ -42,5 +42,5 @@ MUTANTS = {
     },
     "forgets the block": {1: "const int i = threadIdx.x;\nif (i < n) y[i] = x[i] + y[i];"},
     "rounds down": {2: "const int grid = n / block > 0 ? n / block : 1;"},
-    "before: a block more than needed": {2: "const int grid = n / block + 2;"},
+    "before: a block more than needed": {2: "const int grid = n / block + 1;"},
 }

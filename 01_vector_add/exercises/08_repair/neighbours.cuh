@@ -37,7 +37,7 @@ inline cudaError_t neighbours(const float* x, float* z, int n) {
   neighbours_kernel<<<(n + 255) / 256, 256>>>(d_x, d_z, n);
   //@ end
   const cudaError_t launched = cudaGetLastError();
-  //@ task 4: something is wrong with what comes back, and when
+  //@ task 4: something is wrong with what comes back, and with its error
   //@ hint: which array does this copy bring back, and does anybody look at what it returns?
   //@ hint: a kernel's own error comes back from the next call that waits for it
   //@ instead: cudaMemcpy(z, d_x, n * sizeof(float), cudaMemcpyDeviceToHost);
