@@ -71,7 +71,7 @@ constexpr double kMostForACore = 2e9;
 // do not take it minutes. A variant that this machine cannot run at any of them counts as skipped;
 // a wrong one says at which size, which element, what was expected and what it got, and does not
 // keep the others from running. Each variant skips just the sizes that `refuses` says, without it
-// none, but for want of shared memory on a chip that has less than Hopper.
+// all or none, but for want of shared memory on a chip that has less than Hopper.
 template <class Problem>
 void every_variant_is_right(const bench::Ladder<Problem>& ladder,
                             const std::vector<bench::Settings::Given>& sizes,
@@ -83,7 +83,7 @@ void every_variant_is_right(const bench::Ladder<Problem>& ladder,
   for (const auto& variant : ladder.variants) {
     DYNAMIC_SECTION(ladder.name << "/" << variant.name) {
       int right = 0;
-      std::string skipped;
+      std::string skipped, surprise;
       for (const auto& size : sizes) {
         auto& problem = ProblemsOf<Problem>::get(ladder, size, run);
         if (variant.place == bench::Place::cpu && problem.flops() > kMostForACore) continue;
@@ -94,11 +94,15 @@ void every_variant_is_right(const bench::Ladder<Problem>& ladder,
         const bool is_short_of_memory = kit::most_shared() < 227 * 1024 &&
                                         verdict.reason.find("shared memory") != std::string::npos;
         if (bench::why_skipped(variant, run.device).empty() && !is_short_of_memory) {
+          const bool is_skipped = verdict.status == bench::Status::skipped;
           const bool should_skip = refuses && refuses(variant.name, size);
-          CHECK((verdict.status == bench::Status::skipped) == should_skip);
+          const std::string what = is_skipped ? verdict.reason : "not refused";
+          if (is_skipped != should_skip) surprise = text_of(size) + ": " + what;
         }
         right += verdict.status == bench::Status::right;
       }
+      if (right == 0 && !refuses) surprise = "";  // this machine lacks what it takes
+      CHECK(surprise == "");
       if (right == 0) SKIP_SECTION(skipped);
     }
   }

@@ -179,7 +179,7 @@ TEST_CASE("each rung that is broken has one line, and no other fails") {
        " (and in 1 more test)"},
       {"failed indices/strays_too, n = 1: ", " (and in 1 more test)"},
       {"failed every rung, small and large > indices/refuses (",
-       "): indices/refuses, n = 40: not 40: CHECK( "},
+       "): CHECK( surprise == \"\" ), which is \"n = 40: not 40\" == \"\""},
       {"failed indices/elsewhere, n = 33: replayed from a graph of its stream: 33 of 33 wrong", ""},
       {"failed of two sections, the first one loses the device > second "
        "(tests/common/broken_rungs.cu:",
