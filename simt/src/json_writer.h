@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace simt {
@@ -73,28 +75,38 @@ class JsonWriter {
   bool first_ = true;
 };
 
-// Writes a file by write(JsonWriter&): beside it first, then in its place, so that it is whole or
-// as it was before; what is no regular file (a pipe) is written to. False, after a line that names
-// `variable`, if that failed.
+// 0, or why the file could not be written by write(JsonWriter&).
+template <class Write>
+int error_of_writing(const std::string& path, Write write) {
+  FILE* file = fopen(path.c_str(), "w");
+  if (file == nullptr) return errno;
+  JsonWriter json(file);
+  write(json);
+  const int error = fflush(file) != 0 || ferror(file) ? errno : 0;
+  return fclose(file) != 0 && error == 0 ? errno : error;
+}
+
+// Writes a file beside it first, then in its place, so that it is whole or as it was before. What
+// is no regular file (a pipe) is written to, and so is one that a sandbox has mounted into a folder
+// which is none of its own. False, after a line that names `variable`, if that failed.
 template <class Write>
 bool write_json_file(const char* variable, const std::string& path, Write write) {
-  struct stat known {};
-  const bool in_place = stat(path.c_str(), &known) == 0 && !S_ISREG(known.st_mode);
-  const std::string written = in_place ? path : path + "." + std::to_string(getpid()) + ".part";
-  FILE* file = fopen(written.c_str(), "w");
-  bool whole = file != nullptr;
-  if (whole) {
-    JsonWriter json(file);
-    write(json);
-    whole = fflush(file) == 0 && !ferror(file);
-    whole = fclose(file) == 0 && whole;
-    if (!in_place) whole = whole && rename(written.c_str(), path.c_str()) == 0;
+  struct stat known {
+  }, folder{};
+  const bool exists = stat(path.c_str(), &known) == 0 &&
+                      stat((path.substr(0, path.rfind('/') + 1) + ".").c_str(), &folder) == 0;
+  bool in_place = exists && (!S_ISREG(known.st_mode) || known.st_dev != folder.st_dev);
+  int error = 0;
+  if (!in_place) {
+    const std::string beside = path + "." + std::to_string(getpid()) + ".part";
+    error = error_of_writing(beside, write);
+    if (error == 0 && rename(beside.c_str(), path.c_str()) != 0) error = errno;
+    if (error != 0) remove(beside.c_str());
+    in_place = error == EACCES || error == EPERM || error == EROFS || error == EBUSY;
   }
-  if (!whole) {
-    perror(("simt: " + std::string(variable) + "=" + path).c_str());
-    if (!in_place) remove(written.c_str());
-  }
-  return whole;
+  if (in_place) error = error_of_writing(path, write);
+  if (error != 0) fprintf(stderr, "simt: %s=%s: %s\n", variable, path.c_str(), strerror(error));
+  return error == 0;
 }
 
 }  // namespace simt
