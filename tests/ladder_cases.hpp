@@ -91,8 +91,8 @@ void every_variant_is_right(const bench::Ladder<Problem>& ladder,
         INFO(ladder.name << "/" << variant.name << ", " << text_of(size) << ": " << verdict.reason);
         REQUIRE(verdict.status != bench::Status::wrong);
         if (verdict.status == bench::Status::skipped) skipped = verdict.reason;
-        const bool is_short_of_memory = kit::most_shared() < 227 * 1024 &&
-                                        verdict.reason.find("shared memory") != std::string::npos;
+        const bool is_short_of_memory = verdict.reason.find("shared memory") != std::string::npos &&
+                                        kit::most_shared() < 227 * 1024;
         if (bench::why_skipped(variant, run.device).empty() && !is_short_of_memory) {
           const bool is_skipped = verdict.status == bench::Status::skipped;
           const bool should_skip = refuses && refuses(variant.name, size);
