@@ -107,7 +107,7 @@ TEST_CASE("what a run holds", "[.]") {
 }
 
 TEST_CASE("a run takes the memory that it says") {
-  tests::in_one_thread_of_simt("what a run holds");
+  tests::passes_by_itself("SIMT_THREADS=1", "what a run holds");
 }
 
 TEST_CASE("both layouts hold the same matrices") {

@@ -139,7 +139,7 @@ TEST_CASE("what a run holds", "[.]") {
 }
 
 TEST_CASE("a run of chapter 06 takes the memory that it says") {
-  tests::in_one_thread_of_simt("what a run holds");
+  tests::passes_by_itself("SIMT_THREADS=1", "what a run holds");
 }
 
 TEST_CASE("one cell: the sum of nothing is 0, and the largest samples do not overflow a block") {

@@ -13,6 +13,7 @@
 #include "common/bench/timeline.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
+#include "tests/by_itself.hpp"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
 #include "tests/verify.hpp"
@@ -95,17 +96,8 @@ TEST_CASE("pipeline: the last stage has waited for all before it, whatever the h
 }
 
 TEST_CASE("pipeline: the events alone are enough if the host waits for the last stage only") {
-#if SIMT_INSTRUMENTED || defined(__SIMT__)
   // The test above once more, by a simt that runs a stream only when somebody waits for it.
-  const auto result = tests::run_command("SIMT_STREAMS=deferred " TEST_BUILD
-                                         "/tests/06_atomics_streams_queues "
-                                         "\"pipeline: the last stage has waited*\" 2>&1");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  CHECK(result.output.find("1 passed, 0 failed, 0 skipped") != std::string::npos);
-#else
-  SKIP_TEST("needs simt");
-#endif
+  tests::passes_by_itself("SIMT_STREAMS=deferred", "pipeline: the last stage has waited*");
 }
 
 TEST_CASE("default stream: the results are the same whichever it is") {
@@ -147,18 +139,9 @@ TEST_CASE("default stream: the caller's stream waits for all that was launched")
 }
 
 TEST_CASE("default stream: the caller's events alone are enough, however late each stream runs") {
-#if SIMT_INSTRUMENTED || defined(__SIMT__)
   // The test above once more, by a simt that runs a stream only when somebody waits for it: a
   // stream that the caller forgets comes too late.
-  const auto result = tests::run_command("SIMT_STREAMS=deferred " TEST_BUILD
-                                         "/tests/06_atomics_streams_queues "
-                                         "\"default stream: the caller's stream waits*\" 2>&1");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  CHECK(result.output.find("1 passed, 0 failed, 0 skipped") != std::string::npos);
-#else
-  SKIP_TEST("needs simt");
-#endif
+  tests::passes_by_itself("SIMT_STREAMS=deferred", "default stream: the caller's stream waits*");
 }
 
 TEST_CASE("default stream: only the legacy one holds the eight up") {

@@ -19,6 +19,7 @@
 #include "common/bench/lines.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "tests/by_itself.hpp"
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
 #include "tests/verify.hpp"
@@ -170,24 +171,12 @@ inline bench::MemoryNeed held_bytes() {
           static_cast<double>(all - free)};
 }
 
-// Runs a hidden case of this program by itself, where simt has one thread: so what simt keeps for
-// itself is the same on every machine. (A GPU rounds allocations up.)
-inline void in_one_thread_of_simt(const std::string& test_case) {
-#if SIMT_INSTRUMENTED || defined(__SIMT__)
-  const auto result = run_command("SIMT_THREADS=1 " + this_program() + " '" + test_case + "' 2>&1");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  CHECK(result.output.find("1 passed, 0 failed, 0 skipped") != std::string::npos);
-#else
-  SKIP_TEST("needs simt: " + test_case);
-#endif
-}
-
 // What a ladder says, before anything is allocated, that a run takes: at least what its problem
 // holds when every variant has run (of a ladder without any: when every array exists) and every set
-// of inputs was made, and at most twice that, or what fits would be refused. For a case that
-// in_one_thread_of_simt runs. `beside`: what guard words take and simt keeps for itself; arrays
-// must be so large that it is little beside them.
+// of inputs was made, and at most twice that, or what fits would be refused. (A GPU rounds
+// allocations up.) For a hidden case that passes_by_itself runs with one thread: so what simt keeps
+// for itself is the same on every machine. `beside`: this and what guard words take; arrays must be
+// so large that it is little beside them.
 template <class Problem>
 void takes_what_it_says(const bench::Ladder<Problem>& ladder, const bench::Settings::Given& size,
                         const bench::MemoryNeed& beside = {3e5, 3e5}) {
