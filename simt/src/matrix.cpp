@@ -87,16 +87,6 @@ void combine_movmatrix(void** payload, unsigned) {
     }
 }
 
-void all_lanes_come(const char* instruction, Location at) {
-  const Block& b = *state.block;
-  const unsigned first = state.thread / kWarpSize * kWarpSize;
-  if (first + kWarpSize > b.thread_count ||
-      memchr(&b.state[first], static_cast<int>(State::kExited), kWarpSize) != nullptr)
-    refuse_instruction("divergent",
-                       std::string(instruction) + " in a warp of which lanes have exited", at,
-                       cudaErrorLaunchFailure);
-}
-
 // ---- mma ----------------------------------------------------------------------------------------
 
 struct MmaLane {
@@ -214,7 +204,6 @@ namespace ptx {
 
 void ldmatrix(unsigned* registers, unsigned count, bool transposed, const void* row, Location at) {
   const void* caller = __builtin_return_address(0);
-  all_lanes_come("ldmatrix", at);
   if (state.lane < 8 * count) {
     shared_place(row, 16, "ldmatrix", at);
     // A fragment fetched ahead may be of a stage that is never filled, and is not used then: so
@@ -229,7 +218,6 @@ void ldmatrix(unsigned* registers, unsigned count, bool transposed, const void* 
 
 void stmatrix(const unsigned* registers, unsigned count, bool transposed, void* row, Location at) {
   const void* caller = __builtin_return_address(0);
-  all_lanes_come("stmatrix", at);
   if (state.lane < 8 * count) {
     shared_place(row, 16, "stmatrix", at);
     note_write(row, 16, caller);
@@ -240,7 +228,6 @@ void stmatrix(const unsigned* registers, unsigned count, bool transposed, void* 
 }
 
 unsigned movmatrix(unsigned value, Location at) {
-  all_lanes_come("movmatrix", at);
   MovmatrixLane lane{value, 0};
   static const WarpOperation operation{"movmatrix", &combine_movmatrix, true};
   warp_operation(kAllLanes, operation, &lane, at);
@@ -249,7 +236,6 @@ unsigned movmatrix(unsigned value, Location at) {
 
 void mma(const Mma& shape, unsigned* d, const unsigned* a, const unsigned* b, const unsigned* c,
          Location at) {
-  all_lanes_come("mma.sync", at);
   count_operations(shape);
   MmaLane lane{&shape, nullptr, nullptr, nullptr, nullptr, d, a, b, c};
   static const WarpOperation operation{"mma.sync", &combine_mma, true};
@@ -259,7 +245,6 @@ void mma(const Mma& shape, unsigned* d, const unsigned* a, const unsigned* b, co
 void mma(const Mma& shape, unsigned long long* d, const unsigned long long* a,
          const unsigned long long* b, const unsigned long long* c, Location at) {
   static_assert(sizeof(uint64_t) == sizeof(unsigned long long));
-  all_lanes_come("mma.sync", at);
   count_operations(shape);
   MmaLane lane{&shape,
                reinterpret_cast<uint64_t*>(d),

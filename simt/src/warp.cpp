@@ -96,14 +96,15 @@ bool resolve_warp(Block& block, unsigned warp) {
     left &= ~meeting;
     const uint32_t named = lanes[one].mask & present;
     if (named & ~meeting & ~exited) continue;  // somebody is still to come
-    if (lanes[one].operation->aligned && !every_lane_came(block, first, meeting)) return false;
+    if (lanes[one].operation->aligned &&
+        !(every_lane_came(block, first, meeting) && at_one_place(block, first, meeting)))
+      return false;
     if (meeting & ~named)
       report_bad_mask(block, first + __builtin_ctz(meeting & ~named),
                       "does not name the calling lane");
     else if (named & exited)
       report_bad_mask(block, first + one, "names lanes that have exited");
 
-    if (lanes[one].operation->aligned && !at_one_place(block, first, meeting)) return false;
     if (observer) observer->warp_operation(block, warp, meeting, named);
     void* payload[kWarpSize];
     for (uint32_t rest = meeting; rest != 0; rest &= rest - 1)
