@@ -30,14 +30,13 @@ void cublas_of_heads(cublasHandle_t handle, bool transposed, int rows, int cols,
   constexpr bool kIsFloat = std::is_same_v<T, float>;
   constexpr bool kIsHalf = std::is_same_v<T, __half>;
   constexpr auto kType = kIsFloat ? CUDA_R_32F : kIsHalf ? CUDA_R_16F : CUDA_R_16BF;
-  constexpr auto kCompute = kIsFloat ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
   const float zero = 0;
   const auto size = [](int x, int y) { return static_cast<long long>(x) * y; };
   bench::CublasHandle::check(
       cublasGemmStridedBatchedEx(handle, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, rows,
                                  cols, depth, &factor, a, kType, transposed ? depth : rows,
                                  size(rows, depth), b, kType, depth, size(depth, cols), &zero, c,
-                                 kType, rows, size(rows, cols), count, kCompute,
+                                 kType, rows, size(rows, cols), count, CUBLAS_COMPUTE_32F,
                                  CUBLAS_GEMM_DEFAULT),
       "cublasGemmStridedBatchedEx");
 }

@@ -73,6 +73,7 @@ __device__ inline void look_back_from_tiles(ScanRing& ring, const ScanTask& task
     const float in_tile = before_lane(inclusive);
     const float before = look_back(task.states, tile);
     if (lane == 31) publish_sum_up_to_end(task.states, tile, before + inclusive);
+    __syncwarp();  // all lanes have read the slot before eight of them let it go
     if (lane < kScanWarps) {
       ring.before[slot][lane] = before + in_tile;
       ptx::mbarrier_arrive(&ring.preceded[slot]);
