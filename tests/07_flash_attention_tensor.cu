@@ -108,7 +108,7 @@ TEST_CASE("attention, tensor cores: there are rungs, and each names what it need
 }
 
 TEST_CASE("attention, tensor cores: right for one query, one key, and around every tile") {
-  // Tiles have 64, 128 or 192 queries, of which a warpgroup has 64, and 32, 64, 80 or 128 keys.
+  // Tiles have 64 to 256 queries, of which a warpgroup has 64, and 32, 64, 80 or 128 keys.
   check_here({{1, 1, 1, 1, 64, false},
               {3, 1, 1, 2, 64, false},
               {1, 2, 15, 17, 64, false},
@@ -123,6 +123,26 @@ TEST_CASE("attention, tensor cores: right for one query, one key, and around eve
               {1, 1, 191, 193, 64, false},
               {1, 1, 193, 191, 64, false}},
              1);
+}
+
+TEST_CASE("attention, tensor cores: where d is 64, longest_first has three warpgroups or four") {
+  // Tiles of 256 queries, of which some warpgroups have none, then of 192. In the last two cases
+  // there are more of them than SMs.
+  const int heads = kit::multiprocessor_count() + 1;
+  with_rungs([&](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
+    for (const bool causal : {false, true}) {
+      for (const Shape& shape : {Shape{1, 1, 193, 300, 64, causal},
+                                 {1, 1, 255, 65, 64, causal},
+                                 {1, 1, 320, 330, 64, causal},
+                                 {1, heads, 193, 70, 64, causal},
+                                 {1, heads, 129, 130, 64, causal}}) {
+        Problem<decltype(element)> problem(shape, 7);
+        for (const auto& rung : rungs) {
+          if (rung.name == "longest_first") tests::check_variant(problem, rung, device, stream);
+        }
+      }
+    }
+  });
 }
 
 TEST_CASE("attention, tensor cores: as many keys as queries, fewer, more; masked rows") {

@@ -36,7 +36,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                    float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Shared = StoringShared<Tile>;
-  constexpr bool kQInRegisters = Tile::kD <= 128;  // beside O there is no room for more
+  // Beside O there is room for Q with d = 128, not with 256; with 64 there are more warpgroups.
+  constexpr bool kQInRegisters = Tile::kD == 128;
   // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<Shared>(dynamic_shared);
@@ -112,8 +113,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     order.locate<kCausal>(tile_of_queries, head, q_tile);
     const int first_query = q_tile * Tile::kTileM;
     const int row = first_query + row_in_tile;
-    // A third warpgroup rests where all its queries lie past the end.
-    const bool rests = Tile::kConsumers == 3 && first_query + own_rows >= n_q;
+    // Of more than two warpgroups some may have no queries: theirs all lie past the end.
+    const bool rests = kCausal && Tile::kConsumers > 2 && first_query + own_rows >= n_q;
     const int tiles = rests ? 0 : mask.tiles(first_query + own_rows, 64);
     const int unmasked = mask.unmasked_tiles(first_query + own_rows);
 
@@ -157,8 +158,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     };
 
     // region unread
-    // The last tile of keys may be there for the other warpgroup alone: release it unread. The
-    // other one takes a turn for each tile but its first, so this one must take as many.
+    // The last tiles of keys may be there for others alone: release them unread. The others take a
+    // turn for each tile but their first, so this warpgroup must take as many.
     if constexpr (kCausal) {
       for (int tile = mask.tiles(first_query, Tile::kTileM) - 1; tile >= tiles; --tile) {
         kv.wait_k(k_at);
@@ -233,17 +234,22 @@ void launch_longest_first(const Shape& shape, const Tensors<typename Tile::Eleme
 template <class T>
 void longest_first(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
-    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
-    // About 512 tokens are few tiles, and a mask cuts through most of them: smaller ones waste
-    // less.
-    if constexpr (head_dim == 64 && causal) {
-      if (shape.n_k > 256 && shape.n_k <= 512) {
-        launch_longest_first<HopperTile<T, 64, 3, 64, 3>, true>(shape, t, stream);
-        return;
+    if constexpr (head_dim == 64) {
+      // O is small: three warpgroups fit, or four with small tiles, which few keys want. But rows
+      // past the end are computed, too: a tile must fit the queries.
+      const auto rows = [&](int tile) { return kit::divide_up(shape.n_q, tile) * tile; };
+      if (shape.n_k <= 1024 && rows(256) <= rows(192)) {
+        launch_longest_first<HopperTile<T, 64, 4, 64, 4>, causal>(shape, t, stream);
+      } else if (10 * rows(192) <= 11 * rows(128)) {
+        launch_longest_first<HopperTile<T, 64, 3, 128, 3>, causal>(shape, t, stream);
+      } else {
+        launch_longest_first<HopperTile<T, 64, 2, 128, 3>, causal>(shape, t, stream);
       }
+    } else {
+      // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
+      using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, 2>;
+      launch_longest_first<Tile, causal>(shape, t, stream);
     }
-    launch_longest_first<Tile, causal>(shape, t, stream);
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
@@ -27,13 +28,14 @@
 
 namespace decode {
 
-template <class T, int kD>
-__global__ void __launch_bounds__(kThreads)
+// kW: warps of a block.
+template <class T, int kD, int kW>
+__global__ void __launch_bounds__(32 * kW)
     paged_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  constexpr int kStages = RingShared<kD, kTensorRows>::kStages, kW = kThreads / 32;
+  constexpr int kStages = RingShared<kD, kTensorRows, kW>::kStages;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
-  auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
+  auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows, kW>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   auto& ring = shared.rings[warp];
 
@@ -42,22 +44,25 @@ __global__ void __launch_bounds__(kThreads)
   const auto share = shape.share(at, kTensorRows);
   const int kv_head = static_cast<int>(share.kv_head), kv_heads = static_cast<int>(shape.kv_heads);
   const int sequence = kv_head / kv_heads, head = kv_head - sequence * kv_heads;
-  const auto part = part_of(share, at, chunks, cache.first(sequence), cache.end(sequence));
-  if (part.count == 0) return;
+  const int end = cache.end(sequence), first = cache.window < shape.n ? cache.first_of(end) : 0;
+  const auto part = part_of(share, at, chunks, first, end);
 
   // region pages
-  // Lane l looks up where key l % 16 of a stage lies.
+  // Lane l looks up where key l % 16 of a stage lies. It reads the table behind the last key, too:
+  // the first lookups need not wait for the length of the sequence then.
   const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
   const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
   const auto find = [&](int step) {
     const int key = first_key(step) + lane % kStageKeys, page = key / cache.page;
-    if (key >= part.end) return -1;
-    return (table[page] * kv_heads + head) * cache.page + (key - page * cache.page);
+    const int at_page = table[min(page, cache.pages_each - 1)] * kv_heads + head;
+    return key < part.end ? at_page * cache.page + (key - page * cache.page) : -1;
   };
+  const std::uint64_t policy = ptx::createpolicy_evict_first();
   const auto issue = [&](int step, int found) {
     if (first_key(step) < part.end) {
-      fill(ring[step % kStages], t,
-           [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); });
+      fill(
+          ring[step % kStages], t,
+          [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); }, policy);
     }
     ptx::cp_async_commit();
   };
@@ -66,14 +71,15 @@ __global__ void __launch_bounds__(kThreads)
   int found[kStages];
 #pragma unroll
   for (int step = 0; step < kStages; ++step) found[step] = find(step);
+  if (part.count == 0) return;
 #pragma unroll
   for (int step = 0; step < kStages - 1; ++step) issue(step, found[step]);
   int next = found[kStages - 1];
   // endregion
 
   // Later lookups find the table in L2: a thread fetches a sector of it at a time.
-  const int end = (part.end + cache.page - 1) / cache.page;
-  for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end; i += 8 * kThreads) {
+  const int end_page = (part.end + cache.page - 1) / cache.page;
+  for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
     ptx::prefetch_l2(table + i);
   }
 
@@ -99,17 +105,27 @@ template <class T>
 void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Scratch& scratch,
            cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
-    const auto kernel = paged_kernel<T, head_dim>;
-    constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows>);
-    kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(kTensorRows);
     // The newest tokens are cut as if there were no others; one block an SM, as in rung 10.
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
     const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
-    kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, cache, chunks);
-    CUDA_CHECK(cudaGetLastError());
+    const auto launch = [&](auto warps) {
+      constexpr int kW = warps;
+      constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows, kW>);
+      const auto kernel = paged_kernel<T, head_dim, kW>;
+      kit::allow_shared(kernel, kShared);
+      kernel<<<blocks, 32 * kW, kShared, stream>>>(t, shape, cache, chunks);
+      CUDA_CHECK(cudaGetLastError());
+    };
+    // A block that has an SM to itself has eight warps, if there is room for their rings.
+    constexpr int kWide = sizeof(RingShared<decltype(head_dim)::value, kTensorRows, 8>);
+    if (static_cast<int>(blocks) <= kit::multiprocessor_count() && kWide <= kit::most_shared()) {
+      launch(std::integral_constant<int, 8>());
+    } else {
+      launch(std::integral_constant<int, kWarps>());
+    }
   });
 }
 

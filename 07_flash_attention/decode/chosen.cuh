@@ -47,9 +47,9 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
       cluster_merges(shape, t, stream);
       return "cluster_merges";
     }
-    // Half of the SMs read nearly as fast as all of them, but not with the four warps that fit into
-    // a block at d = 256.
-    if (2 * shares >= sms && shape.d < 256) {
+    // Clusters of two on two thirds of the SMs read as fast as all of them, but not with the four
+    // warps that fit into a block at d = 256.
+    if (3 * shares >= sms && shape.d < 256) {
       persistent(shape, t, stream);
       return "persistent";
     }

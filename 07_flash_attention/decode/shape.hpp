@@ -68,8 +68,9 @@ struct Cache {
   int page, pages_each, window;
 
   __host__ __device__ int end(std::int64_t sequence) const { return lengths[sequence]; }
-  __host__ __device__ int first(std::int64_t sequence) const {
-    const int length = lengths[sequence];
+  __host__ __device__ int first(std::int64_t sequence) const { return first_of(end(sequence)); }
+  // That of a sequence of `length` tokens.
+  __host__ __device__ int first_of(int length) const {
     return length > window ? length - window : 0;
   }
   // The row of K and of V that belongs to a token of a K/V head.

@@ -23,10 +23,10 @@ struct HopperTile {
   static constexpr int kQBytes = kTileM * kD * 2;
   static constexpr int kKvBytes = kTileN * kD * 2;
   // The 65536 registers of an SM, as setmaxnreg deals them out: the producer needs few.
-  static constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
-  static constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
+  static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 24;
+  static constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
   static constexpr bool kReadByThreads = false;  // wgmma belongs to TMA's proxy
-  static_assert(kConsumers == 2 || kConsumers == 3, "the registers are dealt out for these");
+  static_assert(kConsumers >= 2 && kConsumers <= 4, "the registers are dealt out for these");
   static_assert(kTileN % 16 == 0 && kTileN <= 256, "wgmma multiplies 16 keys at a time");
 };
 

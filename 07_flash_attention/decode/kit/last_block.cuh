@@ -39,11 +39,11 @@ __device__ inline Part part_of(const Share& share, std::int64_t at, const Chunks
 
 // The block's warps have left their parts in shared memory: merges these, stores the block's part,
 // and if no other is missing any more, merges all of the share. By all threads of the block.
-template <int kD, int kQueries, class T>
-__device__ void finish_part(const WarpParts<kD, kQueries>& warps, const Part& part,
+template <int kD, int kQueries, int kW, class T>
+__device__ void finish_part(const WarpParts<kD, kQueries, kW>& warps, const Part& part,
                             const Chunks& chunks, const Tensors<T>& t) {
   const int warp = threadIdx.x / 32;
-  for (int row = warp; row < part.share.count; row += kWarps) {
+  for (int row = warp; row < part.share.count; row += kW) {
     const Merged<kD> merged = merge_warps(warps, row);
     if (part.count == 1) {
       store_result(t, part.share.first_row + row, merged);
@@ -65,7 +65,7 @@ __device__ void finish_part(const WarpParts<kD, kQueries>& warps, const Part& pa
   }
   if (!__syncthreads_or(is_last)) return;
 
-  for (int row = warp; row < part.share.count; row += kWarps) {
+  for (int row = warp; row < part.share.count; row += kW) {
     store_result(t, part.share.first_row + row,
                  chunks.merge<kD>(part.first + row * chunks.count, part.count));
   }
