@@ -57,12 +57,10 @@ __global__ void __launch_bounds__(32 * kW)
     const int at_page = table[min(page, cache.pages_each - 1)] * kv_heads + head;
     return key < part.end ? at_page * cache.page + (key - page * cache.page) : -1;
   };
-  const std::uint64_t policy = ptx::createpolicy_evict_first();
   const auto issue = [&](int step, int found) {
     if (first_key(step) < part.end) {
-      fill(
-          ring[step % kStages], t,
-          [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); }, policy);
+      fill(ring[step % kStages], t,
+           [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); });
     }
     ptx::cp_async_commit();
   };
