@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
@@ -48,8 +47,7 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = part_of(share, at, chunks, first, end);
 
   // region pages
-  // Lane l looks up where key l % 16 of a stage lies. It reads the table behind the last key, too:
-  // the first lookups need not wait for the length of the sequence then.
+  // Lane l looks up where key l % 16 of a stage lies, before the sequence's length is known.
   const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
   const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
   const auto find = [&](int step) {
@@ -65,14 +63,13 @@ __global__ void __launch_bounds__(32 * kW)
     ptx::cp_async_commit();
   };
 
-  // The lookups of the first stages are in flight side by side; later ones have a step's time.
+  // The lookups of the first stages are in flight side by side; later ones have a step's time, and
+  // take the last one's place.
   int found[kStages];
 #pragma unroll
   for (int step = 0; step < kStages; ++step) found[step] = find(step);
   if (part.count == 0) return;
-#pragma unroll
   for (int step = 0; step < kStages - 1; ++step) issue(step, found[step]);
-  int next = found[kStages - 1];
   // endregion
 
   // Later lookups find the table in L2: a thread fetches a sector of it at a time.
@@ -86,8 +83,8 @@ __global__ void __launch_bounds__(32 * kW)
   for (int step = 0; first_key(step) < part.end; ++step) {
     ptx::cp_async_wait<kStages - 2>();
     __syncwarp();  // all lanes' copies are there, and nobody reads the stage before any more
-    issue(step + kStages - 1, next);
-    next = find(step + kStages);
+    issue(step + kStages - 1, found[kStages - 1]);
+    found[kStages - 1] = find(step + kStages);
     rows.add(ring[step % kStages].k, ring[step % kStages].v, part.end - first_key(step));
   }
   __syncthreads();  // all rings are empty: parts may take their place
@@ -109,21 +106,13 @@ void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Sc
     seen.n = std::min(shape.n, cache.window);
     const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
-    const auto launch = [&](auto warps) {
-      constexpr int kW = warps;
-      constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows, kW>);
-      const auto kernel = paged_kernel<T, head_dim, kW>;
+    with_warps<head_dim, kTensorRows>(blocks, [&](auto warps) {
+      constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows, warps>);
+      const auto kernel = paged_kernel<T, head_dim, warps>;
       kit::allow_shared(kernel, kShared);
-      kernel<<<blocks, 32 * kW, kShared, stream>>>(t, shape, cache, chunks);
+      kernel<<<blocks, 32 * warps, kShared, stream>>>(t, shape, cache, chunks);
       CUDA_CHECK(cudaGetLastError());
-    };
-    // A block that has an SM to itself has eight warps, if there is room for their rings.
-    constexpr int kWide = sizeof(RingShared<decltype(head_dim)::value, kTensorRows, 8>);
-    if (static_cast<int>(blocks) <= kit::multiprocessor_count() && kWide <= kit::most_shared()) {
-      launch(std::integral_constant<int, 8>());
-    } else {
-      launch(std::integral_constant<int, kWarps>());
-    }
+    });
   });
 }
 

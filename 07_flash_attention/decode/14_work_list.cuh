@@ -34,9 +34,8 @@ struct WorkList {
   __device__ Part part_of(int item, int at, const Shape& shape, const Chunks& chunks,
                           const Cache& cache) const {
     const int sequence = items[item].x, number = items[item].y;
-    const int begin = cache.first(sequence), end = cache.end(sequence),
-              own = begin + number * *keys;
-    const int parts = max(1, (end - begin + *keys - 1) / *keys);
+    const int begin = cache.first(sequence), end = cache.end(sequence);
+    const int own = begin + number * *keys, parts = max(1, (end - begin + *keys - 1) / *keys);
     const std::int64_t share_at = shape.shares(kTensorRows) / shape.batch * sequence + at;
     const auto share = shape.share(share_at, kTensorRows);
     const std::int64_t place = share.first_row % shape.heads * chunks.count + first[sequence];
@@ -143,17 +142,14 @@ void work_list(const Shape& shape, const Tensors<T>& t, const Cache& cache, cons
     // those of all sequences, one after the other.
     const int wanted = std::max(1, 2 * resident / of_sequence);
     const int capacity = wanted + static_cast<int>(shape.batch);
-    const std::int64_t floats = shape.heads * capacity * (shape.d + 1);
+    const std::int64_t parts = shape.heads * capacity, floats = parts * (shape.d + 1);
     float* o = scratch.floats(floats + 3 + 2 * capacity + shape.batch);
-    const Chunks chunks{0, capacity, o, o + shape.heads * capacity * shape.d,
-                        scratch.tickets(shares)};
+    const Chunks chunks{0, capacity, o, o + parts * shape.d, scratch.tickets(shares)};
     int* ints = reinterpret_cast<int*>(o + (floats + 1) / 2 * 2);  // items are pairs
-    int* first = ints + 2 + 2 * capacity;
-    const WorkList list{ints, ints + 1, reinterpret_cast<int2*>(ints + 2), first};
+    const WorkList list{ints, ints + 1, reinterpret_cast<int2*>(ints + 2), ints + 2 + 2 * capacity};
     plan_kernel<<<1, kPlanThreads, 0, stream>>>(list, cache, static_cast<int>(shape.batch), wanted);
     CUDA_CHECK(cudaGetLastError());
-    const auto blocks = static_cast<unsigned>(capacity) * of_sequence;
-    kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, cache, chunks, list);
+    kernel<<<capacity * of_sequence, kThreads, kShared, stream>>>(t, shape, cache, chunks, list);
     CUDA_CHECK(cudaGetLastError());
   });
 }

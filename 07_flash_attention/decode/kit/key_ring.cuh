@@ -5,10 +5,12 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "07_flash_attention/decode/kit/last_block.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/shape.hpp"
+#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
@@ -35,6 +37,18 @@ union alignas(128) RingShared {
   Stage<kD> rings[kW][kStages];
   WarpParts<kD, kQueries, kW> parts;
 };
+
+// Calls launch(std::integral_constant<int, kW>()), where kW is how many warps a block gets: eight
+// if it has an SM to itself, and if that has room for their rings; else four.
+template <int kD, int kQueries, class Launch>
+void with_warps(std::int64_t blocks, Launch launch) {
+  constexpr int kEight = sizeof(RingShared<kD, kQueries, 8>);
+  if (blocks <= kit::multiprocessor_count() && kEight <= kit::most_shared()) {
+    launch(std::integral_constant<int, 8>());
+  } else {
+    launch(std::integral_constant<int, kWarps>());
+  }
+}
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // Issues the copies of a stage's keys and values. row_of(i): the row of the caches where the i-th
