@@ -97,6 +97,14 @@ class Build(MakeCase):
             self.assertIn(f"{nvcc} -std=c++17", out)
         self.assertIn("simt/nvcc -std=c++17", self.make("-n", "CPU=yes", "V=1", "01").stdout)
 
+    def test_kernels_of_a_file_are_optimized_side_by_side_where_nvcc_can(self):
+        self.fake("nvidia-smi", "echo 9.0\n")
+        for known, wanted in (("--split-compile <number>", True), ("--threads <number>", False)):
+            nvcc = self.fake("nvcc", f'[ "$1" != --help ] || echo "{known}"\n')
+            out = self.make("-n", "CPU=0", "V=1", f"NVCC={nvcc}", "01").stdout
+            self.assertIn(f"{nvcc} -std=c++17", out)
+            self.assertEqual("--split-compile=0" in out, wanted, known)
+
     def test_a_toolkit_that_lacks_a_library_is_not_asked_for_it(self):
         # As nvcc does: it looks into its own folder, wherever the script lies that started it.
         real = self.executable(self.root / "toolkit/bin/nvcc", HEADERS_OF_A_TOOLKIT)
