@@ -2,8 +2,8 @@
 //
 // The last queries of a head see most keys. Begun first, and the short ones last, all SMs end at
 // nearly the same time (longest processing time first). And what lies beyond the diagonal costs
-// less: a warpgroup releases unread a tile of keys that only the other one needs. What is still
-// wrong: where its queries change, a warpgroup runs dry for a moment; with d = 256 it waits for Q
+// less: a warpgroup releases unread a tile of keys that only others need. What is still wrong:
+// where its queries change, a warpgroup runs dry for a moment; with d = 64 and 256 it waits for Q
 // there.
 #pragma once
 
