@@ -158,7 +158,8 @@ built: $(WHAT)
 
 # `make 01_vector_add` and `make 01` build one chapter.
 define chapter_verbs
-$(1): $(call programs_of,$(1))
+$(1):
+	$$(call side_by_side,$$(call programs_of,$(1)))
 .PHONY: $(firstword $(subst _, ,$(1)))
 $(firstword $(subst _, ,$(1))): $(1)
 endef
@@ -179,6 +180,22 @@ $(BUILD)/%: %.cu $(CONFIG)
 	@mv -f $@$(PART).d $@.d
 	$(finish)
 DEPENDENCIES = -MD -MP -MF $@$(PART).d -MT $@
+
+# Chapter 07 has hundreds of kernels: nvcc compiles its five parts (they are in its .cu) side by side.
+ifndef SIMT
+  PARTED := $(BUILD)/07_flash_attention/flash_attention
+  PARTS := $(foreach part,1 2 3 4 5,$(PARTED).$(part).o)
+$(PARTS): $(PARTED).%.o: 07_flash_attention/flash_attention.cu $(CONFIG)
+	@mkdir -p $(@D)
+	$(call say,$(NVCC))
+	$(QUIET)$(NVCC) $(FLAGS) $(DEPENDENCIES) -DPART=$* -c $< -o $@$(PART)
+	@mv -f $@$(PART).d $@.d
+	$(finish)
+$(PARTED): $(PARTS)
+	$(call say,$(NVCC))
+	$(QUIET)$(NVCC) $(FLAGS) $^ -o $@$(PART) $(LIBS_07_flash_attention)
+	$(finish)
+endif
 
 # ---------------------------------------------------------------- run
 # `make run` and `make run-01`: exit status 0 only if every variant that ran was right.
@@ -392,4 +409,4 @@ help:  ## print this list
 .DEFAULT:
 	$(if $(wildcard $@),@:,$(error there is nothing called '$@' here (`make help` lists the commands)))
 
--include $(wildcard $(PROGRAMS:%=%.d) $(TIMELINE_PROGRAMS:%=%.d) $(TESTS:%=%.d))
+-include $(wildcard $(PROGRAMS:%=%.d) $(PARTS:%=%.d) $(TIMELINE_PROGRAMS:%=%.d) $(TESTS:%=%.d))

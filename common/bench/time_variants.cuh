@@ -114,16 +114,16 @@ inline bool wants_time(const RunSettings& settings, Place place) {
   return place == Place::cpu || settings.device.is_real_gpu() || settings.time_model;
 }
 
-// Seconds that a variant is timed for. Times of a model GPU say nothing, and beside them a look at
-// the CPU's loops is enough, which stand for themselves.
+// Seconds that a variant is timed for: a look at the CPU's loops is enough, which stand for
+// themselves, and times of a model GPU say nothing.
 inline double seconds_each(const RunSettings& settings, Place place) {
-  if (settings.device.is_real_gpu()) return 1;
-  return place == Place::cpu ? 0.3 : 0.1;
+  if (place == Place::cpu) return 0.3;
+  return settings.device.is_real_gpu() ? 1 : 0.1;
 }
 
-// Whether this loop for the CPU takes so long that the two runs in which it is checked are samples
-// enough. ms: of the first of them.
-inline bool is_timed_by_checks(const RunSettings& settings, Place place, double ms) {
+// Whether this loop for the CPU takes so long that the run in which it is checked, of `ms`, is
+// sample and check enough: some take half a minute.
+inline bool runs_once(const RunSettings& settings, Place place, double ms) {
   return place == Place::cpu && settings.repeats == 0 && ms > 1e3 * seconds_each(settings, place);
 }
 
@@ -168,7 +168,10 @@ void time_variants(const RunSettings& settings, Problem& problem,
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (!wants_time(settings, variants[i].place)) continue;
     if (rows[i].verdict.status != Status::right) continue;
-    if (is_timed_by_checks(settings, variants[i].place, rows[i].verdict.ms)) continue;
+    if (runs_once(settings, variants[i].place, rows[i].verdict.ms)) {
+      rows[i].timing = summarize({rows[i].verdict.ms});
+      continue;
+    }
     if (variants[i].place == Place::cpu) on_cpu.push_back(i);
     if (variants[i].place == Place::device) on_device.push_back(i);
     if (variants[i].place == Place::round_trip) time_together({i}, 0);
@@ -179,12 +182,9 @@ void time_variants(const RunSettings& settings, Problem& problem,
   // What ran a thousand times must still be right; what is not timed, the second time.
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (rows[i].verdict.status != Status::right) continue;
+    if (runs_once(settings, variants[i].place, rows[i].verdict.ms)) continue;
     settings.progress("checking " + variants[i].name + " again");
-    const double first_ms = rows[i].verdict.ms;
     rows[i].verdict = verify(problem, variants[i], device, stream);
-    if (is_timed_by_checks(settings, variants[i].place, first_ms)) {
-      rows[i].timing = summarize({first_ms, rows[i].verdict.ms});
-    }
     if (rows[i].verdict.status != Status::right) {
       rows[i].verdict.reason += rows[i].timing.samples > 0 ? " (after timing)" : kSecondRun;
     }

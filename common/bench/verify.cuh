@@ -137,7 +137,7 @@ std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
     settings.progress("checking " + variant.name);
     Row row = row_of(variant);
     if (!settings.slow && problem.flops() > variant.slow_above) {
-      row.verdict = {Status::skipped, kUnknown, "would take minutes at this size (--slow runs it)"};
+      row.verdict = {Status::skipped, kUnknown, "too slow for this size (--slow runs it)"};
     } else {
       if constexpr (HasScratch<Problem>::value) problem.forget_scratch();
       const auto judge = [&] { row.verdict = verify(problem, variant, settings.device, stream); };

@@ -51,4 +51,19 @@ inline void copy_parallel(void* to, const void* from, std::int64_t bytes) {
   }
 }
 
+// Whether two pieces of memory hold the same bytes; with all cores, as copy_parallel.
+inline bool equal_parallel(const void* one, const void* other, std::int64_t bytes) {
+  constexpr std::int64_t kChunk = 1 << 20;
+  const std::int64_t chunks = (bytes + kChunk - 1) / kChunk;
+  bool equal = true;
+#pragma omp parallel for schedule(static) reduction(&& : equal)
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    const std::int64_t begin = c * kChunk;
+    const std::int64_t length = bytes - begin < kChunk ? bytes - begin : kChunk;
+    equal = equal && std::memcmp(static_cast<const char*>(one) + begin,
+                                 static_cast<const char*>(other) + begin, length) == 0;
+  }
+  return equal;
+}
+
 }  // namespace kit

@@ -83,3 +83,17 @@ TEST_CASE("copy_parallel copies every byte, at any length") {
     CHECK(to == from);
   }
 }
+
+TEST_CASE("equal_parallel sees a single byte, wherever it is, and none past the end") {
+  for (const int n : {1, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20}) {
+    std::vector<unsigned char> one(n + 1, 0x11), other(n + 1, 0x11);
+    other[n] = 0x22;
+    CHECK(kit::equal_parallel(one.data(), other.data(), n));
+    for (const int place : {0, n / 2, n - 1}) {
+      other[place] = 0x22;
+      CHECK_FALSE(kit::equal_parallel(one.data(), other.data(), n));
+      other[place] = 0x11;
+    }
+  }
+  CHECK(kit::equal_parallel(nullptr, nullptr, 0));
+}
