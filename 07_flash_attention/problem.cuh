@@ -248,8 +248,14 @@ struct Problem {
       sum.max_error = 0;
       merge(all, o.size() + row, sum);
     }
-    if (static_cast<std::int64_t>(expected.rows.size()) < shape.rows()) {
-      for (std::int64_t row = 0; row < shape.rows(); ++row) merge_plausible(all, row);
+    if (static_cast<std::int64_t>(expected.rows.size()) == shape.rows()) return all;
+#pragma omp parallel
+    {
+      bench::Comparison of_thread;
+#pragma omp for schedule(static)
+      for (std::int64_t row = 0; row < shape.rows(); ++row) merge_plausible(of_thread, row);
+#pragma omp critical
+      merge(all, 0, of_thread);
     }
     return all;
   }

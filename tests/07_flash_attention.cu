@@ -312,6 +312,17 @@ TEST_CASE("attention: a sample of the rows has the first and the last, the other
   CHECK(refused(*lse, -HUGE_VALF));
   CHECK(refused(*lse, std::nanf("")));
   CHECK(!refused(o[5], 0.9f));  // that much cannot be known
+
+  std::int64_t later = 260;  // another one, of another thread; the first of both is named
+  while (std::binary_search(problem.expected.rows.begin(), problem.expected.rows.end(), later)) {
+    ++later;
+  }
+  o[5] = 1.1f;
+  problem.o.host_data()[later * 64] = 1.2f;
+  const bench::Comparison both = problem.check();
+  CHECK(both.wrong == 2);
+  CHECK(both.first_wrong == unknown * 64 + 5);
+  CHECK(both.actual == 1.1f);
 }
 
 TEST_CASE("attention: extra memory is all scores, or two floats a query, or nothing") {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,18 @@ class Build(MakeCase):
             out = self.make("-n", "CPU=0", "V=1", f"NVCC={nvcc}", "01").stdout
             self.assertIn(f"{nvcc} -std=c++17", out)
             self.assertEqual("--split-compile=0" in out, wanted, known)
+
+    def test_chapter_07_is_compiled_in_all_its_parts(self):
+        source = (REPOSITORY / "07_flash_attention/flash_attention.cu").read_text(encoding="utf-8")
+        parts = sorted(set(re.findall(r"IN_PART\((\d)\)", source)))
+        self.write("07_flash_attention/flash_attention.cu", "int main() {}\n")
+        nvcc = self.fake("nvcc", "exit 0\n")
+        lines = self.make("-n", "CPU=0", "V=1", f"NVCC={nvcc}", "07").stdout.splitlines()
+        self.assertEqual(sorted(re.findall(r"-DPART=(\d) -c", "\n".join(lines))), parts)
+        [link] = [line for line in lines if line.startswith(f"{nvcc} ") and " -c " not in line]
+        self.assertEqual(sorted(re.findall(r"flash_attention\.(\d)\.o", link)), parts)
+        # simt compiles it whole.
+        self.assertNotIn("-DPART", self.make("-n", "CPU=1", "V=1", "07").stdout)
 
     def test_a_toolkit_that_lacks_a_library_is_not_asked_for_it(self):
         # As nvcc does: it looks into its own folder, wherever the script lies that started it.
