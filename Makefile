@@ -181,10 +181,10 @@ $(BUILD)/%: %.cu $(CONFIG)
 	$(finish)
 DEPENDENCIES = -MD -MP -MF $@$(PART).d -MT $@
 
-# Chapter 07 has hundreds of kernels: nvcc compiles its five parts (they are in its .cu) side by side.
+# Chapter 07 has hundreds of kernels: nvcc compiles its four parts (they are in its .cu) side by side.
 ifndef SIMT
   PARTED := $(BUILD)/07_flash_attention/flash_attention
-  PARTS := $(foreach part,1 2 3 4 5,$(PARTED).$(part).o)
+  PARTS := $(foreach part,1 2 3 4,$(PARTED).$(part).o)
 $(PARTS): $(PARTED).%.o: 07_flash_attention/flash_attention.cu $(CONFIG)
 	@mkdir -p $(@D)
 	$(call say,$(NVCC))
