@@ -78,17 +78,18 @@ TEST_CASE(
   constexpr int n = 1000;
   using Add = void (*)(const float*, float*, std::int64_t, cudaStream_t);
   struct Case {
+    const char* name;
     Add add;
     bool moves_float4;
   };
-  std::vector<Case> cases = {{vector_add_grid_stride, false},
-                             {vector_add_vectorized, true},
-                             {vector_add_coarsened, false}};
+  std::vector<Case> cases = {{"grid_stride", vector_add_grid_stride, false},
+                             {"vectorized", vector_add_vectorized, true},
+                             {"coarsened", vector_add_coarsened, false}};
   if (bench::query_device().compute_capability() >= 90)
-    cases.push_back({vector_add_bulk_copy, true});
-  for (const auto& [add, moves_float4] : cases) {
+    cases.push_back({"bulk_copy", vector_add_bulk_copy, true});
+  for (const auto& [name, add, moves_float4] : cases) {
     for (const auto& [x_shift, y_shift] : {std::pair{0, 0}, {1, 0}, {0, 1}, {2, 2}, {0, 3}}) {
-      INFO("x + " << x_shift << ", y + " << y_shift);
+      INFO(name << ": x + " << x_shift << ", y + " << y_shift);
       VectorAdd problem(n, 3);
       problem.each_array([](auto& array) { array.reset(bench::Side::device); });
       const float* x = problem.x.device_data() + x_shift;

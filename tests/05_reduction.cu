@@ -40,7 +40,7 @@ const std::vector<std::int64_t> kSizes = {1,    2,    3,      4,      5,      31
 // times, and the slots of the scan's ring are used again.
 constexpr std::int64_t kLarge = 20'000'003;
 
-// The checked build of the CPU layer is some fifty times slower.
+// The checked build of the emulator is some fifty times slower.
 #ifdef SIMT_INSTRUMENTED
 constexpr std::int64_t kLargest = 70'000;
 #else
@@ -186,7 +186,7 @@ TEST_CASE("look-back adds up every tile before, however far the last complete on
 TEST_CASE("fifty runs, no hang and no difference") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
 #ifdef SIMT_INSTRUMENTED
-  SKIP_TEST("too slow with the checks of the CPU layer");
+  SKIP_TEST("too slow with the checks of the emulator");
 #else
 #ifdef __SIMT__
   const std::int64_t n = 20'011;
@@ -337,7 +337,7 @@ TEST_CASE("partials of any size announce themselves, for any number of tiles a b
   for (const int tiles : {1, 2, 5}) {
     std::vector<std::int64_t> sizes = {kEarlyTile - 1, kEarlyTile, 2 * kEarlyTile + 1,
                                        7 * kEarlyTile - 1};
-    // More blocks than the last one asks for at once; the CPU layer would take minutes.
+    // More blocks than the last one asks for at once; the emulator would take minutes.
     if (device.is_real_gpu() && tiles == 1) sizes.push_back(2'100 * kEarlyTile);
     check_announcements<Plus>(sizes, tiles, device);
     check_announcements<ArgMax>(sizes, tiles, device);

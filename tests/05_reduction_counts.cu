@@ -1,4 +1,4 @@
-// Chapter 05: what the lesson says that each rung changes, as counts of the CPU layer.
+// Chapter 05: what the lesson says that each rung changes, as counts of the emulator.
 #include <string>
 
 #include "05_reduction/affine/ladder.cuh"

@@ -14,17 +14,17 @@
 
 namespace branch {
 
-constexpr int kPredicationTurns = 64;
+constexpr int kPredicationIterations = 64;
 
-// One warp; its first `takers` lanes take the body in every turn. kSteps multiply-adds that wait
-// for each other make the body. *cycles: of all turns together.
+// One warp; its first `takers` lanes take the body in every iteration. kSteps multiply-adds that
+// wait for each other make the body. *cycles: of all iterations together.
 template <int kSteps, bool kSelect>
 __global__ void predication_kernel(float* values, long long* cycles, int takers) {
   const float limit = static_cast<int>(threadIdx.x) < takers ? 100.0f : -100.0f;
   float value = values[threadIdx.x];  // and all that follow: within [-1.9, 1.71]
   const long long start = clock64();
 #pragma unroll 1
-  for (int turn = 0; turn < kPredicationTurns; ++turn) {
+  for (int i = 0; i < kPredicationIterations; ++i) {
     if (kSelect) {
       float walked = value;
 #pragma unroll
@@ -39,7 +39,7 @@ __global__ void predication_kernel(float* values, long long* cycles, int takers)
   if (threadIdx.x == 0) *cycles = clock64() - start;
 }
 
-// Cycles of one turn: the least of several launches, for anything that interferes adds cycles.
+// Cycles of one iteration: the least of several launches, for anything that interferes adds cycles.
 template <int kSteps, bool kSelect>
 double predication_cycles(int takers) {
   const kit::DeviceBuffer<float> d_values(32);
@@ -53,7 +53,7 @@ double predication_cycles(int takers) {
     CUDA_CHECK(cudaMemcpy(&cycles, d_cycles.data(), sizeof cycles, cudaMemcpyDeviceToHost));
     least = launch == 0 ? cycles : std::min(least, cycles);
   }
-  return static_cast<double>(least) / kPredicationTurns;
+  return static_cast<double>(least) / kPredicationIterations;
 }
 
 // Adds: steps, cycles of the `if` with 0, 1 and 32 takers, cycles of the choice.

@@ -1,4 +1,4 @@
-// Rung 5, three_kernels: all blocks scan; the meeting in between is the end of a kernel.
+// Rung 5, three_kernels: all blocks scan; the barrier in between is the end of a kernel.
 //
 // The first kernel scans every tile for itself and keeps the totals. The second, rung 4, scans the
 // totals. The third adds to each tile what lies before it. Now all SMs work. What is still wrong:
