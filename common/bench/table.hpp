@@ -58,7 +58,7 @@ inline std::vector<Column> time_columns(Rate rate) {
   };
   const auto spread = [](const Row& row) {
     const Timing& timing = row.timing;
-    if (timing.samples == 0) return std::string("-");
+    if (timing.samples < 2) return std::string("-");  // one has none
     return with_decimals(100 * (timing.max_ms - timing.min_ms) / timing.median_ms, 1);
   };
   return {

@@ -132,6 +132,8 @@ TEST_CASE("where kernels were timed, a table has every column of times that says
         "chosen          -      -     -      -     -     -     0 right, took pinned\n");
   report.rows[1].ratio_to_peer = bench::kUnknown;
   CHECK(bench::table_text(report).find("x lib") == std::string::npos);
+  report.rows[0].timing.samples = 1;  // one sample has no spread
+  CHECK(bench::table_text(report).find("sequential  4.000      - 2.000") != std::string::npos);
 }
 
 TEST_CASE("without times of kernels, a table has the columns that say something") {
