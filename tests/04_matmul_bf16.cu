@@ -313,7 +313,7 @@ TEST_CASE("one core refuses what takes minutes") {
   for (const auto& variant : variants<false>()) {
     const bool is_one_core = variant.name == "sequential";
     CHECK((variant.slow_above < 2.0 * 8192 * 8192 * 8192) == is_one_core);
-    if (is_one_core) CHECK(variant.slow_above >= 2.0 * 2048 * 2048 * 2048);  // defines "x seq"
+    if (is_one_core) CHECK(variant.slow_above >= 2.0 * 4096 * 4096 * 4096);  // defines "x seq"
   }
 }
 

@@ -110,8 +110,7 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
     };
     auto sequential = bench::cpu_variant<Problem>("sequential", "three loops, sums in fp32",
                                                   on_host(bf16_gemm_sequential));
-    // At the default size the loop in fp32 is enough of that kind.
-    sequential.slow_above = 2.0 * 2048 * 2048 * 2048;
+    sequential.slow_above = 2.0 * 4096 * 4096 * 4096;
     all = {
         sequential,
         bench::cpu_variant<Problem>("openmp", "all cores, four rows at a time",

@@ -26,8 +26,8 @@ struct Timing {
 };
 
 struct MeasurePlan {
-  int repeats = 0;      // samples of each candidate; 0: until steady
-  int min_samples = 7;  // fewer say nothing about the spread
+  int repeats = 0;       // samples of each candidate; 0: until steady
+  int min_samples = 10;  // fewer say nothing about the spread
   int max_samples = 1000;
   double target_error = 0.01;  // steady: the standard error of the mean is below 1 %
   double seconds_each = 1.0;   // time cap per candidate, warm-up apart

@@ -114,12 +114,11 @@ inline bool wants_time(const RunSettings& settings, Place place) {
   return place == Place::cpu || settings.device.is_real_gpu() || settings.time_model;
 }
 
-// Seconds that a variant is timed for: a look at the CPU's loops is enough, which stand for
-// themselves, and times of a model GPU say nothing.
+// Seconds that a variant is timed for. Times of a model GPU say nothing, and beside them a look at
+// the CPU's loops is enough, which stand for themselves.
 inline double seconds_each(const RunSettings& settings, Place place) {
-  if (place == Place::cpu) return 0.2;
-  if (!settings.device.is_real_gpu()) return 0.1;
-  return place == Place::round_trip ? 0.5 : 1;
+  if (settings.device.is_real_gpu()) return 1;
+  return place == Place::cpu ? 0.3 : 0.1;
 }
 
 // Whether this loop for the CPU takes so long that the run in which it is checked, of `ms`, is

@@ -142,8 +142,8 @@ TEST_CASE("the time cap grows with the number of candidates") {
   CHECK(clock.elapsed_ms() >= 300);
 }
 
-TEST_CASE("unless told otherwise: seven samples at least, and an error of the mean below 1 %") {
-  CHECK(measure_interleaved({[] { return 2.0; }}, MeasurePlan{})[0].samples == 7);
+TEST_CASE("unless told otherwise: ten samples at least, and an error of the mean below 1 %") {
+  CHECK(measure_interleaved({[] { return 2.0; }}, MeasurePlan{})[0].samples == 10);
   int calls = 0;  // 10 % around the mean: n samples have an error of 10 % / sqrt(n - 1)
   const auto timing =
       measure_interleaved({[&calls] { return ++calls % 2 == 0 ? 0.9 : 1.1; }}, MeasurePlan{})[0];
