@@ -203,8 +203,10 @@ endif
 # Without a GPU, tables show what was counted of each rung before, unless it has changed since.
 KEPT_COUNTS := $(BUILD)/kept_counts
 with_counts = $(if $(SIMT),tools/counts.py >$(KEPT_COUNTS) && export KEPT_COUNTS=$(KEPT_COUNTS);)
-run: programs  ## build and run every chapter (run-01: one chapter)
-	@$(with_counts) status=0; for program in $(PROGRAMS); do $$program || status=1; done; exit $$status
+# The first kernel has no options.
+quick = $(if $(filter $(FIRST),$(p)),, --quick)
+run: programs  ## build and run every chapter, for a short look (run-01: one chapter, with care)
+	@$(with_counts) status=0; $(foreach p,$(PROGRAMS),$(p)$(quick) || status=1;) exit $$status
 $(CHAPTERS:%=run-%): run-%: %
 	@$(with_counts) $(call program_of,$*)
 run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)

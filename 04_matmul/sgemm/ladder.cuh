@@ -90,7 +90,7 @@ inline std::vector<bench::Variant<Sgemm>> variants() {
   };
   const std::vector<std::string> large = {"large"}, end = {"large", "end"};
   return {
-      slow_above(2.0 * 4096 * 4096 * 4096,
+      slow_above(4.0 * 4096 * 4096 * 4096,
                  cpu_variant<Sgemm>("sequential", "three loops, the innermost along rows",
                                     on_host(sgemm_sequential))),
       tagged(large, cpu_variant<Sgemm>("openmp", "all cores, tiles in registers and caches",

@@ -87,6 +87,8 @@ class Program {
                       [this] { run_.verify_only = true; });
     options_.add_flag("times", "time kernels that the CPU runs, too: no times of a GPU",
                       [this] { time_every_place(); });
+    options_.add_flag("quick", "a short look: 0.2 s for each variant at most, no slow loops",
+                      [this] { run_.quick = true; });
     options_.add_flag("slow", "run slow variants at any size", [this] { run_.slow = true; });
     options_.add_integer("repeats", "samples of each variant (default: until steady)", &repeats_, 1,
                          1'000'000);
@@ -224,6 +226,7 @@ class Program {
       print("GPU    none: " + gpu.reason);
     }
     print("CPU    " + cpu_.model + ", " + std::to_string(cpu_.threads) + " threads");
+    if (run_.quick) print("Timed  for a short look, with few samples; without --quick with more");
     print("Built  " + compiler_text() + "; " + BUILD_FLAGS);
   }
 
@@ -356,6 +359,9 @@ class Program {
     if (cold_ && warm_) throw UsageError("--cold and --warm exclude each other");
     if (run_.verify_only && (repeats_ > 0 || cold_ || warm_ || run_.time_model)) {
       throw UsageError("--verify times nothing: no --repeats, --times, --cold or --warm");
+    }
+    if (run_.quick && (run_.verify_only || run_.slow || repeats_ > 0)) {
+      throw UsageError("--quick is a short look: no --verify, --slow or --repeats");
     }
     if (list_ && !json_file_.empty()) throw UsageError("--list writes no --json");
     if (!list_) require_writable("json", json_file_);

@@ -117,8 +117,21 @@ inline bool wants_time(const RunSettings& settings, Place place) {
 // Seconds that a variant is timed for. Times of a model GPU say nothing, and beside them a look at
 // the CPU's loops is enough, which stand for themselves.
 inline double seconds_each(const RunSettings& settings, Place place) {
-  if (settings.device.is_real_gpu()) return 1;
+  if (settings.device.is_real_gpu()) return settings.quick ? 0.2 : 1;
   return place == Place::cpu ? 0.3 : 0.1;
+}
+
+// How variants of this place are measured. The GPU's clocks need half a second to rise; for a short
+// look, what was checked before has raised them.
+inline MeasurePlan plan_of(const RunSettings& settings, Place place) {
+  MeasurePlan plan;
+  plan.repeats = settings.repeats;
+  if (settings.quick) plan.min_samples = 5;
+  if (place == Place::device && settings.device.is_real_gpu()) {
+    plan.warm_up_seconds = settings.quick ? 0.1 : 0.5;
+  }
+  plan.seconds_each = seconds_each(settings, place);
+  return plan;
 }
 
 // Whether this loop for the CPU takes so long that the run in which it is checked, of `ms`, is
@@ -135,7 +148,7 @@ void time_variants(const RunSettings& settings, Problem& problem,
                    const std::vector<Variant<Problem>>& variants, cudaStream_t stream,
                    std::vector<Row>& rows) {
   const DeviceFacts& device = settings.device;
-  const auto time_together = [&](const std::vector<std::size_t>& group, double warm_up_seconds) {
+  const auto time_together = [&](const std::vector<std::size_t>& group) {
     if (group.empty()) return;
     const Place place = variants[group[0]].place;
     std::optional<Flush> flush;
@@ -150,14 +163,11 @@ void time_variants(const RunSettings& settings, Problem& problem,
                                       gpu_timer ? &*gpu_timer : nullptr, &phases));
       names += (names.empty() ? "" : ", ") + variants[i].name;
     }
-    MeasurePlan plan;
-    plan.repeats = settings.repeats;
-    plan.warm_up_seconds = device.is_real_gpu() ? warm_up_seconds : 0;
-    plan.seconds_each = seconds_each(settings, place);
-    const auto timings = measure_interleaved(samplers, plan, [&](int done, int most) {
+    const auto show = [&](int done, int most) {
       settings.progress("timing " + names + ": round " + std::to_string(done) + " of at most " +
                         std::to_string(most));
-    });
+    };
+    const auto timings = measure_interleaved(samplers, plan_of(settings, place), show);
     for (std::size_t k = 0; k < group.size(); ++k) rows[group[k]].timing = timings[k];
     if (place == Place::round_trip) {
       rows[group[0]].phases = summarize_phases(phases, device.peak_bandwidth_gbps);
@@ -174,10 +184,10 @@ void time_variants(const RunSettings& settings, Problem& problem,
     }
     if (variants[i].place == Place::cpu) on_cpu.push_back(i);
     if (variants[i].place == Place::device) on_device.push_back(i);
-    if (variants[i].place == Place::round_trip) time_together({i}, 0);
+    if (variants[i].place == Place::round_trip) time_together({i});
   }
-  time_together(on_cpu, 0);
-  time_together(on_device, 0.5);  // clocks need that long to rise
+  time_together(on_cpu);
+  time_together(on_device);
 
   // What ran a thousand times must still be right; what is not timed, the second time.
   for (std::size_t i = 0; i < variants.size(); ++i) {

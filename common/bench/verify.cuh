@@ -126,6 +126,15 @@ struct VariantFailed : std::runtime_error {
   std::vector<Row> rows;
 };
 
+// Why a variant that takes long for this many operations is left out; empty if it is not. For a
+// short look, half as many are too many.
+inline std::string why_too_slow(const RunSettings& settings, double flops, double slow_above) {
+  if (settings.slow) return "";
+  if (flops > slow_above) return "too slow for this size (--slow runs it)";
+  if (settings.quick && 2 * flops > slow_above) return "too slow for --quick (runs without it)";
+  return "";
+}
+
 // One row per variant, checked, not yet timed; with counts, where somebody counts. Throws
 // VariantFailed.
 template <class Problem>
@@ -136,8 +145,9 @@ std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
   for (const auto& variant : variants) {
     settings.progress("checking " + variant.name);
     Row row = row_of(variant);
-    if (!settings.slow && problem.flops() > variant.slow_above) {
-      row.verdict = {Status::skipped, kUnknown, "too slow for this size (--slow runs it)"};
+    const std::string too_slow = why_too_slow(settings, problem.flops(), variant.slow_above);
+    if (!too_slow.empty()) {
+      row.verdict = {Status::skipped, kUnknown, too_slow};
     } else {
       if constexpr (HasScratch<Problem>::value) problem.forget_scratch();
       const auto judge = [&] { row.verdict = verify(problem, variant, settings.device, stream); };

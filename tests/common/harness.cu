@@ -789,6 +789,29 @@ TEST_CASE("what takes minutes is skipped, unless slow variants are asked for") {
   CHECK(status() == bench::Status::right);
 }
 
+TEST_CASE("a short look leaves out loops of half the length, and takes fewer samples") {
+  bench::RunSettings careful, quick;
+  careful.device.available = quick.device.available = true;
+  careful.device.clock_ghz = quick.device.clock_ghz = 1;  // a real GPU
+  quick.quick = true;
+  const auto why = bench::why_too_slow;
+  CHECK(why(quick, 500, 1000).empty());
+  CHECK(why(quick, 501, 1000) == "too slow for --quick (runs without it)");
+  CHECK(why(careful, 501, 1000).empty());
+  CHECK(why(quick, 1001, 1000) == "too slow for this size (--slow runs it)");
+
+  for (const auto place : {bench::Place::cpu, bench::Place::device, bench::Place::round_trip}) {
+    const bench::MeasurePlan plan = bench::plan_of(careful, place);
+    CHECK(plan.min_samples == bench::MeasurePlan{}.min_samples);
+    CHECK(plan.seconds_each == 1);
+    CHECK(plan.warm_up_seconds == (place == bench::Place::device ? 0.5 : 0));
+    const bench::MeasurePlan short_plan = bench::plan_of(quick, place);
+    CHECK(short_plan.min_samples == 5);
+    CHECK(short_plan.seconds_each == 0.2);
+    CHECK(short_plan.warm_up_seconds == (place == bench::Place::device ? 0.1 : 0));
+  }
+}
+
 TEST_CASE("a chooser's row says whom it took") {
   const auto chooser = bench::chooser<Doubling>("picks", [](Doubling& p, cudaStream_t) {
     double_all(p.in.host_data(), p.out.host_data(), p.n, Fault::none);

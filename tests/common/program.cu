@@ -240,7 +240,20 @@ TEST_CASE("options that would change nothing are refused") {
   }
   CHECK(run({"--verify", "--repeats", "3"}, nothing) == 2);
   CHECK(run({"--verify"}, nothing) == 0);
+  CHECK(run({"--quick", "--verify"}, nothing) == 2);
+  CHECK(run({"--quick", "--slow"}, nothing) == 2);
+  CHECK(run({"--quick", "--repeats", "3"}, nothing) == 2);
   CHECK(run({"--list", "--json", "a.json"}, nothing) == 2);
+}
+
+TEST_CASE("a short look is one that was asked for") {
+  for (const bool asked : {false, true}) {
+    std::vector<std::string> arguments;
+    if (asked) arguments.push_back("--quick");
+    CHECK(run(arguments, [asked](bench::Program& program) {
+            CHECK(program.run_settings().quick == asked);
+          }) == 0);
+  }
 }
 
 TEST_CASE("a wrong row makes the status 1, a skipped one does not") {

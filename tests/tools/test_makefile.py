@@ -26,7 +26,7 @@ while (($#)); do
 done
 echo "begin $source" >>"$root/log"
 printf '%s: %s\n\n%s:\n' "$target" "$source" "$source" >"$deps"
-printf '#!/bin/bash\necho "I am %s, kept $KEPT_COUNTS"\n' "$source" >"$out"
+printf '#!/bin/bash\necho "I am %s, kept $KEPT_COUNTS; $*"\n' "$source" >"$out"
 printf 'echo "run %s" >>%q/log; sleep 0.1; echo "ran" >>%q/log\n' "$source" "$root" "$root" >>"$out"
 [[ -e $root/fails ]] && { rm "$out"; echo "$source: error" >&2; exit 1; }
 [[ -e $root/slow ]] && sleep "$(cat "$root/slow")"
@@ -154,6 +154,13 @@ class Build(MakeCase):
         self.write("slow", "0.2")
         self.make("-j1")
         self.assertEqual([line.split()[0] for line in self.log()], ["begin", "end"] * 2)
+
+    def test_a_run_of_all_chapters_is_a_short_look(self):
+        self.write("01_vector_add/first_kernel.cu", "int main() {}\n")
+        out = self.make("run").stdout
+        self.assertRegex(out, r"I am 02_polar/polar.cu, kept \S*; --quick\n")
+        self.assertRegex(out, r"first_kernel.cu, kept \S*; \n")  # it has no options
+        self.assertRegex(self.make("run-02").stdout, r"I am 02_polar/polar.cu, kept \S*; \n")
 
     def test_every_program_runs_though_one_was_wrong(self):
         self.write("wrong", "")
