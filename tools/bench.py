@@ -14,6 +14,7 @@ With changes that no commit holds (results/ and lessons aside) nothing is measur
 measures all the same, and the entries, the file and the tables that quote them say so.
 """
 
+import datetime
 import os
 import shlex
 import subprocess
@@ -161,7 +162,7 @@ def _merge(path, chapter, labels, runs, counters):
     results.save(path, data)
 
 
-def profile(program, arguments, what):
+def profile(program, arguments, what, commit):
     """The counters of one chapter, or None with a line that says why there are none."""
     if cli.cuda_tool("ncu") is None:
         print(f"{what}: not measured, ncu (Nsight Compute) is not installed")
@@ -173,7 +174,10 @@ def profile(program, arguments, what):
         print(f"{what}: {shlex.join([str(program), *arguments])}", flush=True)
         if subprocess.run([*command, str(program), *arguments]).returncode != 0:
             raise BenchError(f"{what}: no counters of {program} (--no-counters leaves them out)")
-        return results.parse(cli.read_text(output))
+        counters = results.parse(cli.read_text(output))
+    now = datetime.datetime.now(datetime.timezone.utc)
+    counters.update(commit=commit or f"unknown{DIRTY}", date=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return counters
 
 
 def bench_chapter(chapter, args):
@@ -202,7 +206,8 @@ def bench_chapter(chapter, args):
         by_file.setdefault(path, {})[what] = run
     if counter_arguments is not None and args.counters and not args.allow_no_gpu:
         try:
-            counters = profile(program, counter_arguments, f"{chapter.name}/{COUNTERS}")
+            what = f"{chapter.name}/{COUNTERS}"
+            counters = profile(program, counter_arguments, what, args.commit)
         except BenchError as error:
             failures.append(str(error))
     for path, runs in by_file.items():

@@ -3,10 +3,10 @@
 
   export SIMT_THREADS=1
   tools/profile.py --backend simt --json counts.json build/checked/05_reduction/reduction --n 262144
-  tools/compare_counters.py results/counters/nvidia_h200.json counts.json
+  tools/compare_counters.py results/nvidia_h200.json counts.json
 
-The GPU's are in results/counters, or in a results file, where `make bench` put them; simt's in one
-file a program, which must have run with the same arguments. Prints a line for each counter: how
+The GPU's are in a results file, where `make bench` put them; simt's in one file a program, which
+must have run with the same arguments. Prints a line for each counter: how
 many values, how many of them equal; the same for the values that the GPU found twice, since a
 thread that waits looks as often as it has time to; then each value that differs. Equal is what
 differs by at most 2 %. With one worker simt counts the same in every run. Numbers of barriers and

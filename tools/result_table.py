@@ -204,13 +204,25 @@ def caption(run, counted_with=None):
     return f"*{_where(run)}, {text_cell(run['date'][:10])}: `{code_cell(command)}`{counted}*"
 
 
+# Counters that add up over the runs in which they were counted.
+SUMS = ("launches", "threads", "divergent_branches", "barriers", "atomics", "tma_bytes")
+SUMS += ("multicast_saved_bytes", "tensor_operations")
+
+
+def _of_one_run(kernel, runs):
+    is_sum = lambda key: key in SUMS and kernel[key] is not None
+    return {key: round(kernel[key] / runs) if is_sum(key) else kernel[key] for key in kernel}
+
+
 def counters_of(results, run_name, columns):
     if not any(column.startswith("counter:") for column in columns):
         return {}
     chapter = run_name.partition("/")[0]
     if chapter not in results.get("counters", {}):
         raise TableError(f"no counters of '{chapter}' in these results")
-    return {kernel["kernel"]: kernel for kernel in results["counters"][chapter]["kernels"]}
+    counted = results["counters"][chapter]
+    runs = counted.get("runs", 1)
+    return {kernel["kernel"]: _of_one_run(kernel, runs) for kernel in counted["kernels"]}
 
 
 def _with_steps(rows):

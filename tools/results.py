@@ -103,6 +103,8 @@ def check(data):
         where = f"counters of {chapter}"
         _expect(_expect(counted, dict, where).get("kernels"), list, f"{where}: kernels")
         _expect(counted.get("arguments"), str, f"{where}: arguments")
+        if _expect(counted.get("runs", 1), int, f"{where}: runs") < 1:
+            raise ResultsError(f"{where}: runs: {counted['runs']}")
         for kernel in counted["kernels"]:
             _expect(_expect(kernel, dict, where).get("kernel"), str, f"{where}: a kernel's name")
             _check_numbers(kernel, where)

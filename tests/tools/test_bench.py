@@ -106,6 +106,9 @@ class Bench(BenchCase):
         counters = self.results()["counters"]["01_vector_add"]
         self.assertEqual([kernel["kernel"] for kernel in counters["kernels"]], ["k"])
         self.assertEqual(counters["arguments"], "--n 64")
+        of_run = self.results()["runs"]["01_vector_add/default"]
+        self.assertEqual(counters["commit"], of_run["commit"])
+        self.assertRegex(counters["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(list(self.results()["runs"]), ["01_vector_add/default"])
         (self.bin / "ncu").unlink()
         self.borrow("bash", "cat")

@@ -288,6 +288,16 @@ class Tables(LessonCase):
             lines[-1].endswith("`01_vector_add --n 268435456`; counted with `--n 1003`*"), lines
         )
 
+    def test_sums_are_those_of_one_run(self):
+        kernel = {"kernel": "vector_add_grid_stride_kernel", "barriers": 8, "active_lanes": 31.5}
+        kernel.update(atomics=None)
+        counters = {"01_vector_add": {"arguments": "", "runs": 2, "kernels": [kernel]}}
+        results = {"runs": {"01_vector_add/large": RUN}, "counters": counters}
+        self.write("results/h200.json", json.dumps(results))
+        columns = "columns=name,counter:barriers,counter:active_lanes,counter:atomics"
+        cells = self.table(f"{columns} only=grid-stride")[2].split("|")
+        self.assertEqual([cell.strip() for cell in cells[2:5]], ["4", "31.5", "–"])
+
     def test_the_kernel_of_a_row(self):
         def counted(*kernels):
             entries = [{"kernel": name, "barriers": i} for i, name in enumerate(kernels)]

@@ -40,6 +40,16 @@ COUNTED = {
         "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "512",
         "sass__inst_executed_per_opcode": "2,560",
     },
+    # Reads by ldmatrix alone, 16-way conflicts; of the writes some are a barrier's.
+    ("3", "matrix_kernel"): {
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "65,536",
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": "61,440",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum": "65,536",
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "400",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "256",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum": "64",
+        "sass__inst_executed_per_opcode": "1",
+    },
 }
 COUNTED["2", "vec_kernel"] = COUNTED["1", "vec_kernel"]
 
@@ -136,7 +146,8 @@ class Profile(ToolCase):
         result = self.profile("ncu", "--n", "64")
         written = json.loads(self.output.read_text())
         self.assertEqual((written["schema"], written["backend"]), (1, "ncu"))
-        strided, vec = written["kernels"]
+        self.assertEqual(written["runs"], 2)
+        strided, vec, matrix = written["kernels"]
         self.assertEqual(strided["kernel"], "strided_kernel")
         self.assertAlmostEqual(strided["load_sectors_per_request"], 4736 / 768)
         self.assertEqual(strided["store_sectors_per_request"], 4)
@@ -156,6 +167,8 @@ class Profile(ToolCase):
         self.assertIsNone(vec["lanes_per_access"])
         self.assertIsNone(vec["store_sectors_per_request"])
         self.assertIsNone(vec["barriers"])
+        self.assertEqual(matrix["shared_load_conflict"], 16)
+        self.assertIsNone(matrix["shared_store_conflict"])  # 320 of 400
         self.assertEqual((strided["varying"], vec["varying"]), ([], []))
         self.assertRegex(
             result.stdout,
@@ -168,7 +181,7 @@ class Profile(ToolCase):
         log[again] = log[again].replace('"128"', '"129"')
         self.fake_ncu("\n".join(log))
         self.profile("ncu")
-        _, vec = json.loads(self.output.read_text())["kernels"]
+        _, vec, _ = json.loads(self.output.read_text())["kernels"]
         self.assertEqual(vec["varying"], ["load_sectors_per_request"])
 
     def test_ncu_is_asked_for_counts_and_leaves_the_clocks_alone(self):
