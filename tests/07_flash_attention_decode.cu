@@ -308,6 +308,19 @@ TEST_CASE("decode: the work list has every chunk once, whole ones first, then th
   CHECK(count == parts);
 }
 
+TEST_CASE("decode: clusters for small caches, or where they have half of the SMs") {
+  const auto suits = [](std::int64_t kv_heads, int n, int d) {
+    return decode::suits_clusters({1, 4 * kv_heads, kv_heads, n, d}, 132);
+  };
+  CHECK(suits(8, 1 << 20, 128));
+  CHECK_FALSE(suits(9, 128, 128));  // too many for half of the SMs
+  CHECK(suits(7, 7000, 128));
+  CHECK_FALSE(suits(7, 7168, 128));
+  CHECK(suits(8, 12288, 64));  // 24 MB
+  CHECK_FALSE(suits(8, 12289, 64));
+  CHECK_FALSE(suits(8, 3073, 256));
+}
+
 TEST_CASE("decode: the chooser says whom it took") {
   const auto device = bench::query_device();
   const bench::WorkStream stream(device);

@@ -3,9 +3,9 @@
 //
 // A server gives a sequence memory as it grows, a page at a time, and takes it back at its end. A
 // lane looks up the row of one key, a step before the copy that needs it, and the first rows all at
-// once: a copy that waited for its own number would come a trip to memory later. A page of one
-// token costs one number of 4 bytes for each key and value of 512. What is still wrong: the cut is
-// that of the longest sequence, and where others are shorter, blocks have nothing to do.
+// once: a copy that waited for its own number would come a trip to memory later. Pages lie anywhere
+// and come faster if fewer are asked for at a time: many warps, two stages each. What is still
+// wrong: the cut is that of the longest sequence, and where others are shorter, blocks are idle.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,14 +27,13 @@
 
 namespace decode {
 
-// kW: warps of a block.
 template <class T, int kD, int kW>
 __global__ void __launch_bounds__(32 * kW)
     paged_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  constexpr int kStages = RingShared<kD, kTensorRows, kW>::kStages;
+  constexpr int kStages = ShallowRings<kD, kTensorRows, kW>::kStages;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
-  auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows, kW>*>(dynamic_chunks);
+  auto& shared = *reinterpret_cast<ShallowRings<kD, kTensorRows, kW>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   auto& ring = shared.rings[warp];
 
@@ -57,8 +56,10 @@ __global__ void __launch_bounds__(32 * kW)
   };
   const auto issue = [&](int step, int found) {
     if (first_key(step) < part.end) {
-      fill(ring[step % kStages], t,
-           [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); });
+      const auto row_of = [&](int key) -> std::int64_t {
+        return __shfl_sync(0xffffffff, found, key);
+      };
+      fill(ring[step % kStages], t, row_of, ptx::createpolicy_evict_first());
     }
     ptx::cp_async_commit();
   };
@@ -107,7 +108,7 @@ void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Sc
     const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     with_warps<head_dim, kTensorRows>(blocks, [&](auto warps) {
-      constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows, warps>);
+      constexpr int kShared = sizeof(ShallowRings<head_dim, kTensorRows, warps>);
       const auto kernel = paged_kernel<T, head_dim, warps>;
       kit::allow_shared(kernel, kShared);
       kernel<<<blocks, 32 * warps, kShared, stream>>>(t, shape, cache, chunks);

@@ -21,6 +21,7 @@
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
 
 namespace decode {
 
@@ -101,12 +102,12 @@ static __global__ void __launch_bounds__(kPlanThreads)
   // endregion
 }
 
-template <class T, int kD>
-__global__ void __launch_bounds__(kThreads)
+template <class T, int kD, int kW>
+__global__ void __launch_bounds__(32 * kW)
     work_list_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks, WorkList list) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
-  auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
+  auto& shared = *reinterpret_cast<ShallowRings<kD, kTensorRows, kW>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
   // The shares of an item are neighbours; behind the list's end there is nothing to do.
   const int shares = static_cast<int>(shape.shares(kTensorRows) / shape.batch);
@@ -117,8 +118,10 @@ __global__ void __launch_bounds__(kThreads)
   TensorRows<T, kD> rows;
   rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   const auto row_of = [&](int key) { return cache.row(shape, part.share.kv_head, key); };
-  attend(shared.rings, part, t, row_of,
-         [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
+  attend(
+      shared.rings, part, t, row_of,
+      [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); }, Nothing(),
+      ptx::createpolicy_evict_first());
 
   rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
@@ -131,12 +134,13 @@ template <class T>
 void work_list(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Scratch& scratch,
                cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
-    const auto kernel = work_list_kernel<T, head_dim>;
-    constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows>);
+    constexpr int kW = kShallowWarps<head_dim>, kBlock = 32 * kW;
+    constexpr int kShared = sizeof(ShallowRings<head_dim, kTensorRows, kW>);
+    const auto kernel = work_list_kernel<T, head_dim, kW>;
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(kTensorRows);
     const int of_sequence = static_cast<int>(shares / shape.batch);
-    const int resident = kit::resident_blocks(kernel, kThreads, kShared);
+    const int resident = kit::resident_blocks(kernel, kBlock, kShared);
 
     // At most `wanted` whole chunks and a rest of each sequence. In memory the parts of a head are
     // those of all sequences, one after the other.
@@ -149,7 +153,7 @@ void work_list(const Shape& shape, const Tensors<T>& t, const Cache& cache, cons
     const WorkList list{ints, ints + 1, reinterpret_cast<int2*>(ints + 2), ints + 2 + 2 * capacity};
     plan_kernel<<<1, kPlanThreads, 0, stream>>>(list, cache, static_cast<int>(shape.batch), wanted);
     CUDA_CHECK(cudaGetLastError());
-    kernel<<<capacity * of_sequence, kThreads, kShared, stream>>>(t, shape, cache, chunks, list);
+    kernel<<<capacity * of_sequence, kBlock, kShared, stream>>>(t, shape, cache, chunks, list);
     CUDA_CHECK(cudaGetLastError());
   });
 }

@@ -25,6 +25,17 @@ namespace decode {
 constexpr int kPersistentShared = std::max(
     {sizeof(PersistentShared<64>), sizeof(PersistentShared<128>), sizeof(PersistentShared<256>)});
 
+// Whether to take clusters of eight blocks for each share. All have to run at once, in parts of the
+// chip, so that not every SM counts. The other SMs are idle meanwhile: a small cache takes no
+// longer for that, and with d = 128 half of the SMs read as fast as all.
+inline bool suits_clusters(const Shape& shape, int sms) {
+  constexpr std::int64_t kSmall = 24 << 20;  // bytes; an H200 read more faster with all SMs
+  const std::int64_t shares = shape.shares(kTensorRows);
+  if (2 * shares * kClusterBlocks > sms) return false;
+  const bool is_half = 2 * (shares + 1) * kClusterBlocks > sms;
+  return 4 * shares * shape.n * shape.d <= kSmall || (is_half && shape.d == 128);
+}
+
 // Caches in one piece. Device pointers, aligned to 16 bytes. compute_capability: the least of the
 // device and the code, 90 for sm_90. Returns the name of the rung that does it.
 template <class T>
@@ -39,11 +50,10 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
     last_block_merges(shape, t, scratch, stream);
     return "last_block_merges";
   }
-  const std::int64_t shares = shape.shares(kTensorRows), sms = kit::multiprocessor_count();
+  const std::int64_t shares = shape.shares(kTensorRows);
+  const int sms = kit::multiprocessor_count();
   if (compute_capability >= 90 && kit::most_shared() >= kPersistentShared) {
-    // As long as all clusters run at once. They must fit into parts of the chip, so not every SM
-    // counts.
-    if (2 * shares * kClusterBlocks <= sms) {
+    if (suits_clusters(shape, sms)) {
       cluster_merges(shape, t, stream);
       return "cluster_merges";
     }

@@ -28,25 +28,33 @@ struct Stage {
   }
 };
 
-// The rings of a block's kW warps; when these are empty, its parts. It has to begin at a multiple
-// of 128 bytes: a row of 256 bytes that begins elsewhere lies in three lines of shared memory
-// instead of two.
-template <int kD, int kQueries, int kW = kWarps>
+// The rings of a block's kW warps, of kS stages each; when these are empty, its parts. It has to
+// begin at a multiple of 128 bytes: a row of 256 bytes that begins elsewhere lies in three lines of
+// shared memory instead of two.
+template <int kD, int kQueries, int kW = kWarps, int kS = kD == 256 ? 2 : 384 / kD>
 union alignas(128) RingShared {
-  static constexpr int kStages = kD == 256 ? 2 : 384 / kD;  // 24 KB a warp, or 32
+  static constexpr int kStages = kS;  // unless told otherwise 24 KB a warp, or 32
   Stage<kD> rings[kW][kStages];
   WarpParts<kD, kQueries, kW> parts;
 };
 
-// Calls launch(std::integral_constant<int, kW>()), where kW is how many warps a block gets: eight
-// if it has an SM to itself, and if that has room for their rings; else four.
+// For keys in pages: those that lie anywhere come faster if fewer are asked for at a time.
+template <int kD, int kQueries, int kW>
+using ShallowRings = RingShared<kD, kQueries, kW, 2>;
+
+// Warps of a block with such rings, of which two share an SM. One that has it to itself gets twice
+// as many.
+template <int kD>
+constexpr int kShallowWarps = kD == 256 ? 3 : 5;
+
+// Calls launch(std::integral_constant<int, kW>()), where kW is how many warps a block gets.
 template <int kD, int kQueries, class Launch>
 void with_warps(std::int64_t blocks, Launch launch) {
-  constexpr int kEight = sizeof(RingShared<kD, kQueries, 8>);
-  if (blocks <= kit::multiprocessor_count() && kEight <= kit::most_shared()) {
-    launch(std::integral_constant<int, 8>());
+  constexpr int kMost = 2 * kShallowWarps<kD>, kShared = sizeof(ShallowRings<kD, kQueries, kMost>);
+  if (blocks <= kit::multiprocessor_count() && kShared <= kit::most_shared()) {
+    launch(std::integral_constant<int, kMost>());
   } else {
-    launch(std::integral_constant<int, kWarps>());
+    launch(std::integral_constant<int, kShallowWarps<kD>>());
   }
 }
 
