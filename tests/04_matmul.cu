@@ -378,6 +378,8 @@ TEST_CASE("only sizes above the default are too slow for the slow rungs") {
     CHECK(slow.slow_above >= standard.flops());  // sequential defines "x seq" there
     CHECK(slow.slow_above < large.flops());
   }
+  // A short look has it, too: a loop in fp32 is the first rung of the road.
+  CHECK(variant_named("sequential").slow_above >= 2 * standard.flops());
   CHECK(variant_named("coalesced").slow_above > large.flops());
 }
 

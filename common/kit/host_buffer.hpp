@@ -4,6 +4,7 @@
 // that first writes them ("first touch"), so a parallel first write serves parallel reads later.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -39,30 +40,31 @@ class HostBuffer {
   std::int64_t count_ = 0;
 };
 
-// memcpy with all cores, in the same static partition as a parallel loop over the elements.
-inline void copy_parallel(void* to, const void* from, std::int64_t bytes) {
-  constexpr std::int64_t kChunk = 1 << 20;
-  const std::int64_t chunks = (bytes + kChunk - 1) / kChunk;
+// Calls visit(begin, length) for each piece of so many bytes; with all cores, in the same static
+// partition as a parallel loop over the elements.
+template <class Visit>
+void in_parallel(std::int64_t bytes, Visit visit) {
+  constexpr std::int64_t kPiece = 1 << 20;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t c = 0; c < chunks; ++c) {
-    const std::int64_t begin = c * kChunk;
-    const std::int64_t length = bytes - begin < kChunk ? bytes - begin : kChunk;
-    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, length);
+  for (std::int64_t begin = 0; begin < bytes; begin += kPiece) {
+    visit(begin, bytes - begin < kPiece ? bytes - begin : kPiece);
   }
 }
 
-// Whether two pieces of memory hold the same bytes; with all cores, as copy_parallel.
+// memcpy with all cores.
+inline void copy_parallel(void* to, const void* from, std::int64_t bytes) {
+  in_parallel(bytes, [=](std::int64_t begin, std::int64_t length) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, length);
+  });
+}
+
+// Whether two pieces of memory hold the same bytes; with all cores.
 inline bool equal_parallel(const void* one, const void* other, std::int64_t bytes) {
-  constexpr std::int64_t kChunk = 1 << 20;
-  const std::int64_t chunks = (bytes + kChunk - 1) / kChunk;
-  bool equal = true;
-#pragma omp parallel for schedule(static) reduction(&& : equal)
-  for (std::int64_t c = 0; c < chunks; ++c) {
-    const std::int64_t begin = c * kChunk;
-    const std::int64_t length = bytes - begin < kChunk ? bytes - begin : kChunk;
-    equal = equal && std::memcmp(static_cast<const char*>(one) + begin,
-                                 static_cast<const char*>(other) + begin, length) == 0;
-  }
+  std::atomic<bool> equal = true;
+  in_parallel(bytes, [&](std::int64_t begin, std::int64_t length) {
+    const auto *a = static_cast<const char*>(one), *b = static_cast<const char*>(other);
+    if (std::memcmp(a + begin, b + begin, length) != 0) equal = false;
+  });
   return equal;
 }
 
