@@ -40,6 +40,11 @@ LACKING = (
 COLOURS = re.compile(r"\x1b\[[\d;]*[mK]")
 
 
+def with_kernels(messages):
+    """What g++ says; what it takes for a lambda function may be a kernel, whose body is one."""
+    return messages.replace("In lambda function", "In a kernel or a lambda function")
+
+
 def without_false_carets(messages, changed):
     """What g++ says, without the columns and carets of lines that the front end has changed: they
     count in the changed text, which nobody sees. `changed`: pairs of file and line."""

@@ -469,6 +469,14 @@ TEST_CASE("a message about a line that was rewritten shows no column of the rewr
   CHECK(built.output.find('^') == built.output.rfind('^'));
 }
 
+TEST_CASE("a mistake in a kernel is said to be in one") {
+  const std::string source =
+      write_file("in_kernel.cu", "__global__ void k(int* x) {\n  *x = nowhere;\n}\n");
+  const auto built = quick_nvcc("-c " + source + " -o " + scratch("in_kernel.o"));
+  CHECK(contains(built.output, "in_kernel.cu: In a kernel or a lambda function:"));
+  CHECK(contains(built.output, "in_kernel.cu:2:8: error:"));
+}
+
 TEST_CASE("what nvcc accepts is accepted") {
   struct Case {
     std::string name, text, options;
