@@ -14,12 +14,12 @@ With changes that no commit holds (results/ and lessons aside) nothing is measur
 measures all the same, and the entries, the file and the tables that quote them say so.
 """
 
-import datetime
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
+from datetime import datetime, timezone
 from pathlib import Path
 
 import bench_args
@@ -94,6 +94,12 @@ def is_dirty(commit):
     return why_dirty(commit) != ""
 
 
+def stamp(commit):
+    """What an entry says of its sources, and of the time, in UTC."""
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"commit": commit or f"unknown{DIRTY}", "date": date}
+
+
 def commit_to_measure(root, allow_dirty):
     """The commit to stamp entries with. BenchError if the sources are those of none, unless that is
     allowed."""
@@ -105,7 +111,7 @@ def commit_to_measure(root, allow_dirty):
 
 def run_with_json(command, what, commit):
     """Runs `command --json FILE`, its output going to the terminal, and returns the JSON."""
-    environment = {**os.environ, "COMMIT": commit or f"unknown{DIRTY}"}
+    environment = {**os.environ, "COMMIT": stamp(commit)["commit"]}
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run.json"
         print(f"{what}: {shlex.join(command)}", flush=True)
@@ -174,10 +180,7 @@ def profile(program, arguments, what, commit):
         print(f"{what}: {shlex.join([str(program), *arguments])}", flush=True)
         if subprocess.run([*command, str(program), *arguments]).returncode != 0:
             raise BenchError(f"{what}: no counters of {program} (--no-counters leaves them out)")
-        counters = results.parse(cli.read_text(output))
-    now = datetime.datetime.now(datetime.timezone.utc)
-    counters.update(commit=commit or f"unknown{DIRTY}", date=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    return counters
+        return {**results.parse(cli.read_text(output)), **stamp(commit)}
 
 
 def bench_chapter(chapter, args):

@@ -6,11 +6,11 @@
   tools/compare_counters.py results/nvidia_h200.json counts.json
 
 The GPU's are in a results file, where `make bench` put them; simt's in one file a program, which
-must have run with the same arguments. Prints a line for each counter: how
-many values, how many of them equal; the same for the values that the GPU found twice, since a
-thread that waits looks as often as it has time to; then each value that differs. Equal is what
-differs by at most 2 %. With one worker simt counts the same in every run. Numbers of barriers and
-atomics are for 1,000 threads, because a grid of as many blocks as fit has other sizes in the two.
+must have run with the same arguments. Prints a line for each counter: how many values, how many of
+them equal; the same for the values that the GPU found twice, since a thread that waits looks as
+often as it has time to; then each value that differs. Equal is what differs by at most 2 %. With
+one worker simt counts the same in every run. Numbers of barriers and atomics are for 1,000 threads,
+because a grid of as many blocks as fit has other sizes in the two.
 Divergent branches are left out: nvcc turns short branches into predicated instructions, g++ does
 not.
 """

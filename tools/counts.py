@@ -17,7 +17,6 @@ import hashlib
 import json
 import os
 import sys
-from datetime import datetime, timezone
 from os.path import commonprefix
 from pathlib import Path
 
@@ -121,8 +120,7 @@ def count(chapter, build, digests, commit):
             rows[name] = {"sources": digest, "counts": counts}
     if not rows:
         raise bench.BenchError(f"{program} counted nothing: no instrumented simt build")
-    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {"arguments": " ".join(arguments), "commit": commit, "date": date, "rows": rows}
+    return {"arguments": " ".join(arguments), **bench.stamp(commit), "rows": rows}
 
 
 def record(args, digests):

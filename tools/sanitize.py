@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -278,8 +277,7 @@ def check_and_keep(chapter, args, device, tools):
     if args.keep:
         entry = {
             "arguments": "; ".join(" ".join(arguments) for arguments in sizes),
-            "commit": args.commit or f"unknown{bench.DIRTY}",
-            "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            **bench.stamp(args.commit),
             "rungs": said,
         }
         path = args.root / report.FOLDER / f"{slug(device)}.json"

@@ -6,7 +6,6 @@ it, so that a machine without it can read arguments and test the rest.
 
 import contextlib
 import ctypes
-import datetime
 import importlib.metadata
 import math
 import os
@@ -250,12 +249,11 @@ def driver():
 
 def facts_of(torch, sweeps, skipped):
     """The sweeps with what they were measured by, in the form of results/*.json."""
-    commit = bench.commit_of(ROOT) or f"unknown{bench.DIRTY}"
+    commit = bench.commit_of(ROOT)
     flags = ["nvcc", *FLAGS.split(), *os.environ.get("NVCC_APPEND_FLAGS", "").split()]
     facts = {
         "program": Path(sys.argv[0]).name, "arguments": what_was_asked(sys.argv[1:]), "rows": [],
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "commit": commit, "flags": shlex.join(flags), "driver": driver(),
+        **bench.stamp(commit), "flags": shlex.join(flags), "driver": driver(),
         "device": {"name": torch.cuda.get_device_name()}, "toolkit": torch.version.cuda,
         "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
         "triton": version_of("triton"),

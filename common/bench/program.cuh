@@ -87,7 +87,7 @@ class Program {
                       [this] { run_.verify_only = true; });
     options_.add_flag("times", "time kernels that the CPU runs, too: no times of a GPU",
                       [this] { time_every_place(); });
-    options_.add_flag("quick", "a short look: 0.2 s for each variant at most, no slow loops",
+    options_.add_flag("quick", "a short look: fewer samples, the slowest loops left out",
                       [this] { run_.quick = true; });
     options_.add_flag("slow", "run slow variants at any size", [this] { run_.slow = true; });
     options_.add_integer("repeats", "samples of each variant (default: until steady)", &repeats_, 1,

@@ -13,7 +13,7 @@ struct RunSettings {
   DeviceFacts device;
   std::uint64_t seed = 1;    // of the random input
   int repeats = 0;           // samples of each variant; 0: until steady
-  bool quick = false;        // a short look: fewer samples, and no loop that takes many seconds
+  bool quick = false;        // a short look: fewer samples, the slowest loops left out
   bool cold = true;          // fill the L2 cache with other data before each sample
   bool verify_only = false;  // check, time nothing
   bool time_model = false;   // time kernels that the CPU runs, too

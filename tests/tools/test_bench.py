@@ -125,7 +125,13 @@ class Bench(BenchCase):
             self.executable(self.build / "01_vector_add/vector_add", f"echo '{text}' >$2\n")
             error = self.bench("01", status=1).stderr
             self.assert_one_line(error, "01_vector_add/default: ", "wrote no valid results: ")
-        for text in ("[]", "{", '{"runs": {"a": {"rows": [{"name": 1}]}}}'):
+        of_no_run = '{"kernels": [], "arguments": "", "runs": 0}'
+        for text in (
+            "[]",
+            "{",
+            '{"runs": {"a": {"rows": [{"name": 1}]}}}',
+            f'{{"runs": {{}}, "counters": {{"01_vector_add": {of_no_run}}}}}',
+        ):
             self.write("results/nvidia_h200.json", text)
             self.assert_one_line(self.bench("02", status=1).stderr, "damaged and stays as it is")
             self.assertEqual(self.read("results/nvidia_h200.json"), text)

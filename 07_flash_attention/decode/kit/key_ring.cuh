@@ -42,8 +42,8 @@ union alignas(128) RingShared {
 template <int kD, int kQueries, int kW>
 using ShallowRings = RingShared<kD, kQueries, kW, 2>;
 
-// Warps of a block with such rings, of which two share an SM. One that has it to itself gets twice
-// as many.
+// Warps of a block with such rings, of which two or more share an SM. One that has it to itself
+// gets twice as many.
 template <int kD>
 constexpr int kShallowWarps = kD == 256 ? 3 : 5;
 
