@@ -8,10 +8,10 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
 
 A shape is batch x tokens. All work on the same tensors in one process and take turns, in a random
 order; a turn is a CUDA graph of 20 launches, which go through copies of the caches, so that none
-finds its own in the L2 cache. Rungs tensor, cluster_merges and persistent, the one that is chosen,
-cuDNN and FlashAttention-2 have caches in one piece, paged and work_list the same tokens in pages in
-random order. Rates count K and V once. Exit status 0 only if all results are right; 2 if the
-arguments are not.
+finds its own in the L2 cache. Rungs tensor, cluster_merges, persistent and programmatic_launch, the
+one that is chosen, cuDNN and FlashAttention-2 have caches in one piece, paged, work_list and
+early_lookups the same tokens in pages in random order. Rates count K and V once. Exit status 0 only
+if all results are right; 2 if the arguments are not.
 """
 
 import math
@@ -26,7 +26,8 @@ from torch_bench import address  # noqa: E402
 
 SOURCE = torch_bench.ROOT / "07_flash_attention/decode/c_interface.cu"
 LAUNCHES = 20  # of a graph
-DENSE, PAGED = ("chosen", "tensor", "cluster_merges", "persistent"), ("paged", "work_list")
+DENSE = ("chosen", "tensor", "cluster_merges", "persistent", "programmatic_launch")
+PAGED = ("paged", "work_list", "early_lookups")
 
 
 def shapes(text):
@@ -78,6 +79,7 @@ def contenders(torch, decode, q, caches, arguments):
     o, lse = torch.empty_like(q), torch.empty(batch, heads, device="cuda")
     lengths = torch.full((batch,), n, device="cuda", dtype=torch.int32)
     paged = [in_pages(torch, cache, arguments.page) for cache in caches]
+    torch.cuda.synchronize()  # early_lookups reads lengths and tables early
 
     def rung(name):
         def run(i):

@@ -6,10 +6,10 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
   python3 07_flash_attention/compare_pytorch.py [--only forward,backward,training]
           [--d 64,128,256] [--n 512,1024,4096,16384] [--dtype fp16] [--json FILE]
 
-Rungs longest_first (of both passes), ping_pong and paired (d = 256 only) have the instructions of
-cuDNN, wgmma and TMA; lazy_rescale, mma and square_tiles those of FlashAttention-2; in_order and
-paired_in_order (d = 256 only) have the same bits in each run. All work on the same tensors in one
-process and take turns, in a random order, so that they meet the same clocks and the same heat.
+Rungs longest_first (of both passes), ping_pong, early_finish and paired (d = 256 only) have the
+instructions of cuDNN, wgmma and TMA; lazy_rescale, mma and square_tiles those of FlashAttention-2;
+in_order and paired_in_order (d = 256 only) have the same bits in each run. All work on the same
+tensors in one process and take turns, in a random order, to meet the same clocks and heat.
 Tensors are bf16 (or fp16), random; there are as many sequences as fit into --tokens, and 2048 / d
 heads: at the default each tensor is larger than the L2 cache, so every launch finds it cold. Rates
 count 4 batch heads n^2 d operations, backward 10, half of that with a causal mask.

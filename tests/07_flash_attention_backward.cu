@@ -213,8 +213,9 @@ TEST_CASE("backward: the C interface runs its rungs on every element type and sh
   const auto run = [](auto element) {
     using T = decltype(element);
     bench::Ladder<Backward<T>> ladder = backward_ladder<T>();
-    ladder.variants = {through_c<T>("mma"), through_c<T>("overlap"), through_c<T>("longest_first"),
-                       through_c<T>("ping_pong"), through_c<T>("in_order")};
+    ladder.variants = {through_c<T>("mma"),           through_c<T>("overlap"),
+                       through_c<T>("longest_first"), through_c<T>("ping_pong"),
+                       through_c<T>("early_finish"),  through_c<T>("in_order")};
     tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 0, 1)});
     ladder.variants = {through_c<T>("paired"), through_c<T>("paired_in_order")};
     tests::every_variant_is_right(ladder, {sizes(2, 6, 2, 35, 34, 2, 1)});
@@ -357,7 +358,7 @@ TEST_CASE("backward: the chooser takes a rung by d") {
   const auto& paired = tests::variant_named(ladder.variants, "paired");
   if (!bench::why_skipped(paired, device).empty()) SKIP_TEST("needs Hopper");
   const auto chooser = tests::variant_named(ladder.variants, "chosen");
-  const std::vector<std::string> expected = {"longest_first", "ping_pong", "paired"};
+  const std::vector<std::string> expected = {"longest_first", "early_finish", "paired"};
   for (const int d : {0, 1, 2}) {
     const auto problem = ladder.make_problem(sizes(1, 1, 1, 33, 33, d, 0));
     REQUIRE(tests::verify(*problem, chooser, device, nullptr).status == bench::Status::right);

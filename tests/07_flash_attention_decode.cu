@@ -308,17 +308,29 @@ TEST_CASE("decode: the work list has every chunk once, whole ones first, then th
   CHECK(count == parts);
 }
 
-TEST_CASE("decode: clusters for small caches, or where they have half of the SMs") {
-  const auto suits = [](std::int64_t kv_heads, int n, int d) {
-    return decode::suits_clusters({1, 4 * kv_heads, kv_heads, n, d}, 132);
+TEST_CASE("decode: one wave where it leaves few SMs without a block, or chunks cannot be smaller") {
+  const auto keys = [](std::int64_t shares, int n) {
+    return decode::choose_keys_of_one_wave(shares, n, 132);
   };
-  CHECK(suits(8, 1 << 20, 128));
-  CHECK_FALSE(suits(9, 128, 128));  // too many for half of the SMs
-  CHECK(suits(7, 7000, 128));
-  CHECK_FALSE(suits(7, 7168, 128));
-  CHECK(suits(8, 12288, 64));  // 24 MB
-  CHECK_FALSE(suits(8, 12289, 64));
-  CHECK_FALSE(suits(8, 3073, 256));
+  CHECK(keys(8, 1024) == 64);
+  CHECK(keys(8, 16'384) == 1024);
+  CHECK(keys(24, 4096) == 832);  // five chunks; eleven would fill two waves
+  CHECK(keys(72, 4096) == 4096);
+  CHECK(keys(133, 4096) == 4096);
+  CHECK(keys(8, 1) == 64);
+
+  const auto suits = [](std::int64_t kv_heads, int n) {
+    return decode::suits_one_wave({1, 4 * kv_heads, kv_heads, n, 128}, 132);
+  };
+  CHECK(suits(8, 1024));
+  CHECK(suits(1, 1));
+  CHECK(suits(24, 4096));        // 120 blocks
+  CHECK_FALSE(suits(56, 4096));  // 112
+  CHECK(suits(56, 64));          // there is nothing to cut
+  CHECK_FALSE(suits(72, 4096));
+  CHECK(suits(119, 4096));
+  CHECK(suits(132, 4096));
+  CHECK_FALSE(suits(133, 4096));
 }
 
 TEST_CASE("decode: the chooser says whom it took") {
@@ -335,18 +347,18 @@ TEST_CASE("decode: the chooser says whom it took") {
   if (!device.available || device.compute_capability() < 80) SKIP_TEST("needs sm_80");
   const auto dense = decode::decode_ladder<Bf16>();
   const bool stays =
-      device.compute_capability() >= 90 && kit::most_shared() >= decode::kPersistentShared;
-  CHECK(taken(dense, sizes(1, 4, 1, 40, 0)) == (stays ? "cluster_merges" : "tensor"));
-  // One cluster more than may run at once, with SMs to spare: nine on an H200.
-  CHECK(taken(dense, sizes(kit::multiprocessor_count() / 16 + 1, 8, 1, 5, 0)) == "tensor");
+      device.compute_capability() >= 90 && kit::most_shared() >= decode::kHopperShared;
+  CHECK(taken(dense, sizes(1, 4, 1, 40, 0)) == (stays ? "programmatic_launch" : "tensor"));
   CHECK(taken(dense, sizes(32, 16, 16, 5, 0)) == (stays ? "persistent" : "tensor"));
   if (kit::most_shared() >= static_cast<int>(sizeof(decode::RingShared<256, 16>))) {
     CHECK(taken(dense, sizes(32, 16, 16, 5, 2)) == "tensor");
   }
   const auto paged = decode::decode_paged_ladder<Bf16>();
-  CHECK(taken(paged, pages(sizes(1, 4, 1, 40, 0), 16, 0, 0)) == "paged");
+  CHECK(taken(paged, pages(sizes(1, 4, 1, 40, 0), 16, 0, 0)) ==
+        (stays ? "early_lookups" : "paged"));
   CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 0, 0)) == "work_list");
-  CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 39, 0)) == "paged");
+  CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 39, 0)) ==
+        (stays ? "early_lookups" : "paged"));
   CHECK(taken(paged, pages(sizes(2, 4, 1, 40, 0), 16, 40, 0)) == "work_list");
 }
 

@@ -19,6 +19,7 @@
 #include "07_flash_attention/backward/beyond/06_in_order.cuh"
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
 #include "07_flash_attention/backward/beyond/09_longest_first.cuh"
+#include "07_flash_attention/backward/beyond/10_early_finish.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
@@ -42,6 +43,8 @@ Rung<T> rung_of(const std::string& name) {
     return {backward::longest_first<T, kD>, backward::row_facts_and_dq_scratch};
   }
   if (name == "ping_pong") return {backward::ping_pong<T, kD>, backward::row_facts_and_dq_scratch};
+  if (name == "early_finish")
+    return {backward::early_finish<T, kD>, backward::early_finish_scratch};
   if (name == "paired") return {backward::paired<T, kD>, backward::row_facts_and_dq_scratch};
   if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
   if (name == "paired_in_order") {
@@ -80,12 +83,12 @@ extern "C" std::int64_t attention_backward_scratch(const char* rung, std::int64_
 }
 
 // dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "longest_first",
-// "ping_pong", "paired" (d = 256 only), "overlap", "in_order" and "paired_in_order" (d = 256 only;
-// both leave the same bits in each run), "mma" or "square_tiles". Device pointers, dense and
-// aligned to 16 bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch, kv_heads, n_k,
-// d], where heads is a multiple of kv_heads; lse [batch, heads, n_q], natural logarithms, as
-// attention_forward leaves them; d = 64, 128 or 256; n_q and n_k <= 2^22; causal = 0 or 1. Returns
-// once the kernels are in the stream: 0, or 1 after a line on stderr.
+// "ping_pong", "early_finish", "paired" (d = 256 only), "overlap", "in_order" and "paired_in_order"
+// (d = 256 only; both leave the same bits in each run), "mma" or "square_tiles". Device pointers,
+// dense and aligned to 16 bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch,
+// kv_heads, n_k, d], where heads is a multiple of kv_heads; lse [batch, heads, n_q], natural
+// logarithms, as attention_forward leaves them; d = 64, 128 or 256; n_q and n_k <= 2^22; causal = 0
+// or 1. Returns once the kernels are in the stream: 0, or 1 after a line on stderr.
 extern "C" int attention_backward(const char* rung, const void* q, const void* k, const void* v,
                                   const void* o, const void* d_o, const void* lse, void* dq,
                                   void* dk, void* dv, void* scratch, std::int64_t batch,

@@ -34,6 +34,7 @@
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
 #include "07_flash_attention/backward/beyond/08_deferred_dq.cuh"
 #include "07_flash_attention/backward/beyond/09_longest_first.cuh"
+#include "07_flash_attention/backward/beyond/10_early_finish.cuh"
 #include "07_flash_attention/backward/kit/row_facts.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
@@ -93,17 +94,18 @@ Shape shape_of(const bench::Settings& settings) {
   return shape;
 }
 
-// The last of `rungs` that this device can run and that is for this d; ping_pong where it is the
-// faster one, and two_passes, which is slower than the rung before, never.
+// The last of `rungs` that this device can run and that is for this d; one whose warpgroups take
+// turns where that is faster, and two_passes, which is slower than the rung before, never.
 template <class T>
 bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
   return bench::chooser<Backward<T>>(
-      "paired at d = 256, ping_pong at 128, else the last that runs here",
+      "paired at d = 256, early_finish at 128, else the last that runs here",
       [rungs](Backward<T>& p, cudaStream_t stream) {
         static const bench::DeviceFacts kDevice = bench::query_device();
         for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
           const bool on_device = rung->place == bench::Place::device;
-          if (rung->name == "ping_pong" && p.shape.d != 128) continue;
+          const bool takes_turns = rung->name == "ping_pong" || rung->name == "early_finish";
+          if (takes_turns && p.shape.d != 128) continue;
           if (rung->name == "two_passes") continue;
           if (!on_device || !bench::why_skipped(*rung, kDevice).empty()) continue;
           try {
@@ -167,6 +169,9 @@ void add_tensor_rungs(std::vector<bench::Variant<Backward<T>>>& rungs) {
   add(
       "ping_pong", "warpgroups take turns in beginning a step",
       [](auto d) { return ping_pong<T, d>; }, hopper);
+  rungs.push_back(rung<T>(
+      "early_finish", "dQ of finished heads is rounded under the last blocks",
+      [](auto d) { return early_finish<T, d>; }, early_finish_scratch, hopper));
   add(
       "paired", "d = 256: a product a warpgroup; two blocks share 128 keys",
       [](auto d) { return paired<T, d>; }, hopper);

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads) ahead_kernel(Tensors<T> t, Shape sha
   state.merge_teams();
   shared.parts.store(state);
   __syncthreads();
-  finish_part(shared.parts, part, chunks, t);
+  finish_part<16>(shared.parts, part, chunks, t);
 #endif
 }
 
@@ -62,7 +62,7 @@ void ahead(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cuda
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(queries);
     const int resident = kit::resident_blocks(kernel, kThreads, kShared);
-    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
+    const Chunks chunks = cut_cache(shape, shares, choose_keys(shares, shape.n, resident), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());

@@ -16,6 +16,8 @@
 #include "07_flash_attention/decode/12_persistent.cuh"
 #include "07_flash_attention/decode/13_paged.cuh"
 #include "07_flash_attention/decode/14_work_list.cuh"
+#include "07_flash_attention/decode/beyond/01_programmatic_launch.cuh"
+#include "07_flash_attention/decode/beyond/02_early_lookups.cuh"
 #include "07_flash_attention/decode/chosen.cuh"
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/shape.hpp"
@@ -53,9 +55,13 @@ void run_rung(const std::string& rung, const decode::Shape& shape, const void* q
   const auto stream = static_cast<cudaStream_t>(stream_handle);
   if (rung == "paged") return decode::paged(shape, t, cache, scratch, stream);
   if (rung == "work_list") return decode::work_list(shape, t, cache, scratch, stream);
+  if (rung == "early_lookups") return decode::early_lookups(shape, t, cache, scratch, stream);
   if (rung == "tensor") return decode::tensor(shape, t, scratch, stream);
   if (rung == "cluster_merges") return decode::cluster_merges(shape, t, stream);
   if (rung == "persistent") return decode::persistent(shape, t, stream);
+  if (rung == "programmatic_launch") {
+    return decode::programmatic_launch(shape, t, scratch, stream);
+  }
   if (rung == "chosen") return void(decode::chosen(shape, t, 90, scratch, stream));
   throw std::runtime_error("no rung is called " + rung);
 }
@@ -63,12 +69,13 @@ void run_rung(const std::string& rung, const decode::Shape& shape, const void* q
 }  // namespace
 
 // One step of decoding in bf16, or fp16 if is_fp16 is not 0: O = softmax(q K^T / sqrt(d)) V and the
-// log-sum-exp. rung: "tensor", "cluster_merges", "persistent" or "chosen", and for caches in pages
-// "paged" or "work_list". Device pointers, dense: q, o [batch, heads, d]; lse [batch, heads]; d =
-// 64, 128 or 256. k, v: [batch, kv_heads, n, d], or in pages [pages, kv_heads, page, d], of which
-// lengths [batch] and table [batch, pages_each] say what is where, and of which the newest `window`
-// tokens count; n is then the longest length, and without pages these four are not looked at.
-// Returns once the kernels are in the stream: 0, or 1 after a line on stderr.
+// log-sum-exp. rung: "tensor", "cluster_merges", "persistent", "programmatic_launch" or "chosen",
+// and for caches in pages "paged", "work_list" or "early_lookups" (lengths and table could be seen
+// before the launch ahead began). Device pointers, dense: q, o [batch, heads, d]; lse [batch,
+// heads]; d = 64, 128 or 256. k, v: [batch, kv_heads, n, d], or in pages [pages, kv_heads, page,
+// d], of which lengths [batch] and table [batch, pages_each] say what is where, and of which the
+// newest `window` tokens count; n is then the longest length, and without pages these four are not
+// looked at. Returns once the kernels are in the stream: 0, or 1 after a line on stderr.
 extern "C" int attention_decode(const char* rung, const void* q, const void* k, const void* v,
                                 void* o, void* lse, std::int64_t batch, std::int64_t heads,
                                 std::int64_t kv_heads, int n, int d, const int* lengths,

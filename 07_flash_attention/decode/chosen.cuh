@@ -4,16 +4,17 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "07_flash_attention/decode/08_last_block_merges.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
-#include "07_flash_attention/decode/11_cluster_merges.cuh"
 #include "07_flash_attention/decode/12_persistent.cuh"
 #include "07_flash_attention/decode/13_paged.cuh"
 #include "07_flash_attention/decode/14_work_list.cuh"
+#include "07_flash_attention/decode/beyond/01_programmatic_launch.cuh"
+#include "07_flash_attention/decode/beyond/02_early_lookups.cuh"
 #include "07_flash_attention/decode/kit/chunks.cuh"
-#include "07_flash_attention/decode/kit/clusters.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
 #include "07_flash_attention/decode/kit/tensor_rows.cuh"
 #include "07_flash_attention/decode/shape.hpp"
@@ -21,19 +22,17 @@
 
 namespace decode {
 
-// More than some GPUs have that are newer than sm_90.
-constexpr int kPersistentShared = std::max(
-    {sizeof(PersistentShared<64>), sizeof(PersistentShared<128>), sizeof(PersistentShared<256>)});
+// What a block has on sm_90, at most; more than some newer GPUs have.
+constexpr int kHopperShared = std::max({sizeof(PersistentShared<64>), sizeof(PersistentShared<128>),
+                                        sizeof(EarlyRings<128>), sizeof(EarlyRings<256>)});
 
-// Whether to take clusters of eight blocks for each share. All have to run at once, in parts of the
-// chip, so that not every SM counts. The other SMs are idle meanwhile: a small cache takes no
-// longer for that, and with d = 128 half of the SMs read as fast as all.
-inline bool suits_clusters(const Shape& shape, int sms) {
-  constexpr std::int64_t kSmall = 24 << 20;  // bytes; an H200 read more faster with all SMs
+// Whether to take one wave of blocks, each with a chunk: if the chunks, which are cut as evenly as
+// 64 keys allow, leave few SMs without a block, or cannot be smaller.
+inline bool suits_one_wave(const Shape& shape, int sms) {
   const std::int64_t shares = shape.shares(kTensorRows);
-  if (2 * shares * kClusterBlocks > sms) return false;
-  const bool is_half = 2 * (shares + 1) * kClusterBlocks > sms;
-  return 4 * shares * shape.n * shape.d <= kSmall || (is_half && shape.d == 128);
+  const int keys = choose_keys_of_one_wave(shares, shape.n, sms);
+  const std::int64_t blocks = shares * kit::divide_up(shape.n, keys);
+  return blocks <= sms && (10 * blocks >= 9 * sms || keys == kLeastKeys);
 }
 
 // Caches in one piece. Device pointers, aligned to 16 bytes. compute_capability: the least of the
@@ -50,16 +49,13 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
     last_block_merges(shape, t, scratch, stream);
     return "last_block_merges";
   }
-  const std::int64_t shares = shape.shares(kTensorRows);
-  const int sms = kit::multiprocessor_count();
-  if (compute_capability >= 90 && kit::most_shared() >= kPersistentShared) {
-    if (suits_clusters(shape, sms)) {
-      cluster_merges(shape, t, stream);
-      return "cluster_merges";
+  if (compute_capability >= 90 && kit::most_shared() >= kHopperShared) {
+    if (suits_one_wave(shape, kit::multiprocessor_count())) {
+      programmatic_launch(shape, t, scratch, stream);
+      return "programmatic_launch";
     }
-    // Clusters of two on two thirds of the SMs read as fast as all of them, but not with the four
-    // warps that fit into a block at d = 256.
-    if (3 * shares >= sms && shape.d < 256) {
+    // Clusters that stay deal shares to all SMs, but at d = 256 they have half of the warps.
+    if (shape.d < 256) {
       persistent(shape, t, stream);
       return "persistent";
     }
@@ -69,16 +65,22 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
 }
 
 // Caches in pages. One sequence leaves nothing to balance, and a window little: it makes lengths
-// alike. Others may be alike, too, but they lie on the device.
+// alike. Others may be alike, too, but they lie on the device. is_settled: what early_lookups asks
+// for.
 template <class T>
 std::string chosen_paged(const Shape& shape, const Tensors<T>& t, const Cache& cache,
-                         const Scratch& scratch, cudaStream_t stream) {
-  if (shape.batch == 1 || cache.window < shape.n) {
-    paged(shape, t, cache, scratch, stream);
-    return "paged";
+                         bool is_settled, int compute_capability, const Scratch& scratch,
+                         cudaStream_t stream) {
+  if (shape.batch > 1 && cache.window >= shape.n) {
+    work_list(shape, t, cache, scratch, stream);
+    return "work_list";
   }
-  work_list(shape, t, cache, scratch, stream);
-  return "work_list";
+  if (is_settled && compute_capability >= 90) {
+    early_lookups(shape, t, cache, scratch, stream);
+    return "early_lookups";
+  }
+  paged(shape, t, cache, scratch, stream);
+  return "paged";
 }
 
 }  // namespace decode

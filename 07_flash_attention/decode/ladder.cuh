@@ -25,6 +25,8 @@
 #include "07_flash_attention/decode/12_persistent.cuh"
 #include "07_flash_attention/decode/13_paged.cuh"
 #include "07_flash_attention/decode/14_work_list.cuh"
+#include "07_flash_attention/decode/beyond/01_programmatic_launch.cuh"
+#include "07_flash_attention/decode/beyond/02_early_lookups.cuh"
 #include "07_flash_attention/decode/chosen.cuh"
 #include "07_flash_attention/decode/peers.cuh"
 #include "07_flash_attention/decode/problem.cuh"
@@ -59,13 +61,14 @@ bench::Variant<Decode<T>> rung(const std::string& name, const std::string& idea,
 
 // A rung for caches in pages: run(shape, tensors, cache, scratch, stream).
 template <class T, class Run>
-bench::Variant<Decode<T>> paged_rung(const std::string& name, const std::string& idea, Run run) {
+bench::Variant<Decode<T>> paged_rung(const std::string& name, const std::string& idea, Run run,
+                                     bench::Needs needs = bench::needs_sm(80)) {
   return bench::device_variant<Decode<T>>(
       name, idea,
       [run](Decode<T>& p, cudaStream_t stream) {
         run(p.shape, p.device_data(), p.device_cache(), scratch_of(p), stream);
       },
-      bench::needs_sm(80));
+      needs);
 }
 
 template <class T>
@@ -116,6 +119,8 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
                           without_scratch(cluster_merges<T>), bench::needs_sm(90)));
   rungs.push_back(rung<T>("persistent", "clusters that stay, whose rings never run empty",
                           without_scratch(persistent<T>), bench::needs_sm(90)));
+  rungs.push_back(rung<T>("programmatic_launch", "a launch begins while the one before it ends",
+                          programmatic_launch<T>, bench::needs_sm(90)));
   return rungs;
 }
 
@@ -224,9 +229,14 @@ bench::Ladder<Decode<T>> decode_paged_ladder() {
       paged_rung<T>("paged", "a page table, looked up a step ahead", paged<T>));
   ladder.variants.push_back(
       paged_rung<T>("work_list", "chunks of one length, the longest first", work_list<T>));
+  ladder.variants.push_back(paged_rung<T>("early_lookups",
+                                          "the first pages are found while the launch before ends",
+                                          early_lookups<T>, bench::needs_sm(90)));
   ladder.variants.push_back(bench::chooser<Decode<T>>(
       "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
-        return chosen_paged(p.shape, p.device_data(), p.device_cache(), scratch_of(p), stream);
+        static const int kCapability = capability_of(bench::query_device());
+        return chosen_paged(p.shape, p.device_data(), p.device_cache(), true, kCapability,
+                            scratch_of(p), stream);
       }));
   ladder.variants.back().needs = bench::needs_sm(80);
   ladder.variants.push_back(device_read<T>());

@@ -52,14 +52,14 @@ class Forward:
 
 class Backward:
     NAME, FLOPS = "backward", 10
-    RUNGS = ("longest_first", "in_order", "mma", "square_tiles", "ping_pong", "paired",
-             "paired_in_order")
+    RUNGS = ("longest_first", "in_order", "mma", "square_tiles", "ping_pong", "early_finish",
+             "paired", "paired_in_order")
     NAMES = (RUNGS[0], "cudnn", *RUNGS[1:], *LIBRARIES[1:])
     OPTIONAL = ("flash_attention_3",)
     RATIOS = {"over_cudnn": ("longest_first", "cudnn"),
               "over_flash_attention_2": ("square_tiles", "flash_attention_2"),
               "over_longest_first": ("in_order", "longest_first"),
-              "ping_pong_over_cudnn": ("ping_pong", "cudnn"),
+              "early_finish_over_cudnn": ("early_finish", "cudnn"),
               "paired_over_cudnn": ("paired", "cudnn"),
               "over_paired": ("paired_in_order", "paired")}
     OUTPUTS = ("dq", "dk", "dv")

@@ -120,16 +120,14 @@ struct DqParts {
 };
 
 // A block a part.
-template <class Tile>
-__global__ void __launch_bounds__(kRowThreads)
-    finish_dq_parts_kernel(RowFacts rows, typename Tile::Element* dq, int n_q, float scale) {
+template <class Tile, class T>
+__device__ void finish_dq_part(const RowFacts& rows, T* dq, int n_q, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const int tiles = rows.pitch / Tile::kQueries, w = blockIdx.x % 2;  // tiles: of a head
   const std::int64_t head = blockIdx.x / 2 / tiles;
   const int first_row = static_cast<int>(blockIdx.x / 2 % tiles) * Tile::kQueries;
   const float* part = DqParts<Tile>::of(rows, head, first_row, w);
   // The fragments of the warpgroup's four warps alternate; a warp here has four of one of them.
-#pragma unroll
   for (int i = threadIdx.x / 32; i < Tile::kDqPart / 512; i += kRowThreads / 32) {
     const int warp = i % 4, group = i / 4 * 4;
     const int row = first_row + Tile::dq_row(w) + 16 * warp, col = Tile::dq_col(w) + 8 * group;
@@ -137,6 +135,11 @@ __global__ void __launch_bounds__(kRowThreads)
                               row, col, n_q, scale);
   }
 #endif
+}
+template <class Tile>
+__global__ void __launch_bounds__(kRowThreads)
+    finish_dq_parts_kernel(RowFacts rows, typename Tile::Element* dq, int n_q, float scale) {
+  finish_dq_part<Tile>(rows, dq, n_q, scale);
 }
 
 // dQ = dq_sum / sqrt(d)

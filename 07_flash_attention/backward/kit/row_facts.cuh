@@ -77,10 +77,10 @@ __global__ void __launch_bounds__(kRowThreads)
   rows.mean[at] = sum;
 }
 
-// Fills the facts, and zeros dq_sum where with_dq.
+// Fills the facts, and zeros dq_sum where with_dq, and so many floats behind it.
 template <class T>
 Arguments<T> prepare(const Shape& shape, const Tensors<T>& t, float* scratch, bool with_dq,
-                     cudaStream_t stream) {
+                     cudaStream_t stream, std::int64_t behind_dq = 0) {
   const int pitch = padded_rows(shape);
   const std::int64_t count = shape.all_heads() * pitch;
   const RowFacts rows{scratch, scratch + count, with_dq ? scratch + 2 * count : nullptr, pitch};
@@ -91,7 +91,8 @@ Arguments<T> prepare(const Shape& shape, const Tensors<T>& t, float* scratch, bo
   kernel<<<blocks, kRowThreads, 0, stream>>>(t, rows, count, shape.n_q, shape.d);
   CUDA_CHECK(cudaGetLastError());
   if (with_dq) {
-    CUDA_CHECK(cudaMemsetAsync(rows.dq_sum, 0, count * shape.d * sizeof(float), stream));
+    const auto bytes = sizeof(float) * (count * shape.d + behind_dq);
+    CUDA_CHECK(cudaMemsetAsync(rows.dq_sum, 0, bytes, stream));
   }
   return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
 }

@@ -36,10 +36,10 @@ struct Chunks {
     OfLane<float, kD>::in(o + at * kD) = part.o;
     if (threadIdx.x % 32 == 0) lse2[at] = part.lse2;
   }
-  // The `parts` parts of a row, which begin at `first`; by a warp.
-  template <int kD>
+  // The `parts` parts of a row, which begin at `first`; by a warp. kRegisters: as merge_parts.
+  template <int kD, int kRegisters>
   __device__ Merged<kD> merge(std::int64_t first, int parts) const {
-    return merge_parts<kD>(
+    return merge_parts<kD, kRegisters>(
         parts, [&](int i) { return o + (first + i) * kD; }, [&](int i) { return lse2[first + i]; });
   }
 };
@@ -67,10 +67,15 @@ inline int choose_keys(std::int64_t shares, int n, int resident) {
   return keys_of(count);
 }
 
-// The cache of each share, cut for `resident` blocks, with room for the parts.
-inline Chunks cut_cache(const Shape& shape, std::int64_t shares, int resident,
-                        const Scratch& scratch) {
-  const int keys = choose_keys(shares, shape.n, resident), count = kit::divide_up(shape.n, keys);
+// The same, but no block is to wait for a second wave, even if some SMs have no block then.
+inline int choose_keys_of_one_wave(std::int64_t shares, int n, int resident) {
+  const int most = std::max(1, static_cast<int>(resident / shares));
+  return std::max(1, kit::divide_up(kit::divide_up(n, most), kLeastKeys)) * kLeastKeys;
+}
+
+// The cache of each share, cut into chunks of `keys` keys, with room for the parts.
+inline Chunks cut_cache(const Shape& shape, std::int64_t shares, int keys, const Scratch& scratch) {
+  const int count = kit::divide_up(shape.n, keys);
   const std::int64_t parts = shape.rows() * count;
   float* floats = scratch.floats(parts * (shape.d + 1));
   return {keys, count, floats, floats + parts * shape.d, scratch.tickets(shares)};

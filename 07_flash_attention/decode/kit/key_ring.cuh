@@ -77,29 +77,34 @@ __device__ void fill(Stage<kD>& stage, const Tensors<T>& t, RowOf row_of, Policy
   }
 }
 
+// The first key of the warp's stage `step`: the block's kW warps take sixteen at a time in turn.
+template <int kW>
+__device__ int first_key(const Part& part, int step) {
+  return part.begin + (step * kW + static_cast<int>(threadIdx.x) / 32) * kStageKeys;
+}
+
 struct Nothing {
   __device__ void operator()() const {}
 };
 
-// Takes a warp through its part's keys; the block's kW warps take sixteen at a time in turn.
+// Takes a warp through its part's keys.
 // row_of(key): the row of the caches where a key lies. add(stage, seen): the keys of a stage are
 // there; only the first `seen` count. start(): the first copies are on their way. policy: as fill.
 template <int kD, int kStages, int kW, class T, class RowOf, class Add, class Start = Nothing,
           class... Policy>
 __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const Tensors<T>& t,
                        RowOf row_of, Add add, Start start = {}, Policy... policy) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  auto& ring = rings[warp];
-  const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
+  const int lane = threadIdx.x % 32;
+  auto& ring = rings[threadIdx.x / 32];
 
   // Lane l knows where key l % 16 lies, looked up a step before its copy is issued.
   const auto find = [&](int step) {
-    const int key = first_key(step) + lane % kStageKeys;
+    const int key = first_key<kW>(part, step) + lane % kStageKeys;
     return key < part.end ? static_cast<int>(row_of(key)) : -1;
   };
   int found = find(0);
   const auto issue = [&](int step) {
-    if (first_key(step) < part.end) {
+    if (first_key<kW>(part, step) < part.end) {
       fill(
           ring[step % kStages], t,
           [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); }, policy...);
@@ -111,11 +116,11 @@ __device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const 
   // While a stage is worked on, those after it are in flight.
   for (int step = 0; step < kStages - 1; ++step) issue(step);
   start();
-  for (int step = 0; first_key(step) < part.end; ++step) {
+  for (int step = 0; first_key<kW>(part, step) < part.end; ++step) {
     ptx::cp_async_wait<kStages - 2>();
     __syncwarp();  // the copies of all lanes are there, and nobody reads the stage before any more
     issue(step + kStages - 1);
-    add(ring[step % kStages], part.end - first_key(step));
+    add(ring[step % kStages], part.end - first_key<kW>(part, step));
   }
   __syncthreads();  // all rings are empty: parts may take their place
 }

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cuda/atomic>
 
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
@@ -39,7 +40,9 @@ __device__ inline Part part_of(const Share& share, std::int64_t at, const Chunks
 
 // The block's warps have left their parts in shared memory: merges these, stores the block's part,
 // and if no other is missing any more, merges all of the share. By all threads of the block.
-template <int kD, int kQueries, int kW, class T>
+// kRegisters: as merge_parts, for parts in global memory. A kernel that lives on many small blocks
+// gives few.
+template <int kRegisters = 64, int kD, int kQueries, int kW, class T>
 __device__ void finish_part(const WarpParts<kD, kQueries, kW>& warps, const Part& part,
                             const Chunks& chunks, const Tensors<T>& t) {
   const int warp = threadIdx.x / 32;
@@ -53,21 +56,21 @@ __device__ void finish_part(const WarpParts<kD, kQueries, kW>& warps, const Part
   }
   if (part.count == 1) return;
 
-  // After the barrier one thread speaks for all: its fences make the block's part visible before
-  // the number is drawn, and the parts of the others after it. The second barrier tells everybody,
-  // without a flag in shared memory that would stand before the ring.
+  // After the barrier one thread speaks for all: the block's part comes before the number that it
+  // draws (release), the parts of the others after it (acquire). The second barrier tells
+  // everybody, without a flag in shared memory that would stand before the ring.
   bool is_last = false;
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();
-    is_last = atomicInc(part.ticket, part.count - 1) == part.count - 1u;
-    __threadfence();
+    const cuda::atomic_ref<unsigned, cuda::thread_scope_device> drawn(*part.ticket);
+    is_last = drawn.fetch_add(1, cuda::std::memory_order_acq_rel) == part.count - 1u;
+    if (is_last) *part.ticket = 0;
   }
   if (!__syncthreads_or(is_last)) return;
 
   for (int row = warp; row < part.share.count; row += kW) {
     store_result(t, part.share.first_row + row,
-                 chunks.merge<kD>(part.first + row * chunks.count, part.count));
+                 chunks.merge<kD, kRegisters>(part.first + row * chunks.count, part.count));
   }
 }
 

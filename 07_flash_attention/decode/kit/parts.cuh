@@ -81,32 +81,39 @@ struct Merged {
 };
 
 // A warp merges `count` parts of a row: o_of(i) is where part i's row of O lies, lse2_of(i) its
-// log-sum-exp. Always in the same order: the same bits in every run.
-template <int kD, class OOf, class Lse2Of>
+// log-sum-exp. Always in the same order: the same bits in every run. Loads of parts do not wait for
+// each other, as many as find room in kRegisters registers.
+template <int kD, int kRegisters = 16, class OOf, class Lse2Of>
 __device__ Merged<kD> merge_parts(int count, OOf o_of, Lse2Of lse2_of) {
+  constexpr int kAtOnce = kRegisters / OfLane<float, kD>::kCount;
   const int lane = threadIdx.x % 32;
   const auto lse2_at = [&](int i) { return i < count ? lse2_of(i) : -INFINITY; };
-  // The largest of all parts, which all lanes then know.
-  const float own = lse2_at(lane);
-  float largest = own, sum = 0;
+  float lse2 = lse2_at(lane), largest = lse2, sum = 0;
   for (int i = lane + 32; i < count; i += 32) largest = fmaxf(largest, lse2_of(i));
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, step));
-  }
   Merged<kD> merged{{}, -INFINITY};
-  if (largest == -INFINITY) return merged;  // no keys anywhere
-
-  // A lane computes the weight of one part; then all lanes together add that part's row.
-  for (int first = 0; first < count; first += 32) {
-    const float weight = exp2f((first == 0 ? own : lse2_at(first + lane)) - largest);
-    sum += weight;
-#pragma unroll 16  // loads that do not wait for each other
-    for (int i = first; i < min(count, first + 32); ++i) {
-      const auto part = OfLane<float, kD>::in(o_of(i));
-      const float weight_of_part = __shfl_sync(0xffffffff, weight, i - first);
+  for (int first = 0; first < count; first += kAtOnce) {
+    OfLane<float, kD> o[kAtOnce];
 #pragma unroll
-      for (int c = 0; c < part.kCount; ++c) merged.o.x[c] += weight_of_part * part.x[c];
+    for (int i = 0; i < kAtOnce && first + i < count; ++i) {
+      o[i] = OfLane<float, kD>::in(o_of(first + i));
+    }
+    // While the first rows come: the largest of all parts, which all lanes then know.
+    if (first == 0) {
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) {
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, step));
+      }
+      if (largest == -INFINITY) return merged;  // no keys anywhere
+    }
+    if (first > 0) lse2 = lse2_at(first + lane);
+    // A lane computes the weight of one part; then all lanes together add that part's row.
+    const float weight = lane < kAtOnce ? exp2f(lse2 - largest) : 0;
+    sum += weight;
+#pragma unroll
+    for (int i = 0; i < kAtOnce && first + i < count; ++i) {
+      const float weight_of_part = __shfl_sync(0xffffffff, weight, i);
+#pragma unroll
+      for (int c = 0; c < o[i].kCount; ++c) merged.o.x[c] += weight_of_part * o[i].x[c];
     }
   }
   // Each lane has added up the weights of its own parts.

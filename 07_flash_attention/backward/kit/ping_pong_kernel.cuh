@@ -1,0 +1,180 @@
+// The kernel of the rungs whose warpgroups take turns in beginning a step. It can tell which heads
+// have their dQ complete.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/dq_parts.cuh"
+#include "07_flash_attention/backward/kit/hand_over.cuh"
+#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/kit/warpgroup.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace backward {
+
+constexpr int kPingPongThreads = 384;
+
+template <class Tile>
+struct PingPongShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  DsRing<Tile> ds;
+  QueryRing<Tile, 2> q, d_o;
+  KeyBarrier keys_full;
+};
+
+// For rungs whose next kernel begins when this one has ended.
+struct NobodyWaits {
+  __device__ void begin() const {}
+  __device__ void arrive() const {}
+  __device__ void tell(std::int64_t) const {}
+};
+
+// heads: is told when dQ has been added.
+template <class Tile, class Heads>
+__global__ void __launch_bounds__(kPingPongThreads, 1)
+    ping_pong_kernel(const __grid_constant__ TensorMaps maps,
+                     Arguments<typename Tile::Element> args, Heads heads) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
+  using T = typename Tile::Element;
+  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<PingPongShared<Tile>>(dynamic_shared);
+  heads.begin();
+  // Barriers must stand before anybody waits at one, TMA included.
+  if (threadIdx.x == 0) {
+    shared.keys_full.init();
+    shared.q.init();
+    shared.d_o.init();
+    shared.ds.init();
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  const auto steps = Steps<Tile>::of(shape, blockIdx.x, shape.causal);  // in bands if causal
+  auto at = shared.q.begin();
+
+  // The third warpgroup: one thread has the tiles brought.
+  if (threadIdx.x >= 256) {
+    ptx::setmaxnreg_dec<24>();
+    if (threadIdx.x == 256) feed(shared, at, maps, args.rows, steps);
+    __syncwarp();
+    if (threadIdx.x < 288) heads.tell(steps.kv_head);
+    return;
+  }
+
+  // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
+  ptx::setmaxnreg_inc<240>();
+  const Warpgroup<Tile> own{};
+  const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  const kit::Turn<2> turn{own.index() + 1};
+  if (own.index() == 1) turn.pass_on();  // warpgroup 0 begins
+  shared.keys_full.wait();
+  // region dq
+  // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
+  const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
+    shared.ds.wait(at.before());
+    own.issue_dq(dq, shared.ds.tile[at.before().stage], shared.k);
+  };
+  const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
+    ptx::fence_registers(dq);
+    shared.ds.release(at.before());
+    DqParts<Tile>::add(
+        DqParts<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
+  };
+  // endregion
+  for (int step = 0; step < steps.count(); ++step) {
+    const int first_row = steps.first_row(step);
+    // region step
+    // Keys are rows, queries columns.
+    float s[kQueries / 2], dp[kQueries / 2];
+    shared.q.wait(at);
+    turn.wait();
+    own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
+    shared.d_o.wait(at);
+    own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
+    // Weights, while dP is multiplied, and then the other warpgroup's S.
+    ptx::wgmma_wait_group<1>();
+    turn.pass_on();
+    ptx::fence_registers(s);
+    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
+    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_operand<T>(s, p);
+    // Gradients of scores; rounded, they and the weights are operands of the next products.
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dp);
+    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
+    to_operand<T>(dp, ds);
+
+    // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
+    if (Tile::kSplit == 1) own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    shared.ds.put(at, ds);
+    if (Tile::kSplit == 2) {
+      own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+      ptx::wgmma_wait_group<0>();
+    }
+    // dQ of the step before is multiplied after dV, and leaves under dK.
+    if (step > 0) {
+      float dq[Tile::kDqCols / 2];
+      begin_dq(dq);
+      ptx::wgmma_wait_group<1>();
+      ptx::fence_registers(dv);
+      shared.d_o.release(at);
+      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+      ptx::wgmma_wait_group<1>();
+      end_dq(step - 1, dq);
+    } else {
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(dv);
+      shared.d_o.release(at);
+      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+    }
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dk);
+    shared.q.release(at);
+    at.next();
+    // endregion
+  }
+  if (own.index() == 0) turn.wait();  // nobody leaves with a turn unclaimed
+  // The last step has none after it.
+  if (steps.count() > 0) {
+    float dq[Tile::kDqCols / 2];
+    begin_dq(dq);
+    ptx::wgmma_wait_group<0>();
+    end_dq(steps.count() - 1, dq);
+  }
+  heads.arrive();
+  // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
+#endif
+}
+
+template <class Tile, class Heads>
+void launch_ping_pong(const Arguments<typename Tile::Element>& args, Heads heads,
+                      cudaStream_t stream) {
+  constexpr int kShared = kit::aligned_shared_bytes<PingPongShared<Tile>>();
+  const auto kernel = ping_pong_kernel<Tile, Heads>;
+  kit::allow_shared(kernel, kShared);
+  const auto blocks = args.shape.all_kv_heads() * Steps<Tile>::key_tiles(args.shape);
+  kernel<<<static_cast<unsigned>(blocks), kPingPongThreads, kShared, stream>>>(
+      tensor_maps<Tile>(args), args, heads);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace backward

@@ -1,0 +1,97 @@
+// Beyond 2, early_lookups: programmatic_launch for caches in pages (sm_90).
+//
+// Where the first keys lie is looked up before the launch ahead has ended, so that L2 can fetch
+// them, too. That is only right if nobody has changed the table or the lengths since that launch
+// began. A server changes them between steps, not between the layers of its model. Otherwise this
+// is rung 13 without its own loop: the first lookups find the table near.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "07_flash_attention/decode/kit/begin_early.cuh"
+#include "07_flash_attention/decode/kit/chunks.cuh"
+#include "07_flash_attention/decode/kit/key_ring.cuh"
+#include "07_flash_attention/decode/kit/last_block.cuh"
+#include "07_flash_attention/decode/kit/parts.cuh"
+#include "07_flash_attention/decode/kit/tensor_rows.cuh"
+#include "07_flash_attention/decode/shape.hpp"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/early_launch.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/prefetch.cuh"
+
+namespace decode {
+
+template <class T, int kD, int kW>
+__global__ void __launch_bounds__(32 * kW)
+    early_lookups_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  using Shared = ShallowRings<kD, kTensorRows, kW>;
+  extern __shared__ __align__(128) uint4 dynamic_chunks[];
+  auto& shared = *reinterpret_cast<Shared*>(dynamic_chunks);
+  const int warp = threadIdx.x / 32;
+
+  const std::int64_t at = blockIdx.x / chunks.count;
+  const auto share = shape.share(at, kTensorRows);
+  const int kv_head = static_cast<int>(share.kv_head), kv_heads = static_cast<int>(shape.kv_heads);
+  const int sequence = kv_head / kv_heads, head = kv_head - sequence * kv_heads;
+  const int end = cache.end(sequence), first = cache.window < shape.n ? cache.first_of(end) : 0;
+  const auto part = part_of(share, at, chunks, first, end);
+
+  // region early
+  const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
+  const auto row_of = [&](int key) {
+    const int page = key / cache.page;
+    return (table[page] * kv_heads + head) * cache.page + (key - page * cache.page);
+  };
+  // A thread fetches a sector of the table's entries for later keys.
+  const int end_page = (part.end + cache.page - 1) / cache.page;
+  for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
+    ptx::prefetch_l2(table + i);
+  }
+  begin_early<kD, Shared::kStages - 1>(t, [&](int step, int key) {
+    const int at_key = first_key<kW>(part, step) + key;
+    return at_key < part.end ? row_of(at_key) : -1;
+  });
+  // endregion
+  if (part.count == 0) return;
+
+  TensorRows<T, kD> rows;
+  const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
+  const auto start = [&] { rows.start(t.q + share.first_row * kD, share.count, shape.scale()); };
+  attend(shared.rings, part, t, row_of, add, start, ptx::createpolicy_evict_first());
+
+  rows.store_part(share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
+  __syncthreads();
+  finish_part(shared.parts, part, chunks, t);
+#endif
+}
+
+// Device pointers, aligned to 16 bytes. What is in cache.lengths and cache.table could be seen
+// before the launch ahead of this one in the stream began.
+template <class T>
+void early_lookups(const Shape& shape, const Tensors<T>& t, const Cache& cache,
+                   const Scratch& scratch, cudaStream_t stream) {
+  attention::with_head_dim(shape.d, [&](auto head_dim) {
+    const std::int64_t shares = shape.shares(kTensorRows);
+    Shape seen = shape;
+    seen.n = std::min(shape.n, cache.window);
+    const int keys = choose_keys(shares, seen.n, kit::multiprocessor_count());
+    const Chunks chunks = cut_cache(seen, shares, keys, scratch);
+    const auto blocks = static_cast<unsigned>(shares * chunks.count);
+    with_warps<head_dim, kTensorRows>(blocks, [&](auto warps) {
+      // A block that is to have an SM to itself has room that no other fits beside it.
+      int shared = sizeof(ShallowRings<head_dim, kTensorRows, warps>);
+      if (warps > kShallowWarps<head_dim>) shared = std::max(shared, kit::most_shared() / 2);
+      const auto kernel = early_lookups_kernel<T, head_dim, warps>;
+      kit::allow_shared(kernel, shared);
+      kit::launch_early(kernel, blocks, 32 * warps, shared, stream, t, shape, cache, chunks);
+    });
+  });
+}
+
+}  // namespace decode
