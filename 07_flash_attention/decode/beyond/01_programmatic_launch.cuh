@@ -1,11 +1,11 @@
 // Beyond 1, programmatic_launch: a launch begins while the one before it ends (sm_90).
 //
 // Blocks begin as soon as an SM is free (programmatic dependent launch, as in chapter 04). They
-// must not read what the launch before them may still write, but they may have L2 fetch it: by the
-// time that everybody has ended, the first keys lie there. A block takes more than half of an SM's
-// shared memory, so that no two of the next launch share one while others have none. The parts go
-// through global memory again, as in rung 10: blocks that need no neighbours begin anywhere. What
-// is still wrong: with more shares than SMs, rung 12's rings, which never run empty, are as fast.
+// must not read what the launch ahead may still write, but they may have L2 fetch it: when all of
+// that has ended, the first keys lie there. A block takes more than half of an SM's shared memory,
+// so that no two of the next launch share one while others have none. The parts go through global
+// memory again, as in rung 10: blocks that need no neighbours begin anywhere. What is still wrong:
+// with more shares than SMs, rung 12's rings, which never run empty, are faster.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -67,7 +67,8 @@ inline int choose_keys(std::int64_t shares, int n, int resident) {
   return keys_of(count);
 }
 
-// The same, but no block is to wait for a second wave, even if some SMs have no block then.
+// The same, but chunks make no second wave, even if some SMs have no block then. (More shares than
+// `resident` make one.)
 inline int choose_keys_of_one_wave(std::int64_t shares, int n, int resident) {
   const int most = std::max(1, static_cast<int>(resident / shares));
   return std::max(1, kit::divide_up(kit::divide_up(n, most), kLeastKeys)) * kLeastKeys;

@@ -40,7 +40,7 @@ __device__ inline Part part_of(const Share& share, std::int64_t at, const Chunks
 
 // The block's warps have left their parts in shared memory: merges these, stores the block's part,
 // and if no other is missing any more, merges all of the share. By all threads of the block.
-// kRegisters: as merge_parts, for parts in global memory. A kernel that lives on many small blocks
+// kRegisters: as merge_parts, for parts in global memory. A kernel that needs many blocks on an SM
 // gives few.
 template <int kRegisters = 64, int kD, int kQueries, int kW, class T>
 __device__ void finish_part(const WarpParts<kD, kQueries, kW>& warps, const Part& part,
