@@ -43,8 +43,9 @@ Rung<T> rung_of(const std::string& name) {
     return {backward::longest_first<T, kD>, backward::row_facts_and_dq_scratch};
   }
   if (name == "ping_pong") return {backward::ping_pong<T, kD>, backward::row_facts_and_dq_scratch};
-  if (name == "early_finish")
+  if (name == "early_finish") {
     return {backward::early_finish<T, kD>, backward::early_finish_scratch};
+  }
   if (name == "paired") return {backward::paired<T, kD>, backward::row_facts_and_dq_scratch};
   if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
   if (name == "paired_in_order") {

@@ -69,7 +69,7 @@ void split(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cuda
     const auto kernel = split_kernel<T, head_dim, queries>;
     const std::int64_t shares = shape.shares(queries);
     const int resident = kit::resident_blocks(kernel, kThreads);
-    const Chunks chunks = cut_cache(shape, shares, choose_keys(shares, shape.n, resident), scratch);
+    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
     kernel<<<static_cast<unsigned>(shares * chunks.count), kThreads, 0, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());
     const auto rows = static_cast<unsigned>(shape.rows());

@@ -55,7 +55,7 @@ void last_block_merges(const Shape& shape, const Tensors<T>& t, const Scratch& s
     const auto kernel = last_block_merges_kernel<T, head_dim, queries>;
     const std::int64_t shares = shape.shares(queries);
     const int resident = kit::resident_blocks(kernel, kThreads);
-    const Chunks chunks = cut_cache(shape, shares, choose_keys(shares, shape.n, resident), scratch);
+    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
     kernel<<<static_cast<unsigned>(shares * chunks.count), kThreads, 0, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());
   });

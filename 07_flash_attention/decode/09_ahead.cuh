@@ -62,7 +62,7 @@ void ahead(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cuda
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(queries);
     const int resident = kit::resident_blocks(kernel, kThreads, kShared);
-    const Chunks chunks = cut_cache(shape, shares, choose_keys(shares, shape.n, resident), scratch);
+    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());

@@ -55,8 +55,7 @@ void tensor(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cud
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(kTensorRows);
     // Two blocks fit on an SM, but one has bytes enough in flight, and half as many parts.
-    const int keys = choose_keys(shares, shape.n, kit::multiprocessor_count());
-    const Chunks chunks = cut_cache(shape, shares, keys, scratch);
+    const Chunks chunks = cut_cache(shape, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());

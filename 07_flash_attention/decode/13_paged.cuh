@@ -105,8 +105,7 @@ void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Sc
     // The newest tokens are cut as if there were no others; one block an SM, as in rung 10.
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
-    const int keys = choose_keys(shares, seen.n, kit::multiprocessor_count());
-    const Chunks chunks = cut_cache(seen, shares, keys, scratch);
+    const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     with_warps<head_dim, kTensorRows>(blocks, [&](auto warps) {
       constexpr int kShared = sizeof(ShallowRings<head_dim, kTensorRows, warps>);

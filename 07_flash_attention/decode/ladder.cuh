@@ -198,10 +198,14 @@ void tag_device_rows(bench::Ladder<Decode<T>>& ladder) {
   }
 }
 
-// The least of the device and the code: 90 for sm_90.
-inline int capability_of(const bench::DeviceFacts& device) {
-  const int of_code = device.code.capability;  // 0: unknown
-  return of_code > 0 ? std::min(of_code, device.compute_capability()) : device.compute_capability();
+// The least of the device and the code: 90 for sm_90. Asked once.
+inline int capability() {
+  static const int kCapability = [] {
+    const bench::DeviceFacts device = bench::query_device();
+    const int of_code = device.code.capability, of_device = device.compute_capability();
+    return of_code > 0 ? std::min(of_code, of_device) : of_device;  // 0: unknown
+  }();
+  return kCapability;
 }
 
 template <class T>
@@ -212,8 +216,7 @@ bench::Ladder<Decode<T>> decode_ladder() {
   ladder.variants = dense_rungs<T>();
   ladder.variants.push_back(bench::chooser<Decode<T>>(
       "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
-        static const int kCapability = capability_of(bench::query_device());
-        return chosen(p.shape, p.device_data(), kCapability, scratch_of(p), stream);
+        return chosen(p.shape, p.device_data(), capability(), scratch_of(p), stream);
       }));
   ladder.variants.push_back(device_read<T>());
   tag_device_rows(ladder);
@@ -234,8 +237,7 @@ bench::Ladder<Decode<T>> decode_paged_ladder() {
                                           early_lookups<T>, bench::needs_sm(90)));
   ladder.variants.push_back(bench::chooser<Decode<T>>(
       "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
-        static const int kCapability = capability_of(bench::query_device());
-        return chosen_paged(p.shape, p.device_data(), p.device_cache(), true, kCapability,
+        return chosen_paged(p.shape, p.device_data(), p.device_cache(), true, capability(),
                             scratch_of(p), stream);
       }));
   ladder.variants.back().needs = bench::needs_sm(80);

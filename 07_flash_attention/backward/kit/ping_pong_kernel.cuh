@@ -84,7 +84,6 @@ __global__ void __launch_bounds__(kPingPongThreads, 1)
   const kit::Turn<2> turn{own.index() + 1};
   if (own.index() == 1) turn.pass_on();  // warpgroup 0 begins
   shared.keys_full.wait();
-  // region dq
   // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
   const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
     shared.ds.wait(at.before());
@@ -96,10 +95,8 @@ __global__ void __launch_bounds__(kPingPongThreads, 1)
     DqParts<Tile>::add(
         DqParts<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
   };
-  // endregion
   for (int step = 0; step < steps.count(); ++step) {
     const int first_row = steps.first_row(step);
-    // region step
     // Keys are rows, queries columns.
     float s[kQueries / 2], dp[kQueries / 2];
     shared.q.wait(at);
@@ -147,7 +144,6 @@ __global__ void __launch_bounds__(kPingPongThreads, 1)
     ptx::fence_registers(dk);
     shared.q.release(at);
     at.next();
-    // endregion
   }
   if (own.index() == 0) turn.wait();  // nobody leaves with a turn unclaimed
   // The last step has none after it.

@@ -74,7 +74,7 @@ void programmatic_launch(const Shape& shape, const Tensors<T>& t, const Scratch&
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(kTensorRows);
     const int keys = choose_keys_of_one_wave(shares, shape.n, kit::multiprocessor_count());
-    const Chunks chunks = cut_cache(shape, shares, keys, scratch);
+    const Chunks chunks = chunks_of(shape, shares, keys, scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     kit::launch_early(kernel, blocks, 32 * kEarlyWarps<head_dim>, kShared, stream, t, shape,
                       chunks);

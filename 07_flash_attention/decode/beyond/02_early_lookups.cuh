@@ -80,8 +80,7 @@ void early_lookups(const Shape& shape, const Tensors<T>& t, const Cache& cache,
     const std::int64_t shares = shape.shares(kTensorRows);
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
-    const int keys = choose_keys(shares, seen.n, kit::multiprocessor_count());
-    const Chunks chunks = cut_cache(seen, shares, keys, scratch);
+    const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
     with_warps<head_dim, kTensorRows>(blocks, [&](auto warps) {
       // A block that is to have an SM to itself has room that no other fits beside it.

@@ -44,17 +44,20 @@ struct Chunks {
   }
 };
 
+// The keys of a chunk, if n are cut into about `count`.
+inline int keys_of_chunk(int n, int count) {
+  return std::max(1, kit::divide_up(kit::divide_up(n, count), kLeastKeys)) * kLeastKeys;
+}
+
 // How to cut n keys, if there are `shares` blocks to a chunk and the device holds `resident` blocks
 // at once (a wave). Blocks that are not a multiple of a wave leave SMs without work in the last
 // one, and each chunk costs a part to be merged: as few chunks as reach nineteen twentieths of the
 // best use of the waves.
 inline int choose_keys(std::int64_t shares, int n, int resident) {
-  const auto keys_of = [n](int count) {
-    return std::max(1, kit::divide_up(kit::divide_up(n, count), kLeastKeys)) * kLeastKeys;
-  };
   // How full the waves are; the chunks that a count leads to may be fewer than it asks for.
   const auto use_of = [&](int count) {
-    const double waves = static_cast<double>(shares) * kit::divide_up(n, keys_of(count)) / resident;
+    const int chunks = kit::divide_up(n, keys_of_chunk(n, count));
+    const double waves = static_cast<double>(shares) * chunks / resident;
     return waves / std::ceil(waves);
   };
   // More than four waves are not worth a look: this runs at each launch.
@@ -64,22 +67,27 @@ inline int choose_keys(std::int64_t shares, int n, int resident) {
   for (int count = 1; count <= most; ++count) best = std::max(best, use_of(count));
   int count = 1;
   while (use_of(count) < 0.95 * best) ++count;
-  return keys_of(count);
+  return keys_of_chunk(n, count);
 }
 
 // The same, but chunks make no second wave, even if some SMs have no block then. (More shares than
 // `resident` make one.)
 inline int choose_keys_of_one_wave(std::int64_t shares, int n, int resident) {
-  const int most = std::max(1, static_cast<int>(resident / shares));
-  return std::max(1, kit::divide_up(kit::divide_up(n, most), kLeastKeys)) * kLeastKeys;
+  return keys_of_chunk(n, std::max(1, static_cast<int>(resident / shares)));
 }
 
 // The cache of each share, cut into chunks of `keys` keys, with room for the parts.
-inline Chunks cut_cache(const Shape& shape, std::int64_t shares, int keys, const Scratch& scratch) {
+inline Chunks chunks_of(const Shape& shape, std::int64_t shares, int keys, const Scratch& scratch) {
   const int count = kit::divide_up(shape.n, keys);
   const std::int64_t parts = shape.rows() * count;
   float* floats = scratch.floats(parts * (shape.d + 1));
   return {keys, count, floats, floats + parts * shape.d, scratch.tickets(shares)};
+}
+
+// The same, cut for `resident` blocks.
+inline Chunks cut_cache(const Shape& shape, std::int64_t shares, int resident,
+                        const Scratch& scratch) {
+  return chunks_of(shape, shares, choose_keys(shares, shape.n, resident), scratch);
 }
 
 }  // namespace decode
