@@ -333,6 +333,21 @@ TEST_CASE("decode: one wave where it leaves few SMs without a block, or chunks c
   CHECK_FALSE(suits(133, 4096));
 }
 
+TEST_CASE("decode: a block alone on an SM has more warps, if it has stages or rows for them") {
+  const int sms = kit::multiprocessor_count();
+  const auto warps = [](std::int64_t blocks, int keys, int rows) {
+    int count = 0;
+    decode::with_warps<64, decode::kTensorRows>(blocks, keys, rows, [&](int n) { count = n; });
+    return count;
+  };
+  CHECK(warps(sms + 1, 4096, 8) == 5);
+  CHECK(warps(sms, 64, 4) == 5);
+  // 80 KB are more than some devices have.
+  const int many = kit::most_shared() >= 80 * 1024 ? 10 : 5;
+  CHECK(warps(sms, 128, 4) == many);
+  CHECK(warps(sms, 64, 8) == many);
+}
+
 TEST_CASE("decode: the chooser says whom it took") {
   const auto device = bench::query_device();
   const bench::WorkStream stream(device);

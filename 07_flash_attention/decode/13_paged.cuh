@@ -107,7 +107,7 @@ void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Sc
     seen.n = std::min(shape.n, cache.window);
     const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
-    with_warps<head_dim, kTensorRows>(blocks, [&](auto warps) {
+    with_warps<head_dim, kTensorRows>(blocks, chunks.keys, shape.group(), [&](auto warps) {
       constexpr int kShared = sizeof(ShallowRings<head_dim, kTensorRows, warps>);
       const auto kernel = paged_kernel<T, head_dim, warps>;
       kit::allow_shared(kernel, kShared);

@@ -22,6 +22,7 @@
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/early_launch.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/grid.cuh"
 #include "common/kit/ptx/mma.cuh"
 
 namespace decode {
@@ -37,6 +38,7 @@ template <class T, int kD>
 __global__ void __launch_bounds__(32 * kEarlyWarps<kD>)
     programmatic_launch_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  ptx::griddepcontrol_launch_dependents();  // the next launch may begin, too
   constexpr int kW = kEarlyWarps<kD>;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<EarlyRings<kD>*>(dynamic_chunks);
@@ -45,10 +47,9 @@ __global__ void __launch_bounds__(32 * kEarlyWarps<kD>)
   const Part part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
   const std::int64_t first = part.share.kv_head * shape.n;
 
-  begin_early<kD, EarlyRings<kD>::kStages - 1>(t, [&](int step, int key) {
-    const int at_key = first_key<kW>(part, step) + key;
-    return at_key < part.end ? first + at_key : -1;
-  });
+  const int first_of_warp = first_key<kW>(part, 0);
+  begin_early<kD>(
+      t, [&](int i) { return first_of_warp + i < part.end ? first + first_of_warp + i : -1; });
 
   TensorRows<T, kD> rows;
   const auto row_of = [first](int key) { return first + key; };

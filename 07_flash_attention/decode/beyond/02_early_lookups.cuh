@@ -3,7 +3,7 @@
 // Where the first keys lie is looked up before the launch ahead has ended, so that L2 can fetch
 // them, too. That is only right if nobody has changed the table or the lengths since that launch
 // began. A server changes them between steps, not between the layers of its model. Otherwise this
-// is rung 13 without its own loop: the first lookups find the table near.
+// is rung 13 without its own loop: attend() looks the first keys up again, with the table near.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,6 +21,7 @@
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/early_launch.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/grid.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/prefetch.cuh"
 
@@ -30,10 +31,11 @@ template <class T, int kD, int kW>
 __global__ void __launch_bounds__(32 * kW)
     early_lookups_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  ptx::griddepcontrol_launch_dependents();  // the next launch may begin, too
   using Shared = ShallowRings<kD, kTensorRows, kW>;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<Shared*>(dynamic_chunks);
-  const int warp = threadIdx.x / 32;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
   const std::int64_t at = blockIdx.x / chunks.count;
   const auto share = shape.share(at, kTensorRows);
@@ -43,21 +45,23 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = part_of(share, at, chunks, first, end);
 
   // region early
+  // Lane l looks up where key l % 16 of the first stage lies, before the length is known.
   const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
   const auto row_of = [&](int key) {
     const int page = key / cache.page;
-    return (table[page] * kv_heads + head) * cache.page + (key - page * cache.page);
+    const int at_page = table[min(page, cache.pages_each - 1)] * kv_heads + head;
+    return at_page * cache.page + (key - page * cache.page);
   };
-  // A thread fetches a sector of the table's entries for later keys.
+  const int key = first_key<kW>(part, 0) + lane % kStageKeys, row = row_of(key);
+  const int found = key < part.end ? row : -1;
+  begin_early<kD>(t, [&](int i) -> std::int64_t { return __shfl_sync(0xffffffff, found, i); });
+  // endregion
+
+  // Later lookups find the table in L2, as in rung 13.
   const int end_page = (part.end + cache.page - 1) / cache.page;
   for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
     ptx::prefetch_l2(table + i);
   }
-  begin_early<kD, Shared::kStages - 1>(t, [&](int step, int key) {
-    const int at_key = first_key<kW>(part, step) + key;
-    return at_key < part.end ? row_of(at_key) : -1;
-  });
-  // endregion
   if (part.count == 0) return;
 
   TensorRows<T, kD> rows;
@@ -81,14 +85,15 @@ void early_lookups(const Shape& shape, const Tensors<T>& t, const Cache& cache,
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
     const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
-    const auto blocks = static_cast<unsigned>(shares * chunks.count);
-    with_warps<head_dim, kTensorRows>(blocks, [&](auto warps) {
+    const std::int64_t blocks = shares * chunks.count;
+    with_warps<head_dim, kTensorRows>(blocks, chunks.keys, shape.group(), [&](auto warps) {
       // A block that is to have an SM to itself has room that no other fits beside it.
       int shared = sizeof(ShallowRings<head_dim, kTensorRows, warps>);
-      if (warps > kShallowWarps<head_dim>) shared = std::max(shared, kit::most_shared() / 2);
+      if (blocks <= kit::multiprocessor_count()) shared = std::max(shared, kit::most_shared() / 2);
       const auto kernel = early_lookups_kernel<T, head_dim, warps>;
       kit::allow_shared(kernel, shared);
-      kit::launch_early(kernel, blocks, 32 * warps, shared, stream, t, shape, cache, chunks);
+      kit::launch_early(kernel, static_cast<unsigned>(blocks), 32 * warps, shared, stream, t, shape,
+                        cache, chunks);
     });
   });
 }

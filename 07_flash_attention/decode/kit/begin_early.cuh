@@ -26,16 +26,12 @@ __device__ void prefetch_stage(const Tensors<T>& t, RowOf row_of) {
   }
 }
 
-// Has L2 fetch what the first kSteps stages will be filled with, and waits until it may be read.
-// row_of(step, key): as that of fill. Code older than sm_90 cannot begin early, and does nothing.
-template <int kD, int kSteps, class T, class RowOf>
+// Has L2 fetch what the first stage will be filled with, no more, and waits until it may be read.
+// row_of: as that of fill. Code older than sm_90 cannot begin early, and does nothing.
+template <int kD, class T, class RowOf>
 __device__ void begin_early(const Tensors<T>& t, RowOf row_of) {
 #if __CUDA_ARCH__ >= 900
-  ptx::griddepcontrol_launch_dependents();
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-    prefetch_stage<kD>(t, [&](int key) { return row_of(step, key); });
-  }
+  prefetch_stage<kD>(t, row_of);
   ptx::griddepcontrol_wait();
 #endif
 }

@@ -43,18 +43,22 @@ template <int kD, int kQueries, int kW>
 using ShallowRings = RingShared<kD, kQueries, kW, 2>;
 
 // Warps of a block with such rings, of which two or more share an SM. One that has it to itself
-// gets twice as many.
+// gets twice as many, unless these are enough: each leaves a part to be merged, too.
 template <int kD>
 constexpr int kShallowWarps = kD == 256 ? 3 : 5;
 
-// Calls launch(std::integral_constant<int, kW>()), where kW is how many warps a block gets.
+// Calls launch(std::integral_constant<int, kW>()), where kW is how many warps a block gets: enough
+// are as many as its `keys` keys have stages, if each merges no more than one of its `rows` rows.
 template <int kD, int kQueries, class Launch>
-void with_warps(std::int64_t blocks, Launch launch) {
-  constexpr int kMost = 2 * kShallowWarps<kD>, kShared = sizeof(ShallowRings<kD, kQueries, kMost>);
-  if (blocks <= kit::multiprocessor_count() && kShared <= kit::most_shared()) {
-    launch(std::integral_constant<int, kMost>());
+void with_warps(std::int64_t blocks, int keys, int rows, Launch launch) {
+  constexpr int kFew = kShallowWarps<kD>, kMany = 2 * kFew;
+  constexpr int kShared = sizeof(ShallowRings<kD, kQueries, kMany>);
+  const bool are_few_enough = keys <= kFew * kStageKeys && rows <= kFew;
+  const bool is_alone = blocks <= kit::multiprocessor_count();
+  if (is_alone && !are_few_enough && kShared <= kit::most_shared()) {
+    launch(std::integral_constant<int, kMany>());
   } else {
-    launch(std::integral_constant<int, kShallowWarps<kD>>());
+    launch(std::integral_constant<int, kFew>());
   }
 }
 
