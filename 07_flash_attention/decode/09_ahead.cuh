@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(kThreads) ahead_kernel(Tensors<T> t, Shape sha
   Queries state;
   state.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   const std::int64_t first = part.share.kv_head * shape.n;
-  const auto row_of = [first](int key) { return first + key; };
-  attend(shared.rings, part, t, row_of, [&](const Stage<kD>& stage, int seen) {
+  const Lookups lookups(shared.rings, part, [first](int key) { return first + key; });
+  attend(shared.rings, lookups, t, [&](const auto& stage, int seen) {
 #pragma unroll
     for (int j = team; j < kStageKeys + team; j += Queries::kTeams) {
       const int place = stage.place(j, member);

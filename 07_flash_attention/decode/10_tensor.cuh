@@ -36,9 +36,9 @@ __global__ void __launch_bounds__(kThreads)
   TensorRows<T, kD> rows;
   rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   const std::int64_t first = part.share.kv_head * shape.n;
-  const auto row_of = [first](int key) { return first + key; };
-  attend(shared.rings, part, t, row_of,
-         [&](const Stage<kD>& stage, int seen) { rows.add(stage.k, stage.v, seen); });
+  const Lookups lookups(shared.rings, part, [first](int key) { return first + key; });
+  attend(shared.rings, lookups, t,
+         [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
   rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();

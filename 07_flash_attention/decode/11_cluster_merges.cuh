@@ -48,17 +48,17 @@ __global__ void __launch_bounds__(32 * ClusterShared<kD>::kW, 1)
   const auto cluster = cooperative_groups::this_cluster();
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::int64_t at = blockIdx.x / kClusterBlocks;  // of the shares
-  const Part part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
+  const auto part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
 
   // The first copies are asked for before the queries.
   TensorRows<T, kD> rows;
   const std::int64_t first = part.share.kv_head * shape.n;
-  const auto row_of = [first](int key) { return first + key; };
+  const Lookups lookups(shared.warps.rings, part, [first](int key) { return first + key; });
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
     rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   };
-  attend(shared.warps.rings, part, t, row_of, add, start, ptx::createpolicy_evict_first());
+  attend(shared.warps.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
   rows.store_part(part.share.count, shared.warps.parts.o[warp], shared.warps.parts.lse2[warp]);
   ptx::cluster_wait();
   __syncthreads();

@@ -31,11 +31,9 @@ template <class T, int kD, int kW>
 __global__ void __launch_bounds__(32 * kW)
     paged_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  constexpr int kStages = ShallowRings<kD, kTensorRows, kW>::kStages;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<ShallowRings<kD, kTensorRows, kW>*>(dynamic_chunks);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  auto& ring = shared.rings[warp];
+  const int warp = threadIdx.x / 32;
 
   // A shorter sequence has fewer parts than the longest.
   const std::int64_t at = blockIdx.x / chunks.count;
@@ -46,49 +44,27 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = part_of(share, at, chunks, first, end);
 
   // region pages
-  // Lane l looks up where key l % 16 of a stage lies, before the sequence's length is known.
+  // The first lookups do not wait for the sequence's length.
   const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
-  const auto first_key = [&](int step) { return part.begin + (step * kW + warp) * kStageKeys; };
-  const auto find = [&](int step) {
-    const int key = first_key(step) + lane % kStageKeys, page = key / cache.page;
-    const int at_page = table[min(page, cache.pages_each - 1)] * kv_heads + head;
-    return key < part.end ? at_page * cache.page + (key - page * cache.page) : -1;
+  const auto row_of = [&](int key) {
+    const int page = key / cache.page, in_page = key - page * cache.page;
+    return (table[min(page, cache.pages_each - 1)] * kv_heads + head) * cache.page + in_page;
   };
-  const auto issue = [&](int step, int found) {
-    if (first_key(step) < part.end) {
-      const auto row_of = [&](int key) -> std::int64_t {
-        return __shfl_sync(0xffffffff, found, key);
-      };
-      fill(ring[step % kStages], t, row_of, ptx::createpolicy_evict_first());
-    }
-    ptx::cp_async_commit();
-  };
-
-  // The lookups of the first stages are in flight side by side; later ones have a step's time, and
-  // take the last one's place.
-  int found[kStages];
-#pragma unroll
-  for (int step = 0; step < kStages; ++step) found[step] = find(step);
+  const Lookups lookups(shared.rings, part, row_of);
   if (part.count == 0) return;
-  for (int step = 0; step < kStages - 1; ++step) issue(step, found[step]);
-  // endregion
-
-  // Later lookups find the table in L2: a thread fetches a sector of it at a time.
-  const int end_page = (part.end + cache.page - 1) / cache.page;
-  for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
-    ptx::prefetch_l2(table + i);
-  }
 
   TensorRows<T, kD> rows;
-  rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
-  for (int step = 0; first_key(step) < part.end; ++step) {
-    ptx::cp_async_wait<kStages - 2>();
-    __syncwarp();  // all lanes' copies are there, and nobody reads the stage before any more
-    issue(step + kStages - 1, found[kStages - 1]);
-    found[kStages - 1] = find(step + kStages);
-    rows.add(ring[step % kStages].k, ring[step % kStages].v, part.end - first_key(step));
-  }
-  __syncthreads();  // all rings are empty: parts may take their place
+  const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
+  const auto start = [&] {
+    // Later lookups find the table in L2: a thread fetches a sector of it at a time.
+    const int end_page = (part.end + cache.page - 1) / cache.page;
+    for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
+      ptx::prefetch_l2(table + i);
+    }
+    rows.start(t.q + share.first_row * kD, share.count, shape.scale());
+  };
+  attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
+  // endregion
 
   rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();

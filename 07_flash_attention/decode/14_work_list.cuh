@@ -116,12 +116,15 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = list.part_of(item, blockIdx.x % shares, shape, chunks, cache);
 
   TensorRows<T, kD> rows;
-  rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
-  const auto row_of = [&](int key) { return cache.row(shape, part.share.kv_head, key); };
-  attend(
-      shared.rings, part, t, row_of,
-      [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); }, Nothing(),
-      ptx::createpolicy_evict_first());
+  const auto row_of = [&](int key) {  // some that are asked for lie behind the last
+    return cache.row(shape, part.share.kv_head, max(0, min(key, part.end - 1)));
+  };
+  const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
+  const auto start = [&] {
+    rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+  };
+  const Lookups lookups(shared.rings, part, row_of);
+  attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
 
   rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();

@@ -39,7 +39,6 @@ __global__ void __launch_bounds__(32 * kEarlyWarps<kD>)
     programmatic_launch_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   ptx::griddepcontrol_launch_dependents();  // the next launch may begin, too
-  constexpr int kW = kEarlyWarps<kD>;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<EarlyRings<kD>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
@@ -47,17 +46,15 @@ __global__ void __launch_bounds__(32 * kEarlyWarps<kD>)
   const Part part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
   const std::int64_t first = part.share.kv_head * shape.n;
 
-  const int first_of_warp = first_key<kW>(part, 0);
-  begin_early<kD>(
-      t, [&](int i) { return first_of_warp + i < part.end ? first + first_of_warp + i : -1; });
+  const Lookups lookups(shared.rings, part, [first](int key) { return first + key; });
+  begin_early<kD>(t, [&](int key) { return lookups.row(0, key); });
 
   TensorRows<T, kD> rows;
-  const auto row_of = [first](int key) { return first + key; };
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
     rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
   };
-  attend(shared.rings, part, t, row_of, add, start, ptx::createpolicy_evict_first());
+  attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
 
   rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();

@@ -3,7 +3,7 @@
 // Where the first keys lie is looked up before the launch ahead has ended, so that L2 can fetch
 // them, too. That is only right if nobody has changed the table or the lengths since that launch
 // began. A server changes them between steps, not between the layers of its model. Otherwise this
-// is rung 13 without its own loop: attend() looks the first keys up again, with the table near.
+// is rung 13.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -32,10 +32,9 @@ __global__ void __launch_bounds__(32 * kW)
     early_lookups_kernel(Tensors<T> t, Shape shape, Cache cache, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   ptx::griddepcontrol_launch_dependents();  // the next launch may begin, too
-  using Shared = ShallowRings<kD, kTensorRows, kW>;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
-  auto& shared = *reinterpret_cast<Shared*>(dynamic_chunks);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  auto& shared = *reinterpret_cast<ShallowRings<kD, kTensorRows, kW>*>(dynamic_chunks);
+  const int warp = threadIdx.x / 32;
 
   const std::int64_t at = blockIdx.x / chunks.count;
   const auto share = shape.share(at, kTensorRows);
@@ -45,16 +44,14 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = part_of(share, at, chunks, first, end);
 
   // region early
-  // Lane l looks up where key l % 16 of the first stage lies, before the length is known.
+  // The lookups do not wait for the sequence's length.
   const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
   const auto row_of = [&](int key) {
-    const int page = key / cache.page;
-    const int at_page = table[min(page, cache.pages_each - 1)] * kv_heads + head;
-    return at_page * cache.page + (key - page * cache.page);
+    const int page = key / cache.page, in_page = key - page * cache.page;
+    return (table[min(page, cache.pages_each - 1)] * kv_heads + head) * cache.page + in_page;
   };
-  const int key = first_key<kW>(part, 0) + lane % kStageKeys, row = row_of(key);
-  const int found = key < part.end ? row : -1;
-  begin_early<kD>(t, [&](int i) -> std::int64_t { return __shfl_sync(0xffffffff, found, i); });
+  const Lookups lookups(shared.rings, part, row_of);
+  begin_early<kD>(t, [&](int key) { return lookups.row(0, key); });
   // endregion
 
   // Later lookups find the table in L2, as in rung 13.
@@ -67,7 +64,7 @@ __global__ void __launch_bounds__(32 * kW)
   TensorRows<T, kD> rows;
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] { rows.start(t.q + share.first_row * kD, share.count, shape.scale()); };
-  attend(shared.rings, part, t, row_of, add, start, ptx::createpolicy_evict_first());
+  attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
 
   rows.store_part(share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();

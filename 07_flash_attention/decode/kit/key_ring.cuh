@@ -53,13 +53,10 @@ template <int kD, int kQueries, class Launch>
 void with_warps(std::int64_t blocks, int keys, int rows, Launch launch) {
   constexpr int kFew = kShallowWarps<kD>, kMany = 2 * kFew;
   constexpr int kShared = sizeof(ShallowRings<kD, kQueries, kMany>);
-  const bool are_few_enough = keys <= kFew * kStageKeys && rows <= kFew;
-  const bool is_alone = blocks <= kit::multiprocessor_count();
-  if (is_alone && !are_few_enough && kShared <= kit::most_shared()) {
-    launch(std::integral_constant<int, kMany>());
-  } else {
-    launch(std::integral_constant<int, kFew>());
-  }
+  const bool has_room = blocks <= kit::multiprocessor_count() && kShared <= kit::most_shared();
+  const bool has_work = keys > kFew * kStageKeys || rows > kFew;
+  if (has_room && has_work) return launch(std::integral_constant<int, kMany>());
+  launch(std::integral_constant<int, kFew>());
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -87,43 +84,57 @@ __device__ int first_key(const Part& part, int step) {
   return part.begin + (step * kW + static_cast<int>(threadIdx.x) / 32) * kStageKeys;
 }
 
+// Where the keys of a warp's next kStages stages lie: lane l knows it of key l % 16 of each. The
+// first are all looked up at once, later ones a step before their copies are issued.
+// row_of(key): the row of the caches where a key lies; if it lies behind the part's end, any.
+template <int kW, int kStages, class RowOf>
+struct Lookups {
+  const Part& part;
+  RowOf row_of;
+  int found[kStages];
+
+  template <int kD>
+  __device__ Lookups(const Stage<kD> (&)[kW][kStages], const Part& part, RowOf row_of)
+      : part(part), row_of(row_of) {
+#pragma unroll
+    for (int step = 0; step < kStages; ++step) found[step] = find(step);
+  }
+  // Without a branch, which would wait for what is looked up.
+  __device__ int find(int step) const {
+    const int key = first_key<kW>(part, step) + threadIdx.x % kStageKeys, row = row_of(key);
+    return key < part.end ? row : -1;
+  }
+  // The row of key `key` of a stage, or below 0; by all lanes. i: of found.
+  __device__ int row(int i, int key) const { return __shfl_sync(0xffffffff, found[i], key); }
+};
+
 struct Nothing {
   __device__ void operator()() const {}
 };
 
 // Takes a warp through its part's keys.
-// row_of(key): the row of the caches where a key lies. add(stage, seen): the keys of a stage are
-// there; only the first `seen` count. start(): the first copies are on their way. policy: as fill.
+// add(stage, seen): the keys of a stage are there; only the first `seen` count. start(): the first
+// copies are on their way. policy: as fill.
 template <int kD, int kStages, int kW, class T, class RowOf, class Add, class Start = Nothing,
           class... Policy>
-__device__ void attend(Stage<kD> (&rings)[kW][kStages], const Part& part, const Tensors<T>& t,
-                       RowOf row_of, Add add, Start start = {}, Policy... policy) {
-  const int lane = threadIdx.x % 32;
+__device__ void attend(Stage<kD> (&rings)[kW][kStages], Lookups<kW, kStages, RowOf> lookups,
+                       const Tensors<T>& t, Add add, Start start = {}, Policy... policy) {
+  const Part& part = lookups.part;
   auto& ring = rings[threadIdx.x / 32];
-
-  // Lane l knows where key l % 16 lies, looked up a step before its copy is issued.
-  const auto find = [&](int step) {
-    const int key = first_key<kW>(part, step) + lane % kStageKeys;
-    return key < part.end ? static_cast<int>(row_of(key)) : -1;
-  };
-  int found = find(0);
-  const auto issue = [&](int step) {
-    if (first_key<kW>(part, step) < part.end) {
-      fill(
-          ring[step % kStages], t,
-          [&](int key) -> std::int64_t { return __shfl_sync(0xffffffff, found, key); }, policy...);
-    }
+  const auto issue = [&](int step, int i) {
+    const auto row_of = [&](int key) { return lookups.row(i, key); };
+    if (first_key<kW>(part, step) < part.end) fill(ring[step % kStages], t, row_of, policy...);
     ptx::cp_async_commit();
-    found = find(step + 1);
   };
 
   // While a stage is worked on, those after it are in flight.
-  for (int step = 0; step < kStages - 1; ++step) issue(step);
+  for (int step = 0; step < kStages - 1; ++step) issue(step, step);
   start();
   for (int step = 0; first_key<kW>(part, step) < part.end; ++step) {
     ptx::cp_async_wait<kStages - 2>();
     __syncwarp();  // the copies of all lanes are there, and nobody reads the stage before any more
-    issue(step + kStages - 1);
+    issue(step + kStages - 1, kStages - 1);
+    lookups.found[kStages - 1] = lookups.find(step + kStages);
     add(ring[step % kStages], part.end - first_key<kW>(part, step));
   }
   __syncthreads();  // all rings are empty: parts may take their place
