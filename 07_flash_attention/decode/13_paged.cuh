@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = part_of(share, at, chunks, first, end);
 
   // region pages
-  // The first lookups do not wait for the sequence's length.
+  // Without a window the first lookups do not wait for the sequence's length.
   const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
   const auto row_of = [&](int key) {
     const int page = key / cache.page, in_page = key - page * cache.page;

@@ -3,7 +3,7 @@
 // Where the first keys lie is looked up before the launch ahead has ended, so that L2 can fetch
 // them, too. That is only right if nobody has changed the table or the lengths since that launch
 // began. A server changes them between steps, not between the layers of its model. Otherwise this
-// is rung 13.
+// is rung 13, but for the room that a block takes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = part_of(share, at, chunks, first, end);
 
   // region early
-  // The lookups do not wait for the sequence's length.
+  // Without a window the lookups do not wait for the sequence's length.
   const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
   const auto row_of = [&](int key) {
     const int page = key / cache.page, in_page = key - page * cache.page;

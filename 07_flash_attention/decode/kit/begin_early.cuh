@@ -1,4 +1,4 @@
-// What a block may do before the launch ahead of its own has ended.
+// What a block may do before the launch ahead of its own has ended (sm_90).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 namespace decode {
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Has L2 fetch what fill would copy. Changes nothing, and can be done before anybody may read it.
 template <int kD, class T, class RowOf>
 __device__ void prefetch_stage(const Tensors<T>& t, RowOf row_of) {
@@ -27,13 +27,11 @@ __device__ void prefetch_stage(const Tensors<T>& t, RowOf row_of) {
 }
 
 // Has L2 fetch what the first stage will be filled with, no more, and waits until it may be read.
-// row_of: as that of fill. Code older than sm_90 cannot begin early, and does nothing.
+// row_of: as that of fill.
 template <int kD, class T, class RowOf>
 __device__ void begin_early(const Tensors<T>& t, RowOf row_of) {
-#if __CUDA_ARCH__ >= 900
   prefetch_stage<kD>(t, row_of);
   ptx::griddepcontrol_wait();
-#endif
 }
 #endif
 

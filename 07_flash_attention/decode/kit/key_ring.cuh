@@ -47,8 +47,9 @@ using ShallowRings = RingShared<kD, kQueries, kW, 2>;
 template <int kD>
 constexpr int kShallowWarps = kD == 256 ? 3 : 5;
 
-// Calls launch(std::integral_constant<int, kW>()), where kW is how many warps a block gets: enough
-// are as many as its `keys` keys have stages, if each merges no more than one of its `rows` rows.
+// Calls launch(std::integral_constant<int, kW>()), where kW is how many warps a block gets. The
+// fewer ones are enough if each has at most one stage of the block's `keys` keys to work on, and at
+// most one of its `rows` rows to merge.
 template <int kD, int kQueries, class Launch>
 void with_warps(std::int64_t blocks, int keys, int rows, Launch launch) {
   constexpr int kFew = kShallowWarps<kD>, kMany = 2 * kFew;
@@ -84,9 +85,11 @@ __device__ int first_key(const Part& part, int step) {
   return part.begin + (step * kW + static_cast<int>(threadIdx.x) / 32) * kStageKeys;
 }
 
-// Where the keys of a warp's next kStages stages lie: lane l knows it of key l % 16 of each. The
-// first are all looked up at once, later ones a step before their copies are issued.
-// row_of(key): the row of the caches where a key lies; if it lies behind the part's end, any.
+// Where the keys of a warp's stages lie: lane l knows it of key l % 16 of each. At the beginning
+// the first kStages are looked up, all at once, and found[i] is for stage i. Later ones are looked
+// up a step before their copies are issued, and only the last of `found` is used. row_of(key): the
+// row of the caches where a key lies, in 32 bits. It is asked for keys behind the part's end, too:
+// then any will do, but what it reads must be there.
 template <int kW, int kStages, class RowOf>
 struct Lookups {
   const Part& part;
@@ -99,12 +102,13 @@ struct Lookups {
 #pragma unroll
     for (int step = 0; step < kStages; ++step) found[step] = find(step);
   }
-  // Without a branch, which would wait for what is looked up.
+  // No `if` around row_of: all that is done with what it reads would stand behind the same `if`,
+  // and have to wait for it there.
   __device__ int find(int step) const {
     const int key = first_key<kW>(part, step) + threadIdx.x % kStageKeys, row = row_of(key);
     return key < part.end ? row : -1;
   }
-  // The row of key `key` of a stage, or below 0; by all lanes. i: of found.
+  // The row of key `key` of the stage that found[i] is for, or below 0; by all lanes.
   __device__ int row(int i, int key) const { return __shfl_sync(0xffffffff, found[i], key); }
 };
 
@@ -113,8 +117,8 @@ struct Nothing {
 };
 
 // Takes a warp through its part's keys.
-// add(stage, seen): the keys of a stage are there; only the first `seen` count. start(): the first
-// copies are on their way. policy: as fill.
+// add(stage, seen) is called when the keys of a stage are there; only the first `seen` count.
+// start() is called when the first copies are on their way. policy: as fill.
 template <int kD, int kStages, int kW, class T, class RowOf, class Add, class Start = Nothing,
           class... Policy>
 __device__ void attend(Stage<kD> (&rings)[kW][kStages], Lookups<kW, kStages, RowOf> lookups,
