@@ -132,6 +132,18 @@ TEST_CASE("decode: every variant is right with caches in pages") {
   tests::every_variant_is_right(decode::decode_paged_ladder<Bf16>(), sizes_here);
 }
 
+TEST_CASE("decode: a token's row is that of its sequence's page, of its head, of its place there") {
+  // Two sequences of up to ten tokens, two K/V heads, pages of four tokens.
+  const std::vector<int> lengths = {10, 6}, table = {7, 2, 0, 5, 3, 9};
+  const decode::Shape shape{2, 4, 2, 10, 64};
+  const decode::Cache cache{lengths.data(), table.data(), 4, 3, 10};
+  CHECK(cache.row(shape, 0, 0) == 7 * 8 + 0 * 4 + 0);
+  CHECK(cache.row(shape, 0, 9) == 0 * 8 + 0 * 4 + 1);
+  CHECK(cache.row(shape, 1, 3) == 7 * 8 + 1 * 4 + 3);
+  CHECK(cache.row(shape, 2, 2) == 5 * 8 + 0 * 4 + 2);
+  CHECK(cache.row(shape, 3, 5) == 3 * 8 + 1 * 4 + 1);
+  CHECK(cache.row(shape, 1, 14) == 0 * 8 + 1 * 4 + 2);  // behind all pages: in the last
+}
 TEST_CASE("decode: all work is in the stream that was given") {
   tests::every_launch_is_in_its_stream(decode::decode_ladder<Bf16>(), sizes(1, 4, 1, 200, 0));
   tests::every_launch_is_in_its_stream(decode::decode_paged_ladder<Bf16>(),

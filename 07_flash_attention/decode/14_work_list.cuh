@@ -116,9 +116,7 @@ __global__ void __launch_bounds__(32 * kW)
   const auto part = list.part_of(item, blockIdx.x % shares, shape, chunks, cache);
 
   TensorRows<T, kD> rows;
-  const auto row_of = [&](int key) {  // some that are asked for lie behind the last
-    return cache.row(shape, part.share.kv_head, max(0, min(key, part.end - 1)));
-  };
+  const auto row_of = [&](int key) { return cache.row(shape, part.share.kv_head, key); };
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
     rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());

@@ -73,11 +73,14 @@ struct Cache {
   __host__ __device__ int first_of(int length) const {
     return length > window ? length - window : 0;
   }
-  // The row of K and of V that belongs to a token of a K/V head.
+  // The row of K and of V that belongs to a token of a K/V head. A token behind the sequence's last
+  // page gets a row of that page. In 32 bits, as Shape::group(): there are fewer than 2^31 rows.
   __host__ __device__ std::int64_t row(const Shape& shape, std::int64_t kv_head, int token) const {
-    const std::int64_t sequence = kv_head / shape.kv_heads, head = kv_head % shape.kv_heads;
-    const std::int64_t at = table[sequence * pages_each + token / page];
-    return (at * shape.kv_heads + head) * page + token % page;
+    const int head_of_all = static_cast<int>(kv_head), heads = static_cast<int>(shape.kv_heads);
+    const int sequence = head_of_all / heads, head = head_of_all - sequence * heads;
+    const int i = token / page, last = pages_each - 1;
+    const int at = table[std::int64_t{sequence} * pages_each + (i < last ? i : last)];
+    return (at * heads + head) * page + (token - i * page);
   }
 };
 

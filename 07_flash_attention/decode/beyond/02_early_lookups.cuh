@@ -38,23 +38,19 @@ __global__ void __launch_bounds__(32 * kW)
 
   const std::int64_t at = blockIdx.x / chunks.count;
   const auto share = shape.share(at, kTensorRows);
-  const int kv_head = static_cast<int>(share.kv_head), kv_heads = static_cast<int>(shape.kv_heads);
-  const int sequence = kv_head / kv_heads, head = kv_head - sequence * kv_heads;
+  const int sequence = static_cast<int>(share.kv_head) / static_cast<int>(shape.kv_heads);
   const int end = cache.end(sequence), first = cache.window < shape.n ? cache.first_of(end) : 0;
   const auto part = part_of(share, at, chunks, first, end);
 
   // region early
   // Without a window the lookups do not wait for the sequence's length.
-  const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
-  const auto row_of = [&](int key) {
-    const int page = key / cache.page, in_page = key - page * cache.page;
-    return (table[min(page, cache.pages_each - 1)] * kv_heads + head) * cache.page + in_page;
-  };
+  const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
   const Lookups lookups(shared.rings, part, row_of);
   begin_early<kD>(t, [&](int key) { return lookups.row(0, key); });
   // endregion
 
   // Later lookups find the table in L2, as in rung 13.
+  const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
   const int end_page = (part.end + cache.page - 1) / cache.page;
   for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
     ptx::prefetch_l2(table + i);
