@@ -9,7 +9,8 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
 Rungs longest_first (of both passes), ping_pong, early_finish and paired (d = 256 only) have the
 instructions of cuDNN, wgmma and TMA; lazy_rescale, mma and square_tiles those of FlashAttention-2;
 in_order and paired_in_order (d = 256 only) have the same bits in each run. All work on the same
-tensors in one process and take turns, in a random order, to meet the same clocks and heat.
+tensors in one process and take turns, in a random order: many short ones, since the clock that a
+turn finds depends on how much power those before it drew.
 Tensors are bf16 (or fp16), random; there are as many sequences as fit into --tokens, and 2048 / d
 heads: at the default each tensor is larger than the L2 cache, so every launch finds it cold. Rates
 count 4 batch heads n^2 d operations, backward 10, half of that with a causal mask.
@@ -31,7 +32,7 @@ STEPS = 8  # of training
 
 
 def parse_arguments():
-    parser = torch_bench.parser(__doc__, rounds=9)
+    parser = torch_bench.parser(__doc__, rounds=40)
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS),
                         help="forward, backward, training")
     parser.add_argument("--d", type=torch_bench.numbers, default=[64, 128, 256], help="head sizes")
@@ -39,7 +40,7 @@ def parse_arguments():
                         help="sequence lengths")
     parser.add_argument("--dtype", choices=["bf16", "fp16"], default="bf16", help="of all tensors")
     parser.add_argument("--tokens", type=int, default=16384, help="batch x n")
-    parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
+    parser.add_argument("--seconds", type=float, default=0.005, help="length of a turn")
     arguments = parser.parse_args()
     if not set(arguments.only) <= set(PARTS):
         parser.error("--only: forward, backward, training")
