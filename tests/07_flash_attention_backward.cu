@@ -44,7 +44,8 @@ const std::vector<bench::Settings::Given> kSizes = {
     sizes(1, 1, 1, 65, 63, 0, 0), sizes(1, 1, 1, 127, 65, 0, 0), sizes(1, 1, 1, 129, 130, 0, 1),
     sizes(1, 1, 1, 37, 70, 1, 0), sizes(1, 2, 1, 65, 33, 1, 1),  sizes(1, 1, 1, 33, 40, 2, 0),
     sizes(1, 1, 1, 1, 1, 2, 1),   sizes(1, 1, 1, 1, 70, 0, 1),   sizes(1, 2, 2, 17, 97, 0, 1),
-    sizes(1, 1, 1, 97, 17, 0, 1), sizes(1, 1, 1, 70, 1, 0, 1),   sizes(1, 1, 1, 65, 66, 2, 1)};
+    sizes(1, 1, 1, 97, 17, 0, 1), sizes(1, 1, 1, 70, 1, 0, 1),   sizes(1, 1, 1, 65, 66, 2, 1),
+    sizes(1, 1, 1, 65, 130, 0, 0)};
 
 // A few of them, for a type whose kernels are those of another one.
 const std::vector<bench::Settings::Given> kFewSizes = {
