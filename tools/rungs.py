@@ -1,5 +1,6 @@
 """The rungs of every ladder and what can be counted about them."""
 
+import difflib
 import re
 from typing import NamedTuple
 
@@ -84,16 +85,9 @@ def opening_comment(lines):
 
 
 def changed_lines(before, after):
-    """The least number of lines to add, to remove or to alter to get from one to the other: their
-    Levenshtein distance, row by row."""
-    row = list(range(len(after) + 1))
-    for i, old in enumerate(before, 1):
-        diagonal, row[0] = row[0], i
-        for j, new in enumerate(after, 1):
-            altered = diagonal + (old != new)
-            diagonal = row[j]
-            row[j] = min(altered, row[j] + 1, row[j - 1] + 1)
-    return row[-1]
+    """Lines of `after` that are new or altered, and lines of `before` that have no successor."""
+    blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in blocks if tag != "equal")
 
 
 class Names:

@@ -23,7 +23,6 @@
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
-#include "common/kit/ptx/prefetch.cuh"
 
 namespace decode {
 
@@ -51,12 +50,7 @@ __global__ void __launch_bounds__(32 * kW)
   TensorRows<T, kD> rows;
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
-    // Later lookups find the table in L2: a thread fetches a sector of it at a time.
-    const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
-    const int end_page = (part.end + cache.page - 1) / cache.page;
-    for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
-      ptx::prefetch_l2(table + i);
-    }
+    cache.prefetch_table<32 * kW>(sequence, part.begin, part.end);
     rows.start(t.q + share.first_row * kD, share.count, shape.scale());
   };
   attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/kit/ptx/prefetch.cuh"
+
 namespace decode {
 
 // The hardware has powers of two and no others: e^x = 2^(x log2(e)), ln(x) = ln(2) log2(x).
@@ -73,14 +75,25 @@ struct Cache {
   __host__ __device__ int first_of(int length) const {
     return length > window ? length - window : 0;
   }
-  // The row of K and of V that belongs to a token of a K/V head. A token behind the sequence's last
-  // page gets a row of that page. In 32 bits, as Shape::group(): there are fewer than 2^31 rows.
+  // The row of K and of V that belongs to a token of a K/V head. A token behind the last of its
+  // sequence's pages_each pages gets a row of that page. There are fewer than 2^31 rows:
+  // in 32 bits, as Shape::group().
   __host__ __device__ std::int64_t row(const Shape& shape, std::int64_t kv_head, int token) const {
     const int head_of_all = static_cast<int>(kv_head), heads = static_cast<int>(shape.kv_heads);
     const int sequence = head_of_all / heads, head = head_of_all - sequence * heads;
     const int i = token / page, last = pages_each - 1;
     const int at = table[std::int64_t{sequence} * pages_each + (i < last ? i : last)];
     return (at * heads + head) * page + (token - i * page);
+  }
+  // Has L2 fetch what the table says of tokens [begin, end), so that later lookups find it there: a
+  // thread asks for a sector, eight numbers, at a time. By all kThreads threads of a block.
+  template <int kThreads>
+  __device__ void prefetch_table(std::int64_t sequence, int begin, int end) const {
+    const int* of_sequence = table + sequence * pages_each;
+    const int end_page = (end + page - 1) / page;
+    for (int i = begin / page + 8 * threadIdx.x; i < end_page; i += 8 * kThreads) {
+      ptx::prefetch_l2(of_sequence + i);
+    }
   }
 };
 

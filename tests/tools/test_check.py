@@ -350,11 +350,6 @@ class Steps(CheckCase):
         self.write("01_add/02_naive.cuh", rung(range(5)))
         self.assertEqual(self.row("01/naive")[1], "35")
 
-    def test_a_line_both_happen_to_have_makes_no_longer_step(self):
-        self.write("01_add/01_sequential.hpp", rung(["shared", *range(10)]))
-        self.write("01_add/02_naive.cuh", rung([*range(20, 30), "shared"]))
-        self.assertEqual(self.row("01/naive")[1], "11")
-
     def test_opening_indent_comments_and_includes_are_no_step(self):
         text = "".join(f"  int v{i};  // {i}\n\n  // why\n" for i in range(100))
         self.write("01_add/01_sequential.hpp", rung(range(100)))

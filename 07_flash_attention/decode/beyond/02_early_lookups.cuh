@@ -23,7 +23,6 @@
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/grid.cuh"
 #include "common/kit/ptx/mma.cuh"
-#include "common/kit/ptx/prefetch.cuh"
 
 namespace decode {
 
@@ -49,12 +48,7 @@ __global__ void __launch_bounds__(32 * kW)
   begin_early<kD>(t, [&](int key) { return lookups.row(0, key); });
   // endregion
 
-  // Later lookups find the table in L2, as in rung 13.
-  const int* table = cache.table + std::int64_t{sequence} * cache.pages_each;
-  const int end_page = (part.end + cache.page - 1) / cache.page;
-  for (int i = part.begin / cache.page + 8 * threadIdx.x; i < end_page; i += 8 * 32 * kW) {
-    ptx::prefetch_l2(table + i);
-  }
+  cache.prefetch_table<32 * kW>(sequence, part.begin, part.end);
   if (part.count == 0) return;
 
   TensorRows<T, kD> rows;
