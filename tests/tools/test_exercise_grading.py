@@ -5,6 +5,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import shutil
 import time
 import unittest
@@ -18,7 +19,8 @@ from exercise import building, catalog, grading, running, skeleton
 from exercise.catalog import ExerciseError
 from exercise.processes import Limits, Sandbox, View, execute
 
-WITHOUT = Sandbox().missing()
+WITHOUT = Sandbox().missing("/usr")
+UNSEEN = Sandbox().missing(REPOSITORY)  # say in a private folder of root's, as nobody sees it
 
 # Host code that stands in for the launch of exercise 01/guard, before the right launch.
 LAUNCH = "const int grid = (n + block - 1) / block;"
@@ -124,7 +126,7 @@ class Grading(ToolCase):
             grading.grade_all(REPOSITORY, [self.exercise], self.submissions, self.out, box, seed)
         return out.getvalue()
 
-    @unittest.skipIf(WITHOUT, f"no sandbox: {WITHOUT}")
+    @unittest.skipIf(UNSEEN, f"no sandbox: {UNSEEN}")
     def test_each_earns_what_it_should_and_nothing_outside_is_touched(self):
         self.hand_in_all()
         before = self.outside()
@@ -177,10 +179,21 @@ class Grading(ToolCase):
             self.grade(grading.NoSandbox())
 
     def test_without_a_sandbox_there_is_no_grading_unless_it_is_asked_for(self):
-        with mock.patch.object(Sandbox, "missing", lambda self: "no bwrap"):
+        with mock.patch.object(Sandbox, "missing", lambda self, root: "no bwrap"):
             with self.assertRaisesRegex(ExerciseError, "no sandbox here: no bwrap; --no-sandbox"):
-                grading.sandbox(False)
-            self.assertFalse(grading.sandbox(True).is_boxed)
+                grading.sandbox(REPOSITORY, False)
+            self.assertFalse(grading.sandbox(REPOSITORY, True).is_boxed)
+
+    @unittest.skipIf(WITHOUT or os.geteuid() != 0, "only root's submissions run as another user")
+    def test_where_nobody_sees_the_repository_there_is_no_grading(self):
+        self.root.parent.chmod(0o755)
+        private = self.root / "private"
+        (private / "repository").mkdir(parents=True)
+        private.chmod(0o755)
+        self.assertTrue(grading.sandbox(private / "repository", False).is_boxed)
+        private.chmod(0o700)
+        with self.assertRaisesRegex(ExerciseError, "no sandbox here: .*repository: Permission"):
+            grading.sandbox(private / "repository", False)
 
 
 @unittest.skipIf(WITHOUT, f"no sandbox: {WITHOUT}")

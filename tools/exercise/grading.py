@@ -118,11 +118,11 @@ def _read(file, folder):
     return data
 
 
-def sandbox(goes_without):
+def sandbox(root, goes_without):
     """Where submissions run; raises ExerciseError if this machine has no such place."""
     if goes_without:
         return NoSandbox()
-    missing = Sandbox().missing()
+    missing = Sandbox().missing(root)
     if missing:
         raise ExerciseError(
             f"no sandbox here: {missing}; --no-sandbox runs without one, for files that you trust"

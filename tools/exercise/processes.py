@@ -98,14 +98,15 @@ class Sandbox:
     def environment(self, more):
         return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **more}
 
-    def missing(self):
-        """Why there is no sandbox to be had here; empty if there is."""
+    def missing(self, root):
+        """Why there is no sandbox to be had here from which `root` can be seen; empty if there
+        is."""
         for name in ("bwrap", "prlimit", "setpriv", "choom"):
             if not shutil.which(name):
                 return f"{name} is not installed (./setup.sh --dev installs bwrap)"
         with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
             os.chmod(folder, 0o755)
-            done = execute(["true"], View(folder, [folder]), Limits(seconds=10), {}, self)
+            done = execute(["true"], View(folder, [folder, root]), Limits(seconds=10), {}, self)
         return "" if done.status == 0 else done.said.strip() or f"bwrap ends with {done.status}"
 
 
