@@ -45,11 +45,12 @@ ifneq ($(wildcard $(foreach s,cu cuh hpp md,$(BUILD)/*.$(s) $(BUILD)/*/*.$(s))),
 endif
 
 CHAPTERS := $(sort $(wildcard [0-9][0-9]_*))
-# Each chapter has one program, named after its only .cu file; beside that of chapter 01 lies the
-# first kernel, a program that needs nothing of this repository.
+# Each chapter has a program in one file and one of all its rungs, ladders.cu; beside those of chapter
+# 01 lies the first kernel, a program that needs nothing of this repository.
 FIRST := $(BUILD)/01_vector_add/first_kernel
 PROGRAMS := $(patsubst %.cu,$(BUILD)/%,$(sort $(wildcard [0-9][0-9]_*/*.cu)))
-program_of = $(filter $(BUILD)/$(1)%,$(filter-out $(FIRST),$(PROGRAMS)))
+LADDERS := $(filter %/ladders,$(PROGRAMS))
+program_of = $(filter $(BUILD)/$(1)%,$(LADDERS))
 programs_of = $(filter $(BUILD)/$(1)%,$(PROGRAMS))
 
 # ---------------------------------------------------------------- compiler: nvcc or simt/nvcc
@@ -183,9 +184,9 @@ DEPENDENCIES = -MD -MP -MF $@$(PART).d -MT $@
 
 # Chapter 07 has hundreds of kernels: nvcc compiles its four parts (they are in its .cu) side by side.
 ifndef SIMT
-  PARTED := $(BUILD)/07_flash_attention/flash_attention
+  PARTED := $(BUILD)/07_flash_attention/ladders
   PARTS := $(foreach part,1 2 3 4,$(PARTED).$(part).o)
-$(PARTS): $(PARTED).%.o: 07_flash_attention/flash_attention.cu $(CONFIG)
+$(PARTS): $(PARTED).%.o: 07_flash_attention/ladders.cu $(CONFIG)
 	@mkdir -p $(@D)
 	$(call say,$(NVCC))
 	$(QUIET)$(NVCC) $(FLAGS) $(DEPENDENCIES) -DPART=$* -c $< -o $@$(PART)
@@ -203,12 +204,12 @@ endif
 # Without a GPU, tables show what was counted of each rung before, unless it has changed since.
 KEPT_COUNTS := $(BUILD)/kept_counts
 with_counts = $(if $(SIMT),tools/counts.py >$(KEPT_COUNTS) && export KEPT_COUNTS=$(KEPT_COUNTS);)
-# The first kernel has no options.
-quick = $(if $(filter $(FIRST),$(p)),, --quick)
+# Programs in one file have no options.
+quick = $(if $(filter $(LADDERS),$(p)), --quick)
 run: programs  ## build and run every chapter, for a short look (run-01: one chapter, with care)
 	@$(with_counts) status=0; $(foreach p,$(PROGRAMS),$(p)$(quick) || status=1;) exit $$status
 $(CHAPTERS:%=run-%): run-%: %
-	@$(with_counts) $(call program_of,$*)
+	@$(with_counts) status=0; $(foreach p,$(filter-out $(FIRST) $(LADDERS),$(call programs_of,$*)) $(call program_of,$*),$(p) || status=1;) exit $$status
 run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
 
 # The chapter whose number was given: 01 -> 01_vector_add.
@@ -295,7 +296,7 @@ bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
 	@tools/lessons.py
 
-TIMELINE_PROGRAMS := $(BUILD)/06_atomics_streams/atomics_streams $(BUILD)/07_flash_attention/study/turns
+TIMELINE_PROGRAMS := $(BUILD)/06_atomics_streams/ladders $(BUILD)/07_flash_attention/study/turns
 timelines:  ## record on this GPU what runs when, write results/<gpu>_timelines.json, draw the figures
 	$(if $(SIMT),@echo "timelines: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	$(call side_by_side,$(TIMELINE_PROGRAMS))

@@ -25,7 +25,7 @@ using namespace vector_add;
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/01_vector_add/vector_add";
+const std::string kProgram = TEST_BUILD "/01_vector_add/ladders";
 
 // Sizes around a warp, a float4, a block, a block of float4, a tile of the coarsened rung, primes,
 // and one that needs many blocks.

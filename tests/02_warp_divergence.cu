@@ -29,7 +29,7 @@ using namespace warp_divergence;
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/02_warp_divergence/warp_divergence";
+const std::string kProgram = TEST_BUILD "/02_warp_divergence/ladders";
 
 // Sizes around a warp, half a warp (two threads an angle), a block, the tiles of the coarsened and
 // of the tiled rung, primes, and one that needs many blocks. Those past 5000 only where kernels run

@@ -25,7 +25,7 @@ using namespace latency;
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/03_coalescing/coalescing";
+const std::string kProgram = TEST_BUILD "/03_coalescing/ladders";
 const std::string kSmall = " --n 1000 --particles 100 --rows 40 --cols 70 --signal 500 ";
 
 // Around a warp, a float4, a block and the tile of the copies (2048), and primes.

@@ -12,7 +12,7 @@
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/04_matmul/matmul";
+const std::string kProgram = TEST_BUILD "/04_matmul/ladders";
 
 std::vector<std::string> all_names() {
   return tests::names_of(matmul::sgemm::ladder(), matmul::bf16::ladder<false>(),

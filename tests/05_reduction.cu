@@ -27,7 +27,7 @@ using namespace scan;
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/05_reduction/reduction";
+const std::string kProgram = TEST_BUILD "/05_reduction/ladders";
 
 // Around a warp, a float4, the blocks and tiles of the rungs, primes, and some that need many
 // blocks or a second pass.

@@ -42,7 +42,7 @@ using lock::Lock;
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/06_atomics_streams/atomics_streams";
+const std::string kProgram = TEST_BUILD "/06_atomics_streams/ladders";
 
 // Around a warp, a piece of 16 bytes, a block, a pass of the grid; primes.
 const std::vector<std::int64_t> kSizes = {1,    2,    3,    15,    16,    17,    31,    32,

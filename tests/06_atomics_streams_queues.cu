@@ -25,7 +25,7 @@ using namespace small_kernels;
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/06_atomics_streams/atomics_streams";
+const std::string kProgram = TEST_BUILD "/06_atomics_streams/ladders";
 
 using bench::Bar;
 using bench::Timeline;

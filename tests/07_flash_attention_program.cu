@@ -17,7 +17,7 @@
 
 namespace {
 
-const std::string kProgram = TEST_BUILD "/07_flash_attention/flash_attention";
+const std::string kProgram = TEST_BUILD "/07_flash_attention/ladders";
 const std::string kSmall = " --rows 3 --columns 50 --batch 1 --heads 2 --n 33 --nk 40 --d 64";
 
 bool has(const tests::CommandResult& result, const std::string& text) {

@@ -73,14 +73,11 @@ def chapters_named(root, names):
 
 
 def program_of(chapter, build):
-    """The one executable that is named after a .cu of the chapter, the first kernel apart."""
-    sources = [path for path in sorted(chapter.glob("*.cu")) if path.name != "first_kernel.cu"]
-    candidates = [build / chapter.name / source.stem for source in sources]
-    programs = [path for path in candidates if os.access(path, os.X_OK)]
-    if len(programs) != 1:
-        found = f"{len(programs)} programs" if programs else "no program"
-        raise BenchError(f"{found} of {chapter.name} in {build / chapter.name}; run `make` first")
-    return programs[0]
+    """The chapter's program of all rungs."""
+    program = build / chapter.name / "ladders"
+    if not os.access(program, os.X_OK):
+        raise BenchError(f"no program of {chapter.name} in {program.parent}; run `make` first")
+    return program
 
 
 def why_dirty(commit):

@@ -2,7 +2,7 @@
 """Compares the counters of a GPU (Nsight Compute) with those of simt, kernel by kernel.
 
   export SIMT_THREADS=1
-  tools/profile.py --backend simt --json counts.json build/checked/05_reduction/reduction --n 262144
+  tools/profile.py --backend simt --json counts.json build/checked/05_reduction/ladders --n 262144
   tools/compare_counters.py results/nvidia_h200.json counts.json
 
 The GPU's are in a results file, where `make bench` put them; simt's in one file a program, which

@@ -17,7 +17,7 @@ from result_table import slug
 # Label of the entry: program in the build folder, and its arguments.
 RUNS = {
     "06_atomics_streams/timelines": (
-        "06_atomics_streams/atomics_streams",
+        "06_atomics_streams/ladders",
         ["--only", "pipeline,default_stream"],
     ),
     "07_flash_attention/turns": ("07_flash_attention/study/turns", []),

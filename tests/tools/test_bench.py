@@ -26,11 +26,11 @@ class BenchCase(ToolCase):
     def setUp(self):
         super().setUp()
         self.write("01_vector_add/bench.args", "# sizes\ndefault:\nlarge: --n 100  # in memory\n")
-        self.write("01_vector_add/vector_add.cu", "")
+        self.write("01_vector_add/ladders.cu", "")
         self.write("02_polar/bench.args", "default: --n 7\n")
-        self.write("02_polar/polar.cu", "")
+        self.write("02_polar/ladders.cu", "")
         self.build = self.root / "build"
-        for name in ("01_vector_add/vector_add", "02_polar/polar"):
+        for name in ("01_vector_add/ladders", "02_polar/ladders"):
             self.executable(self.build / name, PROGRAM)
 
     def bench(self, *arguments, status=0, gpu="NVIDIA H200", **options):
@@ -79,7 +79,7 @@ class Bench(BenchCase):
         self.write("01_vector_add/bench.args", "default: --fail\nlarge: --n 5\nodd: --garbage\n")
         result = self.bench(status=1)
         self.assertIn("01_vector_add/default: ", result.stderr)
-        self.assertIn("vector_add failed with exit code 3", result.stderr)
+        self.assertIn("ladders failed with exit code 3", result.stderr)
         self.assertIn("01_vector_add/odd: ", result.stderr)
         self.assertIn("wrote no valid results", result.stderr)
         runs = self.results()["runs"]
@@ -122,7 +122,7 @@ class Bench(BenchCase):
     def test_broken_json_and_broken_results_files(self):
         self.write("01_vector_add/bench.args", "default: --list\n")
         for text in ("[]", '{"rows": [1], "device": null}', '{"rows": [], "device": "H200"}'):
-            self.executable(self.build / "01_vector_add/vector_add", f"echo '{text}' >$2\n")
+            self.executable(self.build / "01_vector_add/ladders", f"echo '{text}' >$2\n")
             error = self.bench("01", status=1).stderr
             self.assert_one_line(error, "01_vector_add/default: ", "wrote no valid results: ")
         of_no_run = '{"kernels": [], "arguments": "", "runs": 0}'
@@ -167,7 +167,7 @@ class Bench(BenchCase):
         self.assert_one_line(self.run_tool("bench.py", status=2).stderr, "--build")
 
     def test_unbuilt_program_and_malformed_arguments_file(self):
-        (self.build / "02_polar/polar").unlink()
+        (self.build / "02_polar/ladders").unlink()
         self.assertIn("no program of 02_polar", self.bench(status=1).stderr)
         self.write("01_vector_add/bench.args", "default\n")
         self.assertIn("bench.args:1: expected", self.bench("01", status=1).stderr)
@@ -202,7 +202,7 @@ class Clean(BenchCase):
         self.assertNotIn("dirty", self.results())
 
     def test_changed_sources_are_refused(self):
-        for path in ("01_vector_add/vector_add.cu", "01_vector_add/new.cuh", "Makefile"):
+        for path in ("01_vector_add/ladders.cu", "01_vector_add/new.cuh", "Makefile"):
             self.write(path, "// changed\n")
             error = self.bench(status=1).stderr
             self.assert_one_line(error, "these sources differ from their commit", "--allow-dirty")
@@ -210,7 +210,7 @@ class Clean(BenchCase):
         self.assertFalse((self.root / "results").exists())
 
     def test_what_is_measured_all_the_same_is_marked(self):
-        self.write("01_vector_add/vector_add.cu", "// changed\n")
+        self.write("01_vector_add/ladders.cu", "// changed\n")
         self.bench("--allow-dirty", "02")
         self.assertRegex(self.commits().pop(), r"^[0-9a-f]{12}-dirty$")
         self.assertTrue(self.results()["runs"]["02_polar/default"]["dirty"])

@@ -534,7 +534,7 @@ class Arrows(CheckCase):
         )
         self.write("04_matmul/bf16/problem.cuh", includes("common/bench/report.hpp"))
         self.write(
-            "04_matmul/matmul.cu",
+            "04_matmul/ladders.cu",
             includes("04_matmul/sgemm/ladder.cuh", "04_matmul/study/roofline.cuh"),
         )
         self.write(

@@ -54,7 +54,7 @@ class MakeCase(ToolCase):
         shutil.copy(REPOSITORY / "Makefile", self.root / "Makefile")
         shutil.copytree(TOOLS, self.root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
         self.executable(self.root / "simt/nvcc", COMPILER)
-        for name in ("01_add/add", "02_polar/polar"):
+        for name in ("01_add/ladders", "02_polar/ladders"):
             self.write(f"{name}.cu", "int main() {}\n")
 
     def command(self, *arguments, **env):
@@ -79,7 +79,7 @@ class Build(MakeCase):
     def test_one_short_line_a_program(self):
         lines = self.make().stdout.splitlines()
         self.assertIn("CPU=1 was given", lines[0])
-        wanted = ["simt/nvcc build/01_add/add", "simt/nvcc build/02_polar/polar"]
+        wanted = ["simt/nvcc build/01_add/ladders", "simt/nvcc build/02_polar/ladders"]
         self.assertEqual(sorted(lines[1:]), wanted)
         self.assertEqual(len(self.make().stdout.splitlines()), 1)  # nothing is left to do
 
@@ -107,14 +107,14 @@ class Build(MakeCase):
             self.assertEqual("--split-compile=0" in out, wanted, known)
 
     def test_chapter_07_is_compiled_in_all_its_parts(self):
-        source = (REPOSITORY / "07_flash_attention/flash_attention.cu").read_text(encoding="utf-8")
+        source = (REPOSITORY / "07_flash_attention/ladders.cu").read_text(encoding="utf-8")
         parts = sorted(set(re.findall(r"IN_PART\((\d)\)", source)))
-        self.write("07_flash_attention/flash_attention.cu", "int main() {}\n")
+        self.write("07_flash_attention/ladders.cu", "int main() {}\n")
         nvcc = self.fake("nvcc", "exit 0\n")
         lines = self.make("-n", "CPU=0", "V=1", f"NVCC={nvcc}", "07").stdout.splitlines()
         self.assertEqual(sorted(re.findall(r"-DPART=(\d) -c", "\n".join(lines))), parts)
         [link] = [line for line in lines if line.startswith(f"{nvcc} ") and " -c " not in line]
-        self.assertEqual(sorted(re.findall(r"flash_attention\.(\d)\.o", link)), parts)
+        self.assertEqual(sorted(re.findall(r"ladders\.(\d)\.o", link)), parts)
         # simt compiles it whole.
         self.assertNotIn("-DPART", self.make("-n", "CPU=1", "V=1", "07").stdout)
 
@@ -122,7 +122,7 @@ class Build(MakeCase):
         # As nvcc does: it looks into its own folder, wherever the script lies that started it.
         real = self.executable(self.root / "toolkit/bin/nvcc", HEADERS_OF_A_TOOLKIT)
         nvcc = self.executable(self.root / "scripts/nvcc", f'exec {real} "$@"\n')
-        for name in ("04_matmul/matmul", "06_atomics_streams/atomics"):
+        for name in ("04_matmul/ladders", "06_atomics_streams/ladders"):
             self.write(f"{name}.cu", "int main() {}\n")
         self.write("toolkit/include/curand.h", "")
         words = ("-n", "CPU=0", "V=1", f"NVCC={nvcc}", "04", "06")
@@ -141,7 +141,8 @@ class Build(MakeCase):
                 [line.split()[0] for line in log[:4]], ["begin", "begin", "end", "end"]
             )
         # Programs do not: their times would be wrong.
-        self.assertEqual(log[4:], ["run 01_add/add.cu", "ran", "run 02_polar/polar.cu", "ran"])
+        runs = ["run 01_add/ladders.cu", "ran", "run 02_polar/ladders.cu", "ran"]
+        self.assertEqual(log[4:], runs)
 
     def test_programs_run_one_after_the_other_whatever_j_says(self):
         for goals in (["run"], ["run-01", "run-02"]):
@@ -158,23 +159,23 @@ class Build(MakeCase):
     def test_a_run_of_all_chapters_is_a_short_look(self):
         self.write("01_vector_add/first_kernel.cu", "int main() {}\n")
         out = self.make("run").stdout
-        self.assertRegex(out, r"I am 02_polar/polar.cu, kept \S*; --quick\n")
+        self.assertRegex(out, r"I am 02_polar/ladders.cu, kept \S*; --quick\n")
         self.assertRegex(out, r"first_kernel.cu, kept \S*; \n")  # it has no options
-        self.assertRegex(self.make("run-02").stdout, r"I am 02_polar/polar.cu, kept \S*; \n")
+        self.assertRegex(self.make("run-02").stdout, r"I am 02_polar/ladders.cu, kept \S*; \n")
 
     def test_every_program_runs_though_one_was_wrong(self):
         self.write("wrong", "")
         self.make("01")
         (self.root / "wrong").unlink()
         result = self.make("run", status=2)
-        self.assertIn("I am 02_polar/polar.cu", result.stdout)
+        self.assertIn("I am 02_polar/ladders.cu", result.stdout)
 
     def test_without_a_gpu_programs_are_given_what_was_counted_before(self):
         row = {"sources": "", "counts": {}}
         entry = {"arguments": "--n 33", "commit": "0", "date": "", "rows": {"add/naive": row}}
         self.write("results/counters/simt.json", json.dumps({"chapters": {"01_add": entry}}))
         for goal in ("run", "run-01"):
-            self.assertIn("I am 01_add/add.cu, kept build/kept_counts", self.make(goal).stdout)
+            self.assertIn("I am 01_add/ladders.cu, kept build/kept_counts", self.make(goal).stdout)
         kept = "01_add: counted by simt at commit 0 with --n 33\nadd/naive\n"
         self.assertEqual(self.read("build/kept_counts"), kept)
         self.make("clean")
@@ -200,7 +201,7 @@ class Build(MakeCase):
             '"$target" "$source" "$source"', f'"$target" "$source {header}" "$source"'
         )
         nvcc.write_text(text)
-        both = ["01_add/add.cu", "02_polar/polar.cu"]
+        both = ["01_add/ladders.cu", "02_polar/ladders.cu"]
         self.assertEqual(self.begun(), both)
         self.assertEqual(self.begun(), [])
         later = time.time() + 5
@@ -244,14 +245,14 @@ class Build(MakeCase):
         time.sleep(0.1)
         os.killpg(make.pid, signal.SIGKILL)
         make.wait()
-        self.assertFalse((self.root / "build/01_add/add").exists())
+        self.assertFalse((self.root / "build/01_add/ladders").exists())
         (self.root / "slow").unlink()
-        self.assertIn("I am 01_add/add.cu", self.make("run-01").stdout)
+        self.assertIn("I am 01_add/ladders.cu", self.make("run-01").stdout)
 
     def test_a_failing_compiler(self):
         self.write("fails", "")
-        self.assertIn("01_add/add.cu: error", self.make("run-01", status=2).stderr)
-        self.assertFalse((self.root / "build/01_add/add").exists())
+        self.assertIn("01_add/ladders.cu: error", self.make("run-01", status=2).stderr)
+        self.assertFalse((self.root / "build/01_add/ladders").exists())
 
     def test_two_at_once(self):
         self.write("slow", "0.3")
@@ -260,9 +261,9 @@ class Build(MakeCase):
         for make in makes:
             out, _ = make.communicate()
             self.assertEqual(make.returncode, 0)
-            self.assertIn("I am 01_add/add.cu", out)
+            self.assertIn("I am 01_add/ladders.cu", out)
         left = sorted(path.name for path in (self.root / "build/01_add").iterdir())
-        self.assertEqual(left, ["add", "add.d"])
+        self.assertEqual(left, ["ladders", "ladders.d"])
 
     def test_a_tree_that_cannot_be_written(self):
         out = self.make("-n", f"BUILD={self.root.parent}/elsewhere", "01").stdout
@@ -273,7 +274,7 @@ class Build(MakeCase):
 
     def test_a_folder_with_blanks_and_quotes(self):
         self.root = self.root.rename(self.root.parent / "a folder's é")
-        self.assertIn("I am 01_add/add.cu", self.make("run-01").stdout)
+        self.assertIn("I am 01_add/ladders.cu", self.make("run-01").stdout)
         self.make("clean")
 
     def test_from_elsewhere(self):
@@ -371,7 +372,7 @@ class Verbs(MakeCase):
         words = "sanitize.py --build build/checked --simt"
         fill = "lessons.py results/README.md"
         self.assertEqual(asked(), [f"{words} --jobs 3 --allow-dirty", fill])
-        for program in ("01_add/add", "02_polar/polar"):
+        for program in ("01_add/ladders", "02_polar/ladders"):
             self.assertTrue((self.root / "build/checked" / program).exists())
         self.write("found", "")
         self.make("sanitize-02", "ALLOW_DIRTY=0", status=2)
@@ -386,7 +387,7 @@ class Verbs(MakeCase):
         files = sorted(self.read("formatted").split("\n")[:-1])
         self.assertEqual(files.pop(0), "-i")
         files = [file for file in files if not file.startswith("tools/")]
-        self.assertEqual(files, ["01_add/add.cu", "02_polar/polar.cu", "common/a b.hpp"])
+        self.assertEqual(files, ["01_add/ladders.cu", "02_polar/ladders.cu", "common/a b.hpp"])
 
     def test_format_says_what_went_wrong(self):
         self.fake("clang-format-14", "echo bad >&2; exit 1\n")

@@ -91,7 +91,7 @@ class Recording(ToolCase):
         self.build = self.root / "build"
 
     def record(self, run, status=0, commit="0123456789ab"):
-        for name in ("06_atomics_streams/atomics_streams", "07_flash_attention/study/turns"):
+        for name in ("06_atomics_streams/ladders", "07_flash_attention/study/turns"):
             self.executable(self.build / name, PROGRAM % json.dumps(run))
         command = ["timelines.py", "--root", self.root, "--build", self.build]
         return self.run_tool(*command, status=status, COMMIT=commit).stderr

@@ -1,6 +1,6 @@
 // Chapter 05, reduction and scan: many numbers become one, or as many sums of all before them.
 //
-// Build without make:  nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 05_reduction/reduction.cu
+// Build without make:  nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 05_reduction/ladders.cu
 // The ways to do it are listed in the ladder.cuh of each problem; the lesson is README.md.
 #include "05_reduction/affine/ladder.cuh"
 #include "05_reduction/kit/operators.cuh"

@@ -1,7 +1,7 @@
 // Chapter 04, matrix multiplication: C = A B from three loops to the pace of the multipliers.
 //
 // Build without make, for Hopper (otherwise -arch=native):
-//   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 04_matmul/matmul.cu -lcublas
+//   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 04_matmul/ladders.cu -lcublas
 // The fp32 half is in sgemm/, the tensor cores in bf16/, each with its ladder.cuh; the lesson is
 // README.md and tensor_cores.md.
 #include <memory>

@@ -2,7 +2,7 @@
 // use.
 //
 // Build without make:
-//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 03_coalescing/coalescing.cu -lcublas
+//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 03_coalescing/ladders.cu -lcublas
 // The ways to do it are listed in the ladder.cuh of each problem; the lesson is README.md.
 #include "03_coalescing/copy/ladder.cuh"
 #include "03_coalescing/latency/ladder.cuh"

@@ -2,7 +2,7 @@
 // agree.
 //
 // Build without make:
-//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 02_warp_divergence/warp_divergence.cu
+//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 02_warp_divergence/ladders.cu
 // Problem A is in polar/, problem B in branch/, each with its ladder.cuh; the lesson is
 // README.md.
 #include "02_warp_divergence/branch/ladder.cuh"

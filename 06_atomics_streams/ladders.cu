@@ -1,7 +1,7 @@
 // Chapter 06, atomics and streams: many threads and one cell, many queues and one GPU.
 //
 // Build without make:
-//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 06_atomics_streams/atomics_streams.cu -lcurand
+//   nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 06_atomics_streams/ladders.cu -lcurand
 // Each folder is a problem; its ladder.cuh lists the ways to solve it. The lesson is README.md.
 #include "06_atomics_streams/default_stream/ladder.cuh"
 #include "06_atomics_streams/float_max/ladder.cuh"

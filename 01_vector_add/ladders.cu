@@ -1,6 +1,6 @@
 // Chapter 01, vector addition: y = x + y, from the plain loop to the bandwidth of the chip.
 //
-// Build without make:  nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 01_vector_add/vector_add.cu
+// Build without make:  nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 01_vector_add/ladders.cu
 // The ways to do it are listed in ladder.cuh; the lesson is README.md.
 #include "01_vector_add/ladder.cuh"
 #include "01_vector_add/study/memset_demo.cuh"
