@@ -14,7 +14,6 @@ has changed since, and its counts are not shown.
 """
 
 import hashlib
-import json
 import os
 import sys
 from os.path import commonprefix
@@ -24,10 +23,12 @@ import bench
 import bench_args
 import cli
 import cpp_names
+import json_lines
 import results
 from include_graph import RUNG, Graph, source_files
 
 FILE = "results/counters/simt.json"
+LAYOUT = {"chapters": {"rows": {}}}
 
 
 class Digests:
@@ -133,7 +134,7 @@ def record(args, digests):
         with cli.alone_in((args.root / FILE).parent):
             chapters = {**load(args.root), chapter.name: counted}
             data = {"schema": 1, "device": "simt", "chapters": dict(sorted(chapters.items()))}
-            cli.write_text(args.root / FILE, json.dumps(data, indent=1) + "\n")
+            cli.write_text(args.root / FILE, json_lines.text(data, LAYOUT))
         print(f"{chapter.name}: {len(counted['rows'])} rows kept in {FILE}", flush=True)
 
 

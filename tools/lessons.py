@@ -14,8 +14,9 @@ and the line under a rung between
     <!-- end proof -->
 come from the results too; tools/LESSONS.md has all of it. The tables of exercises come from their
 folders (tools/exercise/pages.py), that of the sanitizer from its reports
-(tools/sanitizer_report.py). Nobody types code or numbers into a lesson by hand: a measured number
-that was typed beside a rung's name is a finding.
+(tools/sanitizer_report.py), and that of what was recorded of which commit from results/. Nobody
+types code or numbers into a lesson by hand: a measured number that was typed beside a rung's name
+is a finding, and so is a typed commit.
 
 A file in which a fence, a table or a number is not closed is left as it is: what follows would be
 lost.
@@ -39,7 +40,7 @@ from exercise import pages as exercise_pages
 from exercise.catalog import ExerciseError
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
-KINDS = "table|proof|timelines|exercises|exercise|sanitizer"
+KINDS = "table|proof|timelines|exercises|exercise|sanitizer|recorded"
 BLOCK = re.compile(rf"^\s*<!--\s+(?P<kind>{KINDS})\s+(?P<words>.*?)\s*-->\s*$")
 # Where the numbers below it come from: run=, problem=, results=.
 DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
@@ -51,6 +52,7 @@ IN_BLOCK = {
     "exercises": re.compile(r"^(\|.*\||)$"),
     "exercise": re.compile(r"^(> .*|)$"),
     "sanitizer": re.compile(r"^(\|.*\||\*.*\*|- \d\d `.*|)$"),
+    "recorded": re.compile(r"^(\|.*\||)$"),
 }
 NOT_IN_CODE = re.compile(rf"^\s*(#{{1,6}} \S|<!--\s+(end )?({KINDS})\b)")
 NUMBER = typed_numbers.NUMBER
@@ -229,6 +231,14 @@ class Lesson:
                 return None
         return lines[1:]
 
+    def _recorded(self, words, line):
+        files = {path.stem: path for path in sorted((self.root / "results").glob("*.json"))}
+        try:
+            return result_table.recorded({name: load_results(p) for name, p in files.items()})
+        except (OSError, results.ResultsError) as error:
+            self.problems.append((line, f"results/: {error}"))
+            return None
+
     def _options_and_rest(self, words):
         """The key=value words of a number over those of the page, and its other words. A run of the
         page's own chapter goes by its label alone."""
@@ -319,6 +329,8 @@ def findings(root, files=(), fill=False):
             if len(typed) > TYPED_NOT_YET.get(str(name), 0):
                 for line, number in typed:
                     yield f"{name}:{line}: typed beside a rung, see tools/LESSONS.md: {number}"
+            for line, commit in typed_numbers.typed_commits(lesson.text.split("\n")):
+                yield f"{name}:{line}: typed commit, see tools/LESSONS.md: {commit}"
             for line, target, reason in markdown_links.dead_links(root, path):
                 yield f"{name}:{line}: dead link {target}: {reason}"
         except UnreadableFile as error:

@@ -360,6 +360,25 @@ def _best_table(results, wanted):
     return [*lines, "", f"*{'; '.join(dict.fromkeys(map(_where, runs)))}, {when}*"]
 
 
+def recorded(files):
+    """What each results file holds of each chapter, of which commit and from when."""
+    rows = []
+    for name, data in files.items():
+        entries = {}  # chapter: [runs, counters]
+        for label, run in data["runs"].items():
+            entries.setdefault(label.partition("/")[0], ([], []))[0].append(run)
+        for chapter, counted in data.get("counters", {}).items():
+            entries.setdefault(chapter, ([], []))[1].append(counted)
+        for chapter, (runs, counted) in sorted(entries.items()):
+            stamped = [*runs, *counted]
+            of = lambda key, end: sorted({(e.get(key) or "unknown")[:end] for e in stamped})
+            when = " to ".join(dict.fromkeys((of("date", 10)[0], of("date", 10)[-1])))
+            how_many = f"{len(runs)}{' and counters' if counted else ''}"
+            cells = [chapter.replace("_", " "), how_many, ", ".join(of("commit", None)), when]
+            rows.append([f"`{code_cell(name)}.json`", *map(text_cell, cells)])
+    return aligned(["File", "Chapter", "Runs", "Commit", "Date"], rows, [False] * 5)
+
+
 def run_named(results, run_name):
     run = results.get("runs", {}).get(run_name)
     if run is None:

@@ -1,9 +1,17 @@
-"""Reads and writes results/<gpu>.json, and refuses what is damaged before anybody uses it."""
+"""Reads and writes results/<gpu>.json, and refuses what is damaged before anybody uses it.
 
+In the file a row, a kernel and a point of a sweep have a line each (json_lines.py); what says
+nothing is left out; and what many runs share, the machine and how their programs were built, stands
+once, under "environments", where a run names its own. Who loads the file gets whole runs, and rows
+with all their fields.
+"""
+
+import hashlib
 import json
 import math
 
 import cli
+import json_lines
 
 NUMBERS = {
     "median_ms",
@@ -17,6 +25,33 @@ NUMBERS = {
     "max_error",
     "extra_bytes",
 }
+
+
+LAYOUT = {
+    "environments": {},
+    "counters": {"kernels": {}},
+    "runs": {"rows": {}, "sweeps": {"points": {}}, "timelines": {"bars": {}}},
+}
+# What an entry is of stands first in its line, all else in the order of the alphabet.
+FIRST = ("environment", "problem", "name", "sweep", "kernel")
+# The fields of a run that its environment keeps.
+ENVIRONMENT = (
+    "schema",
+    "device",
+    "cpu",
+    "compiler",
+    "driver",
+    "flags",
+    "toolkit",
+    "mode",
+    "seed",
+    "torch",
+    "cudnn",
+    "triton",
+)
+# A row's fields that the file leaves out where they hold just this.
+ROW = {**dict.fromkeys(sorted(NUMBERS)), "phases": [], "reason": ""}
+OF_A_PHASE = dict.fromkeys(("median_ms", "gbps", "percent_of_roof"))
 
 
 class ResultsError(Exception):
@@ -97,7 +132,11 @@ def _check_timeline(timeline, what):
 
 def check(data):
     """Refuses what is no results file."""
-    for label, run in _expect(_expect(data, dict, "it").get("runs"), dict, "runs").items():
+    _expect(data, dict, "it")
+    for name, environment in _expect(data.get("environments", {}), dict, "environments").items():
+        _expect(environment, dict, f"environment {name}")
+        check_run({**environment, "rows": []}, f"environment {name}")
+    for label, run in _expect(data.get("runs"), dict, "runs").items():
         check_run(run, f"run {label}")
     for chapter, counted in _expect(data.get("counters", {}), dict, "counters").items():
         where = f"counters of {chapter}"
@@ -110,12 +149,58 @@ def check(data):
             _check_numbers(kernel, where)
 
 
+def _without_nulls(value):
+    """`value` without what is null in an object: a key that is absent says the same."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(of) for key, of in value.items() if of is not None}
+    return [_without_nulls(of) for of in value] if isinstance(value, list) else value
+
+
+def _ordered(value):
+    if isinstance(value, dict):
+        keys = [*(key for key in FIRST if key in value), *sorted(value.keys() - {*FIRST})]
+        return {key: _ordered(value[key]) for key in keys}
+    return [_ordered(of) for of in value] if isinstance(value, list) else value
+
+
+def _whole_run(run, environments):
+    """A run as its program wrote it, from what the file keeps of it."""
+    run = dict(run)
+    name = run.pop("environment", None)
+    if name is not None and name not in environments:
+        raise ResultsError(f"no environment '{name}'")
+    run = {"device": None, "cpu": None, **environments.get(name, {}), **run}
+    for row in run["rows"]:
+        row.update({key: value for key, value in ROW.items() if key not in row})
+        row["phases"] = [{**OF_A_PHASE, **phase} for phase in row["phases"]]
+    for sweep in run.get("sweeps") or []:
+        columns = dict.fromkeys(key for point in sweep["points"] for key in point)
+        sweep["points"] = [{**columns, **point} for point in sweep["points"]]
+    return run
+
+
+def _lean_run(run, environments):
+    """What the file keeps of a run. Adds its environment to the others."""
+    run = _without_nulls(run)
+    shared = {key: run.pop(key) for key in ENVIRONMENT if key in run}
+    said = json.dumps(shared, sort_keys=True)
+    run["environment"] = hashlib.sha256(said.encode()).hexdigest()[:8]
+    environments[run["environment"]] = shared
+    kept = lambda row: {key: row[key] for key in row if row[key] != ROW.get(key)}
+    return {**run, "rows": [kept(row) for row in run["rows"]]}
+
+
 def load(path):
     """A results file; ResultsError, or OSError if there is none."""
     data = parse(cli.read_text(path))
     check(data)
+    environments = data.pop("environments", {})
+    data["runs"] = {label: _whole_run(run, environments) for label, run in data["runs"].items()}
     return data
 
 
 def save(path, data):
-    cli.write_text(path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    environments = {}
+    runs = {label: _lean_run(run, environments) for label, run in data["runs"].items()}
+    kept = {**_without_nulls(data), "runs": runs, "environments": environments}
+    cli.write_text(path, json_lines.text(_ordered(kept), LAYOUT))

@@ -11,13 +11,13 @@ and, of what must not be,
     failed: REASON                  the program ended in an error of its own
 """
 
-import json
-
 import cli
+import json_lines
 import results
 from result_table import aligned, code_cell, text_cell
 
 FOLDER = "results/sanitizer"
+LAYOUT = {"chapters": {"rungs": {}}}
 CLEAN, ON_PURPOSE, NOT_RUN = "clean", "flagged on purpose", "not run"
 FLAGGED, MISSED, FAILED = "flagged", "not flagged", "failed"
 VERDICTS = (CLEAN, ON_PURPOSE, NOT_RUN, FLAGGED, MISSED, FAILED)
@@ -75,7 +75,7 @@ def _merge(path, device, tools, chapter, entry):
             report["chapters"] = old["chapters"]
     report["chapters"][chapter] = entry
     report["chapters"] = dict(sorted(report["chapters"].items()))
-    cli.write_text(path, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    cli.write_text(path, json_lines.text(report, LAYOUT))
 
 
 def paths(root):

@@ -1,4 +1,4 @@
-"""Finds measured numbers that were typed into a lesson beside a rung's name.
+"""Finds measured numbers that were typed into a lesson beside a rung's name, and typed commits.
 
 Looked at is every paragraph under a heading that names a rung (by its number or its name; a page's
 title does not), and every other one that names a rung in backticks. A comment on the line above a
@@ -25,6 +25,10 @@ TYPED = re.compile(
     r"|%\s+(?:of\s+(?:the\s+)?(?:peak|roof|time)|more|less|longer|shorter|faster|slower|behind)"
     r"|times\s+(?:as\s+(?:fast|long|slow)|faster|slower|longer))"
 )
+
+
+# Of 12 digits, as the tools stamp what they record.
+COMMIT = re.compile(r"(?<![\w/])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12}(?!\w)")
 
 
 def rung_names(root, chapter=cli.CHAPTERS):
@@ -57,6 +61,13 @@ def _paragraphs(lines):
         elif is_text and not line.lstrip().startswith("|"):
             start = start if held else number
             held.append(line)
+
+
+def typed_commits(lines):
+    """(line, commit) for every commit in prose: it gets old unseen."""
+    for first, text, _, excused in _paragraphs(lines):
+        for match in COMMIT.finditer("" if excused else text):
+            yield first + text[: match.start()].count("\n"), match.group()
 
 
 def _names_a_rung(text, names):

@@ -27,13 +27,13 @@ class CountsCase(ToolCase):
     def setUp(self):
         super().setUp()
         self.write("01_add/bench.args", "default:\ncounters: --n 33\n")
-        self.write("01_add/add.cu", '#include "01_add/ladder.cuh"\n')
+        self.write("01_add/ladders.cu", '#include "01_add/ladder.cuh"\n')
         self.write("01_add/ladder.cuh", '#include "02_naive.cuh"\n')
         self.write("01_add/01_sequential.hpp", "void add();\n")
         self.write(RUNG, '#include "problem.cuh"\nconstexpr int kThreads = 256;\n')
         self.write(PROBLEM, '#include "common/kit/launch.cuh"\nstruct Add {};\n')
         self.write(KIT, "int divide_up(int n, int by);\n")
-        self.executable(self.root / "build/01_add/add", PROGRAM)
+        self.executable(self.root / "build/01_add/ladders", PROGRAM)
 
     def counts(self, *arguments, status=0, commit="0123456789ab"):
         command = ["counts.py", "--root", self.root, *arguments]
@@ -98,7 +98,7 @@ class Counts(CountsCase):
     def test_of_two_rungs_of_one_name_it_is_that_of_the_problem(self):
         for folder in ("add_16bit", "other"):
             self.write(f"01_add/{folder}/01_naive.cuh", f"int {folder};\n")
-        self.change("build/01_add/add", '"add"', '"add_bf16"')
+        self.change("build/01_add/ladders", '"add"', '"add_bf16"')
         self.record()
         self.write("01_add/other/01_naive.cuh", "int changed;\n")
         self.assertEqual(len(self.kept()[0].split()), 3)

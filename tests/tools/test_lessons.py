@@ -938,6 +938,36 @@ class Sanitizer(LessonCase):
         self.assert_one_line(self.check(status=1), "a text is missing")
 
 
+class Recorded(LessonCase):
+    def test_a_line_for_each_file_and_chapter(self):
+        kernels = {"arguments": "", "kernels": [], "commit": "fedcba987654", "date": "2026-11-23T"}
+        later = {**RUN, "commit": "0123456789ab", "date": "2026-11-24T08:00:00Z"}
+        runs = {"01_a/x": {**RUN, "commit": "0123456789ab"}, "01_a/y": later, "02_b/x": later}
+        self.write("results/h.json", json.dumps({"runs": runs, "counters": {"01_a": kernels}}))
+        (self.root / "results/h200.json").unlink()
+        self.lesson("<!-- recorded -->\n<!-- end recorded -->\n")
+        self.fill()
+        lines = self.read("01_vector_add/README.md").split("\n")[3:-2]
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+        both, days = "0123456789ab, fedcba987654", f"{RUN['date'][:10]} to 2026-11-24"
+        self.assertEqual(cells[0], ["`h.json`", "01 a", "2 and counters", both, days])
+        self.assertEqual(cells[1], ["`h.json`", "02 b", "1", "0123456789ab", "2026-11-24"])
+        self.assertEqual(self.check(), "")
+        self.results(RUN)
+        self.assertIn("stale", self.check(status=1))
+
+    def test_a_typed_commit(self):
+        self.lesson("# A\n\nOf 0123456789ab\nand fedcba987654-dirty.\n\n- 81296b68643b\n")
+        lines = self.check(status=1).splitlines()
+        found = [(line.split(":")[1], line.split()[-1]) for line in lines]
+        self.assertEqual(
+            found, [("3", "0123456789ab"), ("4", "fedcba987654"), ("6", "81296b68643b")]
+        )
+        for text in ("123456789012", "abcdefabcdef", "```\n0123456789ab\n```", "x/0123456789ab"):
+            self.lesson(f"{text}\n")
+            self.assertEqual(self.check(), "")
+
+
 class Arguments(LessonCase):
     def test_bad_arguments(self):
         for arguments in (["--nosuch"], ["nosuch.md"], ["--root", self.root, "/etc/hostname"]):

@@ -122,7 +122,7 @@ class SanitizeCase(ToolCase):
         self.write("01_add/bench.args", "default: --n 9\ncounters: --n 33\n")
         self.write("06_race/bench.args", "counters: --only add --n 33\nsanitize: --n 65\n")
         self.programs = {}
-        for name in ("01_add/add", "06_race/race"):
+        for name in ("01_add/ladders", "06_race/ladders"):
             self.write(f"{name}.cu", "")
             self.python(self.root / "build" / name, FAKES + PROGRAM)
         self.rungs = {"add/a": {}, "add/b": {}, "add/c": {}, "add/d": {}, "add/e": {}}
@@ -408,9 +408,9 @@ class Report(SanitizeCase):
             self.assertEqual(path.read_text(encoding="utf-8"), text)
 
     def test_a_chapter_that_cannot_run_does_not_stop_the_others(self):
-        self.executable(self.root / "build/01_add/add", "echo gone; exit 3\n")
+        self.executable(self.root / "build/01_add/ladders", "echo gone; exit 3\n")
         error = self.sanitize(status=1, chapters=()).stderr
-        self.assert_one_line(error, "build/01_add/add --list: exit code 3, no list")
+        self.assert_one_line(error, "build/01_add/ladders --list: exit code 3, no list")
         self.assertEqual(list(self.report()["chapters"]), ["06_race"])
 
 
@@ -427,7 +427,7 @@ class Arguments(SanitizeCase):
             self.assert_one_line(error, "sanitize.py:")
 
     def test_a_missing_program(self):
-        (self.root / "build/01_add/add").unlink()
+        (self.root / "build/01_add/ladders").unlink()
         self.assert_one_line(self.sanitize(status=1).stderr, "no program of 01_add")
 
 
