@@ -1,0 +1,185 @@
+// Chapter 01 in one file: y = x + y, by a loop, on all cores and on a GPU.
+//
+//   nvcc -O3 -I.. -Xcompiler -fopenmp vector_add.cu -o vector_add && ./vector_add [n]
+//
+// Without a GPU write ../simt/nvcc for nvcc.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "common/kit/check.cuh"
+#include "common/kit/cpu_timer.hpp"
+#include "common/kit/gpu_timer.cuh"
+
+// ---------------------------------------------------------------- on the CPU
+void sequential(const float* x, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+}
+
+// No element depends on another one: each core takes a part of them.
+void openmp(const float* x, float* y, std::int64_t n) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+}
+
+// ---------------------------------------------------------------- on the GPU
+constexpr int kBlock = 256;  // threads of a block
+
+// The loop is gone: there is a thread for each element. The last block may have more threads than
+// elements are left.
+__global__ void one_each(const float* x, float* y, std::int64_t n) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (i < n) y[i] += x[i];
+}
+
+// As many threads as the GPU has room for, whatever n is. Each takes its element, then the one that
+// lies a whole grid further on: neighbours in a warp stay neighbours in memory.
+__global__ void grid_stride(const float* x, float* y, std::int64_t n) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * kBlock;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += stride) {
+    y[i] += x[i];
+  }
+}
+
+// Four neighbours a thread, loaded and stored by one instruction of 16 bytes: more bytes are on
+// their way at any time. The last thread may find fewer than four.
+__global__ void vectorized(const float* x, float* y, std::int64_t n) {
+  const std::int64_t first = 4 * (std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
+  if (first + 4 <= n) {
+    const float4 a = *reinterpret_cast<const float4*>(x + first);
+    float4& b = *reinterpret_cast<float4*>(y + first);
+    b = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+  } else {
+    for (std::int64_t i = first; i < n; ++i) y[i] += x[i];
+  }
+}
+
+// ---------------------------------------------------------------- check and print
+void print_times(const char* name, double ms, double bytes, double sequential_ms) {
+  if (std::isnan(ms)) {  // a kernel or a copy where there is no GPU
+    std::printf("%-12s %9s %9s %9s", name, "-", "-", "-");
+  } else {
+    std::printf("%-12s %9.3f %9.1f %9.2f", name, ms, bytes / ms / 1e6, sequential_ms / ms);
+  }
+}
+
+// One addition is rounded once, in the same way on every machine: nothing but the same bits is
+// right.
+bool print_verdict(const std::vector<float>& y, const std::vector<float>& expected) {
+  constexpr double kBound = 0;
+  double largest = 0;
+  std::size_t wrong = y.size();  // the first one
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double error = std::fabs(double{y[i]} - expected[i]);
+    largest = std::fmax(largest, error);
+    if (!(error <= kBound) && wrong == y.size()) wrong = i;  // NaN is not <= kBound, so it is wrong
+  }
+  std::printf(" %9.1e  %s\n", largest, wrong == y.size() ? "right" : "WRONG");
+  if (wrong == y.size()) return true;
+  std::printf("  first: y[%zu] = %g, expected %g\n", wrong, y[wrong], expected[wrong]);
+  return false;
+}
+
+// ---------------------------------------------------------------- the protocol
+bool run(std::int64_t n) {
+  kit::require_memory(16.0 * n, 12.0 * n);  // x, y, the initial y, expected; on the GPU the first 3
+  std::vector<float> x(n), initial(n);
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (float& value : x) value = uniform(random);
+  for (float& value : initial) value = uniform(random);
+
+  cudaDeviceProp device;
+  CUDA_CHECK(cudaGetDeviceProperties(&device, 0));
+  std::printf("y = x + y, n = %lld\n", static_cast<long long>(n));
+  std::printf("%d OpenMP threads; %s%s\n", kit::openmp_threads(), device.name,
+              kit::kHasGpu ? "" : ": kernels are checked here, not timed");
+  std::printf("%-12s %9s %9s %9s %9s\n", "variant", "ms", "GB/s", "x seq", "error");
+  const double bytes = 12.0 * n;  // x and y are read, y is written
+  bool right = true;
+
+  // On the CPU. y changes, so every run begins with the initial one.
+  std::vector<float> y;
+  kit::CpuTimer cpu;
+  const auto reset = [&] { y = initial; };
+  const double sequential_ms = cpu.median_ms(reset, [&] { sequential(x.data(), y.data(), n); });
+  const std::vector<float> expected = y;
+  print_times("sequential", sequential_ms, bytes, sequential_ms);
+  std::printf(" %9s  reference\n", "-");
+  if (kit::openmp_threads() > 0) {
+    const double ms = cpu.median_ms(reset, [&] { openmp(x.data(), y.data(), n); });
+    print_times("openmp", ms, bytes, sequential_ms);
+    right &= print_verdict(y, expected);
+  } else {
+    std::printf("%-12s skipped: built without -Xcompiler -fopenmp\n", "openmp");
+  }
+
+  // To the GPU. d_: memory of the device.
+  const std::size_t size = n * sizeof(float);
+  float *d_x, *d_y, *d_initial;
+  CUDA_CHECK(cudaMalloc(&d_x, size));
+  CUDA_CHECK(cudaMalloc(&d_y, size));
+  CUDA_CHECK(cudaMalloc(&d_initial, size));
+  kit::GpuTimer gpu;
+  const double in_ms = gpu.median_ms(
+      [] {},
+      [&] {
+        CUDA_CHECK(cudaMemcpy(d_x, x.data(), size, cudaMemcpyHostToDevice));
+        CUDA_CHECK(cudaMemcpy(d_initial, initial.data(), size, cudaMemcpyHostToDevice));
+      });
+  print_times("copy in", in_ms, 2.0 * size, sequential_ms);
+  std::printf("\n");
+
+  const auto measure = [&](const char* name, auto launch) {
+    const auto prepare = [&] {
+      CUDA_CHECK(cudaMemcpy(d_y, d_initial, size, cudaMemcpyDeviceToDevice));
+    };
+    const double ms = gpu.median_ms(prepare, [&] {
+      launch();
+      CUDA_CHECK(cudaGetLastError());  // a launch returns nothing: this says whether it began
+    });
+    std::fill(y.begin(), y.end(), NAN);
+    CUDA_CHECK(cudaMemcpy(y.data(), d_y, size, cudaMemcpyDeviceToHost));
+    print_times(name, ms, bytes, sequential_ms);
+    right &= print_verdict(y, expected);
+  };
+  const auto blocks_for = [](std::int64_t threads) {
+    return static_cast<unsigned>((threads + kBlock - 1) / kBlock);
+  };
+  const int fitting = device.multiProcessorCount * (device.maxThreadsPerMultiProcessor / kBlock);
+  measure("one_each", [&] { one_each<<<blocks_for(n), kBlock>>>(d_x, d_y, n); });
+  measure("grid_stride", [&] { grid_stride<<<fitting, kBlock>>>(d_x, d_y, n); });
+  measure("vectorized", [&] { vectorized<<<blocks_for((n + 3) / 4), kBlock>>>(d_x, d_y, n); });
+
+  // And back.
+  const double out_ms = gpu.median_ms(
+      [] {}, [&] { CUDA_CHECK(cudaMemcpy(y.data(), d_y, size, cudaMemcpyDeviceToHost)); });
+  print_times("copy out", out_ms, size, sequential_ms);
+  std::printf("\n");
+  CUDA_CHECK(cudaFree(d_x));
+  CUDA_CHECK(cudaFree(d_y));
+  CUDA_CHECK(cudaFree(d_initial));
+  return right;
+}
+
+int main(int argc, char** argv) try {
+  std::int64_t n = kit::kHasGpu ? 1 << 26 : 1 << 20;
+  if (argc == 2) {
+    char* end = nullptr;
+    n = std::strtoll(argv[1], &end, 10);
+    if (*end != 0) n = 0;
+  }
+  if (argc > 2 || n < 1) throw std::invalid_argument("usage: vector_add [n], n from 1 up");
+  return run(n) ? 0 : 1;
+} catch (const std::invalid_argument& bad) {  // an argument, or a size for which memory lacks
+  std::fprintf(stderr, "vector_add: %s\n", bad.what());
+  return 2;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "vector_add: %s\n", error.what());
+  return 1;
+}
