@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""The fastest product of chapter 04 in bf16 beside PyTorch's, which is cuBLAS, and beside Triton's
-where Triton is installed.
+"""The product that chapter 04 would choose in bf16, beside PyTorch's, which is cuBLAS, and beside
+Triton's where Triton is installed.
 
 Needs a Hopper GPU (sm_90), nvcc, and PyTorch with CUDA. Run from anywhere:
-  python3 04_matmul/compare_product.py [--n 4096,8192,16384] [--json FILE]
+  python3 04_matmul/compare_product.py [--n 4096,8192,16384] [--shapes 4097x4097x4097]
+          [--json FILE]
 
-All multiply the same random square matrices in one process and take turns, in a random order, so
-that they meet the same clocks and the same heat. Launches go through copies of the matrices, so
-that none finds its own in the L2 cache. Exit status 0 only if all results are right; 2 if the
-arguments are not.
+A shape is m x n x k; --n has squares. All multiply the same random matrices in one process and take
+turns, short and long ones, in a random order; a ratio is the smaller of the two. A turn replays a
+CUDA graph, whose launches go through copies of the matrices, so that none finds its own in the L2
+cache. cublas is cuBLAS as most call it: where it splits k, it may add the parts in bf16;
+cublas_exact adds them in fp32. An error is given as a share of the bound that the product with sums
+in fp32 keeps, the largest over 512 rows: above 1 is wrong. Exit status 0 only if all results are
+right but for those of cublas, which are shown and not judged; 2 if the arguments are not.
 """
 
-import itertools
+import contextlib
 import math
 import pathlib
 import sys
@@ -22,101 +26,140 @@ import cli  # noqa: E402
 import torch_bench  # noqa: E402
 
 SOURCE = torch_bench.ROOT / "04_matmul/bf16/c_interface.cu"
-NAMES = ("full_waves", "cublas", "triton")
+PEERS = ("cublas", "cublas_exact", "triton")
+NAMES = ("chosen", *PEERS)
+# Where TMA cannot take rows of k or n elements, or tiles do not fit.
+ODD = ("4095x4095x4095,4097x4097x4097,4100x4100x4100,8191x8191x8191,4096x4096x4095,4096x4095x4096,"
+       "9477x1152x588,1111x2222x3333,777x1001x513,2056x2056x2056,5000x5000x5000")
+ROWS = 512  # in which errors are looked for
+
+
+def shapes(text):
+    return [tuple(int(part) for part in shape.split("x")) for shape in text.split(",") if shape]
 
 
 def parse_arguments():
-    parser = torch_bench.parser(__doc__, rounds=15)
-    # Below these sizes a product takes less time than its launch from Python.
+    parser = torch_bench.Parser(__doc__)
     parser.add_argument("--n", type=torch_bench.numbers, default=[4096, 8192, 16384],
-                        help="rows and columns")
-    parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
+                        help="rows and columns of squares")
+    parser.add_argument("--shapes", type=shapes, default=shapes(ODD), help="m x n x k")
     arguments = parser.parse_args()
-    if min(*arguments.n, arguments.rounds) < 1 or arguments.seconds <= 0:
-        parser.error("--n, --rounds and --seconds must be above zero")
-    if any(n % 8 for n in arguments.n):
-        parser.error("--n: only multiples of 8, since TMA wants rows of 16 bytes")
+    if any(len(shape) != 3 for shape in arguments.shapes):
+        parser.error("--shapes: m x n x k, as in 4096x4096x64")
+    if min(*arguments.n, *(size for shape in arguments.shapes for size in shape)) < 1:
+        parser.error("all numbers must be above zero")
     return arguments
 
 
-def makers(torch, bf16_gemm, copies):
-    """Name -> function that makes one who takes turns: each launch multiplies the next copy."""
-    def through_copies(multiply):
-        copy = itertools.cycle(copies)
-        return torch_bench.repeated(lambda: multiply(*next(copy)))
+@contextlib.contextmanager
+def sums_in_fp32(torch):
+    """Within it cuBLAS may not add parts of a sum in bf16."""
+    options = torch.backends.cuda.matmul
+    before = options.allow_bf16_reduced_precision_reduction
+    options.allow_bf16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        options.allow_bf16_reduced_precision_reduction = before
+
+
+def makers(torch, library, copies):
+    """Name -> function that makes one who takes turns."""
+    scratch = torch.empty(library["bf16_gemm_scratch"](), device="cuda", dtype=torch.uint8)
 
     def ours(a, b):
-        c = torch.empty_like(a)
-        torch_bench.call(
-            torch, bf16_gemm, *map(torch_bench.address, (a, b, c)), *c.shape, a.shape[1])
+        c = torch.empty(a.shape[0], b.shape[1], device="cuda", dtype=a.dtype)
+        torch_bench.call(torch, library["bf16_gemm"],
+                         *map(torch_bench.address, (a, b, c, scratch)), *c.shape, a.shape[1])
         return c
 
-    def triton():
+    def exact(a, b):
+        with sums_in_fp32(torch):
+            return torch.mm(a, b)
+
+    def triton(a, b):
         import triton_product
 
-        return through_copies(lambda a, b: triton_product.product(torch, a, b))
+        return triton_product.product(torch, a, b)
 
-    return {"full_waves": lambda: through_copies(ours),
-            "cublas": lambda: through_copies(torch.mm), "triton": triton}
+    multiply = {"chosen": ours, "cublas": torch.mm, "cublas_exact": exact, "triton": triton}
+    if any(size % 8 for matrix in copies[0] for size in matrix.shape):
+        del multiply["triton"]  # TMA wants rows of 16 bytes
+    graph_of = lambda run: torch_bench.graph_of(torch, lambda copy: run(*copy), copies, len(copies))
+    return {name: lambda run=run: graph_of(run) for name, run in multiply.items()}
 
 
 def errors_of(torch, a, b, outputs):
-    """Name -> the largest error in some rows as a share of its bound, or the distance of the whole
-    from cuBLAS's as a share of what it may be. Up to 1 is right."""
-    n, unit = a.shape[1], torch.finfo(a.dtype).eps / 2
-    rows = torch.unique(torch.tensor([0, n // 3, n // 2, n - 1], device=a.device))
+    """Name -> the largest error in ROWS rows as a share of its bound, or the distance of the whole
+    from cublas_exact's as a share of what it may be. Up to 1 is right."""
+    (m, k), unit = a.shape, torch.finfo(a.dtype).eps / 2
+    rows = torch.linspace(0, m - 1, min(m, ROWS), device=a.device).round().long()
     value = a[rows].double() @ b.double()
     # Products of bf16 are exact in fp32, their sum is not; at the end it is rounded to bf16.
-    in_sum = (torch_bench.rounding_of_sum(n) + 8 * torch_bench.FP32_UNIT) * (
+    in_sum = (torch_bench.rounding_of_sum(k) + 8 * torch_bench.FP32_UNIT) * (
         a[rows].double().abs() @ b.double().abs())
     bound = in_sum + unit * (value.abs() + in_sum)
-    theirs = outputs["cublas"].float()
+    theirs = outputs["cublas_exact"].float()
     return {name: max(torch_bench.share_of_bound(c[rows], value, bound),
                       ((c.float() - theirs).norm() / theirs.norm()).item() / (2 * unit),
                       key=torch_bench.badness)
             for name, c in outputs.items()}
 
 
-def compare(torch, bf16_gemm, n, arguments):
-    """A point of the sweep, and who was skipped why."""
-    count = math.ceil(torch_bench.COPIES_BYTES / (3 * 2 * n * n))
-    copies = [[torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
-              for _ in range(count)]
+def compare(torch, library, shape, arguments):
+    """A point of a sweep, and who was skipped why."""
+    m, n, k = shape
+    count = math.ceil(torch_bench.COPIES_BYTES / (2 * (m * k + k * n + m * n)))
+    tensor = lambda *sizes: torch.randn(*sizes, device="cuda", dtype=torch.bfloat16)
+    copies = [(tensor(m, k), tensor(k, n)) for _ in range(count)]
     turns, outputs, skipped = torch_bench.first_results(
-        makers(torch, bf16_gemm, copies), ("triton",))
+        makers(torch, library, copies), ("triton",))
     errors = errors_of(torch, *copies[0], outputs)
-    flops = 2 * n**3
-    launches = max(2, int(arguments.seconds * 7e14 / flops))
-    times = torch_bench.take_turns(torch, turns, arguments.rounds, launches)
-    wrong = torch_bench.wrong_ones(errors)
-    rows = {name: torch_bench.timed(ms) for name, ms in times.items() if name not in wrong}
-    rates = {name: flops / of["median_ms"] / 1e9 for name, of in rows.items()}
-    ratios = {f"over_{peer}": torch_bench.ratio(rows, "full_waves", peer) for peer in NAMES[1:]}
-    point = {"n": n, **dict.fromkeys(NAMES), **rates, **ratios, "wrong": wrong, "rows": rows}
-    return point, skipped
+    times = torch_bench.take_turns(torch, turns, arguments.seconds, arguments.rounds)
+    rows, too_slow = torch_bench.rows_of(times, count)
+    return point_of(shape, rows, errors), {**skipped, **too_slow}
+
+
+def point_of(shape, rows, errors):
+    """For the results: a rate and an error for each one who was right, and the ratios."""
+    m, n, k = shape
+    wrong = [name for name in torch_bench.wrong_ones(errors) if name != "cublas"]
+    kept = {name: row for name, row in rows.items() if name not in wrong}
+    point = {"m": m, "n": n, "k": k, "wrong": wrong, "rows": kept}
+    for name in NAMES:
+        ms = kept[name]["median_ms"] if name in kept else None
+        point[name] = ms and 2 * m * n * k / ms / 1e9
+        point[f"{name}_error"] = errors[name] if name in kept else None
+    return {**point, **{f"over_{peer}": torch_bench.ratio(kept, "chosen", peer) for peer in PEERS}}
 
 
 def main():
     arguments = parse_arguments()
     torch = torch_bench.torch_on_hopper()
     torch.manual_seed(1)
-    bf16_gemm = torch_bench.build(arguments.build, [SOURCE])["bf16_gemm"]
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}; bf16, TFLOP/s, medians")
-    columns = (*NAMES, "over_cublas", "over_triton")
-    print(f"{'n':>6} " + " ".join(f"{name:>11}" for name in columns))
-    points, skipped = [], {}
-    for n in arguments.n:
-        point, skipped = compare(torch, bf16_gemm, n, arguments)
-        points.append(point)
-        cells = [torch_bench.cell(point[name], 11) for name in columns]
-        wrong = "   wrong: " + ", ".join(point["wrong"]) if point["wrong"] else ""
-        print(f"{n:>6} {' '.join(cells)}{wrong}", flush=True)
+    library = torch_bench.build(arguments.build, [SOURCE])
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}; bf16, TFLOP/s, medians; "
+          "errors as shares of the bound")
+    columns = [*NAMES, *(f"over_{peer}" for peer in PEERS), *(f"{name}_error" for name in NAMES)]
+    print(f"{'m x n x k':>20} " + " ".join(f"{name:>11}" for name in columns))
+    sweeps, skipped = [], {}
+    for name, wanted in (("size", [(n, n, n) for n in arguments.n]), ("shape", arguments.shapes)):
+        points = []
+        for shape in wanted:
+            point, missing = compare(torch, library, shape, arguments)
+            points.append(point)
+            skipped.update(missing)
+            cells = " ".join(torch_bench.cell(point[column], max(11, len(column)))
+                             for column in columns)
+            wrong = "   wrong: " + ", ".join(point["wrong"]) if point["wrong"] else ""
+            print(f"{'x'.join(map(str, shape)):>20} {cells}{wrong}", flush=True)
+        if points:
+            sweeps.append({"problem": "bf16_gemm", "sweep": name, "points": points})
     for name, why in skipped.items():
         print(f"skipped: {name}: {why}")
     if arguments.json:
-        sweep = {"problem": "bf16_gemm", "sweep": "size", "points": points}
-        torch_bench.save(arguments.json, torch_bench.facts_of(torch, [sweep], skipped))
-    return 1 if any(point["wrong"] for point in points) else 0
+        torch_bench.save(arguments.json, torch_bench.facts_of(torch, sweeps, skipped))
+    return 1 if any(point["wrong"] for sweep in sweeps for point in sweep["points"]) else 0
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
   python3 07_flash_attention/compare_decode.py [--shapes 1x1024,16x4096] [--heads 32]
           [--kv-heads 8] [--d 128] [--page 16] [--dtype fp16] [--json FILE]
 
-A shape is batch x tokens. All work on the same tensors in one process and take turns, in a random
-order; a turn is a CUDA graph of 20 launches, which go through copies of the caches, so that none
-finds its own in the L2 cache. Rungs tensor, cluster_merges, persistent and programmatic_launch, the
-one that is chosen, cuDNN and FlashAttention-2 have caches in one piece, paged, work_list and
-early_lookups the same tokens in pages in random order. Rates count K and V once. Exit status 0 only
-if all results are right; 2 if the arguments are not.
+A shape is batch x tokens. All work on the same tensors in one process and take turns, short and
+long ones, in a random order; the ratio is the smaller of the two. A turn replays a CUDA graph of 20
+launches, which go through copies of the caches, so that none finds its own in the L2 cache. Rungs
+tensor, cluster_merges, persistent and programmatic_launch, the one that is chosen, cuDNN and
+FlashAttention-2 have caches in one piece, paged, work_list and early_lookups the same tokens in
+pages in random order. Rates count K and V once. Exit status 0 only if all results are right; 2 if
+the arguments are not.
 """
 
 import math
@@ -28,6 +29,8 @@ SOURCE = torch_bench.ROOT / "07_flash_attention/decode/c_interface.cu"
 LAUNCHES = 20  # of a graph
 DENSE = ("chosen", "tensor", "cluster_merges", "persistent", "programmatic_launch")
 PAGED = ("paged", "work_list", "early_lookups")
+LIBRARIES = ("cudnn", "flash_attention_2")
+NAMES = (*DENSE, *PAGED, *LIBRARIES)
 
 
 def shapes(text):
@@ -35,7 +38,7 @@ def shapes(text):
 
 
 def parse_arguments():
-    parser = torch_bench.parser(__doc__, rounds=25)
+    parser = torch_bench.Parser(__doc__)
     standard = "1x1024,1x16384,1x131072,16x4096,64x4096,128x8192"
     parser.add_argument("--shapes", type=shapes, default=shapes(standard), help="batch x tokens")
     parser.add_argument("--heads", type=int, default=32, help="query heads")
@@ -44,7 +47,7 @@ def parse_arguments():
     parser.add_argument("--page", type=int, default=16, help="tokens of a page")
     parser.add_argument("--dtype", choices=["bf16", "fp16"], default="bf16", help="of Q, K, V, O")
     arguments = parser.parse_args()
-    numbers = [arguments.heads, arguments.kv_heads, arguments.page, arguments.rounds]
+    numbers = [arguments.heads, arguments.kv_heads, arguments.page]
     if any(len(shape) != 2 for shape in arguments.shapes):
         parser.error("--shapes: batch x tokens, as in 16x4096")
     if min(numbers + [number for shape in arguments.shapes for number in shape]) < 1:
@@ -97,7 +100,7 @@ def contenders(torch, decode, q, caches, arguments):
         return run
 
     return {**{name: rung(name) for name in DENSE + PAGED},
-            **{name: of(name) for name in ("cudnn", "flash_attention_2")}}
+            **{name: of(name) for name in LIBRARIES}}
 
 
 def exact(torch, q, cache):
@@ -107,17 +110,6 @@ def exact(torch, q, cache):
     k, v = (x[some].double().repeat_interleave(group, dim=1) for x in cache)
     scores = q[some].double() @ k.transpose(2, 3) / q.shape[3] ** 0.5
     return torch.softmax(scores, dim=3) @ v, some
-
-
-def graph_of(torch, function, copies):
-    for i in range(copies):
-        function(i)  # what is made once is made now
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(LAUNCHES):
-            function(i % copies)
-    return graph
 
 
 def compare(torch, decode, batch, n, arguments):
@@ -134,17 +126,16 @@ def compare(torch, decode, batch, n, arguments):
     errors = {name: (function(0)[some].double() - expected).abs().max().item()
               for name, function in functions.items()}
 
-    graphs = {name: graph_of(torch, function, copies) for name, function in functions.items()}
-    turns = {name: lambda _, graph=graph: graph.replay() for name, graph in graphs.items()}
-    times = torch_bench.take_turns(torch, turns, arguments.rounds, LAUNCHES)
-    unit = torch.finfo(dtype).eps / 2
-    wrong = wrong_ones(errors, unit)
-    rows = {}
-    for name, ms in times.items():
-        of_one = torch_bench.timed(ms)
-        rows[name] = {**of_one, "gbps": cache_bytes / of_one["median_ms"] / 1e6,
-                      "max_error": errors[name]}
-    return {"batch": batch, "n": n, "wrong": wrong, "rows": rows}
+    turns = {name: torch_bench.graph_of(torch, function, range(copies), LAUNCHES)
+             for name, function in functions.items()}
+    rows, too_slow = torch_bench.rows_of(torch_bench.take_turns(
+        torch, turns, arguments.seconds, arguments.rounds, in_long=("chosen", *LIBRARIES)),
+        LAUNCHES)
+    for name, row in rows.items():
+        row["gbps"] = cache_bytes / row["median_ms"] / 1e6
+        row["max_error"] = errors[name]
+    wrong = wrong_ones(errors, torch.finfo(dtype).eps / 2)
+    return {"batch": batch, "n": n, "wrong": wrong, "rows": rows}, too_slow
 
 
 def wrong_ones(errors, unit):
@@ -155,40 +146,42 @@ def wrong_ones(errors, unit):
 
 def ratio(row):
     """How many times as fast as the faster of the libraries the chosen rung is."""
-    time_of = lambda name: row["rows"][name]["median_ms"]
-    return min(time_of("cudnn"), time_of("flash_attention_2")) / time_of("chosen")
+    ratios = [torch_bench.ratio(row["rows"], "chosen", library) for library in LIBRARIES]
+    return None if None in ratios else min(ratios)
 
 
 def point_of(row):
     """For the results: the times of wrong ones are nobody's business."""
     right = {name: of for name, of in row["rows"].items() if name not in row["wrong"]}
-    return {"batch": row["batch"], "n": row["n"], "over_library": ratio(row),
-            **dict.fromkeys(row["wrong"]),
-            **{name: 1e3 * of["median_ms"] for name, of in right.items()},
-            "rows": right, "wrong": row["wrong"]}
+    point = {"batch": row["batch"], "n": row["n"], "over_library": ratio(row),
+             **dict.fromkeys(NAMES), "rows": right, "wrong": row["wrong"]}
+    for name, of in right.items():
+        point[name], point[f"{name}_error"] = 1e3 * of["median_ms"], of["max_error"]
+    return point
 
 
 def main():
     arguments = parse_arguments()
     torch = torch_bench.torch_on_hopper()
     decode = torch_bench.build(arguments.build, [SOURCE])["attention_decode"]
-    names = [*DENSE, *PAGED, "cudnn", "flash_attention_2"]
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
           f"cuDNN {torch.backends.cudnn.version()}; {arguments.dtype}, microseconds, medians")
-    print(f"{'batch':>5} {'n':>7} " + " ".join(f"{name:>17}" for name in names) + "  ratio")
+    print(f"{'batch':>5} {'n':>7} " + " ".join(f"{name:>17}" for name in NAMES) + "  ratio")
     torch.manual_seed(1)
-    results = []
+    points, skipped = [], {}
     for batch, n in arguments.shapes:
-        row = compare(torch, decode, batch, n, arguments)
-        results.append(row)
-        times = " ".join(f"{1e3 * row['rows'][name]['median_ms']:>17.1f}" for name in names)
+        row, too_slow = compare(torch, decode, batch, n, arguments)
+        skipped.update(too_slow)
+        points.append(point_of(row))
+        times = " ".join(torch_bench.cell(points[-1][name], 17) for name in NAMES)
         wrong = "   wrong: " + ", ".join(row["wrong"]) if row["wrong"] else ""
-        print(f"{batch:>5} {n:>7} {times} {ratio(row):>6.2f}{wrong}", flush=True)
+        print(f"{batch:>5} {n:>7} {times} {torch_bench.cell(ratio(row), 6)}{wrong}", flush=True)
+    for name, why in skipped.items():
+        print(f"skipped: {name}: {why}")
     if arguments.json:
-        sweep = {"problem": f"decode_{arguments.dtype}", "sweep": "shape",
-                 "points": [point_of(row) for row in results]}
-        torch_bench.save(arguments.json, torch_bench.facts_of(torch, [sweep], {}))
-    return 1 if any(row["wrong"] for row in results) else 0
+        sweep = {"problem": f"decode_{arguments.dtype}", "sweep": "shape", "points": points}
+        torch_bench.save(arguments.json, torch_bench.facts_of(torch, [sweep], skipped))
+    return 1 if any(point["wrong"] for point in points) else 0
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ Rungs longest_first (of both passes), ping_pong, early_finish and paired (d = 25
 instructions of cuDNN, wgmma and TMA; lazy_rescale, mma and square_tiles those of FlashAttention-2;
 in_order and paired_in_order (d = 256 only) have the same bits in each run. All work on the same
 tensors in one process and take turns, in a random order: many short ones, since the clock that a
-turn finds depends on how much power those before it drew.
+turn finds depends on how much power those before it drew, and some long ones, in which each meets
+the clock that its own power leaves. A ratio is the smaller of the two. Nobody's dispatch is
+counted: launches of the same kind are queued before a turn begins.
 Tensors are bf16 (or fp16), random; there are as many sequences as fit into --tokens, and 2048 / d
 heads: at the default each tensor is larger than the L2 cache, so every launch finds it cold. Rates
 count 4 batch heads n^2 d operations, backward 10, half of that with a causal mask.
@@ -32,7 +34,7 @@ STEPS = 8  # of training
 
 
 def parse_arguments():
-    parser = torch_bench.parser(__doc__, rounds=40)
+    parser = torch_bench.Parser(__doc__)
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS),
                         help="forward, backward, training")
     parser.add_argument("--d", type=torch_bench.numbers, default=[64, 128, 256], help="head sizes")
@@ -40,14 +42,13 @@ def parse_arguments():
                         help="sequence lengths")
     parser.add_argument("--dtype", choices=["bf16", "fp16"], default="bf16", help="of all tensors")
     parser.add_argument("--tokens", type=int, default=16384, help="batch x n")
-    parser.add_argument("--seconds", type=float, default=0.005, help="length of a turn")
     arguments = parser.parse_args()
     if not set(arguments.only) <= set(PARTS):
         parser.error("--only: forward, backward, training")
     if not set(arguments.d) <= {64, 128, 256}:
         parser.error("--d: only 64, 128 and 256")
-    if min(*arguments.n, arguments.tokens, arguments.rounds) < 1 or arguments.seconds <= 0:
-        parser.error("--n, --tokens, --rounds and --seconds must be above zero")
+    if min(*arguments.n, arguments.tokens) < 1:
+        parser.error("--n and --tokens must be above zero")
     return arguments
 
 
@@ -61,24 +62,25 @@ def compare(torch, kind, of_rungs, d, n, causal, arguments):
         kind(torch, of_rungs, tensors, causal).makers(), kind.OPTIONAL)
     errors = passes.errors_of(torch, tensors, causal, kind, outputs)
     del outputs
-    launches = max(2, int(arguments.seconds * 5e14 / flops))
-    times = torch_bench.take_turns(torch, turns, arguments.rounds, launches)
-    rows = {}
-    for name, ms in times.items():
-        of_one = torch_bench.timed(ms)
-        rows[name] = {**of_one, "tflops": flops / of_one["median_ms"] / 1e9,
-                      "error_of_bound": errors[name]}
+    compared = {name for pair in kind.RATIOS.values() for name in pair}
+    rows, too_slow = torch_bench.rows_of(torch_bench.take_turns(
+        torch, turns, arguments.seconds, arguments.rounds, in_long=compared))
+    for name, row in rows.items():
+        row["tflops"] = flops / row["median_ms"] / 1e9
+        row["error_of_bound"] = errors[name]
     return {"d": d, "n": n, "batch": batch, "heads": heads, "causal": int(causal), "rows": rows,
-            "wrong": torch_bench.wrong_ones(errors)}, skipped
+            "wrong": torch_bench.wrong_ones(errors)}, {**skipped, **too_slow}
 
 
 def point_of(row, kind):
-    """For the results: a rate for each one who was right, and the ratios."""
+    """For the results: a rate and an error for each one who was right, and the ratios."""
     right = {name: of for name, of in row["rows"].items() if name not in row["wrong"]}
-    rates = dict.fromkeys(kind.NAMES)
-    rates.update({name: of["tflops"] for name, of in right.items()})
+    of_each = {}
+    for name in kind.NAMES:
+        of = right.get(name, {})
+        of_each.update({name: of.get("tflops"), f"{name}_error": of.get("error_of_bound")})
     ratios = {key: torch_bench.ratio(right, *pair) for key, pair in kind.RATIOS.items()}
-    return {**row, **rates, **ratios, "rows": right}
+    return {**row, **of_each, **ratios, "rows": right}
 
 
 def line_of(point, columns):

@@ -23,6 +23,8 @@ std::vector<bench::Setting> settings() {
   return {
       bench::number("batch", "sequences", kIs16Bit ? 4 : 1, 1, 1, 1 << 20),
       bench::number("heads", "heads of a sequence", 16, 2, 1, 1 << 20),
+      bench::number("kv-heads", "K/V heads of a sequence: decoding and the backward pass alone", 0,
+                    1, 1 << 20),
       bench::number("n", "queries of a sequence, and keys", kIs16Bit ? 4096 : 2048, 250, 1, most),
       bench::number("nk", "keys, if not as many as queries", 0, 1, most),
       bench::choice("d", "elements of a query, a key, a value", {"64", "128", "256"}),
@@ -42,6 +44,11 @@ Shape shape_of(const bench::Settings& settings, const bench::RunSettings& run) {
     throw bench::UsageError("--spread: fp16 ends at 65504: at most " +
                             std::to_string(kMostFp16Spread) +
                             " (--only attention,attention_bf16 leaves fp16 out)");
+  }
+  if (settings.given("kv-heads")) {
+    throw bench::UsageError(
+        "--kv-heads: the forward pass has a K/V head for each head (--only decode_bf16 and "
+        "backward_bf16 take it)");
   }
   constexpr int kHeadDims[] = {64, 128, 256};
   const bool is_large = Problem<T>::kIs16Bit && run.device.is_real_gpu();

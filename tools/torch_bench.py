@@ -15,6 +15,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import bench
@@ -24,6 +25,9 @@ import results
 ROOT = cli.REPOSITORY
 FLAGS = "-O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a -shared -Xcompiler=-fPIC,-fopenmp"
 COPIES_BYTES = 4e8  # what launches go through: several times any L2 of today
+SECONDS, ROUNDS = [0.005, 0.3], [20, 2]  # of short turns and of long ones
+WARM_UP = 2  # rounds
+MOST_AHEAD = 64  # launches that are queued before the first one that is timed
 FP32_UNIT, LUCK = 2.0**-24, 9.22  # an fp32 rounding; n random ones add up to LUCK sqrt(n) at most
 
 
@@ -33,13 +37,24 @@ def numbers(text):
     return [int(part) for part in text.split(",")]
 
 
-def parser(description, rounds):
-    """The options of all comparisons."""
-    of_all = cli.Parser(description)
-    of_all.add_argument("--rounds", type=int, default=rounds, help="turns that each one takes")
-    of_all.add_argument("--build", type=Path, default=ROOT / "build", help="build folder")
-    of_all.add_argument("--json", type=Path, help="put the results into this file")
-    return of_all
+class Parser(cli.Parser):
+    """With the options of all comparisons."""
+
+    def __init__(self, description):
+        super().__init__(description)
+        seconds = lambda text: [float(part) for part in text.split(",")]
+        self.add_argument("--seconds", type=seconds, default=SECONDS, help="lengths of turns")
+        self.add_argument("--rounds", type=numbers, default=ROUNDS, help="turns of each length")
+        self.add_argument("--build", type=Path, default=ROOT / "build", help="build folder")
+        self.add_argument("--json", type=Path, help="put the results into this file")
+
+    def parse_args(self, *words):
+        arguments = super().parse_args(*words)
+        if len(arguments.seconds) != len(arguments.rounds):
+            self.error("--seconds and --rounds: one of each for every length")
+        if min(*arguments.seconds, *arguments.rounds) <= 0:
+            self.error("--seconds and --rounds must be above zero")
+        return arguments
 
 
 def dtype_of(torch, name):
@@ -70,7 +85,7 @@ def declarations(source):
     """Name -> (type of the result, types of the arguments) of each extern "C" function."""
     found = {}
     for result, name, text in re.findall(r'extern "C" (\S+) (\w+)\(([^)]*)\)', source):
-        parameters = [" ".join(parameter.split()) for parameter in text.split(",")]
+        parameters = [" ".join(parameter.split()) for parameter in text.split(",") if parameter]
         types = [c_type(parameter.rpartition(" ")[0]) for parameter in parameters]
         found[name] = c_type(result), types
     return found
@@ -140,13 +155,35 @@ def attention_of(library):
 # ---- turns
 
 def repeated(run, context=contextlib.nullcontext):
-    """One who takes turns: turn(launches) calls run() so often and returns its last result."""
-    def turn(launches=1):
+    """One who takes turns: turn(launches) calls run() so often and returns its last result;
+    after_first() is called once the first launch is queued."""
+    def turn(launches=1, after_first=lambda: None):
         with context():
-            for _ in range(launches):
+            result = run()
+            after_first()
+            for _ in range(launches - 1):
                 result = run()
         return result
     return turn
+
+
+def graph_of(torch, run, copies, launches):
+    """One who takes turns with a CUDA graph of so many launches: turn(1) replays it once, and
+    returns what the first copy gave. For what takes less time than its launch from Python.
+    run(copy) launches."""
+    first = run(copies[0])  # what is made once is made now
+    for copy in copies[1:]:
+        run(copy)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for i in range(launches):
+            run(copies[i % len(copies)])
+
+    def replay():
+        graph.replay()
+        return first
+    return repeated(replay)
 
 
 def first_results(makers, optional):
@@ -165,21 +202,61 @@ def first_results(makers, optional):
     return turns, outputs, skipped
 
 
-def take_turns(torch, turns, rounds, launches):
-    """Name -> milliseconds a launch, one for each round."""
-    times = {name: [] for name in turns}
-    for number in range(-2, rounds):  # the first two warm up
-        order = list(turns.items())
-        random.shuffle(order)  # whoever follows a light kernel finds a cooler chip
-        for name, turn in order:
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            turn(launches)
-            end.record()
-            end.synchronize()
-            if number >= 0:
-                times[name].append(start.elapsed_time(end) / launches)
+def one_turn(torch, turn, launches, ahead):
+    """Milliseconds a launch of the GPU alone, or None if it has waited for the CPU. `ahead`
+    launches keep it busy while the CPU gets the first one there that is timed. Without them the
+    time from the event to that launch is counted, too: through autograd 0.1 to 0.25 ms."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    seen = {}
+
+    def after_first():
+        seen.update(late=start.query(), at=time.perf_counter())  # late: the GPU has come by before
+
+    turn(ahead)
+    start.record()
+    turn(launches, after_first)
+    queued_ms = 1e3 * (time.perf_counter() - seen["at"])
+    end.record()
+    end.synchronize()
+    ms = start.elapsed_time(end)
+    return None if seen["late"] or queued_ms > ms else ms / launches
+
+
+def take_turns(torch, turns, seconds, rounds, in_long=None):
+    """Name -> milliseconds a launch, a list for each length of turns: the first length is that of
+    all, the others only of those in `in_long` (default: of all). Who has no time for a length has
+    always kept the GPU waiting."""
+    times = {name: [[] for _ in seconds] for name in turns}
+    about_ms, ahead = {}, dict.fromkeys(turns, 1)
+    lengths = [0] * WARM_UP + [i for i, number in enumerate(rounds) for _ in range(number)]
+    for number, length in enumerate(lengths):
+        names = [name for name in turns if length == 0 or in_long is None or name in in_long]
+        random.shuffle(names)  # whoever follows a light kernel finds a cooler chip
+        for name in names:
+            launches = max(1, round(1e3 * seconds[length] / about_ms.get(name, math.inf)))
+            ms = one_turn(torch, turns[name], launches, ahead[name])
+            while ms is None and ahead[name] < MOST_AHEAD:
+                ahead[name] *= 2
+                ms = one_turn(torch, turns[name], launches, ahead[name])
+            if ms is not None:
+                about_ms[name] = ms
+            if ms is not None and number >= WARM_UP:
+                times[name][length].append(ms)
     return times
+
+
+def rows_of(times, launches=1):
+    """A row for each name of what take_turns() found: its short turns, and the median of its
+    longest, each divided by the launches of a graph; and who has none, with the reason."""
+    rows, skipped = {}, {}
+    for name, (short, *longer) in times.items():
+        if not short:
+            skipped[name] = "the GPU waits for its dispatch"
+            continue
+        rows[name] = timed([ms / launches for ms in short])
+        if longer and longer[-1]:
+            rows[name]["long_median_ms"] = statistics.median(longer[-1]) / launches
+    return rows, skipped
 
 
 def timed(ms):
@@ -187,10 +264,12 @@ def timed(ms):
 
 
 def ratio(rows, name, peer):
-    """How many times as fast as its peer; None if one of them did not take part."""
+    """How many times as fast as its peer: in short turns or in long ones, whichever is less. None
+    if one of them did not take part."""
     if name not in rows or peer not in rows:
         return None
-    return rows[peer]["median_ms"] / rows[name]["median_ms"]
+    lengths = [key for key in ("median_ms", "long_median_ms") if key in rows[name]]
+    return min(rows[peer][key] / rows[name][key] for key in lengths if key in rows[peer])
 
 
 def cell(value, width):

@@ -157,6 +157,7 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
       bf16_gemm_full_waves<kTransposedB>, hopper);
   all.push_back(tagged(end, chosen<kTransposedB>()));
   all.push_back(tagged(end, cublas_peer<kTransposedB>()));
+  all.push_back(cublas_default_yardstick<kTransposedB>());
   if constexpr (!kTransposedB) all.push_back(tagged(large, mma_loop_yardstick<kTransposedB>()));
   return all;
 }

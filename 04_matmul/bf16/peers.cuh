@@ -21,35 +21,64 @@
 
 namespace matmul::bf16 {
 
-// cuBLAS with sums in fp32, also between the parts of a sum that it may split. It counts by
-// columns: our row-major matrices are its transposed ones, and C' = B' A'.
-template <bool kTransposedB>
-bench::Variant<Bf16Gemm<kTransposedB>> cublas_peer() {
-  using Problem = Bf16Gemm<kTransposedB>;
-  const char* idea = "cublasGemmEx, bf16 in and out, sums in fp32";
 #if __has_include(<cublas_v2.h>)
+// A function (Problem&, stream) that calls cublasGemmEx in this mode. cuBLAS counts by columns: our
+// row-major matrices are its transposed ones, and C' = B' A'.
+template <bool kTransposedB>
+auto cublas_gemm(cublasMath_t mode) {
   const auto handle = std::make_shared<bench::CublasHandle>();
-  auto variant = bench::peer<Problem>("cublas", idea, [handle](Problem& p, cudaStream_t stream) {
+  return [handle, mode](Bf16Gemm<kTransposedB>& p, cudaStream_t stream) {
     const int m = static_cast<int>(p.shape.m), n = static_cast<int>(p.shape.n);
     const int k = static_cast<int>(p.shape.k);
     const float one = 1, zero = 0;
     bench::CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
-    bench::CublasHandle::check(
-        cublasSetMathMode(handle->get(), CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
-        "cublasSetMathMode");
+    bench::CublasHandle::check(cublasSetMathMode(handle->get(), mode), "cublasSetMathMode");
     bench::CublasHandle::check(
         cublasGemmEx(handle->get(), kTransposedB ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, n, m, k,
                      &one, p.device_b(), CUDA_R_16BF, kTransposedB ? k : n, p.device_a(),
                      CUDA_R_16BF, k, &zero, p.c.device_data(), CUDA_R_16BF, n, CUBLAS_COMPUTE_32F,
                      CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
-  });
+  };
+}
+#endif
+
+// cuBLAS with sums in fp32, also between the parts of a sum that it may split.
+template <bool kTransposedB>
+bench::Variant<Bf16Gemm<kTransposedB>> cublas_peer() {
+  using Problem = Bf16Gemm<kTransposedB>;
+  const char* idea = "cublasGemmEx, bf16 in and out, sums in fp32";
+#if __has_include(<cublas_v2.h>)
+  auto variant = bench::peer<Problem>(
+      "cublas", idea, cublas_gemm<kTransposedB>(CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
   variant.needs = bench::needs_sm(80);
   return variant;
 #else
   return bench::missing_peer<Problem>("cublas", idea,
                                       "needs cuBLAS, which comes with the CUDA Toolkit");
 #endif
+}
+
+// cuBLAS as most call it. Not the same computation: where it splits k, it may round the parts of a
+// sum to bf16. Its largest error says how far off that is.
+template <bool kTransposedB>
+bench::Variant<Bf16Gemm<kTransposedB>> cublas_default_yardstick() {
+  using Problem = Bf16Gemm<kTransposedB>;
+  const char* idea = "cublasGemmEx as it comes, parts of a sum may be bf16";
+#if __has_include(<cublas_v2.h>)
+  auto variant =
+      bench::peer<Problem>("cublas_default", idea, cublas_gemm<kTransposedB>(CUBLAS_DEFAULT_MATH));
+  variant.needs = bench::needs_sm(80);
+#else
+  auto variant = bench::missing_peer<Problem>("cublas_default", idea,
+                                              "needs cuBLAS, which comes with the CUDA Toolkit");
+#endif
+  variant.idea = std::string("yardstick: ") + idea;
+  variant.kind = bench::Kind::yardstick;
+  variant.bytes = [](const Problem& p) { return p.bytes(); };
+  variant.flops = [](const Problem& p) { return p.flops(); };
+  variant.check = [](const Problem& p) { return p.check_parts_in_bf16(); };
+  return variant;
 }
 
 // mma.sync and nothing else: each warp multiplies the same 4 x 4 fragments over and over, with

@@ -133,6 +133,7 @@ inline std::vector<bench::Variant<Sgemm>> variants() {
                         sgemm_warp_specialized, needs_exactly_sm(90))),
       tagged(end, sgemm_chosen()),
       tagged(end, sgemm_cublas()),
+      sgemm_cublas_pedantic(),
       tagged(large, sgemm_cublas_tf32()),
       tagged(large, sgemm_multiply_add()),
   };

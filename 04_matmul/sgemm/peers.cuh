@@ -53,6 +53,17 @@ inline bench::Variant<Sgemm> sgemm_cublas() {
 #endif
 }
 
+// cuBLAS without whatever its default mode allows itself.
+inline bench::Variant<Sgemm> sgemm_cublas_pedantic() {
+  const char* idea = "cublasSgemm in its pedantic mode";
+#if __has_include(<cublas_v2.h>)
+  return bench::peer<Sgemm>("cublas_pedantic", idea, cublas_sgemm(CUBLAS_PEDANTIC_MATH));
+#else
+  return bench::missing_peer<Sgemm>("cublas_pedantic", idea,
+                                    "needs cuBLAS, which comes with the CUDA Toolkit");
+#endif
+}
+
 // Not the same computation: the tensor cores round inputs to 11 significant bits first.
 inline bench::Variant<Sgemm> sgemm_cublas_tf32() {
   const char* idea = "cublasSgemm on tensor cores, inputs rounded to TF32";

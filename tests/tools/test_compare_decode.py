@@ -40,11 +40,13 @@ class Verdict(unittest.TestCase):
 
     def test_a_wrong_time_is_not_kept(self):
         names = ("tensor", "paged", "chosen", "cudnn", "flash_attention_2")
-        rows = dict.fromkeys(names, {"median_ms": 0.5}) | {"cudnn": {"median_ms": 0.25}}
+        row = {"median_ms": 0.5, "max_error": 0.01}
+        rows = dict.fromkeys(names, row) | {"cudnn": {**row, "median_ms": 0.25}}
         point = compare_decode.point_of({"batch": 1, "n": 8, "wrong": ["paged"], "rows": rows})
         self.assertEqual(point["over_library"], 0.5)
         self.assertIsNone(point["paged"])
         self.assertEqual(point["tensor"], 500)
+        self.assertEqual(point["tensor_error"], 0.01)
         self.assertNotIn("paged", point["rows"])
         self.assertEqual(point["wrong"], ["paged"])
 

@@ -44,7 +44,8 @@ class Tensor:
 
 
 class Torch:
-    """As much of PyTorch as launches and times: a clock that each launch moves by a millisecond."""
+    """As much of PyTorch as launches and times: a CPU, whose clock is `now`, and a GPU that does
+    one launch after the other. Milliseconds."""
 
     float16, uint8 = "float16", "uint8"
     __version__ = "2.11"
@@ -52,18 +53,21 @@ class Torch:
     backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 91900))
 
     def __init__(self):
-        self.now = 0
-        clock = self
+        self.now = self.busy_until = 0
+        torch = self
 
         class Event:
             def __init__(self, enable_timing):
                 self.at = None
 
             def record(self):
-                self.at = clock.now
+                self.at = max(torch.now, torch.busy_until)
+
+            def query(self):
+                return torch.now >= self.at
 
             def synchronize(self):
-                pass
+                torch.now = max(torch.now, self.at)
 
             def elapsed_time(self, end):
                 return end.at - self.at
@@ -73,6 +77,11 @@ class Torch:
             get_device_name=lambda: "a GPU",
             current_stream=lambda: types.SimpleNamespace(cuda_stream=7),
         )
+
+    def launch(self, dispatch, ms):
+        """Takes the CPU `dispatch` and then the GPU `ms`."""
+        self.now += dispatch
+        self.busy_until = max(self.now, self.busy_until) + ms
 
     def empty(self, *shape, **_):
         return Tensor(*(shape[0] if isinstance(shape[0], tuple) else shape))
@@ -85,12 +94,14 @@ class Declarations(unittest.TestCase):
             extern "C" int f(const char* rung, const void* q,
                              std::int64_t batch, float* o, int d) {}
             extern "C" std::int64_t g(int n) {}
+            extern "C" std::int64_t h() {}
         """
         pointer = ctypes.c_void_p
         words = [ctypes.c_char_p, pointer, ctypes.c_int64, pointer, ctypes.c_int]
         found = torch_bench.declarations(source)
         self.assertEqual(found["f"], (ctypes.c_int, words))
         self.assertEqual(found["g"], (ctypes.c_int64, [ctypes.c_int]))
+        self.assertEqual(found["h"], (ctypes.c_int64, []))
 
     def test_a_type_that_nobody_knows_is_refused(self):
         with self.assertRaisesRegex(ValueError, "double"):
@@ -204,25 +215,80 @@ class Turns(unittest.TestCase):
         self.assertEqual(turn(2), 3)
         self.assertEqual(seen, ["in", "run", "run", "out"])
 
+    def times_of(self, contenders, seconds=(0.02,), rounds=(4,), in_long=None):
+        """contenders: name -> what a turn, a launch takes the CPU, and a launch the GPU. Their
+        times, and how many launches each turn had."""
+        torch, launched = Torch(), {name: [] for name in contenders}
+
+        def taker(name, begin, dispatch, ms):
+            @contextlib.contextmanager
+            def context():
+                torch.now += begin
+                yield
+
+            turn = torch_bench.repeated(lambda: torch.launch(dispatch, ms), context)
+            return lambda launches, *more: launched[name].append(launches) or turn(launches, *more)
+
+        turns = {name: taker(name, *costs) for name, costs in contenders.items()}
+        with mock.patch("torch_bench.time.perf_counter", lambda: torch.now / 1e3):
+            times = torch_bench.take_turns(torch, turns, list(seconds), list(rounds), in_long)
+        return times, launched
+
     def test_times_are_those_of_a_launch_without_the_warm_up(self):
-        torch, order = Torch(), []
+        times, _ = self.times_of({"ours": (0, 0, 2), "theirs": (0, 1, 3)})
+        self.assertEqual(times, {"ours": [[2] * 4], "theirs": [[3] * 4]})
 
-        def taker(name, each):
-            def turn(launches):
-                order.append(name)
-                torch.now += each * launches
+    def test_dispatch_is_not_counted(self):
+        slow_to_begin, slow_to_launch = (9, 0.5, 2), (0, 1.5, 2)
+        for seconds in (0.002, 0.02, 0.3):
+            times, _ = self.times_of({"a": slow_to_begin, "b": slow_to_launch}, [seconds])
+            for name in "ab":
+                self.assertEqual(len(times[name][0]), 4)
+                for ms in times[name][0]:
+                    self.assertAlmostEqual(ms, 2)
 
-            return turn
+    def test_who_always_keeps_the_gpu_waiting_has_no_time(self):
+        times, _ = self.times_of({"ours": (0, 0, 2), "slow": (0, 3, 2), "late": (999, 0, 2)})
+        rows, skipped = torch_bench.rows_of(times)
+        self.assertEqual(list(rows), ["ours"])
+        self.assertEqual(list(skipped), ["slow", "late"])
 
-        turns = {"ours": taker("ours", 2), "theirs": taker("theirs", 3)}
-        times = torch_bench.take_turns(torch, turns, rounds=4, launches=5)
-        self.assertEqual(times, {"ours": [2] * 4, "theirs": [3] * 4})
-        self.assertEqual(sorted(order[:2]), ["ours", "theirs"])
-        self.assertEqual(len(order), 12)
+    def test_turns_are_as_long_as_asked_and_the_long_ones_for_some_only(self):
+        costs = {"light": (0, 0, 1), "heavy": (0, 0, 4)}
+        times, launched = self.times_of(costs, (0.02, 0.3), (3, 2), in_long=["heavy"])
+        self.assertEqual(times, {"light": [[1] * 3, []], "heavy": [[4] * 3, [4] * 2]})
+        self.assertEqual(max(launched["light"]), 20)
+        self.assertEqual(max(launched["heavy"]), 75)
 
     def test_of_its_times_a_row_has_the_median_and_the_ends(self):
-        times = torch_bench.timed([4, 1, 2])
-        self.assertEqual(times, {"median_ms": 2, "min_ms": 1, "max_ms": 4})
+        rows, _ = torch_bench.rows_of({"ours": [[40, 10, 20], [30, 50]], "mma": [[8], []]}, 10)
+        self.assertEqual(
+            rows,
+            {
+                "ours": {"median_ms": 2, "min_ms": 1, "max_ms": 4, "long_median_ms": 4},
+                "mma": {"median_ms": 0.8, "min_ms": 0.8, "max_ms": 0.8},
+            },
+        )
+
+    def test_of_short_and_long_turns_the_smaller_ratio_counts(self):
+        ours, mma = {"median_ms": 2, "long_median_ms": 4}, {"median_ms": 1}
+        ratio = lambda theirs: torch_bench.ratio({"a": ours, "b": theirs, "mma": mma}, "a", "b")
+        self.assertEqual(ratio({"median_ms": 4, "long_median_ms": 6}), 1.5)
+        self.assertEqual(ratio({"median_ms": 3, "long_median_ms": 8}), 1.5)
+        self.assertEqual(ratio(mma), 0.5)
+        self.assertIsNone(torch_bench.ratio({"a": ours}, "a", "b"))
+
+    def test_a_graph_goes_through_all_copies_and_returns_what_the_first_gave(self):
+        log = []
+        graph = types.SimpleNamespace(replay=lambda: log.append("replay"))
+        torch = types.SimpleNamespace(cuda=types.SimpleNamespace(
+            synchronize=lambda: log.append("capture"), CUDAGraph=lambda: graph,
+            graph=lambda _: contextlib.nullcontext()))
+        run = lambda copy: log.append(copy) or f"result {copy}"
+        turn = torch_bench.graph_of(torch, run, ["a", "b"], launches=3)
+        self.assertEqual(log, ["a", "b", "capture", "a", "b", "a"])
+        self.assertEqual(turn(2), "result a")
+        self.assertEqual(log[6:], ["replay", "replay"])
 
     def test_an_optional_one_is_skipped_with_the_reason(self):
         def lacks_a_module():
@@ -249,7 +315,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(torch_bench.wrong_ones(errors), ["theirs", "broken"])
 
     def test_a_wrong_rate_is_not_kept(self):
-        row = {"median_ms": 0.5, "tflops": 400.0, "error_of_bound": 0.5}
+        row = {"median_ms": 0.5, "tflops": 400.0, "error_of_bound": 0.25}
         rows = dict.fromkeys(passes.Backward.NAMES[:5], row)
         ours, _ = passes.Backward.RATIOS["over_cudnn"]
         rows[ours] = {**row, "median_ms": 0.25}
@@ -257,7 +323,9 @@ class Verdicts(unittest.TestCase):
             {"d": 64, "n": 8, "causal": 0, "rows": rows, "wrong": ["mma"]}, passes.Backward
         )
         self.assertEqual(point["over_cudnn"], 2)
+        self.assertEqual((point[ours], point[f"{ours}_error"]), (400, 0.25))
         self.assertIsNone(point["mma"])
+        self.assertIsNone(point["mma_error"])
         self.assertIsNone(point["over_flash_attention_2"])
         self.assertIsNone(point["flash_attention_3"])
         self.assertNotIn("mma", point["rows"])
@@ -334,7 +402,8 @@ class Arguments(unittest.TestCase):
         return ended.exception.code
 
     def test_wrong_ones_are_one_line(self):
-        for arguments in (["--d", "32"], ["--n", "0"], ["--only", "sideways"], ["--seconds", "0"]):
+        for arguments in (["--d", "32"], ["--n", "0"], ["--only", "sideways"],
+                          ["--seconds", "0,1"], ["--seconds", "1"], ["--rounds", "0,1"]):
             with self.subTest(arguments):
                 self.assertEqual(self.status_of(*arguments), 2)
 
