@@ -45,7 +45,7 @@ class Definition(NamedTuple):
 
 
 class Use(NamedTuple):
-    qualifier: str  # what stands before ::, empty if nothing does
+    qualifier: str  # what stands before ::, or just ::, or nothing
     name: str
 
 
@@ -103,7 +103,7 @@ def _variable_names(plain):
     return [part.group(1) for part in parts if part]
 
 
-def _names_of(head):
+def names_of(head):
     """The names that one statement at namespace scope defines or declares."""
     plain = re.sub(r"^(?:public|private|protected)\s*:", "", cpp_source.skip_template(head)).strip()
     if re.match(r"using\s+namespace\b|static_assert\b|friend\b", plain) or not plain:
@@ -135,7 +135,7 @@ def definitions(text):
     for start, stop, head, has_body, scope in cpp_source.statements(code, 0, len(code)):
         whole = code[start:stop].rstrip(";") if head.lstrip().startswith("enum") else head
         namespace = scope[-1] if scope else ""
-        found.update(Definition(namespace, name, False) for name in _names_of(whole))
+        found.update(Definition(namespace, name, False) for name in names_of(whole))
         is_class = re.match(r"(?:struct|class|union)\b", cpp_source.skip_template(head))
         if has_body and is_class:
             found.update(_member_types(code, start, stop, namespace))
@@ -147,7 +147,7 @@ def _member_types(code, start, stop, namespace):
     for _, _, head, _, _ in cpp_source.statements(code, begin + 1, code.rindex("}", start, stop)):
         plain = cpp_source.skip_template(head)
         if re.search(r"\b(?:struct|class|union|enum|using)\b", plain.partition("(")[0]):
-            for name in _names_of(
+            for name in names_of(
                 re.sub(r"^.*?\b(?=struct|class|union|enum|using)", "", plain, flags=re.S)
             ):
                 yield Definition(namespace, name, True)
@@ -160,6 +160,8 @@ def _is_declared(before, word, after):
     last = before[-1] if before else ""
     if re.fullmatch(r"[A-Za-z_]\w*", last):
         return last not in _NO_TYPE and (after != ">" or last in KEYWORDS)
+    if last == ">" and re.match(r"k[A-Z]", word):
+        return False  # `n > kMost)` compares with a constant
     if last in ("*", "&", ">") and len(before) > 1 and after != ">":
         type_name = before[-2]
         return (
@@ -183,7 +185,9 @@ def uses(code):
         if last in (".", "->"):
             continue
         if last == "::":
-            found.add(Use(tokens[i - 2] if i > 1 else "", word))
+            before = tokens[i - 2] if i > 1 else ""
+            is_name = before == ">" or re.match(r"[A-Za-z_]", before) and before not in KEYWORDS
+            found.add(Use(before if is_name else "::", word))
             continue
         after = tokens[i + 1] if i + 1 < len(tokens) else ""
         if _is_declared(tokens[max(0, i - 2) : i], word, after):
@@ -207,7 +211,7 @@ def kernels(text):
         brace = start + len(head)
         found.append(
             Kernel(
-                name=(_names_of(head) or ["?"])[0],
+                name=(names_of(head) or ["?"])[0],
                 first_line=first,
                 text="\n".join(lines[first : last + 1]),
                 statement=code[start:stop],

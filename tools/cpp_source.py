@@ -45,7 +45,7 @@ def code_of(text):
     return DIRECTIVE.sub(_blank, without_comments(text))
 
 
-def _closing(code, start):
+def closing(code, start):
     """Index of the bracket that closes the one at `start`."""
     stack = []
     for i in range(start, len(code)):
@@ -66,7 +66,7 @@ def skip_template(head):
         depth, i = 1, m.end()
         while depth and i < len(head):
             if head[i] == "(":  # a > inside parentheses compares
-                i = _closing(head, i)
+                i = closing(head, i)
             depth += {"<": 1, ">": -1}.get(head[i], 0)
             i += 1
         head = head[i:]
@@ -78,7 +78,7 @@ def flat(head):
     out, i = [], 0
     while i < len(head):
         if head[i] in "([":
-            end = _closing(head, i)
+            end = closing(head, i)
             out.append(head[i] + " " * (end - i - 1) + head[end])
             i = end + 1
         else:
@@ -100,9 +100,9 @@ def statements(code, begin, end, scope=()):
             yield start, i + 1, code[start:i], has_body, scope
             start, has_body = i + 1, False
         elif c in "([":
-            i = _closing(code, i)
+            i = closing(code, i)
         elif c == "{":
-            close = _closing(code, i)
+            close = closing(code, i)
             head = code[start:i]
             plain = skip_template(head)
             if _SCOPE.match(plain):
