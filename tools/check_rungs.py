@@ -1,6 +1,8 @@
-"""What make check says about each rung, by the bounds of check.py, and the table of --report."""
+"""What make check says about each rung, by the bounds of check.py, and the table of --rungs."""
 
 import re
+import statistics
+import textwrap
 
 import cli
 from include_graph import RUNG
@@ -64,10 +66,8 @@ def check_rung(path, facts, is_beyond, findings):
         message = f"opens with {facts.opening} lines of comment instead of 3 to 8"
         findings.breach("opening", is_beyond, path, message)
     above("lines", facts.lines, f"{facts.lines} lines long")
-    parts = f"{facts.own} lines changed from the rung before, {facts.kit} lines of kit new with it"
+    parts = f"{facts.own} lines changed from the rung before, {facts.kit} of kit new with it"
     above("step", facts.step, f"a step of {facts.step}: {parts}")
-    above("names", facts.names, f"{facts.names} names from other files in its kernels")
-    above("headers", facts.headers, f"{facts.headers} project headers under it")
     for file in sorted({file for _, file in facts.unsaid}):
         names = ", ".join(name for name, of in facts.unsaid if of == file)
         findings.breach(
@@ -94,9 +94,25 @@ def check_kit(graph, counter, findings):
                 findings.breach("lines", False, path, f"{lines} lines long (at most {most})")
 
 
-def report(counter, bounds, wanted):
+LONGEST = 10  # how many a distribution names
+
+
+def distribution(what, values, most, unit):
+    """How values lie: their median, what nine of ten keep to, how many are above the aim, the
+    longest. values: {name: number}."""
+    in_order = sorted(values.values())
+    ninth = in_order[-(-9 * len(in_order) // 10) - 1]
+    above = sum(value > most for value in in_order)
+    longest = sorted(values, key=lambda name: -values[name])[:LONGEST]
+    text = f"{what}: median {statistics.median_low(in_order)} {unit}, nine of ten at most {ninth}, "
+    text += f"{above} of {len(in_order)} above {most}; longest: "
+    text += ", ".join(f"{name} {values[name]}" for name in longest)
+    return textwrap.fill(text, 90, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def report(counter, aims, wanted):
     """Prints the table of every rung whose name begins with `wanted`; whether there was one."""
-    columns = ("own", "kit", "step", "names", "headers", "kernel", "comments", "lines")
+    columns = ("own", "kit", "step", "read", "files", "kernel", "comments", "lines")
     lines, folders = [], set()
     for ladder in ladders(counter.graph):
         for path, facts in counter.facts(ladder).items():
@@ -106,11 +122,10 @@ def report(counter, bounds, wanted):
             folders.add(re.sub(r"^(\d\d)_\w+", r"\1", ladder.folder) + "/")
             cells = [name]
             for column in columns:
-                value, bound = getattr(facts, column), bounds.get(column)
-                most = bound and (bound.beyond if is_beyond else bound.main)
-                mark = ("?" if is_beyond else "!") if bound and value > most else " "
-                if column == "comments" and facts.silent:
-                    mark = "?" if is_beyond else "!"
+                value = getattr(facts, column)
+                is_above = column in aims and value > aims[column]
+                is_above = is_above or column == "comments" and facts.silent
+                mark = " " if not is_above else "?" if is_beyond else "!"
                 cells.append(f"{value}{mark}")
             lines.append(cells)
     if not lines:

@@ -53,9 +53,7 @@ class Piece(NamedTuple):
 
     @property
     def lines(self):
-        """Lines to read: nobody has to read that a macro ends."""
-        lines = self.text.split("\n")
-        return sum(1 for line in lines if line.strip() and not re.match(r"\s*#\s*undef\b", line))
+        return sum(1 for line in self.text.split("\n") if line.strip())
 
 
 class Macro(NamedTuple):
@@ -257,6 +255,16 @@ class Definitions:
             key=lambda piece: (place[piece.path], piece.first),
         )
 
+    def said_by(self, path):
+        """{name: the files that define it} of what a file itself says of other files."""
+        visible, found = set(self._include_order([path])), {}
+        for piece in self.of_file[path]:
+            for use in self._uses(piece):
+                files = {one.path for one in self._meant(piece, use, visible)}
+                if files - {path}:
+                    found.setdefault(use.name, set()).update(files)
+        return found
+
     def system_includes(self, pieces, *paths):
         """The #include <...> lines of these files and of those that the pieces come from. One under
         a condition is a piece."""
@@ -284,9 +292,12 @@ class Definitions:
         return order
 
     def _used_by_piece(self, piece, visible):
+        return {one for use in self._uses(piece) for one in self._meant(piece, use, visible)}
+
+    def _uses(self, piece):
         if piece not in self.uses:
             self.uses[piece] = cpp_names.uses(piece.code)
-        return {one for use in self.uses[piece] for one in self._meant(piece, use, visible)}
+        return self.uses[piece]
 
     def _meant(self, piece, use, visible):
         """What a name means where `piece` says it."""
@@ -325,13 +336,18 @@ class Definitions:
                     yield piece
 
 
-def lines_of(pieces):
-    """Lines to read; of what one macro writes many times, once."""
-    first_of = {}
+def to_read(pieces):
+    """What a reader has to open of them: of what one macro writes many times, once; not that a
+    macro ends."""
+    found = {}
     for piece in pieces:
-        key = (piece.path, piece.prefixes) if piece.prefixes else piece
-        first_of.setdefault(key, piece)
-    return sum(piece.lines for piece in first_of.values())
+        if not re.match(r"\s*#\s*undef\b", piece.text):
+            found.setdefault((piece.path, piece.prefixes) if piece.prefixes else piece, piece)
+    return list(found.values())
+
+
+def lines_of(pieces):
+    return sum(piece.lines for piece in to_read(pieces))
 
 
 def files_of(pieces):

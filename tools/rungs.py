@@ -5,8 +5,8 @@ import re
 from typing import NamedTuple
 
 import cpp_names
-import cpp_source
-from include_graph import INDEXES, RUNG, TOOLKIT
+from definitions import Definitions, files_of, lines_of, to_read
+from include_graph import INDEXES, RUNG
 
 # One kernel of this many lines and more has paragraphs, each opened by a comment that says why.
 LONG_KERNEL = 25
@@ -18,9 +18,9 @@ class Facts(NamedTuple):
     """What can be counted about one rung."""
 
     own: int  # lines changed from the rung before
-    kit: int  # lines of the chapter's kit and of common/kit that are new with this rung
-    names: int  # names from other project files in its device code, ptx:: apart
-    headers: int  # project headers under it, dictionaries apart
+    kit: int  # lines of the definitions that it uses of the kit, and no rung before has used
+    read: int  # lines of the rung and of every definition that it uses of other files, transitively
+    files: int  # in which they stand
     kernel: int  # lines of its longest kernel or device function
     comments: int  # lines of comment in that kernel
     lines: int  # of the file
@@ -63,14 +63,6 @@ def ladders(graph):
     return [Ladder(graph, folder) for folder in sorted(graph.problems)]
 
 
-def is_dictionary(path):
-    """A header of ptx/ is a dictionary: one instruction a function, under its PTX name. Nobody
-    reads it to the end to understand a rung; the word that is used is looked up. So neither its
-    lines nor its names nor the header itself count. The header that gives one name to what
-    toolkits call differently is one too, but for its names."""
-    return path.startswith("common/kit/ptx/") or path == TOOLKIT
-
-
 def short_name(path):
     """'04_matmul/sgemm/beyond/02_wide.cuh' -> '04/sgemm/beyond/wide'"""
     *folders, file = path.split("/")
@@ -90,55 +82,20 @@ def changed_lines(before, after):
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in blocks if tag != "equal")
 
 
-class Names:
-    """Where every name of the house is defined."""
-
-    def __init__(self, graph):
-        self.defined = {}  # name -> [(path, namespace, whether it stands in a class)]
-        self.in_file = {}
-        self.unread = {}  # path -> why it could not be cut into statements
-        for path, text in graph.text.items():
-            place = graph.place(path)
-            if not (place.chapter or place.role.startswith("common")):
-                continue
-            try:
-                self.in_file[path] = cpp_names.definitions(text)
-            except cpp_source.SourceError as error:
-                self.in_file[path] = set()
-                self.unread[path] = str(error)
-            for namespace, name, is_member in self.in_file[path]:
-                self.defined.setdefault(name, []).append((path, namespace, is_member))
-        self.namespaces = {n for found in self.in_file.values() for n, _, _ in found if n}
-
-    def files_of(self, use, visible):
-        """Which of the `visible` files define what is used; empty if it is no name of theirs."""
-        if use.qualifier and use.qualifier not in self.namespaces:
-            fits = lambda namespace, is_member: is_member
-        elif use.qualifier:
-            fits = lambda namespace, is_member: namespace == use.qualifier and not is_member
-        else:
-            fits = lambda namespace, is_member: not is_member
-        found = self.defined.get(use.name, [])
-        return {
-            path
-            for path, namespace, is_member in found
-            if path in visible and fits(namespace, is_member)
-        }
-
-
 class Counter:
     """Counts every rung of a repository."""
 
     def __init__(self, graph):
         self.graph = graph
-        self.names = Names(graph)
+        self.book = Definitions(graph)
         self.code = {path: cpp_names.code_lines(text) for path, text in graph.text.items()}
+        self.used = {path: self.book.used_by(path) for path in graph.rungs()}
         self.shown = {}  # ladder's folder -> what the main roads before it have shown of the kit
         self.shown_by = {}  # chapter -> what its main roads and those before them have shown
         shown = set()
         for ladder in sorted(ladders(graph), key=self._place_in_the_book):
             self.shown[ladder.folder] = frozenset(shown)
-            shown.update(path for rung in ladder.main for path in self._kit_under(rung))
+            shown.update(piece for rung in ladder.main for piece in self._kit_of(rung))
             self.shown_by[ladder.folder.split("/")[0]] = frozenset(shown)
 
     def _place_in_the_book(self, ladder):
@@ -147,8 +104,9 @@ class Counter:
         programs = (path for path in self.graph.text if re.fullmatch(rf"{chapter}/\w+\.cu", path))
         text = "".join(self.graph.text[path] for path in programs)
         calls = (
-            re.search(rf"\b{namespace}::{name}\b", text)
-            for namespace, name, _ in self.names.in_file.get(ladder.index, ())
+            re.search(rf"\b{piece.scope[-1]}::{name}\b", text)
+            for piece in self.book.of_file.get(ladder.index, ())
+            for name in (piece.names if piece.scope else ())
         )
         first = min((call.start() for call in calls if call), default=len(text))
         return chapter, first, ladder.folder
@@ -165,19 +123,15 @@ class Counter:
                 before = road[max(0, position - 1) : position]
                 if road is ladder.beyond:
                     before = before + ladder.main
-                fresh = self._kit_under(path) - seen
+                fresh = self._kit_of(path) - seen
                 seen |= fresh
                 found[path] = self._facts_of(path, before, fresh)
         return found
 
-    def _kit_under(self, path):
-        """The kit a rung stands on: what its chapter shares, and common/kit."""
+    def _kit_of(self, path):
+        """What a rung uses of what its chapter shares, and of common/kit."""
         wanted = ("kit", "other", "common/kit")
-        return {p for p in self._to_open(path) if self.graph.place(p).role in wanted}
-
-    def _to_open(self, path):
-        """The headers under a rung that a reader opens."""
-        return {p for p in self.graph.under(path) if not is_dictionary(p)}
+        return {piece for piece in self.used[path] if self.graph.place(piece.path).role in wanted}
 
     def _facts_of(self, path, before, fresh):
         text = self.graph.text[path]
@@ -186,9 +140,9 @@ class Counter:
         longest = max(kernels, key=lambda kernel: kernel.lines, default=None)
         return Facts(
             own=own,
-            kit=sum(len(self.code[p]) for p in fresh),
-            names=len(self._foreign(path, "\n".join(k.statement for k in kernels), ptx=False)),
-            headers=len(self._to_open(path)),
+            kit=sum(len(cpp_names.code_lines(piece.text)) for piece in to_read(fresh)),
+            read=lines_of(self.used[path]) + sum(1 for line in text.splitlines() if line.strip()),
+            files=len(files_of(self.used[path])) + 1,
             kernel=longest.lines if longest else 0,
             comments=longest.comments if longest else 0,
             lines=len(text.splitlines()),
@@ -198,29 +152,16 @@ class Counter:
         )
 
     def _kernels(self, path):
-        return cpp_names.kernels(self.graph.text[path]) if path not in self.names.unread else []
+        return cpp_names.kernels(self.graph.text[path]) if path not in self.book.unread else []
 
     def silent(self, path):
         """(name, lines, comments) of every long kernel or device function that says too little."""
         too_few = lambda k: k.lines >= LONG_KERNEL and k.comments < k.lines // LINES_A_COMMENT
         return tuple((k.name, k.lines, k.comments) for k in self._kernels(path) if too_few(k))
 
-    def _foreign(self, path, code, ptx=True):
-        """{name: files that define it} of what `code` takes from other files."""
-        visible = self.graph.under(path)
-        own = {name for _, name, _ in self.names.in_file[path]}
-        found = {}
-        for use in cpp_names.uses(code):
-            if use.name in own or not ptx and use.qualifier == "ptx":
-                continue
-            files = self.names.files_of(use, visible)
-            if files:
-                found.setdefault(use.name, set()).update(files)
-        return found
-
     def _unsaid(self, path):
-        direct = set(self.graph.includes[path].values())
-        code = cpp_source.code_of(self.graph.text[path])
-        for name, files in self._foreign(path, code).items():
+        """(name, file) of what it says itself, and comes from a file that it does not include."""
+        direct = {path, *self.graph.includes[path].values()}
+        for name, files in self.book.said_by(path).items():
             if not files & direct:
                 yield name, sorted(files)[0]
