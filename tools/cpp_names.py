@@ -119,6 +119,9 @@ def names_of(head):
         open_enum = re.match(r"enum\b(?!\s+(?:class|struct)\b)", plain)
         body = re.search(r"\{(.*)\}", plain, re.DOTALL) if open_enum else None
         return [name, *(re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", body.group(1)) if body else [])]
+    reference = re.search(r"\(\s*[&*]\s*([A-Za-z_]\w*)\s*\(", plain.partition("{")[0])
+    if reference:  # float (&four(float* x))[4]
+        return [reference.group(1)]
     flat = cpp_source.flat(plain)
     before = re.split(r"(?<![=!<>])=(?!=)|\{", flat, maxsplit=1)[0]
     function = _FUNCTION.search(_NOT_THE_NAME.sub(" ", before))

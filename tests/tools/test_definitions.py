@@ -49,6 +49,8 @@ class Names(DefinitionsCase):
             ("enum Side { kLeft, kRight };", "int s = kRight;"),
             ("enum class Side { left };", "auto s = Side::left;"),
             ("using Number = float;", "Number x;"),
+            ("float (&four(float* x))[4];", "float y = four(x)[1];"),
+            ("void each(int (*f)(int));", "void g() { each(h); }"),
             ("extern int counter;", "int f() { return counter; }"),
             ("__device__ float slots[4];", "float* f() { return slots; }"),
             ("inline constexpr auto add = [](int a) { return a; };", "int x = add(1);"),
