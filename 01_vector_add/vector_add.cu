@@ -4,10 +4,8 @@
 //
 // Without a GPU write ../simt/nvcc for nvcc.
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -16,15 +14,17 @@
 #include "common/kit/cpu_timer.hpp"
 #include "common/kit/gpu_timer.cuh"
 
+using Size = long long;  // 64 bits: arrays may have more than 2^31 elements
+
 // ---------------------------------------------------------------- on the CPU
-void sequential(const float* x, float* y, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+void sequential(const float* x, float* y, Size n) {
+  for (Size i = 0; i < n; ++i) y[i] += x[i];
 }
 
 // No element depends on another one: each core takes a part of them.
-void openmp(const float* x, float* y, std::int64_t n) {
+void openmp(const float* x, float* y, Size n) {
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+  for (Size i = 0; i < n; ++i) y[i] += x[i];
 }
 
 // ---------------------------------------------------------------- on the GPU
@@ -32,39 +32,39 @@ constexpr int kBlock = 256;  // threads of a block
 
 // The loop is gone: there is a thread for each element. The last block may have more threads than
 // elements are left.
-__global__ void one_each(const float* x, float* y, std::int64_t n) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x;
+__global__ void one_each(const float* x, float* y, Size n) {
+  const Size i = Size{blockIdx.x} * kBlock + threadIdx.x;
   if (i < n) y[i] += x[i];
 }
 
 // As many threads as the GPU has room for, whatever n is. Each takes its element, then the one that
 // lies a whole grid further on: neighbours in a warp stay neighbours in memory.
-__global__ void grid_stride(const float* x, float* y, std::int64_t n) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * kBlock;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += stride) {
+__global__ void grid_stride(const float* x, float* y, Size n) {
+  const Size stride = Size{gridDim.x} * kBlock;
+  for (Size i = Size{blockIdx.x} * kBlock + threadIdx.x; i < n; i += stride) {
     y[i] += x[i];
   }
 }
 
 // Four neighbours a thread, loaded and stored by one instruction of 16 bytes: more bytes are on
 // their way at any time. The last thread may find fewer than four.
-__global__ void vectorized(const float* x, float* y, std::int64_t n) {
-  const std::int64_t first = 4 * (std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
+__global__ void vectorized(const float* x, float* y, Size n) {
+  const Size first = 4 * (Size{blockIdx.x} * kBlock + threadIdx.x);
   if (first + 4 <= n) {
     const float4 a = *reinterpret_cast<const float4*>(x + first);
     float4& b = *reinterpret_cast<float4*>(y + first);
     b = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
   } else {
-    for (std::int64_t i = first; i < n; ++i) y[i] += x[i];
+    for (Size i = first; i < n; ++i) y[i] += x[i];
   }
 }
 
 // ---------------------------------------------------------------- check and print
+// A row of the table begins. A dash stands for NaN: a kernel where there is no GPU to time it.
 void print_times(const char* name, double ms, double bytes, double sequential_ms) {
-  if (std::isnan(ms)) {  // a kernel or a copy where there is no GPU
-    std::printf("%-12s %9s %9s %9s", name, "-", "-", "-");
-  } else {
-    std::printf("%-12s %9.3f %9.1f %9.2f", name, ms, bytes / ms / 1e6, sequential_ms / ms);
+  std::printf("\n%-12s", name);
+  for (const double value : {ms, bytes / ms / 1e6, sequential_ms / ms}) {
+    std::isnan(value) ? std::printf("%11s", "-") : std::printf("%11.3f", value);
   }
 }
 
@@ -79,14 +79,14 @@ bool print_verdict(const std::vector<float>& y, const std::vector<float>& expect
     largest = std::fmax(largest, error);
     if (!(error <= kBound) && wrong == y.size()) wrong = i;  // NaN is not <= kBound, so it is wrong
   }
-  std::printf(" %9.1e  %s\n", largest, wrong == y.size() ? "right" : "WRONG");
+  std::printf("%11.1e  %s", largest, wrong == y.size() ? "right" : "WRONG");
   if (wrong == y.size()) return true;
-  std::printf("  first: y[%zu] = %g, expected %g\n", wrong, y[wrong], expected[wrong]);
+  std::printf("\n  first: y[%zu] = %g, expected %g", wrong, y[wrong], expected[wrong]);
   return false;
 }
 
 // ---------------------------------------------------------------- the protocol
-bool run(std::int64_t n) {
+bool run(Size n) {
   kit::require_memory(16.0 * n, 12.0 * n);  // x, y, the initial y, expected; on the GPU the first 3
   std::vector<float> x(n), initial(n);
   std::mt19937 random(7);
@@ -96,10 +96,10 @@ bool run(std::int64_t n) {
 
   cudaDeviceProp device;
   CUDA_CHECK(cudaGetDeviceProperties(&device, 0));
-  std::printf("y = x + y, n = %lld\n", static_cast<long long>(n));
+  std::printf("y = x + y, n = %lld\n", n);
   std::printf("%d OpenMP threads; %s%s\n", kit::openmp_threads(), device.name,
               kit::kHasGpu ? "" : ": kernels are checked here, not timed");
-  std::printf("%-12s %9s %9s %9s %9s\n", "variant", "ms", "GB/s", "x seq", "error");
+  std::printf("%-12s%11s%11s%11s%11s", "variant", "ms", "GB/s", "x seq", "error");
   const double bytes = 12.0 * n;  // x and y are read, y is written
   bool right = true;
 
@@ -110,13 +110,13 @@ bool run(std::int64_t n) {
   const double sequential_ms = cpu.median_ms(reset, [&] { sequential(x.data(), y.data(), n); });
   const std::vector<float> expected = y;
   print_times("sequential", sequential_ms, bytes, sequential_ms);
-  std::printf(" %9s  reference\n", "-");
+  std::printf("%11s  reference", "-");
   if (kit::openmp_threads() > 0) {
     const double ms = cpu.median_ms(reset, [&] { openmp(x.data(), y.data(), n); });
     print_times("openmp", ms, bytes, sequential_ms);
     right &= print_verdict(y, expected);
   } else {
-    std::printf("%-12s skipped: built without -Xcompiler -fopenmp\n", "openmp");
+    std::printf("\n%-12s  skipped: built without -Xcompiler -fopenmp", "openmp");
   }
 
   // To the GPU. d_: memory of the device.
@@ -126,14 +126,12 @@ bool run(std::int64_t n) {
   CUDA_CHECK(cudaMalloc(&d_y, size));
   CUDA_CHECK(cudaMalloc(&d_initial, size));
   kit::GpuTimer gpu;
-  const double in_ms = gpu.median_ms(
-      [] {},
-      [&] {
-        CUDA_CHECK(cudaMemcpy(d_x, x.data(), size, cudaMemcpyHostToDevice));
-        CUDA_CHECK(cudaMemcpy(d_initial, initial.data(), size, cudaMemcpyHostToDevice));
-      });
+  const auto nothing = [] {};
+  const double in_ms = gpu.median_ms(nothing, [&] {
+    CUDA_CHECK(cudaMemcpy(d_x, x.data(), size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(d_initial, initial.data(), size, cudaMemcpyHostToDevice));
+  });
   print_times("copy in", in_ms, 2.0 * size, sequential_ms);
-  std::printf("\n");
 
   const auto measure = [&](const char* name, auto launch) {
     const auto prepare = [&] {
@@ -148,7 +146,7 @@ bool run(std::int64_t n) {
     print_times(name, ms, bytes, sequential_ms);
     right &= print_verdict(y, expected);
   };
-  const auto blocks_for = [](std::int64_t threads) {
+  const auto blocks_for = [](Size threads) {
     return static_cast<unsigned>((threads + kBlock - 1) / kBlock);
   };
   const int fitting = device.multiProcessorCount * (device.maxThreadsPerMultiProcessor / kBlock);
@@ -158,17 +156,17 @@ bool run(std::int64_t n) {
 
   // And back.
   const double out_ms = gpu.median_ms(
-      [] {}, [&] { CUDA_CHECK(cudaMemcpy(y.data(), d_y, size, cudaMemcpyDeviceToHost)); });
+      nothing, [&] { CUDA_CHECK(cudaMemcpy(y.data(), d_y, size, cudaMemcpyDeviceToHost)); });
   print_times("copy out", out_ms, size, sequential_ms);
-  std::printf("\n");
   CUDA_CHECK(cudaFree(d_x));
   CUDA_CHECK(cudaFree(d_y));
   CUDA_CHECK(cudaFree(d_initial));
+  std::printf("\n");
   return right;
 }
 
 int main(int argc, char** argv) try {
-  std::int64_t n = kit::kHasGpu ? 1 << 26 : 1 << 20;
+  Size n = kit::kHasGpu ? 1 << 26 : 1 << 22;
   if (argc == 2) {
     char* end = nullptr;
     n = std::strtoll(argv[1], &end, 10);
@@ -180,6 +178,6 @@ int main(int argc, char** argv) try {
   std::fprintf(stderr, "vector_add: %s\n", bad.what());
   return 2;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "vector_add: %s\n", error.what());
+  std::fprintf(stderr, "\nvector_add: %s\n", error.what());
   return 1;
 }
