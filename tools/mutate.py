@@ -51,7 +51,7 @@ Trial = collections.namedtuple("Trial", "programs seconds failure")
 TIMEOUT = 900  # seconds for the build or the run of one test
 # Built with few optimizations and with simt's headers compiled before, a test takes half the time.
 MAKE = ["make", "-s", "CPU=1", "OPTIMIZE=-O0"]
-KILLED, LATE = "killed", "no time left"
+KILLED = "killed"
 
 
 class BadList(Exception):
@@ -259,7 +259,6 @@ def parse_arguments():
     parser.add_root()
     parser.add_argument("--only", metavar="TEXT,...", help="mutants whose list or title holds TEXT")
     parser.add_argument("--part", metavar="K/N", help="the K-th of N parts; K is taken modulo N")
-    parser.add_argument("--seconds", type=float, metavar="S", help="begin none after S seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at work")
     parser.add_argument("--list", action="store_true", help="print the mutants and stop")
     arguments = parser.parse_args()
@@ -334,9 +333,8 @@ def fill_copies(root, copies, with_engine):
 class Run:
     """Tries each test without any mutant, then with each of its own, in whatever copy is idle."""
 
-    def __init__(self, mutants, pool, copies, last_start):
+    def __init__(self, mutants, pool, copies):
         self.pool = pool
-        self.last_start = last_start  # by time.monotonic(): what has not begun by then does not
         self.counts = collections.Counter()
         self.idle = queue.SimpleQueue()
         for copy in copies:
@@ -361,19 +359,16 @@ class Run:
         finally:
             self.idle.put(copy)
 
-    def is_late(self):
-        return time.monotonic() > self.last_start
-
     def try_test(self, test, cases):
         with self.copy() as copy:
             for case, mutants in cases.items():
-                trial = None if self.is_late() else copy.try_without(test, case)
+                trial = copy.try_without(test, case)
                 self.begun += [self.pool.submit(self.plant, mutant, trial) for mutant in mutants]
 
     def plant(self, mutant, trial):
         with self.copy() as copy:
             begin = time.monotonic()
-            what = LATE if self.is_late() or not trial else copy.outcome(mutant, trial)
+            what = copy.outcome(mutant, trial)
         self.counts[mutant.list, what.split(":")[0]] += 1
         seconds = time.monotonic() - begin
         print(f"{seconds:5.0f} s  {what:<12} {name_of(mutant)}", flush=True)
@@ -389,7 +384,6 @@ def end_all(copies):
 
 
 def run_all(root, mutants, arguments):
-    last_start = time.monotonic() + (arguments.seconds or float("inf"))
     with_engine = not all(mutant.test.endswith(".py") for mutant in mutants)
     adopt_orphans()
     with contextlib.ExitStack() as ending:
@@ -400,11 +394,10 @@ def run_all(root, mutants, arguments):
         pool = ending.enter_context(concurrent.futures.ThreadPoolExecutor(arguments.jobs))
         ending.callback(end_all, copies)  # before the pool waits for them
         fill_copies(root, copies, with_engine)
-        run = Run(mutants, pool, copies, last_start)
+        run = Run(mutants, pool, copies)
         run.wait()
     print_table(run.counts)
-    tried = {what for _, what in run.counts} - {LATE}
-    return 0 if tried == {KILLED} else 1
+    return 0 if {what for _, what in run.counts} == {KILLED} else 1
 
 
 if __name__ == "__main__":

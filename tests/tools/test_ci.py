@@ -1,4 +1,5 @@
-"""What must pass before a change lands: .ci/run ends with a status if a step does."""
+"""What must pass before a change lands: .ci/run ends with a status if a step does, and which steps
+it takes is the commit's business alone."""
 
 import os
 import shutil
@@ -9,6 +10,9 @@ from tool_case import REPOSITORY, ToolCase
 
 # Stands in for make and for the tools: fails at the step that the file `bad` names.
 STEP = """\
+echo "SIMT_ASYNC=$SIMT_ASYNC {name} $*" >>{root}/steps
+[[ "$*" == *--list-gpu-arch* ]] && echo compute_75 compute_80 compute_86 compute_89 compute_90a \
+  compute_100 compute_103 compute_120
 [[ "$*" == test ]] && echo "7 passed, 0 failed, 1 skipped"
 [[ -e {root}/warns && "$*" == *tests ]] && echo "a.cu:1: warning: unused"
 [[ ! -e {root}/bad ]] || [[ "{name} $*" != $(cat {root}/bad)* ]]
@@ -22,10 +26,27 @@ class Ci(ToolCase):
         for name in ("setup.sh", "exercise", "tools/mutate.py", "tools/run_tests.sh"):
             self.executable(self.root / name, STEP.format(root=self.root, name=name))
         self.fake("make", STEP.format(root=self.root, name="make"))
-        subprocess.run(["git", "init", "-q", self.root], check=True)
+        for number in range(1, 8):
+            self.executable(self.root / f"build/chip/0{number}_a/ladders", "echo 'GPU    none: '")
+            self.write(f"0{number}_a/ladders.cu", "")
+        for number in range(20):
+            self.write(f"tests/common/{number}.cu", "")
+        self.executable(self.root / "build/simt/tests/async", "")
+        self.git("init", "-q")
+        self.commit(1)
+
+    def git(self, *arguments):
+        names = {f"GIT_{who}_{what}": "a" for who in ("AUTHOR", "COMMITTER")
+                 for what in ("NAME", "EMAIL")}
+        dates = dict.fromkeys(["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"], "2026-01-01T00:00:00Z")
+        subprocess.run(["git", "-C", self.root, *arguments], check=True,
+                       env={**os.environ, **names, **dates})
+
+    def commit(self, number):
+        self.git("commit", "-q", "--allow-empty", "-m", f"change {number}")
 
     def ci(self):
-        # No nvcc, no book.
+        # No book, and no nvcc but a fake.
         path = f"{self.bin}:/usr/bin:/bin"
         env = dict(os.environ, PATH=path, WITHOUT_BOOK="1", CUDA_HOME=str(self.root))
         return subprocess.run(
@@ -52,6 +73,29 @@ class Ci(ToolCase):
     def test_a_warning_ends_it(self):
         self.write("warns", "")
         self.assertNotEqual(self.ci().returncode, 0)
+
+    def steps(self):
+        """What it does with all that a commit and a date can choose."""
+        self.fake("nvcc", STEP.format(root=self.root, name="nvcc"))
+        self.fake("mktemp", f"mkdir -p {self.root}/tmp; echo {self.root}/tmp")
+        (self.root / "steps").write_text("")
+        ended = self.ci()
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        return (self.root / "steps").read_text()
+
+    def test_the_date_changes_nothing(self):
+        of_days = []
+        for day in (20000, 20001):
+            self.fake("date", f"echo {86400 * day}")
+            of_days.append(self.steps())
+        self.assertEqual(*of_days)
+
+    def test_each_commit_has_its_turn(self):
+        of_commits = {self.steps()}
+        for number in (2, 3):
+            self.commit(number)
+            of_commits.add(self.steps())
+        self.assertEqual(len(of_commits), 3)
 
 
 if __name__ == "__main__":
