@@ -72,6 +72,7 @@ TITLES = {
     "d": ("d", str),
     "m": ("m", lambda value: f"{value:,}"),
     "n": ("n", lambda value: f"{value:,}"),
+    "k": ("k", lambda value: f"{value:,}"),
     "stride": ("Stride", str),
     "occupancy": ("Occupancy, %", _fixed(1)),
 }
