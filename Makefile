@@ -46,9 +46,12 @@ endif
 
 CHAPTERS := $(sort $(wildcard [0-9][0-9]_*))
 # Each chapter has a program in one file and one of all its rungs, ladders.cu; beside those of chapter
-# 01 lies the first kernel, a program that needs nothing of this repository.
+# 01 lies the first kernel, a program that needs nothing of this repository. The ladder of a problem
+# is an object, of NN/problem/ladder.cu, or of a ladder_*.cu for each type of element.
 FIRST := $(BUILD)/01_vector_add/first_kernel
-PROGRAMS := $(patsubst %.cu,$(BUILD)/%,$(sort $(wildcard [0-9][0-9]_*/*.cu)))
+LADDER_SOURCES := $(filter-out %/ladders.cu,$(sort $(wildcard [0-9][0-9]_*/ladder*.cu [0-9][0-9]_*/*/ladder*.cu)))
+LADDER_OBJECTS := $(LADDER_SOURCES:%.cu=$(BUILD)/%.o)
+PROGRAMS := $(patsubst %.cu,$(BUILD)/%,$(filter-out $(LADDER_SOURCES),$(sort $(wildcard [0-9][0-9]_*/*.cu))))
 LADDERS := $(filter %/ladders,$(PROGRAMS))
 program_of = $(filter $(BUILD)/$(1)%,$(LADDERS))
 programs_of = $(filter $(BUILD)/$(1)%,$(PROGRAMS))
@@ -182,21 +185,34 @@ $(BUILD)/%: %.cu $(CONFIG)
 	$(finish)
 DEPENDENCIES = -MD -MP -MF $@$(PART).d -MT $@
 
-# Chapter 07 has hundreds of kernels: nvcc compiles its four parts (they are in its .cu) side by side.
-ifndef SIMT
-  PARTED := $(BUILD)/07_flash_attention/ladders
-  PARTS := $(foreach part,1 2 3 4,$(PARTED).$(part).o)
-$(PARTS): $(PARTED).%.o: 07_flash_attention/ladders.cu $(CONFIG)
+# Ladders are compiled side by side, an edited rung compiles one, and each program of ladders is
+# linked from those of its chapter. Without a GPU, what all include is compiled once for all.
+OBJECTS := $(LADDER_OBJECTS) $(LADDERS:%=%.o)
+ONE_LADDER := $(LADDER_OBJECTS:%.o=%.main.o)
+compile = $(if $(SIMT),SIMT_PRECOMPILE=1) $(NVCC) $(FLAGS) $(DEPENDENCIES)
+$(OBJECTS): $(BUILD)/%.o: %.cu $(CONFIG)
 	@mkdir -p $(@D)
 	$(call say,$(NVCC))
-	$(QUIET)$(NVCC) $(FLAGS) $(DEPENDENCIES) -DPART=$* -c $< -o $@$(PART)
+	$(QUIET)$(compile) -c $< -o $@$(PART)
 	@mv -f $@$(PART).d $@.d
 	$(finish)
-$(PARTED): $(PARTS)
-	$(call say,$(NVCC))
-	$(QUIET)$(NVCC) $(FLAGS) $^ -o $@$(PART) $(LIBS_07_flash_attention)
+# One ladder as a program, for `make try`; decode/ladder_bf16.cu defines ladders::decode_bf16().
+ladder_named = $(shell echo /$(1) | sed -E 's,.*/(.*)/ladder,\1,; s,^[0-9]+_,,')
+$(ONE_LADDER): $(BUILD)/%.main.o: tools/one_ladder.cu $(CONFIG)
+	@mkdir -p $(@D)
+	$(QUIET)$(compile) -DLADDER=$(call ladder_named,$*) -c $< -o $@$(PART)
+	@mv -f $@$(PART).d $@.d
 	$(finish)
-endif
+define link
+	$(QUIET)$(NVCC) $(FLAGS) $(filter %.o,$^) -o $@$(PART) $(LIBS_$(firstword $(subst /, ,$*)))
+	$(finish)
+endef
+$(LADDER_OBJECTS:%.o=%): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/%.main.o
+	$(link)
+.SECONDEXPANSION:
+$(LADDERS): $(BUILD)/%: $(BUILD)/%.o $$(filter $$(@D)/$$(PERCENT),$(LADDER_OBJECTS))
+	$(link)
+PERCENT := %
 
 # ---------------------------------------------------------------- run
 # `make run` and `make run-01`: exit status 0 only if every variant that ran was right.
@@ -336,11 +352,11 @@ sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (KERNELS=1)
 	@tools/compare.py $(if $(call given,$(KERNELS)),--kernels) -- $${A:+"$$A"} $${B:+"$$B"}
 
-# One rung alone: its ladder's smallest program, which is not worth optimizing. Without a GPU it has
-# simt's checks, and simt's headers are compiled once for all.
+# One rung alone: its ladder as a program, which is not worth optimizing. Without a GPU it has simt's
+# checks.
 try:  ## make try R=01/grid_stride: build and check one rung (ARGS="--n 33": at a size of yours)
-	@$(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=1) tools/try_rung.py --build $(BUILD)/try --rung="$$R" \
-	  --arguments="$$ARGS" -- $(NVCC) $(UNOPTIMIZED) $(sort $(foreach c,$(CHAPTERS),$(LIBS_$(c))))
+	@$(if $(SIMT),SIMT_CHECK=1) tools/try_rung.py --build $(BUILD)/try --rung="$$R" --arguments="$$ARGS" \
+	  -- $(MAKE) --no-print-directory -j$(shell nproc) BUILD=$(BUILD)/try NVCC=$(NVCC) OPTIMIZE=-O0
 
 # The book reads lessons, sources and results; nothing here depends on it.
 BOOK := $(BUILD)/book
@@ -412,4 +428,4 @@ help:  ## print this list
 .DEFAULT:
 	$(if $(wildcard $@),@:,$(error there is nothing called '$@' here (`make help` lists the commands)))
 
--include $(wildcard $(PROGRAMS:%=%.d) $(PARTS:%=%.d) $(TIMELINE_PROGRAMS:%=%.d) $(TESTS:%=%.d))
+-include $(wildcard $(PROGRAMS:%=%.d) $(OBJECTS:%=%.d) $(ONE_LADDER:%=%.d) $(TIMELINE_PROGRAMS:%=%.d) $(TESTS:%=%.d))

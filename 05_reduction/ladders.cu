@@ -1,19 +1,17 @@
 // Chapter 05, reduction and scan: many numbers become one, or as many sums of all before them.
 //
-// Build without make:  nvcc -O3 -std=c++17 -I. -Xcompiler -fopenmp 05_reduction/ladders.cu
-// The ways to do it are listed in the ladder.cuh of each problem; the lesson is README.md.
-#include "05_reduction/affine/ladder.cuh"
-#include "05_reduction/kit/operators.cuh"
-#include "05_reduction/scan/ladder.cuh"
-#include "05_reduction/sum/ladder.cuh"
+// Each problem's folder has its list, ladder.cu; the lesson is README.md. Build without make, here:
+//   nvcc -O3 -std=c++17 -I.. -Xcompiler -fopenmp {.,*}/ladder*.cu
 #include "common/bench/program.cuh"
+
+namespace ladders {
+bench::Ladders sum(), affine(), scan();
+}
 
 int main(int argc, char** argv) {
   bench::Program program("05_reduction", "sums, reductions in order, and prefix sums");
-  program.add(reduction::ladder());
-  program.add(reduction::extremum_ladder<reduction::Max>());
-  program.add(reduction::extremum_ladder<reduction::ArgMax>());
-  program.add(affine::ladder());
-  program.add(scan::ladder());
+  program.add(ladders::sum());
+  program.add(ladders::affine());
+  program.add(ladders::scan());
   return program.main(argc, argv);
 }

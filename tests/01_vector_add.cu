@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "01_vector_add/ladder.cuh"
+#include "01_vector_add/ladder.cu"
 #include "01_vector_add/study/memset_demo.cuh"
 #include "01_vector_add/study/sweeps.cuh"
 #include "common/bench/harness.cuh"

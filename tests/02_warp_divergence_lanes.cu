@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "02_warp_divergence/branch/ladder.cuh"
-#include "02_warp_divergence/polar/ladder.cuh"
+#include "02_warp_divergence/branch/ladder.cu"
+#include "02_warp_divergence/polar/ladder.cu"
 #include "02_warp_divergence/study/barrier.cuh"
 #include "common/bench/harness.cuh"
 #include "tests/catch.hpp"

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "03_coalescing/copy/ladder.cuh"
-#include "03_coalescing/latency/ladder.cuh"
-#include "03_coalescing/particles/ladder.cuh"
+#include "03_coalescing/copy/ladder.cu"
+#include "03_coalescing/latency/ladder.cu"
+#include "03_coalescing/particles/ladder.cu"
 #include "03_coalescing/study/copy_sweeps.cuh"
 #include "03_coalescing/study/latency_cycles.cuh"
-#include "03_coalescing/transpose/ladder.cuh"
-#include "03_coalescing/window/ladder.cuh"
+#include "03_coalescing/transpose/ladder.cu"
+#include "03_coalescing/window/ladder.cu"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"

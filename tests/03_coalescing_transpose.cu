@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "03_coalescing/study/pitch_demo.cuh"
-#include "03_coalescing/transpose/ladder.cuh"
+#include "03_coalescing/transpose/ladder.cu"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "03_coalescing/window/ladder.cuh"
+#include "03_coalescing/window/ladder.cu"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"

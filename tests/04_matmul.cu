@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "04_matmul/sgemm/chosen.cuh"
-#include "04_matmul/sgemm/ladder.cuh"
+#include "04_matmul/sgemm/ladder.cu"
 #include "04_matmul/study/roofline.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"

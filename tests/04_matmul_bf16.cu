@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "04_matmul/bf16/ladder.cuh"
+#include "04_matmul/bf16/ladder.cu"
 #include "04_matmul/bf16/problem.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
@@ -322,7 +322,7 @@ TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing") {
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");
   if (nvcc.status != 0) SKIP_TEST("needs nvcc");
   const std::string source = TEST_BUILD "/tests/04_matmul_bf16_spills";
-  std::ofstream(source) << "#include \"04_matmul/bf16/ladder.cuh\"\n"
+  std::ofstream(source) << "#include \"04_matmul/bf16/ladder.cu\"\n"
                            "void use() { matmul::bf16::variants<false>(); "
                            "matmul::bf16::variants<true>(); }\n";
   const auto compiled = tests::run_command(

@@ -9,7 +9,7 @@
 
 #include "04_matmul/bf16/c_interface.cu"
 #include "04_matmul/bf16/chosen.cuh"
-#include "04_matmul/bf16/ladder.cuh"
+#include "04_matmul/bf16/ladder.cu"
 #include "04_matmul/bf16/problem.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"

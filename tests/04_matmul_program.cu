@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "04_matmul/bf16/ladder.cuh"
-#include "04_matmul/sgemm/ladder.cuh"
+#include "04_matmul/bf16/ladder.cu"
+#include "04_matmul/sgemm/ladder.cu"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
@@ -25,9 +25,8 @@ TEST_CASE("bad arguments: exit status 2 and one line, at once") {
   tests::refuses_bad_arguments(
       kProgram, "--size 8 --only sequential",
       {"--m 0", "--n -1", "--k abc", "--size 99999999999", "--size 1.5", "--size ''", "--m",
-       "--size 2000000000", "--m 2000000000 --n 2000000000 --k 1",
-       "--plot /nonexistent/plot.svg --size 8", "--sweep size --size 64",
-       "--sweep quantization --k 64", "--sweep size --plot x.svg"});
+       "--size 2000000000", "--m 2000000000 --n 2000000000 --k 1", "--sweep size --size 64",
+       "--sweep quantization --k 64"});
 }
 
 TEST_CASE("--list prints one variant a line") { tests::lists_every_variant(kProgram, all_names()); }
@@ -42,25 +41,21 @@ TEST_CASE("before the table stand intensity and bound") {
   CHECK(result.output.find("FLOP/byte") != std::string::npos);
 }
 
-TEST_CASE("--sweep and --plot write what they promise") {
+TEST_CASE("sweeps have the rows that they promise") {
   const std::string json = TEST_BUILD "/tests/04_matmul.json";
-  const std::string svg = TEST_BUILD "/tests/04_matmul.svg";
   const bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
   if (device.is_real_gpu()) SKIP_TEST("takes minutes on a GPU, where the sweeps go to 8192");
-  const auto plot =
-      tests::run_command(kProgram + " --size 64 --repeats 1 --plot " + svg + " --json " + json);
-  REQUIRE(plot.status == 0);
+  const auto size = tests::run_command(kProgram + " --sweep size --repeats 1 --json " + json);
+  REQUIRE(size.status == 0);
   const auto check = tests::run_command(
       "python3 -c '"
-      "import json, sys, xml.dom.minidom as x\n"
+      "import json, sys\n"
       "r = json.load(open(sys.argv[1]))\n"
       "assert [s[\"problem\"] for s in r[\"sweeps\"]][:2] == [\"sgemm\", \"bf16_gemm\"]\n"
       "assert all(p[\"grouped_tiles_tflops\"] > 0 for p in r[\"sweeps\"][0][\"points\"])\n"
-      "d = x.parse(sys.argv[2])\n"
-      "assert len(d.getElementsByTagName(\"circle\")) >= 10\n"
       "print(\"good\")' " +
-      json + " " + svg + " 2>&1");
+      json + " 2>&1");
   CHECK(check.output == "good\n");
   const auto sweep = tests::run_command(kProgram + " --sweep quantization --repeats 1");
   CHECK(sweep.status == 0);

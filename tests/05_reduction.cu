@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "05_reduction/affine/ladder.cuh"
-#include "05_reduction/scan/ladder.cuh"
+#include "05_reduction/affine/ladder.cu"
+#include "05_reduction/scan/ladder.cu"
 #include "05_reduction/study/summation_error.cuh"
-#include "05_reduction/sum/ladder.cuh"
+#include "05_reduction/sum/ladder.cu"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"

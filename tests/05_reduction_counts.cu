@@ -1,9 +1,9 @@
 // Chapter 05: what the lesson says that each rung changes, as counts of the emulator.
 #include <string>
 
-#include "05_reduction/affine/ladder.cuh"
-#include "05_reduction/scan/ladder.cuh"
-#include "05_reduction/sum/ladder.cuh"
+#include "05_reduction/affine/ladder.cu"
+#include "05_reduction/scan/ladder.cu"
+#include "05_reduction/sum/ladder.cu"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "tests/catch.hpp"

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "06_atomics_streams/default_stream/ladder.cuh"
-#include "06_atomics_streams/float_max/ladder.cuh"
-#include "06_atomics_streams/histogram/ladder.cuh"
-#include "06_atomics_streams/lock/ladder.cuh"
-#include "06_atomics_streams/one_cell/ladder.cuh"
-#include "06_atomics_streams/pi/ladder.cuh"
-#include "06_atomics_streams/pipeline/ladder.cuh"
-#include "06_atomics_streams/small_kernels/ladder.cuh"
+#include "06_atomics_streams/default_stream/ladder.cu"
+#include "06_atomics_streams/float_max/ladder.cu"
+#include "06_atomics_streams/histogram/ladder.cu"
+#include "06_atomics_streams/lock/ladder.cu"
+#include "06_atomics_streams/one_cell/ladder.cu"
+#include "06_atomics_streams/pi/ladder.cu"
+#include "06_atomics_streams/pipeline/ladder.cu"
+#include "06_atomics_streams/small_kernels/ladder.cu"
 #include "06_atomics_streams/study/atomics_demo.cuh"
 #include "06_atomics_streams/study/host_threads.cuh"
 #include "06_atomics_streams/study/racy_report.cuh"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "06_atomics_streams/default_stream/ladder.cuh"
-#include "06_atomics_streams/pipeline/ladder.cuh"
-#include "06_atomics_streams/small_kernels/ladder.cuh"
+#include "06_atomics_streams/default_stream/ladder.cu"
+#include "06_atomics_streams/pipeline/ladder.cu"
+#include "06_atomics_streams/small_kernels/ladder.cu"
 #include "06_atomics_streams/study/overlap.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/timeline.hpp"

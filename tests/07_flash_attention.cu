@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "07_flash_attention/attention/ladder.cuh"
+#include "07_flash_attention/attention/ladder.cu"
 #include "07_flash_attention/attention_16bit/ladder.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"

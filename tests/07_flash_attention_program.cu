@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "07_flash_attention/attention/ladder.cuh"
+#include "07_flash_attention/attention/ladder.cu"
 #include "07_flash_attention/attention_16bit/ladder.cuh"
 #include "07_flash_attention/backward/ladder.cuh"
 #include "07_flash_attention/decode/ladder.cuh"
-#include "07_flash_attention/softmax/ladder.cuh"
+#include "07_flash_attention/softmax/ladder.cu"
 #include "common/bench/device_facts.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
@@ -30,8 +30,8 @@ std::vector<std::string> all_names() {
       attention::attention_16bit_ladder<__nv_bfloat16>(),
       attention::attention_16bit_ladder<__half>(), backward::backward_ladder<float>(),
       backward::backward_ladder<__nv_bfloat16>(), backward::backward_ladder<__half>(),
-      decode::decode_ladder<__nv_bfloat16>(), decode::decode_ladder<__half>(),
-      decode::decode_paged_ladder<__nv_bfloat16>(), decode::decode_paged_ladder<__half>());
+      decode::decode_ladder<__nv_bfloat16>(), decode::decode_paged_ladder<__nv_bfloat16>(),
+      decode::decode_ladder<__half>(), decode::decode_paged_ladder<__half>());
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "07_flash_attention/softmax/ladder.cuh"
+#include "07_flash_attention/softmax/ladder.cu"
 #include "07_flash_attention/softmax/study/report.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"

@@ -12,7 +12,7 @@ from rungs import LINES_A_COMMENT, LONG_KERNEL, OPENING_LINES, ladders, short_na
 def check_order(graph, ladder, findings):
     """Whether the rungs are numbered without gaps and the ladder names them all."""
     if ladder.index is None:
-        findings.breach("unlisted", False, ladder.folder, "has rungs but no ladder.cuh")
+        findings.breach("unlisted", False, ladder.folder, "has rungs but no ladder.cu")
     listed = ladder.listed(graph) if ladder.index else set(ladder.main + ladder.beyond)
     for road in (ladder.main, ladder.beyond):
         is_beyond = road is ladder.beyond

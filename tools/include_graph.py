@@ -12,8 +12,8 @@ import cli
 SUFFIXES = {".cu", ".cuh", ".hpp", ".h", ".cpp"}
 CHAPTER = re.compile(r"^\d\d_\w+$")
 RUNG = re.compile(r"^(\d\d)_(\w+)\.(?:hpp|cuh|cu)$")
-# variants.cuh: as long as a problem has no ladder.cuh yet.
-INDEXES = ("ladder.cuh", "variants.cuh")
+# A problem's list: ladder.cuh where ladder_*.cu compile it for each type of element by itself.
+INDEXES = ("ladder.cu", "ladder.cuh")
 COUNTS = "common/bench/model_counts.cuh"  # asks simt what it has counted
 TOOLKIT = "common/kit/toolkit.cuh"  # names what CUDA 12 and 13 write differently
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)

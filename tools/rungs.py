@@ -100,16 +100,10 @@ class Counter:
 
     def _place_in_the_book(self, ladder):
         """Chapter by chapter, and in a chapter as its program adds the ladders to itself."""
-        chapter = ladder.folder.split("/")[0]
-        programs = (path for path in self.graph.text if re.fullmatch(rf"{chapter}/\w+\.cu", path))
-        text = "".join(self.graph.text[path] for path in programs)
-        calls = (
-            re.search(rf"\b{piece.scope[-1]}::{name}\b", text)
-            for piece in self.book.of_file.get(ladder.index, ())
-            for name in (piece.names if piece.scope else ())
-        )
-        first = min((call.start() for call in calls if call), default=len(text))
-        return chapter, first, ladder.folder
+        chapter, problem = ladder.folder.split("/")[0], ladder.folder.split("/")[-1]
+        text = self.graph.text.get(f"{chapter}/ladders.cu", "")
+        call = re.search(rf"\bladders::{problem}(_[a-z]+\d+)?\(\)", text)
+        return chapter, call.start() if call else len(text), ladder.folder
 
     def facts(self, ladder):
         """{rung: Facts} in reading order, the main road first."""

@@ -9,7 +9,7 @@
 namespace coalescing {
 
 // y[i] = x[i] for all i < n. Both pointers aligned to 16 bytes; n / 4 + n % 4 threads.
-__global__ void copy_vectorized_kernel(const float* x, float* y, std::int64_t n) {
+static __global__ void copy_vectorized_kernel(const float* x, float* y, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t vectors = n / 4;
   if (i < vectors) {

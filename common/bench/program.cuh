@@ -3,7 +3,7 @@
 //
 // main() adds the chapter's ladders and runs the frame:
 //   bench::Program program("01_vector_add", "y = x + y");
-//   program.add(vector_add::ladder());
+//   program.add(ladders::vector_add());
 //   return program.main(argc, argv);
 #pragma once
 
@@ -74,6 +74,17 @@ inline void write_members(JsonWriter& json, const DeviceFacts& device) {
   json.field("driver", version_text(device.driver_version));
 }
 
+// A ladder without the type of its problem: what a translation unit of ladders gives to main(),
+// which so needs none of their headers.
+class AnyLadder {
+ public:
+  template <class Problem>
+  AnyLadder(Ladder<Problem> ladder);
+
+  std::function<void(Program&)> add_to;
+};
+using Ladders = std::vector<AnyLadder>;
+
 class Program {
  public:
   // name: the chapter's folder. summary: one line for --help.
@@ -118,6 +129,10 @@ class Program {
     add_settings(ladder.settings);
     for (const auto& sweep : ladder.sweeps) add_sweep_help(sweep.name, sweep.help);
     entries_.push_back(entry_of(std::make_shared<Ladder<Problem>>(std::move(ladder))));
+  }
+
+  void add(const Ladders& ladders) {
+    for (const AnyLadder& ladder : ladders) ladder.add_to(*this);
   }
 
   // --demo NAME shows something instead of running the ladders.
@@ -557,6 +572,10 @@ class Program {
   std::set<std::string> shown_titles_;
   bool failed_ = false;
 };
+
+template <class Problem>
+AnyLadder::AnyLadder(Ladder<Problem> ladder)
+    : add_to([ladder = std::move(ladder)](Program& program) { program.add(ladder); }) {}
 
 // The harness, for those who hold a program.
 template <class Problem>

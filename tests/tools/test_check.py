@@ -53,7 +53,7 @@ class CheckCase(ToolCase):
         )
 
     def index(self, *names, folder="01_add"):
-        self.write(f"{folder}/ladder.cuh", includes(*names))
+        self.write(f"{folder}/ladder.cu", includes(*names))
 
     def check(self, *arguments, status=None, only_fakes=False, not_yet=None):
         """What check.py prints, without the time that a process of its own would take. Its status
@@ -85,7 +85,7 @@ class CheckCase(ToolCase):
 
 class Check(CheckCase):
     def test_a_sound_repository(self):
-        self.write("01_add/add.cu", '#include "common/report.hpp"\n#include "01_add/ladder.cuh"\n')
+        self.write("01_add/add.cu", '#include "common/report.hpp"\n#include "01_add/ladder.cu"\n')
         self.write("common/report.hpp", "#pragma once\n")
         self.assertEqual(self.found(), "0 errors, 0 warnings\n")
 
@@ -128,15 +128,16 @@ class Check(CheckCase):
 
     def test_rung_that_the_ladder_forgot(self):
         self.index("01_sequential.hpp")
-        self.assertIn("02_naive.cuh: is not included by ladder.cuh", self.check(status=1))
-        (self.root / "01_add/ladder.cuh").unlink()
-        self.assertIn("01_add: has rungs but no ladder.cuh", self.check(status=1))
+        self.assertIn("02_naive.cuh: is not included by ladder.cu", self.check(status=1))
+        (self.root / "01_add/ladder.cu").unlink()
+        self.assertIn("01_add: has rungs but no ladder.cu", self.check(status=1))
 
-    def test_variants_serve_where_there_is_no_ladder_yet(self):
-        self.write("01_add/variants.cuh", includes("01_sequential.hpp"))
-        (self.root / "01_add/ladder.cuh").unlink()
-        self.assertIn("02_naive.cuh: is not included by variants.cuh", self.check(status=1))
-        self.write("01_add/variants.cuh", includes("01_sequential.hpp", "02_naive.cuh"))
+    def test_a_ladder_that_is_compiled_for_each_type_by_itself(self):
+        self.write("01_add/ladder.cuh", includes("01_sequential.hpp"))
+        self.write("01_add/ladder_bf16.cu", includes("01_add/ladder.cuh"))
+        (self.root / "01_add/ladder.cu").unlink()
+        self.assertIn("02_naive.cuh: is not included by ladder.cuh", self.check(status=1))
+        self.write("01_add/ladder.cuh", includes("01_sequential.hpp", "02_naive.cuh"))
         self.check()
 
     def test_an_index_in_parts(self):
@@ -145,7 +146,7 @@ class Check(CheckCase):
         self.check()
         # What a rung stands on is no index: the rung would be listed by chance.
         self.write("01_add/01_sequential.hpp", rung(range(10)) + includes("more.cuh"))
-        self.assertIn("02_naive.cuh: is not included by ladder.cuh", self.check(status=1))
+        self.assertIn("02_naive.cuh: is not included by ladder.cu", self.check(status=1))
 
     def test_beyond_has_numbers_of_its_own(self):
         self.index("01_sequential.hpp", "02_naive.cuh", "beyond/01_wide.cuh")
@@ -154,7 +155,7 @@ class Check(CheckCase):
         self.write("01_add/beyond/03_far.cuh", rung(range(12)))
         out = self.check(status=1)
         self.assertIn("beyond/03_far.cuh: should be number 02", out)
-        self.assertIn("beyond/03_far.cuh: is not included by ladder.cuh", out)
+        self.assertIn("beyond/03_far.cuh: is not included by ladder.cu", out)
 
     def test_length_of_the_main_road(self):
         names = [f"{i:02}_rung.cuh" for i in range(1, 16)]
@@ -414,12 +415,11 @@ class Steps(CheckCase):
         for problem in ("branch", "sum"):
             folder = f"02_polar/{problem}"
             self.write(f"{folder}/01_first.cuh", self.USE)
-            ladder = f"namespace {problem} {{\nLadder ladder();\n}}\n"
-            self.write(f"{folder}/ladder.cuh", includes("01_first.cuh") + ladder)
+            self.write(f"{folder}/ladder.cu", includes("01_first.cuh"))
 
         def new_lines(first, then):
-            adds = [f"program.add(polar::{name}::ladder());\n" for name in (first, then)]
-            self.write("02_polar/polar.cu", "".join(adds))
+            adds = [f"program.add(ladders::{name}());\n" for name in (first, then)]
+            self.write("02_polar/ladders.cu", "".join(adds))
             return [self.row(f"02/{problem}/first")[2] for problem in (first, then)]
 
         self.assertEqual(new_lines("branch", "sum"), ["30", "0"])
@@ -554,12 +554,12 @@ class Arrows(CheckCase):
         self.write("04_matmul/shape.hpp", "#pragma once\n")
         self.write(
             "04_matmul/study/roofline.cuh",
-            includes("04_matmul/sgemm/ladder.cuh", "04_matmul/bf16/problem.cuh"),
+            includes("04_matmul/sgemm/ladder.cu", "04_matmul/bf16/problem.cuh"),
         )
         self.write("04_matmul/bf16/problem.cuh", includes("common/bench/report.hpp"))
         self.write(
             "04_matmul/ladders.cu",
-            includes("04_matmul/sgemm/ladder.cuh", "04_matmul/study/roofline.cuh"),
+            includes("04_matmul/sgemm/ladder.cu", "04_matmul/study/roofline.cuh"),
         )
         self.write(
             "common/bench/harness.cuh", includes("common/bench/report.hpp", "common/kit/check.cuh")
@@ -588,7 +588,7 @@ class Arrows(CheckCase):
 
     def test_problem_to_another_problem(self):
         rule = "problem -> another problem"
-        self.arrow("04_matmul/bf16/problem.cuh", "04_matmul/sgemm/ladder.cuh", rule)
+        self.arrow("04_matmul/bf16/problem.cuh", "04_matmul/sgemm/ladder.cu", rule)
         self.arrow("04_matmul/bf16/kit/tile.cuh", "04_matmul/sgemm/kit/tile.cuh", rule)
         self.write("04_matmul/sgemm/kit/tile.cuh", "#pragma once\n")
         self.write("04_matmul/kit/shared.cuh", includes("04_matmul/sgemm/kit/tile.cuh"))
@@ -603,17 +603,17 @@ class Arrows(CheckCase):
         self.arrow(
             "common/bench/harness.cuh", "common/bench/report.hpp", "bench/harness -> bench/program"
         )
-        self.arrow("common/bench/measure.hpp", "01_add/ladder.cuh", "common -> chapter")
+        self.arrow("common/bench/measure.hpp", "01_add/ladder.cu", "common -> chapter")
 
     def test_chapters_and_simt(self):
-        self.arrow("02_polar/polar.cu", "01_add/ladder.cuh", "chapter -> chapter")
+        self.arrow("02_polar/polar.cu", "01_add/ladder.cu", "chapter -> chapter")
         self.arrow("02_polar/polar.cu", "../01_add/02_naive.cuh", "chapter -> chapter")
         self.arrow("01_add/add.cu", "simt/src/fibre.h", "chapter -> simt")
         self.arrow("common/kit/launch.cuh", "simt/src/fibre.h", "chapter -> simt")
         self.arrow("common/bench/verify.cuh", "simt/profile.h", "chapter -> simt")
         self.write("common/bench/model_counts.cuh", includes("simt/profile.h"))
         self.check(status=0)
-        self.arrow("simt/src/fibre.h", "01_add/ladder.cuh", "simt -> chapter")
+        self.arrow("simt/src/fibre.h", "01_add/ladder.cu", "simt -> chapter")
 
     def test_where_the_house_is_still_being_built(self):
         self.write("01_add/kit/h0.cuh", "")

@@ -27,8 +27,8 @@ class CountsCase(ToolCase):
     def setUp(self):
         super().setUp()
         self.write("01_add/bench.args", "default:\ncounters: --n 33\n")
-        self.write("01_add/ladders.cu", '#include "01_add/ladder.cuh"\n')
-        self.write("01_add/ladder.cuh", '#include "02_naive.cuh"\n')
+        self.write("01_add/ladders.cu", '#include "01_add/ladder.cu"\n')
+        self.write("01_add/ladder.cu", '#include "02_naive.cuh"\n')
         self.write("01_add/01_sequential.hpp", "void add();\n")
         self.write(RUNG, '#include "problem.cuh"\nconstexpr int kThreads = 256;\n')
         self.write(PROBLEM, '#include "common/kit/launch.cuh"\nstruct Add {};\n')

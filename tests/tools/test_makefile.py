@@ -11,7 +11,8 @@ import unittest
 
 from tool_case import REPOSITORY, TOOLS, ToolCase
 
-# Writes a program that says its name; keeps a list of what ran when, and waits if a file says so.
+# Writes a program that says its name, or makes one of the first object; keeps a list of what was
+# compiled and ran when, and waits if a file says so.
 COMPILER = r"""
 root=$(cd "$(dirname "$0")/.." && pwd)
 echo "$*" >>"$root/calls"
@@ -21,9 +22,11 @@ while (($#)); do
     -MF) deps=$2 ;;
     -MT) target=$2 ;;
     *.cu | *.cpp) source=$1 ;;
+    *.o) objects+=("$1") ;;
   esac
   shift
 done
+[[ $source ]] || { cp "${objects[0]}" "$out"; exit; }
 echo "begin $source" >>"$root/log"
 printf '%s: %s\n\n%s:\n' "$target" "$source" "$source" >"$deps"
 printf '#!/bin/bash\necho "I am %s, kept $KEPT_COUNTS; $*"\n' "$source" >"$out"
@@ -76,10 +79,10 @@ class MakeCase(ToolCase):
 
 
 class Build(MakeCase):
-    def test_one_short_line_a_program(self):
+    def test_one_short_line_an_object(self):
         lines = self.make().stdout.splitlines()
         self.assertIn("CPU=1 was given", lines[0])
-        wanted = ["simt/nvcc build/01_add/ladders", "simt/nvcc build/02_polar/ladders"]
+        wanted = ["simt/nvcc build/01_add/ladders.o", "simt/nvcc build/02_polar/ladders.o"]
         self.assertEqual(sorted(lines[1:]), wanted)
         self.assertEqual(len(self.make().stdout.splitlines()), 1)  # nothing is left to do
 
@@ -106,17 +109,28 @@ class Build(MakeCase):
             self.assertIn(f"{nvcc} -std=c++17", out)
             self.assertEqual("--split-compile=0" in out, wanted, known)
 
-    def test_chapter_07_is_compiled_in_all_its_parts(self):
-        source = (REPOSITORY / "07_flash_attention/ladders.cu").read_text(encoding="utf-8")
-        parts = sorted(set(re.findall(r"IN_PART\((\d)\)", source)))
-        self.write("07_flash_attention/ladders.cu", "int main() {}\n")
-        nvcc = self.fake("nvcc", "exit 0\n")
-        lines = self.make("-n", "CPU=0", "V=1", f"NVCC={nvcc}", "07").stdout.splitlines()
-        self.assertEqual(sorted(re.findall(r"-DPART=(\d) -c", "\n".join(lines))), parts)
-        [link] = [line for line in lines if line.startswith(f"{nvcc} ") and " -c " not in line]
-        self.assertEqual(sorted(re.findall(r"ladders\.(\d)\.o", link)), parts)
-        # simt compiles it whole.
-        self.assertNotIn("-DPART", self.make("-n", "CPU=1", "V=1", "07").stdout)
+    def test_each_ladder_is_an_object_and_a_program_is_linked_from_those_of_its_chapter(self):
+        ladders = ["01_add/ladder", "02_polar/a/ladder", "02_polar/b/ladder_bf16"]
+        for name in ladders:
+            self.write(f"{name}.cu", "")
+        out = self.make("-n", "V=1").stdout
+        linked = [line for line in out.splitlines() if re.match(r"simt/nvcc .*\.o -o ", line)]
+        objects = [sorted(re.findall(r"build/(\S+)\.o ", line)) for line in linked]
+        wanted = [["01_add/ladder", "01_add/ladders"], ["02_polar/ladders", *ladders[1:]]]
+        self.assertEqual(sorted(objects), [sorted(names) for names in wanted])
+        both = ["01_add/ladders.cu", "02_polar/ladders.cu"]
+        self.assertEqual(self.begun(), sorted([f"{name}.cu" for name in ladders] + both))
+        later = time.time() + 5
+        os.utime(self.root / "02_polar/a/ladder.cu", (later, later))
+        self.assertEqual(self.begun(), ["02_polar/a/ladder.cu"])
+
+    def test_one_ladder_alone_is_a_program(self):
+        for name in ("01_add/ladder", "02_polar/a/ladder", "02_polar/b/ladder_bf16"):
+            self.write(f"{name}.cu", "")
+            self.make(f"build/{name}")
+        calls = self.read("calls")
+        self.assertEqual(re.findall(r"-DLADDER=(\S+)", calls), ["add", "a", "b_bf16"])
+        self.assertNotIn("ladders.cu", calls)
 
     def test_a_toolkit_that_lacks_a_library_is_not_asked_for_it(self):
         # As nvcc does: it looks into its own folder, wherever the script lies that started it.
@@ -263,7 +277,7 @@ class Build(MakeCase):
             self.assertEqual(make.returncode, 0)
             self.assertIn("I am 01_add/ladders.cu", out)
         left = sorted(path.name for path in (self.root / "build/01_add").iterdir())
-        self.assertEqual(left, ["ladders", "ladders.d"])
+        self.assertEqual(left, ["ladders", "ladders.o", "ladders.o.d"])
 
     def test_a_tree_that_cannot_be_written(self):
         out = self.make("-n", f"BUILD={self.root.parent}/elsewhere", "01").stdout
@@ -403,7 +417,7 @@ class Verbs(MakeCase):
     def test_output_that_cannot_be_written_is_no_success(self):
         rung = "// a\n// b\n// c\nint x;\n"
         self.write("02_polar/polar/01_naive.cuh", rung)
-        self.write("02_polar/polar/ladder.cuh", '#include "01_naive.cuh"\n')
+        self.write("02_polar/polar/ladder.cu", '#include "01_naive.cuh"\n')
         for words in (["help"], ["check"], ["compare", "A=02/naive", "B=02/naive"], ["doctor"]):
             with open("/dev/full", "w") as full:
                 options = self.command(*words)

@@ -1,6 +1,4 @@
 // The index of this problem: every way to reduce in order, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -12,11 +10,12 @@
 #include "05_reduction/affine/peers.cuh"
 #include "05_reduction/affine/problem.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace affine {
 
-inline bench::Ladder<Affine> ladder() {
+bench::Ladder<Affine> ladder() {
   using bench::cpu_variant, bench::device_variant;
   bench::Ladder<Affine> ladder;
   ladder.name = Affine::name;
@@ -51,3 +50,9 @@ inline bench::Ladder<Affine> ladder() {
 }
 
 }  // namespace affine
+
+namespace ladders {
+
+bench::Ladders affine() { return {affine::ladder()}; }
+
+}  // namespace ladders

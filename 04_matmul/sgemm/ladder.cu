@@ -1,6 +1,4 @@
 // The index of the fp32 half: every way to compute C = A B in single precision, in reading order.
-#pragma once
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -139,7 +137,7 @@ inline std::vector<bench::Variant<Sgemm>> variants() {
   };
 }
 
-inline bench::Ladder<Sgemm> ladder() {
+bench::Ladder<Sgemm> ladder() {
   using Variants = std::vector<bench::Variant<Sgemm>>;
   bench::Ladder<Sgemm> ladder;
   ladder.name = Sgemm::name;
@@ -174,3 +172,9 @@ inline bench::Ladder<Sgemm> ladder() {
 }
 
 }  // namespace matmul::sgemm
+
+namespace ladders {
+
+bench::Ladders sgemm() { return {matmul::sgemm::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // Problem D in reading order: every way to slide a window.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +18,7 @@
 #include "03_coalescing/window/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
@@ -43,7 +42,7 @@ bench::Variant<Window> with_constant_weights(const std::string& name, const std:
   });
 }
 
-inline bench::Ladder<Window> ladder() {
+bench::Ladder<Window> ladder() {
   using bench::cpu_variant, bench::device_variant;
   bench::Ladder<Window> ladder;
   ladder.name = Window::name;
@@ -104,3 +103,9 @@ inline bench::Ladder<Window> ladder() {
 }
 
 }  // namespace window
+
+namespace ladders {
+
+bench::Ladders window() { return {window::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // The index of this problem: every way to compute prefix sums, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -21,11 +19,12 @@
 #include "05_reduction/study/sweep_size.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/memory_need.hpp"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace scan {
 
-inline bench::Ladder<Scan> ladder() {
+bench::Ladder<Scan> ladder() {
   using bench::cpu_variant, bench::device_variant, bench::tagged;
   bench::Ladder<Scan> ladder;
   ladder.name = Scan::name;
@@ -107,3 +106,9 @@ inline bench::Ladder<Scan> ladder() {
 }
 
 }  // namespace scan
+
+namespace ladders {
+
+bench::Ladders scan() { return {scan::ladder()}; }
+
+}  // namespace ladders

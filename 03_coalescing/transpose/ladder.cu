@@ -1,6 +1,4 @@
 // Problem C in reading order: every way to transpose.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +20,7 @@
 #include "03_coalescing/transpose/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
@@ -36,7 +35,7 @@ bench::Variant<Transpose> transpose_rung(const std::string& name, const std::str
   });
 }
 
-inline bench::Ladder<Transpose> ladder() {
+bench::Ladder<Transpose> ladder() {
   using bench::cpu_variant;
   bench::Ladder<Transpose> ladder;
   ladder.name = Transpose::name;
@@ -89,3 +88,9 @@ inline bench::Ladder<Transpose> ladder() {
 }
 
 }  // namespace transpose
+
+namespace ladders {
+
+bench::Ladders transpose() { return {transpose::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // Problem A in reading order: every way to copy.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,12 +12,13 @@
 #include "03_coalescing/copy/problem.cuh"
 #include "03_coalescing/study/copy_sweeps.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
 namespace coalesced_copy {
 
-inline bench::Ladder<Copy> ladder() {
+bench::Ladder<Copy> ladder() {
   using bench::cpu_variant, bench::device_variant;
   bench::Ladder<Copy> ladder;
   ladder.name = Copy::name;
@@ -63,3 +62,9 @@ inline bench::Ladder<Copy> ladder() {
 }
 
 }  // namespace coalesced_copy
+
+namespace ladders {
+
+bench::Ladders copy() { return {coalesced_copy::ladder()}; }
+
+}  // namespace ladders

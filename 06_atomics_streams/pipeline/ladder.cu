@@ -1,6 +1,4 @@
 // The index of problem D1: every way to send a batch through the GPU, in reading order.
-#pragma once
-
 #include <memory>
 #include <vector>
 
@@ -17,7 +15,7 @@
 
 namespace pipeline {
 
-inline bench::Ladder<Pipeline> ladder() {
+bench::Ladder<Pipeline> ladder() {
   using bench::round_trip_variant;
   bench::Ladder<Pipeline> ladder;
   ladder.name = Pipeline::name;
@@ -57,3 +55,9 @@ inline bench::Ladder<Pipeline> ladder() {
 }
 
 }  // namespace pipeline
+
+namespace ladders {
+
+bench::Ladders pipeline() { return {pipeline::ladder()}; }
+
+}  // namespace ladders

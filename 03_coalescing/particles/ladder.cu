@@ -1,6 +1,4 @@
 // Problem B in reading order: an array of structures, then a structure of arrays.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "03_coalescing/particles/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
@@ -25,7 +24,7 @@ inline bench::Variant<Particles> advances_soa(bench::Variant<Particles> variant)
   return variant;
 }
 
-inline bench::Ladder<Particles> ladder() {
+bench::Ladder<Particles> ladder() {
   using bench::cpu_variant, bench::device_variant;
   constexpr float dt = Particles::kStep;
   bench::Ladder<Particles> ladder;
@@ -69,3 +68,9 @@ inline bench::Ladder<Particles> ladder() {
 }
 
 }  // namespace particles
+
+namespace ladders {
+
+bench::Ladders particles() { return {particles::ladder()}; }
+
+}  // namespace ladders

@@ -1,7 +1,5 @@
 // The index of the tensor-core half: every way to compute C = A B in bf16 with sums in fp32, in
 // reading order. With B as n x k there are only the rungs from `multistage` on.
-#pragma once
-
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -204,3 +202,12 @@ bench::Ladder<Bf16Gemm<kTransposedB>> ladder(
 }
 
 }  // namespace matmul::bf16
+
+namespace ladders {
+
+bench::Ladders bf16() {
+  const auto reference = std::make_shared<matmul::bf16::KnownReference>();
+  return {matmul::bf16::ladder<false>(reference), matmul::bf16::ladder<true>(reference)};
+}
+
+}  // namespace ladders

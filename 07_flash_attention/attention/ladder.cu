@@ -1,6 +1,4 @@
 // The index of this problem: every way to compute attention in fp32, in reading order.
-#pragma once
-
 #include <memory>
 #include <string>
 
@@ -21,6 +19,7 @@
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "07_flash_attention/study/sweep_n.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace attention {
@@ -34,7 +33,7 @@ bench::Variant<Fp32> fp32_rung(const std::string& name, const std::string& idea,
       needs);
 }
 
-inline bench::Ladder<Fp32> attention_ladder() {
+bench::Ladder<Fp32> attention_ladder() {
   auto sequential_rung =
       bench::cpu_variant<Fp32>("sequential", "the definition, query by query",
                                [](Fp32& p) { sequential(p.shape, p.host_data()); });
@@ -83,3 +82,9 @@ inline bench::Ladder<Fp32> attention_ladder() {
 }
 
 }  // namespace attention
+
+namespace ladders {
+
+bench::Ladders attention() { return {attention::attention_ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // The index of problem D3: two ways to start many small kernels.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -10,11 +8,12 @@
 #include "06_atomics_streams/small_kernels/problem.cuh"
 #include "06_atomics_streams/study/sweep_kernels.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace small_kernels {
 
-inline bench::Ladder<SmallKernels> ladder() {
+bench::Ladder<SmallKernels> ladder() {
   using bench::device_variant;
   // The graph is recorded by the first run, the untimed check, and replayed by the others.
   const auto graph = std::make_shared<std::unique_ptr<SmallKernelsGraph>>();
@@ -46,3 +45,9 @@ inline bench::Ladder<SmallKernels> ladder() {
 }
 
 }  // namespace small_kernels
+
+namespace ladders {
+
+bench::Ladders small_kernels() { return {small_kernels::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // Problem E in reading order: from the nearest memory to the farthest.
-#pragma once
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +33,7 @@ bench::Variant<Latency> latency_chain(const std::string& name, const std::string
   return variant;
 }
 
-inline bench::Ladder<Latency> ladder() {
+bench::Ladder<Latency> ladder() {
   bench::Ladder<Latency> ladder;
   ladder.name = Latency::name;
   ladder.variants = {
@@ -71,3 +69,9 @@ inline bench::Ladder<Latency> ladder() {
 }
 
 }  // namespace latency
+
+namespace ladders {
+
+bench::Ladders latency() { return {latency::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // The index of problem C2: every way to keep two words together, in reading order.
-#pragma once
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -13,13 +11,14 @@
 #include "06_atomics_streams/lock/04_packed.cuh"
 #include "06_atomics_streams/lock/problem.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace lock {
 
 constexpr std::int64_t kMostLocks = 1 << 16;  // taken one by one, 1 to 5 microseconds each
 
-inline bench::Ladder<Lock> ladder() {
+bench::Ladder<Lock> ladder() {
   using bench::device_variant;
   const auto record = [](Lock& p) { return reinterpret_cast<Record*>(p.record.device_data()); };
   bench::Ladder<Lock> ladder;
@@ -60,3 +59,9 @@ inline bench::Ladder<Lock> ladder() {
 }
 
 }  // namespace lock
+
+namespace ladders {
+
+bench::Ladders lock() { return {lock::ladder()}; }
+
+}  // namespace ladders

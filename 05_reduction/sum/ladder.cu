@@ -1,6 +1,4 @@
 // The index of this problem: every way to reduce n floats to one value, in reading order.
-#pragma once
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -147,7 +145,7 @@ inline void errors_after(bench::Program& program, Sum& problem,
 }
 
 // The tag "end": from where on the bandwidth is the limit; "size": what --sweep size compares.
-inline bench::Ladder<Sum> ladder() {
+bench::Ladder<Sum> ladder() {
   using bench::cpu_variant, bench::device_variant, bench::tagged;
   bench::Ladder<Sum> ladder = empty_ladder<Plus>();
   ladder.variants = {
@@ -221,3 +219,12 @@ bench::Ladder<Reduction<Op>> extremum_ladder() {
 }
 
 }  // namespace reduction
+
+namespace ladders {
+
+bench::Ladders sum() {
+  return {reduction::ladder(), reduction::extremum_ladder<reduction::Max>(),
+          reduction::extremum_ladder<reduction::ArgMax>()};
+}
+
+}  // namespace ladders

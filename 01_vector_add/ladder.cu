@@ -1,6 +1,4 @@
 // The index of this chapter: every way to compute y = x + y, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 
@@ -20,6 +18,7 @@
 #include "01_vector_add/problem.cuh"
 #include "01_vector_add/study/sweeps.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace vector_add {
@@ -36,7 +35,7 @@ auto with_device_arrays(Add add) {
   };
 }
 
-inline bench::Ladder<VectorAdd> ladder() {
+bench::Ladder<VectorAdd> ladder() {
   using bench::cpu_variant, bench::device_variant, bench::round_trip_variant;
   const auto born_on_device = [](VectorAdd& p) {
     return vector_add_born_on_device(p.y.host_data(), p.n, p.x_seed, p.y_seed);
@@ -88,3 +87,9 @@ inline bench::Ladder<VectorAdd> ladder() {
 }
 
 }  // namespace vector_add
+
+namespace ladders {
+
+bench::Ladders vector_add() { return {vector_add::ladder()}; }
+
+}  // namespace ladders

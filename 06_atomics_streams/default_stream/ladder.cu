@@ -1,6 +1,4 @@
 // The index of problem D2: which default stream, and what it holds up, in reading order.
-#pragma once
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +33,7 @@ inline bench::Variant<DefaultStream> default_stream_one_kernel() {
 
 constexpr int kSpinRounds = 20'000;
 
-inline bench::Ladder<DefaultStream> ladder() {
+bench::Ladder<DefaultStream> ladder() {
   bench::Ladder<DefaultStream> ladder;
   ladder.name = DefaultStream::name;
   for (const EightVariant& eight : eight_variants()) {
@@ -55,3 +53,9 @@ inline bench::Ladder<DefaultStream> ladder() {
 }
 
 }  // namespace default_stream
+
+namespace ladders {
+
+bench::Ladders default_stream() { return {default_stream::ladder()}; }
+
+}  // namespace ladders

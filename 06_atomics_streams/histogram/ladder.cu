@@ -1,6 +1,4 @@
 // The index of problem B: every way to count bytes, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +16,7 @@
 #include "06_atomics_streams/histogram/problem.cuh"
 #include "06_atomics_streams/study/sweep_bins.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace histogram {
@@ -30,7 +29,7 @@ inline bench::Variant<Histogram> histogram_rung(const std::string& name, const s
   });
 }
 
-inline bench::Ladder<Histogram> ladder() {
+bench::Ladder<Histogram> ladder() {
   bench::Ladder<Histogram> ladder;
   ladder.name = Histogram::name;
   ladder.variants = {
@@ -69,3 +68,9 @@ inline bench::Ladder<Histogram> ladder() {
 }
 
 }  // namespace histogram
+
+namespace ladders {
+
+bench::Ladders histogram() { return {histogram::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // The index of problem E: every way to estimate pi, in reading order.
-#pragma once
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "06_atomics_streams/pi/05_philox.cuh"
 #include "06_atomics_streams/pi/problem.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 #include "common/kit/phase.hpp"
 
@@ -51,7 +50,7 @@ inline bench::Variant<Pi> pi_curand_device_variant() {
   return variant;
 }
 
-inline bench::Ladder<Pi> ladder() {
+bench::Ladder<Pi> ladder() {
   bench::Ladder<Pi> ladder;
   ladder.name = Pi::name;
   ladder.variants = {
@@ -79,3 +78,9 @@ inline bench::Ladder<Pi> ladder() {
 }
 
 }  // namespace pi
+
+namespace ladders {
+
+bench::Ladders pi() { return {pi::ladder()}; }
+
+}  // namespace ladders

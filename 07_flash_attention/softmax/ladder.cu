@@ -1,6 +1,4 @@
 // The index of this problem: every way to compute the softmax of rows, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +15,7 @@
 #include "07_flash_attention/softmax/study/report.cuh"
 #include "07_flash_attention/softmax/study/sweep_columns.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 #include "common/kit/check.cuh"
@@ -35,7 +34,7 @@ auto on_device(Run run) {
   };
 }
 
-inline bench::Ladder<Softmax> softmax_ladder() {
+bench::Ladder<Softmax> softmax_ladder() {
   using bench::cpu_variant, bench::device_variant;
   const auto naive_rung = [](Softmax& p, cudaStream_t stream) {
     if (p.overflows()) throw kit::Skip("overflows with these inputs");
@@ -72,3 +71,9 @@ inline bench::Ladder<Softmax> softmax_ladder() {
 }
 
 }  // namespace softmax
+
+namespace ladders {
+
+bench::Ladders softmax() { return {softmax::softmax_ladder()}; }
+
+}  // namespace ladders

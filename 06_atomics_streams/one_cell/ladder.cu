@@ -1,6 +1,4 @@
 // The index of problem A: every way to sum into one cell, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,7 +26,7 @@ inline bench::Variant<OneCell> one_cell_rung(const std::string& name, const std:
   });
 }
 
-inline bench::Ladder<OneCell> ladder() {
+bench::Ladder<OneCell> ladder() {
   bench::Ladder<OneCell> ladder;
   ladder.name = OneCell::name;
   ladder.variants = {
@@ -55,7 +53,7 @@ inline bench::Ladder<OneCell> ladder() {
 
 // Wrong on purpose, hence a ladder of its own: bench knows right, wrong and skipped, and this one
 // is none of them. study/racy_report.cuh runs it and says how wrong it was.
-inline bench::Ladder<OneCell> wrong_on_purpose() {
+bench::Ladder<OneCell> wrong_on_purpose() {
   bench::Ladder<OneCell> racy = ladder();
   racy.name = "wrong_on_purpose";
   racy.variants = {
@@ -65,3 +63,9 @@ inline bench::Ladder<OneCell> wrong_on_purpose() {
 }
 
 }  // namespace one_cell
+
+namespace ladders {
+
+bench::Ladders one_cell() { return {one_cell::wrong_on_purpose(), one_cell::ladder()}; }
+
+}  // namespace ladders

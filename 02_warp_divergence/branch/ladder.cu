@@ -1,6 +1,4 @@
 // The index of problem B: every way to treat a branch on data, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -17,11 +15,12 @@
 #include "02_warp_divergence/branch/problem.cuh"
 #include "02_warp_divergence/study/branch_sweeps.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace branch {
 
-inline bench::Ladder<Branch> ladder() {
+bench::Ladder<Branch> ladder() {
   using bench::cpu_variant, bench::device_variant;
   bench::Ladder<Branch> ladder;
   ladder.name = Branch::name;
@@ -80,3 +79,9 @@ inline bench::Ladder<Branch> ladder() {
 }
 
 }  // namespace branch
+
+namespace ladders {
+
+bench::Ladders branch() { return {branch::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // The index of problem A: every way from an angle to a point, in reading order.
-#pragma once
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -34,7 +32,7 @@ inline void fast_math_after(bench::Program& program, Polar& problem,
   }
 }
 
-inline bench::Ladder<Polar> ladder() {
+bench::Ladder<Polar> ladder() {
   using bench::cpu_variant, bench::device_variant;
   bench::Ladder<Polar> ladder;
   ladder.name = Polar::name;
@@ -90,3 +88,9 @@ inline bench::Ladder<Polar> ladder() {
 }
 
 }  // namespace polar
+
+namespace ladders {
+
+bench::Ladders polar() { return {polar::ladder()}; }
+
+}  // namespace ladders

@@ -1,6 +1,4 @@
 // The index of problem C1: every way to find the largest float, in reading order.
-#pragma once
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +10,7 @@
 #include "06_atomics_streams/float_max/04_aggregated.cuh"
 #include "06_atomics_streams/float_max/problem.cuh"
 #include "common/bench/ladder.cuh"
+#include "common/bench/program.cuh"
 #include "common/bench/variant.cuh"
 
 namespace float_max {
@@ -24,7 +23,7 @@ inline bench::Variant<FloatMax> float_max_rung(const std::string& name, const st
   });
 }
 
-inline bench::Ladder<FloatMax> ladder() {
+bench::Ladder<FloatMax> ladder() {
   bench::Ladder<FloatMax> ladder;
   ladder.name = FloatMax::name;
   ladder.variants = {
@@ -48,3 +47,9 @@ inline bench::Ladder<FloatMax> ladder() {
 }
 
 }  // namespace float_max
+
+namespace ladders {
+
+bench::Ladders float_max() { return {float_max::ladder()}; }
+
+}  // namespace ladders
