@@ -64,6 +64,7 @@ BOUNDS = {
     "silent": Bound(0, ERROR, 0, ERROR),
     "lines": Bound(300, ERROR, 300, ERROR),
     "columns": Bound(100, ERROR, None, OFF),  # of Python
+    "letters": Bound(400, ERROR, None, OFF),  # of a line of Markdown
     "page": Bound(1500, ERROR, None, OFF),  # of a chapter, in lines
     "gap": Bound(0, ERROR, 0, ERROR),
     "unlisted": Bound(0, ERROR, 0, ERROR),
@@ -258,11 +259,13 @@ def check_toolkit(graph, findings):
 
 
 def check_columns(root, findings):
-    for path in cli.files_of(root, {".py"}):
-        for number, line in enumerate(cli.read_text(path).splitlines(), 1):
-            if len(line) > BOUNDS["columns"].main:
-                where = f"{path.relative_to(root)}:{number}"
-                findings.breach("columns", False, where, f"{len(line)} columns (at most 100)")
+    for rule, suffix in (("columns", ".py"), ("letters", ".md")):
+        most = BOUNDS[rule].main
+        for path in cli.files_of(root, {suffix}):
+            for number, line in enumerate(cli.read_text(path).splitlines(), 1):
+                if len(line) > most:
+                    where = f"{path.relative_to(root)}:{number}"
+                    findings.breach(rule, False, where, f"{len(line)} {rule} (at most {most})")
 
 
 def check_pages(root, findings):

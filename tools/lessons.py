@@ -9,7 +9,10 @@ is replaced by that definition (or by region=NAME, or by the whole file), and th
 by a table of the measured numbers. With best=RUN,RUN in place of run=RUN the table has one line per
 problem of these runs: its fastest rung. A number in running prose,
     <!--= tiled ms -->1.23<!--/--> ms
-and the line under a rung between
+the table that several runs give, between
+    <!-- grid ... -->
+    <!-- end grid -->
+(tools/result_grid.py) and the line under a rung between
     <!-- proof tiled count=load_sectors_per_request -->
     <!-- end proof -->
 come from the results too; tools/LESSONS.md has all of it. The tables of exercises come from their
@@ -30,6 +33,7 @@ from pathlib import Path
 import cli
 import cpp_source
 import markdown_links
+import result_grid
 import result_table
 import result_text
 import results
@@ -40,13 +44,15 @@ from exercise import pages as exercise_pages
 from exercise.catalog import ExerciseError
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
-KINDS = "table|proof|timelines|exercises|exercise|sanitizer|recorded"
-BLOCK = re.compile(rf"^\s*<!--\s+(?P<kind>{KINDS})\s+(?P<words>.*?)\s*-->\s*$")
+KINDS = "table|grid|proof|timelines|exercises|exercise|sanitizer|recorded"
+# A block's mark, on one line or several.
+BLOCK = re.compile(rf"^\s*<!--\s+(?P<kind>{KINDS})\b(?P<words>(?:(?!<!--).)*)$")
 # Where the numbers below it come from: run=, problem=, results=.
 DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
 # What a filled block may hold: anything else is text that would be lost with it.
 IN_BLOCK = {
     "table": re.compile(r"^(\|.*\||\*.*\*|`.*`: skipped, .*\.|)$"),
+    "grid": re.compile(r"^\|.*\|$"),
     "proof": re.compile(r"^(> .*|)$"),
     "timelines": re.compile(r"^(!\[.*\]\(.*\)|\|.*\||\*.*\*|)$"),
     "exercises": re.compile(r"^(\|.*\||)$"),
@@ -102,25 +108,25 @@ class Lesson:
     def _fill(self, lines):
         out, i = [], 0
         while i < len(lines):
-            fence, mark = FENCE.match(lines[i]), BLOCK.match(lines[i])
+            fence, mark = FENCE.match(lines[i]), self._mark(lines, i)
+            last = i  # line of what opens the block
             if fence:
                 end = self._find(lines, i, self._closes(fence))
                 replace, make = "file=" in fence.group("words"), self._code
                 words, indent = fence.group("words"), fence.group("indent")
             elif mark:
-                kind = mark.group("kind")
+                kind, words, last = mark
                 closes = re.compile(rf"^\s*<!--\s*end {kind}\s*-->\s*$").match
-                end = self._find(lines, i, closes)
-                replace, make = True, getattr(self, f"_{kind}")
-                words, indent = mark.group("words"), ""
+                end = self._find(lines, last, closes)
+                replace, make, indent = True, getattr(self, f"_{kind}"), ""
             else:
                 if defaults := DEFAULTS.match(lines[i]):
                     self.defaults.update(options_of(defaults.group("words")))
                 out.append(self._with_numbers(lines[i], i + 1))
                 i += 1
                 continue
-            old = lines[i + 1 : end]
-            in_block = mark and IN_BLOCK[mark.group("kind")]
+            old = lines[last + 1 : end]
+            in_block = mark and IN_BLOCK[kind]
             if end is None or replace and not self._is_whole(old, in_block):
                 self._never_closed(i + 1, "block")
                 return out + lines[i:]
@@ -130,10 +136,23 @@ class Lesson:
             else:
                 new = [(indent + line).rstrip() for line in new] if replace else new
             if new != old:
-                self.stale.append((i + 1, words.strip()))
-            out += [lines[i], *new, lines[end]]
+                self.stale.append((i + 1, " ".join(words.split())))
+            out += [*lines[i : last + 1], *new, lines[end]]
             i = end + 1
         return out
+
+    @staticmethod
+    def _mark(lines, i):
+        """(kind, words, last line) of the mark that begins here, or None. Only a grid's words keep
+        their lines."""
+        match = BLOCK.match(lines[i])
+        last = match and Lesson._find(lines, i - 1, lambda line: line.rstrip().endswith("-->"))
+        if last is None:
+            return None
+        words = "\n".join([match.group("words"), *lines[i + 1 : last + 1]]).rstrip()[: -len("-->")]
+        if match.group("kind") != "grid":
+            words = re.sub(r",\s+", ",", " ".join(words.split()))
+        return match.group("kind"), words, last
 
     @staticmethod
     def _find(lines, start, test):
@@ -180,6 +199,22 @@ class Lesson:
         if text != match.group("text"):
             self.stale.append((line, f"{words}: {match.group('text')} is {text}"))
         return f"<!--= {words} -->{text}<!--/-->"
+
+    def _grid(self, words, line):
+        def number(data_options, rest):
+            options = self._with_defaults(data_options)
+            data = load_results(self._inside(self.root / options["results"]))
+            return result_text.number(data, options, rest)
+
+        try:
+            return result_grid.grid(words.split("\n"), number)
+        except KeyError as error:
+            self.problems.append((line, f"grid: nothing is said about {error}"))
+        except OSError as error:
+            self.problems.append((line, f"grid: {error.strerror or error}"))
+        except (results.ResultsError, result_table.TableError) as error:
+            self.problems.append((line, f"grid: {error}"))
+        return None
 
     def _proof(self, words, line):
         options, rest = self._options_and_rest(words)
@@ -242,10 +277,14 @@ class Lesson:
     def _options_and_rest(self, words):
         """The key=value words of a number over those of the page, and its other words. A run of the
         page's own chapter goes by its label alone."""
-        options = {**self.defaults, **options_of(words)}
+        options = self._with_defaults(options_of(words))
+        return options, [word for word in words.split() if "=" not in word]
+
+    def _with_defaults(self, options):
+        options = {**self.defaults, **options}
         if "/" not in options.get("run", "/"):
             options["run"] = f"{self.chapter}/{options['run']}"
-        return options, [word for word in words.split() if "=" not in word]
+        return options
 
     def _code(self, words, line):
         options = options_of(words)

@@ -17,7 +17,7 @@ EXCUSE = re.compile(r"^\s*<!--\s*typed:\s*\S.*-->\s*$")
 HEADING = re.compile(r"^#{1,6} ")
 RUNG_FILE = re.compile(r"^\d\d_(\w+)\.(?:cuh|hpp)$")
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
-BLOCK = re.compile(r"^\s*<!--\s+(?P<end>end )?(?:table|proof)\b")
+BLOCK = re.compile(r"^\s*<!--\s+(?P<end>end )?(?:table|grid|proof)\b")
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 TYPED = re.compile(
     r"(?<![\w.])\d[\d,.]*\s*(?:"

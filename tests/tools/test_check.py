@@ -514,6 +514,12 @@ class ReadAlone(CheckCase):
         self.write("simt/frontend/a.py", "x = 1\n" + "x" * 101 + "\n")
         self.assertIn("error: simt/frontend/a.py:2: 101 columns (at most 100)", self.check())
 
+    def test_letters_of_markdown(self):
+        self.write("01_add/a.md", "ä" * 400 + "\n")
+        self.assertEqual(self.found(), "0 errors, 0 warnings\n")
+        self.write("01_add/a.md", "short\n" + "x" * 401 + "\n")
+        self.assertIn("error: 01_add/a.md:2: 401 letters (at most 400)", self.check(status=1))
+
     def test_lines_of_a_page(self):
         self.write("01_add/README.md", "line\n" * 800)
         self.assertEqual(self.found(), "0 errors, 0 warnings\n")

@@ -938,6 +938,85 @@ class Sanitizer(LessonCase):
         self.assert_one_line(self.check(status=1), "a text is missing")
 
 
+class Grid(LessonCase):
+    def setUp(self):
+        super().setUp()
+        row = lambda name, ms: {**RUN["rows"][0], "name": name, "median_ms": ms}
+        slow = {**RUN, "rows": [row("a", 4.0), row("b", 2.0)]}
+        fast = {**RUN, "rows": [row("a", 1.0), row("b", 0.25)]}
+        few = {**RUN, "rows": [row("a", 8.0)]}
+        runs = {"slow": slow, "fast": fast, "few": few}
+        runs = {f"01_vector_add/n_{label}": run for label, run in runs.items()}
+        self.write("results/h200.json", json.dumps({"runs": runs}))
+
+    def grid(self, spec, status=0):
+        head = "<!-- numbers results=results/h200.json -->\n\n"
+        self.lesson(f"{head}<!-- grid {spec}\n-->\n| old |\n<!-- end grid -->\n")
+        out = self.fill(status)
+        if status:
+            return out
+        self.assertEqual(self.check(), "")
+        lines = self.read("01_vector_add/README.md").partition("-->\n|")[2].split("\n")[:-2]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+    def test_titles_and_rows_say_what_is_asked_for(self):
+        spec = "us\nn | which | `a` | over a <- b x a\n1 | `s` <- run=n_slow\n2 | x <- run=n_fast"
+        found = self.grid(spec.replace("us\n", "\n").replace("`a` |", "`a` <- a us |"))
+        self.assertEqual(found[0], ["n", "which", "`a`", "over a"])
+        self.assertEqual([line[-1] for line in found[1]], [":", "-", ":", ":"])
+        self.assertEqual(found[2:], [["1", "`s`", "4,000", "2.00"], ["2", "x", "1,000", "4.00"]])
+
+    def test_what_all_cells_share_and_what_goes_on(self):
+        spec = "ms problem=vector_add\nrung | slow <- run+=_slow | fast <- run+=_fast digits=1\n"
+        found = self.grid(spec + "a <- a run=n\nb <- b run=n")
+        self.assertEqual(found[2:], [["a", "4.00", "1"], ["b", "2.00", "0.2"]])
+
+    def test_words_of_the_row_in_a_title(self):
+        spec = "run=n_slow\nidea | without <- {2} ms | with <- {1} ms | factor <- {1} x {2}\n"
+        self.assertEqual(self.grid(spec + "one <- b a")[2:], [["one", "4.00", "2.00", "2.00"]])
+        out = self.grid(spec + "one <- b", status=1)
+        self.assertIn("a row of the grid has 1 words, a title asks for more", out)
+
+    def test_gaps(self):
+        spec = "ms\nn | `a` | `b`\n1 <- run=n_slow\n2 <- run=n_few"
+        self.assertIn("no row 'b' in '01_vector_add/n_few'", self.grid(spec, status=1))
+        found = self.grid(spec.replace("ms", "ms gaps", 1))
+        self.assertEqual(found[2:], [["1", "4.00", "2.00"], ["2", "8.00", "–"]])
+        for wrong in (spec.replace("`b`", "`c`"), spec.replace("n_few", "n_no")):
+            out = self.grid(wrong.replace("ms", "ms gaps", 1), status=1)
+            self.assertIn("the results hold nothing of a whole row or column", out)
+
+    def test_what_is_no_grid(self):
+        for spec, message in (
+            ("ms\nn | `a`", "a grid has a line of titles, and one for each row"),
+            ("ms\nn | `a`\n1 | 2 <- run=n_slow", "each row of a grid types the same columns"),
+            ("ms\nn | m | `a`\n1 | 2 <- run=n_slow\n1 <- run=n_slow", "types the same columns"),
+            ("ms results=gone.json\nn | `a`\n1 <- run=n_slow", "No such file"),
+            ("ms results=../x.json\nn | `a`\n1 <- run=n_slow", "outside the repository"),
+        ):
+            self.assert_one_line(self.grid(spec, status=1), "README.md:3: grid: ", message)
+        self.lesson("<!-- grid ms\nn | `a`\n1 <- run=n_slow\n-->\n<!-- end grid -->\n")
+        self.assert_one_line(self.fill(status=1), "grid: nothing is said about 'results'")
+
+    def test_text_below_a_grid_that_is_not_closed_stays(self):
+        spec = "<!-- grid ms\nn | `a`\n1 <- run=n_slow\n-->\n"
+        for text in (spec + "Text.\n<!-- end grid -->\n", spec + "| a |\n"):
+            self.lesson(text)
+            self.assert_one_line(self.fill(status=1), "never closed; nothing is filled here")
+            self.assertEqual(self.read("01_vector_add/README.md"), text)
+
+    def test_a_mark_of_several_lines(self):
+        self.results(RUN)
+        mark = "<!-- table run=01_vector_add/large only=grid-stride,\n  tma\n"
+        mark += " results=results/h200.json -->"
+        self.lesson(f"{mark}\n<!-- end table -->\nText.\n")
+        self.fill()
+        page = self.read("01_vector_add/README.md")
+        self.assertTrue(page.startswith(f"{mark}\n| Variant"), page)
+        self.assertIn("| tma ", page)
+        self.assertTrue(page.endswith("<!-- end table -->\nText.\n"))
+
+
 class Recorded(LessonCase):
     def test_a_line_for_each_file_and_chapter(self):
         kernels = {"arguments": "", "kernels": [], "commit": "fedcba987654", "date": "2026-11-23T"}
