@@ -1,8 +1,8 @@
 """Finds measured numbers that were typed into a lesson beside a rung's name, and typed commits.
 
-Looked at is every paragraph under a heading that names a rung (by its number or its name; a page's
-title does not), and every other one that names a rung in backticks. A comment on the line above a
-paragraph excuses it, with the reason:
+Looked at is every paragraph under a heading that names a rung (a page's title does not), and every
+other one that names a rung in backticks. A comment on the line above a paragraph excuses it, with
+the reason:
 
     <!-- typed: Harris's own numbers, of 2007 -->
 """
@@ -80,8 +80,7 @@ def typed_numbers(lines, names):
         if excused:
             continue
         words = set() if heading.startswith("# ") else set(re.findall(r"\w+", heading))
-        under_rung = words & names or any(re.fullmatch(r"\d\d", word) for word in words)
-        if not (under_rung or _names_a_rung(text, names)):
+        if not (words & names or _names_a_rung(text, names)):
             continue
         prose = NUMBER.sub("#", re.sub(r"`[^`\n]*`", "", text))
         for match in TYPED.finditer(prose):

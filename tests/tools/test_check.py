@@ -190,12 +190,15 @@ class Check(CheckCase):
         self.write("01_add/beyond/01_wide.cuh", rung(range(12), "// Rung 1 beyond\n// b\n// c\n"))
         self.assertIn("does not open with '// Beyond 1, wide:'", self.check(status=1))
 
-    def test_a_heading_has_the_number_of_its_rung(self):
-        self.write("01_add/README.md", "# Chapter 01\n### 1 sequential, 2 naive\n## 01, 02 naive\n")
+    def test_a_heading_says_names_alone(self):
+        page = "# Chapter 01\n### sequential, naive\n## 9 lives\n"
+        self.write("01_add/README.md", page + "3 naive\n")
         self.assertEqual(self.found(), "0 errors, 0 warnings\n")
-        self.write("01_add/beyond.md", "3 naive\n### 1 sequential, 3 naive\n## 9 lives\n")
-        message = "error: 01_add/beyond.md:2: heads a section '3 naive', which is rung 2"
-        self.assertIn(message, self.check(status=1))
+        for heading in ("2 naive", "1 sequential, 2 naive", "02: naive"):
+            self.write("01_add/beyond.md", f"\n### {heading}\n")
+            said = heading.split(", ")[-1].replace(":", "")
+            message = f"error: 01_add/beyond.md:1: heads a section '{said}': the name is enough"
+            self.assertIn(message, self.check(status=1))
 
     def test_opening_and_indent_are_no_step(self):
         text = "".join(f"  int v{i};\n" for i in range(100))
