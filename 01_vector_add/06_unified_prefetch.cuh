@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "01_vector_add/kit/kernel.cuh"
 #include "01_vector_add/kit/managed.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/cpu_timer.hpp"
@@ -20,6 +19,11 @@
 #include "common/kit/toolkit.cuh"
 
 namespace vector_add {
+
+__global__ void vector_add_unified_prefetch_kernel(const float* x, float* y, std::int64_t n) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + y[i];
+}
 
 // y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers, as in vector_add_unified.
 inline kit::Phases vector_add_unified_prefetch(const float* h_x, float* h_y, std::int64_t n) {
@@ -57,7 +61,7 @@ inline kit::Phases vector_add_unified_prefetch(const float* h_x, float* h_y, std
   const int block = 256;
   const std::int64_t grid = (n + block - 1) / block;
   timer.start();
-  vector_add_cuda_kernel<<<grid, block>>>(x, y, n);
+  vector_add_unified_prefetch_kernel<<<grid, block>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
   CUDA_CHECK(cudaDeviceSynchronize());
   const double kernel_ms = timer.elapsed_ms();

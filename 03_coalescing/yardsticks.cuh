@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "03_coalescing/kit/copy_kernel.cuh"
+#include "03_coalescing/copy/06_vectorized.cuh"
 #include "common/bench/compare.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
@@ -51,8 +51,8 @@ bench::Variant<Problem> copy_kernel_yardstick() {
     const int block = 256;
     const std::int64_t n = copied_floats(p), threads = n / 4 + n % 4;
     const std::int64_t grid = std::max<std::int64_t>(1, (threads + block - 1) / block);
-    copy_vectorized_kernel<<<grid, block, 0, stream>>>(p.source().device_data(),
-                                                       p.destination().device_data(), n);
+    coalesced_copy::copy_vectorized_kernel<<<grid, block, 0, stream>>>(
+        p.source().device_data(), p.destination().device_data(), n);
     CUDA_CHECK(cudaGetLastError());
     return {};
   };

@@ -77,7 +77,7 @@ std::string check_at_sizes(const bench::Variant<Problem>& variant, std::vector<s
 template <class Problem>
 simt::KernelProfile counts_of(Problem& problem,
                               const std::vector<bench::Variant<Problem>>& variants,
-                              const std::string& name, const std::string& kernel = "") {
+                              const std::string& name) {
   const bench::DeviceFacts device = bench::query_device();
   const bench::WorkStream stream(device);
   simt::profile_reset();
@@ -85,8 +85,7 @@ simt::KernelProfile counts_of(Problem& problem,
       tests::verify(problem, tests::variant_named(variants, name), device, stream.get());
   INFO(verdict.reason);
   CHECK(verdict.status == bench::Status::right);
-  const auto profile = simt::profile(std::string(Problem::name) + "_" +
-                                     (kernel.empty() ? name : kernel) + "_kernel");
+  const auto profile = simt::profile(std::string(Problem::name) + "_" + name + "_kernel");
   simt::profile_stop();
   CHECK(profile.launches == 1);
   return profile;
@@ -287,8 +286,8 @@ TEST_CASE("histogram: several passes of the grid, and a rest") {
     Histogram problem(n, 7, HistogramInput::uniform);
     const kit::DeviceBuffer<unsigned char> d_x(n);
     CUDA_CHECK(cudaMemcpy(d_x.data(), problem.x.pristine(), n, cudaMemcpyHostToDevice));
-    for (const auto kernel : {histogram_lane_columns_kernel<CountBytes>,
-                              histogram_lane_columns_kernel<CountRuns>, histogram_ahead_kernel}) {
+    for (const auto kernel :
+         {histogram_lane_columns_kernel, histogram_runs_kernel, histogram_ahead_kernel}) {
       CUDA_CHECK(cudaMemset(d_counts.data(), 0, d_counts.bytes()));
       kernel<<<1, kColumnBlock>>>(d_x.data(), n, d_counts.data());
       CUDA_CHECK(cudaGetLastError());
@@ -388,8 +387,8 @@ TEST_CASE("histogram: where the requests go, and how they collide") {
     CHECK(columns.max_serialization == 1);
   }
   // A constant input costs one request per 16 bytes, a random one 16.
-  CHECK(counts_of(constant, variants, "runs", "lane_columns").atomics.shared_lanes == n / 16);
-  CHECK(counts_of(uniform, variants, "runs", "lane_columns").atomics.shared_lanes == n);
+  CHECK(counts_of(constant, variants, "runs").atomics.shared_lanes == n / 16);
+  CHECK(counts_of(uniform, variants, "runs").atomics.shared_lanes == n);
   CHECK(counts_of(constant, variants, "ahead").atomics.shared_lanes == n / 16);
 #else
   SKIP_TEST("counters need simt");

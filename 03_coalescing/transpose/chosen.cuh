@@ -8,7 +8,7 @@
 
 #include "03_coalescing/transpose/10_write_order.cuh"
 #include "03_coalescing/transpose/beyond/01_aligned_stores.cuh"
-#include "03_coalescing/transpose/kit/vector_tile.cuh"
+#include "03_coalescing/transpose/kit/tiles.cuh"
 
 namespace transpose {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "05_reduction/scan/kit/tile.cuh"
+#include "05_reduction/scan/kit/blelloch.cuh"
 #include "common/kit/check.cuh"
 
 namespace scan {

@@ -11,7 +11,6 @@
 #include <cstdint>
 
 #include "05_reduction/scan/kit/blelloch.cuh"
-#include "05_reduction/scan/kit/tile.cuh"
 #include "common/kit/check.cuh"
 
 namespace scan {

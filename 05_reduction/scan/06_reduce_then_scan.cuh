@@ -11,11 +11,24 @@
 #include <cstdint>
 
 #include "05_reduction/scan/kit/blelloch.cuh"
-#include "05_reduction/scan/kit/tile.cuh"
-#include "05_reduction/scan/kit/tile_sums.cuh"
 #include "common/kit/check.cuh"
 
 namespace scan {
+
+// totals[b] is the sum of tile b.
+__global__ void __launch_bounds__(kScanTile / 2)
+    scan_reduce_then_scan_sums_kernel(const float* x, std::int64_t n, float* totals) {
+  __shared__ float sums[kScanTile / 2];
+  const int t = threadIdx.x;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kScanTile + t;
+  sums[t] = (i < n ? x[i] : 0) + (i + kScanTile / 2 < n ? x[i + kScanTile / 2] : 0);
+  __syncthreads();
+  for (int s = kScanTile / 4; s > 0; s /= 2) {
+    if (t < s) sums[t] += sums[t + s];
+    __syncthreads();
+  }
+  if (t == 0) totals[blockIdx.x] = sums[0];
+}
 
 // sums[b] is the sum of the tiles 0 .. b.
 __global__ void __launch_bounds__(kScanTile / 2)
@@ -40,7 +53,7 @@ inline void scan_reduce_then_scan(const float* x, float* y, std::int64_t n, floa
                                   cudaStream_t stream) {
   const std::int64_t tiles = (n + kScanTile - 1) / kScanTile;
   if (tiles == 0) return;
-  scan_reduce_kernel<<<tiles, kScanTile / 2, 0, stream>>>(x, n, totals);
+  scan_reduce_then_scan_sums_kernel<<<tiles, kScanTile / 2, 0, stream>>>(x, n, totals);
   CUDA_CHECK(cudaGetLastError());
   scan_totals(totals, tiles, stream);
   scan_reduce_then_scan_kernel<<<tiles, kScanTile / 2, 0, stream>>>(x, y, n, totals);

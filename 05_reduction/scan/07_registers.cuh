@@ -13,12 +13,25 @@
 
 #include "05_reduction/scan/kit/blelloch.cuh"
 #include "05_reduction/scan/kit/rows.cuh"
-#include "05_reduction/scan/kit/tile.cuh"
-#include "05_reduction/scan/kit/tile_sums.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
 namespace scan {
+
+// totals[b] is the sum of tile b.
+__global__ void __launch_bounds__(kScanTile / 2)
+    scan_registers_sums_kernel(const float* x, std::int64_t n, float* totals) {
+  __shared__ float sums[kScanTile / 2];
+  const int t = threadIdx.x;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kScanTile + t;
+  sums[t] = (i < n ? x[i] : 0) + (i + kScanTile / 2 < n ? x[i + kScanTile / 2] : 0);
+  __syncthreads();
+  for (int s = kScanTile / 4; s > 0; s /= 2) {
+    if (t < s) sums[t] += sums[t + s];
+    __syncthreads();
+  }
+  if (t == 0) totals[blockIdx.x] = sums[0];
+}
 
 // sums[b] is the sum of the first b + 1 times kTile elements.
 template <int kBlock, int kRows>
@@ -58,7 +71,7 @@ inline void scan_registers(const float* x, float* y, std::int64_t n, float* tota
   const std::int64_t tiles = (n + kTile - 1) / kTile;
   if (tiles == 0) return;
   const bool aligned = kit::is_aligned_to_16(x) && kit::is_aligned_to_16(y);
-  scan_reduce_kernel<<<small_tiles, kScanTile / 2, 0, stream>>>(x, n, totals);
+  scan_registers_sums_kernel<<<small_tiles, kScanTile / 2, 0, stream>>>(x, n, totals);
   CUDA_CHECK(cudaGetLastError());
   scan_totals(totals, small_tiles, stream);
   scan_registers_kernel<kBlock, kRows><<<tiles, kBlock, 0, stream>>>(x, y, n, totals, aligned);

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "05_reduction/sum/kit/sum_block.cuh"
+#include "05_reduction/sum/kit/grid.cuh"
 #include "common/kit/check.cuh"
 
 namespace reduction {

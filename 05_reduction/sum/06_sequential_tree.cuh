@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
+#include "05_reduction/sum/kit/grid.cuh"
 #include "05_reduction/sum/kit/passes.cuh"
-#include "05_reduction/sum/kit/sum_block.cuh"
 
 namespace reduction {
 

@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
+#include "05_reduction/sum/kit/grid.cuh"
 #include "05_reduction/sum/kit/passes.cuh"
-#include "05_reduction/sum/kit/sum_block.cuh"
 
 namespace reduction {
 

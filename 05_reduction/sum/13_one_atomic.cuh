@@ -14,7 +14,6 @@
 #include "05_reduction/sum/kit/block_sum.cuh"
 #include "05_reduction/sum/kit/grid.cuh"
 #include "05_reduction/sum/kit/strided_sum.cuh"
-#include "05_reduction/sum/kit/sum_block.cuh"
 #include "common/kit/check.cuh"
 
 namespace reduction {

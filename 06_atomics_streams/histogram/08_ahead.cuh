@@ -14,7 +14,6 @@
 #include "06_atomics_streams/histogram/kit/bins.hpp"
 #include "06_atomics_streams/histogram/kit/lane_columns.cuh"
 #include "06_atomics_streams/histogram/kit/pieces.cuh"
-#include "06_atomics_streams/histogram/kit/runs.cuh"
 #include "common/kit/check.cuh"
 
 namespace histogram {
@@ -27,6 +26,15 @@ __global__ void __launch_bounds__(kColumnBlock)
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kColumnBlock + threadIdx.x;
   const Pieces pieces = split_in_pieces(x, n);
   const auto is_piece = [&](std::int64_t i) { return i < pieces.count; };
+  unsigned* const column = columns + threadIdx.x % 32;
+  const auto count_byte = [column](unsigned byte) { atomicAdd(&column[32 * byte], 1u); };
+  const auto count = [&](uint4 piece) {
+    if (is_one_byte_repeated(piece)) {
+      atomicAdd(&column[32 * (piece.x & 0xff)], 16u);
+    } else {
+      each_byte(piece, count_byte);
+    }
+  };
 
   // region ahead
   // The first requests leave before anything else is done.
@@ -41,25 +49,23 @@ __global__ void __launch_bounds__(kColumnBlock)
   __syncthreads();
 
   // Each piece that is counted has been replaced by a request for a later one.
-  unsigned* const column = columns + threadIdx.x % 32;
   if (in_groups) {
     for (; is_piece(i + (2 * kInFlight - 1) * stride); i += kInFlight * stride) {
 #pragma unroll
       for (int k = 0; k < kInFlight; ++k) {
         const uint4 arrived = piece[k];
         piece[k] = __ldcs(pieces.first + i + (kInFlight + k) * stride);
-        CountRuns::take(arrived, column);
+        count(arrived);
       }
     }
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) CountRuns::take(piece[k], column);
+    for (int k = 0; k < kInFlight; ++k) count(piece[k]);
     i += kInFlight * stride;
   }
   // endregion
   // What is left: fewer pieces than a group, and the bytes that belong to none.
-  for (; is_piece(i); i += stride) CountRuns::take(pieces.first[i], column);
-  each_single_byte(x, n, pieces, first,
-                   [column](unsigned byte) { atomicAdd(&column[32 * byte], 1u); });
+  for (; is_piece(i); i += stride) count(pieces.first[i]);
+  each_single_byte(x, n, pieces, first, count_byte);
 
   __syncthreads();
   hand_in_columns(columns, sums, counts);

@@ -8,10 +8,17 @@
 #pragma once
 
 #include "06_atomics_streams/pipeline/kit/batch.cuh"
-#include "06_atomics_streams/pipeline/kit/streams.cuh"
 
 namespace pipeline {
 
-inline void pipeline_pageable_streams(Batch& batch) { pipeline_streams(batch, kStreams); }
+inline void pipeline_pageable_streams(Batch& batch) {
+  constexpr int kStreams = 4;
+  for (int c = 0; c < batch.chunks(); ++c) {
+    const cudaStream_t stream = batch.stream(c % kStreams);
+    batch.copy_in(c, c, stream);
+    batch.compute(c, c, stream);
+    batch.copy_out(c, c, stream);
+  }
+}
 
 }  // namespace pipeline

@@ -7,11 +7,20 @@
 #pragma once
 
 #include "06_atomics_streams/pipeline/kit/batch.cuh"
-#include "06_atomics_streams/pipeline/kit/streams.cuh"
 
 namespace pipeline {
 
+// Chunk c goes through stream c % streams.
+inline void pipeline_in_streams(Batch& batch, int streams) {
+  for (int c = 0; c < batch.chunks(); ++c) {
+    const cudaStream_t stream = batch.stream(c % streams);
+    batch.copy_in(c, c, stream);
+    batch.compute(c, c, stream);
+    batch.copy_out(c, c, stream);
+  }
+}
+
 // The caller has pointed the batch at pinned memory (Batch::use_host).
-inline void pipeline_pinned_streams(Batch& batch) { pipeline_streams(batch, kStreams); }
+inline void pipeline_pinned_streams(Batch& batch) { pipeline_in_streams(batch, 4); }
 
 }  // namespace pipeline

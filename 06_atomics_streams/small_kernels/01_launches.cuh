@@ -8,16 +8,22 @@
 
 #include <cuda_runtime.h>
 
-#include "06_atomics_streams/small_kernels/kit/step_kernel.cuh"
+#include "06_atomics_streams/kit/xorshift.cuh"
 #include "common/kit/check.cuh"
 
 namespace small_kernels {
+
+// One step of the chain.
+__global__ void small_kernels_launches_kernel(unsigned* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = atomics_streams::xorshift(x[i]);
+}
 
 // Takes the n numbers at x (device pointer) `kernels` steps further.
 inline void small_kernels_launches(unsigned* x, int n, int kernels, cudaStream_t stream) {
   const int block = 256;
   for (int k = 0; k < kernels; ++k) {
-    small_kernels_step_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n);
+    small_kernels_launches_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n);
   }
   CUDA_CHECK(cudaGetLastError());
 }

@@ -9,10 +9,16 @@
 
 #include <cuda_runtime.h>
 
-#include "06_atomics_streams/small_kernels/kit/step_kernel.cuh"
+#include "06_atomics_streams/kit/xorshift.cuh"
 #include "common/kit/check.cuh"
 
 namespace small_kernels {
+
+// The step of rung 1.
+__global__ void small_kernels_graph_kernel(unsigned* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = atomics_streams::xorshift(x[i]);
+}
 
 class SmallKernelsGraph {
  public:
@@ -25,7 +31,7 @@ class SmallKernelsGraph {
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     const int block = 256;
     for (int k = 0; k < kernels; ++k) {
-      small_kernels_step_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n);
+      small_kernels_graph_kernel<<<(n + block - 1) / block, block, 0, stream>>>(x, n);
     }
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaStreamEndCapture(stream, &graph));

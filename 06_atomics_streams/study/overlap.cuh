@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "06_atomics_streams/pipeline/03_pinned_streams.cuh"
 #include "06_atomics_streams/pipeline/kit/batch.cuh"
-#include "06_atomics_streams/pipeline/kit/streams.cuh"
 #include "06_atomics_streams/pipeline/problem.cuh"
 #include "06_atomics_streams/pipeline/runs.cuh"
 #include "06_atomics_streams/study/trace.cuh"
@@ -90,7 +90,7 @@ inline void sweep_streams(bench::Program& program, const bench::Settings& settin
         std::to_string(streams) + " streams", "", [streams](Pipeline& p) {
           return on_pinned(p, [streams](Batch& batch) -> kit::Phases {
             kit::CpuTimer timer;
-            pipeline_streams(batch, streams);
+            pipeline_in_streams(batch, streams);
             batch.synchronize();
             return {{"in, kernel, out", timer.elapsed_ms()}};
           });

@@ -19,16 +19,16 @@
 static bool keep_barriers = true;
 #define __syncthreads() (keep_barriers ? __syncthreads() : void())
 
+#include "01_vector_add/03_cuda.cuh"
 #include "01_vector_add/08_grid_stride.cuh"
 #include "01_vector_add/09_vectorized.cuh"
-#include "01_vector_add/kit/kernel.cuh"
 #include "02_warp_divergence/branch/03_divergent.cuh"
 #include "02_warp_divergence/branch/04_select.cuh"
 #include "02_warp_divergence/branch/05_vote.cuh"
 #include "02_warp_divergence/branch/06_aligned.cuh"
 #include "03_coalescing/copy/03_chunked.cuh"
 #include "03_coalescing/copy/04_coalesced.cuh"
-#include "03_coalescing/kit/copy_kernel.cuh"
+#include "03_coalescing/copy/06_vectorized.cuh"
 #include "03_coalescing/study/copy_gather.cuh"
 #include "03_coalescing/transpose/03_read_coalesced.cuh"
 #include "03_coalescing/transpose/04_write_coalesced.cuh"
@@ -153,7 +153,7 @@ Answer run_copy(int kernel, int n, int stride, int offset, int in_place) {
   if (kernel == 1) copy_coalesced_kernel<kBlock, kItems><<<grid, kBlock>>>(x.data(), y, n);
   if (kernel == 2) {
     const int threads = n / 4 + n % 4;
-    coalescing::copy_vectorized_kernel<<<blocks_for(threads, kBlock), kBlock>>>(x.data(), y, n);
+    copy_vectorized_kernel<<<blocks_for(threads, kBlock), kBlock>>>(x.data(), y, n);
   }
   if (kernel == 3) copy_gather(x.data(), y, n, stride, 0, nullptr);
   const Numbers copied = in_place ? x.fetched() : own.fetched();

@@ -55,7 +55,7 @@ export const KERNELS = [
     title: 'Run it: vector addition',
     about: 'The kernels of chapter 01. A block that is no multiple of 32 has a warp with idle lanes; arrays that begin beside a sector cost one more a request.',
     lesson: '01_vector_add/README.md',
-    sources: ['01_vector_add/kit/kernel.cuh', '01_vector_add/08_grid_stride.cuh', '01_vector_add/09_vectorized.cuh'],
+    sources: ['01_vector_add/03_cuda.cuh', '01_vector_add/08_grid_stride.cuh', '01_vector_add/09_vectorized.cuh'],
     inputs: [
       kernelOf(['cuda', 'grid_stride', 'vectorized'], 'cuda'),
       slider('n', 'Elements', 1, 4096, 1000),
@@ -82,7 +82,7 @@ export const KERNELS = [
     title: 'Run it: copy',
     about: 'The kernels of chapter 03, problem A, and the one of its sweeps, which reads a stride apart. Give one its own input to write to, and threads read what others overwrite: a race, in global memory.',
     lesson: '03_coalescing/README.md',
-    sources: ['03_coalescing/copy/03_chunked.cuh', '03_coalescing/copy/04_coalesced.cuh', '03_coalescing/kit/copy_kernel.cuh', '03_coalescing/study/copy_gather.cuh'],
+    sources: ['03_coalescing/copy/03_chunked.cuh', '03_coalescing/copy/04_coalesced.cuh', '03_coalescing/copy/06_vectorized.cuh', '03_coalescing/study/copy_gather.cuh'],
     inputs: [
       kernelOf(['chunked', 'coalesced', 'vectorized', 'gather'], 'chunked'),
       slider('n', 'Elements', 1, 8192, 2048),

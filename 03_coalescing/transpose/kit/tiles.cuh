@@ -1,10 +1,13 @@
 // Which tile of the matrix a block works on. The grid has one dimension: gridDim.y ends at 65,535,
-// which a tall matrix passes.
+// which a tall matrix passes. And whether tiles can move as float4.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
+
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 
 namespace transpose {
 
@@ -34,6 +37,20 @@ __device__ inline TileCorner tile_down_column(std::int64_t rows, int tile_rows, 
   const unsigned down = static_cast<unsigned>(tiles_in(rows, tile_rows));
   return {static_cast<std::int64_t>(blockIdx.x % down) * tile_rows,
           static_cast<std::int64_t>(blockIdx.x / down) * tile_cols};
+}
+
+// Whether all rows of both matrices begin on 16 bytes.
+inline bool rows_are_aligned(const float* in, const float* out, std::int64_t rows,
+                             std::int64_t cols) {
+  return kit::has_vector_rows(in, cols) && kit::has_vector_rows(out, rows);
+}
+
+// For the rungs that move float4 only. Throws Skip if a row begins elsewhere.
+inline void require_aligned_rows(const float* in, const float* out, std::int64_t rows,
+                                 std::int64_t cols) {
+  if (!rows_are_aligned(in, out, rows, cols)) {
+    throw kit::Skip("needs rows that begin on 16 bytes, of the input and of the output");
+  }
 }
 
 }  // namespace transpose

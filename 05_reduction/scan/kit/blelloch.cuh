@@ -1,14 +1,16 @@
-// Blelloch's scan of a tile in shared memory, and the kernel of one block made of it.
+// Blelloch's scan of a tile in shared memory, and of the totals of all tiles: the second of three
+// kernels.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "05_reduction/scan/kit/tile.cuh"
 #include "common/kit/check.cuh"
 
 namespace scan {
+
+constexpr int kScanTile = 1024;  // elements; the tile of the rungs that scan in shared memory
 
 // Replaces each of the kScanTile elements by the sum of those before it, and returns the sum of
 // all. kScanTile / 2 threads must call it, after a barrier; another one follows before it returns.
@@ -36,9 +38,9 @@ __device__ inline float blelloch_scan(float* tile) {
   return total;
 }
 
-// y[i] = x[0] + ... + x[i] for all i < n; x may be y. One block.
+// The kernel of rung 4, for the totals: y[i] = x[0] + ... + x[i] for all i < n; x may be y.
 __global__ void __launch_bounds__(kScanTile / 2)
-    scan_blelloch_kernel(const float* x, float* y, std::int64_t n) {
+    scan_totals_kernel(const float* x, float* y, std::int64_t n) {
   constexpr int kHalf = kScanTile / 2;
   __shared__ float tile[kScanTile];
   const int t = threadIdx.x;
@@ -60,9 +62,9 @@ __global__ void __launch_bounds__(kScanTile / 2)
   }
 }
 
-// Scans the totals of tiles in place, with one block: the second pass of the rungs with three.
+// Scans the totals of tiles in place, with one block.
 inline void scan_totals(float* totals, std::int64_t count, cudaStream_t stream) {
-  scan_blelloch_kernel<<<1, kScanTile / 2, 0, stream>>>(totals, totals, count);
+  scan_totals_kernel<<<1, kScanTile / 2, 0, stream>>>(totals, totals, count);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -14,7 +14,6 @@
 #include "05_reduction/kit/operators.cuh"
 #include "05_reduction/sum/kit/grid.cuh"
 #include "05_reduction/sum/kit/reduce.cuh"
-#include "05_reduction/sum/kit/sum_block.cuh"
 #include "common/kit/check.cuh"
 
 #if __has_include(<cooperative_groups.h>) && __has_include(<cooperative_groups/reduce.h>)

@@ -1,13 +1,14 @@
-// How many blocks a rung that stays on the chip starts.
+// How many threads a block of the sum has, and how many blocks a grid that stays on the chip.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "05_reduction/sum/kit/sum_block.cuh"
 #include "common/kit/launch.cuh"
 
 namespace reduction {
+
+constexpr int kSumBlock = 256;  // threads
 
 // Blocks of kSumBlock threads for n elements, four a thread: no more than fit on the device at
 // once.

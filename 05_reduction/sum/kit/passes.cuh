@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "05_reduction/sum/kit/sum_block.cuh"
+#include "05_reduction/sum/kit/grid.cuh"
 #include "common/kit/check.cuh"
 
 namespace reduction {

@@ -7,7 +7,7 @@
 
 #include "05_reduction/kit/all_lanes.cuh"
 #include "05_reduction/kit/operators.cuh"
-#include "05_reduction/sum/kit/unaligned_head.cuh"
+#include "05_reduction/sum/kit/strided_sum.cuh"
 
 namespace reduction {
 

@@ -1,13 +1,17 @@
-// A thread's part of a sum, when the grid strides through the array.
+// A thread's part of a sum, when the grid strides through the array, which may begin anywhere.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "05_reduction/sum/kit/unaligned_head.cuh"
-
 namespace reduction {
+
+// Elements of x before the first that is aligned to 16 bytes, of n in all.
+__device__ inline std::int64_t unaligned_head(const float* x, std::int64_t n) {
+  const std::int64_t head = (16 - reinterpret_cast<std::uintptr_t>(x) % 16) % 16 / sizeof(float);
+  return head < n ? head : n;
+}
 
 // What thread `first` of `stride` threads adds up: every stride-th float4, and at most one of the
 // elements before and after them.

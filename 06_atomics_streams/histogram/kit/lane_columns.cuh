@@ -1,4 +1,4 @@
-// Counters in columns, one for each lane: clearing, counting, handing in.
+// Counters in columns, one for each lane: clearing them, handing them in.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,22 +7,13 @@
 #include <cstdint>
 
 #include "06_atomics_streams/histogram/kit/bins.hpp"
-#include "06_atomics_streams/histogram/kit/pieces.cuh"
 #include "06_atomics_streams/kit/warp_sum.cuh"
-#include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
 namespace histogram {
 
 constexpr int kColumnBlock = 1024;  // threads; one block fills half an SM
 constexpr int kInFlight = 4;        // pieces that a thread asks for at once
-
-// How rung 6 counts a piece: byte by byte, in the column of its lane.
-struct CountBytes {
-  __device__ static void take(uint4 piece, unsigned* column) {
-    each_byte(piece, [column](unsigned byte) { atomicAdd(&column[32 * byte], 1u); });
-  }
-};
 
 // Clears the counters, four at a time.
 __device__ inline void clear_columns(unsigned* columns) {

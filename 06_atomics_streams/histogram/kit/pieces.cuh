@@ -39,6 +39,12 @@ __device__ inline void each_byte(uint4 piece, Take take) {
   each_byte(piece.w, take);
 }
 
+// True if all 16 bytes are the same: four equal words, and a word that survives rotation by a byte.
+__device__ inline bool is_one_byte_repeated(uint4 piece) {
+  return piece.x == piece.y && piece.x == piece.z && piece.x == piece.w &&
+         piece.x == (piece.x << 8 | piece.x >> 24);
+}
+
 // Calls take(byte) for the bytes of x[0 .. n) that belong to no piece: fewer than 32.
 template <class Take>
 __device__ inline void each_single_byte(const unsigned char* x, std::int64_t n,
