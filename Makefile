@@ -349,8 +349,8 @@ sanitizer = @tools/sanitize.py --build $(CHECKED) $(if $(SIMT),--simt) $${JOBS:+
   $(if $(call given,$(ALLOW_DIRTY)),--allow-dirty) $(1); status=$$?; tools/lessons.py results/README.md; exit $$status
 sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 
-compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (KERNELS=1)
-	@tools/compare.py $(if $(call given,$(KERNELS)),--kernels) -- $${A:+"$$A"} $${B:+"$$B"}
+compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (WHOLE=1: whole files)
+	@tools/compare.py $(if $(call given,$(WHOLE)),--whole) -- $${A:+"$$A"} $${B:+"$$B"}
 
 # One rung alone: its ladder as a program, which is not worth optimizing. Without a GPU it has simt's
 # checks.

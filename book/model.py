@@ -18,6 +18,7 @@ import cpp_source  # noqa: E402
 import lessons  # noqa: E402
 import results  # noqa: E402
 import result_table  # noqa: E402
+from definitions import Definitions  # noqa: E402
 from include_graph import RUNG, Graph, source_files  # noqa: E402
 from rungs import ladders  # noqa: E402
 
@@ -31,13 +32,15 @@ def pages():
     return [name for name in names if not name.startswith("book/")]
 
 
-def kernel_lines(text):
-    """[first, last] of every kernel and device function, lines counted from 1."""
+def code_of(book, path):
+    """What make compare shows of a rung, as [first, last] of its own lines, counted from 1, and
+    [file, first, last] of the kernels of other files that it launches."""
     try:
-        kernels = cpp_names.kernels(text)
+        parts = compare.shown_parts(book, path, with_host=False)
     except cpp_source.SourceError:
-        return []
-    return [[k.first_line + 1, k.first_line + 1 + k.text.count("\n")] for k in kernels]
+        return [], []
+    own = [[first + 1, last + 1] for file, first, last in parts if file == path]
+    return own, [[file, first + 1, last + 1] for file, first, last in parts if file != path]
 
 
 def own_names(path, text):
@@ -102,7 +105,8 @@ class Recorded:
                 yield f"{stem}|{label}", {**facts, "others": others, "sweeps": sweeps}
 
 
-def rung_of(graph, recorded, path):
+def rung_of(graph, book, recorded, path):
+    kernels, launched = code_of(book, path)
     text, place = graph.text[path], graph.place(path)
     number, name = RUNG.match(path.rpartition("/")[2]).groups()
     return {
@@ -110,7 +114,8 @@ def rung_of(graph, recorded, path):
         "name": name,
         "number": int(number),
         "beyond": place.role == "beyond",
-        "kernels": kernel_lines(text),
+        "kernels": kernels,
+        "launched": launched,
         "own": own_names(path, text),
         "kit": kit_under(graph, path),
         "rows": recorded.rows(path),
@@ -140,10 +145,11 @@ def ideas(graph, ladder):
 def main():
     graph = Graph(ROOT, source_files(ROOT))
     recorded = Recorded(graph)
+    book = Definitions(graph)
     problems = []
     for ladder in ladders(graph):
         said = ideas(graph, ladder)
-        rungs = [rung_of(graph, recorded, path) for path in ladder.main + ladder.beyond]
+        rungs = [rung_of(graph, book, recorded, path) for path in ladder.main + ladder.beyond]
         for rung in rungs:
             if rung["name"] not in said:
                 sys.exit(f"book/model.py: {ladder.index} says no idea of the rung {rung['name']}")

@@ -70,8 +70,9 @@ def alone_in(folder):
         os.close(handle)  # and the lock with it
 
 
-def run(main):
-    """Runs a tool: what a disk lacks or a reader ends is one line at most, and no traceback."""
+def run(main, when_cut_off=1):
+    """Runs a tool: what a disk lacks or a reader ends is one line at most, and no traceback.
+    when_cut_off: the status where whoever read the output had seen enough."""
     try:
         if sys.stdout is None:  # closed: a file would be opened in its place
             raise OSError("cannot write to standard output")
@@ -81,12 +82,12 @@ def run(main):
             status = ended.code
         sys.stdout.flush()
     except (KeyboardInterrupt, OSError) as error:
-        # Whoever read the output may have seen enough (make compare ... | head).
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+        is_cut_off = isinstance(error, BrokenPipeError)
+        if isinstance(error, OSError) and not is_cut_off:
             print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         if sys.stdout is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python tries to write the rest again
-        status = 130 if isinstance(error, KeyboardInterrupt) else 1
+        status = 130 if isinstance(error, KeyboardInterrupt) else when_cut_off if is_cut_off else 1
     sys.exit(status)
 
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Shows two rungs side by side in the terminal.
+"""Shows two rungs side by side in the terminal: their kernels, or with --whole their files.
 
 A and B name rungs by as much as is needed to tell them apart: 04/tiled, sgemm/05_tiled, warp_tile,
-04_matmul/sgemm/05_tiled.cuh. Under each stands what results/ has measured for it. Lines that differ
-carry a mark between the columns (| changed, < only in A, > only in B) and a colour on a terminal; a
-line that differs in the rung's own name alone counts as the same. The width is that of the
-terminal, or COLUMNS.
+04_matmul/sgemm/05_tiled.cuh. Under each stands what results/ has measured for it, in the run that
+its lesson quotes, and the counts that differ. A kernel that a rung launches and another file holds
+is shown under the name of that file; of a rung without device code its functions are shown. Lines
+that differ carry a mark between the columns (| changed, < only in A, > only in B) and a colour on a
+terminal; a line that differs in the rung's own name alone counts as the same. The width is that of
+the terminal, or COLUMNS.
 """
 
 import difflib
@@ -17,10 +19,12 @@ from pathlib import Path
 
 import cli
 import cpp_names
+import counts
 import cpp_source
 import results
+from definitions import DEFINITION, Definitions
 from include_graph import RUNG, Graph, source_files
-from result_table import significant, slug
+from result_table import counters_of_row, significant, slug
 from rungs import short_name
 
 COLOURS = {"|": "\033[33m", "<": "\033[31m", ">": "\033[32m"}
@@ -99,19 +103,66 @@ def joined_comments(lines):
     return out
 
 
-def lines_of(text, kernels_only):
-    if kernels_only:
-        text = "\n\n".join(kernel.text for kernel in cpp_names.kernels(text))
-    return joined_comments([line.rstrip() for line in joined_heads(text.rstrip("\n"))])
+def is_kernel(piece):
+    return re.search(r"\b__global__\b", piece.code) is not None
+
+
+def is_device_code(piece):
+    return re.search(r"\b__(?:global|device)__\b", piece.code) is not None
+
+
+def shown_parts(book, path, with_host):
+    """What is shown of a rung, as (file, first line, last line), lines counted from 0: its device
+    code, its functions too if they are asked for or it has no device code, and the kernels of
+    other files that it launches."""
+    kernels = cpp_names.kernels(book.graph.text[path])
+    own = [(k.first_line, k.first_line + k.text.count("\n")) for k in kernels]
+    if with_host or not own:
+        own = [(p.first, p.last) for p in book.of_file[path] if p.kind == DEFINITION]
+    launched = [(p.path, p.first, p.last) for p in book.used_by(path) if is_kernel(p)]
+    return [(path, first, last) for first, last in own] + launched
+
+
+def lines_of(text):
+    text = cpp_source.whole_text(text)  # without region marks
+    return joined_comments([line.rstrip() for line in joined_heads(text)])
+
+
+def shown_lines(book, path, with_host):
+    """The lines of shown_parts(), those of another file under its name."""
+    found = []
+    for file, first, last in shown_parts(book, path, with_host):
+        text = "\n".join(book.graph.text[file].split("\n")[first : last + 1])
+        found += [""] if found else []
+        found += [] if file == path else [f"[{file}]"]
+        found += lines_of(text)
+    return found
+
+
+def only_here(book, path, other):
+    """'uses NAME of FILE' for the device code of other files that one rung uses and the other does
+    not, PTX instructions apart."""
+    others, files = set(book.used_by(other)), {}
+    for piece in book.used_by(path):
+        if is_device_code(piece) and not is_kernel(piece) and "/ptx/" not in piece.path:
+            if piece not in others:
+                files.setdefault(piece.path, {}).update(dict.fromkeys(sorted(piece.names)))
+    return [f"uses {', '.join(names)} of {file}" for file, names in files.items()]
 
 
 def keys_of(lines, path, text):
-    """What of each line is compared: without gaps, and with the rung's own name taken out."""
+    """What of each line is compared: without gaps, and with the rung's own name taken out. Of a
+    line of brackets the gap counts: the end of a function is not the end of a loop."""
     own = RUNG.match(path.rpartition("/")[2]).group(2)
     named = [name for _, name, _ in cpp_names.definitions(text) if own in name]
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, named))})\b") if named else None
     take_out = lambda match: match.group(0).replace(own, "\0")
-    return [" ".join((pattern.sub(take_out, line) if pattern else line).split()) for line in lines]
+    key = lambda line: " ".join((pattern.sub(take_out, line) if pattern else line).split())
+    return [key(line) if re.search(r"\w", line) else line for line in lines]
+
+
+def code_of(keys):
+    return [code for key in keys if (code := cpp_source.without_comments(key).strip())]
 
 
 def likeness(a, b):
@@ -161,18 +212,42 @@ def rows(a, b, keys_a, keys_b):
             i, j = to_i + 1, to_j + 1
 
 
+# Where a line is broken: at a gap, else behind one of these; none of them is lost to the front.
+_GAP = re.compile(r"(?<!//) (?=\S)")
+_BREAKS = (re.compile(r"::|[(,/]"), re.compile(r"\."))
+# A comment behind code, after strings and characters, in which // is none.
+_BEFORE_COMMENT = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'|(?!//).)*?(?=//)""")
+
+
+def _cut(text, begin, width):
+    """Where to break `text` so that its first piece is at most `width` long."""
+    gaps = [m.start() for m in _GAP.finditer(text, begin, width + 1)]
+    late = [at for at in gaps if at > width // 3]  # the column is not left empty
+    if late:
+        return late[-1]
+    for pattern in _BREAKS:
+        if found := [m.end() for m in pattern.finditer(text, begin, width)]:
+            return found[-1]
+    return width
+
+
 def wrapped(text, width):
-    """`text` in pieces of at most `width`, cut at a gap where there is one; what follows is set in
-    a little further or is comment too."""
-    pieces, indent = [], len(text) - len(text.lstrip())
-    is_comment = text.lstrip().startswith("// ")
-    further = " " * min(indent, width // 2) + ("// " if is_comment else "    ")
+    """`text` in pieces of at most `width`; what follows is set in a little further, and what goes
+    on in a comment is comment too."""
+    before = _BEFORE_COMMENT.match(text)
+    comment = before.end() if before else len(text)
+    indent = len(text) - len(text.lstrip())
+    further = " " * min(indent, width // 2) + ("" if comment == indent else "    ")
+    pieces = []
     while len(text) > width:
-        begin = len(text) - len(text.lstrip())
-        cut = text.rfind(" ", begin + 8, width + 1)
-        cut = cut if cut > 0 else text.rfind("/", begin + 8, width) + 1 or width
+        cut = _cut(text, len(text) - len(text.lstrip()) + 8, width)
         pieces.append(text[:cut].rstrip())
-        text = further + text[cut:].lstrip()
+        rest = text[cut:].lstrip()
+        if cut > comment:
+            text, comment = f"{further}// {rest}", len(further)
+        else:
+            comment -= len(text) - len(rest) - len(further)
+            text = further + rest
     return [*pieces, text]
 
 
@@ -195,13 +270,30 @@ class Screen:
 
 
 def all_results(root):
-    """{file: its runs} of results/."""
+    """{file: its content} of results/."""
     found = {}
     for file in sorted((root / "results").glob("*.json")):
         try:
-            found[file.stem] = results.load(file)["runs"]
+            found[file.stem] = results.load(file)
         except (OSError, results.ResultsError) as error:
             print(f"compare.py: {file.name} is left out: {error}", file=sys.stderr)
+    return found
+
+
+_MARK = re.compile(r"<!--\s*(numbers|proof)\s+(.*?)\s*-->")
+
+
+def quoted_runs(root, chapter):
+    """{rung: the run whose numbers stand under it in its lesson}"""
+    found = {}
+    for page in sorted((root / chapter).glob("*.md")):
+        run = None
+        for kind, words in _MARK.findall(cli.read_text(page)):
+            own = re.search(r"\brun=(\S+)", words)
+            if kind == "numbers":
+                run = own[1] if own else run
+            elif own or run:
+                found.setdefault(words.split()[0].rpartition("/")[2], own[1] if own else run)
     return found
 
 
@@ -225,15 +317,15 @@ def measured(files, path, graph):
     return near or found
 
 
-def choose_rows(a, b):
-    """A row for each side: of one run and problem where there is one, default runs first."""
-    order = lambda key: (not key[1].endswith("/default"), list(a).index(key) if key in a else 0)
-    both = sorted(a.keys() & b.keys(), key=order)
+def choose_rows(a, b, quoted=()):
+    """A row for each side: of one run and problem where there is one; runs that a lesson quotes
+    come first, then default runs."""
+    place = lambda label: quoted.index(label) if label in quoted else len(quoted)
+    order = lambda key: (place(key[1]), not key[1].endswith("/default"))
+    both = sorted((key for key in a if key in b), key=order)
     if both:
         return both[0], both[0]
-    return tuple(
-        min(rows, key=lambda k: not k[1].endswith("/default"), default=None) for rows in (a, b)
-    )
+    return tuple(min(rows, key=order, default=None) for rows in (a, b))
 
 
 def described(key, rows):
@@ -247,10 +339,11 @@ def described(key, rows):
     if row.get("median_ms") is None:
         text = f"{row.get('status', 'not timed')}: {row.get('reason') or 'no time'}"
     else:
+        large = (row.get("gflops") or 0) >= 1000
         units = [
             ("median_ms", "ms", 1),
             ("gbps", "GB/s", 1),
-            ("gflops", "TFLOP/s", 1e-3),
+            ("gflops", "TFLOP/s", 1e-3) if large else ("gflops", "GFLOP/s", 1),
             ("percent_of_roof", "% of peak", 1),
             ("ratio_to_peer", "of the library's speed", 1),
         ]
@@ -259,10 +352,67 @@ def described(key, rows):
     return f"{where}, {label}: {problem}, {sizes}", text
 
 
+# Counts of tools/profile.py on a GPU, and of simt.
+COUNTS = {
+    "load_sectors_per_request": "sectors per load",
+    "store_sectors_per_request": "sectors per store",
+    "shared_load_conflict": "passes per shared load",
+    "shared_store_conflict": "passes per shared store",
+    "load_sectors": "sectors per load",
+    "store_sectors": "sectors per store",
+    "conflict": "passes per shared access",
+    "active_lanes": "active lanes",
+    "divergent_branches": "divergent branches",
+    "barriers": "barriers",
+    "atomics": "atomics",
+    "moved_bytes": "bytes asked for",
+    "tensor_operations": "tensor operations",
+}
+
+
+class Counted:
+    """What is known of a row's counts."""
+
+    def __init__(self, root, graph, files):
+        self.files = files
+        self.kept = counts.load(root)
+        self.digests = counts.Digests(graph)
+
+    def by_gpu(self, key, row):
+        stem, label, _ = key
+        of_chapter = self.files[stem].get("counters", {}).get(label.partition("/")[0], {})
+        by_name = {kernel["kernel"]: kernel for kernel in of_chapter.get("kernels", [])}
+        return counters_of_row(row, by_name)
+
+    def by_simt(self, key, row):
+        """Nothing if the row's sources have changed since."""
+        chapter, name = key[1].partition("/")[0], f"{row['problem']}/{row['name']}"
+        kept = self.kept.get(chapter, {}).get("rows", {}).get(name)
+        is_old = kept and self.digests.of_row(chapter, name) != kept["sources"]
+        return {} if is_old or not kept else kept["counts"]
+
+    def differing(self, keys, rows):
+        """What one of them has counted for both rungs, as far as it differs: a text for each."""
+        if None in keys:
+            return "", ""
+        for by, whose in ((self.by_gpu, ""), (self.by_simt, " by simt")):
+            a, b = (by(key, of[key]) for key, of in zip(keys, rows))
+            told = [name for name in COUNTS if a.get(name) and b.get(name)]
+            differ = [name for name in told if _number(a[name]) != _number(b[name])]
+            if told:
+                text = lambda of: ", ".join(f"{COUNTS[n]} {_number(of[n])}" for n in differ)
+                return tuple(f"counted{whose}: {text(of)}" if differ else "" for of in (a, b))
+        return "", ""
+
+
+def _number(value):
+    return f"{value:,}" if float(value).is_integer() and value > 99 else significant(value)
+
+
 def main():
     parser = cli.Parser(__doc__)
     parser.add_root()
-    parser.add_argument("--kernels", action="store_true", help="show the device code alone")
+    parser.add_argument("--whole", action="store_true", help="show the whole files")
     parser.add_argument("rungs", nargs="*", metavar="RUNG", help="two of them, A and B")
     args = parser.parse_args()
     if len(args.rungs) != 2:
@@ -271,24 +421,42 @@ def main():
     graph = Graph(root, source_files(root))
     paths = sorted(graph.rungs())
     a, b = (find_rung(root, paths, name, parser) for name in args.rungs)
+    book = Definitions(graph, a, b)
+    whole = lambda path: lines_of(graph.text[path])
+    kernels = lambda path: shown_lines(book, path, with_host=False)
+    functions = lambda path: shown_lines(book, path, with_host=True)
     try:
-        lines = [lines_of(graph.text[path], args.kernels) for path in (a, b)]
-        keys = [keys_of(own, path, graph.text[path]) for own, path in zip(lines, (a, b))]
+        # Of rungs with the same kernels, the functions tell what differs.
+        for view in (whole,) if args.whole else (kernels, functions):
+            lines = [view(path) for path in (a, b)]
+            keys = [keys_of(own, path, graph.text[path]) for own, path in zip(lines, (a, b))]
+            if code_of(keys[0]) != code_of(keys[1]):
+                break
     except cpp_source.SourceError as error:
         parser.error(f"{a} or {b}: {error}")
     width = shutil.get_terminal_size((160, 24)).columns
     screen = Screen(width, sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     files = all_results(root)
-    found = [measured(files, path, graph) for path in (a, b)]
+    runs = {stem: data["runs"] for stem, data in files.items()}
+    found = [measured(runs, path, graph) for path in (a, b)]
+    places = [graph.place(path) for path in (b, a)]
+    names = [RUNG.match(path.rpartition("/")[2]).group(2) for path in (b, a)]
+    quoted = [quoted_runs(root, p.chapter).get(name) for p, name in zip(places, names)]
+    chosen = choose_rows(*found, [run for run in quoted if run])
     screen.show(a, " ", b)
-    for left, right in zip(*(described(k, r) for k, r in zip(choose_rows(*found), found))):
+    for left, right in zip(*(described(k, r) for k, r in zip(chosen, found))):
         screen.show(left, " ", right)
+    told = Counted(root, graph, files).differing(chosen, found)
+    if any(told):
+        screen.show(told[0], " ", told[1])
     screen.rule()
-    if args.kernels and not any(lines[0] + lines[1]):
-        print("neither has device code")
     for row in rows(*lines, *keys):
         screen.show(*row)
+    if not args.whole:
+        for mark, at, path, other in (("<", 0, a, b), (">", 1, b, a)):
+            for text in only_here(book, path, other):
+                screen.show(*(("", mark, text) if at else (text, mark, "")))
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, when_cut_off=0)  # make compare ... | head

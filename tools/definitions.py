@@ -211,10 +211,12 @@ class _Cutter:
 class Definitions:
     """The pieces of every chapter and of common/, and who uses which."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, *paths):
+        """Of the whole house, or of these paths and what they include."""
         self.graph = graph
         self.of_file, self.unread = {}, {}  # path -> pieces, path -> why it has none
-        texts = {path: text for path, text in graph.text.items() if self._is_house(path)}
+        wanted = set(paths or graph.text).union(*map(graph.under, paths))
+        texts = {p: text for p, text in graph.text.items() if p in wanted and self._is_house(p)}
         macros = {name: m for text in texts.values() for name, m in _macros(text).items()}
         for path, text in texts.items():
             try:

@@ -1,5 +1,6 @@
 // Two rungs side by side, as HTML: what was measured, what the step cost and gained, the code.
-// Runs at build time for neighbours, and in the browser for any two.
+// Runs at build time for neighbours, and in the browser for any two. A rung's lines are those of its
+// file and of the kernels in other files that it launches; `numbers` says where each stands there.
 
 import { rows, stretches, wordMarks } from './diff.mjs'
 import { NOTHING, escape } from './format.mjs'
@@ -66,12 +67,12 @@ function codeRow(row, a, b) {
   const said = SAID[row.kind] ? `<i class="sr">${SAID[row.kind]}: </i>` : ''
   const inKernel = (rung, i) => i !== null && rung.kernels.some(([first, last]) => first <= i + 1 && i + 1 <= last)
   const host = inKernel(a, row.left) || inKernel(b, row.right) ? '' : ' host'
-  const side = (html, index, mark) =>
+  const side = (rung, html, index, mark) =>
     html === null
       ? '<td class="n"></td><td class="none"></td>'
-      : `<td class="n">${index + 1}</td><td class="line" data-mark="${mark}">${html === '' ? '' : said + html}</td>`
+      : `<td class="n">${rung.numbers[index] ?? ''}</td><td class="line" data-mark="${mark}">${html === '' ? '' : said + html}</td>`
   const [markA, markB] = row.kind === 'changed' ? ['−', '+'] : [MARKS[row.kind], MARKS[row.kind]]
-  return `<tr class="${row.kind}${host}">${side(leftHtml, row.left, markA)}${side(rightHtml, row.right, markB)}</tr>`
+  return `<tr class="${row.kind}${host}">${side(a, leftHtml, row.left, markA)}${side(b, rightHtml, row.right, markB)}</tr>`
 }
 
 const table = (part, a, b) =>
@@ -91,9 +92,8 @@ function code(a, b, all) {
 // `linkTo` turns a path of the repository into a link from this page; `note` is HTML.
 export function pairHtml({ a, b, runs, linkTo, note = '' }) {
   const all = rows(asVersion(a), asVersion(b))
-  const noKernels = !a.kernels.length && !b.kernels.length
   return `<div class="about">${measured(a, b, runs)}<div>${balance(a, b, all, linkTo)}${note}</div></div>
 <p class="switch"><label><input type="checkbox" id="kernels"> kernels only</label>
-<span class="quiet">${noKernels ? 'Neither file has a kernel of its own. ' : ''}− removed, + added; changed words are underlined.</span></p>
+<span class="quiet">− removed, + added; changed words are underlined.</span></p>
 ${code(a, b, all)}`
 }

@@ -24,7 +24,19 @@ function noteHtml(book, rung, problem, out) {
 }
 
 // A rung with all that its pages need of it, links as from `out`.
-const shown = (book, rung, out) => ({ ...rung, lines: book.lines(rung.path), source: relative(out, book.site.outOf(rung.path)) })
+function shown(book, rung, out) {
+  const lines = [...book.lines(rung.path)]
+  const numbers = lines.map((_, i) => i + 1)
+  const kernels = [...rung.kernels]
+  // The kernels of other files that it launches follow, each under the name of its file.
+  for (const [path, first, last] of rung.launched) {
+    const own = book.lines(path).slice(first - 1, last)
+    kernels.push([lines.length + 1, lines.length + 1 + own.length])
+    lines.push([[`[${path}]`, '']], ...own)
+    numbers.push(null, ...own.map((_, i) => first + i))
+  }
+  return { ...rung, lines, numbers, kernels, source: relative(out, book.site.outOf(rung.path)) }
+}
 
 function stepPage(book, problem, i) {
   const [a, b] = [problem.rungs[i], problem.rungs[i + 1]]

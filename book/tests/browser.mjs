@@ -57,6 +57,9 @@ async function assertTrueLines(page, a, b) {
   for (const [rung, at] of [[a, 0], [b, 2]]) {
     const shown = cells.filter((row) => row[at]).map((row) => [row[at], row[at + 1]])
     const wanted = linesOf(rung).slice(0, -1).map((line, i) => [i + 1, line])
+    for (const [path, first, last] of rung.launched) {
+      wanted.push(...linesOf({ path }).slice(first - 1, last).map((line, i) => [first + i, line]))
+    }
     assert.deepEqual(shown, wanted, rung.path)
   }
 }

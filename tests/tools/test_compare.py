@@ -1,9 +1,11 @@
 """Rungs side by side."""
 
 import json
+import re
+import subprocess
 import unittest
 
-from tool_case import ToolCase
+from tool_case import TOOLS, ToolCase
 
 KERNEL = """// one
 // two
@@ -39,14 +41,17 @@ class CompareCase(ToolCase):
         return self.run_tool(*command, status=status, COLUMNS=str(width))
 
     def code(self, *arguments, **options):
-        """The lines under the rule."""
+        """The lines of the whole files, under the rule."""
+        return self.kernels("--whole", *arguments, **options)
+
+    def kernels(self, *arguments, **options):
         lines = self.compare(*arguments, **options).stdout.splitlines()
         return lines[next(i for i, line in enumerate(lines) if line.startswith("---")) + 1 :]
 
 
 class Compare(CompareCase):
     def test_columns_and_marks(self):
-        lines = self.compare("04/naive", "04/tiled", width=63).stdout.splitlines()
+        lines = self.compare("--whole", "04/naive", "04/tiled", width=63).stdout.splitlines()
         half = (63 - 3) // 2
         titles = ["04_matmul/sgemm/03_naive.cuh", "04_matmul/sgemm/05_tiled.cuh"]
         self.assertEqual(lines[0].split(), titles)
@@ -71,7 +76,7 @@ class Compare(CompareCase):
         self.write("04_matmul/sgemm/03_naive.cuh", f"// {'word ' * 18}\n{long * 3}{'x' * 150}\n")
         self.write("04_matmul/sgemm/05_tiled.cuh", f"// {'term ' * 19}\n{long * 2}{'x' * 151}\n")
         for width in (40, 80, 160):
-            out = self.compare("04/naive", "04/tiled", width=width).stdout
+            out = self.compare("--whole", "04/naive", "04/tiled", width=width).stdout
             self.assertLessEqual(max(map(len, out.splitlines())), width)
             text = "".join(line[: (width - 3) // 2] for line in out.splitlines())
             self.assertEqual(text.count("word"), 18)  # wrapped, not cut off
@@ -85,22 +90,87 @@ class Compare(CompareCase):
         self.assertEqual(lines[3][:20].rstrip(), "// five")
 
     def test_heads_that_differ_in_the_name_alone_are_the_same(self):
-        lines = self.code("bf16/ring", "bf16/tma", "--kernels", width=240)
+        lines = self.kernels("bf16/ring", "bf16/tma", width=240)
         self.assertIn("sgemm_ring_kernel", "".join(lines))
         self.assertEqual({line[119] for line in lines if len(line) > 119}, {" "})
 
     def test_heads_that_differ_are_one_changed_line(self):
-        lines = self.code("bf16/ring", "beyond/wide", "--kernels", width=320)
+        lines = self.kernels("bf16/ring", "beyond/wide", width=320)
         self.assertEqual([line[159] for line in lines if len(line) > 159], [" ", "|", " ", " "])
         self.assertIn("float* c, int further_on) {", lines[1])
 
-    def test_kernels_only(self):
-        out = "\n".join(self.code("bf16/ring", "bf16/tma", "--kernels", width=200))
+    def test_kernels_are_shown_or_whole_files(self):
+        self.write("04_matmul/bf16/02_tma.cuh", kernel("tma", body="other();"))
+        out = "\n".join(self.kernels("bf16/ring", "bf16/tma", width=200))
         self.assertIn("go();", out)
         self.assertNotIn("host", out)
         self.assertNotIn("#include", out)
-        out = self.compare("04/naive", "04/tiled", "--kernels").stdout
-        self.assertIn("neither has device code", out)
+        out = "\n".join(self.code("bf16/ring", "bf16/tma", width=200))
+        self.assertIn("host", out)
+        self.assertIn("#include", out)
+
+    def test_of_the_same_kernels_the_functions_are_shown_too(self):
+        out = "\n".join(self.kernels("bf16/ring", "bf16/tma", width=200))
+        self.assertIn("sgemm_ring() { host(); }", out)
+        self.assertNotIn("#include", out)
+
+    def test_functions_of_a_rung_without_device_code(self):
+        out = "\n".join(self.kernels("bf16/ring", "04/tiled", width=200))
+        self.assertIn("int tile;", out)
+        self.assertNotIn("host", out)
+
+    def test_a_launch_is_followed_into_the_file_that_holds_the_kernel(self):
+        kit = "__global__ void shared_kernel() { work(); }\n__global__ void other_kernel() {}\n"
+        kit += "inline void launch() { shared_kernel<<<1, 1>>>(); }\n"
+        self.write("04_matmul/bf16/kit/launch.cuh", kit)
+        text = '#include "04_matmul/bf16/kit/launch.cuh"\nvoid bf16_tma() { launch(); }\n'
+        self.write("04_matmul/bf16/02_tma.cuh", text)
+        out = self.kernels("bf16/ring", "bf16/tma", width=200)
+        right = [line[101:] for line in out]
+        self.assertIn("[04_matmul/bf16/kit/launch.cuh]", right)
+        self.assertIn("__global__ void shared_kernel() { work(); }", right)
+        self.assertIn("void bf16_tma() { launch(); }", right)
+        self.assertNotIn("other_kernel", "".join(out))
+
+    def test_device_code_of_other_files_that_one_side_uses(self):
+        kit = "__device__ int twice(int x) { return add(x, x); }\n"
+        kit += "__device__ int add(int x, int y) { return x + y; }\n__device__ void unused() {}\n"
+        self.write("04_matmul/bf16/kit/sums.cuh", kit)
+        text = '#include "04_matmul/bf16/kit/sums.cuh"\n' + kernel("tma", body="x = twice(y);")
+        self.write("04_matmul/bf16/02_tma.cuh", text)
+        used = "uses twice, add of 04_matmul/bf16/kit/sums.cuh"
+        self.assertEqual(self.kernels("bf16/ring", "bf16/tma", width=200)[-1][99:], f"> {used}")
+        self.assertEqual(self.kernels("bf16/tma", "bf16/ring", width=200)[-1][:50].rstrip(), used)
+        self.assertNotIn("uses", "".join(self.kernels("bf16/tma", "bf16/tma", width=200)))
+
+    def test_the_end_of_a_function_is_not_the_end_of_a_loop(self):
+        self.write("04_matmul/sgemm/03_naive.cuh", "void f() {\n  a();\n}\n")
+        self.write("04_matmul/sgemm/05_tiled.cuh", "void f() {\n  for (;;) {\n  }\n  b();\n}\n")
+        ends = [line for line in self.code("04/naive", "04/tiled", width=63) if line[:1] == "}"]
+        self.assertEqual(ends, ["}".ljust(30) + "   }"])
+
+    def test_no_word_is_broken(self):
+        line = "  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + "
+        line += "threadIdx.x;  // that of the first thread, and nobody else's"
+        self.write("04_matmul/sgemm/03_naive.cuh", line + "\n")
+        for width in range(50, 160, 7):
+            half = (width - 3) // 2
+            out = [row[:half].rstrip() for row in self.code("naive", "naive", width=width)]
+            words = [word for row in out for word in re.findall(r"\w+", row)]
+            self.assertEqual(words, re.findall(r"\w+", line))
+            comment = [i for i, row in enumerate(out) if "//" in row]
+            self.assertEqual(comment, list(range(comment[0], len(out))))
+            self.assertFalse([row for row in out if row.endswith("//")])
+
+    def test_whoever_has_seen_enough_is_no_error(self):
+        self.write("04_matmul/sgemm/03_naive.cuh", "".join(f"int x{i};\n" for i in range(1500)))
+        tool = f"{TOOLS}/compare.py --root {self.root} --whole 04/naive 04/naive"
+        run = subprocess.run(
+            ["bash", "-c", f"{tool} | head -n 1; echo ${{PIPESTATUS[0]}}"],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual((run.stdout.splitlines()[-1], run.stderr), ("0", ""))
 
     def test_ways_to_name_a_rung(self):
         wanted = self.compare("04/naive", "04/tiled").stdout
@@ -119,7 +189,7 @@ class Compare(CompareCase):
             self.assertEqual(self.compare(a, "04/tiled").stdout, wanted)
         for b in ("wide", "04/wide", "beyond/wide", "04/sgemm/beyond/01_wide"):
             self.assertIn("  01_wide.cuh\n", self.compare("naive", b).stdout)
-        out = self.compare("03/transpose/sequential", "copy/sequential").stdout
+        out = self.compare("--whole", "03/transpose/sequential", "copy/sequential").stdout
         self.assertIn("// loop", out)
 
     def test_names_that_fit_several(self):
@@ -174,6 +244,33 @@ class Results(CompareCase):
         both = [self.row("naive"), self.row("tiled")]
         self.results(afterwards=both, default=both)
         self.assertEqual(self.heads()[0].count("04_matmul/default"), 2)
+
+    def test_the_run_that_the_lesson_quotes_comes_before_others(self):
+        both = [self.row("naive"), self.row("tiled")]
+        self.results(default=both, large=both, larger=both)
+        page = "<!-- numbers run=04_matmul/large -->\n<!-- proof tiled -->\n<!-- end proof -->\n"
+        self.write("04_matmul/README.md", page)
+        self.assertEqual(self.heads()[0].count("04_matmul/large:"), 2)
+        self.write("04_matmul/README.md", page.replace("tiled", "tiled run=04_matmul/larger"))
+        self.assertEqual(self.heads()[0].count("04_matmul/larger:"), 2)
+
+    def counted(self, **kernels):
+        self.results(default=[self.row("naive"), self.row("tiled")])
+        found = json.loads(self.read("results/h200.json"))
+        kernels = [{"kernel": f"sgemm_{name}_kernel", **of} for name, of in kernels.items()]
+        found["counters"] = {"04_matmul": {"arguments": "", "kernels": kernels}}
+        self.write("results/h200.json", json.dumps(found))
+        return self.compare("04/naive", "04/tiled", width=240).stdout.splitlines()[3]
+
+    def test_counts_that_differ_are_shown(self):
+        naive = {"load_sectors_per_request": 32.0, "barriers": 128, "active_lanes": 31.999}
+        tiled = {"load_sectors_per_request": 4.0, "barriers": 1280, "active_lanes": 32.0}
+        line = self.counted(naive=naive, tiled=tiled)
+        self.assertIn("counted: sectors per load 32.0, barriers 128  ", line)
+        self.assertIn("counted: sectors per load 4.00, barriers 1,280", line)
+        self.assertNotIn("active", line)
+        self.assertTrue(self.counted(naive=naive, tiled=naive).startswith("---"))
+        self.assertTrue(self.counted(naive=naive).startswith("---"))
 
     def test_rows_that_have_nothing_in_common(self):
         skipped = self.row("ring", "bf16_gemm", None, status="skipped", reason="needs sm_90a")

@@ -366,12 +366,12 @@ class BuildFolder(MakeCase):
 
 class Verbs(MakeCase):
     def test_compare(self):
-        kernel = "// a\n__global__ void {}_kernel() {{ go(); }}\nvoid host_{}();\n"
+        kernel = "// a\n__global__ void {0}_kernel() {{ {0}(); }}\nvoid host_{0}();\n"
         for i, name in enumerate(("naive", "tiled"), 1):
-            self.write(f"02_polar/polar/0{i}_{name}.cuh", kernel.format(name, name))
+            self.write(f"02_polar/polar/0{i}_{name}.cuh", kernel.format(name))
         out = self.make("compare", "A=02/naive", "B=tiled", COLUMNS="100").stdout
-        self.assertIn("void host_naive();", out)
-        for given, count in (("KERNELS=1", 0), ("KERNELS=0", 1)):
+        self.assertNotIn("void host_naive();", out)
+        for given, count in (("WHOLE=1", 1), ("WHOLE=0", 0)):
             out = self.make("compare", "A=02/naive", "B=tiled", given, COLUMNS="100").stdout
             self.assertEqual(out.count("void host_naive();"), count)
         self.assertIn("expected two rungs", self.make("compare", "A=02/naive", status=2).stderr)
