@@ -287,7 +287,7 @@ TEST_CASE("histogram: several passes of the grid, and a rest") {
     const kit::DeviceBuffer<unsigned char> d_x(n);
     CUDA_CHECK(cudaMemcpy(d_x.data(), problem.x.pristine(), n, cudaMemcpyHostToDevice));
     for (const auto kernel :
-         {histogram_lane_columns_kernel, histogram_runs_kernel, histogram_ahead_kernel}) {
+         {histogram_lane_columns_kernel, histogram_runs_kernel, histogram_prefetch_kernel}) {
       CUDA_CHECK(cudaMemset(d_counts.data(), 0, d_counts.bytes()));
       kernel<<<1, kColumnBlock>>>(d_x.data(), n, d_counts.data());
       CUDA_CHECK(cudaGetLastError());
@@ -316,7 +316,7 @@ TEST_CASE("histogram: runs of equal bytes at every place of a piece, and no alig
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   constexpr int n = 4096;
   for (const auto histogram :
-       {histogram_vectorized, histogram_lane_columns, histogram_runs, histogram_ahead}) {
+       {histogram_vectorized, histogram_lane_columns, histogram_runs, histogram_prefetch}) {
     for (const int offset : {0, 1, 3, 8, 15}) {
       std::vector<unsigned char> x(n);
       // Byte i / 24: runs longer than a piece of 16, at ever other places of it.
@@ -341,7 +341,7 @@ TEST_CASE("histogram: a piece with one other byte, at whatever place, is no run"
   constexpr int n = 16 * 16;
   const kit::DeviceBuffer<unsigned char> d_x(n);
   const kit::DeviceBuffer<unsigned> d_counts(kBins);
-  for (const auto histogram : {histogram_runs, histogram_ahead}) {
+  for (const auto histogram : {histogram_runs, histogram_prefetch}) {
     for (int period = 1; period <= 8; period *= 2) {
       INFO("every byte differs from the one " << period << " before it, at one place of a piece");
       // Piece p: byte 7, but 9 + p at place p; with a period, also at every period-th place. The
@@ -389,7 +389,7 @@ TEST_CASE("histogram: where the requests go, and how they collide") {
   // A constant input costs one request per 16 bytes, a random one 16.
   CHECK(counts_of(constant, variants, "runs").atomics.shared_lanes == n / 16);
   CHECK(counts_of(uniform, variants, "runs").atomics.shared_lanes == n);
-  CHECK(counts_of(constant, variants, "ahead").atomics.shared_lanes == n / 16);
+  CHECK(counts_of(constant, variants, "prefetch").atomics.shared_lanes == n / 16);
 #else
   SKIP_TEST("counters need simt");
 #endif

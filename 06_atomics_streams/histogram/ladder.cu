@@ -11,7 +11,7 @@
 #include "06_atomics_streams/histogram/05_vectorized.cuh"
 #include "06_atomics_streams/histogram/06_lane_columns.cuh"
 #include "06_atomics_streams/histogram/07_runs.cuh"
-#include "06_atomics_streams/histogram/08_ahead.cuh"
+#include "06_atomics_streams/histogram/08_prefetch.cuh"
 #include "06_atomics_streams/histogram/peers.cuh"
 #include "06_atomics_streams/histogram/problem.cuh"
 #include "06_atomics_streams/study/sweep_bins.cuh"
@@ -46,7 +46,8 @@ bench::Ladder<Histogram> ladder() {
       histogram_rung("vectorized", "16 bytes per load", histogram_vectorized),
       histogram_rung("lane_columns", "counters per lane: no bank conflict", histogram_lane_columns),
       histogram_rung("runs", "16 equal bytes in one request", histogram_runs),
-      histogram_rung("ahead", "next pieces asked for before these are counted", histogram_ahead),
+      histogram_rung("prefetch", "next pieces asked for before these are counted",
+                     histogram_prefetch),
       histogram_peer(),
       histogram_read_only(),
   };

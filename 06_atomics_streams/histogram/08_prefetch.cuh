@@ -1,4 +1,4 @@
-// Rung 8, ahead: ask for the next pieces before counting these.
+// Rung 8, prefetch: ask for the next pieces before counting these.
 //
 // Rung 7 asks for four pieces, waits, counts four pieces, asks again: its requests come in bursts.
 // Here each piece that has arrived is replaced by a request for the next before it is counted, and
@@ -19,7 +19,7 @@
 namespace histogram {
 
 __global__ void __launch_bounds__(kColumnBlock)
-    histogram_ahead_kernel(const unsigned char* x, std::int64_t n, unsigned* counts) {
+    histogram_prefetch_kernel(const unsigned char* x, std::int64_t n, unsigned* counts) {
   __shared__ alignas(16) unsigned columns[32 * kBins];
   __shared__ unsigned sums[kBins];
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kColumnBlock;
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kColumnBlock)
     }
   };
 
-  // region ahead
+  // region prefetch
   // The first requests leave before anything else is done.
   std::int64_t i = first;
   const bool in_groups = is_piece(i + (kInFlight - 1) * stride);
@@ -73,10 +73,10 @@ __global__ void __launch_bounds__(kColumnBlock)
 
 // counts[v] = how often v occurs in x[0 .. n), for all 256 values; n < 2^32. Device pointers, x
 // with any alignment.
-inline void histogram_ahead(const unsigned char* x, std::int64_t n, unsigned* counts,
-                            cudaStream_t stream) {
+inline void histogram_prefetch(const unsigned char* x, std::int64_t n, unsigned* counts,
+                               cudaStream_t stream) {
   CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof *counts, stream));
-  histogram_ahead_kernel<<<column_grid(n), kColumnBlock, 0, stream>>>(x, n, counts);
+  histogram_prefetch_kernel<<<column_grid(n), kColumnBlock, 0, stream>>>(x, n, counts);
   CUDA_CHECK(cudaGetLastError());
 }
 
