@@ -41,9 +41,8 @@ __global__ void one_each(const float* x, float* y, Size n) {
 // lies a whole grid further on: neighbours in a warp stay neighbours in memory.
 __global__ void grid_stride(const float* x, float* y, Size n) {
   const Size stride = Size{gridDim.x} * kBlock;
-  for (Size i = Size{blockIdx.x} * kBlock + threadIdx.x; i < n; i += stride) {
-    y[i] += x[i];
-  }
+  const Size first = Size{blockIdx.x} * kBlock + threadIdx.x;
+  for (Size i = first; i < n; i += stride) y[i] += x[i];
 }
 
 // Four neighbours a thread, loaded and stored by one instruction of 16 bytes: more bytes are on
@@ -51,9 +50,9 @@ __global__ void grid_stride(const float* x, float* y, Size n) {
 __global__ void vectorized(const float* x, float* y, Size n) {
   const Size first = 4 * (Size{blockIdx.x} * kBlock + threadIdx.x);
   if (first + 4 <= n) {
-    const float4 a = *reinterpret_cast<const float4*>(x + first);
-    float4& b = *reinterpret_cast<float4*>(y + first);
-    b = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+    float4* to = reinterpret_cast<float4*>(y + first);
+    const float4 a = *reinterpret_cast<const float4*>(x + first), b = *to;
+    *to = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
   } else {
     for (Size i = first; i < n; ++i) y[i] += x[i];
   }
@@ -68,8 +67,7 @@ void print_times(const char* name, double ms, double bytes, double sequential_ms
   }
 }
 
-// One addition is rounded once, in the same way on every machine: nothing but the same bits is
-// right.
+// An addition is rounded in the same way on every machine: nothing but the same number is right.
 bool print_verdict(const std::vector<float>& y, const std::vector<float>& expected) {
   constexpr double kBound = 0;
   double largest = 0;

@@ -51,11 +51,26 @@ __global__ void private_bins(const Byte* x, Count* bins, Size n) {
   for (int b = threadIdx.x; b < kBins; b += kBlock) own[b] = 0;
   __syncthreads();  // nobody counts before all bins are zero
   const Size stride = Size{gridDim.x} * kBlock;
-  for (Size i = Size{blockIdx.x} * kBlock + threadIdx.x; i < n; i += stride) {
-    atomicAdd(&own[x[i]], 1u);
-  }
+  const Size first = Size{blockIdx.x} * kBlock + threadIdx.x;
+  for (Size i = first; i < n; i += stride) atomicAdd(&own[x[i]], 1u);
   __syncthreads();  // all have counted
   for (int b = threadIdx.x; b < kBins; b += kBlock) atomicAdd(&bins[b], Count{own[b]});
+}
+
+// In chunks. What lies in one stream runs in order: a chunk is copied, then counted. Streams run
+// side by side: while one chunk is counted, the next ones are on their way.
+constexpr int kStreams = 4, kChunks = 16;
+
+void copy_and_count(const Byte* x, Byte* d_x, Count* d_bins, Size n, cudaStream_t* streams,
+                    int blocks) {
+  const Size chunk = (n + kChunks - 1) / kChunks;
+  for (Size first = 0, i = 0; first < n; first += chunk, ++i) {
+    const Size length = std::min(chunk, n - first);
+    const cudaStream_t stream = streams[i % kStreams];
+    CUDA_CHECK(cudaMemcpyAsync(d_x + first, x + first, length, cudaMemcpyHostToDevice, stream));
+    private_bins<<<blocks, kBlock, 0, stream>>>(d_x + first, d_bins, length);
+    CUDA_CHECK(cudaGetLastError());
+  }
 }
 
 // ---------------------------------------------------------------- check and print
@@ -154,22 +169,11 @@ bool run(Size n) {
     CUDA_CHECK(cudaGetLastError());
   });
 
-  // In chunks. What lies in one stream runs in order: a chunk is copied, then counted. Different
-  // streams run side by side: one chunk is copied while another one is counted.
-  constexpr int kStreams = 4, kChunks = 16;
+  // The timer's events are in the default stream, which waits for these streams, and they for it.
   cudaStream_t streams[kStreams];
   for (cudaStream_t& stream : streams) CUDA_CHECK(cudaStreamCreate(&stream));
   CUDA_CHECK(cudaMemset(d_x, 0, n));
-  measure("streams", [&] {
-    const Size chunk = (n + kChunks - 1) / kChunks;
-    for (Size first = 0, s = 0; first < n; first += chunk, ++s) {
-      const Size length = std::min(chunk, n - first);
-      const cudaStream_t stream = streams[s % kStreams];
-      CUDA_CHECK(cudaMemcpyAsync(d_x + first, x + first, length, cudaMemcpyHostToDevice, stream));
-      private_bins<<<fitting, kBlock, 0, stream>>>(d_x + first, d_bins, length);
-      CUDA_CHECK(cudaGetLastError());
-    }
-  });  // the timer's events are in the default stream, which waits for these, and these for it
+  measure("streams", [&] { copy_and_count(x, d_x, d_bins, n, streams, fitting); });
 
   // And back.
   const double out_ms = gpu.median_ms(nothing, [&] {

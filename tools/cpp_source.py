@@ -26,6 +26,7 @@ _SKIP = re.compile(
 )
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _MARK = re.compile(r"^\s*//\s*(region|endregion)\b[ \t]*(\S*)\s*$")
+_RULE = re.compile(r"\s*// -{4}")  # the heading of a part of a file
 TYPE = re.compile(r"^(?:typedef\s+)?(?:struct|class|union|enum(?:\s+(?:class|struct))?)\b")
 _SCOPE = re.compile(r"^(?:inline\s+)?namespace\b|^extern\s*$")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -150,7 +151,7 @@ def _tidy(lines):
 def with_comment(lines, visible_lines, first):
     """The line in which the comment directly above line `first` begins, or `first` itself."""
     while first and lines[first - 1].strip() and not visible_lines[first - 1].strip():
-        if _MARK.match(lines[first - 1]):
+        if _MARK.match(lines[first - 1]) or _RULE.match(lines[first - 1]):
             break
         first -= 1
     return first

@@ -102,6 +102,10 @@ class Symbol(unittest.TestCase):
         self.assertTrue(text.startswith("inline void launch_tiled("))
         self.assertNotIn("region", text)
 
+    def test_heading_of_a_part_of_the_file_stays_out(self):
+        text = "// ---------------- on the CPU\n// Adds.\nvoid add() {}\n"
+        self.assertEqual(symbol_text(text, "add"), "// Adds.\nvoid add() {}")
+
     def test_constant_with_its_comments(self):
         expected = (
             "// Threads along one side of a tile.\nconstexpr int kTile = 32;  // } in a comment"
