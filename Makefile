@@ -20,12 +20,13 @@ override BUILD := $(or $(value BUILD),build)
 override A := $(value A)
 override B := $(value B)
 override R := $(value R)
+override C := $(value C)
 override ARGS := $(value ARGS)
 override ID := $(value ID)
 override OUT := $(value OUT)
 override DIR := $(value DIR)
 override JOBS := $(value JOBS)
-export A B R ARGS ID OUT DIR JOBS
+export A B R C ARGS ID OUT DIR JOBS
 
 # Recipes write into the build folder, and `make clean` removes what they wrote: it must be a folder
 # of its own, with a name that a shell takes as one word.
@@ -40,7 +41,7 @@ endif
 ifneq ($(shell b=$$(realpath -m -- '$(BUILD)'); case "$$(pwd -P)/" in ("$${b%/}"/*) echo bad ;; esac),)
   $(call refuse_build,holds the sources: it must be a folder of its own)
 endif
-ifneq ($(wildcard $(foreach s,cu cuh hpp md,$(BUILD)/*.$(s) $(BUILD)/*/*.$(s))),)
+ifneq ($(filter-out $(BUILD)/standalone/%,$(wildcard $(foreach s,cu cuh hpp md,$(BUILD)/*.$(s) $(BUILD)/*/*.$(s)))),)
   $(call refuse_build,has sources in it: it must be a folder of its own)
 endif
 
@@ -84,7 +85,7 @@ else ifndef NVCC
   endif
 endif
 # Verbs that run no kernel need not say where kernels run.
-WITHOUT_KERNELS := bench timelines mutate compare doctor lessons check format clean help book book-serve book-test exercise-%
+WITHOUT_KERNELS := bench timelines mutate compare standalone doctor lessons check format clean help book book-serve book-test exercise-%
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
   # simt's engine is built on first use: into the build folder, for the sources may be read-only.
@@ -306,7 +307,7 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench timelines counts sanitize compare try doctor lessons check format clean mutate
+.PHONY: bench timelines counts sanitize compare try standalone doctor lessons check format clean mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
@@ -351,6 +352,10 @@ sanitize-%: ; @$(MAKE) --no-print-directory sanitize-$(call chapter_named,$*)
 
 compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side (WHOLE=1: whole files)
 	@tools/compare.py $(if $(call given,$(WHOLE)),--whole) -- $${A:+"$$A"} $${B:+"$$B"}
+
+# One file for each rung, or for a ladder's main road, that needs nothing of this repository.
+standalone:  ## make standalone R=04/tiled: one .cu with this rung and all it needs (C=04/sgemm: the main road)
+	@tools/standalone.py --out $(BUILD)/standalone --rung "$$R" --road "$$C"
 
 # One rung alone: its ladder as a program, which is not worth optimizing. Without a GPU it has simt's
 # checks.
@@ -412,7 +417,7 @@ format:  ## format every source file
 	  | xargs -0 $(CLANG_FORMAT) -i
 
 # What somebody else put into the folder stays.
-MADE := config kept_counts tests simt tools checked try nvcc all-archs exercise book page
+MADE := config kept_counts tests simt tools checked try standalone nvcc all-archs exercise book page
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }

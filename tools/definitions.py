@@ -235,7 +235,8 @@ class Definitions:
 
     def _is_house(self, path):
         place = self.graph.place(path)
-        return bool(place.chapter) or place.role.startswith("common")
+        is_main = path.startswith("tools/standalone/")  # of what standalone.py writes
+        return bool(place.chapter) or place.role.startswith("common") or is_main
 
     def used_by(self, *paths):
         """The pieces of other files that these use, in the order in which they must stand."""
@@ -371,10 +372,13 @@ def as_text(pieces):
         out.extend(["", *guards])
         opened = opens, guards
 
+    before = None
     for piece in pieces:
-        if opened == (piece.opens, piece.guards):
+        follows = before and (before.path, before.last + 1) == (piece.path, piece.first)
+        if opened == (piece.opens, piece.guards) and not follows:
             out.append("")
         turn_to(piece.opens, piece.guards)
         out += piece.text.split("\n")
+        before = piece
     turn_to((), ())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n") + "\n"
