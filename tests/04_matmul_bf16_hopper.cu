@@ -103,10 +103,12 @@ TEST_CASE("Hopper rungs skip what TMA cannot read, B as n x k") {
 }
 
 TEST_CASE("the C interface multiplies, or says why it does not") {
-  const auto run = [](Bf16Gemm<false>& p, cudaStream_t stream) {
+  const kit::DeviceBuffer<char> scratch(bf16_gemm_scratch());
+  const auto run = [&](Bf16Gemm<false>& p, cudaStream_t stream) {
     const Shape& s = p.shape;
-    REQUIRE(bf16_gemm(p.device_a(), p.device_b(), p.c.device_data(), static_cast<int>(s.m),
-                      static_cast<int>(s.n), static_cast<int>(s.k), stream) == 0);
+    REQUIRE(bf16_gemm(p.device_a(), p.device_b(), p.c.device_data(), scratch.data(),
+                      static_cast<int>(s.m), static_cast<int>(s.n), static_cast<int>(s.k),
+                      stream) == 0);
   };
   const auto variant = bench::device_variant<Bf16Gemm<false>>("full_waves", "through C", run,
                                                               bench::needs_exactly_sm(90));
@@ -116,7 +118,7 @@ TEST_CASE("the C interface multiplies, or says why it does not") {
   const bench::WorkStream stream(device);
   Bf16Gemm<false> problem({65, 72, 120}, 7, device.is_real_gpu());
   REQUIRE(tests::verify(problem, variant, device, stream.get()).status == bench::Status::right);
-  CHECK(bf16_gemm(nullptr, nullptr, nullptr, 8, 9, 7, stream.get()) == 1);
+  CHECK(bf16_gemm(nullptr, nullptr, nullptr, scratch.data(), 0, 9, 7, stream.get()) == 1);
 }
 
 TEST_CASE("matrices that do not begin on 16 bytes are refused, whatever their rows") {

@@ -299,7 +299,10 @@ class Definitions:
 
     def _uses(self, piece):
         if piece not in self.uses:
-            self.uses[piece] = cpp_names.uses(piece.code)
+            # In a macro's arguments `A B,` declares nothing.
+            words = {cpp_names.Use("", word) for word in re.findall(r"[A-Za-z_]\w*", piece.code)}
+            is_call = piece.kind == INVOCATION
+            self.uses[piece] = words if is_call else cpp_names.uses(piece.code)
         return self.uses[piece]
 
     def _meant(self, piece, use, visible):

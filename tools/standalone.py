@@ -41,7 +41,7 @@ PROBLEMS = {
     "03_coalescing/transpose": Main("transpose.cu"),
     "04_matmul/sgemm": Main("sgemm.cu"),
     "04_matmul/bf16": Main("bf16_gemm.cu", {"kTransposedB": "false"}),
-    "05_reduction/sum": Main("sum.cu", {"Op": "reduction::Plus"}, "result[0]"),
+    "05_reduction/sum": Main("sum.cu", {"Op": "Op"}, "result[0]"),
     "05_reduction/affine": Main("affine.cu", {}, "result[0]"),
     "05_reduction/scan": Main("scan.cu"),
     "06_atomics_streams/one_cell": Main("one_cell.cu", {}, "total[0]"),
@@ -140,7 +140,7 @@ def main_of(graph, main, rungs):
     """The text of main() for these rungs, which are of one problem."""
     text = graph.text[f"{MAINS}/{main.file}"]
     for word, value in main.values.items():
-        if word.isupper():
+        if word.isupper() and len(word) > 1:
             text = re.sub(rf"\b{word}\b", value, text)
     lines = []
     for path in rungs:
@@ -154,9 +154,14 @@ def main_of(graph, main, rungs):
 
 
 def without_includes(text):
-    """A file without its includes, and the blank lines that set them apart."""
-    lines = r"^(?:#(?:include|pragma once)[^\n]*\n+)+"
-    return re.sub(lines, "", text, flags=re.MULTILINE).strip("\n")
+    """A file without its includes, but for those under a condition, which stay where they are."""
+    kept, depth = [], 0
+    for line in text.split("\n"):
+        depth += bool(re.match(r"#\s*if", line)) - bool(re.match(r"#\s*endif", line))
+        is_include = re.match(r"#\s*(?:include\b|pragma\s+once)", line)
+        if not is_include or depth and "<" in line:
+            kept.append(line)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
 
 
 def standalone(known, problem, rungs):

@@ -1,6 +1,8 @@
 // The sum of n floats.
 #include "05_reduction/kit/operators.cuh"
 
+using Op = reduction::Plus;  // of the rungs that take any
+
 int main(int argc, char** argv) try {
   const std::int64_t n = size(argc, argv, 1, 1'000'003);
   const cudaStream_t stream = nullptr;
