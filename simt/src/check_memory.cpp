@@ -4,6 +4,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "options.h"
+
 namespace simt {
 
 WatchedMemory::WatchedMemory(const Allocation& allocation)
@@ -17,8 +19,8 @@ WatchedMemory::WatchedMemory(const Allocation& allocation)
   if (bytes <= GlobalRaces::kMaxBytes) races = std::make_unique<GlobalRaces>(bytes);
 }
 
-void WatchedMemory::mark_written(uint64_t offset, uint64_t size) {
-  if (written) std::memset(written->data() + offset, 1, size);
+void WatchedMemory::mark_written(uint64_t offset, uint64_t size, Writer by) {
+  if (written) std::memset(written->data() + offset, by, size);
 }
 
 void MemoryMap::add_locked(const Allocation& allocation) {
@@ -85,22 +87,65 @@ void MemoryMap::filled(const void* to, uint64_t size) {
   std::shared_lock<std::shared_mutex> lock(mutex_);
   WatchedMemory* memory = find_locked(begin);
   if (memory != nullptr && memory->holds(begin, size)) {
-    memory->mark_written(begin - memory->base, size);
+    memory->mark_written(begin - memory->base, size, kByKernel);
   }
 }
 
+namespace {
+
+bool is_on_device(const void* address) {
+  Allocation found;
+  return in_device_range(address) ||
+         (find_allocation(address, &found) && found.kind == MemoryKind::kSymbol);
+}
+
+}  // namespace
+
 void MemoryMap::copied(const void* to, const void* from, uint64_t size) {
   const auto begin = reinterpret_cast<uint64_t>(to), source = reinterpret_cast<uint64_t>(from);
+  const bool into_device = is_on_device(to), out_of_device = is_on_device(from);
+  if (into_device && !out_of_device) to_device += size;
+  if (out_of_device && !into_device) to_host += size;
   std::shared_lock<std::shared_mutex> lock(mutex_);
   WatchedMemory* target = find_locked(begin);
   WatchedMemory* origin = find_locked(source);
-  if (target == nullptr || !target->written || !target->holds(begin, size)) return;
-  if (origin == nullptr || !origin->written || !origin->holds(source, size)) {
-    target->mark_written(begin - target->base, size);
+  const bool has_writers = origin != nullptr && origin->written && origin->holds(source, size);
+  if (target == nullptr || !target->written || !target->holds(begin, size)) {
+    if (has_writers && !into_device && *sealed_word() != 0)
+      landed_on_host(begin, from, size, origin->written->data() + (source - origin->base));
+    return;
+  }
+  if (!has_writers) {
+    target->mark_written(begin - target->base, size, kByHost);
   } else {  // unwritten bytes stay unwritten wherever they are copied
     std::memmove(target->written->data() + (begin - target->base),
                  origin->written->data() + (source - origin->base), size);
   }
+}
+
+void MemoryMap::landed_on_host(uint64_t to, const void* from, uint64_t size,
+                               const uint8_t* writers) {
+  std::lock_guard<std::mutex> lock(landed_mutex_);
+  for (uint64_t i = 0; i < size; ++i) {
+    if (writers[i] == kByKernel) {
+      landed_[to + i] = static_cast<const char*>(from)[i];
+    } else {
+      landed_.erase(to + i);
+    }
+  }
+}
+
+bool MemoryMap::by_kernel(const void* address) {
+  const auto at = reinterpret_cast<uint64_t>(address);
+  {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    const WatchedMemory* memory = find_locked(at);
+    if (memory != nullptr && memory->written)
+      return (*memory->written)[at - memory->base] == kByKernel;
+  }
+  std::lock_guard<std::mutex> lock(landed_mutex_);
+  const auto found = landed_.find(at);
+  return found != landed_.end() && found->second == *static_cast<const char*>(address);
 }
 
 void MemoryMap::clear_races() {

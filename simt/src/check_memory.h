@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "check_races.h"
@@ -15,13 +17,16 @@
 
 namespace simt {
 
+// Who wrote a byte last. A copy from the host brings what the host made; a fill counts as a kernel.
+enum Writer : uint8_t { kUnwritten = 0, kByKernel = 1, kByHost = 2 };
+
 struct WatchedMemory {
   explicit WatchedMemory(const Allocation& allocation);
 
   Allocation allocation;
   uint64_t base, bytes;
-  // One per byte, 1 once it was written; null: whatever is there counts as written (host memory,
-  // and variables, which start at zero).
+  // One per byte, kByKernel or kByHost once it was written; null: whatever is there counts as
+  // written (host memory, and variables, which start at zero).
   std::unique_ptr<ShadowArray<uint8_t>> written;
   std::unique_ptr<GlobalRaces> races;        // null: too large to be checked
   std::atomic<uint32_t> stamp_of_writes{0};  // of the last write by a thread
@@ -29,7 +34,7 @@ struct WatchedMemory {
   bool holds(uint64_t address, uint64_t size) const {
     return address - base < bytes && size <= bytes - (address - base);
   }
-  void mark_written(uint64_t offset, uint64_t size);
+  void mark_written(uint64_t offset, uint64_t size, Writer by);
 };
 
 // All of them. Safe from any thread; an entry stays valid until no launch runs any more.
@@ -52,15 +57,26 @@ class MemoryMap {
   // Gives back what was freed. Only while no launch runs.
   void sweep();
 
+  // Was the byte written last by a kernel, or is it host memory that a copy has brought it to from
+  // there, and is it as the copy left it?
+  bool by_kernel(const void* address);
+  // Bytes that were copied between host and device.
+  std::atomic<uint64_t> to_device{0}, to_host{0};
+
   // All memory from cudaMalloc lies in [low, high).
   std::atomic<uint64_t> low{~uint64_t{0}}, high{0};
 
  private:
   WatchedMemory* find_locked(uint64_t address);
   void add_locked(const Allocation& allocation);
+  void landed_on_host(uint64_t to, const void* from, uint64_t size, const uint8_t* writers);
 
   std::shared_mutex mutex_;
   std::map<uint64_t, std::unique_ptr<WatchedMemory>> by_base_;
+  // Host addresses that copies have brought a kernel's bytes to, with these bytes. Only for a
+  // judge.
+  std::mutex landed_mutex_;
+  std::unordered_map<uint64_t, char> landed_;
   std::vector<std::unique_ptr<WatchedMemory>> garbage_;
   std::atomic<uint64_t> generation_{1};
   std::atomic<uint64_t> unwatched_{0};

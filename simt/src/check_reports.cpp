@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "json_writer.h"
+#include "options.h"
 
 namespace simt {
 
@@ -81,6 +82,7 @@ void CheckReports::write(JsonWriter& json) {
   std::lock_guard<std::mutex> lock(mutex_);
   json.open("{");
   json.member("schema", uint64_t{1});
+  if (*sealed_word()) json.member("seal", std::string(sealed_word()));
   json.member("kernels_checked", launches());
   json.member("errors", uint64_t{errors_locked()});
   json.name("reports");

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "dwarf_lines.h"
+#include "options.h"
 #include "profile_report.h"
 #include "simt/runtime_types.h"
 #include "worker.h"
@@ -18,7 +19,7 @@ namespace {
 
 // "0" means no, anything else yes.
 bool environment_says(const char* name, bool otherwise) {
-  const char* value = getenv(name);
+  const char* value = setting(name);
   return value == nullptr || *value == 0 ? otherwise : std::strcmp(value, "0") != 0;
 }
 
@@ -111,6 +112,7 @@ void Watcher::launch_end(Launch& launch) {
   if (watch->counting) {
     Counters sum;
     sum.launches = 1;
+    sum.blocks = launch.block_count;
     sum.threads = launch.block_count * launch.threads_per_block;
     sum.warps = launch.block_count * ((launch.threads_per_block + kWarpSize - 1) / kWarpSize);
     for (auto& block : watch->idle) {
@@ -352,10 +354,10 @@ bool Watcher::finding(const Finding& finding) {
 }
 
 void Watcher::program_end() {
-  if (const char* path = getenv("SIMT_CHECK_JSON")) all_written &= reports.write_json(path);
+  if (const char* path = setting("SIMT_CHECK_JSON")) all_written &= reports.write_json(path);
   if (checking) reports.print_summary(memory.unwatched());
   const std::vector<KernelProfile> kernels = book.profiles();
-  if (const char* path = getenv("SIMT_PROFILE_JSON")) {
+  if (const char* path = setting("SIMT_PROFILE_JSON")) {
     all_written &= write_profiles_json(path, kernels);
   }
   if (environment_says("SIMT_PROFILE", false)) print_profiles(stderr, kernels);

@@ -2,6 +2,8 @@
 // with -fsanitize-coverage=trace-pc one into every basic block; both expect a library that we do
 // not link but replace. Code of the host comes by here too and is let through at once.
 
+#include <math.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -160,6 +162,22 @@ void __tsan_atomic_thread_fence(int) {
   }
 }
 void __tsan_atomic_signal_fence(int) {}
+
+// Of the C library, which nobody instruments: what stores through pointers.
+void sincosf(float x, float* sine, float* cosine) {
+  static float (*const volatile sine_of)(float) = sinf;  // or the two become a call of sincosf
+  simt::on_access(sine, sizeof(float), Use::kWrite, true, CALLER);
+  *sine = sine_of(x);
+  simt::on_access(cosine, sizeof(float), Use::kWrite, true, CALLER);
+  *cosine = cosf(x);
+}
+void sincos(double x, double* sine, double* cosine) {
+  static double (*const volatile sine_of)(double) = sin;
+  simt::on_access(sine, sizeof(double), Use::kWrite, true, CALLER);
+  *sine = sine_of(x);
+  simt::on_access(cosine, sizeof(double), Use::kWrite, true, CALLER);
+  *cosine = cos(x);
+}
 
 void __sanitizer_cov_trace_pc() {
   const simt::Block* block = simt::state.block;

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +17,29 @@ namespace {
   exit(2);
 }
 
+// Runs before every constructor, also of shared libraries: all SIMT_... with their values, one
+// after the other, and a word from standard input if it is asked for.
+char settings[8192], word[65];
+
+void keep_settings(int, char**, char** environment) {
+  size_t end = 0;
+  for (char** each = environment; *each; ++each) {
+    const size_t bytes = strlen(*each) + 1;
+    if (strncmp(*each, "SIMT_", 5) != 0 || end + bytes >= sizeof settings) continue;
+    memcpy(settings + end, *each, bytes);
+    end += bytes;
+  }
+  if (!setting("SIMT_SEAL")) return;
+  size_t have = 0;
+  ssize_t more = 0;
+  while (have < sizeof word - 1 && (more = read(0, word + have, sizeof word - 1 - have)) > 0)
+    have += static_cast<size_t>(more);
+}
+using Early = void (*)(int, char**, char**);
+__attribute__((section(".preinit_array"), used)) Early early = keep_settings;
+
 std::string variable(const char* name) {
-  const char* value = getenv(name);
+  const char* value = setting(name);
   return value ? value : "";
 }
 
@@ -106,6 +128,16 @@ Options read_options() {
 }
 
 }  // namespace
+
+const char* setting(const char* name) {
+  const size_t length = strlen(name);
+  for (const char* each = settings; *each; each += strlen(each) + 1) {
+    if (strncmp(each, name, length) == 0 && each[length] == '=') return each + length + 1;
+  }
+  return nullptr;
+}
+
+const char* sealed_word() { return word; }
 
 const Options& options() {
   static const Options read = read_options();

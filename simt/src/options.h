@@ -1,4 +1,4 @@
-// What the environment says: read once, on first use.
+// What the environment said when the program began: no code of the program's own can change it.
 #pragma once
 
 #include <cstddef>
@@ -23,5 +23,10 @@ struct Options {
 };
 
 const Options& options();
+
+// The value of a variable SIMT_..., as the program was started with; null: none.
+const char* setting(const char* name);
+// The word that SIMT_SEAL asked for (simt/judge.h); "" if it did not.
+const char* sealed_word();
 
 }  // namespace simt

@@ -119,6 +119,7 @@ void Counters::execute(const TraceEvent& event, uint32_t lanes, const uint64_t* 
 
 void Counters::add(const Counters& other) {
   launches += other.launches;
+  blocks += other.blocks;
   threads += other.threads;
   warps += other.warps;
   instructions_ += other.instructions_;
@@ -134,6 +135,7 @@ KernelProfile Counters::profile(const std::string& kernel) const {
   KernelProfile result;
   result.kernel = kernel;
   result.launches = launches;
+  result.blocks = blocks;
   result.threads = threads;
   result.warps = warps;
   result.instructions = instructions_;

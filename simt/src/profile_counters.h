@@ -46,7 +46,7 @@ class Counters {
   void add(const Counters& other);
   void clear() { *this = Counters(); }
 
-  uint64_t launches = 0, threads = 0, warps = 0;
+  uint64_t launches = 0, blocks = 0, threads = 0, warps = 0;
 
   // The counts with the source lines in place of code addresses.
   KernelProfile profile(const std::string& kernel) const;

@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "json_writer.h"
+#include "options.h"
 
 namespace simt {
 namespace {
@@ -119,6 +120,7 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.open("\n{");
   json.member("kernel", kernel.kernel);
   json.member("launches", kernel.launches);
+  json.member("blocks", kernel.blocks);
   json.member("threads", kernel.threads);
   json.member("warps", kernel.warps);
   json.member("instructions", kernel.instructions);
@@ -198,6 +200,7 @@ bool write_profiles_json(const std::string& path, const std::vector<KernelProfil
   return write_json_file("SIMT_PROFILE_JSON", path, [&kernels](JsonWriter& json) {
     json.open("{");
     json.member("schema", uint64_t{1});
+    if (*sealed_word()) json.member("seal", std::string(sealed_word()));
     json.name("kernels");
     json.open("[");
     for (const KernelProfile& kernel : kernels) write_kernel(json, kernel);

@@ -6,12 +6,13 @@
 #include <initializer_list>
 
 #include "limits.h"
+#include "options.h"
 
 namespace simt {
 namespace {
 
 bool asks_for(const char* variable) {
-  const char* value = getenv(variable);
+  const char* value = setting(variable);
   return value && *value && strcmp(value, "0") != 0;
 }
 

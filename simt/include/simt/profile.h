@@ -108,7 +108,7 @@ struct SiteProfile {
 // All launches of one kernel since the last profile_reset().
 struct KernelProfile {
   std::string kernel;
-  uint64_t launches = 0, threads = 0, warps = 0;
+  uint64_t launches = 0, blocks = 0, threads = 0, warps = 0;
   uint64_t instructions = 0;  // of warps: basic blocks entered and memory accesses
   uint64_t instruction_lanes = 0;
   uint64_t divergent_branches = 0;
