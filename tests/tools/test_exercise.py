@@ -155,7 +155,7 @@ class Marks(unittest.TestCase):
             return {}
 
     def verdict(self, run):
-        return judging.mark(judging.Questions(self.Module()), run)
+        return judging.mark(judging.Questions(self.Module()), lambda case, settings: run(case))
 
     def right(self, case, **counts):
         guard = bytes([comparing.GUARD_BYTE]) * comparing.GUARD
@@ -174,10 +174,40 @@ class Marks(unittest.TestCase):
         self.assertEqual([o.points for o in verdict.outcomes], [1, 2, 0])
         self.assertIn("no kernel did what is counted", verdict.outcomes[2].says)
 
+    def test_a_count_may_be_of_several_cases_and_holds_in_each(self):
+        part = Count(3, "reads", lambda case: case.name in "bc", lambda c, case: c["reads"] <= 1)
+        with mock.patch.object(self.Module, "POINTS", [part]):
+            some = lambda case: self.right(case, reads=1 + (case.name == "c"))
+            verdict = self.verdict(some)
+            self.assertEqual((verdict.points, verdict.outcomes[0].says), (0, "c"))
+            self.assertTrue(self.verdict(lambda case: self.right(case, reads=1)).passed)
+
+    def test_what_no_kernel_wrote_is_no_result(self):
+        made = lambda **more: lambda case: replace(self.right(case, reads=1), **more)
+        self.assertTrue(self.verdict(made(copies=(64, 64))).passed)
+        verdict = self.verdict(made(copies=(65, 0)))
+        self.assertIn("the host code copied 65 bytes to the device", verdict.outcomes[0].says)
+        verdict = self.verdict(made(aliens={"x": (4, 4)}))
+        self.assertEqual(
+            verdict.outcomes[0].says, "a: x[1] was written, but by no kernel (4 bytes of x)"
+        )
+        with mock.patch.object(self.Module, "COPIES", True, create=True):
+            self.assertTrue(self.verdict(made(copies=(65, 65))).passed)
+
+    def test_a_file_has_so_much_time_for_all_its_cases(self):
+        def slow(case, settings):
+            time.sleep(0.05)
+            return self.right(case, reads=1)
+
+        questions = judging.Questions(self.Module())
+        verdict = judging.mark(questions, slow, workers=1, seconds=0.12)
+        self.assertEqual([o.points for o in verdict.outcomes], [1, 0, 0])
+        self.assertIn("the 0 s for all cases together were over", verdict.outcomes[1].says)
+
     def test_after_a_case_that_takes_long_others_are_left_out(self):
         asked = []
 
-        def slow(case):
+        def slow(case, settings):
             asked.append(case.name)
             time.sleep(0.05)
             return running.Run("no end")
@@ -192,7 +222,7 @@ class Marks(unittest.TestCase):
     def test_without_patience_one_that_fails_is_enough(self):
         asked = []
 
-        def wrong_from_c_on(case):
+        def wrong_from_c_on(case, settings):
             asked.append(case.name)
             return self.right(case, reads=1) if case.name < "c" else running.Run("no")
 

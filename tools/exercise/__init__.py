@@ -3,6 +3,7 @@
   api.py        what an exercise's judge.py is written with: cases, expected values, points
   catalog.py    finds the exercises of the chapters
   skeleton.py   makes the student's file out of the author's
+  rules.py      what a student's file may hold
   building.py   builds the program that runs a student's file, whose frame is runner.cpp
   running.py    runs it on a case, in a process of its own
   comparing.py  says what is wrong with what came back
@@ -14,5 +15,6 @@
   author.py     selftest: the author's files pass, skeletons and mutants do not
   pages.py      tables of exercises for the lessons and exercises.md
   release.py    a copy of the repository for students, without solutions
+  handing_in.py finds the files that students have handed in
   grading.py    grades what students have handed in; reports.py writes the grades
 """

@@ -1,7 +1,9 @@
 """What an exercise's judge.py is written with.
 
 A judge.py says what the exercise is (TITLE, KIND, MINUTES), makes cases, knows what is right, and
-gives points:
+gives points. SETTINGS, if there, are simt's for every run; COPIES = True lets the student's host
+code copy arrays between host and device, which otherwise it has no need of. REFUSED names words
+that a file may not use, with the reason: {"__activemask": "guesses who comes along"}.
 
     TITLE = "Guard the last block"
     KIND = "step"        # or "problem", "repair", "speed"
@@ -25,7 +27,9 @@ gives points:
               lambda counts, case: counts["global"]["load_bytes"] == 8 * case.sizes["n"]),
     ]
 
-    MUTANTS = {"no guard": {1: "y[i] += x[i];"}}   # task -> what stands in for its solution
+    # Other ways to be right, and to be wrong: task -> what stands in for its solution.
+    RIGHTS = {"a fixed grid": {1: ..., 2: ...}}
+    MUTANTS = {"no guard": {1: "y[i] += x[i];"}}
 """
 
 import array
@@ -57,6 +61,13 @@ def eighths(random, count):
     return [random.choice((-1, 1)) * random.randrange(1, 9) / 8 for _ in range(count)]
 
 
+def drawn(random, low, high, multiple=1, besides=()):
+    """A size between low and high that the seed draws, a multiple of `multiple`: nobody can write a
+    kernel for the sizes that are known."""
+    sizes = range(-(-low // multiple) * multiple, high + 1, multiple)
+    return random.choice([size for size in sizes if size not in besides])
+
+
 def product(a, b, m, n, k):
     """A B, of matrices that lie in lists row by row: A is m x k, B is k x n."""
     columns = [b[j : k * n : n] for j in range(n)]
@@ -70,6 +81,7 @@ class Array:
 
     role: "input" must not change, "output" is filled with NaN (or -1) before, "in_out" is both.
     shape: (rows, columns) if errors are to be told by row and column.
+    by_host: its new values are run.cu's; all others must have been written by a kernel.
     count: elements of an output, which has no values.
     """
 
@@ -79,15 +91,19 @@ class Array:
     type: str = "float"
     shape: Optional[tuple] = None
     count: int = 0
+    by_host: bool = False
 
     def __len__(self):
         return len(self.values) if self.values is not None else self.count
 
+    @property
+    def itemsize(self):
+        return array.array(TYPES[self.type]).itemsize
+
     def data(self):
         """Its bytes before the run."""
-        width = array.array(TYPES[self.type]).itemsize
         if self.role == "output":
-            return b"\xff" * (width * len(self))
+            return b"\xff" * (self.itemsize * len(self))
         return array.array(TYPES[self.type], self.values).tobytes()
 
     def where(self, index):
@@ -118,21 +134,24 @@ class Right:
     points: int
     title: str
     when: Callable = field(default=lambda case: True)
+    task: int = 0  # whose hints come first when this fails; 0: as they stand in the file
 
 
 @dataclass
 class Count:
     """Points for a count that a case's kernels have: the same on every machine, no clock needed.
 
+    case: the name of one, or a function that says of each whether it is counted.
     holds(counts, case) looks at the sums over all kernels of the run (simt/checks-and-counters.md
     names them); says(counts) puts them into words for whoever missed it.
     """
 
     points: int
     title: str
-    case: str
+    case: object
     holds: Callable
     says: Callable = field(default=lambda counts: "")
+    task: int = 0  # as above
 
 
 @dataclass

@@ -4,11 +4,12 @@ import os
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import cli
 
-from . import api, building, judging, running, skeleton
+from . import api, building, judging, rules, running, skeleton
 from .catalog import ExerciseError
 
 PARTS = ("TITLE", "KIND", "MINUTES", "POINTS", "MUTANTS", "cases", "expected")
@@ -16,13 +17,13 @@ PARTS = ("TITLE", "KIND", "MINUTES", "POINTS", "MUTANTS", "cases", "expected")
 
 def selftest(root, exercises, seed=None):
     """Prints what is wrong with the exercises; returns how many are faulty. An author's file earns
-    full points; a skeleton compiles and earns none for right results (where speed is the task it is
-    right already, and earns no full points); every mutant is caught; one that is called "before:
-    ..." is right and misses only counts, and each count is missed by one of them: the effect that
-    the exercise promises is there to be had. The inputs are those of `seed`, without one always the
-    same."""
+    full points, and so does every other right answer; a skeleton compiles and earns none for right
+    results (where speed is the task it is right already, and earns no full points); every mutant is
+    caught; one that is called "before: ..." is right and misses only counts, and each count is
+    missed by one of them: the effect that the exercise promises is there to be had. The inputs are
+    those of `seed`, without one always the same."""
     faulty = 0
-    building.runner(root)  # not by several threads at once
+    building.prepare(root)  # not by several threads at once
 
     def findings(exercise):
         begin, found = time.monotonic(), []
@@ -62,11 +63,11 @@ def _findings(root, exercise, seed):
             file, program = Path(folder, name), Path(folder, "program")
             file.write_text(version, encoding="utf-8")
             try:
+                rules.look_at(file, exercise)
                 building.build(root, exercise, file, program)
             except ExerciseError as error:
                 return judging.Verdict(trouble=str(error))
-            run = lambda case: running.run_case(program, case)  # noqa: E731
-            return judging.mark(questions, run, patience=patience)
+            return judging.mark(questions, partial(running.run_case, program), patience=patience)
 
         yield from _findings_of_versions(module, text, name, verdict_of)
 
@@ -76,6 +77,10 @@ def _findings_of_versions(module, text, name, verdict_of):
     if not verdict.passed:
         yield f"the author's file earns {verdict.points}/{verdict.most}: {_why(verdict)}"
         return
+    for title, changes in getattr(module, "RIGHTS", {}).items():
+        verdict = verdict_of(skeleton.mutant(text, name, changes))
+        if not verdict.passed:
+            yield f"right answer '{title}' earns {verdict.points}/{verdict.most}: {_why(verdict)}"
     verdict = verdict_of(skeleton.skeleton(text, name))
     if verdict.trouble:
         yield f"the skeleton does not run: {verdict.trouble}"

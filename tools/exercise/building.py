@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -39,17 +41,18 @@ def program(root, exercise, source):
 def build(root, exercise, source, path, box=NoSandbox()):
     """Builds it at `path`; raises ExerciseError with what the compiler said. In a sandbox the
     compiler sees simt, common/ and the chapters, but nothing of the exercises."""
-    shared, run_cu = runner(root), exercise.folder / "run.cu"
+    shared, run_cu = prepare(root), exercise.folder / "run.cu"
     partial = writable(Path(f"{path}.{os.getpid()}"))
     chapters = sorted(root.glob(cli.CHAPTERS))
     reads = [root / "simt", root / "common", *chapters, *_frame(root)]
     reads += [_simt_build(root), shared, source, run_cu]
     view = View(root, reads, [partial], sorted(root.glob(f"{cli.CHAPTERS}/exercises")))
-    words = [*NVCC, f'-DEXERCISE_FILE="{source}"', str(run_cu), str(shared), "-o", str(partial)]
+    words = [*NVCC, f'-DEXERCISE_FILE="{source}"', str(run_cu), "-o", str(partial)]
     # Who builds a file of his own may wait, for simt too.
     limits = LIMITS if box.is_boxed else Limits(cpu_seconds=LIMITS.cpu_seconds)
     try:
-        done = execute(words, view, limits, _environment(root), box, with_stdout=True)
+        environment = {**_environment(root), "SIMT_LIBRARY": str(shared)}
+        done = execute(words, view, limits, environment, box, with_stdout=True)
         if done.is_endless():
             raise ExerciseError(f"it does not compile within {LIMITS.cpu_seconds} s of work")
         if done.status != 0:
@@ -60,20 +63,68 @@ def build(root, exercise, source, path, box=NoSandbox()):
         partial.unlink(missing_ok=True)
 
 
-def runner(root):
-    """runner.cpp as an object, which all exercises share."""
-    path = folder(root) / f"runner-{_digest([*_frame(root), *_simt(root)])}.o"
-    if not (_simt_build(root) / "instrumented/libsimt.a").exists():
-        print("Building simt, once: this takes up to a minute ...", file=sys.stderr, flush=True)
+def prepare(root):
+    """simt and runner.cpp as one object, which all programs share; who else is in the program finds
+    of simt only what its headers need."""
+    path = _simt_build(root) / f"frame-{_digest([Path(__file__), *_frame(root), *_simt(root)])}.o"
     if not path.exists():
+        print("Building simt, once: this takes a minute or two ...", file=sys.stderr, flush=True)
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = f"{path}.{os.getpid()}"
-        words = [*NVCC, "-c", "tools/exercise/runner.cpp", "-o", partial]
-        done = execute(words, View(root, []), Limits(), _environment(root), NoSandbox(), True)
-        if done.status != 0:
-            raise ExerciseError(f"runner.cpp does not compile:\n{done.said}")
-        os.replace(partial, path)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix="frame-") as scratch:
+            _build_frame(root, Path(scratch))
+            os.replace(Path(scratch, "frame.o"), path)
     return path
+
+
+def _build_frame(root, scratch):
+    def do(*words):
+        environment = _environment(root)
+        done = execute(list(map(str, words)), View(root, []), Limits(), environment, NoSandbox(), 1)
+        if done.status != 0:
+            raise ExerciseError(f"{words[0]} fails:\n{done.said}")
+        return done.said
+
+    runner, empty = scratch / "runner.o", scratch / "empty.cu"
+    empty.touch()
+    do(*NVCC, "-DEXERCISE_SIMT", "-c", "tools/exercise/runner.cpp", "-o", runner)
+    # A program makes simt build its library, and the headers that are compiled only once.
+    empty.write_text("int main() {}\n", encoding="utf-8")
+    do(*NVCC, empty, "-o", scratch / "empty")
+    archive = _simt_build(root) / "instrumented/libsimt.a"
+    whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
+    partly = ["g++", "-r", "-nostdlib", "-Wl,--force-group-allocation"]
+    do(*partly, *whole, runner, "-o", scratch / "all.o")
+    named = do("nm", "--defined-only", "--extern-only", "--format=posix", scratch / "all.o")
+    kinds = dict(line.split(" ")[:2] for line in named.splitlines())
+    (scratch / "names").write_text("\n".join(kinds) + "\n", encoding="utf-8")
+    plain = do("c++filt", f"@{scratch / 'names'}").splitlines()
+    public = _public_words(root)
+    kept = {name: 1 for name, said in zip(kinds, plain) if _is_public(said, public)}
+    # Of what a header defines the program has a copy, too, which is dropped. (u: objcopy leaves it
+    # global.)
+    inline = [n for n, kind in kinds.items() if kind == "u" or kind in "vVwW" and n in kept]
+    words = ["objcopy"]
+    for option, names in (("keep-global", kept), ("weaken", inline)):
+        (scratch / option).write_text("\n".join(names) + "\n", encoding="utf-8")
+        words.append(f"--{option}-symbols={scratch / option}")
+    do(*words, scratch / "all.o", scratch / "frame.o")
+
+
+def _public_words(root):
+    """All words of simt's headers but of those that are a judge's or a test's own."""
+    headers = sorted((root / "simt/include").rglob("*"))
+    headers = [h for h in headers if h.is_file() and h.name not in ("judge.h", "profile.h")]
+    headers.append(root / "tools/exercise/runner.hpp")
+    return {w for header in headers for w in re.findall(r"[A-Za-z_]\w*", cli.read_text(header))}
+
+
+def _is_public(symbol, public):
+    """Of simt's own and the runner's: whatever a header may name. Of C's: all. Of the C++ library
+    nothing: the engine has copies of its own, which nobody counts."""
+    found = re.search(r"\b(?:simt|exercise)::([\w:~]+)", symbol)
+    if not found:
+        return "::" not in symbol
+    return all(word in public for word in re.findall(r"[A-Za-z_]\w*", found.group(1)))
 
 
 def _environment(root):

@@ -1,6 +1,7 @@
 """Finds the exercises: <chapter>/exercises/<NN_name>/ with judge.py, run.cu, task.md and one file
 of the author's, which has the solution between marks."""
 
+import difflib
 import importlib.util
 import re
 from dataclasses import dataclass
@@ -58,6 +59,15 @@ def all_exercises(root):
     return [Exercise(folder) for folder in folders if (folder / "judge.py").is_file()]
 
 
+def week(root, number):
+    """The exercises of a week, as the plan in exercises.md has them."""
+    text = cli.read_text(root / "exercises.md")
+    for line in text.splitlines():
+        if line.startswith(f"| {number} |"):
+            return [find(root, name) for name in re.findall(r"`(\d\d/\w+)`", line)]
+    raise ExerciseError(f"the plan in exercises.md has no week {number}")
+
+
 def find(root, name):
     """The exercise called `name`: 01/guard, or guard if no other has that name."""
     exercises = all_exercises(root)
@@ -66,6 +76,8 @@ def find(root, name):
         return fits[0]
     if fits:
         raise ExerciseError(f"'{name}' may be {' or '.join(e.id for e in fits)}")
-    close = [e.id for e in exercises if re.sub(r"\W", "", name) in re.sub(r"\W", "", e.id)]
+    word = re.sub(r"\W", "", name)
+    close = [e.id for e in exercises if word and word in re.sub(r"\W", "", e.id)]
+    close += difflib.get_close_matches(name, [e.id for e in exercises], 1)
     hint = f" (did you mean {close[0]}?)" if close else " (./exercise list names them)"
     raise ExerciseError(f"there is no exercise '{name}'{hint}")

@@ -1,8 +1,10 @@
 """What a student types: ./exercise list|next|start|check|hint|solution|reset|progress|watch."""
 
+import contextlib
 import difflib
 import os
 import re
+import sys
 import time
 
 import cli
@@ -68,21 +70,44 @@ def start(root, exercise):
     return 0
 
 
-def check(root, exercise):
+def _started(root, exercise):
+    """The student's file."""
     file = exercise.student_file(root)
     if not file.exists():
         raise ExerciseError(f"not started yet: ./exercise start {exercise.id}")
-    verdict = judging.judge(root, exercise, file)
-    progress = Progress(root)
-    before = progress.of(exercise)
-    progress.set(
-        exercise,
-        checks=before["checks"] + 1,
-        points=max(verdict.points, before["points"]),
-        most=verdict.most or before["most"],
-        passed=verdict.passed or before["passed"],
-    )
+    if not file.is_file():
+        raise ExerciseError(f"{_relative(file, root)} is not a plain file")
+    return file
+
+
+def check(root, exercise, seed=None):
+    file = _started(root, exercise)
+    verdict = judging.judge(root, exercise, file, seed)
     show(verdict, file)
+    status = _say_what_next(root, exercise, file, verdict)
+    try:  # what went before is not lost if this fails
+        progress = Progress(root)
+        before = progress.of(exercise)
+        progress.set(
+            exercise,
+            checks=before["checks"] + 1,
+            points=max(verdict.points, before["points"]),
+            most=verdict.most or before["most"],
+            passed=verdict.passed or before["passed"],
+            failing=_failing_task(exercise, verdict),
+        )
+    except (OSError, ExerciseError) as error:
+        print(f"exercise: your progress is not recorded: {error}", file=sys.stderr)
+    return status
+
+
+def _failing_task(exercise, verdict):
+    """The number of the task that what fails is about; 0 if the author named none."""
+    wrong = next((i for i, o in enumerate(verdict.outcomes) if o.points < o.most), None)
+    return exercise.judge().POINTS[wrong].task if wrong is not None else 0
+
+
+def _say_what_next(root, exercise, file, verdict):
     if verdict.passed:
         print(f"passed: {verdict.points}/{verdict.most} points")
         print(
@@ -108,7 +133,7 @@ def show_speed(root, exercise):
 def show(verdict, file):
     if verdict.trouble:
         print(verdict.trouble)
-    lines = cli.read_text(file).splitlines()
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     for outcome in verdict.outcomes:
         word = "ok  " if outcome.points == outcome.most else "FAIL"
         print(f"  {word}  {outcome.points}/{outcome.most}  {outcome.title}")
@@ -123,8 +148,9 @@ def _with_source(says, name, lines):
     return f"{says}:  {lines[number - 1].strip()}" if 0 < number <= len(lines) else says
 
 
-def hint(root, exercise):
-    """The next rung of hints; the last one again when there are no more."""
+def hint(root, exercise, number=None):
+    """The next hint, those for the task that failed first; the last one again when there are no
+    more. number: that one, which counts as none."""
     author = exercise.author_file
     hints = [
         (task.number, text)
@@ -132,8 +158,15 @@ def hint(root, exercise):
         for text in task.hints
     ]
     progress = Progress(root)
-    at = min(progress.of(exercise)["hints"], len(hints) - 1)
-    progress.set(exercise, hints=at + 1)
+    entry = progress.of(exercise)
+    hints.sort(key=lambda hint: hint[0] != entry["failing"])  # stable: the others stay in order
+    at = min(entry["hints"], len(hints) - 1)
+    if number is not None:
+        if not 0 < number <= len(hints):
+            raise ExerciseError(f"{exercise.id} has hints 1 to {len(hints)}")
+        at = number - 1
+    else:
+        progress.set(exercise, hints=at + 1)
     print(f"hint {at + 1} of {len(hints)} (task {hints[at][0]}): {hints[at][1]}")
     if at + 1 < len(hints):
         print(f"next: ./exercise hint {exercise.id} shows one more")
@@ -176,11 +209,15 @@ def reset(root, exercise):
 
 def watch(root, exercise):
     """Checks whenever the student's file changes. By looking: no events reach some mounts."""
-    file, seen = exercise.student_file(root), None
+    file, seen = _started(root, exercise), None
     while True:
-        stamp = file.stat().st_mtime_ns if file.exists() else None
-        if stamp != seen:
-            seen = stamp
-            print(f"\n---- {time.strftime('%H:%M:%S')} {exercise.id}", flush=True)
-            check(root, exercise)
+        with contextlib.suppress(OSError):  # an editor puts a new file in its place
+            stamp = file.stat().st_mtime_ns
+            if stamp != seen:
+                seen = stamp
+                print(f"\n---- {time.strftime('%H:%M:%S')} {exercise.id}", flush=True)
+                try:
+                    check(root, exercise)
+                except (OSError, ExerciseError) as error:
+                    print(f"exercise: {error}", flush=True)
         time.sleep(0.5)

@@ -3,48 +3,51 @@ knows what is right, stays outside and looks at what comes out."""
 
 import hashlib
 import os
-import re
 import secrets
-import stat
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import cli
 
-from . import building, judging, reports, running, skeleton
+from . import building, handing_in, judging, processes, reports, rules, running, skeleton
 from .catalog import ExerciseError
 from .processes import NoSandbox, Sandbox
 
-MOST_BYTES = 1 << 20  # of a file that is handed in
-# What the file of an exercise has no need of. The counts come out of the student's own process: who
-# forges them needs one of these, and the instructor should look.
-ODD = re.compile(
-    r"\b(getenv|environ|fopen|open|ifstream|ofstream|fork|exec\w+|system|popen|dlopen|ptrace"
-    r"|syscall|_exit|_Exit|quick_exit|atexit|kill|signal|mmap|mprotect|thread|simt::\w+|SIMT_\w+"
-    r"|incbin|__FILE__)\b|/proc\b|/etc\b|\.\./"
-)
+FILE_SECONDS = 60  # by the clock, for all cases of a file: whoever sleeps holds up all others
 
 
 @dataclass
 class Grade:
     """What one file has earned."""
 
-    student: str
     exercise: str
     title: str
     most: int
-    status: str = "missing"  # or passed, wrong, refused
+    status: str = "missing"  # or passed, wrong, refused, error
     says: str = ""
     parts: list = field(default_factory=list)
     sha256: str = ""
-    odd: list = field(default_factory=list)
+    seed: int = 0
+    commit: str = ""
 
     @property
     def points(self):
         return sum(part.points for part in self.parts)
+
+    @staticmethod
+    def of(record):
+        """From what record() made of it."""
+        parts = [judging.Outcome(**part) for part in record["parts"]]
+        names = ("exercise", "title", "most", "status", "says", "sha256", "seed", "commit")
+        return Grade(**{name: record[name] for name in names}, parts=parts)
+
+    def record(self):
+        return {**asdict(self), "points": self.points}
 
 
 @dataclass
@@ -53,69 +56,81 @@ class Paper:
 
     root: Path
     exercise: object
-    questions: judging.Questions
+    seed: int
+    commit: str
     is_only_name: bool  # no other exercise has a file of this name
+    questions: object = None  # once somebody has handed something in
+    seconds: float = None  # for all cases of a file
 
-    def grade(self, folder, box):
-        """The grade of a student, whose folder this is."""
-        exercise, module = self.exercise, self.questions.module
-        most = sum(part.points for part in module.POINTS)
-        grade = Grade(folder.name, exercise.id, module.TITLE, most)
-        file = self._handed_in(folder)
+    def __post_init__(self):
+        module = self.exercise.judge()
+        self.title, self.most = module.TITLE, sum(part.points for part in module.POINTS)
+        self.name = self.exercise.author_file.name
+        self.place = f"{self.exercise.chapter}/{self.name}"
+
+    def open(self, box):
+        """Makes the questions, once it is shown that the author's file earns full points here."""
+        questions = judging.Questions(self.exercise.judge(), f"{self.seed} {self.exercise.id}")
+        text = cli.read_text(self.exercise.author_file)
+        begin = time.monotonic()
+        verdict = self.verdict(questions, skeleton.solution(text, self.name).encode(), box)
+        if not verdict.passed:
+            why = verdict.trouble or next(p.says for p in verdict.outcomes if p.points < p.most)
+            name = f"{self.exercise.id}, seed {self.seed}"
+            raise ExerciseError(f"{name}: the author's own file fails: {why}")
+        # On a busy machine the author's file is slow, too.
+        self.seconds = max(FILE_SECONDS, 10 * (time.monotonic() - begin))
+        self.questions = questions
+
+    def handed_in(self, folder):
+        return handing_in.place(folder, self.exercise.chapter, self.name, self.is_only_name)
+
+    def grade(self, folder, box, before=None):
+        """The grade of a student, whose folder this is. before: one that holds as long as the file
+        is the same."""
+        grade = Grade(self.exercise.id, self.title, self.most, seed=self.seed, commit=self.commit)
+        try:
+            return self._grade(grade, folder, box, before)
+        except processes.Ended:
+            raise
+        except Exception as error:  # nobody's file stops the grading of others
+            grade.status, grade.parts = "error", []
+            grade.says = f"the judge failed: {type(error).__name__}: {reports.plain(str(error))}"
+            return grade
+
+    def _grade(self, grade, folder, box, before):
+        file = self.handed_in(folder)
         if file is None:
-            grade.says = f"there is no {exercise.chapter}/{exercise.author_file.name}"
+            grade.says = f"there is no {self.place}"
             return grade
         try:
-            data = _read(file, folder)
+            data = handing_in.read(file, folder)
         except OSError as error:
-            grade.status, grade.says = "refused", str(error)
+            grade.status, grade.says = "refused", reports.plain(str(error))
             return grade
-        text = data.decode(errors="replace")
         grade.sha256 = hashlib.sha256(data).hexdigest()
-        usual = {match.group() for match in ODD.finditer(self.author_text)}
-        grade.odd = sorted({match.group() for match in ODD.finditer(text)} - usual)
-        verdict = self.verdict(data, box)
+        if before and before.sha256 == grade.sha256 and before.status != "error":
+            return before
+        verdict = self.verdict(self.questions, data, box)
         grade.parts, grade.says = verdict.outcomes, reports.plain(verdict.trouble)
         for part in grade.parts:
             part.says = reports.plain(part.says)
         grade.status = "passed" if verdict.passed else "wrong"
         return grade
 
-    @property
-    def author_text(self):
-        return cli.read_text(self.exercise.author_file)
-
-    def verdict(self, data, box):
+    def verdict(self, questions, data, box):
         with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
             Path(folder).chmod(0o755)
-            file, program = Path(folder, self.exercise.author_file.name), Path(folder, "program")
+            file, program = Path(folder, self.name), Path(folder, "program")
             file.write_bytes(data)
+            file.chmod(0o644)  # whatever the umask says: the sandbox's user reads it
             try:
+                rules.look_at(file, self.exercise)
                 building.build(self.root, self.exercise, file, program, box)
             except ExerciseError as error:
                 return judging.Verdict(trouble=str(error))
-            run = lambda case: running.run_case(program, case, box)  # noqa: E731
-            return judging.mark(self.questions, run, workers=1)
-
-    def _handed_in(self, folder):
-        name = Path(self.exercise.chapter, self.exercise.author_file.name)
-        places = [folder / name, folder / "work" / name]
-        places += [folder / name.name] if self.is_only_name else []
-        return next((place for place in places if os.path.lexists(place)), None)
-
-
-def _read(file, folder):
-    """The bytes of a file, which must be a plain one in this folder."""
-    if not file.resolve().is_relative_to(folder.resolve()):
-        raise OSError("a link that leads out of the folder")
-    handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError("not a plain file")
-        data = stream.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise OSError(f"more than {MOST_BYTES} bytes")
-    return data
+            run = partial(running.run_case, program, box=box)
+            return judging.mark(questions, run, workers=1, seconds=self.seconds)
 
 
 def sandbox(root, goes_without):
@@ -130,45 +145,58 @@ def sandbox(root, goes_without):
     return Sandbox()
 
 
-def grade_all(root, exercises, submissions, out, box, seed=None):
+def grade_all(root, exercises, submissions, out, box, seed=None, students=(), again=False):
     """Grades DIR/STUDENT/CHAPTER/FILE (or DIR/STUDENT/work/CHAPTER/FILE, or DIR/STUDENT/FILE) and
-    writes the grades into a new folder."""
-    students = sorted(path for path in submissions.iterdir() if path.is_dir())
-    if not students:
-        raise ExerciseError(f"{submissions} holds no folders: one for each student is expected")
-    if out.exists() and any(out.iterdir()):
-        raise ExerciseError(f"{out} is not empty, and grades are not written over others")
-    seed = secrets.randbelow(2**32) if seed is None else seed
+    writes the grades into a folder, a student at a time. Grades that the folder holds stay as long
+    as the file is the same, unless `again`."""
+    folders, others = handing_in.students(submissions)
+    unknown = set(students) - {folder.name for folder in folders}
+    if unknown:
+        raise ExerciseError(f"{submissions} has no folder {reports.shown(sorted(unknown)[0])}")
+    book = reports.Book(out, seed)
+    seed = book.seed if book.seed is not None else secrets.randbelow(2**32)
+    book.open(seed)
+    folders = [folder for folder in folders if not students or folder.name in students]
     names = [exercise.author_file.name for exercise in exercises]
-    building.runner(root)  # not by several threads at once
+    commit = _commit(root)
+    papers = [
+        Paper(root, exercise, seed, commit, names.count(name) == 1)
+        for exercise, name in zip(exercises, names)
+    ]
+    asked = [paper for paper in papers if any(map(paper.handed_in, folders))]
+    if asked:
+        building.prepare(root)  # not by several threads at once
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        make = lambda exercise, name: _paper(root, exercise, seed, names.count(name) == 1)
-        papers = list(pool.map(make, exercises, names))
-        jobs = [(paper, student) for student in students for paper in papers]
-        grades = []
-        for grade in pool.map(lambda job: job[0].grade(job[1], box), jobs):
-            grades.append(grade)
-            if grade.status != "missing":
-                odd = f"  look: {', '.join(grade.odd)}" if grade.odd else ""
-                points = f"{grade.points}/{grade.most}"
-                line = f"{grade.student:<20} {grade.exercise:<24} {points:>6}  {grade.status}{odd}"
-                print(line, flush=True)
-    reports.write_all(out, grades, {"seed": seed, "commit": _commit(root)})
-    print(f"graded {len(students)} students with seed {seed}: see {out}/grades.csv")
-    return 0
+        list(pool.map(lambda paper: paper.open(box), asked))
+        jobs = []
+        for folder in folders:
+            before = {} if again else {g.exercise: g for g in book.of(folder.name)}
+            for paper in papers:
+                old = before.get(paper.exercise.id)
+                jobs.append(pool.submit(paper.grade, folder, box, old))
+        try:
+            for folder in folders:
+                grades = [jobs.pop(0).result() for _ in papers]
+                book.enter(folder.name, grades)
+                _tell(folder.name, grades)
+        finally:
+            for job in jobs:
+                job.cancel()
+    wanted = lambda folder: [paper.handed_in(folder) or folder / paper.place for paper in papers]
+    astray = {f.name: handing_in.astray(f, wanted(f)) for f in folders}
+    chosen = [folder.name for folder in folders]
+    print(book.summary(chosen, [e.id for e in exercises], astray, others), end="")
+    print(f"graded {len(folders)} students with seed {seed}: see {out}/grades.csv")
+    return 1 if book.errors() else 0
 
 
-def _paper(root, exercise, seed, is_only_name):
-    """What is asked, once it is shown that the author's file earns full points for it here. (This
-    also builds simt, which no sandbox could.)"""
-    questions = judging.Questions(exercise.judge(), f"{seed} {exercise.id}")
-    paper = Paper(root, exercise, questions, is_only_name)
-    solution = skeleton.solution(paper.author_text, exercise.author_file.name)
-    verdict = paper.verdict(solution.encode(), NoSandbox())
-    if not verdict.passed:
-        why = verdict.trouble or next(p.says for p in verdict.outcomes if p.points < p.most)
-        raise ExerciseError(f"{exercise.id}, seed {seed}: the author's own file fails: {why}")
-    return paper
+def _tell(student, grades):
+    for grade in grades:
+        if grade.status != "missing":
+            points = f"{grade.points}/{grade.most}"
+            why = f"  {grade.says.splitlines()[0]}" if grade.says else ""
+            name = reports.shown(student)
+            print(f"{name:<20} {grade.exercise:<16} {points:>6}  {grade.status}{why}", flush=True)
 
 
 def _commit(root):

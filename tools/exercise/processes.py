@@ -1,11 +1,14 @@
 """Processes that run what a student wrote: within limits, and on demand behind walls."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+import threading
+import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 MOST_SAID = 100_000  # bytes that are read of what a process says
@@ -24,8 +27,9 @@ class Limits:
     processes: int = 0  # counted in a sandbox; elsewhere all of a user's count
 
     def own(self):
-        """Those for a file of one's own: they end what has no end."""
-        return Limits(cpu_seconds=self.cpu_seconds, seconds=self.seconds)
+        """Those for a file of one's own: whoever has no end, or no end of memory, hears the same
+        as in a sandbox. How many processes there are is no matter of this program."""
+        return replace(self, file_bytes=0, processes=0)
 
     def command(self):
         """The words in front of a command that runs within these limits."""
@@ -124,28 +128,65 @@ def writable(path):
     return path
 
 
-def execute(words, view, limits, environment, box, with_stdout=False):
-    """Runs a command until it ends or its time is up, and then ends all that it has started."""
+class Ended(Exception):
+    """Somebody has ended this program: nothing new begins."""
+
+
+_running = set()  # the leaders of all process groups that were started and have not been ended
+_changes = threading.Lock()
+_is_over = False
+
+
+def end_all():
+    """Ends all that execute() has started, in whatever thread; for a signal's handler."""
+    global _is_over
+    _is_over = True
+    for process in list(_running):
+        _end(process)
+
+
+def _end(process):
+    """Ends a group. simt/nvcc is asked first: its compilers are in groups of their own."""
+    for number, patience in ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0)):
+        try:
+            os.killpg(process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+        until = time.monotonic() + patience
+        while process.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+
+
+def execute(words, view, limits, environment, box, with_stdout=False, stdin=b""):
+    """Runs a command until it ends or its time is up, and then ends all that it has started.
+    stdin: a few bytes that it can read."""
     command = box.command([*limits.command(), *words], view)
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            command,
-            cwd=view.folder,
-            env=box.environment(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=said if with_stdout else subprocess.DEVNULL,
-            stderr=said,
-            start_new_session=True,
-        )
+        with _changes:
+            if _is_over:
+                raise Ended
+            process = subprocess.Popen(
+                command,
+                cwd=view.folder,
+                env=box.environment(environment),
+                stdin=subprocess.PIPE,
+                stdout=said if with_stdout else subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+            )
+            _running.add(process)
         try:
+            with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
+                pipe.write(stdin)
             status = process.wait(limits.seconds or None)
         except subprocess.TimeoutExpired:
             status = None
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+        finally:
+            _end(process)
+            process.wait()
+            _running.discard(process)
+        if _is_over:
+            raise Ended
         if box.is_boxed and status is not None and status > 128:
             status = 128 - status  # how bwrap tells of a signal
         said.seek(0)

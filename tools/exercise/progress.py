@@ -8,7 +8,7 @@ from .catalog import ExerciseError
 
 
 # An exercise that was not begun.
-START = {"points": 0, "most": 0, "passed": False, "hints": 0, "checks": 0}
+START = {"points": 0, "most": 0, "passed": False, "hints": 0, "checks": 0, "failing": 0}
 
 
 class Progress:
@@ -27,14 +27,15 @@ class Progress:
                 if not isinstance(entry, dict):
                     raise ValueError(f"{name} is no object")
                 for key, value in START.items():
-                    if type(entry.get(key, value)) is not type(value):
-                        raise ValueError(f"{key} of {name} is {entry[key]!r}")
-        except (OSError, ValueError) as error:
+                    found = entry.get(key, value)
+                    if type(found) is not type(value) or found < 0:
+                        raise ValueError(f"{key} of {name} is {found!r:.40}")
+        except (OSError, ValueError, RecursionError) as error:
             raise ExerciseError(f"{self.path} is damaged ({error}); move it away") from error
         return entries
 
     def of(self, exercise):
-        """points, most, passed, hints, checks."""
+        """points, most, passed, hints, checks; failing: the task that failed last."""
         return {**START, **self.entries.get(exercise.id, {})}
 
     def set(self, exercise, **values):

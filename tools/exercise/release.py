@@ -69,14 +69,14 @@ def without_answers(text):
 
 
 def _is_answer(node, used):
-    """Whether a statement of a module sets MUTANTS, or makes a _name that nobody uses."""
+    """Whether a statement of a module sets MUTANTS or RIGHTS, or makes a _name that nobody uses."""
     if isinstance(node, ast.FunctionDef):
         names = [node.name]
     elif isinstance(node, ast.Assign):
         names = [target.id for target in node.targets if isinstance(target, ast.Name)]
     else:
         return False
-    return any(n == "MUTANTS" or n.startswith("_") and n not in used for n in names)
+    return any(n in ("MUTANTS", "RIGHTS") or n.startswith("_") and n not in used for n in names)
 
 
 def leaks(out, exercises):

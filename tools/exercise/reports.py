@@ -1,14 +1,16 @@
-"""Grades as files: grades.csv for all; for each student grade.json, junit.xml, and results.json in
-Gradescope's form."""
+"""Grades as files: grades.csv for all; for each student, under students/, grade.json, junit.xml,
+and results.json in Gradescope's form."""
 
 import csv
 import io
 import json
-from dataclasses import asdict
-from itertools import groupby
+import os
 from xml.etree import ElementTree
 
 import cli
+
+from . import grading
+from .catalog import ExerciseError
 
 MOST_LETTERS = 2000
 
@@ -16,41 +18,101 @@ MOST_LETTERS = 2000
 def plain(text):
     """What came out of a student's process, without letters that steer a terminal or that XML does
     not know."""
-    letters = (c if c.isprintable() or c == "\n" else "?" for c in text[:MOST_LETTERS])
-    return "".join(letters)
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text[:MOST_LETTERS])
 
 
-def write_all(out, grades, about):
-    """about: what holds for all of them, such as the seed."""
-    cli.write_text(out / "grades.csv", _csv(grades))
-    for student, own in groupby(grades, lambda grade: grade.student):
-        own, folder = list(own), out / student
-        cli.write_text(folder / "grade.json", _json(student, own, about))
-        cli.write_text(folder / "results.json", _gradescope(own))
-        cli.write_text(folder / "junit.xml", _junit(student, own))
+def shown(name):
+    """The name of a folder, whatever its bytes are: what cannot be shown is spelled, \\udcff."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+
+
+class Book:
+    """The grades in a folder. What was entered is on disk."""
+
+    def __init__(self, out, seed=None):
+        self.out, self.about, self.seed = out, out / "grading.json", seed
+        if out.exists() and not self.about.exists() and any(out.iterdir()):
+            raise ExerciseError(f"{out} is not empty, and holds no grades to go on with")
+        if self.about.exists():
+            self.seed = json.loads(cli.read_text(self.about))["seed"]
+            if seed not in (None, self.seed):
+                raise ExerciseError(f"{out} was begun with seed {self.seed}, not {seed}")
+        self.grades = {}  # by student, by exercise
+
+    def open(self, seed):
+        """Begins, or goes on. Whatever cannot be written is known before anything is graded."""
+        cli.write_text(self.about, json.dumps({"schema": 2, "seed": seed}) + "\n")
+        (self.out / "students").mkdir(exist_ok=True)
+        for folder in sorted((self.out / "students").iterdir(), key=lambda p: os.fsencode(p.name)):
+            try:
+                records = json.loads(cli.read_text(folder / "grade.json"))["exercises"]
+                grades = [grading.Grade.of(record) for record in records]
+            except (OSError, ValueError, LookupError, TypeError):
+                continue  # it is graded anew
+            self.grades[folder.name] = {grade.exercise: grade for grade in grades}
+
+    def of(self, student):
+        return list(self.grades.get(student, {}).values())
+
+    def enter(self, student, grades):
+        own = self.grades.setdefault(student, {})
+        own.update({grade.exercise: grade for grade in grades})
+        self.grades[student] = own = dict(sorted(own.items()))
+        grades, folder = list(own.values()), self.out / "students" / student
+        cli.write_text(folder / "results.json", _gradescope(grades))
+        cli.write_text(folder / "junit.xml", _junit(shown(student), grades))
+        cli.write_text(folder / "grade.json", _json(student, grades))
+        cli.write_text(self.out / "grades.csv", _csv(self.grades))
+
+    def errors(self):
+        return [g for own in self.grades.values() for g in own.values() if g.status == "error"]
+
+    def summary(self, students, exercises, astray, others):
+        """Lines about what was not found. astray: by student, files that lie in the wrong place;
+        others: what lies beside the students' folders."""
+        text = ""
+        for student in students:
+            own = self.grades[student]
+            missing = [name for name in exercises if own[name].status == "missing"]
+            which = " ".join(missing)
+            if len(missing) == len(exercises) > 1:
+                which = f"any of the {len(exercises)} exercises"
+            if missing:
+                text += f"{shown(student)}: no file found for {which}\n"
+            for path in astray[student]:
+                text += f"{shown(student)}: {shown(path)} is not where it should be\n"
+        if others:
+            text += f"no students: {', '.join(map(shown, others))}\n"
+        return text
 
 
 def _total(grades):
     return sum(grade.points for grade in grades), sum(grade.most for grade in grades)
 
 
-def _csv(grades):
+def _cell(text):
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in tuple("=+-@") else text
+
+
+def _csv(by_student):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "exercise", "points", "most", "status", "look at"])
-    for student, own in groupby(grades, lambda grade: grade.student):
-        own = list(own)
+    writer.writerow(["student", "exercise", "points", "most", "status", "why"])
+    for student in sorted(by_student, key=os.fsencode):
+        name, own = _cell(shown(student)), by_student[student].values()
         for grade in own:
-            row = [student, grade.exercise, grade.points, grade.most, grade.status]
-            writer.writerow([*row, " ".join(grade.odd)])
-        writer.writerow([student, "all", *_total(own), "", ""])
+            why = next((p.says for p in grade.parts if p.points < p.most), "")
+            why = _cell((grade.says or why).partition("\n")[0])
+            writer.writerow([name, grade.exercise, grade.points, grade.most, grade.status, why])
+        writer.writerow([name, "all", *_total(own), "", ""])
     return text.getvalue()
 
 
-def _json(student, grades, about):
+def _json(student, grades):
     points, most = _total(grades)
-    record = {"schema": 1, "student": student, **about, "points": points, "most": most}
-    record["exercises"] = [{**asdict(grade), "points": grade.points} for grade in grades]
+    record = {"schema": 2, "student": student, "points": points, "most": most}
+    record["exercises"] = [grade.record() for grade in grades]
     return json.dumps(record, indent=1) + "\n"
 
 

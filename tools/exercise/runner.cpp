@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#ifdef EXERCISE_SIMT  // set by building.py; a host compiler does not know __SIMT__
+#include "simt/include/simt/judge.h"
+#endif
+
 namespace exercise {
 namespace {
 
@@ -16,8 +20,9 @@ namespace {
 constexpr std::int64_t kGuard = 1024;
 
 struct Array {
-  std::vector<char> bytes;  // on the host, guards included
-  void* device = nullptr;   // what of them lies there, once asked for
+  std::vector<char> bytes;    // on the host, guards included
+  std::vector<char> initial;  // as they were, once asked for on the host
+  void* device = nullptr;     // what of them lies there, once asked for
 };
 
 }  // namespace
@@ -32,6 +37,8 @@ struct Case::Contents {
   std::map<std::string, Array> arrays;
   std::vector<std::string> order;
   std::int64_t device_guard = 0;
+  std::uint64_t staged_bytes = 0;  // that we have copied to the device
+  std::string seen;                // by done(), as lines
 
   // What of an array lies on the device.
   char* shared_part(Array& array) const { return array.bytes.data() + kGuard - device_guard; }
@@ -74,7 +81,11 @@ Case::~Case() {
 
 std::int64_t Case::size(const char* name) const { return contents_->sizes.at(name); }
 
-void* Case::on_host(const char* name) { return contents_->arrays.at(name).bytes.data() + kGuard; }
+void* Case::on_host(const char* name) {
+  Array& array = contents_->arrays.at(name);
+  if (array.initial.empty()) array.initial = array.bytes;
+  return array.bytes.data() + kGuard;
+}
 
 void* Case::on_device(const char* name) {
   Array& array = contents_->arrays.at(name);
@@ -83,12 +94,47 @@ void* Case::on_device(const char* name) {
     require(cudaMalloc(&array.device, bytes), "cudaMalloc");
     require(cudaMemcpy(array.device, contents_->shared_part(array), bytes, cudaMemcpyHostToDevice),
             "copy to the device");
+    contents_->staged_bytes += bytes;
   }
   return static_cast<char*>(array.device) + contents_->device_guard;
 }
 
+void Case::copied(std::size_t bytes) { contents_->staged_bytes += bytes; }
+
+// Lines "alien NAME BYTES FIRST": so many bytes of an array, the first at FIRST, are new and were
+// written by no kernel; and "copies BYTES BYTES", to the device and to the host.
+void Case::done() {
+  Contents& c = *contents_;
+  if (!c.seen.empty()) return;
+  require(cudaGetLastError(), "the launch failed");
+  require(cudaDeviceSynchronize(), "the kernel failed");
+#ifdef EXERCISE_SIMT
+  const simt::HostCopies copies = simt::host_copies();
+  c.seen = "copies " + std::to_string(copies.to_device - c.staged_bytes) + ' ' +
+           std::to_string(copies.to_host) + '\n';
+  for (const std::string& name : c.order) {
+    const Array& array = c.arrays[name];
+    const char* before = array.bytes.data() + kGuard;
+    const void* now = static_cast<char*>(array.device) + c.device_guard;
+    if (array.device == nullptr) {
+      if (array.initial.empty()) continue;
+      now = before;
+      before = array.initial.data() + kGuard;
+    }
+    std::size_t first = 0;
+    const std::size_t bytes = array.bytes.size() - 2 * kGuard;
+    if (const std::size_t found = simt::not_by_kernels(now, before, bytes, &first)) {
+      c.seen += "alien " + name + ' ' + std::to_string(found) + ' ' + std::to_string(first) + '\n';
+    }
+  }
+#endif
+}
+
 void Case::write(const char* file) {
   std::ofstream stream(file, std::ios::binary);
+#ifdef EXERCISE_SIMT
+  stream << simt::seal() << '\n' << contents_->seen << "data\n";
+#endif
   for (const std::string& name : contents_->order) {
     Array& array = contents_->arrays[name];
     if (array.device != nullptr) {
@@ -151,9 +197,11 @@ int run(int argc, char** argv, bool device_guards, Code code) {
     Case one(argv[1], device_guards);
     if (timed) return write_times(argv[2], one, code), 0;
     code(one);
-    require(cudaGetLastError(), "the launch failed");
-    require(cudaDeviceSynchronize(), "the kernel failed");
+    one.done();
     one.write(argv[2]);
+#ifdef EXERCISE_SIMT
+    simt::end_of_program(0);  // before anything else of the student's runs
+#endif
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "exercise: %s\n", error.what());

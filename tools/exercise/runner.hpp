@@ -15,6 +15,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace exercise {
@@ -50,7 +51,14 @@ class Case {
     return static_cast<T*>(on_device(name));
   }
 
-  // Every array with its guards, in order.
+  // run.cu itself has copied so many bytes to the device.
+  void copied(std::size_t bytes);
+
+  // The student's code has ended. What its kernels have written, and what it has copied itself, is
+  // looked at now; run() says so, unless run.cu has gone on by itself.
+  void done();
+
+  // What done() saw, and every array with its guards, in order.
   void write(const char* file);
 
  private:

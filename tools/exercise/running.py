@@ -3,12 +3,14 @@ simt counted."""
 
 import json
 import re
+import secrets
 import signal
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .comparing import GUARD, GUARD_BYTE
+from .handing_in import plain_bytes
 from .processes import Limits, NoSandbox, View, execute, writable
 
 LIMITS = Limits(
@@ -19,6 +21,11 @@ LIMITS = Limits(
     addresses=(4 << 30) + (3 << 29),  # simt sets 4 GB of them aside for device memory
     processes=4,  # simt's threads are three
 )
+
+MOST_REPORT = 16 << 20  # bytes of reports or counts that are looked at
+MOST_COUNT = 1 << 62
+MOST_PRINTED = 8  # lines
+FREE_COPIES = 64  # bytes that host code may copy each way: a count of elements, say
 
 # What reading a report may raise that simt has not written, or not to its end.
 NOT_SIMTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -31,38 +38,59 @@ class Run:
     trouble: str = ""  # why there are no results
     arrays: dict = field(default_factory=dict)  # bytes by name, guards included
     counts: dict = field(default_factory=dict)  # simt's, summed over all kernels
+    aliens: dict = field(default_factory=dict)  # (bytes, the first) by name: by no kernel
+    printed: str = ""  # of a file of one's own
+    copies: tuple = (0, 0)  # bytes that the student's host code copied to the device, and back
 
 
-def run_case(program, case, box=NoSandbox()):
+def run_case(program, case, box=NoSandbox(), settings=None):
+    """Runs a program on a case. What it leaves counts only with the seal, a word that the engine
+    alone reads before anything else of the program runs."""
+    seal = secrets.token_hex(32)
     with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
         Path(folder).chmod(0o755)
         paths = {name: Path(folder, name) for name in ("case", "result", "checks", "counts")}
         write_case(case, paths["case"])
+        paths["case"].chmod(0o644)  # whatever the umask says
         writes = [writable(paths[name]) for name in ("result", "checks", "counts")]
         environment = {
+            "SIMT_SEAL": "1",
             "SIMT_CHECK_JSON": str(paths["checks"]),
             "SIMT_PROFILE_JSON": str(paths["counts"]),
             "SIMT_TIMEOUT": "5",
             "SIMT_THREADS": "1",
             "SIMT_MEMORY": "512M",
+            **(settings or {}),
         }
         words = [str(program), str(paths["case"]), str(paths["result"])]
         view = View(folder, [program, paths["case"]], writes)
         limits = LIMITS if box.is_boxed else LIMITS.own()
-        done = execute(words, view, limits, environment, box)
+        done = execute(
+            words, view, limits, environment, box, with_stdout=not box.is_boxed, stdin=seal.encode()
+        )
         if done.is_endless():
             spent = f"{LIMITS.cpu_seconds} s of work"
             if done.status is None:
                 spent = f"{LIMITS.seconds} s"
             return Run(f"no end after {spent}: an endless loop?")
-        trouble = _simt_report(paths["checks"])
+        trouble = read_report(paths["checks"], seal)
         if not trouble and done.status != 0:
             trouble = _failure(done)
+        printed = _printed(done.said) if not box.is_boxed else ""
         if trouble:
-            return Run(trouble)
-        return Run(
-            arrays=_read_result(paths["result"], case), counts=_read_counts(paths["counts"])
-        )
+            return Run(trouble, printed=printed)
+        run = read_result(paths["result"], case, seal)
+        if run is None:
+            return Run("it ended before its results were written", printed=printed)
+        run.counts, run.printed = read_counts(paths["counts"], seal), printed
+        return run
+
+
+def _printed(said):
+    """What a kernel of one's own has printed, its beginning."""
+    lines = [line for line in said.splitlines() if not line.startswith(("simt: ", "exercise: "))]
+    more = ["..."] if len(lines) > MOST_PRINTED else []
+    return "\n".join(f"it printed: {line}" for line in [*lines[:MOST_PRINTED], *more])
 
 
 def write_case(case, file):
@@ -77,61 +105,92 @@ def write_case(case, file):
             stream.write(guard + each.data() + guard)
 
 
-def _simt_report(path):
+def _sealed(path, seal):
+    """What the engine wrote as JSON. ValueError if it was not the engine, or if it came to no end
+    of it."""
+    found = json.loads(plain_bytes(path, MOST_REPORT).decode())
+    if not isinstance(found, dict) or found.get("seal") != seal:
+        raise ValueError("no seal")
+    return found
+
+
+def read_report(path, seal):
     """The first mistake that simt's checks named."""
     try:
-        reports = json.loads(path.read_text(encoding="utf-8"))["reports"]
+        reports = _sealed(path, seal)["reports"]
         lines = reports[0]["message"].splitlines()
+        lines[0] = re.sub(r"^error \[(.*?)\]: ", r"\1: ", lines[0])
     except NOT_SIMTS:
         return ""
-    lines[0] = re.sub(r"^error \[(.*?)\]: ", r"\1: ", lines[0])
     # The student's file without its folder; and our own allocations are nobody's business.
     where = re.compile(r"(?<=\bat )/\S*/([^/\s]+:\d+)\b")
+    lines[0] = re.sub(
+        r"(of shared memory that was not written)$",
+        r"\1 by this time: is there a barrier between?",
+        lines[0],
+    )
     says = (where.sub(r"\1", line.strip()) for line in lines[:6])
     return "\n".join(re.sub(r" allocated at \S*runner\.cpp:\d+$", "", line) for line in says)
 
 
 def _failure(done):
-    for line in done.said.splitlines():
+    lines = done.said.splitlines()
+    for line in lines:
         if line.startswith("exercise: "):
             return f"it stopped: {line[len('exercise: ') :]}"
+    if any("bad_alloc" in line for line in lines):
+        most = LIMITS.memory_bytes >> 20
+        return f"it asked for more than {most} MB of memory: a loop without an end?"
+    for line in lines:
+        if line.startswith("simt: "):
+            return f"it stopped: {line}"
     if done.status < 0:
         return f"it crashed ({signal.strsignal(-done.status)})"
     return f"it ended with status {done.status} before its results were written"
 
 
-def _read_result(path, case):
-    """Bytes of each array, guards included."""
+def read_result(path, case, seal):
+    """A Run with bytes of each array, guards included, and what runner.cpp saw; None if there is
+    no result."""
     try:
-        data = path.read_bytes()
-    except OSError:
-        return {}
-    result, at = {}, 0
-    for each in case.arrays:
-        length = len(each.data()) + 2 * GUARD
-        result[each.name] = data[at : at + length]
+        lengths = {each.name: len(each.data()) + 2 * GUARD for each in case.arrays}
+        data = plain_bytes(path, sum(lengths.values()) + 4096 + 128 * len(lengths))
+        head, found, data = data.partition(b"\ndata\n")
+        first, *lines = head.decode().split("\n")
+        if first != seal or not found or len(data) != sum(lengths.values()):
+            return None
+        run, at = Run(), 0
+        for line in lines:
+            what, *words = line.split()
+            if what == "copies":
+                run.copies = tuple(map(int, words))
+            else:
+                run.aliens[words[0]] = tuple(map(int, words[1:]))
+    except (OSError, ValueError, IndexError):
+        return None
+    for name, length in lengths.items():
+        run.arrays[name] = data[at : at + length]
         at += length
-    return result if at == len(data) else {}
+    return run
 
 
-def _read_counts(path):
-    """Sums over the kernels of a run."""
+def read_counts(path, seal):
+    """Sums over the kernels of a run; and "sites", a list of the places that access memory."""
     try:
-        kernels = json.loads(path.read_text(encoding="utf-8"))["kernels"]
-    except NOT_SIMTS:
-        return {}
-    total = {}
-
-    def add(into, what):
-        for key, value in what.items():
-            if isinstance(value, dict):
-                add(into.setdefault(key, {}), value)
-            elif isinstance(value, (int, float)):
-                into[key] = into.get(key, 0) + value
-
-    try:
+        kernels = _sealed(path, seal)["kernels"]
+        total, sites = {}, []
         for kernel in kernels:
-            add(total, kernel)
+            _add(total, kernel)
+            sites += [dict(site) for site in kernel["sites"]]
+        return {**total, "kernels": len(kernels), "sites": sites}
     except NOT_SIMTS:
         return {}
-    return {**total, "kernels": len(kernels)}
+
+
+def _add(into, what):
+    """Adds up all numbers in it that a count can be."""
+    for key, value in what.items():
+        if isinstance(value, dict):
+            _add(into.setdefault(key, {}), value)
+        elif type(value) in (int, float) and 0 <= value < MOST_COUNT:
+            into[key] = into.get(key, 0) + value

@@ -105,11 +105,16 @@ def solution(text, name):
 
 
 def mutant(text, name, changes):
-    """The author's version with other text for some tasks: {1: "y[i] = 0;"}."""
+    """The author's version with other text for some tasks, {1: "y[i] = 0;"}, and for what stands
+    around them: {0: [(text, another)]}."""
 
     def changed(indent, task):
         if task.number in changes:
             return [indent + line for line in changes[task.number].strip("\n").split("\n")]
         return task.solution
 
+    for old, new in changes.get(0, ()):
+        if old not in text:
+            raise ExerciseError(f"{name}: holds no {old}")
+        text = text.replace(old, new)
     return fill(text, name, changed)

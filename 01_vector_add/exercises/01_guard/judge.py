@@ -1,6 +1,6 @@
 """Exercise 01/guard."""
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "Guard the last block"
 KIND = "step"
@@ -10,7 +10,10 @@ BLOCK = 256
 
 
 def cases(random):
-    for n in (BLOCK, 4 * BLOCK, 1, 2, 255, 257, 1000, 1021, 5 * BLOCK + 1):
+    fixed = (BLOCK, 4 * BLOCK, 1, 2, 255, 257, 1000, 1021, 5 * BLOCK + 1)
+    whole = drawn(random, 2 * BLOCK, 20 * BLOCK, BLOCK, fixed)
+    # The largest takes more blocks than a block may have threads: <<<block, grid>>> shows.
+    for n in (*fixed, whole, drawn(random, 2 * BLOCK, 9999, besides=fixed), 1024 * BLOCK + 300):
         x, y = floats(random, n), floats(random, n)
         yield Case(f"n = {n}", {"n": n}, [Array("x", x), Array("y", y, "in_out")], tile=BLOCK)
 
@@ -25,11 +28,31 @@ POINTS = [
     Count(
         1,
         "as many blocks as it takes, and no more",
-        "n = 1024",
-        lambda counts, case: counts["threads"] == 4 * BLOCK,
-        lambda counts: f"{counts['threads']} threads were started, 1024 are enough",
+        lambda case: case.sizes["n"] % BLOCK == 0,
+        lambda counts, case: (counts["blocks"], counts["threads"])
+        == (case.sizes["n"] // BLOCK, case.sizes["n"]),
+        lambda counts: f"{counts['blocks']} blocks of {counts['threads'] // counts['blocks']} "
+        "threads were started",
+        task=2,
     ),
 ]
+
+RIGHTS = {
+    "an early return, a reference": {
+        1: "const unsigned i = threadIdx.x + blockDim.x * blockIdx.x;\nif (i >= n) return;\n"
+        "float& out = y[i];\nout += x[i];"
+    },
+    "pointers": {
+        1: "const float* from = x + blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (from < x + n) {\n  float* to = y + (from - x);\n  *to = *from + *to;\n}",
+        2: "const int grid = n / block + (n % block != 0);",
+    },
+    "a lambda": {
+        1: "auto add = [&](int i) { y[i] = fmaf(1.0f, x[i], y[i]); };\n"
+        "if (int i = blockIdx.x * 256 + threadIdx.x; i < n) add(i);",
+        2: "const dim3 grid((n - 1) / 256 + 1);",
+    },
+}
 
 MUTANTS = {
     "no guard": {1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\ny[i] = x[i] + y[i];"},
@@ -41,6 +64,16 @@ MUTANTS = {
         "if (i < n - 1) y[i] = x[i] + y[i];"
     },
     "forgets the block": {1: "const int i = threadIdx.x;\nif (i < n) y[i] = x[i] + y[i];"},
+    "one thread does all": {
+        1: "if (blockIdx.x + threadIdx.x == 0) {\n"
+        "  for (int i = 0; i < n; ++i) y[i] = x[i] + y[i];\n}",
+        2: "const int grid = 1;",
+    },
+    "block and grid have changed places": {
+        2: "const int grid = 256, threads = (n + 255) / 256;\n"
+        "vector_add_kernel<<<grid, threads>>>(x, y, n);\nif (n) return;"
+    },
+    "a fixed number of blocks": {2: "const int grid = 24;"},
     "rounds down": {2: "const int grid = n / block > 0 ? n / block : 1;"},
     "before: a block more than needed": {2: "const int grid = n / block + 1;"},
 }

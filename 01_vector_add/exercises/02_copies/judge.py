@@ -1,14 +1,16 @@
 """Exercise 01/copies."""
 
-from exercise.api import Array, Case, Right, float32, floats
+from exercise.api import Array, Case, Right, drawn, float32, floats
 
 TITLE = "There and back through a stream"
 KIND = "step"
+SETTINGS = {"SIMT_STREAMS": "deferred"}  # what nobody waits for has not happened
+COPIES = True
 MINUTES = 10
 
 
 def cases(random):
-    for n in (256, 1, 3, 255, 1021):
+    for n in (256, 1, 3, 255, 1021, drawn(random, 1022, 9999)):
         x, y = floats(random, n), floats(random, n)
         yield Case(f"n = {n}", {"n": n}, [Array("x", x), Array("y", y, "in_out")])
 
@@ -32,6 +34,13 @@ MUTANTS = {
     "nobody waits": {3: _BACK + "return cudaSuccess;"},
     "waits before the copy back": {
         3: "const cudaError_t done = cudaStreamSynchronize(stream);\n" + _BACK + "return done;"
+    },
+    "x and y have changed places": {
+        1: "cudaMemcpyAsync(d_x, h_y, bytes, cudaMemcpyHostToDevice, stream);\n"
+        "cudaMemcpyAsync(d_y, h_x, bytes - 4, cudaMemcpyHostToDevice, stream);"
+    },
+    "the host does it": {
+        3: "for (int i = 0; i < n; ++i) h_y[i] += h_x[i];\nreturn cudaStreamSynchronize(stream);"
     },
     "waits for the default stream": {3: _BACK + "return cudaStreamSynchronize(nullptr);"},
 }

@@ -1,6 +1,6 @@
 """Exercise 01/grid_stride."""
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "One grid for any n"
 KIND = "step"
@@ -10,7 +10,9 @@ BLOCK = 128
 
 
 def cases(random):
-    for grid, n in ((2, 256), (3, 200), (1, 1), (1, 300), (2, 1021), (3, 385), (2, 4096)):
+    fixed = ((2, 256), (3, 200), (1, 1), (1, 300), (2, 1021), (3, 385), (2, 4096))
+    long = (drawn(random, 3, 9), drawn(random, 2048, 9999, 128))
+    for grid, n in (*fixed, long):
         x, y = floats(random, n), floats(random, n)
         yield Case(
             f"n = {n}, grid = {grid}",
@@ -37,7 +39,7 @@ POINTS = [
     Count(
         2,
         "neighbours take neighbours: 4 sectors a load",
-        "n = 4096, grid = 2",
+        lambda case: case.sizes["n"] >= 2048,
         lambda counts, case: _sectors(counts) == 4,
         lambda counts: f"{_sectors(counts):.1f} sectors a load",
     ),
@@ -46,7 +48,31 @@ POINTS = [
 _STRIDE = "const int stride = gridDim.x * blockDim.x;\n"
 _FIRST = "const int first = blockIdx.x * blockDim.x + threadIdx.x;\n"
 
+RIGHTS = {
+    "while": {
+        1: "int i = threadIdx.x + blockIdx.x * blockDim.x;\nwhile (i < n) {\n"
+        "  y[i] += x[i];\n  i += gridDim.x * blockDim.x;\n}"
+    },
+    "pointers": {
+        1: "const float* from = x + blockIdx.x * 128 + threadIdx.x;\n"
+        "for (float* to = y + (from - x); to < y + n; to += 128 * gridDim.x, "
+        "from += 128 * gridDim.x)"
+        " {\n  *to = *from + *to;\n}"
+    },
+    "rounds are counted": {
+        1: "const unsigned all = gridDim.x * blockDim.x;\n"
+        "for (unsigned round = 0; round * all < n; ++round) {\n"
+        "  const unsigned i = round * all + blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i >= n) break;\n  y[i] = x[i] + y[i];\n}"
+    },
+}
+
 MUTANTS = {
+    "one thread does all": {1: "for (int i = threadIdx.x; i < n && i == 0; ++i) {\n"
+        "  for (int j = 0; j < n; ++j) y[j] += x[j];\n}"},
+    "a grid of one's own": {
+        1: "for (int i = blockIdx.x * 128 + threadIdx.x; i < n; i += 256) y[i] += x[i];"
+    },
     "no loop": {1: _FIRST + "if (first < n) y[first] += x[first];"},
     "the step is one block": {
         1: _FIRST + "for (int i = first; i < n; i += blockDim.x) y[i] += x[i];"

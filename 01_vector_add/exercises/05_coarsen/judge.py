@@ -1,21 +1,31 @@
 """Exercise 01/coarsen."""
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "Four elements a thread"
 KIND = "step"
 MINUTES = 12
 
-TILE = 512
+TILE, PIECE = 512, 128
 
 
 def cases(random):
-    for n in (TILE, 4 * TILE, 1, 127, 129, TILE - 1, TILE + 1, 1021, 3 * TILE + 300):
+    # Who loads a piece only after he has stored the one before meets, where x begins one piece
+    # before y, what he stored himself.
+    both = Array("both", floats(random, TILE + PIECE), "in_out")
+    yield Case("x begins one piece before y", {"n": TILE, "shift": PIECE}, [both])
+    fixed = (TILE, 4 * TILE, 1, 127, 129, TILE - 1, TILE + 1, 1021, 3 * TILE + 300)
+    whole = drawn(random, 2 * TILE, 16 * TILE, TILE, fixed)
+    for n in (*fixed, whole, drawn(random, TILE, 9999, 1, fixed)):
         x, y = floats(random, n), floats(random, n)
-        yield Case(f"n = {n}", {"n": n}, [Array("x", x), Array("y", y, "in_out")], tile=TILE)
+        arrays = [Array("x", x), Array("y", y, "in_out")]
+        yield Case(f"n = {n}", {"n": n, "shift": 0}, arrays, tile=TILE)
 
 
 def expected(case):
+    if case.sizes["shift"]:
+        x = case["both"].values
+        return {"both": x[:PIECE] + [float32(a + b) for a, b in zip(x, x[PIECE:])]}
     return {"y": [float32(a + b) for a, b in zip(case["x"].values, case["y"].values)]}
 
 
@@ -24,12 +34,13 @@ def _sectors(counts, op):
 
 
 POINTS = [
-    Right(2, "whole tiles", lambda case: case.sizes["n"] % TILE == 0),
-    Right(2, "a last tile that is not full", lambda case: case.sizes["n"] % TILE),
+    Right(1, "whole tiles", lambda case: case.sizes["n"] % TILE == 0 and not case.sizes["shift"]),
+    Right(2, "a last tile that is not full", lambda case: case.sizes["n"] % TILE, task=2),
+    Right(1, "all loads come before the stores", lambda case: case.sizes["shift"], task=1),
     Count(
         2,
         "loads and stores of 4 sectors",
-        "n = 2048",
+        lambda case: case.sizes["n"] % (2 * TILE) == 0,
         lambda counts, case: _sectors(counts, "load") == 4 and _sectors(counts, "store") == 4,
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store",
@@ -41,11 +52,37 @@ const int first = tile + kPieces * threadIdx.x;
 for (int p = 0; p < kPieces; ++p) a[p] = x[first + p], b[p] = y[first + p];
 for (int p = 0; p < kPieces; ++p) y[first + p] = a[p] + b[p];"""
 
+RIGHTS = {
+    "pointers": {
+        1: "const float* from = x + tile + threadIdx.x;\nfloat* to = y + tile + threadIdx.x;\n"
+        "for (int p = 0; p < kPieces; ++p) a[p] = from[p * kBlock];\n"
+        "for (int p = 0; p < kPieces; ++p) b[p] = to[p * kBlock];\n"
+        "for (int p = 0; p < kPieces; ++p) to[p * kBlock] = a[p] + b[p];"
+    },
+    "sums first": {
+        1: "int p = 0;\nfor (int i = tile + threadIdx.x; i < tile + kTile; i += kBlock, ++p) {\n"
+        "  a[p] = x[i] + (b[p] = y[i]);\n}\n"
+        "for (p = 0; p < kPieces; ++p) y[tile + threadIdx.x + p * kBlock] = a[p];"
+    },
+    "a guard for each piece": {
+        2: "for (int p = 0; p < kPieces; ++p) {\n"
+        "  const int i = tile + p * kBlock + threadIdx.x;\n  if (i < n) y[i] += x[i];\n}"
+    },
+}
+
 MUTANTS = {
     "pieces overlap": {
         1: "const int first = tile + threadIdx.x;\n"
         "for (int p = 0; p < kPieces; ++p) a[p] = x[first + p], b[p] = y[first + p];\n"
         "for (int p = 0; p < kPieces; ++p) y[first + p] = a[p] + b[p];"
+    },
+    "loads and stores take turns": {
+        1: "for (int i = tile + threadIdx.x; i < tile + kTile; i += kBlock) y[i] = x[i] + y[i];"
+    },
+    "one piece too few": {
+        1: "for (int p = 0; p < 3; ++p) {\n  const int i = tile + p * kBlock + threadIdx.x;\n"
+        "  a[p] = x[i], b[p] = y[i];\n}\n"
+        "for (int p = 0; p < 3; ++p) y[tile + p * kBlock + threadIdx.x] = a[p] + b[p];"
     },
     "only the first piece": {
         1: "a[0] = x[tile + threadIdx.x], b[0] = y[tile + threadIdx.x];\n"
@@ -57,5 +94,11 @@ MUTANTS = {
     "the last tile without a guard": {
         2: "for (int i = tile + threadIdx.x; i < tile + kTile; i += kBlock) y[i] = x[i] + y[i];"
     },
-    "before: four neighbours a thread": {1: _NEIGHBOURS},
+    "four neighbours a thread": {1: _NEIGHBOURS},
+    "before: the lanes of a warp take every fourth element": {
+        1: "const int first = tile + threadIdx.x % 32 * 4 + threadIdx.x / 32;\n"
+        "for (int p = 0; p < kPieces; ++p) {\n"
+        "  a[p] = x[first + p * kBlock], b[p] = y[first + p * kBlock];\n}\n"
+        "for (int p = 0; p < kPieces; ++p) y[first + p * kBlock] = a[p] + b[p];"
+    },
 }

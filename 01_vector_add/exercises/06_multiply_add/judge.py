@@ -1,16 +1,17 @@
 """Exercise 01/multiply_add."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A new problem: z = a x + y, on every second element of y"
 KIND = "problem"
 MINUTES = 20
 
-MOST_THREADS = 64 * 1024  # 64 blocks, as large as they may be
+MOST_BLOCKS, FEWEST_THREADS = 64, 2048
 
 
 def cases(random):
-    for n in (256, 1, 2, 31, 33, 1000, 1021, 17_000, 70_001):
+    fixed = (256, 1, 2, 31, 33, 1000, 1021, 17_000, 70_001)
+    for n in (*fixed, drawn(random, 70_002, 90_000)):
         yield Case(
             f"n = {n}",
             {"n": n},
@@ -40,15 +41,18 @@ POINTS = [
     Right(3, "more elements than the grid has threads", lambda case: case.sizes["n"] > 1021),
     Count(
         1,
-        "a grid of at most 64 blocks",
-        "n = 70001",
-        lambda counts, case: counts["threads"] <= MOST_THREADS,
-        lambda counts: f"{counts['threads']} threads were started, {MOST_THREADS} is the most",
+        "at most 64 blocks, and threads enough for a GPU",
+        lambda case: case.sizes["n"] > 70_000,
+        lambda counts, case: counts["blocks"] <= MOST_BLOCKS
+        and counts["threads"] >= FEWEST_THREADS,
+        lambda counts: f"{counts['blocks']} blocks and {counts['threads']} threads were started; "
+        f"{MOST_BLOCKS} blocks are the most, {FEWEST_THREADS} threads the fewest",
+        task=2,
     ),
     Count(
         1,
         "each element is computed once",
-        "n = 70001",
+        lambda case: case.sizes["n"] > 70_000,
         lambda counts, case: counts["global"]["store_bytes"] == 4 * case.sizes["n"],
         lambda counts: f"{counts['global']['store_bytes'] // 4} elements were stored",
     ),
@@ -57,7 +61,23 @@ POINTS = [
 _START = "const int step = gridDim.x * blockDim.x;\n"
 _LOOP = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += {step}) {{\n  {body}\n}}"
 
+RIGHTS = {
+    "fmaf, and 1024 threads a block": {
+        1: "for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x)"
+        " z[i] = fmaf(a, x[i], y[2 * i]);",
+        2: "multiply_add_kernel<<<min(64, (n + 1023) / 1024), 1024>>>(a, x, y, z, n);",
+    },
+    "always 64 blocks of 128": {2: "multiply_add_kernel<<<64, 128>>>(a, x, y, z, n);"},
+    "pairs": {
+        1: "const float2* pairs = reinterpret_cast<const float2*>(y);\n"
+        "int i = blockDim.x * blockIdx.x + threadIdx.x;\nwhile (i < n) {\n"
+        "  z[i] = a * x[i] + pairs[i].x;\n  i += gridDim.x * blockDim.x;\n}"
+    },
+}
+
 MUTANTS = {
+    "before: 1024 blocks of 64 threads": {2: "multiply_add_kernel<<<1024, 64>>>(a, x, y, z, n);"},
+    "before: one thread": {2: "multiply_add_kernel<<<1, 1>>>(a, x, y, z, n);"},
     "no loop": {
         1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "if (i < n) z[i] = a * x[i] + y[2 * i];"

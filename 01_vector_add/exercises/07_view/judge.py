@@ -1,6 +1,6 @@
 """Exercise 01/view."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A new problem: add to a part of a matrix"
 KIND = "problem"
@@ -15,6 +15,8 @@ def cases(random):
         (1, 100, 130, 0, 7),
         (70, 1, 3, 2, 1),
         (33, 35, 50, 4, 8),
+        (2, 1100, 1104, 0, 0),  # more columns than a block may have threads
+        (8 * drawn(random, 6, 12), 64, 32 * drawn(random, 4, 9), 1, 32),
     ):
         large = (row + rows + 1) * pitch
         yield Case(
@@ -50,6 +52,11 @@ def bound(case, name, i):
     return 3 * 2**-24 if 0 <= row < size["rows"] and 0 <= col < size["cols"] else 0.0
 
 
+def _is_regular(case):
+    """Whether its rows begin at multiples of 32 bytes."""
+    return case.sizes["cols"] == 64 and case.sizes["col"] == 32
+
+
 def _sectors(counts):
     return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
 
@@ -60,14 +67,14 @@ POINTS = [
     Count(
         1,
         "one launch",
-        "40 x 64 in rows of 96",
+        _is_regular,
         lambda counts, case: counts["launches"] == 1,
         lambda counts: f"{counts['launches']} launches",
     ),
     Count(
         2,
         "neighbours in a warp are neighbours in a row: 4 sectors a load",
-        "40 x 64 in rows of 96",
+        _is_regular,
         lambda counts, case: _sectors(counts) <= 4,
         lambda counts: f"{_sectors(counts):.1f} sectors a load",
     ),
@@ -78,12 +85,43 @@ const int c = blockIdx.x * blockDim.x + threadIdx.x;
 const int r = blockIdx.y * blockDim.y + threadIdx.y;
 """
 
+RIGHTS = {
+    "blocks of 16 x 16 and pointers": {
+        1: "const int c = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "const int r = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "if (r >= rows || c >= cols) return;\n"
+        "float* row = to + r * pitch;\nrow[c] = fmaf(a, from[r * cols + c], row[c]);",
+        2: "dim3 block(64, 4), grid((cols + 63) / 64, (rows + 3) / 4);\n"
+        "add_to_view_kernel<<<grid, block>>>(a, from, to, rows, cols, pitch);",
+    },
+    "a loop over rows": {
+        1: "const int c = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "for (int r = blockIdx.y; r < rows; r += gridDim.y) {\n"
+        "  if (c < cols) to[r * pitch + c] += a * from[r * cols + c];\n}",
+        2: "add_to_view_kernel<<<dim3((cols + 31) / 32, 4), 32>>>(a, from, to, rows, cols, pitch);",
+    },
+    "a row for each block, its threads walk": {
+        1: "for (int c = threadIdx.x; c < cols; c += blockDim.x) {\n"
+        "  to[blockIdx.y * pitch + c] += a * from[blockIdx.y * cols + c];\n}",
+        2: "add_to_view_kernel<<<dim3(1, rows), 128>>>(a, from, to, rows, cols, pitch);",
+    },
+}
+
 MUTANTS = {
     "the pitch is forgotten": {
         1: _INDEX + "if (r < rows && c < cols) to[r * cols + c] += a * from[r * cols + c];"
     },
     "the guard looks at the pitch": {
         1: _INDEX + "if (r < rows && c < pitch) to[r * pitch + c] += a * from[r * cols + c];"
+    },
+    "a block for each row, a thread for each column": {
+        1: "const int r = blockIdx.x, c = threadIdx.x;\n"
+        "if (r < rows && c < cols) to[r * pitch + c] += a * from[r * cols + c];",
+        2: "add_to_view_kernel<<<rows, cols>>>(a, from, to, rows, cols, pitch);",
+    },
+    "block and grid have changed places": {
+        2: "add_to_view_kernel<<<dim3(32, 8), dim3((cols + 31) / 32, (rows + 7) / 8)>>>(\n"
+        "    a, from, to, rows, cols, pitch);"
     },
     "only whole blocks": {
         2: "add_to_view_kernel<<<dim3(cols / 32 + (cols < 32), rows / 8 + (rows < 8)), "

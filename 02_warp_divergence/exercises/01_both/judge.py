@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Both, by every thread"
 KIND = "step"
@@ -10,7 +10,8 @@ MINUTES = 10
 
 
 def cases(random):
-    for n in (128, 1, 2, 31, 33, 127, 129, 1000, 4096):
+    fixed = (128, 1, 2, 31, 33, 127, 129, 1000, 4096)
+    for n in (*fixed, drawn(random, 1024, 9999, 128, fixed)):
         phi = Array("phi", floats(random, n, -10, 10))
         yield Case(
             f"n = {n}", {"n": n}, [phi, Array("z", role="output", count=2 * n, shape=(n, 2))]
@@ -32,7 +33,7 @@ POINTS = [
     Count(
         2,
         "no branch at which the lanes of a warp part",
-        "n = 4096",
+        lambda case: case.sizes["n"] >= 1024 and case.sizes["n"] % 128 == 0,
         lambda counts, case: counts["divergent_branches"] == 0,
         lambda counts: f"lanes parted at {counts['divergent_branches']} branches",
     ),
@@ -48,10 +49,39 @@ for (int j = i; j < 2 * n; j += gridDim.x * blockDim.x) {
   }
 }"""
 
+RIGHTS = {
+    "sincosf": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i >= n) return;\n"
+        "float s, c;\nsincosf(phi[i], &s, &c);\nz[2 * i] = c;\nz[2 * i + 1] = s;"
+    },
+    "a float2 put together in memory": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (i < n) reinterpret_cast<float2*>(z)[i] = {cosf(phi[i]), sinf(phi[i])};"
+    },
+    "pointers": {
+        1: "float* point = z + 2 * (blockIdx.x * blockDim.x + threadIdx.x);\n"
+        "if (point < z + 2 * n) {\n  const float angle = phi[(point - z) / 2];\n"
+        "  *point++ = cosf(angle);\n  *point = sinf(angle);\n}"
+    },
+}
+
 MUTANTS = {
     "sine and cosine have changed places": {
         1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "if (i < n) {\n  z[2 * i] = sinf(phi[i]);\n  z[2 * i + 1] = cosf(phi[i]);\n}"
+    },
+    "one thread does all": {
+        1: "for (int i = 0; i < n && blockIdx.x + threadIdx.x == 0; ++i) {\n"
+        "  z[2 * i] = cosf(phi[i]);\n  z[2 * i + 1] = sinf(phi[i]);\n}"
+    },
+    "degrees": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (i < n) {\n  z[2 * i] = cosf(phi[i] / 57.29578f);\n"
+        "  z[2 * i + 1] = sinf(phi[i] / 57.29578f);\n}"
+    },
+    "no guard": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "z[2 * i] = cosf(phi[i]);\nz[2 * i + 1] = sinf(phi[i]);"
     },
     "all cosines first": {
         1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"

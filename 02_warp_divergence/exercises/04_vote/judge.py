@@ -1,13 +1,14 @@
 """Exercise 02/vote."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Ask the other lanes first"
 KIND = "step"
 MINUTES = 10
 
 TERMS = 16
-COUNTED = "n = 2048, negative in 3 warps"
+# Every lane must come to the vote; a mask of who happens to be there is no promise.
+REFUSED = {"__activemask": "guesses who comes along; all lanes of the warp must vote"}
 
 
 def cases(random):
@@ -23,12 +24,30 @@ def cases(random):
             ],
         )
 
-    sparse = floats(random, 2048, 0, 1)
-    for i in (5, 37, 38, 2047):
-        sparse[i] = -sparse[i] - 0.125
-    yield case(COUNTED, sparse)
+    for n, negative in ((2048, (5, 37, 38, 2047)), (drawn(random, 256, 1920, 128), (70, 80, 131))):
+        sparse = floats(random, n, 0, 1)
+        for i in negative:
+            sparse[i] = -sparse[i] - 0.125
+        yield case(f"n = {n}, negative in {_warps(sparse)} warps", sparse)
     for n in (128, 1, 31, 33, 127, 1021):
         yield case(f"n = {n}", floats(random, n))
+
+
+def _warps(x):
+    """Those with something negative in them."""
+    return sum(any(v < 0 for v in x[i : i + 32]) for i in range(0, len(x), 32))
+
+
+def _lanes(counts):
+    return counts["global"]["load_executions"]
+
+
+def _is_counted(case):
+    return "negative" in case.name
+
+
+def _loads(case):
+    return case.sizes["n"] // 32 + TERMS * _warps(case["x"].values)
 
 
 def expected(case):
@@ -51,21 +70,44 @@ POINTS = [
     Right(2, "a warp that is not full", lambda case: case.sizes["n"] % 32),
     Count(
         1,
-        "the lanes of a warp never part",
-        COUNTED,
-        lambda counts, case: counts["divergent_branches"] == 0,
-        lambda counts: f"lanes parted at {counts['divergent_branches']} branches",
+        "all lanes of a warp take the expensive path, or none",
+        _is_counted,
+        lambda counts, case: _lanes(counts)
+        == case.sizes["n"] + 32 * TERMS * _warps(case["x"].values),
+        lambda counts: f"{_lanes(counts)} lanes loaded something: some took it alone",
     ),
     Count(
         2,
         "only warps that need it load the coefficients",
-        COUNTED,
-        lambda counts, case: counts["global"]["load_requests"] == 64 + 3 * TERMS,
-        lambda counts: f"{counts['global']['load_requests']} loads, 64 + 3 x 16 are enough",
+        _is_counted,
+        lambda counts, case: counts["global"]["load_requests"] == _loads(case),
+        lambda counts: f"{counts['global']['load_requests']} loads; one for 32 elements, and "
+        "16 for a warp with a negative one, are enough",
     ),
 ]
 
 _VALUE = "const float value = i < n ? x[i] : 0.0f;\n"
+
+RIGHTS = {
+    "a ballot": {
+        1: "float value = 0;\nif (i < n) value = x[i];\n"
+        "const unsigned negative = __ballot_sync(0xFFFFFFFFu, value < 0);\nfloat result = value;\n"
+        "if (negative != 0) {\n  const float e = expensive_path(value, coefficients);\n"
+        "  if (value < 0) result = e;\n}\nif (i < n) y[i] = result;"
+    },
+    "the other way round": {
+        1: "const float value = i < n ? x[i] : 1.0f;\n"
+        "const bool cheap = __all_sync(kWholeWarp, value >= 0);\n"
+        "const float e = cheap ? 0.0f : expensive_path(value, coefficients);\n"
+        "if (i < n) y[i] = value < 0 ? e : value;"
+    },
+    "returns after the vote": {
+        1: "const float value = i < n ? x[i] : 0.0f;\n"
+        "if (!__any_sync(kWholeWarp, value < 0)) {\n  if (i < n) y[i] = value;\n  return;\n}\n"
+        "const float e = expensive_path(value, coefficients);\n"
+        "if (i < n) y[i] = value < 0 ? e : value;"
+    },
+}
 
 MUTANTS = {
     "lanes past the end do not vote": {
@@ -73,6 +115,11 @@ MUTANTS = {
         "if (__any_sync(kWholeWarp, x[i] < 0)) {\n"
         "  const float expensive = expensive_path(x[i], coefficients);\n"
         "  result = x[i] < 0 ? expensive : x[i];\n}\ny[i] = result;"
+    },
+    "one lane votes for its warp": {
+        1: _VALUE + "float result = value;\nif (__shfl_sync(kWholeWarp, value, 0) < 0) {\n"
+        "  const float expensive = expensive_path(value, coefficients);\n"
+        "  result = value < 0 ? expensive : value;\n}\nif (i < n) y[i] = result;"
     },
     "all must be negative": {
         1: _VALUE + "float result = value;\n"

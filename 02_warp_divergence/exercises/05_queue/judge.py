@@ -1,6 +1,6 @@
 """Exercise 02/queue."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A place in the queue"
 KIND = "step"
@@ -27,7 +27,8 @@ def cases(random):
         x = floats(random, n)
         x[3], x[30] = -0.5, -0.25
         yield case(f"n = {n}", x)
-    yield case("n = 1024, all negative", floats(random, 1024, -1, -0.125))
+    for n in (1024, drawn(random, 256, 4096, 32, (1024,))):
+        yield case(f"n = {n}, all negative", floats(random, n, -1, -0.125))
 
 
 def expected(case):
@@ -51,16 +52,32 @@ POINTS = [
     Count(
         2,
         "one atomic addition a warp",
-        "n = 1024, all negative",
+        lambda case: "all negative" in case.name,
         lambda counts, case: counts["atomics"]["shared_executions"] == case.sizes["n"] // 32,
-        lambda counts: f"{counts['atomics']['shared_executions']} atomic additions, 32 are enough",
+        lambda counts: f"{counts['atomics']['shared_executions']} atomic additions; one for "
+        "32 elements is enough",
     ),
 ]
+
+RIGHTS = {
+    "the lowest lane that wants a place adds": {
+        1: "const int leader = __ffs(lanes) - 1;\nint begin = 0;\n"
+        "if (lane == leader) begin = atomicAdd(end, __popc(lanes));\n"
+        "begin = __shfl_sync(kWholeWarp, begin, leader);"
+    },
+    "shifts": {2: "return begin + __popc(lanes << (31 - lane)) - (lanes >> lane & 1);"},
+    "lane 31 adds": {
+        1: "int begin = lane == 31 ? atomicAdd(end, __popc(lanes)) : 0;\n"
+        "begin = __shfl_sync(0xFFFFFFFF, begin, 31);",
+        2: "return begin + __popc(lanes & ~(~0u << lane));",
+    },
+}
 
 MUTANTS = {
     "every lane adds for all": {1: "const int begin = atomicAdd(end, __popc(lanes));"},
     "nobody is told": {1: "int begin = 0;\nif (lane == 0) begin = atomicAdd(end, __popc(lanes));"},
     "a lane counts itself too": {2: "return begin + __popc(lanes & ((2u << lane) - 1));"},
+    "the place is that of the bit": {2: "return begin + __ffs(lanes) - 1;"},
     "the number of the lane is its place": {2: "return begin + lane;"},
     "before: each lane adds for itself": {
         1: "const int begin = lanes >> lane & 1 ? atomicAdd(end, 1) : 0;",

@@ -1,6 +1,6 @@
 """Exercise 03/coalesced."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Which element is whose"
 KIND = "step"
@@ -10,7 +10,8 @@ TILE = 1024
 
 
 def cases(random):
-    for n in (TILE, 3 * TILE, 1, 33, TILE - 1, TILE + 1, 2500):
+    fixed = (TILE, 3 * TILE, 1, 33, TILE - 1, TILE + 1, 2500)
+    for n in (*fixed, drawn(random, 2 * TILE, 9 * TILE, TILE, fixed)):
         yield Case(
             f"n = {n}",
             {"n": n},
@@ -33,7 +34,7 @@ POINTS = [
     Count(
         2,
         "loads and stores of 4 sectors",
-        f"n = {3 * TILE}",
+        lambda case: case.sizes["n"] % TILE == 0 and case.sizes["n"] > TILE,
         lambda counts, case: _sectors(counts, "load") == 4 and _sectors(counts, "store") == 4,
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store",

@@ -1,6 +1,6 @@
 """Exercise 03/fields."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A field is an array"
 KIND = "step"
@@ -8,7 +8,9 @@ MINUTES = 8
 
 
 def cases(random):
-    for n, pitch in ((128, 128), (1024, 1024), (1, 32), (31, 32), (33, 64), (1000, 1024)):
+    n = drawn(random, 256, 2048, 128, (1024,))
+    whole = ((128, 128), (1024, 1024), (n, n))
+    for n, pitch in (*whole, (1, 32), (31, 32), (33, 64), (1000, 1024)):
         yield Case(
             f"{n} particles, pitch {pitch}",
             {"n": n, "pitch": pitch},
@@ -39,11 +41,11 @@ POINTS = [
     Count(
         2,
         "24 bytes loaded and 12 stored for a particle",
-        "1024 particles, pitch 1024",
-        lambda counts, case: counts["global"]["load_bytes_moved"] == 24 * 1024
-        and counts["global"]["store_bytes_moved"] == 12 * 1024,
-        lambda counts: f"{counts['global']['load_bytes_moved'] / 1024:.0f} bytes were loaded "
-        f"and {counts['global']['store_bytes_moved'] / 1024:.0f} stored",
+        lambda case: case.sizes["n"] == case.sizes["pitch"],
+        lambda counts, case: counts["global"]["load_bytes_moved"] == 24 * case.sizes["n"]
+        and counts["global"]["store_bytes_moved"] == 12 * case.sizes["n"],
+        lambda counts: f"{counts['global']['load_bytes_moved']} bytes were loaded "
+        f"and {counts['global']['store_bytes_moved']} stored",
     ),
 ]
 

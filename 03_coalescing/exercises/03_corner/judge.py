@@ -1,6 +1,6 @@
 """Exercise 03/corner."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Turn the corner in shared memory"
 KIND = "step"
@@ -8,7 +8,8 @@ MINUTES = 20
 
 
 def cases(random):
-    for rows, cols in ((32, 32), (96, 64), (1, 1), (1, 50), (50, 1), (31, 33), (40, 70)):
+    drew = (drawn(random, 64, 160, 32, (96,)), drawn(random, 32, 128, 32))
+    for rows, cols in ((32, 32), (96, 64), (1, 1), (1, 50), (50, 1), (31, 33), (40, 70), drew):
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},
@@ -38,14 +39,14 @@ POINTS = [
     Count(
         1,
         "loads of 4 sectors",
-        "96 x 64",
+        _whole,
         lambda counts, case: _sectors(counts, "load") == 4,
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load",
     ),
     Count(
         2,
         "stores of 4 sectors",
-        "96 x 64",
+        _whole,
         lambda counts, case: _sectors(counts, "store") == 4,
         lambda counts: f"{_sectors(counts, 'store'):.1f} sectors a store",
     ),

@@ -1,6 +1,6 @@
 """Exercise 03/scale_rows."""
 
-from exercise.api import Array, Case, Count, Right, Speed, float32, floats
+from exercise.api import Array, Case, Count, Right, Speed, drawn, float32, floats
 
 TITLE = "Make it fast: scale the rows of a matrix"
 KIND = "speed"
@@ -8,7 +8,11 @@ MINUTES = 10
 
 
 def cases(random):
-    for rows, cols in ((96, 64), (1, 1), (1, 100), (100, 1), (33, 70)):
+    drew = (drawn(random, 32, 128, 8, (96,)), 64)
+    # 1000 columns of few rows: a launch that goes by the rows has too few threads; 1100 are more
+    # than a block may have.
+    fixed = ((96, 64), (1, 1), (1, 100), (100, 1), (33, 70), (4, 1000), (2, 1100))
+    for rows, cols in (*fixed, drew):
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},
@@ -29,7 +33,7 @@ POINTS = [
     Count(
         2,
         "stores of 4 sectors",
-        "96 x 64",
+        lambda case: case.sizes["cols"] == 64,
         lambda counts, case: counts["global"]["store_sectors"]
         == 4 * counts["global"]["store_requests"],
         lambda counts: f"{counts['global']['store_sectors']} sectors in "
@@ -38,21 +42,50 @@ POINTS = [
     Count(
         2,
         "each element is loaded once, in sectors used in full",
-        "96 x 64",
+        lambda case: case.sizes["cols"] == 64,
         # Beside a: a factor a warp, one sector each.
-        lambda counts, case: counts["global"]["load_sectors"] <= 5 * 96 * 64 // 32,
-        lambda counts: f"{counts['global']['load_sectors']} sectors were loaded, 960 are enough",
+        lambda counts, case: counts["global"]["load_sectors"] <= 5 * case.sizes["rows"] * 64 // 32,
+        lambda counts: f"{counts['global']['load_sectors']} sectors were loaded, 5 for 32 elements "
+        "are enough",
     ),
 ]
 
 # Reads and writes a matrix of 8192 x 8192.
 SPEED = Speed({"rows": 1 << 13, "cols": 1 << 13}, {"s": 1 << 13, "a": 1 << 26}, bytes=8 << 26)
 
+RIGHTS = {
+    "a block a row, its threads walk": {
+        1: "const float factor = s[blockIdx.x];\n"
+        "for (int c = threadIdx.x; c < cols; c += blockDim.x) a[blockIdx.x * cols + c] *= factor;",
+        2: "scale_rows_kernel<<<rows, 64>>>(s, a, rows, cols);",
+    },
+    "a warp a row": {
+        1: "const int r = (blockIdx.x * blockDim.x + threadIdx.x) / 32;\nif (r >= rows) return;\n"
+        "float* row = a + r * cols;\nfor (int c = threadIdx.x % 32; c < cols; c += 32) {\n"
+        "  row[c] = row[c] * s[r];\n}",
+        2: "scale_rows_kernel<<<(rows + 3) / 4, 128>>>(s, a, rows, cols);",
+    },
+    "a grid of rows and an early return": {
+        1: "const int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y;\nif (c >= cols) return;\n"
+        "float& element = a[r * cols + c];\nelement *= s[r];",
+        2: "scale_rows_kernel<<<dim3((cols + 31) / 32, rows), 32>>>(s, a, rows, cols);",
+    },
+}
+
 MUTANTS = {
     "the factor of the column": {
         1: "const int c = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "const int r = blockIdx.y * blockDim.y + threadIdx.y;\n"
         "if (r < rows && c < cols) a[r * cols + c] *= s[min(c, rows - 1)];"
+    },
+    "a thread a column, and the launch as it was": {
+        1: "const int c = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "for (int r = 0; r < rows && c < cols; ++r) a[r * cols + c] *= s[r];",
+        2: "scale_rows_kernel<<<(rows + 127) / 128, 128>>>(s, a, rows, cols);",
+    },
+    "a block a row, a thread a column": {
+        1: "a[blockIdx.x * cols + threadIdx.x] *= s[blockIdx.x];",
+        2: "scale_rows_kernel<<<rows, cols>>>(s, a, rows, cols);",
     },
     "only whole blocks": {
         2: "scale_rows_kernel<<<dim3(cols / 32, rows / 8), dim3(32, 8)>>>(s, a, rows, cols);"

@@ -1,6 +1,6 @@
 """Exercise 04/fragment."""
 
-from exercise.api import Array, Case, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, eighths, product
 
 TITLE = "Who holds what: fragments of mma.sync"
 KIND = "step"
@@ -24,9 +24,20 @@ def expected(case):
     return {"c": product(case["a"].values, case["b"].values, 16, 8, case.sizes["k"])}
 
 
+def _operations(counts):
+    return counts["beside"]["tensor_operations"]
+
+
 POINTS = [
-    Right(3, "16 values of k", lambda case: case.sizes["k"] == 16),
+    Right(2, "16 values of k", lambda case: case.sizes["k"] == 16),
     Right(1, "more than that", lambda case: case.sizes["k"] > 16),
+    Count(
+        1,
+        "tensor cores multiply",
+        lambda case: case.sizes["k"] > 16,
+        lambda counts, case: _operations(counts) == 2 * 16 * 8 * case.sizes["k"],
+        lambda counts: f"tensor cores did {_operations(counts)} operations",
+    ),
 ]
 
 _A = """
@@ -37,6 +48,12 @@ for (int i = 0; i < 4; ++i) {
 _PAIR = "from[0], from[1]"
 
 MUTANTS = {
+    "before: no tensor core": {
+        0: [("    ptx::mma_m16n8k16(d, from_a, from_b[0], from_b[1]);\n", "")],
+        3: "for (int i = 0; i < 4; ++i) {\n  const int row = g + i / 2 * 8, column = two + i % 2;\n"
+        "  for (int p = 0; p < k; ++p) d[i] += a[row * k + p] * b[p * 8 + column];\n"
+        "  c[row * 8 + column] = d[i];\n}",
+    },
     "right half before the lower one": {
         1: _A.replace("DOWN", "i / 2").replace("ACROSS", "i % 2").replace("PAIR", _PAIR)
     },

@@ -1,6 +1,6 @@
 """Exercise 04/box."""
 
-from exercise.api import Array, Case, Right, floats
+from exercise.api import Array, Case, Count, Right, floats
 
 TITLE = "A box from TMA"
 KIND = "step"
@@ -29,8 +29,17 @@ def _whole(case):
 
 
 POINTS = [
-    Right(2, "whole tiles", _whole),
+    Right(1, "whole tiles", _whole),
     Right(2, "tiles that stick out over an edge", lambda case: not _whole(case)),
+    Count(
+        1,
+        "TMA brings all of it, and no thread loads any",
+        _whole,
+        lambda counts, case: counts["beside"]["tma_load_bytes"] == 4 * len(case["a"])
+        and counts["global"]["load_requests"] == 0,
+        lambda counts: f"TMA brought {counts['beside']['tma_load_bytes']} bytes, and the warps "
+        f"loaded {counts['global']['load_requests']} times",
+    ),
 ]
 
 _COPY = """
@@ -51,6 +60,14 @@ def _copy(corner="col, row", size="sizeof tile", wait=_WAIT):
 
 
 MUTANTS = {
+    "before: the threads load it": {
+        0: [("CUtensorMap map, float* b", "CUtensorMap map, const float* a, float* b"),
+            ("(map, b, rows", "(map, a, b, rows")],
+        1: "for (int i = threadIdx.x; i < kRows * kCols; i += blockDim.x) {\n"
+        "  const int r = row + i / kCols, c = col + i % kCols;\n"
+        "  if (r < rows && c < cols) tile[i / kCols][i % kCols] = a[r * cols + c];\n}\n"
+        "__syncthreads();",
+    },
     "the row first": _copy(corner="row, col"),
     "nobody waits": _copy(wait=""),
     "floats for bytes": _copy(size="kRows * kCols"),

@@ -1,6 +1,6 @@
 """Exercise 04/descriptor."""
 
-from exercise.api import Array, Case, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, eighths, product
 
 TITLE = "A descriptor for wgmma"
 KIND = "step"
@@ -30,9 +30,20 @@ def expected(case):
     return {"c": product(case["a"].values, transposed, case.sizes["m"], 8, 64)}
 
 
+def _operations(counts):
+    return counts["beside"]["tensor_operations"]
+
+
 POINTS = [
-    Right(3, "the first 16 values of k", lambda case: case.sizes["k"] == 16),
+    Right(2, "the first 16 values of k", lambda case: case.sizes["k"] == 16),
     Right(2, "all 64", lambda case: case.sizes["k"] == 64),
+    Count(
+        1,
+        "tensor cores multiply",
+        lambda case: case.sizes["k"] == 64,
+        lambda counts, case: _operations(counts) == 2 * case.sizes["m"] * 8 * 64,
+        lambda counts: f"tensor cores did {_operations(counts)} operations",
+    ),
 ]
 
 _STEP = """
@@ -40,6 +51,15 @@ const std::uint64_t from_a = descriptor(ptx::shared_address(tile_a) + STEP, 1024
 const std::uint64_t from_b = descriptor(ptx::shared_address(tile_b) + STEP, 1024);"""
 
 MUTANTS = {
+    "before: no tensor core": {
+        0: [
+            ("    wgmma_m64n8k16(d, from_a, from_b);\n", ""),
+            ("  for (int i = 0; i < 4; ++i) {\n", "  for (int i = 0; i < 4; ++i) {\n"
+             "    for (int p = 0; p < kTileK; ++p) {\n"
+             "      d[i] += a[(16 * warp + lane / 4 + i / 2 * 8) * kTileK + p] *\n"
+             "              b[(lane % 4 * 2 + i % 2) * kTileK + p];\n    }\n"),
+        ],
+    },
     "the address in bytes": {
         1: "return std::uint64_t{address} | std::uint64_t{stride_bytes >> 4} << 32 |\n"
         "       std::uint64_t{1} << 62;"

@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A tree without conflicts"
 KIND = "step"
@@ -12,7 +12,8 @@ BLOCK = 256
 
 
 def cases(random):
-    for n in (BLOCK, 4 * BLOCK, 1, 2, 31, 33, 255, 257, 1021):
+    fixed = (BLOCK, 4 * BLOCK, 1, 2, 31, 33, 255, 257, 1021)
+    for n in (*fixed, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
         sums = Array("sums", role="output", count=-(-n // BLOCK))
         yield Case(f"n = {n}", {"n": n}, [Array("x", floats(random, n)), sums])
 
@@ -27,6 +28,10 @@ def bound(case, name, b):
     return 255 * 2**-24 * sum(map(abs, case["x"].values[b * BLOCK : (b + 1) * BLOCK]))
 
 
+def _is_counted(case):
+    return case.sizes["n"] % BLOCK == 0 and case.sizes["n"] > BLOCK
+
+
 def _rounds(counts):
     shared = counts["shared"]
     return (shared["load_wavefronts"] + shared["store_wavefronts"]) / (
@@ -39,18 +44,22 @@ POINTS = [
     Right(2, "blocks that are not full", lambda case: case.sizes["n"] % BLOCK),
     Count(
         1,
-        "no bank conflicts",
-        "n = 1024",
-        lambda counts, case: _rounds(counts) == 1,
-        lambda counts: f"{_rounds(counts):.2f} rounds an access to shared memory",
+        "a tree, no bank conflicts",
+        _is_counted,
+        # A block's warps make two loads for each step of theirs, 24 together, and one at the end.
+        lambda counts, case: _rounds(counts) == 1
+        and counts["shared"]["load_requests"] <= 40 * counts["blocks"],
+        lambda counts: f"{_rounds(counts):.2f} rounds an access to shared memory, "
+        f"{counts['shared']['load_requests'] / counts['blocks']:.0f} loads of it a block",
     ),
     Count(
         1,
         "whole warps drop out, not lanes",
-        "n = 1024",
-        # Four blocks; lanes part where 16, 8, 4, 2 and 1 of a warp add, and where thread 0 stores.
-        lambda counts, case: counts["divergent_branches"] <= 4 * 6,
-        lambda counts: f"lanes parted at {counts['divergent_branches']} branches, 24 are needed",
+        _is_counted,
+        # Lanes part where 16, 8, 4, 2 and 1 of a warp add, and where thread 0 stores.
+        lambda counts, case: counts["divergent_branches"] <= 6 * counts["blocks"],
+        lambda counts: f"lanes parted at {counts['divergent_branches']} branches of "
+        f"{counts['blocks']} blocks, 6 a block are needed",
     ),
 ]
 
@@ -70,6 +79,9 @@ MUTANTS = {
     "begins one step late": {
         1: "for (int half = kBlock / 4; half > 0; half /= 2) {\n"
         "  if (t < half) part[t] += part[t + half];\n  __syncthreads();\n}"
+    },
+    "before: thread 0 adds alone": {
+        1: "for (int k = 1; k < kBlock && t == 0; ++k) part[0] += part[k];"
     },
     "before: every second thread": {
         1: "for (int step = 1; step < kBlock; step *= 2) {\n"

@@ -1,6 +1,6 @@
 """Exercise 05/first_add."""
 
-from exercise.api import Array, Case, Count, Right, eighths
+from exercise.api import Array, Case, Count, Right, drawn, eighths
 
 TITLE = "Add while you load"
 KIND = "step"
@@ -10,7 +10,8 @@ TILE = 512
 
 
 def cases(random):
-    for n in (TILE, 4 * TILE, 1, 255, 256, 257, 511, 513, 1021):
+    fixed = (TILE, 4 * TILE, 1, 255, 256, 257, 511, 513, 1021)
+    for n in (*fixed, drawn(random, 2 * TILE, 12 * TILE, TILE, fixed)):
         sums = Array("sums", role="output", count=-(-n // TILE))
         yield Case(f"n = {n}", {"n": n}, [Array("x", eighths(random, n)), sums])
 
@@ -29,10 +30,12 @@ POINTS = [
     Right(2, "blocks that are not full", lambda case: case.sizes["n"] % TILE),
     Count(
         1,
-        "loads of 4 sectors",
-        "n = 2048",
-        lambda counts, case: _sectors(counts) == 4,
-        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+        "loads of 4 sectors, two for a warp",
+        lambda case: case.sizes["n"] % TILE == 0 and case.sizes["n"] > TILE,
+        lambda counts, case: _sectors(counts) == 4
+        and counts["global"]["load_requests"] == case.sizes["n"] // 32,
+        lambda counts: f"{counts['global']['load_requests']} loads of {_sectors(counts):.1f} "
+        "sectors",
     ),
 ]
 

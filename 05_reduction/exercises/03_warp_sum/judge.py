@@ -1,6 +1,6 @@
 """Exercise 05/warp_sum."""
 
-from exercise.api import Array, Case, Count, Right, eighths
+from exercise.api import Array, Case, Count, Right, drawn, eighths
 
 TITLE = "A tree of shuffles"
 KIND = "step"
@@ -10,7 +10,8 @@ BLOCK = 256
 
 
 def cases(random):
-    for n in (BLOCK, 4 * BLOCK, 1, 2, 31, 33, 255, 257, 1021):
+    fixed = (BLOCK, 4 * BLOCK, 1, 2, 31, 33, 255, 257, 1021)
+    for n in (*fixed, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
         sums = Array("sums", role="output", count=-(-n // BLOCK))
         yield Case(f"n = {n}", {"n": n}, [Array("x", eighths(random, n)), sums])
 
@@ -25,10 +26,15 @@ POINTS = [
     Right(2, "blocks that are not full", lambda case: case.sizes["n"] % BLOCK),
     Count(
         2,
-        "one barrier a block",
-        "n = 1024",
-        lambda counts, case: counts["barriers"] <= 4,
-        lambda counts: f"four blocks passed {counts['barriers']} barriers, 4 are enough",
+        "one barrier a block, and a sum of a warp by its lanes",
+        lambda case: case.sizes["n"] % BLOCK == 0 and case.sizes["n"] > BLOCK,
+        # Who adds alone loads one element after the other.
+        lambda counts, case: counts["barriers"] <= counts["blocks"]
+        and counts["global"]["load_requests"] <= 8 * counts["blocks"]
+        and counts["shared"]["load_requests"] <= 16 * counts["blocks"],
+        lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers, loaded "
+        f"{counts['global']['load_requests']} times, and {counts['shared']['load_requests']} times "
+        "from shared memory",
     ),
 ]
 
@@ -43,6 +49,20 @@ for (int half = kWarps / 2; half > 0; half /= 2) {
 sum = part[0];"""
 _LEAVE = "if (t % 32 == 0) of_warps[t / 32] = sum;\n"
 
+RIGHTS = {
+    "by xor": {
+        1: "for (int s = 1; s < 32; s *= 2) sum += __shfl_xor_sync(kAllLanes, sum, s);"
+    },
+    "thread 0 adds eight": {
+        2: _LEAVE + "__syncthreads();\nif (t == 0) {\n"
+        "  for (int w = 1; w < kWarps; ++w) sum += of_warps[w];\n}"
+    },
+    "every warp adds all": {
+        2: "if ((t & 31) == 0) of_warps[t >> 5] = sum;\n__syncthreads();\n"
+        "sum = warp_sum((t & 31) < kWarps ? of_warps[t & 31] : 0.0f);"
+    },
+}
+
 MUTANTS = {
     "begins one step late": {
         1: "for (int s = 8; s > 0; s /= 2) sum += __shfl_down_sync(kAllLanes, sum, s);"
@@ -53,6 +73,10 @@ MUTANTS = {
     },
     "lanes without a warp take what lies there": {
         2: _LEAVE + "__syncthreads();\nif (t < 32) sum = warp_sum(of_warps[t]);"
+    },
+    "before: thread 0 adds alone": {
+        2: "__shared__ float all[kBlock];\nall[t] = i < n ? x[i] : 0.0f;\n__syncthreads();\n"
+        "sum = 0;\nfor (int k = 0; k < kBlock && t == 0; ++k) sum += all[k];"
     },
     "before: a tree in shared memory": {2: _TREE},
 }

@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from exercise.api import Array, Case, Count, Right, eighths
+from exercise.api import Array, Case, Count, Right, drawn, eighths
 
 TITLE = "A scan without a tree"
 KIND = "step"
@@ -12,7 +12,8 @@ BLOCK = 256
 
 
 def cases(random):
-    for n in (1, 2, 31, 32, 33, 255, 256, 257, 4 * BLOCK, 1021):
+    fixed = (1, 2, 31, 32, 33, 255, 256, 257, 4 * BLOCK, 1021)
+    for n in (*fixed, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
         x = Array("x", eighths(random, n))
         yield Case(f"n = {n}", {"n": n}, [x, Array("y", role="output", count=n)], tile=BLOCK)
 
@@ -29,10 +30,14 @@ POINTS = [
     Right(2, "several warps and blocks", lambda case: case.sizes["n"] > 32),
     Count(
         1,
-        "one barrier a block",
-        "n = 1024",
-        lambda counts, case: counts["barriers"] <= 4,
-        lambda counts: f"four blocks passed {counts['barriers']} barriers, 4 are enough",
+        "one barrier a block, and no thread that scans alone",
+        lambda case: case.sizes["n"] % BLOCK == 0 and case.sizes["n"] > BLOCK,
+        lambda counts, case: counts["barriers"] <= counts["blocks"]
+        and counts["global"]["load_requests"] <= 8 * counts["blocks"]
+        and counts["shared"]["load_requests"] <= 72 * counts["blocks"],
+        lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers, loaded "
+        f"{counts['global']['load_requests']} times, and {counts['shared']['load_requests']} times "
+        "from shared memory",
     ),
 ]
 

@@ -32,8 +32,8 @@ def cases(random):
             name,
             {"n": 0, "tile": tile, "known": known, "is_late": is_late},
             [
-                Array("flags", [*flags, 0], "in_out", "int"),
-                Array("sums", [*sums, 0.0], "in_out"),
+                Array("flags", [*flags, 0], "in_out", "int", by_host=True),
+                Array("sums", [*sums, 0.0], "in_out", by_host=True),
                 Array("sum", eighths(random, 1)),
                 Array("late", [late]),
                 Array("before", role="output", count=1),

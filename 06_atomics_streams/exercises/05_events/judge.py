@@ -4,6 +4,7 @@ from exercise.api import Array, Case, Right
 
 TITLE = "Streams that wait for each other"
 KIND = "step"
+COPIES = True
 MINUTES = 15
 
 
@@ -15,7 +16,7 @@ def cases(random):
             [
                 Array("x", [random.randrange(-99, 99) for _ in range(chunks * chunk)], type="int"),
                 Array("y", role="output", count=chunks * chunk, type="int"),
-                Array("longest", role="output", count=1, type="int"),
+                Array("longest", role="output", count=1, type="int", by_host=True),
             ],
             tile=chunk,
         )

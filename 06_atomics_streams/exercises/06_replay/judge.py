@@ -14,7 +14,7 @@ def cases(random):
             {"n": n, "kernels": kernels, "times": times},
             [
                 Array("x", [random.randrange(2**32) for _ in range(n)], "in_out", "uint"),
-                Array("calls", role="output", count=1, type="int"),
+                Array("calls", role="output", count=1, type="int", by_host=True),
             ],
         )
 

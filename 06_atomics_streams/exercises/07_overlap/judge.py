@@ -6,6 +6,7 @@ from exercise.api import Array, Case, Right
 
 TITLE = "Make it fast: a pipeline with a running total"
 KIND = "speed"
+COPIES = True
 MINUTES = 25
 
 
@@ -17,7 +18,7 @@ def cases(random):
             [
                 Array("x", [random.randrange(-99, 99) for _ in range(chunks * chunk)], type="int"),
                 Array("y", role="output", count=chunks * chunk, type="int"),
-                Array("longest", role="output", count=1, type="int"),
+                Array("longest", role="output", count=1, type="int", by_host=True),
             ],
             tile=chunk,
         )

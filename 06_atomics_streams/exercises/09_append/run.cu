@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
     float* const list = c.device<float>("list");
     append(c.device<float>("x"), static_cast<int>(c.size("n")), *c.host<float>("limit"), list,
            c.device<int>("count"));
+    c.done();
     std::vector<float> sorted(c.size("kept"));
     const std::size_t bytes = sorted.size() * sizeof(float);
     exercise::require(cudaMemcpy(sorted.data(), list, bytes, cudaMemcpyDeviceToHost), "append");

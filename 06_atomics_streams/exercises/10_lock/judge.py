@@ -17,8 +17,8 @@ def cases(random):
         "n = 640, equal elements": [float(random.randrange(-3, 3)) for _ in range(640)],
     }
     for name, x in inputs.items():
-        outputs = [Array("value", role="output", count=1)]
-        outputs += [Array("index", role="output", count=1, type="int")]
+        outputs = [Array("value", role="output", count=1, by_host=True)]
+        outputs += [Array("index", role="output", count=1, type="int", by_host=True)]
         yield Case(name, {"n": len(x)}, [Array("x", x), *outputs])
 
 

@@ -20,12 +20,18 @@ def cases(random):
         arrays = [Array("q", floats(random, n_q * D))]
         arrays += [Array(name, floats(random, n_k * D)) for name in "kv"]
         arrays += [Array("o", role="output", count=n_q * D, shape=(n_q, D))]
-        yield Case(f"{n_q} queries, {n_k} keys", {"n_q": n_q, "n_k": n_k}, arrays)
+        yield Case(f"{n_q} queries, {n_k} keys", {"n_q": n_q, "n_k": n_k, "only": 0}, arrays)
+    for n_q, n_k in ((70, 40), (40, 70)):
+        counts = [Array("counts", role="output", count=n_q, type="int")]
+        sizes = {"n_q": n_q, "n_k": n_k, "only": 1}
+        yield Case(f"the counts of {n_q} queries, {n_k} keys", sizes, counts)
 
 
 def expected(case):
-    q, k, v = (case[name].values for name in "qkv")
     n_q, n_k, o = case.sizes["n_q"], case.sizes["n_k"], []
+    if case.sizes["only"]:
+        return {"counts": [_visible(i, n_q, n_k) for i in range(n_q)]}
+    q, k, v = (case[name].values for name in "qkv")
     for i in range(n_q):
         keys, own = _visible(i, n_q, n_k), q[i * D : i * D + D]
         weights = [
@@ -67,8 +73,19 @@ POINTS = [
     ),
 ]
 
+RIGHTS = {
+    "an if": {1: "const int last = i + n_k - n_q;\nif (last < 0) return 0;\nreturn last + 1;"},
+    "?:": {1: "return i < n_q - n_k ? 0 : i - n_q + n_k + 1;"},
+    "of the last query, by hand": {
+        2: "const int last = first_row + kTileM < n_q ? first_row + kTileM - 1 : n_q - 1;\n"
+        "const int keys = max(0, last + 1 + n_k - n_q);"
+    },
+}
+
 MUTANTS = {
     "aligned to the top left": {1: "return 0 * n_q * n_k + i + 1;"},
+    "fewer than no keys": {1: "return i + 1 + n_k - n_q;"},
+    "never more keys than queries": {1: "return max(0, min(i + 1, i + 1 + n_k - n_q));"},
     "a query does not see its own place": {1: "return max(0, i + n_k - n_q);"},
     "the block loads what its first query sees": {
         2: "const int keys = visible_keys(first_row, n_q, n_k);"

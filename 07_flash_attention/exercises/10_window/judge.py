@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, float32, floats
 
 TITLE = "A new problem: a sliding window"
 KIND = "problem"
@@ -15,7 +15,21 @@ def cases(random):
     for n, window in ((32, 32), (32, 5), (1, 1), (31, 1), (33, 40), (100, 20), (97, 33), (160, 8)):
         arrays = [Array(name, floats(random, n * D, -2, 2)) for name in "qkv"]
         arrays += [Array("o", role="output", count=n * D, shape=(n, D))]
-        yield Case(f"n = {n}, window = {window}", {"n": n, "window": window}, arrays)
+        yield Case(f"n = {n}, window = {window}", {"n": n, "window": window, "most": 1}, arrays)
+    n, window = 40, 9  # every query has a score of 95 with its own key: e^95 is no float
+    k, v, q = floats(random, n * D, -2, 2), floats(random, n * D, -2, 2), []
+    for i in range(n):
+        own = k[i * D : i * D + D]
+        factor = 95 * math.sqrt(D) / sum(x * x for x in own)
+        q += [float32(factor * x) for x in own]
+    most = max(
+        sum(abs(x * y) for x, y in zip(q[i * D : i * D + D], k[j * D : j * D + D])) / math.sqrt(D)
+        for i in range(n)
+        for j in range(max(0, i - window + 1), i + 1)
+    )
+    arrays = [Array("q", q), Array("k", k), Array("v", v)]
+    arrays += [Array("o", role="output", count=n * D, shape=(n, D))]
+    yield Case("large scores", {"n": n, "window": window, "most": int(most) + 1}, arrays)
 
 
 def expected(case):
@@ -23,17 +37,18 @@ def expected(case):
     n, window, o = case.sizes["n"], case.sizes["window"], []
     for i in range(n):
         own, keys = q[i * D : i * D + D], range(max(0, i - window + 1), i + 1)
-        weights = [
-            math.exp(sum(a * b for a, b in zip(own, k[j * D : j * D + D])) / math.sqrt(D))
-            for j in keys
+        scores = [
+            sum(a * b for a, b in zip(own, k[j * D : j * D + D])) / math.sqrt(D) for j in keys
         ]
+        weights = [math.exp(score - max(scores)) for score in scores]
         for c in range(D):
             o.append(sum(w * v[j * D + c] for j, w in zip(keys, weights)) / sum(weights))
     return {"o": o}
 
 
 def bound(case, name, i):
-    return (40 * 16 + 4 * case.sizes["window"]) * 2**-24
+    """Roundings of scores, whose products add up to 16 or `most`, and of sums of the window."""
+    return (40 * max(16, case.sizes["most"]) + 4 * case.sizes["window"]) * 2**-24
 
 
 def _loaded(counts):
@@ -111,6 +126,12 @@ MUTANTS = {
             "const int from = max(0, to - window), to = min(n, first_row + kTileM);",
             "const int to = min(n, first_row + kTileM), from = max(0, to - window);",
         )
+    },
+    "no maximum is taken away": {
+        1: _TILED.replace("fmaxf(largest, score)", "0.0f").replace("-INFINITY", "0")
+    },
+    "the window ends one key early": {
+        1: _TILED.replace("min(kTileN, row + 1 - first)", "min(kTileN, row - first)")
     },
     "no barrier before the next tile": {
         1: _TILED.replace("  }\n  __syncthreads();\n}\nif (row", "  }\n}\nif (row")

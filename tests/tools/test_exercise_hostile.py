@@ -1,0 +1,245 @@
+"""What the judge reads of a student's process may be damaged or hostile: it is no result, and never
+an exception. And tricks that earn nothing."""
+
+import array
+import json
+import os
+import random
+import unittest
+
+from tool_case import REPOSITORY, ToolCase
+
+from exercise import building, catalog, judging, rules, running, skeleton
+from exercise.catalog import ExerciseError
+
+SEAL = "5ea1" * 16
+FILES = 1000
+GUARD = catalog.find(REPOSITORY, "01/guard")
+
+ODD = [
+    None, True, -1, 0, 1, 2**63, 2**64, -(2**70), 10**4000, 0.5, 1e308, float("inf"), float("nan"),
+    "", "x", "\x00", "\ud800", "9" * 5000, [], [[]], {}, {"": {}}, {"message": ""},
+    {"message": None},
+]  # fmt: skip
+
+
+def hostile(random, depth=0):
+    """Any JSON, with names that the readers know."""
+    kind = random.randrange(6)
+    if depth > 4 or kind == 0:
+        return random.choice(ODD)
+    if kind == 1:
+        return [hostile(random, depth + 1) for _ in range(random.randrange(4))]
+    names = "seal reports message kernels global load_bytes threads sites shared".split()
+    names = random.sample(names, random.randrange(len(names)))
+    return {name: hostile(random, depth + 1) for name in names}
+
+
+def damaged(random, data):
+    """Bytes, some of them others, some missing, some twice."""
+    data = bytearray(data)
+    for _ in range(random.randrange(4)):
+        at, how = random.randrange(len(data) + 1), random.randrange(4)
+        if how == 0:
+            data[at:at] = random.randbytes(random.randrange(9))
+        elif how == 1:
+            del data[at : at + random.randrange(len(data) + 1)]
+        elif how == 2:
+            data[at : at + 4] = b"[" * random.choice((1, 4, 100_000))
+        else:
+            data[at : at + 1] = random.choice((b"\xff", b"\x00", b"9" * 5000, b"-", b"\n"))
+    return bytes(data)
+
+
+class Readers(ToolCase):
+    def test_no_report_no_counts_and_no_result_stops_the_judge(self):
+        draw = random.Random(7)
+        questions = judging.Questions(GUARD.judge())
+        few = ("n = 256", "n = 1", "n = 1024")  # one a part of the points
+        questions.cases = [case for case in questions.cases if case.name in few]
+        case = questions.cases[0]
+        plain = self.root / "case"
+        running.write_case(case, plain)
+        whole = plain.read_bytes().split(b"\ndata\n", 1)[1]
+        result = f"{SEAL}\ncopies 0 0\nalien y 4 8\n".encode() + b"data\n" + whole
+        self.assertIsNotNone(self.result(case, result))
+        for _ in range(FILES):
+            known = hostile(draw)
+            if isinstance(known, dict) and draw.random() < 0.9:
+                known["seal"] = SEAL  # as if somebody knew it
+            text = json.dumps(known).encode()
+            for data in (text, damaged(draw, text)):
+                path = self.written(data)
+                says, counts = running.read_report(path, SEAL), running.read_counts(path, SEAL)
+                self.assertIsInstance(says, str)
+                json.dumps(counts)
+                run = self.result(case, damaged(draw, result)) or running.Run("none")
+                for first in (run, None):
+                    verdict = self.verdict(questions, first, counts)
+                    self.assertFalse(verdict.passed)
+
+    def verdict(self, questions, first, counts):
+        """Of a file that is right but for its counts and, if given, what came of the first case."""
+
+        def run(case, settings):
+            is_other = first is not None and case is questions.cases[0]
+            return first if is_other else self.right(questions, case, counts)
+
+        return judging.mark(questions, run, workers=1)
+
+    def right(self, questions, case, counts):
+        guard = b"\x7f" * 1024
+        y = array.array("f", questions.module.expected(case)["y"])
+        arrays = {"x": guard + case["x"].data() + guard, "y": guard + y.tobytes() + guard}
+        return running.Run(arrays=arrays, counts=counts)
+
+    def written(self, data):
+        path = self.root / "file"
+        path.write_bytes(data)
+        return path
+
+    def result(self, case, data):
+        return running.read_result(self.written(data), case, SEAL)
+
+    def test_nothing_counts_without_the_seal(self):
+        report = {"seal": SEAL, "reports": [{"message": "error [race]: a race"}]}
+        self.assertEqual(
+            running.read_report(self.written(json.dumps(report).encode()), SEAL), "race: a race"
+        )
+        counts = {"seal": SEAL, "kernels": [{"threads": 3}, {"threads": 4}]}
+        path = self.written(json.dumps(counts).encode())
+        self.assertEqual(running.read_counts(path, SEAL), {"threads": 7, "kernels": 2})
+        self.assertEqual(running.read_counts(path, "another"), {})
+
+    def test_what_is_no_plain_file_is_waited_for_by_nobody(self):
+        path = self.root / "pipe"
+        os.mkfifo(path)
+        self.assertEqual(running.read_counts(path, SEAL), {})
+        self.assertEqual(running.read_report(path, SEAL), "")
+
+
+class Rules(ToolCase):
+    def look(self, text):
+        file = self.root / "guard.cuh"
+        file.write_bytes(text.encode("utf-8", "surrogateescape"))
+        rules.look_at(file, GUARD)
+
+    def test_every_author_and_every_wrong_answer_keeps_to_them(self):
+        for exercise in catalog.all_exercises(REPOSITORY):
+            text, file = exercise.author_file.read_text(), self.root / exercise.author_file.name
+            for changes in ({}, *exercise.judge().MUTANTS.values()):
+                file.write_text(skeleton.mutant(text, "a", changes))
+                rules.look_at(file, exercise)
+
+    def test_what_is_free(self):
+        for text in (
+            "// opens a system thread\n/* getenv */ const char* s = \"getenv\";",
+            "extern __shared__ float tile[];\n#pragma unroll 4\n#pragma once",
+            "#define ROWS 4\n#if ROWS > 3 // that's it\nint n = 1'000;\n#endif",
+            "#include <cmath>\n#include <cooperative_groups.h>\n#include \"common/kit/align.hpp\"",
+            "const int thread = __popc(__ballot_sync(~0u, true)); auto read = [] {}; read();",
+            "[[maybe_unused]] int constructor, write, signal; // \\\n getenv",
+        ):
+            self.look(text)
+
+    def test_what_is_not_and_where_it_stands(self):
+        for line, what, text in (
+            (1, "define main", "#define main mine"),
+            (2, "use getenv", "\nint x = getenv(0) != 0;"),
+            (1, "use getenv", "ge\\\ntenv(0);"),
+            (3, "use getenv", "/*\n*/ // \\\n\ngetenv(0);"),
+            (1, "use getenv", "char c = '\"'; getenv(0);"),
+            (1, "use getenv", "#define READ getenv"),
+            (1, "use ##", "#define A(x, y) x##y"),
+            (1, "use %:", "%:define x"),
+            (1, 'use ??/ or R"', 'auto s = R"(")";'),
+            (1, "use __attribute__", "__attribute__((constructor)) void f();"),
+            (1, "use gnu", "[[gnu::constructor]] void f();"),
+            (1, "use _Pragma", '_Pragma("GCC optimize")'),
+            (1, "use #pragma GCC", "#pragma GCC optimize(0)"),
+            (1, "use #line", "#line 3"),
+            (1, "use #", '# 1 "other"'),
+            (1, 'use extern "C"', 'extern "C" int f();'),
+            (1, "use asm", 'asm("nop");'),
+            (1, "use simt", "namespace simt { void profile_reset(); }"),
+            (1, "include", '#include "01_vector_add/exercises/03_grid_stride/grid_stride.cuh"'),
+            (1, "include <unistd.h>", "/*\n*/ # /**/ include <unistd.h>"),
+            (1, "include <common/kit/../../x>", "#include <common/kit/../../x>"),
+            (1, "include __FILE__", "#include __FILE__"),
+        ):
+            with self.assertRaisesRegex(ExerciseError, r"guard.cuh:\d+: a file may not") as found:
+                self.look(text)
+            self.assertIn(f"guard.cuh:{line}: a file may not {what}", str(found.exception))
+
+
+BLOCKS = "const int grid = (n + block - 1) / block;"
+NOTHING = "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (n < 0) y[i] = x[i];"
+ON_HOST = f"""{BLOCKS}
+static float a[9999], b[9999];
+cudaMemcpy(a, x, n * sizeof(float), cudaMemcpyDeviceToHost);
+cudaMemcpy(b, y, n * sizeof(float), cudaMemcpyDeviceToHost);
+for (int i = 0; i < n; ++i) b[i] += a[i];
+cudaMemcpy(y, b, n * sizeof(float), cudaMemcpyHostToDevice);"""
+# (its code before the kernel, the kernel, the launch), and what the judge says without the rules.
+TRICKS = {
+    "the host does it": ("", NOTHING, ON_HOST, "was written, but by no kernel"),
+    "another main": ("#define main mine\n", "", BLOCKS, None),
+    "checks off by a constructor": (
+        "#include <cstdlib>\n__attribute__((constructor(101))) void off() {\n"
+        '  setenv("SIMT_CHECK", "0", 1), setenv("SIMT_PROFILE", "0", 1);\n}\n',
+        "const int i = blockIdx.x * blockDim.x + threadIdx.x;\ny[i] = x[i] + y[i];",
+        BLOCKS,
+        "out-of-bounds",
+    ),
+    "the engine's own functions": (
+        "namespace simt { void profile_reset(); }\n",
+        "",
+        BLOCKS + "\nsimt::profile_reset();",
+        None,
+    ),
+    "a function that nobody watches stores": (
+        "#include <cstring>\n"
+        "__attribute__((noinline)) inline void put(float* to, float v, size_t n) {"
+        " memcpy(to, &v, n); }\n",
+        "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (i < n) put(y + i, x[i] + y[i], 4 - (n < 0));",
+        BLOCKS,
+        "was written, but by no kernel",
+    ),
+}
+
+
+class Tricks(ToolCase):
+    """Each earns nothing: the rules refuse most; and where they would not, the engine sees it."""
+
+    def verdict(self, name):
+        head, kernel, launch, _ = TRICKS[name]
+        text = GUARD.author_file.read_text()
+        changes = {1: kernel, 2: launch} if kernel else {2: launch}
+        text = skeleton.mutant(text, "a", changes).replace("__global__", f"{head}__global__", 1)
+        file, program = self.root / "guard.cuh", self.root / "program"
+        file.write_text(text)
+        try:
+            building.build(REPOSITORY, GUARD, file, program)
+        except ExerciseError:
+            return None, file
+        questions = judging.Questions(GUARD.judge(), 3)
+        run = lambda case, settings: running.run_case(program, case, settings=settings)
+        return judging.mark(questions, run), file
+
+    def test_each_trick_earns_nothing(self):
+        for name, (head, _, _, says) in TRICKS.items():
+            with self.subTest(name):
+                verdict, file = self.verdict(name)
+                if says is None:
+                    self.assertFalse(verdict and verdict.points, name)
+                else:
+                    self.assertEqual(verdict.outcomes[1].points, 0, name)
+                    self.assertIn(says, verdict.outcomes[1].says)
+                if head:
+                    with self.assertRaises(ExerciseError):
+                        rules.look_at(file, GUARD)
+
+
+if __name__ == "__main__":
+    unittest.main()

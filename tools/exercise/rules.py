@@ -1,0 +1,160 @@
+"""What a student's file may hold. It runs beside the engine that watches it, in one program: it may
+take no part of that engine, of the judge's frame or of the operating system in its hands. No
+exercise asks for any of this."""
+
+import functools
+import re
+from pathlib import Path
+
+import cli
+
+from .catalog import ExerciseError
+
+INCLUDES = re.compile(
+    r"cuda_runtime(_api)?\.h|cuda_(fp16|bf16|fp8|pipeline|pipeline_primitives)\.h|mma\.h"
+    r"|cooperative_groups(/\w+)?\.h|cuda/[\w/]+|cub/[\w./]+|math_constants\.h"
+    r"|c?(math|stdint|limits|float|stddef|assert|stdio|string|stdlib)(\.h)?"
+    r"|algorithm|array|bitset|initializer_list|limits|numeric|tuple|type_traits|utility|vector"
+    r"|common/kit/[\w/]+\.(cuh|hpp)"
+)
+PRAGMAS = re.compile(r"(once|unroll|nounroll|nv_diag\w*|nv_diagnostic)\b")
+# Words of the operating system, of the compiler, and of the frame around the file; without those
+# that are good names of a variable.
+WORDS = set(
+    """
+    getenv secure_getenv setenv unsetenv putenv clearenv environ argv
+    fopen freopen fdopen open openat creat ifstream ofstream fstream filebuf filesystem
+    fork vfork execl execlp execle execv execvp execve execvpe system popen posix_spawn
+    dlopen dlsym dladdr dl_iterate_phdr syscall ptrace process_vm_readv process_vm_writev
+    exit _exit _Exit quick_exit at_quick_exit atexit on_exit sigaction longjmp setjmp
+    mmap mprotect mremap munmap madvise shm_open memfd_create pthread_create jthread
+    no_sanitize no_sanitize_thread no_instrument_function gnu asm incbin simt exercise main
+    cudaMallocManaged cudaMallocHost cudaHostAlloc cudaHostRegister cudaHostGetDevicePointer
+    cudaLaunchHostFunc cudaStreamAddCallback
+    """.split()
+)
+# Of the words that begin with two underscores, those of CUDA are free; not these.
+NOT_CUDA = re.compile(
+    r"__(attribute|asm|builtin|tsan|sanitizer|simt|extension|typeof|FILE|BASE_FILE|COUNTER|TIME"
+    r"|DATE|environ|libc|cxa|gnu|restrict_arr|CONCAT|STRING|REDIRECT|THROW|NTH|glibc|has_include)"
+)
+RESERVED = re.compile(r"__\w+|_[A-Z]\w*")
+SPLICE = re.compile(r"\\[ \t\v\f]*\r?\n")
+QUOTED = r"""(?:u8|[uUL])?"(?:\\.|[^"\\\n])*"|(?:u8|[uUL])?'(?:\\.|[^'\\\n])+'"""
+NUMBER = r"\.?\d(?:'?[\w.])*"
+COMMENTS = re.compile(rf"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|{QUOTED}|{NUMBER}|\w+", re.S)
+TOKENS = re.compile(
+    rf"(?P<string>{QUOTED})|{NUMBER}|(?P<word>[^\W\d][\w$]*)|(?P<paste>\#\#|%:)"
+)
+
+
+def look_at(file, exercise):
+    """Raises ExerciseError with the first thing that a file may not hold. What the author's file
+    holds, too, is free."""
+    text = file.read_bytes().decode("utf-8", errors="replace")
+    author = cli.read_text(exercise.author_file)
+    free = set(re.findall(r"\w+", author))
+    frame = set(re.findall(r"[A-Za-z_]\w*", cli.read_text(exercise.folder / "run.cu")))
+    refused = getattr(exercise.judge(), "REFUSED", {})
+    for line, says in _findings(text, free, frame, set(_includes(author)), refused):
+        raise ExerciseError(f"{file.name}:{line}: {says}")
+
+
+def _includes(text):
+    return re.findall(r'#\s*include\s*[<"]([^>"]+)[>"]', text)
+
+
+def _findings(text, free, frame, includes, refused):
+    """(line, what is wrong). Reads as a compiler does: a backslash at the end of a line joins it
+    with the next, comments are blanks, a directive is a line that begins with #."""
+    if "??/" in text or re.search(r'R"', text):
+        yield 1, 'a file may not use ??/ or R"'
+        return
+    for line, code in _logical_lines(text):
+        directive = re.match(r"\s*#\s*(\w*)(.*)", code, re.S)
+        if directive:
+            says = _of_directive(directive[1], directive[2].strip(), free, frame, includes)
+            if says:
+                yield line, says
+        before = ""
+        for token in TOKENS.finditer(code):
+            word = token["word"]
+            says = _of_word(word, free) if word else ""
+            if word in refused:
+                says = f"{word} {refused[word]}"
+            if token["paste"]:
+                says = f"a file may not use {token['paste']}"
+            elif token["string"] and before == "extern":
+                says = 'a file may not use extern "C"'
+            if says and not (directive and directive[1] == "include"):
+                yield line, says
+            before = token["word"]
+
+
+def _logical_lines(text):
+    """(a number, the line), lines that end in a backslash joined, comments as blanks. The number
+    leaves joined lines out."""
+    joined = SPLICE.sub("", text)
+    plain, last = [], 0
+    for found in COMMENTS.finditer(joined):
+        if found["comment"]:
+            plain += [joined[last : found.start()], " ", "\0" * found[0].count("\n")]
+            last = found.end()
+    plain = "".join([*plain, joined[last:]])
+    line = 1
+    for code in plain.split("\n"):
+        yield line, code.replace("\0", "")
+        line += 1 + code.count("\0")
+
+
+def _of_directive(name, rest, free, frame, includes):
+    if name in ("include", "include_next", "import"):
+        found = re.match(r'[<"]([^>"]+)[>"]', rest)
+        path = found.group(1) if found and name == "include" else ""
+        if path in includes or INCLUDES.fullmatch(path) and ".." not in path:
+            return ""
+        return f"a file may not include {rest} (exercises.md says what it may)"
+    if name == "define":
+        word = re.match(r"\w*", rest).group()
+        if word in frame or word in KEYWORDS or word.startswith("cuda"):
+            return f"a file may not define {word}"
+        return ""
+    if name in ("ifdef", "ifndef", "if", "elif", "else", "endif", "error", "undef", "warning"):
+        words = set(re.findall(r"[A-Za-z]\w+", rest))
+        return f"a file may not ask for {rest}" if "has_include" in rest or words & WORDS else ""
+    if name == "pragma" and PRAGMAS.match(rest):
+        return ""
+    return f"a file may not use #{name} {rest}".rstrip()
+
+
+def _of_word(word, free):
+    if word in free:
+        return ""
+    if word in WORDS or RESERVED.fullmatch(word) and not _is_cudas(word):
+        return f"a file may not use {word}"
+    return ""
+
+
+def _is_cudas(word):
+    return not NOT_CUDA.match(word) and word in _cuda_words()
+
+
+@functools.lru_cache
+def _cuda_words():
+    headers = sorted((cli.REPOSITORY / "simt/include").rglob("*"))
+    headers += sorted((cli.REPOSITORY / "simt/frontend").glob("keywords.h"))
+    texts = (cli.read_text(Path(path)) for path in headers if path.is_file())
+    words = {word for text in texts for word in re.findall(r"\b__\w+", text)}
+    return words | {"__CUDA_ARCH__", "__CUDACC__", "__SIMT__", "__restrict__", "__func__"}
+
+
+KEYWORDS = set(
+    """
+    alignas alignof auto bool break case catch char class const const_cast constexpr continue
+    decltype default delete do double dynamic_cast else enum explicit extern false float for friend
+    goto if inline int long mutable namespace new noexcept nullptr operator private protected public
+    register reinterpret_cast return short signed sizeof static static_assert static_cast struct
+    switch template this thread_local throw true try typedef typeid typename union unsigned using
+    virtual void volatile while std size_t
+    """.split()
+)
