@@ -1,4 +1,4 @@
-// Rung 1, sequential: the loop.
+// sequential: the loop.
 //
 // One core, one element after the other. Per element 8 bytes are read and 4 written for a single
 // addition, so memory sets the pace, not arithmetic. The compiler already uses vector instructions

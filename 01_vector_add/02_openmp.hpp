@@ -1,4 +1,4 @@
-// Rung 2, openmp: the same loop, shared out over all cores.
+// openmp: the same loop, shared out over all cores.
 //
 // One line is new. The iterations do not depend on each other, so each thread takes one contiguous
 // piece of the range. It is faster until the memory of the machine is busy, which takes far

@@ -1,4 +1,4 @@
-// Rung 3, cuda: the whole life of a GPU computation, in the open.
+// cuda: the whole life of a GPU computation, in the open.
 //
 // The loop is gone: n threads are started, and each works out which element is its own. Around the
 // kernel stands what every CUDA program does in some form: allocate on the device, copy in, launch,

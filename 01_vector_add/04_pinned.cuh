@@ -1,4 +1,4 @@
-// Rung 4, pinned: host memory that stays where it is, so that the copies get faster.
+// pinned: host memory that stays where it is, so that the copies get faster.
 //
 // The operating system may move or swap ordinary ("pageable") memory at any time, so the driver
 // first copies it into a buffer that it has pinned, and sends that. Memory allocated with
@@ -28,7 +28,7 @@ __global__ void vector_add_pinned_kernel(const float* x, float* y, std::int64_t 
 
 // y[i] = x[i] + y[i] for all i < n, n > 0. Host pointers. The data is put into pinned memory first
 // and taken out afterwards, which is not a phase: a program that pins has its data there all along.
-// Nor is allocating on the device one: rung 3 shows what that takes.
+// Nor is allocating on the device one: `cuda` shows what that takes.
 inline kit::Phases vector_add_pinned(const float* h_x, float* h_y, std::int64_t n) {
   const std::size_t bytes = n * sizeof(float);
   kit::CpuTimer cpu_timer;

@@ -1,8 +1,8 @@
-// Rung 5, unified: one pointer that both sides may follow.
+// unified: one pointer that both sides may follow.
 //
 // cudaMallocManaged returns memory whose pages move to whoever touches them. No copies are written
 // down, but they happen: threads that touch a page which is still on the host (a page fault) stop
-// until it has arrived. Compare this kernel's time with that of rung 3. Next: tell the driver
+// until it has arrived. Compare this kernel's time with that of `cuda`. Next: tell the driver
 // beforehand.
 #pragma once
 

@@ -1,9 +1,9 @@
-// Rung 6, unified_prefetch: managed memory, with the driver told in advance.
+// unified_prefetch: managed memory, with the driver told in advance.
 //
 // Two calls are new. Advice: x and y prefer to live on the device. Prefetch: move these pages now,
 // in one go, instead of page by page when the kernel trips over them. The kernel then runs as if
 // the memory were plain device memory; the move has its own line in the table, like the copies of
-// rung 3.
+// `cuda`.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Rung 8, grid_stride: as many blocks as the chip can hold, each thread walking on by the grid.
+// grid_stride: as many blocks as the chip can hold, each thread walking on by the grid.
 //
 // The grid no longer depends on n: any grid covers any n. Blocks that stay are not started and
 // retired by the ten thousand, and a block may set up something once and use it often. Expect

@@ -1,4 +1,4 @@
-// Rung 9, vectorized: 16 bytes per load and store instead of 4.
+// vectorized: 16 bytes per load and store instead of 4.
 //
 // A quarter of the instructions for the same bytes, and a request (one load or store instruction of
 // a warp) covers 512 bytes. A float4 must lie on a 16-byte boundary: cudaMalloc gives 256, but x +

@@ -277,7 +277,8 @@ TEST_CASE("histogram: every variant is right at every size and for every kind of
 }
 
 TEST_CASE("histogram: several passes of the grid, and a rest") {
-  // A pass of one block is 1024 pieces of 16 bytes; rungs 6 to 8 ask for four passes at once.
+  // A pass of one block is 1024 pieces of 16 bytes; `lane_columns` to `ahead` ask for four passes
+  // at once.
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   constexpr std::int64_t kPass = 1024 * 16;
   const kit::DeviceBuffer<unsigned> d_counts(kBins);

@@ -31,7 +31,8 @@ void check_order(const StampedRung& rung, const Stamps& stamps) {
         CHECK(at(kIssuesScores) < at(kHasScores));
         CHECK(at(kHasScores) < at(kWantsV));
         if (tile + 1 == stamps.tiles()) continue;
-        // Rung 8 multiplies by V before it looks at the next K, rungs 9 and 10 beside it.
+        // `wgmma` multiplies by V before it looks at the next K, `ping_pong` and
+        // `gemm_softmax_overlap` beside it.
         const double next = stamps.at(block, w, tile + 1, kHasScores);
         CHECK((at(kHasOutput) < next) == (rung.name == "wgmma_two"));
       }

@@ -13,8 +13,8 @@
   sanitizer each report (results/sanitizer) knows the rungs that there are, and no others
   counts    which rungs have changed since simt's counts of them were kept (results/counters)
   rungs     numbered 01, 02, ... without gaps, each included by the ladder, each opening with a
-            comment of 3 to 8 lines; the number that a rung or a heading of a lesson says is that of
-            the rung's file; how long steps are, and how much has to be read for a rung (see AIMS)
+            comment of 3 to 8 lines; their numbers stand in file names alone, all else says names;
+            how long steps are, and how much has to be read for a rung (see AIMS)
 
 --rungs prints what is counted about every rung, or those of one problem (--rungs 04/sgemm): lines
 changed from the rung before (own) and lines of the kit's definitions that are new with it (kit),
@@ -38,7 +38,15 @@ import lessons
 import mutate
 import results
 import sanitizer_report
-from check_rungs import check_headings, check_kit, check_order, check_rung, distribution, report
+from check_rungs import (
+    check_headings,
+    check_kit,
+    check_numbers,
+    check_order,
+    check_rung,
+    distribution,
+    report,
+)
 from include_graph import RUNG, TOOLKIT, Graph, source_files
 from result_table import slug
 from rungs import Counter, ladders, short_name
@@ -325,6 +333,7 @@ def main():
     check_steps(on_main, findings)
     check_kit(graph, counter, findings)
     check_headings(root, graph, findings)
+    check_numbers(root, graph, findings)
     check_toolkit(graph, findings)
     check_columns(root, findings)
     check_pages(root, findings)

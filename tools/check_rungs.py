@@ -30,11 +30,22 @@ def check_order(graph, ladder, findings):
 
 
 def check_head(rung, text, is_beyond, findings):
-    """Whether a rung that says its number and name says those of its file."""
-    number, name = RUNG.match(rung.rpartition("/")[2]).groups()
-    head = f"// {'Beyond' if is_beyond else 'Rung'} {int(number)}, {name}: "
-    if re.match(r"// (Rung|Beyond)\b", text) and not text.startswith(head):
-        findings.breach("head", is_beyond, rung, f"does not open with '{head.rstrip()}'")
+    """Whether a rung that opens with a name says that of its file, and no number."""
+    name = RUNG.match(rung.rpartition("/")[2]).group(2)
+    said = re.match(r"// (\w+): |// (?:Rung|Beyond) \d", text)
+    if said and said.group(1) != name:
+        findings.breach("head", is_beyond, rung, f"does not open with '// {name}:'")
+
+
+def check_numbers(root, graph, findings):
+    """Whether nobody calls a rung by its number: another one has it when a rung comes between."""
+    pages = {p.relative_to(root).as_posix(): p for p in root.glob(f"{cli.CHAPTERS}/**/*.md")}
+    texts = {**graph.text, **{name: cli.read_text(path) for name, path in pages.items()}}
+    for path, text in sorted(texts.items()):
+        for match in re.finditer(r"\b[Rr]ungs?\s+\d+\b", text):
+            line = text.count("\n", 0, match.start()) + 1
+            said = " ".join(match.group().split())
+            findings.breach("head", False, f"{path}:{line}", f"says '{said}': its name is enough")
 
 
 def check_headings(root, graph, findings):

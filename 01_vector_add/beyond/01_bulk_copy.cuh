@@ -1,4 +1,4 @@
-// Beyond 1, bulk_copy: one thread issues the copy of a whole tile, and the TMA brings it (sm_90).
+// bulk_copy: one thread issues the copy of a whole tile, and the TMA brings it (sm_90).
 //
 // No load instruction per warp, no registers waiting for an answer: cp.async.bulk moves the tiles
 // of x and y into shared memory and reports to a barrier there; the threads wake when all bytes

@@ -1,8 +1,8 @@
-// Beyond 2, zero_copy: no memory on the device, the kernel reads and writes that of the host.
+// zero_copy: no memory on the device, the kernel reads and writes that of the host.
 //
 // Pinned memory can be mapped into the device's address space. A load then goes over the bus, and
 // so does a store; nothing is copied before or after. Every byte crosses the bus when the kernel
-// asks for it, so each should be touched once, in whole sectors. Here that is so, and what rung 4
+// asks for it, so each should be touched once, in whole sectors. Here that is so, and what `pinned`
 // does in three phases is one. What is still wrong: whoever reads a byte twice pays twice, and the
 // bus is the limit of the kernel.
 #pragma once

@@ -30,7 +30,7 @@ inline double occupancy_percent(int block, const bench::DeviceFacts& device) {
   return 100.0 * blocks * block / device.max_threads_per_multiprocessor;
 }
 
-// Rung 3's kernel for each block size, beside the occupancy it allows and the runtime's proposal.
+// `cuda`'s kernel for each block size, beside the occupancy it allows and the runtime's proposal.
 inline void sweep_block(bench::Program& program, const bench::Settings& settings,
                         const std::vector<bench::Variant<VectorAdd>>&) {
   VectorAdd problem(settings["n"], program.seed());
@@ -78,7 +78,7 @@ bench::Variant<VectorAdd> vectors_per_thread() {
       });
 }
 
-// Rung 10's kernel for several numbers of pieces, as floats and as float4.
+// `coarsened`'s kernel for several numbers of pieces, as floats and as float4.
 inline void sweep_pieces(bench::Program& program, const bench::Settings& settings,
                          const std::vector<bench::Variant<VectorAdd>>&) {
   if (settings["n"] % 4 != 0)

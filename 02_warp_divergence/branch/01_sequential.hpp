@@ -1,4 +1,4 @@
-// Rung 1, sequential: the loop with its branch.
+// sequential: the loop with its branch.
 //
 // One core. It predicts the branch, and since nearly all elements are cheap it is nearly always
 // right; an expensive element costs it 256 steps that wait for each other. What is still wrong:

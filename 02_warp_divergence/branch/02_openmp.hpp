@@ -1,4 +1,4 @@
-// Rung 2, openmp: the same loop, shared out over all cores.
+// openmp: the same loop, shared out over all cores.
 //
 // Each core has its own instruction stream, so one that meets an expensive element keeps nobody
 // else waiting. That is the difference to what comes next. What is still wrong: there are few

@@ -1,4 +1,4 @@
-// Rung 3, divergent: one thread per element, the branch as it stands.
+// divergent: one thread per element, the branch as it stands.
 //
 // A warp whose elements are all cheap skips the expensive path: the hardware needs no help for
 // that. But one expensive element is enough to send the warp through all 256 steps, 31 lanes

@@ -1,4 +1,4 @@
-// Rung 4, select: no branch at all. Everybody computes both, then picks one.
+// select: no branch at all. Everybody computes both, then picks one.
 //
 // Nothing can diverge: all 32 lanes are active in every instruction. It is slower all the same, for
 // active is not useful: now every warp walks the expensive path, those included that have no

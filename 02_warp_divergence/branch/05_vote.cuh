@@ -1,10 +1,10 @@
-// Rung 5, vote: the lanes of a warp ask each other before they start.
+// vote: the lanes of a warp ask each other before they start.
 //
 // __any_sync tells every lane whether at least one of them has an expensive element. If not, the
 // warp goes without the expensive path; if so, all lanes walk it together, as before. Both ways the
 // warp stays whole, which matters when the expensive path holds a shuffle, a barrier or a matrix
-// instruction, and needs all lanes. In time it only wins back rung 3. What is still wrong: one lane
-// decides for 32.
+// instruction, and needs all lanes. In time it only wins back `divergent`. What is still wrong: one
+// lane decides for 32.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Rung 6, aligned: the block queues its expensive elements, so that the branch falls between warps.
+// aligned: the block queues its expensive elements, so that the branch falls between warps.
 //
 // Cheap elements are done at once. The expensive ones go into a queue in shared memory:
 // __ballot_sync gives a warp's expensive lanes as 32 bits, and counting bits gives each lane its

@@ -1,4 +1,4 @@
-// Rung 8, partitioned: the whole array is divided first, then a warp finds 32 expensive elements.
+// partitioned: the whole array is divided first, then a warp finds 32 expensive elements.
 //
 // The kernel of before keeps its queue, but hands it on to a list in global memory instead of
 // working it off; a second kernel takes the list. A block gets its stretch of the list by one

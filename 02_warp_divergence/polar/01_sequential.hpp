@@ -1,4 +1,4 @@
-// Rung 1, sequential: the loop.
+// sequential: the loop.
 //
 // One core, one angle after the other: 4 bytes read, 8 written, and a cosine and a sine to compute,
 // some forty operations. For a CPU core it is the arithmetic that takes the time. What is still

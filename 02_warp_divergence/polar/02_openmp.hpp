@@ -1,4 +1,4 @@
-// Rung 2, openmp: the same loop, shared out over all cores.
+// openmp: the same loop, shared out over all cores.
 //
 // The angles have nothing to do with each other, so every core takes a contiguous part of them.
 // Since arithmetic is what takes the time, twice the cores are nearly twice as fast. What is still

@@ -1,4 +1,4 @@
-// Rung 3, divergent: one thread for each number of the result.
+// divergent: one thread for each number of the result.
 //
 // z has 2n numbers, so 2n threads: even ones compute a cosine, odd ones a sine. It reads well, and
 // neighbouring threads own neighbouring floats. But lanes of a warp share one instruction at a

@@ -1,4 +1,4 @@
-// Rung 4, uniform: one thread for each point.
+// uniform: one thread for each point.
 //
 // Half the threads, each with twice the work: first the cosine, then the sine. There is nothing
 // left for the lanes to disagree about, so all 32 take part in every instruction. What is still

@@ -1,4 +1,4 @@
-// Rung 5, vector_store: both numbers of a point in one 8-byte store, both from one function.
+// vector_store: both numbers of a point in one 8-byte store, both from one function.
 //
 // A float2 store of a warp covers 256 bytes without a gap: half the store instructions, every
 // sector written whole. sincosf reduces the angle to [-pi/4, pi/4] once for both results.

@@ -1,4 +1,4 @@
-// Rung 6, fast_math: __sincosf, which asks the special function units.
+// fast_math: __sincosf, which asks the special function units.
 //
 // Two instructions of the SFU and one multiplication replace the forty. The price is accuracy: at
 // most 2^-21.2 off for angles in [-pi, pi], measured five times the error of before, and without

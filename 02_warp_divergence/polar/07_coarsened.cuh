@@ -1,4 +1,4 @@
-// Rung 7, coarsened: each thread asks for several angles before it computes the first.
+// coarsened: each thread asks for several angles before it computes the first.
 //
 // The angles of a thread lie a block apart, so that each load and store of a warp stays coalesced.
 // More bytes are in flight at a time, and fewer blocks have to be started. With that there is room

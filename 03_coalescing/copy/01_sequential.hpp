@@ -1,4 +1,4 @@
-// Rung 1, sequential: the loop.
+// sequential: the loop.
 //
 // One core walks through memory in the order in which it lies there, and the compiler makes each
 // step as wide as its vector instructions are. A CPU core fetches whole cache lines of 64 bytes

@@ -1,4 +1,4 @@
-// Rung 2, openmp: each core copies one contiguous piece.
+// openmp: each core copies one contiguous piece.
 //
 // That is the right way to share out a loop on a CPU: every core walks through its own piece in
 // order, uses each line it fetches, and shares none with the others. Remember the picture, one

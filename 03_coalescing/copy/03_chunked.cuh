@@ -1,4 +1,4 @@
-// Rung 3, chunked: the CPU's picture on a GPU. Each thread copies 8 neighbouring floats.
+// chunked: the CPU's picture on a GPU. Each thread copies 8 neighbouring floats.
 //
 // In the index the step k runs fastest, the thread slower. But the 32 threads of a warp take each
 // step together: in step k they ask for addresses 32 bytes apart, and memory is fetched in sectors

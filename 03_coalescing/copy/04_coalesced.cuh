@@ -1,4 +1,4 @@
-// Rung 4, coalesced: the two indices change places. Neighbouring threads take neighbouring floats.
+// coalesced: the two indices change places. Neighbouring threads take neighbouring floats.
 //
 // Now the thread runs fastest in the index, the step k slower. In one step a warp asks for 32
 // floats that lie side by side: 128 bytes, 4 sectors, every byte of them used. The hardware merges

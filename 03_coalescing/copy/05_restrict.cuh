@@ -1,4 +1,4 @@
-// Rung 5, restrict: two words tell the compiler that x and y do not overlap.
+// restrict: two words tell the compiler that x and y do not overlap.
 //
 // __restrict__ is a promise of the caller: what is written through y is read through no other
 // pointer. Now a load of x may pass a store to y. nvcc makes the load ld.global.nc ("nobody writes

@@ -1,4 +1,4 @@
-// Rung 6, vectorized: 16 bytes per thread, in one load and one store.
+// vectorized: 16 bytes per thread, in one load and one store.
 //
 // A request of a warp now covers 512 bytes: 16 sectors, again all used. The sectors per request
 // grow and the requests shrink alike; what matters is the share of used bytes, still 100 %. One

@@ -1,4 +1,4 @@
-// Rung 1, shared: the chain lies in shared memory.
+// shared: the chain lies in shared memory.
 //
 // The block copies the ring there and turns every pointer into a shared address. Then one thread
 // follows it: ld.shared, its result the next address, and so on. Loop counter and branch run while

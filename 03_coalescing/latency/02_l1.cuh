@@ -1,4 +1,4 @@
-// Rung 2, l1: the same ring in global memory, small enough for the L1 cache.
+// l1: the same ring in global memory, small enough for the L1 cache.
 //
 // L1 and shared memory are the same piece of silicon, split by need. What a cache must do in
 // addition is compare tags. A first lap around the ring brings it into L1; the laps after it are

@@ -1,4 +1,4 @@
-// Rung 3, l2: loads that pass L1 by.
+// l2: loads that pass L1 by.
 //
 // ld.global.cg looks into L2 at once, and the ring is larger than any L1 besides. L2 is shared by
 // all SMs: a request leaves the SM, crosses the chip to the slice that owns the address, and comes

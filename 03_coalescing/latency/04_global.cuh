@@ -1,4 +1,4 @@
-// Rung 4, global: no lap before the timed one, so that no line is in any cache.
+// global: no lap before the timed one, so that no line is in any cache.
 //
 // The ring has many times more lines than the chain visits, and the L2 cache is filled with other
 // data before the kernel starts. Every load goes to the memory chips and back, in an otherwise idle

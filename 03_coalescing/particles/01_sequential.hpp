@@ -1,4 +1,4 @@
-// Rung 1, sequential: an array of structures (AoS), as one writes it without thinking of memory.
+// sequential: an array of structures (AoS), as one writes it without thinking of memory.
 //
 // A particle is one object, and the loop goes through the objects. All fields of a particle share a
 // cache line, so for one core this is a good layout. Of the 32 bytes of a particle 24 are read and

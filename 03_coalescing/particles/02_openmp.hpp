@@ -1,4 +1,4 @@
-// Rung 2, openmp: the same objects, shared out over all cores.
+// openmp: the same objects, shared out over all cores.
 //
 // Each core owns a contiguous run of particles. What is still wrong is the bandwidth of a CPU. The
 // next rung takes the same structure to the GPU and keeps everything else.

@@ -1,4 +1,4 @@
-// Rung 3, aos: the array of structures on the GPU, one thread per particle.
+// aos: the array of structures on the GPU, one thread per particle.
 //
 // The lanes of a warp read p.x of 32 particles at the same time, and those floats lie 32 bytes
 // apart: whatever a request asks for, it touches 32 sectors. The source has nine accesses of 4

@@ -1,4 +1,4 @@
-// Rung 4, aos_vector: the same layout, but a thread takes half a particle per access.
+// aos_vector: the same layout, but a thread takes half a particle per access.
 //
 // Two float4 loads bring all eight fields, one float4 store returns x, y, z and the vx that it must
 // not change: three requests where the compiler had made four of nine. Each still touches 32

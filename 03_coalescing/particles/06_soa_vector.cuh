@@ -1,4 +1,4 @@
-// Rung 6, soa_vector: four particles per thread, one float4 per field.
+// soa_vector: four particles per thread, one float4 per field.
 //
 // In a structure of arrays a float4 holds the same field of four neighbours, so all of it is used:
 // 16 sectors a request, a quarter of the requests, six independent loads in flight per thread. The

@@ -1,4 +1,4 @@
-// Rung 1, sequential: two loops.
+// sequential: two loops.
 //
 // The inner loop reads along a row and writes down a column. Every write goes to another cache
 // line, and when the matrix is large the line is gone before its next element comes. What is wrong

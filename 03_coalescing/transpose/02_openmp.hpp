@@ -1,4 +1,4 @@
-// Rung 2, openmp: tile by tile, and the tiles shared out over all cores.
+// openmp: tile by tile, and the tiles shared out over all cores.
 //
 // In a tile of 32 x 32 all 16 floats of a line of the output are written while it is in the cache:
 // a tile takes 4 KB on each side. The idea is that of the shared-memory rungs; a CPU's cache

@@ -1,4 +1,4 @@
-// Rung 4, write_coalesced: the lanes of a warp along a row of the output.
+// write_coalesced: the lanes of a warp along a row of the output.
 //
 // threadIdx.x now counts rows of the input, so stores touch 4 sectors and loads 32. As many wasted
 // bytes as before, on the other side. The two do not cost the same: a sector that was loaded stays

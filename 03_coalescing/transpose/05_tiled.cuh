@@ -1,4 +1,4 @@
-// Rung 5, tiled: the corner is turned in shared memory.
+// tiled: the corner is turned in shared memory.
 //
 // A block brings a tile of 32 x 32 into shared memory row by row and takes it out column by column.
 // Both sides of device memory are coalesced, 4 sectors a request. Shared memory has no sectors, but

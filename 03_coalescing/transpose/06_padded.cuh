@@ -1,4 +1,4 @@
-// Rung 6, padded: each row of the tile is one word longer.
+// padded: each row of the tile is one word longer.
 //
 // Element (r, c) of the tile is now word 33 r + c, in bank (r + c) % 32. The 32 lanes along a row
 // hit 32 banks, and so do the 32 lanes down a column: one pass each. In the source it is one `+ 1`.

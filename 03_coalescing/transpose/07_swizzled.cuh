@@ -1,4 +1,4 @@
-// Rung 7, swizzled: the tile is square again, and its words change places instead.
+// swizzled: the tile is square again, and its words change places instead.
 //
 // Element (r, c) is kept at column c XOR r. Along a row r is fixed, and down a column c is: either
 // way the XOR runs through 32 different banks. No word is wasted and rows keep their alignment,

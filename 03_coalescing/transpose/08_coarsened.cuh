@@ -1,4 +1,4 @@
-// Rung 8, coarsened: 32 x 8 threads for a tile of 32 x 32, four floats each.
+// coarsened: 32 x 8 threads for a tile of 32 x 32, four floats each.
 //
 // The four loads of a thread do not depend on each other, so all are in flight before the first
 // arrives; a block has 8 warps instead of 32 to bring together at the barrier, and eight such

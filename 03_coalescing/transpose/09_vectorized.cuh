@@ -1,4 +1,4 @@
-// Rung 9, vectorized: 16 bytes per access on all four ways, and tiles of 64 x 64.
+// vectorized: 16 bytes per access on all four ways, and tiles of 64 x 64.
 //
 // A thread loads a block of 4 x 4 floats as four float4, transposes it in its registers, and puts
 // four float4 into shared memory; from there float4 go out. The unit of the swizzle is now a

@@ -1,4 +1,4 @@
-// Rung 10, write_order: the same tiles, taken in another order.
+// write_order: the same tiles, taken in another order.
 //
 // Blocks that run at the same time have neighbouring numbers. So far they were neighbours along a
 // row of the input: reads ran through long stretches of memory, writes were 256-byte pieces far

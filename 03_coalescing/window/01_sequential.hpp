@@ -1,4 +1,4 @@
-// Rung 1, sequential: two loops.
+// sequential: two loops.
 //
 // Every output needs 2 r + 1 inputs, and its neighbour needs all of them but one again. The caches
 // of a CPU hold the window, so memory is read once. What is still wrong: the other cores are idle.

@@ -1,4 +1,4 @@
-// Rung 2, openmp: the outer loop, shared out over all cores.
+// openmp: the outer loop, shared out over all cores.
 //
 // Outputs do not depend on each other; pieces meet at their ends only, where both read the same few
 // inputs. What is still wrong: a GPU has more of everything. The next rung starts one thread per

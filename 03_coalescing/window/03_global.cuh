@@ -1,4 +1,4 @@
-// Rung 3, global: one thread per output, everything straight from global memory.
+// global: one thread per output, everything straight from global memory.
 //
 // Each input is loaded by 2 r + 1 threads. The loads of a warp are coalesced, but most begin in the
 // middle of a sector: 5 sectors instead of 4. The L1 cache answers nearly all of them, so device

@@ -1,4 +1,4 @@
-// Rung 4, read_only: the compiler is told that nobody writes x and weights.
+// read_only: the compiler is told that nobody writes x and weights.
 //
 // y could overlap x for all the compiler knows, so it must neither reorder loads around stores nor
 // use a load for data that nobody writes. `const` and `__restrict__` on the parameters, or

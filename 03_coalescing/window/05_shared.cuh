@@ -1,4 +1,4 @@
-// Rung 5, shared: the block loads its inputs once, with a halo, into shared memory.
+// shared: the block loads its inputs once, with a halo, into shared memory.
 //
 // 256 outputs need 256 + 2 r inputs. The threads bring them together, each input once and
 // coalesced, zeros where x ends; after the barrier every tap is a load from shared memory, without

@@ -1,4 +1,4 @@
-// Rung 6, constant: the weights move to __constant__ memory.
+// constant: the weights move to __constant__ memory.
 //
 // Constant memory is 64 KB with a cache of its own on every SM, built for one case: all lanes of a
 // warp read the same address. Then one read serves the warp, and it takes no slot of the load unit.

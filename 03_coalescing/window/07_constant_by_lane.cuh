@@ -1,4 +1,4 @@
-// Rung 7, constant_by_lane: every lane begins at a tap of its own. Slower, and meant to be.
+// constant_by_lane: every lane begins at a tap of its own. Slower, and meant to be.
 //
 // The sum is the same, taken in another order: each lane starts one tap before its neighbour. The
 // 32 lanes read up to 2 r + 1 different constants at once, and the constant cache answers them one

@@ -1,4 +1,4 @@
-// Rung 8, four_outputs: each thread computes four neighbouring outputs from registers.
+// four_outputs: each thread computes four neighbouring outputs from registers.
 //
 // The four windows overlap but for three inputs. A float4 from shared memory brings four inputs and
 // serves four taps of four outputs: 16 products per load instead of one. The taps go in groups of

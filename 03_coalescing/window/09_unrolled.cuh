@@ -1,4 +1,4 @@
-// Rung 9, unrolled: the radius is a template argument.
+// unrolled: the radius is a template argument.
 //
 // The compiler now knows how many taps there are: no loop, no test for the last group. On sm_90 the
 // weights come from the constant cache two at a time into uniform registers, of which a warp has

@@ -1,4 +1,4 @@
-// Rung 1, sequential: three loops, sums in fp32, one rounding at the end.
+// sequential: three loops, sums in fp32, one rounding at the end.
 //
 // bf16 is the upper half of a float: 8 bits of exponent, but only 8 significant bits. A sum kept in
 // bf16 would stop growing as soon as it is 256 times as large as what is added, so all rungs keep

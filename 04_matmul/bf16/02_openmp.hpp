@@ -1,4 +1,4 @@
-// Rung 2, openmp: all cores, and four rows of C share what they load of B.
+// openmp: all cores, and four rows of C share what they load of B.
 //
 // A CPU without bf16 arithmetic must widen every element before it multiplies. Here a value of B is
 // widened once for four rows, and the pieces of C that threads take in turn use the same columns of

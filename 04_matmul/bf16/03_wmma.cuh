@@ -1,4 +1,4 @@
-// Rung 3, wmma: the tensor cores, through C++.
+// wmma: the tensor cores, through C++.
 //
 // A tensor core takes small matrices, not numbers: a warp as a whole multiplies 16 x 16 by 16 x 16
 // and adds the result to a third one, 4096 multiply-adds in one go. The matrices are "fragments",

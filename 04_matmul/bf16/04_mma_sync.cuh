@@ -1,4 +1,4 @@
-// Rung 4, mma_sync: the instruction itself, and fragments whose layout is documented.
+// mma_sync: the instruction itself, and fragments whose layout is documented.
 //
 // wmma hides where a fragment's elements are. PTX tells: after mma.sync a lane holds two neighbours
 // of a row of C, so it can round and store them at once, without the detour through shared memory.

@@ -1,4 +1,4 @@
-// Rung 5, swizzled: the same tiles, stored so that eight rows of a column are in eight places.
+// swizzled: the same tiles, stored so that eight rows of a column are in eight places.
 //
 // Shared memory serves 128 bytes at a time, 16 bytes from each of eight bank groups. Within every
 // row, the 16-byte chunk p now lies where chunk p ^ (row % 8) would be (for rows of 64 bytes, half

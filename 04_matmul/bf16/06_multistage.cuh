@@ -1,4 +1,4 @@
-// Rung 6, multistage: a ring of tiles that cp.async fills ahead, and fragments loaded ahead.
+// multistage: a ring of tiles that cp.async fills ahead, and fragments loaded ahead.
 //
 // As at the end of the fp32 ladder. While a warp multiplies, its next fragments are on their way
 // from shared memory into a second set of registers, and stages of tiles from global memory into a

@@ -1,4 +1,4 @@
-// Rung 7, tma: one thread has tiles brought, and barriers in shared memory tell when they are
+// tma: one thread has tiles brought, and barriers in shared memory tell when they are
 // there.
 //
 // TMA is Hopper's Tensor Memory Accelerator. It is told of a matrix once, by a tensor map that the

@@ -1,4 +1,4 @@
-// Rung 8, wgmma: four warps multiply straight from shared memory.
+// wgmma: four warps multiply straight from shared memory.
 //
 // mma.sync is an instruction of a warp, takes its operands from registers, and stops short of two
 // thirds of Hopper's tensor cores. wgmma is an instruction of a warpgroup, four warps: it reads A

@@ -1,4 +1,4 @@
-// Rung 9, warp_specialized: a producer that only loads, consumers that only multiply, and a ring of
+// warp_specialized: a producer that only loads, consumers that only multiply, and a ring of
 // stages between them.
 //
 // The thread that issues copies runs ahead of those who multiply, by up to four k tiles, and

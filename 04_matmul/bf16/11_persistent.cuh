@@ -1,4 +1,4 @@
-// Rung 11, persistent: one block for each SM, which computes tile after tile.
+// persistent: one block for each SM, which computes tile after tile.
 //
 // The producer does not stop at the end of a tile. While the consumers still store it, the ring
 // fills for the next one, and barriers and registers are set up once for all tiles. Tiles are taken

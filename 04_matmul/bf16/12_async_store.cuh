@@ -1,4 +1,4 @@
-// Rung 12, async_store: C goes through shared memory, and TMA stores it.
+// async_store: C goes through shared memory, and TMA stores it.
 //
 // stmatrix brings the rounded accumulators to shared memory, swizzled as TMA expects, and one
 // thread issues a store for 64 columns at a time, of which two overlap. The consumers begin the

@@ -1,4 +1,4 @@
-// Rung 14, in_flight: the products of one k tile wait in line while those before are computed.
+// in_flight: the products of one k tile wait in line while those before are computed.
 //
 // wgmma runs in the background, but so far each warpgroup waited for its own products before it
 // asked for the next stage: a gap for the tensor cores, unless the other one fills it. Now it

@@ -1,4 +1,4 @@
-// Rung 1, sequential: three loops.
+// sequential: three loops.
 //
 // One core. The textbook's order is row, column, sum; here the sum is the middle loop. Then the
 // innermost loop runs along a row of B and a row of C, both as they lie in memory, and the compiler

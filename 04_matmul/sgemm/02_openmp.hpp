@@ -1,4 +1,4 @@
-// Rung 2, openmp: all cores, and everything kept near while it is used.
+// openmp: all cores, and everything kept near while it is used.
 //
 // Three loops become six. The inner three multiply 6 rows of A by two vectors of columns of B:
 // their accumulators stay in 12 registers, each value of A serves 32 multiplications (16 on older

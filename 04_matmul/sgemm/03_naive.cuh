@@ -1,4 +1,4 @@
-// Rung 3, naive: one thread for each element of C.
+// naive: one thread for each element of C.
 //
 // The loops over rows and columns become threads, the sum over k stays a loop. Every product needs
 // two loads, each from global memory. The lanes of a warp run down a column of C, so they read 32

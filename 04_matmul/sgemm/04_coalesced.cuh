@@ -1,4 +1,4 @@
-// Rung 4, coalesced: the lanes of a warp run along a row of C.
+// coalesced: the lanes of a warp run along a row of C.
 //
 // Two words changed places: threadIdx.x now chooses the column. A warp reads 32 neighbours of B, 4
 // sectors, and one element of A for all its lanes, 1 sector, where it needed 1 and 32. Stores need

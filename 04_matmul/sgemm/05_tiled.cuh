@@ -1,4 +1,4 @@
-// Rung 5, tiled: what a block reads, it reads once and shares.
+// tiled: what a block reads, it reads once and shares.
 //
 // A block of 32 x 32 threads needs 32 rows of A and 32 columns of B. It walks along them one k tile
 // of 32 after the other: each thread brings one element of either matrix into shared memory, a

@@ -1,4 +1,4 @@
-// Rung 6, thread_tile_1d: each thread computes 8 elements of a column of C.
+// thread_tile_1d: each thread computes 8 elements of a column of C.
 //
 // The 8 sums stay in registers: accumulators. One value of B, loaded once, now serves 8
 // multiplications, each with its own value of A: 9 loads from shared memory for 8 multiply-adds

@@ -1,4 +1,4 @@
-// Rung 7, register_tile: each thread computes 8 x 8 elements of C.
+// register_tile: each thread computes 8 x 8 elements of C.
 //
 // For each k a thread loads 8 values of A and 8 of B into registers and multiplies each with each,
 // an outer product: 16 loads for 64 multiply-adds, a quarter of a load each where there was more

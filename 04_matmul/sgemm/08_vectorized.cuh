@@ -1,4 +1,4 @@
-// Rung 8, vectorized: 16 bytes a load, and A's tile transposed.
+// vectorized: 16 bytes a load, and A's tile transposed.
 //
 // A thread loads 4 values of a row of A and stores them into 4 rows of the tile, one for each k.
 // Now the 8 values of A that it needs for one k lie side by side as those of B do, and 4 loads

@@ -1,4 +1,4 @@
-// Rung 9, warp_tile: a warp's lanes work on one compact tile, each on four fragments of it.
+// warp_tile: a warp's lanes work on one compact tile, each on four fragments of it.
 //
 // In the rung before, a warp covered 16 x 128 elements, with lanes 8 columns apart: their float4
 // lay 32 bytes apart, and half of the banks were left out of each pass over shared memory. Now the

@@ -1,4 +1,4 @@
-// Rung 10, async_copy: the next tiles travel while the present ones are multiplied.
+// async_copy: the next tiles travel while the present ones are multiplied.
 //
 // There are two stages, buffers for a k tile of either matrix. cp.async (sm_80) copies from global
 // to shared memory in the background, past the registers: a thread issues its part of the next

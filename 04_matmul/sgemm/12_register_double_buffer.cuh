@@ -1,4 +1,4 @@
-// Rung 12, register_double_buffer: operands are loaded one k ahead.
+// register_double_buffer: operands are loaded one k ahead.
 //
 // A thread has two sets of operands. While it multiplies one, the other is in flight from shared
 // memory, so no product waits for the load just before it. At the end of a k tile, the first

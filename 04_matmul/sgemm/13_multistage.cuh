@@ -1,4 +1,4 @@
-// Rung 13, multistage: three stages, so copies are issued two k tiles ahead.
+// multistage: three stages, so copies are issued two k tiles ahead.
 //
 // While one stage is multiplied and the next is complete, the third is being filled, and no copy
 // stands behind the barrier that frees its place. k tiles are 16 long, so a copy has twice the time

@@ -1,4 +1,4 @@
-// Rung 14, grouped_tiles: tiles that are computed at the same time lie together in C.
+// grouped_tiles: tiles that are computed at the same time lie together in C.
 //
 // 132 tiles of a C of 4096 x 4096 are, row by row, 8 rows of 16, and by the time the next ones
 // begin, these rows of A are done with. For a wider C they are a part of one row, which share no

@@ -1,4 +1,4 @@
-// Rung 1, sequential: the loop.
+// sequential: the loop.
 //
 // One map after the other, in the order of the array. Each step is a multiplication and a
 // multiply-add that wait for the step before. What is still wrong: one core works.

@@ -1,4 +1,4 @@
-// Rung 2, openmp: each core takes one contiguous stretch, and the stretches stay in order.
+// openmp: each core takes one contiguous stretch, and the stretches stay in order.
 //
 // `reduction` would not do: OpenMP may combine the results of the threads in any order. Here
 // each result gets a place of its own, and one thread goes through them from the first to the last.

@@ -1,4 +1,4 @@
-// Rung 3, contiguous: every thread takes 16 maps that follow each other, every block 256 such runs.
+// contiguous: every thread takes 16 maps that follow each other, every block 256 such runs.
 //
 // What decides about order is who combines with whom: only neighbours may, and the left one comes
 // first. So threads take runs instead of every n-th element, and the tree is the one of sum/04,

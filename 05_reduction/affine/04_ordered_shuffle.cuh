@@ -1,4 +1,4 @@
-// Rung 4, ordered_shuffle: lanes read neighbours again, and shuffles keep the order.
+// ordered_shuffle: lanes read neighbours again, and shuffles keep the order.
 //
 // A warp takes the stretch of 512 maps that its threads had as runs, row by row: 32 maps that
 // follow each other. Within a row, __shfl_down with 1, 2, 4, ... joins neighbouring stretches, the

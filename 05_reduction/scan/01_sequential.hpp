@@ -1,4 +1,4 @@
-// Rung 1, sequential: the loop.
+// sequential: the loop.
 //
 // n - 1 additions, each of which needs the result of the one before: this looks like the very
 // thing that cannot be done in parallel. What makes it possible all the same is that addition is

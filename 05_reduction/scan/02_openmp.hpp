@@ -1,8 +1,8 @@
-// Rung 2, openmp: every core sums its stretch, learns what lies before it, and only then scans.
+// openmp: every core sums its stretch, learns what lies before it, and only then scans.
 //
 // Two passes over the data with one barrier in between: sums of the stretches, then their offsets,
-// then the loop of rung 1 on each stretch. Twice the additions, 1.5 times the memory traffic, and
-// still faster once there are more than two cores. All parallel scans below have this shape.
+// then the loop of `sequential` on each stretch. Twice the additions, 1.5 times the memory traffic,
+// and still faster once there are more than two cores. All parallel scans below have this shape.
 // What is still wrong: the second pass reads everything again.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rung 3, hillis_steele: one block; in step d, every thread adds what lies d places before it.
+// hillis_steele: one block; in step d, every thread adds what lies d places before it.
 //
 // After the steps 1, 2, 4, ... each element holds the sum of all up to itself (Hillis and Steele,
 // "Data parallel algorithms", 1986). Two buffers take turns, so that nobody overwrites what another

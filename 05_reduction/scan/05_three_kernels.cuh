@@ -1,8 +1,8 @@
-// Rung 5, three_kernels: all blocks scan; the barrier in between is the end of a kernel.
+// three_kernels: all blocks scan; the barrier in between is the end of a kernel.
 //
-// The first kernel scans every tile for itself and keeps the totals. The second, rung 4, scans the
-// totals. The third adds to each tile what lies before it. Now all SMs work. What is still wrong:
-// every element is read twice and written twice, where one of each is needed, and the tiles
+// The first kernel scans every tile for itself and keeps the totals. The second, `blelloch`, scans
+// the totals. The third adds to each tile what lies before it. Now all SMs work. What is still
+// wrong: every element is read twice and written twice, where one of each is needed, and the tiles
 // are still scanned through shared memory, with 23 barriers each.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rung 6, reduce_then_scan: the first kernel only sums, the last one scans.
+// reduce_then_scan: the first kernel only sums, the last one scans.
 //
 // What the second kernel needs from the first is the totals of the tiles and nothing else, so the
 // first need not write y. Then the third reads x instead of y, scans, and adds what lies before.

@@ -1,4 +1,4 @@
-// Rung 7, registers: the tile stays in registers, and shuffles take the place of barriers.
+// registers: the tile stays in registers, and shuffles take the place of barriers.
 //
 // A warp owns a stretch of the tile and loads it row by row, 32 float4 at a time: neighbours read
 // neighbours. In each row a lane scans its own four elements, five shuffles scan the sums of the

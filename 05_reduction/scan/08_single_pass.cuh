@@ -1,11 +1,11 @@
-// Rung 8, single_pass: each element is read once and written once (decoupled look-back).
+// single_pass: each element is read once and written once (decoupled look-back).
 //
 // A block that has the sum of its tile publishes it, and then looks back over the tiles before its
 // own, 32 at a time: it adds up their sums until it meets a tile that already knows the sum of
 // everything up to its end (Merrill and Garland, "Single-pass parallel prefix scan with decoupled
 // look-back", 2016). It waits only for tiles whose blocks already run, because tiles are handed out
 // by a counter: blockIdx says nothing about who starts first. What is still wrong: while a block
-// looks back, it loads nothing (but rung 9 goes on loading, in smaller tiles, and is slower).
+// looks back, it loads nothing (`producer_warp` goes on loading, in smaller tiles, and is slower).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,11 +1,11 @@
-// Rung 9, producer_warp: one warp keeps tiles in flight, whatever the others wait for (sm_90).
+// producer_warp: one warp keeps tiles in flight, whatever the others wait for (sm_90).
 //
-// In rung 8 a block holds its tile in registers while it looks back, and loads nothing. Here one
-// block per SM stays to the end. A producer fills a ring of slots in shared memory through TMA, up
-// to seven tiles ahead; eight scan warps take one slot after the other and go on as in rung 8.
-// (Chapter 04 explains TMA and mbarriers.) What is still wrong: with several tiles a block it is
-// slower than rung 8. A tile that has come waits for up to seven look-backs before its sum is
-// published, and all later tiles wait for that sum.
+// In `single_pass` a block holds its tile in registers while it looks back, and loads nothing. Here
+// one block per SM stays to the end. A producer fills a ring of slots in shared memory through TMA,
+// up to seven tiles ahead; eight scan warps take one slot after the other and go on as in
+// `single_pass`. (Chapter 04 explains TMA and mbarriers.) What is still wrong: with several tiles a
+// block it is slower than `single_pass`. A tile that has come waits for up to seven look-backs
+// before its sum is published, and all later tiles wait for that sum.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,8 +36,8 @@ struct TileRing {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// Scan warps: the tiles of this block in order, each as in rung 8. There are two sets of sums, so
-// that those of the next tile do not overwrite what a slower warp still reads.
+// Scan warps: the tiles of this block in order, each as in `single_pass`. There are two sets of
+// sums, so that those of the next tile do not overwrite what a slower warp still reads.
 __device__ inline void scan_in_order(TileRing& ring, const ScanTask& task) {
   __shared__ float of_warps[2][kScanWarps];
   const int warp = threadIdx.x / 32;

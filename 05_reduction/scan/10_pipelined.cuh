@@ -1,10 +1,10 @@
-// Rung 10, pipelined: publishing and looking back are warps of their own (Hopper, sm_90).
+// pipelined: publishing and looking back are warps of their own (Hopper, sm_90).
 //
-// In rung 9 the scan warps stand still while one of them looks back. Here they only sum a tile when
-// it has arrived; a publisher tells the other SMs its sum, a looker looks back, and when the looker
-// knows what lies before a tile, the scan warps read it again from its slot, scan and write it. In
-// between they have summed later tiles. Nobody waits for anything but what it needs: each job has a
-// barrier per slot.
+// In `producer_warp` the scan warps stand still while one of them looks back. Here they only sum a
+// tile when it has arrived; a publisher tells the other SMs its sum, a looker looks back, and when
+// the looker knows what lies before a tile, the scan warps read it again from its slot, scan and
+// write it. In between they have summed later tiles. Nobody waits for anything but what it needs:
+// each job has a barrier per slot.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -57,7 +57,7 @@ inline double exact_sum(const float* x, std::int64_t n) {
   return static_cast<double>(sum) / 16777216.0;
 }
 
-// The sum of rung 14.
+// The sum of `tuned`.
 inline float sum_on_device(const float* x, std::int64_t n) {
   const kit::DeviceBuffer<float> d_x(n), d_result(1), d_partials(n / kTunedTile + 1);
   const kit::DeviceBuffer<unsigned> d_counter(1);

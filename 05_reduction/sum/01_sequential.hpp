@@ -1,4 +1,4 @@
-// Rung 1, sequential: the loop.
+// sequential: the loop.
 //
 // One core, one running sum. Each addition waits for the one before, about four cycles, and the
 // compiler may not regroup them, because float addition in another order rounds to another number.

@@ -1,4 +1,4 @@
-// Rung 2, openmp: one running sum per core, added up at the end.
+// openmp: one running sum per core, added up at the end.
 //
 // `reduction(+ : sum)` gives every thread a private sum that starts at 0 and adds the private sums
 // when the loop is over. Without it the threads would race for one variable. `simd` allows

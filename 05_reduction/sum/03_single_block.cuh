@@ -1,4 +1,4 @@
-// Rung 3, single_block: the same idea on a GPU, with the threads of one block.
+// single_block: the same idea on a GPU, with the threads of one block.
 //
 // Each thread keeps a running sum over every 256th element, so that a warp reads neighbours. Then
 // the threads must meet: they write their sums to shared memory, wait for each other, and thread 0

@@ -1,4 +1,4 @@
-// Rung 4, divergent_tree: many blocks; in each, a tree of additions instead of one thread's loop.
+// divergent_tree: many blocks; in each, a tree of additions instead of one thread's loop.
 //
 // A block sums 256 elements in 8 steps: neighbours, then pairs of pairs, and so on. It writes one
 // partial sum, so the same kernel runs again over the partial sums, until one is left: the end of a

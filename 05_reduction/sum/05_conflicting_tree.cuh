@@ -1,4 +1,4 @@
-// Rung 5, conflicting_tree: the threads that add are neighbours.
+// conflicting_tree: the threads that add are neighbours.
 //
 // The additions are the same ones, but thread t does the t-th of them: in step s the first 128 / s
 // threads work and whole warps drop out, instead of every warp limping on with a few lanes. What is

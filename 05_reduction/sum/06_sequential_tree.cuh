@@ -1,9 +1,9 @@
-// Rung 6, sequential_tree: the elements that are added are neighbours too.
+// sequential_tree: the elements that are added are neighbours too.
 //
 // Another pairing: thread t adds the element half a tile further on, and the tile halves with each
 // step. Lane t reads word t and word t + s, so 32 lanes always meet 32 banks. The price: elements
 // that are combined are no neighbours any more, so the operator must be commutative too. (Rounding
-// has differed from the loop's since rung 2.) What is still wrong: half of the threads load one
+// has differed from the loop's since `openmp`.) What is still wrong: half of the threads load one
 // element and then never add.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rung 7, first_add: every thread adds two elements while it loads.
+// first_add: every thread adds two elements while it loads.
 //
 // Half as many blocks for the same n, each with the same tree: per element half the barriers and
 // half the partial sums, and two loads in flight per thread instead of one. What is still wrong:

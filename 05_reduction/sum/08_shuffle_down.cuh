@@ -1,4 +1,4 @@
-// Rung 8, shuffle_down: within a warp, lanes read each other's registers.
+// shuffle_down: within a warp, lanes read each other's registers.
 //
 // __shfl_down_sync(mask, v, s) returns the v of the lane s further on: five of them sum a warp,
 // with no shared memory and no barrier of the block. Warp 0 then sums the eight sums of the warps.

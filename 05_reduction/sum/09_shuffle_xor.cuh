@@ -1,4 +1,4 @@
-// Rung 9, shuffle_xor: a butterfly instead of a tree, so that every lane has the total.
+// shuffle_xor: a butterfly instead of a tree, so that every lane has the total.
 //
 // Lane l adds what lane l ^ s holds: both of a pair compute the same sum, and after five steps all
 // 32 lanes have it. A warp's instructions are as many as before, the idle lanes of the tree just

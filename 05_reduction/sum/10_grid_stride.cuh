@@ -1,4 +1,4 @@
-// Rung 10, grid_stride: a grid that fits the chip, float4 loads, and no tree until the end.
+// grid_stride: a grid that fits the chip, float4 loads, and no tree until the end.
 //
 // A thread walks through the array in steps of the grid, adding up in a register, and only then do
 // the threads meet. The cost of the tree no longer grows with n: as many blocks as fit on the chip,

@@ -1,4 +1,4 @@
-// Rung 11, operator: the + becomes a parameter. Maximum and position of the maximum come for free.
+// operator: the + becomes a parameter. Maximum and position of the maximum come for free.
 //
 // All that the kernel used of + is that it is associative, commutative and has a neutral element.
 // So the operator moves into a type (operators.cuh) and the compiler puts the right instruction

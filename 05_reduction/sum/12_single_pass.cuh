@@ -1,4 +1,4 @@
-// Rung 12, single_pass: one launch; the block that happens to finish last combines the partials.
+// single_pass: one launch; the block that happens to finish last combines the partials.
 //
 // Every block writes its value and then draws a number from a counter. Who draws the last number
 // knows that all others have written. __threadfence before drawing makes the value visible before

@@ -1,4 +1,4 @@
-// Rung 13, one_atomic: each block adds its sum to the result with one atomicAdd.
+// one_atomic: each block adds its sum to the result with one atomicAdd.
 //
 // No partial sums, no last block, half the code. The result must be 0 before the first block adds,
 // so the launch is preceded by a memset in the same stream. A kernel cannot do that itself: its

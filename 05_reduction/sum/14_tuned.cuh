@@ -1,11 +1,11 @@
-// Rung 14, tuned: rung 12 in a shape that was tuned on an H200.
+// tuned: `single_pass` in a shape that was tuned on an H200.
 //
 // What decides is how many bytes each SM has asked for and not yet got. A thread asks for four
 // float4 before it adds the first; a block of 512 threads reads tiles of 32 KB, up to four in a
 // row. Blocks are not made to stay: a new one starts while others still wait, and its loads fill
 // the gap that the tree of a finished block leaves. `--sweep tiles` shows more and fewer tiles. The
-// number is drawn with just the order it needs, less than the two full fences of rung 12. What is
-// still wrong: a block may leave only after two trips to the L2 cache, one behind the other.
+// number is drawn with just the order it needs, less than the two full fences of `single_pass`.
+// What is still wrong: a block may leave only after two trips to the L2 cache in a row.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,9 +25,9 @@ namespace reduction {
 constexpr int kTunedLoads = 4;                             // float4 a thread and tile
 constexpr int kTunedTile = 4 * kTunedBlock * kTunedLoads;  // floats
 
-// finish_in_last_block of rung 12, with one acquire-release atomic in place of two full fences:
-// what this block wrote comes before the number it draws (release), what it reads afterwards after
-// it (acquire). Thread 0 draws, and the barrier extends both to the block.
+// finish_in_last_block of `single_pass`, with one acquire-release atomic in place of two full
+// fences: what this block wrote comes before the number it draws (release), what it reads
+// afterwards after it (acquire). Thread 0 draws, and the barrier extends both to the block.
 template <class Op, int kBlock>
 __device__ void finish_in_order(typename Op::Value value, typename Op::Value* partials,
                                 unsigned* counter, typename Op::Value* result) {

@@ -1,4 +1,4 @@
-// Rung 1, legacy: the default stream as it has always been.
+// legacy: the default stream as it has always been.
 //
 // A launch without a stream goes into the legacy default stream. It waits for all work that was put
 // before it into any other stream of this device, unless that is non-blocking, and all later work

@@ -1,4 +1,4 @@
-// Rung 2, per_thread: a default stream that is a stream like any other.
+// per_thread: a default stream that is a stream like any other.
 //
 // Each host thread has its own; it waits for nobody and nobody waits for it. Compile with
 // --default-stream per-thread and every launch without a stream goes there, or name it:

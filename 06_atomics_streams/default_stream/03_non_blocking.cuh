@@ -1,4 +1,4 @@
-// Rung 3, non_blocking: the legacy default stream stays, and these eight streams ignore it.
+// non_blocking: the legacy default stream stays, and these eight streams ignore it.
 //
 // cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) makes a stream that neither waits for
 // the legacy default stream nor is waited for. It is the choice of a library: it depends on no

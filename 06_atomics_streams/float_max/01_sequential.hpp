@@ -1,4 +1,4 @@
-// Rung 1, sequential: keep the largest so far.
+// sequential: keep the largest so far.
 //
 // The comparison and the assignment belong together: between them nobody may change `largest`. On
 // one core nobody does. What is still wrong: a GPU has atomicMax for integers, none for floats.

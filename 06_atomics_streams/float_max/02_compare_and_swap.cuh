@@ -1,4 +1,4 @@
-// Rung 2, compare_and_swap: an atomic operation of one's own, out of the one that can be all
+// compare_and_swap: an atomic operation of one's own, out of the one that can be all
 // others.
 //
 // atomicCAS(cell, seen, wanted) stores `wanted` only if the cell still holds `seen`, and tells what

@@ -1,4 +1,4 @@
-// Rung 3, ordered_bits: the integer maximum does it, if one knows how floats are laid out.
+// ordered_bits: the integer maximum does it, if one knows how floats are laid out.
 //
 // Read as integers, the bits of positive floats rise with the floats; those of negative floats
 // fall. So a value without sign bit goes through the signed maximum and one with it through the

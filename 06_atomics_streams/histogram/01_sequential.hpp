@@ -1,4 +1,4 @@
-// Rung 1, sequential: read a byte, count it.
+// sequential: read a byte, count it.
 //
 // Each count is a load, an addition and a store to an address that the data decides. When the same
 // value comes again at once, the processor must wait for its own store: a constant input is slower

@@ -1,4 +1,4 @@
-// Rung 2, openmp: all cores, each with counters of its own.
+// openmp: all cores, each with counters of its own.
 //
 // `reduction` on an array section gives every thread a private copy of the 256 counters and adds
 // the copies up at the end. Nobody ever waits for anybody: privatization, as in problem A, and

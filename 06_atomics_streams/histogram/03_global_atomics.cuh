@@ -1,9 +1,9 @@
-// Rung 3, global_atomics: one set of counters for all threads, one atomic request per byte.
+// global_atomics: one set of counters for all threads, one atomic request per byte.
 //
-// The loop of rung 1 with atomicAdd in place of ++. 256 counters are 256 queues instead of one, so
-// random bytes collide less than the samples of problem A, and a constant input is problem A again.
-// What is still wrong: every request travels to the L2 cache, which serves one per address at a
-// time.
+// The loop of `sequential` with atomicAdd in place of ++. 256 counters are 256 queues instead of
+// one, so random bytes collide less than the samples of problem A, and a constant input is problem
+// A again. What is still wrong: every request travels to the L2 cache, which serves one per address
+// at a time.
 #pragma once
 
 #include <cuda_runtime.h>

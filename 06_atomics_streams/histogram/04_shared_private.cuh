@@ -1,4 +1,4 @@
-// Rung 4, shared_private: each block counts in shared memory and hands in 256 numbers at the end.
+// shared_private: each block counts in shared memory and hands in 256 numbers at the end.
 //
 // Privatization again: a block's counters collide only with its own threads, and the queue is on
 // the SM. The price is 256 counters to clear and 256 requests to hand in per block, so a block must

@@ -1,4 +1,4 @@
-// Rung 5, vectorized: 16 bytes per load.
+// vectorized: 16 bytes per load.
 //
 // A thread takes a uint4 and counts its 16 bytes out of registers: a sixteenth of the load
 // instructions for the same counting. A uint4 must lie on a 16-byte boundary, so the bytes before

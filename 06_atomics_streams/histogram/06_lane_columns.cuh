@@ -1,4 +1,4 @@
-// Rung 6, lane_columns: a set of counters for every lane, each in a memory bank of its own.
+// lane_columns: a set of counters for every lane, each in a memory bank of its own.
 //
 // Counter (bin, lane) is word 32 * bin + lane, so lane l only ever touches bank l: whatever the
 // data, 32 lanes reach 32 banks and no request waits for another of its warp. That costs 32 KB

@@ -1,6 +1,6 @@
-// Rung 8, prefetch: ask for the next pieces before counting these.
+// prefetch: ask for the next pieces before counting these.
 //
-// Rung 7 asks for four pieces, waits, counts four pieces, asks again: its requests come in bursts.
+// `runs` asks for four pieces, waits, counts four pieces, asks again: its requests come in bursts.
 // Here each piece that has arrived is replaced by a request for the next before it is counted, and
 // the first requests leave before the counters are even cleared. So bytes are on their way all the
 // time, with the same registers. __ldcs marks them as read once, not worth a place in the cache.

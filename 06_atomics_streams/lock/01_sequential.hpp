@@ -1,4 +1,4 @@
-// Rung 1, sequential: two assignments, one after the other.
+// sequential: two assignments, one after the other.
 //
 // Between them the record is half new and half old. On one core nobody can look at that moment.
 // With many threads the pair of assignments is a critical section: code that one thread at a time

@@ -1,4 +1,4 @@
-// Rung 2, per_thread: a lock, and every thread takes it.
+// per_thread: a lock, and every thread takes it.
 //
 // A word that is 0 while free; atomicCAS turns it to 1 for exactly one thread. __threadfence after
 // taking it and before releasing it orders the plain accesses in between: without the fences the

@@ -1,4 +1,4 @@
-// Rung 4, packed: both words in one of 64 bits, and no lock.
+// packed: both words in one of 64 bits, and no lock.
 //
 // The value goes into the upper half, turned into an unsigned integer that sorts like the float;
 // the index goes below, inverted, so that of equal values the smallest index is the largest number.

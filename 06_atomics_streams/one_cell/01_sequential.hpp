@@ -1,4 +1,4 @@
-// Rung 1, sequential: one core, one running total.
+// sequential: one core, one running total.
 //
 // The total sits in a register and is stored once, at the end: nobody else wants it meanwhile.
 // That is the whole trouble with the rungs below. What is still wrong: a thousand times fewer

@@ -1,4 +1,4 @@
-// Rung 2, racy: WRONG ON PURPOSE. Every thread adds its sample to the block's cell with a plain +.
+// racy: WRONG ON PURPOSE. Every thread adds its sample to the block's cell with a plain +.
 //
 // `cell + x[i]` is three steps: load, add, store. The threads of a warp all load the same value,
 // and of their stores one survives: at least 31 of 32 samples are lost. Between warps it depends on

@@ -1,4 +1,4 @@
-// Rung 3, atomic_add: the same addition, but indivisible.
+// atomic_add: the same addition, but indivisible.
 //
 // atomicAdd sends the sample to the memory system, which loads, adds and stores before it looks at
 // the next request for that address. Right in any order, and no thread waits for an answer it does

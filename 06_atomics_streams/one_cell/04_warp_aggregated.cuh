@@ -1,4 +1,4 @@
-// Rung 4, warp_aggregated: the 32 threads of a warp add up first, then one of them asks.
+// warp_aggregated: the 32 threads of a warp add up first, then one of them asks.
 //
 // Five shuffles halve the number of values five times; lane 0 ends with the warp's sum and makes
 // the only request: n / 32 instead of n. All 32 lanes must reach the shuffle, those past the end of

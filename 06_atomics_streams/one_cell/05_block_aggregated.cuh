@@ -1,10 +1,10 @@
-// Rung 5, block_aggregated: each block has a cell of its own (privatization) and hands it in once.
+// block_aggregated: each block has a cell of its own (privatization) and hands it in once.
 //
-// Rung 2 with the one word that makes it right: atomicAdd on the block's cell. Its queue is in
+// `racy` with the one word that makes it right: atomicAdd on the block's cell. Its queue is in
 // shared memory, on the SM itself, and every block has its own. Only one request per block goes to
 // the cell that all share. (The block's cell has 32 bits, so nvcc sums each warp first: see
-// rung 4.) The same idea carries histograms. What is still wrong: a thread is started for a single
-// sample, and every 256 samples still cost a trip to the one cell.
+// `warp_aggregated`.) The same idea carries histograms. What is still wrong: a thread is started
+// for a single sample, and every 256 samples still cost a trip to the one cell.
 #pragma once
 
 #include <cuda_runtime.h>

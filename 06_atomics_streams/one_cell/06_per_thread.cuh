@@ -1,4 +1,4 @@
-// Rung 6, per_thread: each thread adds up many samples in a register before anybody else hears of
+// per_thread: each thread adds up many samples in a register before anybody else hears of
 // it.
 //
 // Aggregation at every level: thread (register), warp (shuffles), block (shared memory), then one

@@ -1,4 +1,4 @@
-// Rung 1, sequential: throw a point, see where it fell, n times.
+// sequential: throw a point, see where it fell, n times.
 //
 // One call of the generator gives 128 random bits: two points with coordinates of 32 bits. A point
 // is in the quarter circle if x^2 + y^2 < 2^64, and that is exact in integers: the sum passes 2^64

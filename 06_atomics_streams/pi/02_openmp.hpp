@@ -1,4 +1,4 @@
-// Rung 2, openmp: the cores share the points out, and the answer stays the same.
+// openmp: the cores share the points out, and the answer stays the same.
 //
 // With an ordinary generator, whose next number follows from the last, each thread would need a
 // state and a seed of its own, and the answer would depend on the number of threads. Here pair i is

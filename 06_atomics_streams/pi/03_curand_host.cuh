@@ -1,4 +1,4 @@
-// Rung 3, curand_host: the library fills an array with random numbers, a kernel reads it.
+// curand_host: the library fills an array with random numbers, a kernel reads it.
 //
 // cuRAND's host API is called like any other library: make a generator, seed it, ask for m floats
 // in device memory. Nothing of it need be understood. But each point costs 8 bytes written and 8

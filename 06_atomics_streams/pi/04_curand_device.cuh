@@ -1,4 +1,4 @@
-// Rung 4, curand_device: each thread has a generator of its own and uses the numbers on the spot.
+// curand_device: each thread has a generator of its own and uses the numbers on the spot.
 //
 // cuRAND's device API is a header: a state per thread, initialised with the same seed and a
 // sequence number of its own, so that no two threads draw the same numbers. The numbers live and

@@ -1,4 +1,4 @@
-// Rung 5, philox: the generator of the CPU rungs, thirty lines, with no state at all.
+// philox: the generator of the CPU rungs, thirty lines, with no state at all.
 //
 // Pair i comes from counter i, so a thread needs its index and nothing else: nothing to initialise,
 // nothing to keep, and any grid gives the same answer, the CPU's, to the last hit. That is worth

@@ -1,4 +1,4 @@
-// Rung 1, one_stream: chunk by chunk, everything in one stream.
+// one_stream: chunk by chunk, everything in one stream.
 //
 // A stream is a queue: what is put into it happens in that order, one after the other. So while a
 // chunk is copied the SMs are idle, and while they compute both copy engines are. The time is the

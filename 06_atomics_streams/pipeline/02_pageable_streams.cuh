@@ -1,10 +1,10 @@
-// Rung 2, pageable_streams: chunks take turns over four streams. It does not help.
+// pageable_streams: chunks take turns over four streams. It does not help.
 //
 // Work in different streams has no order, so it may overlap. But here the host memory is ordinary
 // (pageable): the driver must first move each piece through a pinned buffer of its own, with the
 // CPU, and cudaMemcpyAsync does not return until that is done. The copy out even waits for its
 // kernel. So the calls that should fill the queues come one after the other, and slower than in
-// rung 1. What is still wrong: the memory.
+// `one_stream`. What is still wrong: the memory.
 #pragma once
 
 #include "06_atomics_streams/pipeline/kit/batch.cuh"

@@ -1,4 +1,4 @@
-// Rung 3, pinned_streams: the same calls on pinned memory. Now they overlap.
+// pinned_streams: the same calls on pinned memory. Now they overlap.
 //
 // Memory from cudaMallocHost stays where it is, so the copy engine reads and writes it unattended
 // and every call returns at once. All queues are full before the first copy has ended, and the GPU

@@ -1,4 +1,4 @@
-// Rung 4, events: one stream per stage instead of per group of chunks, tied together by events.
+// events: one stream per stage instead of per group of chunks, tied together by events.
 //
 // Three queues, one for each engine, and a ring of a few slots in device memory, however long the
 // batch is. An event marks a place in one stream; another stream can be told to wait for it,

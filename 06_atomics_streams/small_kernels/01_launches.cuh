@@ -1,4 +1,4 @@
-// Rung 1, launches: one after the other, as one writes it.
+// launches: one after the other, as one writes it.
 //
 // Each launch is a call into the driver that puts a command together and rings the GPU's bell. The
 // kernel itself does a few additions on 4 KB. The GPU is faster than the host can ask, so the queue

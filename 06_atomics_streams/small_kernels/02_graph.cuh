@@ -1,4 +1,4 @@
-// Rung 2, graph: record the launches once, then ask for all of them in one call.
+// graph: record the launches once, then ask for all of them in one call.
 //
 // Between BeginCapture and EndCapture nothing runs: calls into the stream become nodes of a graph,
 // and their order becomes its edges. Instantiating it does once what a launch does each time; the
@@ -14,7 +14,7 @@
 
 namespace small_kernels {
 
-// The step of rung 1.
+// The step of `launches`.
 __global__ void small_kernels_graph_kernel(unsigned* x, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] = atomics_streams::xorshift(x[i]);
@@ -22,7 +22,7 @@ __global__ void small_kernels_graph_kernel(unsigned* x, int n) {
 
 class SmallKernelsGraph {
  public:
-  // Records the chain of rung 1 on these arguments. The graph keeps the pointer, not the data.
+  // Records the chain of `launches` on these arguments. The graph keeps the pointer, not the data.
   SmallKernelsGraph(unsigned* x, int n, int kernels) : x_(x), kernels_(kernels) {
     cudaStream_t stream = nullptr;
     cudaGraph_t graph = nullptr;

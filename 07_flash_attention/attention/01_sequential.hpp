@@ -1,4 +1,4 @@
-// Rung 1, sequential: the definition, one query after the other.
+// sequential: the definition, one query after the other.
 //
 // For each query: its scores against all keys, the softmax of these, the mean of all values with
 // these weights. The row's largest score is subtracted before the exponential, or large scores

@@ -1,4 +1,4 @@
-// Rung 2, openmp: all cores, and vector instructions for the scores.
+// openmp: all cores, and vector instructions for the scores.
 //
 // Rows are independent, so all cores share them; a causal row's work depends on its place, so they
 // are handed out as cores become free. `omp simd` lets the compiler add the products of a score in

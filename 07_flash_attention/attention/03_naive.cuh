@@ -1,4 +1,4 @@
-// Rung 3, naive: three kernels, with all scores in global memory between them.
+// naive: three kernels, with all scores in global memory between them.
 //
 // S = scale Q K^T, softmax of each row of S in place, O = S V. The products use the tiles of 32 x
 // 32 in shared memory that every matrix product starts from. It is what a framework does when the

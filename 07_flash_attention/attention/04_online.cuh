@@ -1,4 +1,4 @@
-// Rung 4, online: one kernel, and no score ever reaches memory.
+// online: one kernel, and no score ever reaches memory.
 //
 // A warp takes one query and walks over its keys. It keeps the largest score so far (the row max),
 // the sum of exp(score - row max) and the weighted sum of values; when a larger score turns up,

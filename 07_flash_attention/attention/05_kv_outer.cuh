@@ -1,8 +1,8 @@
-// Rung 5, kv_outer: tiles in shared memory, so that 32 queries share what is loaded. This is the
+// kv_outer: tiles in shared memory, so that 32 queries share what is loaded. This is the
 // loop order of the first FlashAttention: keys and values outside, queries inside.
 //
 // A block takes a head. It loads 32 keys and values once, and lets all queries of the head pass by,
-// 32 at a time; each brings the state that rung 4 kept in registers (row max, sum, output) from
+// 32 at a time; each brings the state that `online` kept in registers (row max, sum, output) from
 // global memory and takes it back. What is still wrong: that state makes as many trips as there are
 // tiles of keys, and a block a head leaves most SMs without work.
 #pragma once

@@ -1,4 +1,4 @@
-// Rung 6, q_outer: the loops change places, as in FlashAttention-2: queries outside, keys inside.
+// q_outer: the loops change places, as in FlashAttention-2: queries outside, keys inside.
 //
 // A block takes 32 queries and lets the keys and values of the head pass by. The state stays in
 // registers from the first tile to the last, and there are as many blocks as tiles of queries: work

@@ -1,4 +1,4 @@
-// Rung 7, register_tile: a thread computes 8 x 4 scores, and 8 x d / 16 elements of the output.
+// register_tile: a thread computes 8 x 4 scores, and 8 x d / 16 elements of the output.
 //
 // What a thread loads of K now serves 8 rows, and what it loads of Q 4 keys: 12 vectors for 128
 // multiply-adds instead of 5 for 16. An element of V serves 8 rows, too, and a weight d / 16

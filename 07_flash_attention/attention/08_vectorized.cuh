@@ -1,4 +1,4 @@
-// Rung 8, vectorized: V comes 16 bytes at a time, and so does the output leave.
+// vectorized: V comes 16 bytes at a time, and so does the output leave.
 //
 // A thread's columns of the output are no longer 16 apart but four neighbours, and the next four 64
 // further. So one load brings four elements of V, and the loop takes four keys at a time, whose
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     float score[Tile::kThreadM][Tile::kThreadN] = {};
     multiply_qk<Tile>(tile, score);
 
-    // The softmax of rung 7. What is new is which columns of the output are whose.
+    // The softmax of `register_tile`. What is new is which columns of the output are whose.
 #pragma unroll
     for (int r = 0; r < Tile::kThreadM; ++r) {
       const int visible = visible_keys<kCausal>(first_row + lane.row(r), n_q, n_k) - first_key;

@@ -1,4 +1,4 @@
-// Rung 9, base_2: less work around the two products.
+// base_2: less work around the two products.
 //
 // Exponentials are taken in base 2, which is what the hardware has; the factor log2(e) is one with
 // the scale, and both go into one multiply-add a score. Only tiles that touch the diagonal or the

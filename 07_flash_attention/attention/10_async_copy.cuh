@@ -1,4 +1,4 @@
-// Rung 10, async_copy: the next tile is in flight while this one is being worked on.
+// async_copy: the next tile is in flight while this one is being worked on.
 //
 // cp.async copies to shared memory without passing through registers, and nobody waits until the
 // bytes are needed. No second pair of buffers is needed either: the V tile travels while scores are

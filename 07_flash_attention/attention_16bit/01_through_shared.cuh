@@ -1,4 +1,4 @@
-// Rung 1, through_shared: tensor cores (mma.sync, sm_80) do both products; Q, K, V and O are bf16
+// through_shared: tensor cores (mma.sync, sm_80) do both products; Q, K, V and O are bf16
 // or fp16.
 //
 // The loops of q_outer. A warp has 16 queries, and accumulators of 16 x 8 scores are spread over

@@ -1,4 +1,4 @@
-// Rung 2, mma: weights stay in registers, where the scores were; a warp has 32 queries.
+// mma: weights stay in registers, where the scores were; a warp has 32 queries.
 //
 // The accumulator of Q K^T lies over the lanes just as operand A of P V wants it: each lane rounds
 // its own weights to 16 bits, and nothing moves. O goes from registers to global memory. With 32

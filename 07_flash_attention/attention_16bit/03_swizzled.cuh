@@ -1,4 +1,4 @@
-// Rung 3, swizzled: chunks of 16 bytes change places, so that ldmatrix meets no bank conflict.
+// swizzled: chunks of 16 bytes change places, so that ldmatrix meets no bank conflict.
 //
 // Chunk c of row r lies at c ^ (r % 8). The eight rows that ldmatrix reads at once then begin in
 // eight different groups of four banks, where before all of them began in the same one: an eighth

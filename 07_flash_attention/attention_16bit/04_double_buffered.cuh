@@ -1,4 +1,4 @@
-// Rung 4, double_buffered: the next tiles of K and V are on their way while these are multiplied.
+// double_buffered: the next tiles of K and V are on their way while these are multiplied.
 //
 // cp.async writes to shared memory past the registers, and there are two buffers of either tile:
 // one is read, the other one is filled (double buffering). One barrier a tile remains. A thread

@@ -1,4 +1,4 @@
-// Rung 5, lazy_rescale: O is rescaled only when it must be (conditional rescaling).
+// lazy_rescale: O is rescaled only when it must be (conditional rescaling).
 //
 // Any number may be subtracted in the exponent, as long as it is the same for the whole row and
 // nothing overflows. So the old row max is kept until a score exceeds it by more than 8, in base 2;

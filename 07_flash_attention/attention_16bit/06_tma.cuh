@@ -1,4 +1,4 @@
-// Rung 6, tma: TMA brings the tiles, one instruction for each (tensor memory accelerator, sm_90a).
+// tma: TMA brings the tiles, one instruction for each (tensor memory accelerator, sm_90a).
 //
 // One thread issues it, and nobody computes addresses any more. An mbarrier in shared memory counts
 // the bytes of a buffer as they come; who needs the tile waits for that. Rows past the end of a

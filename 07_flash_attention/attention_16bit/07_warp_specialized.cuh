@@ -1,4 +1,4 @@
-// Rung 7, warp_specialized: a producer has TMA bring the tiles, eight warps multiply (sm_90a).
+// warp_specialized: a producer has TMA bring the tiles, eight warps multiply (sm_90a).
 //
 // K and V have a ring of stages each. Two mbarriers of a stage say when it is full and when it is
 // empty, so nobody waits for all others any more: a warp releases what it has read, and the

@@ -1,4 +1,4 @@
-// Rung 8, wgmma: the tensor cores of Hopper, driven by warpgroups (sm_90a).
+// wgmma: the tensor cores of Hopper, driven by warpgroups (sm_90a).
 //
 // wgmma is issued by four warps together and reads K and V from shared memory itself: no ldmatrix,
 // and no registers for operands but those of P, which come from the accumulator as before. A block

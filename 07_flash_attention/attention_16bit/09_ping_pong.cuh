@@ -1,4 +1,4 @@
-// Rung 9, ping_pong: warpgroups take turns at the tensor cores.
+// ping_pong: warpgroups take turns at the tensor cores.
 //
 // Left alone they fall into step: all multiply, then all compute exponentials. Now a warpgroup
 // issues two products together (O += P V of the tile before and the scores of the next) and passes

@@ -1,4 +1,4 @@
-// Rung 10, gemm_softmax_overlap: exponentials of one tile while O += P V of the tile before is
+// gemm_softmax_overlap: exponentials of one tile while O += P V of the tile before is
 // computed, by the same warpgroup (intra-warpgroup overlap).
 //
 // wgmma groups finish in the order they were issued: a warpgroup waits for the scores alone, and

@@ -1,4 +1,4 @@
-// Rung 11, persistent: as many blocks as SMs, and each takes tile after tile of queries.
+// persistent: as many blocks as SMs, and each takes tile after tile of queries.
 //
 // A block used to end when its queries were done, and the next one began with a wait for Q and the
 // first keys. Now the producer goes on to the next tile of queries while consumers are at this one:

@@ -1,4 +1,4 @@
-// Rung 12, async_store: between two tiles of queries nobody waits for memory any more.
+// async_store: between two tiles of queries nobody waits for memory any more.
 //
 // Consumers copy Q to registers and release its buffer at once, so the next Q comes while this tile
 // is computed (not where d is 256: O has taken the registers there). And O leaves by TMA through a
@@ -178,7 +178,7 @@ template <class T>
 void async_store(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
+    // With d = 256 there is room for tiles of 80 keys, as in `persistent`, or for 64 and half of O.
     using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
     constexpr int kShared = kit::aligned_shared_bytes<StoringShared<Tile>>();
     const auto kernel = attention_async_store_kernel<T, Tile, causal>;

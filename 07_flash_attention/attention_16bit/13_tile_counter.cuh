@@ -1,4 +1,4 @@
-// Rung 13, tile_counter: a counter hands out the tiles of queries.
+// tile_counter: a counter hands out the tiles of queries.
 //
 // With a causal mask some tiles of queries have far more keys than others, and fixed shares leave
 // SMs idle at the end. Now each block draws its next tile from a counter in global memory (a
@@ -195,7 +195,7 @@ template <class T>
 void tile_counter(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
+    // With d = 256 there is room for tiles of 80 keys, as in `persistent`, or for 64 and half of O.
     using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
     constexpr int kShared = kit::aligned_shared_bytes<StoringShared<Tile>>();
     const auto kernel = attention_tile_counter_kernel<T, Tile, causal>;

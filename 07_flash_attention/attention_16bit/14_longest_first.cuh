@@ -1,4 +1,4 @@
-// Rung 14, longest_first: with a causal mask the longest tiles are begun first.
+// longest_first: with a causal mask the longest tiles are begun first.
 //
 // The last queries of a head see most keys. Begun first, and the short ones last, all SMs end at
 // nearly the same time (longest processing time first). And what lies beyond the diagonal costs
@@ -246,7 +246,8 @@ void longest_first(const Shape& shape, const Tensors<T>& t, cudaStream_t stream)
         launch_longest_first<HopperTile<T, 64, 2, 128, 3>, causal>(shape, t, stream);
       }
     } else {
-      // With d = 256 there is room for tiles of 80 keys, as in rung 11, or for 64 and half of O.
+      // With d = 256 there is room for tiles of 80 keys, as in `persistent`, or for 64 and half of
+      // O.
       using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, 2>;
       launch_longest_first<Tile, causal>(shape, t, stream);
     }

@@ -1,4 +1,4 @@
-// Rung 1, sequential: the definition, one pair of a query and a key after the other.
+// sequential: the definition, one pair of a query and a key after the other.
 //
 // The forward pass left O and the log-sum-exp, so a weight is one exponential away:
 // P = exp(S - lse). Its gradient is dP = dO V^T, that of its score dS = P (dP - D): all weights of

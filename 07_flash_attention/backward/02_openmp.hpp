@@ -1,4 +1,4 @@
-// Rung 2, openmp: all cores, each with rows of its own.
+// openmp: all cores, each with rows of its own.
 //
 // A query adds to dK and dV of every key it sees, and a core must not add where another one does.
 // So there are two loops: one over queries, which own a row of dQ, and one over keys, which own a

@@ -1,4 +1,4 @@
-// Rung 3, stored: the five products one after the other, each a kernel, all matrices in memory.
+// stored: the five products one after the other, each a kernel, all matrices in memory.
 //
 // This is how a framework goes backward without a kernel of its own for it. S = Q K^T and
 // dP = dO V^T are n_q x n_k each; a row kernel makes them P and dS in place; three more products

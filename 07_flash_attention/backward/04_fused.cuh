@@ -1,4 +1,4 @@
-// Rung 4, fused: one kernel makes P and dS; S and dP are never stored.
+// fused: one kernel makes P and dS; S and dP are never stored.
 //
 // What a pair needs of its row are two numbers: the log-sum-exp, which the forward pass has stored,
 // and D = rowsum(dO O), which a small kernel computes ahead. So the thread that has an element of S

@@ -1,4 +1,4 @@
-// Rung 5, one_matrix: a block takes 32 keys and lets all queries pass by; only dS is stored.
+// one_matrix: a block takes 32 keys and lets all queries pass by; only dS is stored.
 //
 // A tile of P and dS lies in shared memory, where the block that made it uses it at once. dK and dV
 // of the block's keys are sums over queries, and stay in registers from the first query to the

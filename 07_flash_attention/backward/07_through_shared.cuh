@@ -1,9 +1,10 @@
-// Rung 7, through_shared: tensor cores (mma.sync, sm_80) do all five products; bf16 or fp16.
+// through_shared: tensor cores (mma.sync, sm_80) do all five products; bf16 or fp16.
 //
-// The steps of rung 6, with 64 queries against 64 keys. Of each result a warp has 16 rows and half
-// of the columns, as accumulators that are spread over its lanes. All operands are tiles in shared
-// memory, P^T and dS^T too: warps write there what they have computed, rounded to 16 bits. What is
-// still wrong: P^T and dS^T go out and come back, and a block that loads a tile does not multiply.
+// The steps of `recomputed`, with 64 queries against 64 keys. Of each result a warp has 16 rows and
+// half of the columns, as accumulators that are spread over its lanes. All operands are tiles in
+// shared memory, P^T and dS^T too: warps write there what they have computed, rounded to 16 bits.
+// What is still wrong: P^T and dS^T go out and come back, and a block that loads a tile does not
+// multiply.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Rung 8, mma: P^T and dS^T stay in registers, and the next Q and dO travel meanwhile (cp.async).
+// mma: P^T and dS^T stay in registers, and the next Q and dO travel meanwhile (cp.async).
 //
 // Now a warp has 16 keys for itself, and all queries of a step. So what it computes of P^T and dS^T
 // lies in its registers, rounded to 16 bits, as operand A of dV += P^T dO and dK += dS^T Q wants

@@ -1,7 +1,7 @@
-// Rung 9, wgmma_scores: S^T and dP^T by wgmma, which reads both operands from shared memory
+// wgmma_scores: S^T and dP^T by wgmma, which reads both operands from shared memory
 // (sm_90a).
 //
-// In rung 8 each warp fetches fragments of all queries for its 16 keys, by ldmatrix. wgmma takes 64
+// In `mma` each warp fetches fragments of all queries for its 16 keys, by ldmatrix. wgmma takes 64
 // rows at a time, and reads K and Q itself: a descriptor says where a tile lies. The block's eight
 // warps are two warpgroups with 64 keys each, and a warp's accumulators lie as those of mma.sync
 // do. So all that follows is as before; only tiles lie in slabs of 128 bytes a row, as wgmma wants

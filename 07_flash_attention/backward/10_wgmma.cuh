@@ -1,4 +1,4 @@
-// Rung 10, wgmma: the other three products by wgmma, too (sm_90a).
+// wgmma: the other three products by wgmma, too (sm_90a).
 //
 // P^T and dS^T are operand A from registers, as before, and B is a tile of dO or Q as it lies. For
 // dQ = dS K both operands come from shared memory: dS^T lies there with a key a row, and wgmma

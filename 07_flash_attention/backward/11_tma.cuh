@@ -1,6 +1,6 @@
-// Rung 11, tma: one thread has TMA bring the tiles, in two stages.
+// tma: one thread has TMA bring the tiles, in two stages.
 //
-// In rung 10 each of 256 threads computed addresses and issued cp.async, 16 bytes at a time. TMA
+// In `wgmma` each of 256 threads computed addresses and issued cp.async, 16 bytes at a time. TMA
 // takes one instruction for a tile of Q or dO: it knows the tensor, swizzles, and writes zeros past
 // the end. The log-sum-exp and D of the tile's rows come with it. A barrier in shared memory says
 // when all bytes of a stage are there, so a warpgroup waits for Q alone before it issues S. What is

@@ -1,4 +1,4 @@
-// Rung 12, wide_atomics: dQ is added as it lies in registers, 16 bytes an instruction.
+// wide_atomics: dQ is added as it lies in registers, 16 bytes an instruction.
 //
 // The fp32 copy of dQ need not look like dQ. Here it has the order of the registers: four of a
 // thread side by side, then those of the next thread. So one instruction of a warp adds to 512

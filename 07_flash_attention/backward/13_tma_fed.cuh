@@ -1,4 +1,4 @@
-// Rung 13, tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
+// tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
 //
 // The thread waits for nobody but barriers that say that a stage is empty, and has TMA fill it. Who
 // multiplies waits for the stage it needs next and for nobody else. dS has two buffers, so the two

@@ -1,4 +1,4 @@
-// Rung 14, overlap: while one product runs, the warps do what the next one needs.
+// overlap: while one product runs, the warps do what the next one needs.
 //
 // wgmma groups finish in the order they were issued, so a warpgroup waits for the one it needs and
 // lets the others run: weights are computed under dP^T; dQ is multiplied under the end of dV, and

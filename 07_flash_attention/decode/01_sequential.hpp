@@ -1,4 +1,4 @@
-// Rung 1, sequential: the definition, one query head after the other.
+// sequential: the definition, one query head after the other.
 //
 // Each step of decoding has one new token, so a query head is one row: its scores with all tokens
 // in the cache, their softmax, and the mean of the values with these weights. A matrix product has

@@ -1,4 +1,4 @@
-// Rung 2, openmp: all cores, each with K/V heads of its own; a key that was loaded serves all
+// openmp: all cores, each with K/V heads of its own; a key that was loaded serves all
 // queries that share it.
 //
 // The softmax is computed as the keys pass by (the largest score so far, the sum of weights, the

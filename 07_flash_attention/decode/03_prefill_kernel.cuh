@@ -1,4 +1,4 @@
-// Rung 3, prefill_kernel: the kernel of the forward pass, as it is, for one query.
+// prefill_kernel: the kernel of the forward pass, as it is, for one query.
 //
 // The forward pass takes a tile of 32 queries of a head through all keys, 32 at a time, by way of
 // shared memory: each key that was loaded serves 32 queries. When a prompt is read (the "prefill")

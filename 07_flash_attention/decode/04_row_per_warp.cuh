@@ -1,4 +1,4 @@
-// Rung 4, row_per_warp: a warp a query head, and no shared memory: with one query there is nothing
+// row_per_warp: a warp a query head, and no shared memory: with one query there is nothing
 // to share a key with.
 //
 // Lanes lie along a key, each with two neighbouring elements of every 64, so a load is coalesced;

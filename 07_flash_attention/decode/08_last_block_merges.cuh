@@ -1,4 +1,4 @@
-// Rung 8, last_block_merges: one launch. The block of a share that happens to finish last merges
+// last_block_merges: one launch. The block of a share that happens to finish last merges
 // what all of them have left.
 //
 // Every block stores its part and draws a number from its share's ticket, as in rung single_pass of

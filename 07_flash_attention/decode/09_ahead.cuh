@@ -1,11 +1,11 @@
-// Rung 9, ahead: keys and values are asked for long before they are needed (cp.async, sm_80).
+// ahead: keys and values are asked for long before they are needed (cp.async, sm_80).
 //
 // Little's law: bytes in flight = bandwidth x latency. Each warp has a ring of stages in shared
 // memory, 16 keys and their values in each, and asks for a stage as soon as one is free, waiting
 // for its own copies only: with d = 128 a block has 64 KB in flight, and needs no registers for it.
 // What is still wrong: a warp waits for its own results, one after the other, more than for bytes,
-// and the rings leave room for few warps. So rung 8 is faster on an H200, but for short caches and
-// large groups.
+// and the rings leave room for few warps. So `last_block_merges` is faster on an H200, but for
+// short caches and large groups.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Rung 10, tensor: the queries of a group are the rows of a tensor core's tile.
+// tensor: the queries of a group are the rows of a tensor core's tile.
 //
 // A group of four is padded to the sixteen rows that mma.sync has: three quarters of the products
 // are for nothing, and they are free. Nobody waits for them: at 16 rows a tensor core could take in

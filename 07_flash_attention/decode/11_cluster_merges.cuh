@@ -1,9 +1,9 @@
-// Rung 11, cluster_merges: a cluster of eight blocks has a share, and merges its parts in shared
+// cluster_merges: a cluster of eight blocks has a share, and merges its parts in shared
 // memory (sm_90).
 //
 // The blocks of a cluster run at the same time and write into each other's shared memory: no part
 // goes to global memory, a barrier of the cluster replaces the ticket, and rows are dealt to all
-// eight. Few blocks run, so each has eight warps. What is still wrong: with many K/V heads rung 10
+// eight. Few blocks run, so each has eight warps. What is still wrong: with many K/V heads `tensor`
 // is faster.
 #pragma once
 

@@ -1,11 +1,11 @@
-// Rung 12, persistent: clusters that stay, and whose rings never run empty (sm_90).
+// persistent: clusters that stay, and whose rings never run empty (sm_90).
 //
-// In rungs 10 and 11 a share begins with an empty ring and ends with a merge, and meanwhile its
-// blocks ask for nothing. Here a cluster takes several shares, one after the other: while its warps
-// work on the last keys of one, merge and store, the first keys of the next are in flight. So parts
-// stand beside the rings and no longer take their place: 226 KB, a block an SM. A cluster has as
-// many blocks as keep the SMs at work: one with many shares, eight with few. What is still wrong:
-// the caches of a server are not in one piece, nor are its sequences of one length.
+// In `tensor` and `cluster_merges` a share begins with an empty ring and ends with a merge, and
+// meanwhile its blocks ask for nothing. Here a cluster takes several shares, one after the other:
+// while its warps work on the last keys of one, merge and store, the first keys of the next are in
+// flight. So parts stand beside the rings and no longer take their place: 226 KB, a block an SM. A
+// cluster has as many blocks as keep the SMs at work: one with many shares, eight with few. What is
+// still wrong: the caches of a server are not in one piece, nor are its sequences of one length.
 #pragma once
 
 #include <cooperative_groups.h>

@@ -1,4 +1,4 @@
-// Rung 13, paged: the caches lie in pages, and a table says where; only the newest tokens may
+// paged: the caches lie in pages, and a table says where; only the newest tokens may
 // count.
 //
 // A server gives a sequence memory as it grows, a page at a time, and takes it back at its end. A
@@ -68,7 +68,7 @@ void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Sc
            cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
     const std::int64_t shares = shape.shares(kTensorRows);
-    // The newest tokens are cut as if there were no others; one block an SM, as in rung 10.
+    // The newest tokens are cut as if there were no others; one block an SM, as in `tensor`.
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
     const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);

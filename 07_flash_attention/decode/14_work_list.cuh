@@ -1,4 +1,4 @@
-// Rung 14, work_list: sequences of different lengths are cut into chunks of one length, and blocks
+// work_list: sequences of different lengths are cut into chunks of one length, and blocks
 // take them from a list, the longest first.
 //
 // A small kernel ahead adds up the lengths, which lie on the device, and makes the list: two chunks

@@ -1,4 +1,4 @@
-// Rung 1, sequential: three loops over each row.
+// sequential: three loops over each row.
 //
 // The largest element (the row max), the sum of exp(x - row max), the quotients. Subtracting the
 // same number from all exponents multiplies numerator and denominator by the same factor; with the

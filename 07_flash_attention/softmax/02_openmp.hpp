@@ -1,4 +1,4 @@
-// Rung 2, openmp: all cores share the rows, and long rows too.
+// openmp: all cores share the rows, and long rows too.
 //
 // A matrix may have fewer rows than there are cores, so each of the three loops is shared out over
 // the columns of a row, with a reduction for the maximum and one for the sum; `simd` lets them use

@@ -1,4 +1,4 @@
-// Rung 3, naive: the formula as it is written. A block takes a row.
+// naive: the formula as it is written. A block takes a row.
 //
 // One pass adds up exp(x), a second one divides by the sum: two reads and a write for each element.
 // What is still wrong: exp(89) is more than a float can hold. A single element above 88 makes the

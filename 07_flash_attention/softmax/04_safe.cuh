@@ -1,4 +1,4 @@
-// Rung 4, safe: the largest element is found first and subtracted from all.
+// safe: the largest element is found first and subtracted from all.
 //
 // exp(x - row max) is at most 1: nothing overflows, whatever the inputs are; and what underflows to
 // 0 is less than the last digit of the result. The price is a pass of its own: three reads and a

@@ -1,4 +1,4 @@
-// Rung 5, online: the maximum and the sum in the same pass (Milakov and Gimelshein, 2018).
+// online: the maximum and the sum in the same pass (Milakov and Gimelshein, 2018).
 //
 // The sum is kept relative to the largest element so far. When a larger one turns up, what has been
 // summed is multiplied by the correction factor exp(old - new); and two threads' sums are joined in

@@ -1,4 +1,4 @@
-// Rung 6, cached: a row that fits stays in shared memory, and is read once.
+// cached: a row that fits stays in shared memory, and is read once.
 //
 // While the first pass goes through the row it also puts it into shared memory; the second pass
 // takes it from there. One read and one write for each element: nothing is left to save. A thread

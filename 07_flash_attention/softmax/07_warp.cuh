@@ -1,4 +1,4 @@
-// Rung 7, warp: a short row belongs to a warp, which keeps it in registers.
+// warp: a short row belongs to a warp, which keeps it in registers.
 //
 // A block of 512 threads is too much for a row of 1000 floats: many threads have nothing to load,
 // and all of them wait for each other twice. A warp needs no barrier: its lanes agree by shuffles.

@@ -84,7 +84,7 @@ struct KvPipeline<Stamped<Tile>> : KvPipeline<Tile> {
 #endif
 };
 
-// The tile of rungs 9 and 10 at d = 128, in bf16.
+// The tile of `ping_pong` and `gemm_softmax_overlap` at d = 128, in bf16.
 using TurnsTile = HopperTile<__nv_bfloat16, 128, 2, 128, 2>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

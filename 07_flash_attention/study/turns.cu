@@ -1,5 +1,5 @@
-// What two warpgroups do over time in rungs 8 to 10 of attention in bf16, measured on the chip:
-// what the figure of hopper.md is drawn from. `make timelines` records it.
+// What two warpgroups do over time in `wgmma` to `gemm_softmax_overlap` of attention in bf16,
+// measured on the chip: what the figure of hopper.md is drawn from. `make timelines` records it.
 //
 // Build without make:
 //   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 07_flash_attention/study/turns.cu

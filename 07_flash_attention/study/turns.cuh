@@ -1,4 +1,5 @@
-// What two warpgroups do over time: rungs 8 to 10 with time stamps, beside the same rungs without.
+// What two warpgroups do over time: `wgmma` to `gemm_softmax_overlap` with time stamps, beside the
+// same rungs without.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -70,7 +71,7 @@ class Stamps {
 };
 
 // What a warpgroup does from one K that it wants to the next. Stamps of V have the number of V,
-// which rungs 9 and 10 multiply beside the scores of the tile after it.
+// which `ping_pong` and `gemm_softmax_overlap` multiply beside the scores of the tile after it.
 using Step = std::vector<bench::Bar> (*)(const Stamps&, int block, int warpgroup, int tile);
 
 // A rung, plain and with stamps.
@@ -85,7 +86,7 @@ inline std::string lane_of(int warpgroup, const std::string& of) {
   return std::string(1, static_cast<char>('A' + warpgroup)) + ": " + of;
 }
 
-// Rung 8: scores, softmax, output, one after the other.
+// `wgmma`: scores, softmax, output, one after the other.
 inline std::vector<bench::Bar> step_of_wgmma(const Stamps& stamps, int block, int w, int tile) {
   const auto at = [&](int t, Moment moment) { return stamps.at(block, w, t, moment); };
   return {{lane_of(w, "products"), "QK", at(tile, kIssuesScores), at(tile, kHasScores)},
@@ -93,7 +94,7 @@ inline std::vector<bench::Bar> step_of_wgmma(const Stamps& stamps, int block, in
           {lane_of(w, "products"), "PV", at(tile, kWantsV), at(tile, kHasOutput)}};
 }
 
-// Rung 9: both products in a turn, waited for together; then the softmax.
+// `ping_pong`: both products in a turn, waited for together; then the softmax.
 inline std::vector<bench::Bar> step_of_ping_pong(const Stamps& stamps, int block, int w, int tile) {
   const auto at = [&](int t, Moment moment) { return stamps.at(block, w, t, moment); };
   return {{lane_of(w, "products"), "QK, PV", at(tile, kIssuesScores), at(tile - 1, kHasOutput)},
@@ -101,8 +102,8 @@ inline std::vector<bench::Bar> step_of_ping_pong(const Stamps& stamps, int block
           {lane_of(w, "softmax"), "wait", at(tile + 1, kWantsK), at(tile + 1, kIssuesScores)}};
 }
 
-// Rung 10: the softmax begins when the scores are here. Nobody looks whether PV is done before the
-// softmax is.
+// `gemm_softmax_overlap`: the softmax begins when the scores are here. Nobody looks whether PV is
+// done before the softmax is.
 inline std::vector<bench::Bar> step_of_overlap(const Stamps& stamps, int block, int w, int tile) {
   const auto at = [&](int t, Moment moment) { return stamps.at(block, w, t, moment); };
   return {{lane_of(w, "products"), "QK", at(tile, kIssuesScores), at(tile, kHasScores)},

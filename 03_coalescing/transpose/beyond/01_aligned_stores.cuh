@@ -1,4 +1,4 @@
-// Beyond 1, aligned_stores: for rows that begin anywhere, each store still begins with a sector.
+// aligned_stores: for rows that begin anywhere, each store still begins with a sector.
 //
 // When the output's rows are not a multiple of 8 floats long, a tile's pieces of them begin and end
 // inside sectors, and two blocks write each such sector by halves. Here a block moves its piece of

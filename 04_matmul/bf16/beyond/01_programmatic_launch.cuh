@@ -1,4 +1,4 @@
-// Beyond 1, programmatic_launch: the next launch gets ready while this one ends.
+// programmatic_launch: the next launch gets ready while this one ends.
 //
 // Normally a kernel starts when all blocks of the one before have ended and their writes have
 // arrived. A launch may ask for more (programmatic dependent launch, PDL): its blocks start as soon

@@ -1,4 +1,4 @@
-// Beyond 2, by_shape: the tile is chosen by the shape of the matrices.
+// by_shape: the tile is chosen by the shape of the matrices.
 //
 // The kernel of in_flight with programmatic launch, for tiles of other shapes: one warpgroup or two
 // that multiply, one or two times 64 rows for each, one block or two in a cluster. A small model of

@@ -1,4 +1,4 @@
-// Beyond 3, split_k: where tiles are few, the blocks of a cluster share their sums.
+// split_k: where tiles are few, the blocks of a cluster share their sums.
 //
 // Each block of a cluster takes a part of k for the same tile. In the end each adds up some rows of
 // it, which it reads straight from the shared memory of the others (distributed shared memory). No

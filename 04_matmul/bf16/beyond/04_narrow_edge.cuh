@@ -1,4 +1,4 @@
-// Beyond 4, narrow_edge: the last columns of C get tiles of their own.
+// narrow_edge: the last columns of C get tiles of their own.
 //
 // 4104 columns are 16 tiles of 256 and 8 columns more. A 17th tile would be computed nearly in
 // vain; narrower tiles for all of C, as by_shape takes, load more for each product. Here only the

@@ -1,4 +1,4 @@
-// Beyond 5, stream_k: all SMs work to the end (Stream-K).
+// stream_k: all SMs work to the end (Stream-K).
 //
 // 5000 x 5000 elements are 400 pairs of tiles for 66 clusters: six waves, and a seventh for four.
 // Here the work of the last wave, and of one more, is cut into equal shares, wherever in a pair the

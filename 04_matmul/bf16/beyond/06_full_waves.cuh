@@ -1,4 +1,4 @@
-// Beyond 6, full_waves: the waves come out even.
+// full_waves: the waves come out even.
 //
 // 4096 x 4096 elements are 256 pairs of tiles: three waves of 66 clusters, and 58 pairs. With 248
 // rows instead of 256 they are 256 as well, and 8 pairs at the edge: four full waves. wgmma's rows

@@ -1,4 +1,4 @@
-// Beyond 1, tile_by_size: a small C is cut into smaller tiles.
+// tile_by_size: a small C is cut into smaller tiles.
 //
 // A C of 1024 x 1024 has 32 tiles of 128 x 256, for 132 SMs. Smaller tiles give every SM work, at
 // the price of more loads for each multiply-add. Which is best is estimated from the waves in which

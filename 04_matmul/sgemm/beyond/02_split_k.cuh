@@ -1,4 +1,4 @@
-// Beyond 2, split_k: several blocks compute parts of the same tile.
+// split_k: several blocks compute parts of the same tile.
 //
 // Where tiles are few and k is long, a tile's sum over k is cut into parts, one for each block. C
 // is set to zero first, and each block adds what it has of its tile by atomic additions: their

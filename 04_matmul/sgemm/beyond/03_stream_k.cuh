@@ -1,4 +1,4 @@
-// Beyond 3, stream_k: all SMs work to the end.
+// stream_k: all SMs work to the end.
 //
 // 4096 x 4096 elements are 512 tiles: three waves of 132, one for each SM, and a fourth of 116, in
 // which 16 SMs have nothing to do. Here only the full waves are computed tile by tile. The k tiles

@@ -1,4 +1,4 @@
-// Beyond 4, warp_specialized: four warps only copy (producers), eight only multiply (consumers).
+// warp_specialized: four warps only copy (producers), eight only multiply (consumers).
 //
 // In `multistage` every warp does everything, and in each k tile all of them wait for each other.
 // Here a ring of five stages lies between those who fill them and those who empty them: the

@@ -7,7 +7,7 @@ constexpr int kBlock = 256;
 
 //@ task 1: the kernels; one may count, one scan the counts, one write
 //@ hint: where an element goes is the number of kept elements before it: an exclusive scan of 0 and 1
-//@ hint: as in rung 6 of the scans: count in each block, scan the counts, then place within the block
+//@ hint: as in reduce_then_scan: count in each block, scan the counts, then place within the block
 //@ hint: in a warp __ballot_sync has a bit for each lane; __popc counts the bits of the lanes before
 //@ begin
 // kept[b] = how many elements of block b are positive.

@@ -38,7 +38,7 @@ __device__ inline float blelloch_scan(float* tile) {
   return total;
 }
 
-// The kernel of rung 4, for the totals: y[i] = x[0] + ... + x[i] for all i < n; x may be y.
+// The kernel of `blelloch`, for the totals: y[i] = x[0] + ... + x[i] for all i < n; x may be y.
 __global__ void __launch_bounds__(kScanTile / 2)
     scan_totals_kernel(const float* x, float* y, std::int64_t n) {
   constexpr int kHalf = kScanTile / 2;

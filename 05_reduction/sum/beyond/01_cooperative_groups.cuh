@@ -1,10 +1,10 @@
-// Beyond 1, cooperative_groups: the groups of threads get names, and the whole grid can wait.
+// cooperative_groups: the groups of threads get names, and the whole grid can wait.
 //
 // A group is an object: the block, a tile of 32 threads, the grid. cg::reduce sums over one without
 // a mask that one could get wrong. grid.sync() lets all blocks meet inside a kernel. That needs all
 // of them on the chip at once, or those that wait would keep the others out for ever: a cooperative
-// launch refuses a grid that does not fit. What is still wrong: everybody waits, where in rung 12
-// nobody did.
+// launch refuses a grid that does not fit. What is still wrong: everybody waits, where in
+// `single_pass` nobody did.
 #pragma once
 
 #include <cuda_runtime.h>

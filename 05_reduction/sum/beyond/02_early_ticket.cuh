@@ -1,7 +1,7 @@
-// Beyond 2, early_ticket: the number is drawn at the start, and a partial says itself that it is
+// early_ticket: the number is drawn at the start, and a partial says itself that it is
 // there.
 //
-// Rung 14 ends with two trips to the L2 cache: the partial must be there before the number is
+// `tuned` ends with two trips to the L2 cache: the partial must be there before the number is
 // drawn, and the number must be back before a block may leave. Here a block draws while its loads
 // are in flight. Whoever gets the last number started last, so all others run or are done, and may
 // be waited for; they leave as soon as they have announced their partials. And a thread asks for

@@ -1,4 +1,4 @@
-// The softmax of a tile in base 2, masked where it must be. For rungs 9 and 10.
+// The softmax of a tile in base 2, masked where it must be. For `base_2` and `async_copy`.
 #pragma once
 
 #include <cuda_runtime.h>

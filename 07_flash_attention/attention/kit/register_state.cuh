@@ -1,5 +1,5 @@
 // What a thread knows of its rows, outputs in vectors of four columns, and what is done with them.
-// For rungs 8 to 10.
+// For `vectorized` to `async_copy`.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
 // A tile of attention whose scores are in registers, by 256 threads: which rows and keys are whose,
-// and the product of queries and keys. For rungs 7 to 10.
+// and the product of queries and keys. For `register_tile` to `async_copy`.
 #pragma once
 
 #include <cuda_runtime.h>

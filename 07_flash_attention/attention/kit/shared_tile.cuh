@@ -1,5 +1,5 @@
-// A tile of attention in shared memory: 32 queries against 32 keys, by 256 threads. Rungs 5 and 6
-// do the same to a tile and differ in the order in which they go through the tiles.
+// A tile of attention in shared memory: 32 queries against 32 keys, by 256 threads. `kv_outer` and
+// `q_outer` do the same to a tile and differ in the order in which they go through the tiles.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Beyond 1, fragment_prefetch: operands of mma.sync are fetched one step ahead, into a second set
+// fragment_prefetch: operands of mma.sync are fetched one step ahead, into a second set
 // of registers (register double buffering). A step from double_buffered.
 //
 // A warp that issues ldmatrix and uses the result at once waits some 30 cycles for it, and an SM

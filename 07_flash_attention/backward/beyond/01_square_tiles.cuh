@@ -1,6 +1,6 @@
-// Beyond 1, square_tiles: a warp has 32 keys instead of 16. The best one without wgmma (sm_80).
+// square_tiles: a warp has 32 keys instead of 16. The best one without wgmma (sm_80).
 //
-// Rung 8 waits for shared memory: an operand that is read there serves a warp's 16 keys alone. With
+// `mma` waits for shared memory: an operand that is read there serves a warp's 16 keys alone. With
 // 32 it serves twice as many products. But dK and dV of 32 keys are too many registers, from d =
 // 128 on. So two warps (at d = 256 four) share 32 keys: each computes the scores of its own queries
 // and has its own columns of dK and dV. P^T and dS^T of the others' queries come through shared

@@ -1,11 +1,11 @@
-// Beyond 2, ping_pong: the warpgroups take turns in beginning a step of longest_first.
+// ping_pong: the warpgroups take turns in beginning a step of longest_first.
 //
 // There nobody waits for the other warpgroup, but nothing keeps the two apart either: when both ask
 // for S at once, both get it late, and both are at their exponentials at once. Here a warpgroup
 // issues S and dP in its turn, and passes the turn on when S is there: while it computes weights,
-// the other one multiplies. It is what rung 9 of the forward pass does. The price is a barrier more
-// a step: a little faster at d = 128, mostly level at 64, and slower at 256, where both share their
-// keys.
+// the other one multiplies. It is what `ping_pong` of the forward pass does. The price is a barrier
+// more a step: a little faster at d = 128, mostly level at 64, and slower at 256, where both share
+// their keys.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
-// Beyond 3, reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
+// reduced_by_tma: dQ leaves through shared memory, and TMA does the adding.
 //
-// Rung 13 of the main road, but a warpgroup writes its part of dQ to shared memory and goes on.
+// `tma_fed` of the main road, but a warpgroup writes its part of dQ to shared memory and goes on.
 // Another thread of the feeding warpgroup, its courier, waits for the part and issues one
 // cp.reduce.async.bulk, which adds 16 KB of floats to those in memory: parts have no gaps. It looks
 // like less work, an instruction for 1,024 atomics of 16 bytes, and is slower. Those were issued

@@ -1,4 +1,4 @@
-// Beyond 4, paired: at d = 256 two blocks share 128 keys, and nothing is computed twice.
+// paired: at d = 256 two blocks share 128 keys, and nothing is computed twice.
 //
 // The rungs before have 64 keys a block there: both warpgroups compute all scores (seven products
 // for five), and for each operation twice as much is added to dQ as at d = 128. Here one warpgroup

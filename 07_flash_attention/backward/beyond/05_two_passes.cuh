@@ -1,6 +1,6 @@
-// Beyond 5, two_passes: a kernel for dK and dV, one for dQ; no atomics.
+// two_passes: a kernel for dK and dV, one for dQ; no atomics.
 //
-// The first is rung 6 of the main road, recomputed, without dQ. In the second a block takes 32
+// The first is `recomputed` of the main road, without dQ. In the second a block takes 32
 // queries and lets the keys pass by, so that dQ stays in registers, too. The price: S and dP are
 // computed in both, seven products instead of five, and it is slower than recomputed. What it buys:
 // no atomics, no fp32 copy of dQ, and the same bits in every run.

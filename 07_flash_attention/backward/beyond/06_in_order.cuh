@@ -1,4 +1,4 @@
-// Beyond 6, in_order: blocks add to dQ one after the other, so every run gives the same bits.
+// in_order: blocks add to dQ one after the other, so every run gives the same bits.
 //
 // A counter for each part of dQ says how many tiles of keys have been added to it. A warpgroup
 // leaves its part in shared memory. Its courier, a thread of the feeding warpgroup, waits for the

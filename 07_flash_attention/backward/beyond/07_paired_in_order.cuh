@@ -1,4 +1,4 @@
-// Beyond 7, paired_in_order: paired, and every cluster waits for its turn to add to dQ.
+// paired_in_order: paired, and every cluster waits for its turn to add to dQ.
 //
 // dQ of paired has other last bits in each run, since clusters add in the order in which they come.
 // Here each adds in turn, as the blocks of in_order do: tiles of keys from the first to the last,

@@ -1,4 +1,4 @@
-// Beyond 8, deferred_dq: dQ of a step is multiplied in the step after; nobody waits for dS.
+// deferred_dq: dQ of a step is multiplied in the step after; nobody waits for dS.
 //
 // dQ needs dS of all keys of the block, and each warpgroup has half of them. In overlap the two
 // meet for that in every step, right after their exponentials. Now each multiplies dQ of the step

@@ -1,4 +1,4 @@
-// Beyond 9, longest_first: under a mask, blocks with the most steps begin first.
+// longest_first: under a mask, blocks with the most steps begin first.
 //
 // Causal, the first tile of keys is seen by all queries, the last one by its own alone: a block has
 // many steps, or one or two. So far blocks took the tiles of a head from first to last, and then

@@ -1,4 +1,4 @@
-// Beyond 10, early_finish: dQ of finished heads is rounded while the last blocks of ping_pong run.
+// early_finish: dQ of finished heads is rounded while the last blocks of ping_pong run.
 //
 // There the last kernel, which rounds dQ, waits until all of dQ has been added up, though most of
 // it has been for long. And in the last wave of blocks many SMs have none. Here each block counts

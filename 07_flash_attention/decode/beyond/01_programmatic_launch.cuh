@@ -1,11 +1,11 @@
-// Beyond 1, programmatic_launch: a launch begins while the one before it ends (sm_90).
+// programmatic_launch: a launch begins while the one before it ends (sm_90).
 //
 // Blocks begin as soon as an SM is free (programmatic dependent launch, as in chapter 04). They
 // must not read what the launch ahead may still write, but they may have L2 fetch it: when all of
 // that has ended, the first keys lie there. A block takes more than half of an SM's shared memory,
 // so that no two of the next launch share one while others have none. The parts go through global
-// memory again, as in rung 10: blocks that need no neighbours begin anywhere. What is still wrong:
-// with more shares than SMs only the first wave begins early, and rung 12 can be faster.
+// memory again, as in `tensor`: blocks that need no neighbours begin anywhere. What is still wrong:
+// with more shares than SMs only the first wave begins early, and `persistent` can be faster.
 #pragma once
 
 #include <cuda_runtime.h>

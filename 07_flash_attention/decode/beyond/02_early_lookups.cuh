@@ -1,9 +1,9 @@
-// Beyond 2, early_lookups: programmatic_launch for caches in pages (sm_90).
+// early_lookups: programmatic_launch for caches in pages (sm_90).
 //
 // Where the first keys lie is looked up before the launch ahead has ended, so that L2 can fetch
 // them, too. That is only right if nobody has changed the table or the lengths since that launch
 // began. A server changes them between steps, not between the layers of its model. Otherwise this
-// is rung 13, but for the room that a block takes.
+// is `paged`, but for the room that a block takes.
 #pragma once
 
 #include <cuda_runtime.h>
