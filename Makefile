@@ -260,7 +260,7 @@ $(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp tests/tally.hpp
 define build_test
 	@mkdir -p $(@D)
 	$(call say,$(NVCC))
-	$(QUIET)$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' $(DEPENDENCIES) $< $(BUILD)/tests/main.o \
+	$(QUIET)$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' $(DEPENDENCIES) $< $(filter %.o,$^) \
 	  -o $@$(PART) $(CATCH_LIB) $(or $(LIBS_$*),$(foreach c,$(CHAPTERS),$(if $(filter $(c)%,$*),$(LIBS_$(c)))))
 	@mv -f $@$(PART).d $@.d
 	$(finish)
@@ -276,8 +276,9 @@ $(BUILD)/simt/tests/%: simt/tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
 ifdef SIMT
   $(BUILD)/tests/%: private FLAGS := $(UNOPTIMIZED)
 endif
-# Of all that a ladder holds, these want the names: they start a chapter's program, which is built by
-# itself, or compile several chapters at once.
+# These start a chapter's program, and take the names in its ladders from the same objects.
+$(foreach c,$(CHAPTERS),$(eval $(BUILD)/tests/$(c)_program: $(filter $(BUILD)/$(c)/%,$(LADDER_OBJECTS))))
+# Of all that a ladder holds, this wants the names: it compiles several chapters at once.
 $(BUILD)/tests/%_program: private TEST_ENV :=
 $(BUILD)/tests/%_program $(BUILD)/tests/namespaces: private FLAGS := $(UNOPTIMIZED)
 # The rungs in it have their tests elsewhere; it runs a few blocks of them.

@@ -18,7 +18,7 @@
 #include "01_vector_add/problem.cuh"
 #include "01_vector_add/study/sweeps.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace vector_add {
@@ -43,7 +43,7 @@ bench::Ladder<VectorAdd> ladder() {
   bench::Ladder<VectorAdd> ladder;
   ladder.name = VectorAdd::name;
   ladder.variants = {
-      cpu_variant<VectorAdd>("sequential", "the loop", with_host_arrays(vector_add_sequential)),
+      bench::baseline<VectorAdd>("sequential", "the loop", with_host_arrays(vector_add_sequential)),
       cpu_variant<VectorAdd>("openmp", "the loop, shared out over all cores",
                              with_host_arrays(vector_add_openmp)),
       vector_add_cpu_stream(),

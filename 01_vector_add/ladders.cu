@@ -10,10 +10,9 @@ bench::Ladders vector_add();
 }
 
 int main(int argc, char** argv) {
-  bench::Program program("01_vector_add",
-                         "y = x + y, from the plain loop to the limit of the chip");
-  program.add(ladders::vector_add());
-  program.add_demo("memset", "memset: what cudaMemset sets",
-                   [](const bench::Program&) { vector_add::memset_demo(); });
-  return program.main(argc, argv);
+  return bench::run({"01_vector_add",
+                     "y = x + y, from the plain loop to the limit of the chip",
+                     {ladders::vector_add()},
+                     {{"memset", "memset: what cudaMemset sets", vector_add::memset_demo}}},
+                    argc, argv);
 }

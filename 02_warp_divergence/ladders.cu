@@ -15,17 +15,12 @@ bench::Ladders polar(), branch();
 
 int main(int argc, char** argv) {
   using namespace warp_divergence;
-  bench::Program program("02_warp_divergence",
-                         "lanes of a warp that diverge, and how to keep them together");
-  program.add(ladders::polar());
-  program.add(ladders::branch());
-  program.add_demo("votes", "votes: any, all and ballot",
-                   [](const bench::Program&) { votes_demo(); });
-  program.add_demo("block_votes", "block_votes: count, and, or",
-                   [](const bench::Program&) { block_votes_demo(); });
-  program.add_demo("barrier", "barrier: __syncthreads beside a branch",
-                   [](const bench::Program&) { barrier_demo(); });
-  program.add_demo("syncwarp", "syncwarp: lanes that wait for each other",
-                   [](const bench::Program&) { syncwarp_demo(); });
-  return program.main(argc, argv);
+  return bench::run({"02_warp_divergence",
+                     "lanes of a warp that diverge, and how to keep them together",
+                     {ladders::polar(), ladders::branch()},
+                     {{"votes", "votes: any, all and ballot", votes_demo},
+                      {"block_votes", "block_votes: count, and, or", block_votes_demo},
+                      {"barrier", "barrier: __syncthreads beside a branch", barrier_demo},
+                      {"syncwarp", "syncwarp: lanes that wait for each other", syncwarp_demo}}},
+                    argc, argv);
 }

@@ -11,13 +11,10 @@ bench::Ladders copy(), particles(), transpose(), window(), latency();
 }
 
 int main(int argc, char** argv) {
-  bench::Program program("03_coalescing", "which bytes a warp asks for, and how long they take");
-  program.add(ladders::copy());
-  program.add(ladders::particles());
-  program.add(ladders::transpose());
-  program.add(ladders::window());
-  program.add(ladders::latency());
-  program.add_demo("pitch", "pitch: what cudaMallocPitch returns",
-                   [](const bench::Program& frame) { transpose::pitch_demo(frame.device()); });
-  return program.main(argc, argv);
+  return bench::run({"03_coalescing",
+                     "which bytes a warp asks for, and how long they take",
+                     {ladders::copy(), ladders::particles(), ladders::transpose(),
+                      ladders::window(), ladders::latency()},
+                     {{"pitch", "pitch: what cudaMallocPitch returns", transpose::pitch_demo}}},
+                    argc, argv);
 }

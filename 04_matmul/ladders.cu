@@ -10,8 +10,8 @@ bench::Ladders sgemm(), bf16();
 }
 
 int main(int argc, char** argv) {
-  bench::Program program("04_matmul", "C = A B, from three loops to the pace of the multipliers");
-  program.add(ladders::sgemm());
-  program.add(ladders::bf16());
-  return program.main(argc, argv);
+  return bench::run({"04_matmul",
+                     "C = A B, from three loops to the pace of the multipliers",
+                     {ladders::sgemm(), ladders::bf16()}},
+                    argc, argv);
 }

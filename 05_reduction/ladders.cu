@@ -9,9 +9,8 @@ bench::Ladders sum(), affine(), scan();
 }
 
 int main(int argc, char** argv) {
-  bench::Program program("05_reduction", "sums, reductions in order, and prefix sums");
-  program.add(ladders::sum());
-  program.add(ladders::affine());
-  program.add(ladders::scan());
-  return program.main(argc, argv);
+  return bench::run({"05_reduction",
+                     "sums, reductions in order, and prefix sums",
+                     {ladders::sum(), ladders::affine(), ladders::scan()}},
+                    argc, argv);
 }

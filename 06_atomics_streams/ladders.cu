@@ -13,19 +13,13 @@ bench::Ladders pipeline(), default_stream(), small_kernels(), pi();
 }  // namespace ladders
 
 int main(int argc, char** argv) {
-  bench::Program program("06_atomics_streams",
-                         "many threads and one cell, many queues and one GPU");
-  program.add(ladders::one_cell());
-  program.add(ladders::histogram());
-  program.add(ladders::float_max());
-  program.add(ladders::lock());
-  program.add(ladders::pipeline());
-  program.add(ladders::default_stream());
-  program.add(ladders::small_kernels());
-  program.add(ladders::pi());
-  program.add_demo("atomics", "atomics: every atomic function once",
-                   [](const bench::Program&) { atomics_streams::atomics_demo(); });
-  program.add_demo("host_threads", "host_threads: four host threads, each with a default stream",
-                   [](const bench::Program&) { atomics_streams::host_threads_demo(); });
-  return program.main(argc, argv);
+  return bench::run(
+      {"06_atomics_streams",
+       "many threads and one cell, many queues and one GPU",
+       {ladders::one_cell(), ladders::histogram(), ladders::float_max(), ladders::lock(),
+        ladders::pipeline(), ladders::default_stream(), ladders::small_kernels(), ladders::pi()},
+       {{"atomics", "atomics: every atomic function once", atomics_streams::atomics_demo},
+        {"host_threads", "host_threads: four host threads, each with a default stream",
+         atomics_streams::host_threads_demo}}},
+      argc, argv);
 }

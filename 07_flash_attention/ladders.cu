@@ -14,16 +14,11 @@ bench::Ladders decode_bf16(), decode_fp16();
 }  // namespace ladders
 
 int main(int argc, char** argv) {
-  bench::Program program("07_flash_attention",
-                         "O = softmax(Q K^T / sqrt(d)) V, forward, backward and in decoding");
-  program.add(ladders::softmax());
-  program.add(ladders::attention());
-  program.add(ladders::attention_16bit_bf16());
-  program.add(ladders::attention_16bit_fp16());
-  program.add(ladders::backward_fp32());
-  program.add(ladders::backward_bf16());
-  program.add(ladders::backward_fp16());
-  program.add(ladders::decode_bf16());
-  program.add(ladders::decode_fp16());
-  return program.main(argc, argv);
+  return bench::run(
+      {"07_flash_attention",
+       "O = softmax(Q K^T / sqrt(d)) V, forward, backward and in decoding",
+       {ladders::softmax(), ladders::attention(), ladders::attention_16bit_bf16(),
+        ladders::attention_16bit_fp16(), ladders::backward_fp32(), ladders::backward_bf16(),
+        ladders::backward_fp16(), ladders::decode_bf16(), ladders::decode_fp16()}},
+      argc, argv);
 }

@@ -27,7 +27,7 @@ std::vector<bench::Setting> settings() {
                     1, 1 << 20),
       bench::number("n", "queries of a sequence, and keys", kIs16Bit ? 4096 : 2048, 250, 1, most),
       bench::number("nk", "keys, if not as many as queries", 0, 1, most),
-      bench::choice("d", "elements of a query, a key, a value", {"64", "128", "256"}),
+      bench::one_of("d", "elements of a query, a key, a value", {64, 128, 256}),
       bench::flag("causal", "query i sees no key after its own"),
       bench::number("tokens", "sets batch to tokens / n, and heads to 2048 / d", 0, 1, 1 << 30),
       bench::number("spread", "standard deviation of the scores (default 1, fp16: at most 5000)", 1,
@@ -50,9 +50,8 @@ Shape shape_of(const bench::Settings& settings, const bench::RunSettings& run) {
         "--kv-heads: the forward pass has a K/V head for each head (--only decode_bf16 and "
         "backward_bf16 take it)");
   }
-  constexpr int kHeadDims[] = {64, 128, 256};
   const bool is_large = Problem<T>::kIs16Bit && run.device.is_real_gpu();
-  const int d = settings.given("d") ? kHeadDims[settings["d"]] : is_large ? 128 : 64;
+  const int d = settings.given("d") ? static_cast<int>(settings["d"]) : is_large ? 128 : 64;
   const std::int64_t n = settings["n"], n_k = settings.given("nk") ? settings["nk"] : n;
   Shape shape{settings["batch"], settings["heads"], n, n_k, d, settings["causal"] != 0};
   if (settings.given("tokens")) {

@@ -4,19 +4,22 @@
 #include <fstream>
 #include <string>
 
-#include "04_matmul/bf16/ladder.cu"
-#include "04_matmul/sgemm/ladder.cu"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/ladder.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
+
+namespace ladders {
+bench::Ladders sgemm(), bf16();
+}
 
 namespace {
 
 const std::string kProgram = TEST_BUILD "/04_matmul/ladders";
 
 std::vector<std::string> all_names() {
-  return tests::names_of(matmul::sgemm::ladder(), matmul::bf16::ladder<false>(),
-                         matmul::bf16::ladder<true>());
+  return tests::names_of({ladders::sgemm(), ladders::bf16()});
 }
 
 }  // namespace
@@ -35,7 +38,7 @@ TEST_CASE("a small run is right and prints every variant, skipped ones with a re
   tests::small_run_is_right(kProgram, "--m 65 --n 66 --k 67 --repeats 2", all_names());
 }
 
-TEST_CASE("before the table stand intensity and bound") {
+TEST_CASE("below the table stand intensity and bound") {
   const auto result = tests::run_command(kProgram + " --size 64 --only sequential --repeats 1");
   CHECK(result.status == 0);
   CHECK(result.output.find("FLOP/byte") != std::string::npos);

@@ -31,8 +31,9 @@ using backward::Shape;
 // `d` counts through 64, 128, 256.
 bench::Settings::Given sizes(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads,
                              std::int64_t n, std::int64_t nk, std::int64_t d, std::int64_t causal) {
-  return {{"batch", batch}, {"heads", heads}, {"kv-heads", kv_heads}, {"n", n},
-          {"nk", nk},       {"d", d},         {"causal", causal}};
+  return {{"batch", batch},  {"heads", heads}, {"kv-heads", kv_heads},
+          {"n", n},          {"nk", nk},       {"d", std::int64_t{64} << d},
+          {"causal", causal}};
 }
 
 // One query, one key; a warp, and the tiles of all rungs, each more and less by one; primes; more

@@ -35,7 +35,11 @@ using Given = bench::Settings::Given;
 // `d` counts through 64, 128, 256.
 Given sizes(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, std::int64_t n,
             std::int64_t d) {
-  return {{"batch", batch}, {"heads", heads}, {"kv-heads", kv_heads}, {"n", n}, {"d", d}};
+  return {{"batch", batch},
+          {"heads", heads},
+          {"kv-heads", kv_heads},
+          {"n", n},
+          {"d", std::int64_t{64} << d}};
 }
 Given pages(Given given, std::int64_t page, std::int64_t window, std::int64_t ragged) {
   given["page"] = page;

@@ -1,19 +1,18 @@
 // Chapter 07, the program: it runs what it is asked to run, and refuses what it must refuse.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <string>
 #include <vector>
 
-#include "07_flash_attention/attention/ladder.cu"
-#include "07_flash_attention/attention_16bit/ladder.cuh"
-#include "07_flash_attention/backward/ladder.cuh"
-#include "07_flash_attention/decode/ladder.cuh"
-#include "07_flash_attention/softmax/ladder.cu"
 #include "common/bench/device_facts.cuh"
+#include "common/bench/ladder.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
+
+namespace ladders {
+bench::Ladders softmax(), attention(), attention_16bit_bf16(), attention_16bit_fp16();
+bench::Ladders backward_fp32(), backward_bf16(), backward_fp16();
+bench::Ladders decode_bf16(), decode_fp16();
+}  // namespace ladders
 
 namespace {
 
@@ -25,13 +24,10 @@ bool has(const tests::CommandResult& result, const std::string& text) {
 }
 
 std::vector<std::string> all_names() {
-  return tests::names_of(
-      softmax::softmax_ladder(), attention::attention_ladder(),
-      attention::attention_16bit_ladder<__nv_bfloat16>(),
-      attention::attention_16bit_ladder<__half>(), backward::backward_ladder<float>(),
-      backward::backward_ladder<__nv_bfloat16>(), backward::backward_ladder<__half>(),
-      decode::decode_ladder<__nv_bfloat16>(), decode::decode_paged_ladder<__nv_bfloat16>(),
-      decode::decode_ladder<__half>(), decode::decode_paged_ladder<__half>());
+  return tests::names_of({ladders::softmax(), ladders::attention(), ladders::attention_16bit_bf16(),
+                          ladders::attention_16bit_fp16(), ladders::backward_fp32(),
+                          ladders::backward_bf16(), ladders::backward_fp16(),
+                          ladders::decode_bf16(), ladders::decode_fp16()});
 }
 
 }  // namespace

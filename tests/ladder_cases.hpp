@@ -247,6 +247,16 @@ std::vector<std::string> names_of(const bench::Ladder<Problem>&... ladders) {
   return names;
 }
 
+inline std::vector<std::string> names_of(const std::vector<bench::Ladders>& all) {
+  std::vector<std::string> names;
+  for (const bench::Ladders& ladders : all) {
+    for (const bench::AnyLadder& ladder : ladders) {
+      for (const auto& variant : ladder.variants) names.push_back(ladder.name + "/" + variant.name);
+    }
+  }
+  return names;
+}
+
 // --list prints each variant once, one a line, in order.
 inline void lists_every_variant(const std::string& program, const std::vector<std::string>& names) {
   const auto result = run_command(program + " --list");

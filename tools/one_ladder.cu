@@ -6,7 +6,5 @@ bench::Ladders LADDER();
 }
 
 int main(int argc, char** argv) {
-  bench::Program program("one ladder", "the ladder of one problem");
-  program.add(ladders::LADDER());
-  return program.main(argc, argv);
+  return bench::run({"one ladder", "the ladder of one problem", {ladders::LADDER()}}, argc, argv);
 }

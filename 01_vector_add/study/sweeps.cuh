@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,8 @@
 #include "01_vector_add/10_coarsened.cuh"
 #include "01_vector_add/problem.cuh"
 #include "common/bench/harness.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/settings.hpp"
 #include "common/kit/check.cuh"
 
@@ -31,9 +31,9 @@ inline double occupancy_percent(int block, const bench::DeviceFacts& device) {
 }
 
 // `cuda`'s kernel for each block size, beside the occupancy it allows and the runtime's proposal.
-inline void sweep_block(bench::Program& program, const bench::Settings& settings,
-                        const std::vector<bench::Variant<VectorAdd>>&) {
-  VectorAdd problem(settings["n"], program.seed());
+inline bench::Shown sweep_block(const bench::RunSettings& run, const bench::Settings& settings,
+                                const std::vector<bench::Variant<VectorAdd>>&) {
+  VectorAdd problem(settings["n"], run.seed);
   const std::vector<int> blocks = {32, 64, 96, 128, 192, 256, 384, 512, 700, 768, 1024};
   std::vector<bench::Variant<VectorAdd>> variants;
   for (const int block : blocks) {
@@ -45,19 +45,19 @@ inline void sweep_block(bench::Program& program, const bench::Settings& settings
           CUDA_CHECK(cudaGetLastError());
         }));
   }
-  const std::vector<double> ms = bench::time_sweep(program, problem, variants);
+  const std::vector<double> ms = bench::time_sweep(run, problem, variants);
 
   bench::Sweep sweep{VectorAdd::name, "block", {"block", "occupancy", "median_ms", "gbps"}, {}};
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     sweep.points.push_back({static_cast<double>(blocks[i]),
-                            occupancy_percent(blocks[i], program.device()), ms[i],
+                            occupancy_percent(blocks[i], run.device), ms[i],
                             problem.bytes() / (1e6 * ms[i])});
   }
-  program.add(sweep);
   int grid = 0, block = 0;
   CUDA_CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, vector_add_cuda_kernel));
-  std::printf("cudaOccupancyMaxPotentialBlockSize proposes %d threads (it maximises occupancy)\n",
-              block);
+  return {sweep, bench::formatted("cudaOccupancyMaxPotentialBlockSize proposes %d threads "
+                                  "(it maximises occupancy)\n",
+                                  block)};
 }
 
 template <int kPieces>
@@ -79,11 +79,11 @@ bench::Variant<VectorAdd> vectors_per_thread() {
 }
 
 // `coarsened`'s kernel for several numbers of pieces, as floats and as float4.
-inline void sweep_pieces(bench::Program& program, const bench::Settings& settings,
-                         const std::vector<bench::Variant<VectorAdd>>&) {
+inline bench::Shown sweep_pieces(const bench::RunSettings& run, const bench::Settings& settings,
+                                 const std::vector<bench::Variant<VectorAdd>>&) {
   if (settings["n"] % 4 != 0)
     throw bench::UsageError("--sweep pieces: --n must be a multiple of 4");
-  VectorAdd problem(settings["n"], program.seed());
+  VectorAdd problem(settings["n"], run.seed);
   const std::vector<bench::Variant<VectorAdd>> variants = {
       floats_per_thread<1>(),  floats_per_thread<2>(),  floats_per_thread<3>(),
       floats_per_thread<4>(),  floats_per_thread<6>(),  floats_per_thread<8>(),
@@ -91,14 +91,14 @@ inline void sweep_pieces(bench::Program& program, const bench::Settings& setting
   const std::vector<std::pair<double, double>> shapes = {
       // pieces, bytes of a piece
       {1, 4}, {2, 4}, {3, 4}, {4, 4}, {6, 4}, {8, 4}, {1, 16}, {2, 16}, {4, 16}};
-  const std::vector<double> ms = bench::time_sweep(program, problem, variants);
+  const std::vector<double> ms = bench::time_sweep(run, problem, variants);
 
   bench::Sweep sweep{VectorAdd::name, "pieces", {"pieces", "bytes_each", "median_ms", "gbps"}, {}};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     sweep.points.push_back(
         {shapes[i].first, shapes[i].second, ms[i], problem.bytes() / (1e6 * ms[i])});
   }
-  program.add(sweep);
+  return {sweep};
 }
 
 }  // namespace vector_add

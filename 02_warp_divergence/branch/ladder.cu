@@ -15,7 +15,7 @@
 #include "02_warp_divergence/branch/problem.cuh"
 #include "02_warp_divergence/study/branch_sweeps.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace branch {
@@ -25,7 +25,7 @@ bench::Ladder<Branch> ladder() {
   bench::Ladder<Branch> ladder;
   ladder.name = Branch::name;
   ladder.variants = {
-      cpu_variant<Branch>(
+      bench::baseline<Branch>(
           "sequential", "the loop with its branch",
           [](Branch& p) { branch_sequential(p.x.host_data(), p.y.host_data(), p.n); }),
       cpu_variant<Branch>("openmp", "the loop, shared out over all cores",

@@ -1,5 +1,4 @@
 // The index of problem A: every way from an angle to a point, in reading order.
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,28 +15,17 @@
 #include "02_warp_divergence/study/fast_math.cuh"
 #include "02_warp_divergence/study/polar_sweeps.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace polar {
-
-// After the table: how far off the fast intrinsics are.
-inline void fast_math_after(bench::Program& program, Polar& problem,
-                            const std::vector<bench::Variant<Polar>>& variants,
-                            const bench::ProblemReport&) {
-  const bool wanted = std::any_of(variants.begin(), variants.end(),
-                                  [](const auto& v) { return v.name == "fast_math"; });
-  if (wanted && !program.verify_only() && program.device().available) {
-    report_fast_math(program, problem.step);
-  }
-}
 
 bench::Ladder<Polar> ladder() {
   using bench::cpu_variant, bench::device_variant;
   bench::Ladder<Polar> ladder;
   ladder.name = Polar::name;
   ladder.variants = {
-      cpu_variant<Polar>(
+      bench::baseline<Polar>(
           "sequential", "the loop",
           [](Polar& p) { polar_sequential(p.phi.host_data(), p.z.host_data(), p.n); }),
       cpu_variant<Polar>("openmp", "the loop, shared out over all cores",
@@ -83,7 +71,7 @@ bench::Ladder<Polar> ladder() {
   };
   ladder.sweeps = {{"pieces", "pieces: rung `coarsened` by angles a thread", sweep_pieces,
                     bench::Points::of_its_own}};
-  ladder.after = fast_math_after;
+  ladder.after = report_fast_math;
   return ladder;
 }
 

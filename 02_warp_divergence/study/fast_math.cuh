@@ -12,16 +12,18 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "02_warp_divergence/polar/problem.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 
@@ -89,8 +91,15 @@ inline double fast_math_bound(int function, double limit) {
   return limit * too_small_by + 2 * kPi * last_place + within_pi;
 }
 
-// One report per range: a row per function, right if it stays within its bound.
-inline void report_fast_math(bench::Program& program, std::int64_t step) {
+// Below the table, if the rung has run: one report per range, with a row per function, right if it
+// stays within its bound.
+inline bench::Shown report_fast_math(const bench::RunSettings& run, Polar& problem,
+                                     const std::vector<bench::Variant<Polar>>& variants,
+                                     const bench::ProblemReport&) {
+  const bool wanted = std::any_of(variants.begin(), variants.end(),
+                                  [](const auto& v) { return v.name == "fast_math"; });
+  if (!wanted || run.verify_only || !run.device.available) return {};
+  bench::Shown shown;
   const struct {
     const char* problem;
     const char* range;
@@ -98,12 +107,12 @@ inline void report_fast_math(bench::Program& program, std::int64_t step) {
   } ranges[] = {{"fast_math_pi", "[-pi, pi]", Polar::kLargestAngle},
                 {"fast_math_10000", "[-10000, 10000]", 10000.0f}};
   for (const auto& range : ranges) {
-    program.progress(std::string("measuring __sinf and __cosf over ") + range.range);
-    const std::vector<double> errors = fast_math_errors(range.limit, step);
-    program.progress("");
+    run.progress(std::string("measuring __sinf and __cosf over ") + range.range);
+    const std::vector<double> errors = fast_math_errors(range.limit, problem.step);
+    run.progress("");
     bench::ProblemReport report;
     report.problem = range.problem;
-    report.sizes = {{"every step-th float, step", step}};
+    report.sizes = {{"every step-th float, step", problem.step}};
     for (int f = 0; f < kFastFunctions; ++f) {
       bench::Row row;
       row.name = kFastFunctionNames[f];
@@ -113,16 +122,18 @@ inline void report_fast_math(bench::Program& program, std::int64_t step) {
       if (!within) row.verdict.reason = "above its bound";
       report.rows.push_back(row);
     }
-    program.add(report);
+    shown.push_back(report);
     for (int f = 0; f < kFastFunctions; ++f) {
       const double bound = fast_math_bound(f, range.limit);
-      std::printf("%-13s on %s: %.3g = 2^%.1f off, bound %.3g = 2^%.1f\n", kFastFunctionNames[f],
-                  range.range, errors[f], std::log2(errors[f]), bound, std::log2(bound));
+      shown.push_back(bench::formatted("%-13s on %s: %.3g = 2^%.1f off, bound %.3g = 2^%.1f\n",
+                                       kFastFunctionNames[f], range.range, errors[f],
+                                       std::log2(errors[f]), bound, std::log2(bound)));
     }
   }
-  if (!program.device().is_real_gpu()) {
-    std::printf("(without a GPU these functions are the sine and cosine of the host)\n");
+  if (!run.device.is_real_gpu()) {
+    shown.push_back("(without a GPU these functions are the sine and cosine of the host)\n");
   }
+  return shown;
 }
 
 }  // namespace polar

@@ -11,7 +11,7 @@
 #include "02_warp_divergence/polar/07_coarsened.cuh"
 #include "02_warp_divergence/polar/problem.cuh"
 #include "common/bench/harness.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
 #include "common/bench/settings.hpp"
 #include "common/kit/check.cuh"
 
@@ -43,9 +43,9 @@ bench::Variant<Polar> angles_per_thread(const std::string& function) {
 }
 
 // The kernel of problem A's last rung with 1 to 8 angles a thread, accurate and fast.
-inline void sweep_pieces(bench::Program& program, const bench::Settings& settings,
-                         const std::vector<bench::Variant<Polar>>&) {
-  Polar problem(settings["n"], program.seed());
+inline bench::Shown sweep_pieces(const bench::RunSettings& run, const bench::Settings& settings,
+                                 const std::vector<bench::Variant<Polar>>&) {
+  Polar problem(settings["n"], run.seed);
   const std::vector<int> pieces = {1, 2, 3, 4, 6, 8};
   std::vector<bench::Variant<Polar>> variants = {
       angles_per_thread<1, Accurate>("sincosf"),
@@ -60,12 +60,12 @@ inline void sweep_pieces(bench::Program& program, const bench::Settings& setting
       with_fast_bounds(angles_per_thread<4, Fast>("__sincosf")),
       with_fast_bounds(angles_per_thread<6, Fast>("__sincosf")),
       with_fast_bounds(angles_per_thread<8, Fast>("__sincosf"))};
-  const std::vector<double> ms = bench::time_sweep(program.run_settings(), problem, variants);
+  const std::vector<double> ms = bench::time_sweep(run, problem, variants);
   bench::Sweep sweep{Polar::name, "pieces", {"pieces", "accurate_ms", "fast_ms"}, {}};
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     sweep.points.push_back({static_cast<double>(pieces[i]), ms[i], ms[pieces.size() + i]});
   }
-  program.add(sweep);
+  return {sweep};
 }
 
 }  // namespace polar

@@ -12,7 +12,7 @@
 #include "03_coalescing/copy/problem.cuh"
 #include "03_coalescing/study/copy_sweeps.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
@@ -23,8 +23,9 @@ bench::Ladder<Copy> ladder() {
   bench::Ladder<Copy> ladder;
   ladder.name = Copy::name;
   ladder.variants = {
-      cpu_variant<Copy>("sequential", "the loop",
-                        [](Copy& p) { copy_sequential(p.x.host_data(), p.y.host_data(), p.n); }),
+      bench::baseline<Copy>(
+          "sequential", "the loop",
+          [](Copy& p) { copy_sequential(p.x.host_data(), p.y.host_data(), p.n); }),
       cpu_variant<Copy>("openmp", "one contiguous piece per core",
                         [](Copy& p) { copy_openmp(p.x.host_data(), p.y.host_data(), p.n); }),
       device_variant<Copy>("chunked", "one contiguous piece per thread: 32 sectors a request",

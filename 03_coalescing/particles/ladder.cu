@@ -12,7 +12,7 @@
 #include "03_coalescing/particles/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
@@ -30,8 +30,9 @@ bench::Ladder<Particles> ladder() {
   bench::Ladder<Particles> ladder;
   ladder.name = Particles::name;
   ladder.variants = {
-      cpu_variant<Particles>("sequential", "a loop over an array of structures",
-                             [](Particles& p) { particles_sequential(p.aos_on_host(), p.n, dt); }),
+      bench::baseline<Particles>(
+          "sequential", "a loop over an array of structures",
+          [](Particles& p) { particles_sequential(p.aos_on_host(), p.n, dt); }),
       cpu_variant<Particles>("openmp", "the same on all cores",
                              [](Particles& p) { particles_openmp(p.aos_on_host(), p.n, dt); }),
       coalescing::cpu_copy_yardstick<Particles>(),

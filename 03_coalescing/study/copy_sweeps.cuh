@@ -12,7 +12,7 @@
 #include "03_coalescing/study/copy_gather.cuh"
 #include "common/bench/compare.hpp"
 #include "common/bench/harness.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
 #include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
@@ -61,11 +61,11 @@ struct Pattern {
 
 // Times the gathers and reports useful bytes (4 read, 4 written an element) beside all bytes that
 // whole sectors make of them, and the useful rate against that of the first gather, the plain copy.
-inline void sweep_patterns(bench::Program& program, Copy& problem, const std::string& name,
-                           const std::vector<Pattern>& patterns) {
+inline bench::Shown sweep_patterns(const bench::RunSettings& run, Copy& problem,
+                                   const std::string& name, const std::vector<Pattern>& patterns) {
   std::vector<bench::Variant<Copy>> variants;
   for (const auto& [stride, offset] : patterns) variants.push_back(gather_variant(stride, offset));
-  const std::vector<double> ms = bench::time_sweep(program.run_settings(), problem, variants);
+  const std::vector<double> ms = bench::time_sweep(run, problem, variants);
 
   bench::Sweep sweep{
       Copy::name, name, {name, "sectors", "median_ms", "gbps", "moved_gbps", "of_copy"}, {}};
@@ -81,23 +81,23 @@ inline void sweep_patterns(bench::Program& program, Copy& problem, const std::st
     sweep.points.push_back(
         {swept, static_cast<double>(sectors), ms[i], gbps, moved_gbps, gbps / copy_gbps});
   }
-  program.add(sweep);
+  return {sweep};
 }
 
-inline void sweep_stride(bench::Program& program, const bench::Settings& settings,
-                         const std::vector<bench::Variant<Copy>>&) {
-  Copy problem(settings["n"], program.seed());
+inline bench::Shown sweep_stride(const bench::RunSettings& run, const bench::Settings& settings,
+                                 const std::vector<bench::Variant<Copy>>&) {
+  Copy problem(settings["n"], run.seed);
   std::vector<Pattern> patterns;
   for (int stride = 1; stride <= 32; ++stride) patterns.push_back({stride, 0});
-  sweep_patterns(program, problem, "stride", patterns);
+  return sweep_patterns(run, problem, "stride", patterns);
 }
 
-inline void sweep_offset(bench::Program& program, const bench::Settings& settings,
-                         const std::vector<bench::Variant<Copy>>&) {
-  Copy problem(settings["n"], program.seed());
+inline bench::Shown sweep_offset(const bench::RunSettings& run, const bench::Settings& settings,
+                                 const std::vector<bench::Variant<Copy>>&) {
+  Copy problem(settings["n"], run.seed);
   std::vector<Pattern> patterns;
   for (int offset = 0; offset < 32; ++offset) patterns.push_back({1, offset});
-  sweep_patterns(program, problem, "offset", patterns);
+  return sweep_patterns(run, problem, "offset", patterns);
 }
 
 }  // namespace coalesced_copy

@@ -13,7 +13,7 @@
 #include "03_coalescing/latency/problem.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/l2_flush.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
 #include "common/bench/report.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
@@ -44,24 +44,24 @@ inline double cycles_per_load(Latency& problem, const bench::Variant<Latency>& v
 
 // Measures every level twice and reports both, so that a reader sees how far to trust the figures.
 // Levels that cannot run here stay unknown; if none can, there is no table.
-inline void cycles_after(bench::Program& program, Latency& problem,
-                         const std::vector<bench::Variant<Latency>>& variants,
-                         const bench::ProblemReport&) {
-  if (program.verify_only() || !program.device().available) return;
-  const bench::WorkStream stream(program.device());
+inline bench::Shown cycles_after(const bench::RunSettings& run, Latency& problem,
+                                 const std::vector<bench::Variant<Latency>>& variants,
+                                 const bench::ProblemReport&) {
+  if (run.verify_only || !run.device.available) return {};
+  const bench::WorkStream stream(run.device);
   bench::Sweep sweep{Latency::name, "run", {"run"}, {}};
   for (const auto& variant : variants) sweep.columns.push_back(variant.name + "_cycles");
-  for (int run = 1; run <= 2; ++run) {
-    std::vector<double> point{static_cast<double>(run)};
+  for (int time = 1; time <= 2; ++time) {
+    std::vector<double> point{static_cast<double>(time)};
     for (const auto& variant : variants) {
-      program.progress("counting cycles: " + variant.name);
-      point.push_back(cycles_per_load(problem, variant, program.device(), stream.get()));
+      run.progress("counting cycles: " + variant.name);
+      point.push_back(cycles_per_load(problem, variant, run.device, stream.get()));
     }
     if (std::all_of(point.begin() + 1, point.end(), [](double c) { return std::isnan(c); })) break;
     sweep.points.push_back(point);
   }
-  program.progress("");
-  if (!sweep.points.empty()) program.add(sweep);
+  run.progress("");
+  return sweep.points.empty() ? bench::Shown{} : bench::Shown{sweep};
 }
 
 }  // namespace latency

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "common/bench/device_facts.cuh"
-#include "common/bench/options.hpp"
 #include "common/kit/check.cuh"
 
 namespace transpose {
@@ -39,8 +37,7 @@ class PitchedMatrix {
   std::size_t pitch_ = 0;
 };
 
-inline void pitch_demo(const bench::DeviceFacts& device) {
-  if (!device.available) throw bench::UsageError("--demo pitch needs a GPU: " + device.reason);
+inline void pitch_demo() {
   constexpr std::int64_t kRows = 64;
   std::printf(
       "cudaMallocPitch, %d rows of floats; element (r, c) lies at base + r * pitch + 4 * c\n",

@@ -20,7 +20,7 @@
 #include "03_coalescing/transpose/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
@@ -40,11 +40,11 @@ bench::Ladder<Transpose> ladder() {
   bench::Ladder<Transpose> ladder;
   ladder.name = Transpose::name;
   ladder.variants = {
-      cpu_variant<Transpose>("sequential", "two loops",
-                             [](Transpose& p) {
-                               transpose_sequential(p.in.host_data(), p.out.host_data(), p.rows,
-                                                    p.cols);
-                             }),
+      bench::baseline<Transpose>("sequential", "two loops",
+                                 [](Transpose& p) {
+                                   transpose_sequential(p.in.host_data(), p.out.host_data(), p.rows,
+                                                        p.cols);
+                                 }),
       cpu_variant<Transpose>("openmp", "tile by tile, on all cores",
                              [](Transpose& p) {
                                transpose_openmp(p.in.host_data(), p.out.host_data(), p.rows,

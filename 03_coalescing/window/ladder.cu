@@ -18,7 +18,7 @@
 #include "03_coalescing/window/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 
@@ -47,11 +47,11 @@ bench::Ladder<Window> ladder() {
   bench::Ladder<Window> ladder;
   ladder.name = Window::name;
   ladder.variants = {
-      cpu_variant<Window>("sequential", "two loops",
-                          [](Window& p) {
-                            window_sequential(p.x.host_data(), p.weights.host_data(),
-                                              p.y.host_data(), p.n, p.radius);
-                          }),
+      bench::baseline<Window>("sequential", "two loops",
+                              [](Window& p) {
+                                window_sequential(p.x.host_data(), p.weights.host_data(),
+                                                  p.y.host_data(), p.n, p.radius);
+                              }),
       cpu_variant<Window>("openmp", "the outer loop on all cores",
                           [](Window& p) {
                             window_openmp(p.x.host_data(), p.weights.host_data(), p.y.host_data(),

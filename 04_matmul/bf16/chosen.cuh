@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "04_matmul/bf16/06_multistage.cuh"
@@ -24,8 +25,13 @@
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/bf16/kit/tile_copy.cuh"
 #include "04_matmul/bf16/kit/tma_operands.cuh"
+#include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/variant.cuh"
+#include "common/bench/verify.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/workspace.cuh"
 
 namespace matmul::bf16 {
 
@@ -118,6 +124,37 @@ std::string bf16_gemm_chosen(const __nv_bfloat16* a, const __nv_bfloat16* b, __n
     bf16_gemm_by_shape<kTransposedB>(a, b, c, m, n, k, stream);
   }
   return rung;
+}
+
+// The memory that stream_k needs, allocated once.
+inline float4* partial_sums(const kit::Workspace& workspace) {
+  return workspace.get<float4>(kPartialBytes / static_cast<std::int64_t>(sizeof(float4)));
+}
+
+template <bool kTransposedB>
+bench::Variant<Bf16Gemm<kTransposedB>> stream_k() {
+  const auto run = [workspace = kit::Workspace()](const Element* a, const Element* b, Element* c,
+                                                  int m, int n, int k, cudaStream_t stream) {
+    bf16_gemm_stream_k<kTransposedB>(a, b, c, m, n, k, partial_sums(workspace), stream);
+  };
+  return rung<kTransposedB>("stream_k", "beyond: the last two waves cut into equal shares (sm_90a)",
+                            run, bench::needs_exactly_sm(90));
+}
+
+template <bool kTransposedB>
+bench::Variant<Bf16Gemm<kTransposedB>> chosen() {
+  using Problem = Bf16Gemm<kTransposedB>;
+  const auto run = [workspace = kit::Workspace()](Problem& p, cudaStream_t stream) -> std::string {
+    static const bool has_wgmma =
+        bench::why_skipped(stream_k<kTransposedB>(), bench::query_device()).empty();
+    return bf16_gemm_chosen<kTransposedB>(p.device_a(), p.device_b(), p.c.device_data(),
+                                          static_cast<int>(p.shape.m), static_cast<int>(p.shape.n),
+                                          static_cast<int>(p.shape.k), partial_sums(workspace),
+                                          has_wgmma, stream);
+  };
+  auto variant = bench::chooser<Problem>("a library's choice: the rung by size and alignment", run);
+  variant.needs = bench::needs_sm(80);
+  return variant;
 }
 
 }  // namespace matmul::bf16

@@ -1,9 +1,7 @@
 // The index of the tensor-core half: every way to compute C = A B in bf16 with sums in fp32, in
 // reading order. With B as n x k there are only the rungs from `multistage` on.
-#include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "04_matmul/bf16/01_sequential.hpp"
@@ -32,71 +30,17 @@
 #include "04_matmul/shape_settings.hpp"
 #include "04_matmul/study/roofline.cuh"
 #include "04_matmul/study/sweeps.cuh"
-#include "common/bench/device_facts.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
-#include "common/bench/verify.cuh"
-#include "common/kit/workspace.cuh"
 
 namespace matmul::bf16 {
-
-// Tagged for --only: @large are worth their time at 8192, @end are what sweeps show.
-template <class Problem>
-bench::Variant<Problem> tagged(std::vector<std::string> tags, bench::Variant<Problem> variant) {
-  variant.tags = std::move(tags);
-  return variant;
-}
-
-// A rung on the device: void run(a, b, c, m, n, k, stream).
-template <bool kTransposedB, class Run>
-bench::Variant<Bf16Gemm<kTransposedB>> rung(const std::string& name, const std::string& idea,
-                                            Run run, bench::Needs needs) {
-  using Problem = Bf16Gemm<kTransposedB>;
-  return bench::device_variant<Problem>(
-      name, idea,
-      [run](Problem& p, cudaStream_t stream) {
-        run(p.device_a(), p.device_b(), p.c.device_data(), static_cast<int>(p.shape.m),
-            static_cast<int>(p.shape.n), static_cast<int>(p.shape.k), stream);
-      },
-      needs);
-}
-
-// The memory that stream_k needs, allocated once.
-inline float4* partial_sums(const kit::Workspace& workspace) {
-  return workspace.get<float4>(kPartialBytes / static_cast<std::int64_t>(sizeof(float4)));
-}
-
-template <bool kTransposedB>
-bench::Variant<Bf16Gemm<kTransposedB>> stream_k() {
-  const auto run = [workspace = kit::Workspace()](const Element* a, const Element* b, Element* c,
-                                                  int m, int n, int k, cudaStream_t stream) {
-    bf16_gemm_stream_k<kTransposedB>(a, b, c, m, n, k, partial_sums(workspace), stream);
-  };
-  return rung<kTransposedB>("stream_k", "beyond: the last two waves cut into equal shares (sm_90a)",
-                            run, bench::needs_exactly_sm(90));
-}
-
-template <bool kTransposedB>
-bench::Variant<Bf16Gemm<kTransposedB>> chosen() {
-  using Problem = Bf16Gemm<kTransposedB>;
-  const auto run = [workspace = kit::Workspace()](Problem& p, cudaStream_t stream) -> std::string {
-    static const bool has_wgmma =
-        bench::why_skipped(stream_k<kTransposedB>(), bench::query_device()).empty();
-    return bf16_gemm_chosen<kTransposedB>(p.device_a(), p.device_b(), p.c.device_data(),
-                                          static_cast<int>(p.shape.m), static_cast<int>(p.shape.n),
-                                          static_cast<int>(p.shape.k), partial_sums(workspace),
-                                          has_wgmma, stream);
-  };
-  auto variant = bench::chooser<Problem>("a library's choice: the rung by size and alignment", run);
-  variant.needs = bench::needs_sm(80);
-  return variant;
-}
 
 template <bool kTransposedB>
 std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
   using Problem = Bf16Gemm<kTransposedB>;
   const bench::Needs ampere = bench::needs_sm(80), hopper = bench::needs_exactly_sm(90);
+  // For --only: @large are worth their time at 8192, @end are what sweeps show.
   const std::vector<std::string> large = {"large"}, end = {"large", "end"};
   std::vector<bench::Variant<Problem>> all;
   if constexpr (!kTransposedB) {
@@ -106,23 +50,25 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
                  p.shape.k);
       };
     };
-    auto sequential = bench::cpu_variant<Problem>("sequential", "three loops, sums in fp32",
-                                                  on_host(bf16_gemm_sequential));
+    auto sequential = bench::baseline<Problem>("sequential", "three loops, sums in fp32",
+                                               on_host(bf16_gemm_sequential));
     sequential.slow_above = 2.0 * 4096 * 4096 * 4096;
     all = {
         sequential,
         bench::cpu_variant<Problem>("openmp", "all cores, four rows at a time",
                                     on_host(bf16_gemm_openmp)),
         rung<false>("wmma", "tensor cores through C++ fragments (sm_80)", bf16_gemm_wmma, ampere),
-        tagged(large, rung<false>("mma_sync", "the instruction itself, fed by ldmatrix (sm_80)",
-                                  bf16_gemm_mma_sync, ampere)),
-        tagged(large, rung<false>("swizzled", "tiles stored so that ldmatrix meets no conflicts",
-                                  bf16_gemm_swizzled, ampere)),
+        bench::tagged(rung<false>("mma_sync", "the instruction itself, fed by ldmatrix (sm_80)",
+                                  bf16_gemm_mma_sync, ampere),
+                      large),
+        bench::tagged(rung<false>("swizzled", "tiles stored so that ldmatrix meets no conflicts",
+                                  bf16_gemm_swizzled, ampere),
+                      large),
     };
   }
   const auto add = [&](const std::vector<std::string>& tags, const char* name, const char* idea,
                        auto run, const bench::Needs& needs) {
-    all.push_back(tagged(tags, rung<kTransposedB>(name, idea, run, needs)));
+    all.push_back(bench::tagged(rung<kTransposedB>(name, idea, run, needs), tags));
   };
   add(end, "multistage", "a ring of tiles filled by cp.async, fragments loaded ahead (sm_80)",
       bf16_gemm_multistage<kTransposedB>, ampere);
@@ -150,13 +96,15 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
       bf16_gemm_split_k<kTransposedB>, hopper);
   add(large, "narrow_edge", "beyond: narrower tiles for the last columns of C (sm_90a)",
       bf16_gemm_narrow_edge<kTransposedB>, hopper);
-  all.push_back(tagged(large, stream_k<kTransposedB>()));
+  all.push_back(bench::tagged(stream_k<kTransposedB>(), large));
   add(large, "full_waves", "beyond: transposed tiles of 248 rows fill all waves (sm_90a)",
       bf16_gemm_full_waves<kTransposedB>, hopper);
-  all.push_back(tagged(end, chosen<kTransposedB>()));
-  all.push_back(tagged(end, cublas_peer<kTransposedB>()));
+  all.push_back(bench::tagged(chosen<kTransposedB>(), end));
+  all.push_back(bench::tagged(cublas_peer<kTransposedB>(), end));
   all.push_back(cublas_default_yardstick<kTransposedB>());
-  if constexpr (!kTransposedB) all.push_back(tagged(large, mma_loop_yardstick<kTransposedB>()));
+  if constexpr (!kTransposedB) {
+    all.push_back(bench::tagged(mma_loop_yardstick<kTransposedB>(), large));
+  }
   return all;
 }
 
@@ -171,7 +119,6 @@ template <bool kTransposedB>
 bench::Ladder<Bf16Gemm<kTransposedB>> ladder(
     std::shared_ptr<KnownReference> known = std::make_shared<KnownReference>()) {
   using Problem = Bf16Gemm<kTransposedB>;
-  using Variants = std::vector<bench::Variant<Problem>>;
   bench::Ladder<Problem> ladder;
   ladder.name = Problem::name;
   ladder.variants = variants<kTransposedB>();
@@ -189,15 +136,12 @@ bench::Ladder<Bf16Gemm<kTransposedB>> ladder(
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return Problem::memory(shape_of(settings));
   };
-  ladder.before = [](bench::Program& program, const bench::Settings& settings) {
-    print_roof(shape_of(settings), Problem::kElementBytes, bf16_roof(program.device()));
+  ladder.after = [](const bench::RunSettings& run, Problem& problem, const auto&,
+                    const bench::ProblemReport&) -> bench::Shown {
+    return {roof_text(problem.shape, Problem::kElementBytes, bf16_roof(run.device))};
   };
   ladder.sweeps = {
-      {"size", "size: the best rungs and cuBLAS from small to large",
-       [](bench::Program& program, const bench::Settings& settings, const Variants& variants) {
-         refuse_sizes(settings);
-         sweep_size(program, variants);
-       }}};
+      {"size", "size: the best rungs and cuBLAS from small to large", sweep_size<Problem>}};
   return ladder;
 }
 

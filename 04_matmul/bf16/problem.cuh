@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "common/bench/input_sets.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/random.cuh"
 
@@ -177,5 +179,19 @@ struct Bf16Gemm {
   Inputs sets_;
   int launches_;
 };
+
+// A rung on the device: void run(a, b, c, m, n, k, stream).
+template <bool kTransposedB, class Run>
+bench::Variant<Bf16Gemm<kTransposedB>> rung(const std::string& name, const std::string& idea,
+                                            Run run, bench::Needs needs) {
+  using Problem = Bf16Gemm<kTransposedB>;
+  return bench::device_variant<Problem>(
+      name, idea,
+      [run](Problem& p, cudaStream_t stream) {
+        run(p.device_a(), p.device_b(), p.c.device_data(), static_cast<int>(p.shape.m),
+            static_cast<int>(p.shape.n), static_cast<int>(p.shape.k), stream);
+      },
+      needs);
+}
 
 }  // namespace matmul::bf16

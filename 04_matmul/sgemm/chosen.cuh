@@ -7,6 +7,8 @@
 
 #include <cuda_runtime.h>
 
+#include <string>
+
 #include "04_matmul/kit/tile_origin.cuh"
 #include "04_matmul/sgemm/09_warp_tile.cuh"
 #include "04_matmul/sgemm/14_grouped_tiles.cuh"
@@ -16,7 +18,12 @@
 #include "04_matmul/sgemm/beyond/04_warp_specialized.cuh"
 #include "04_matmul/sgemm/kit/stream_k_plan.cuh"
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
+#include "04_matmul/sgemm/problem.cuh"
 #include "04_matmul/shape.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/variant.cuh"
+#include "common/bench/verify.cuh"
+#include "common/kit/launch.cuh"
 
 namespace matmul::sgemm {
 
@@ -53,6 +60,26 @@ inline Choice choose(Shape shape, const Circumstances& at) {
   }
   if (choose_split_k_parts(m, n, k, at.multiprocessors) > 1) return {"split_k", sgemm_split_k};
   return {"tile_by_size", sgemm_tile_by_size};
+}
+
+inline bench::Variant<Sgemm> sgemm_chosen() {
+  const auto run = [](Sgemm& p, cudaStream_t stream) -> std::string {
+    static const bench::DeviceFacts device = bench::query_device();
+    static const bool has_sm_90a =
+        bench::why_skipped(sgemm_rung("", "", sgemm_warp_specialized, bench::needs_exactly_sm(90)),
+                           device)
+            .empty();
+    const auto [m, n, k] = p.shape;
+    const float *a = p.device_a(), *b = p.device_b();
+    float* const c = p.c.device_data();
+    const bool vectors =
+        kit::has_vector_rows(a, k) && kit::has_vector_rows(b, n) && kit::has_vector_rows(c, n);
+    const Choice choice = choose(
+        p.shape, {device.multiprocessors, device.compute_capability() >= 80, has_sm_90a, vectors});
+    choice.multiply(a, b, c, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), stream);
+    return choice.name;
+  };
+  return bench::chooser<Sgemm>("a library's choice: the rung by size, alignment and chip", run);
 }
 
 }  // namespace matmul::sgemm

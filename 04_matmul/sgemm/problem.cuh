@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "04_matmul/reference.hpp"
@@ -15,6 +16,7 @@
 #include "common/bench/input_sets.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/random.cuh"
 
@@ -124,5 +126,26 @@ struct Sgemm {
   Inputs sets_;
   int launches_;
 };
+
+// A rung on the device: void run(a, b, c, m, n, k, stream).
+template <class Run>
+bench::Variant<Sgemm> sgemm_rung(const std::string& name, const std::string& idea, Run run,
+                                 bench::Needs needs = {}) {
+  return bench::device_variant<Sgemm>(
+      name, idea,
+      [run](Sgemm& p, cudaStream_t stream) {
+        run(p.device_a(), p.device_b(), p.c.device_data(), static_cast<int>(p.shape.m),
+            static_cast<int>(p.shape.n), static_cast<int>(p.shape.k), stream);
+      },
+      needs);
+}
+
+// A function on the host: void multiply(a, b, c, m, n, k).
+template <class Multiply>
+auto on_host(Multiply multiply) {
+  return [multiply](Sgemm& p) {
+    multiply(p.a.host_data(), p.b.host_data(), p.c.host_data(), p.shape.m, p.shape.n, p.shape.k);
+  };
+}
 
 }  // namespace matmul::sgemm

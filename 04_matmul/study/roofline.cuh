@@ -1,13 +1,13 @@
-// What bounds a product, and what each rung asks of memory: printed around the table of a run.
+// What bounds a product, and what each rung asks of memory: printed below the table of a run.
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "04_matmul/shape.hpp"
 #include "common/bench/device_facts.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/report.hpp"
 
 namespace matmul {
@@ -34,16 +34,18 @@ inline Roof bf16_roof(const bench::DeviceFacts& device) {
   return {peak_bf16_gflops(device), device.peak_bandwidth_gbps};
 }
 
-// each: bytes of an element.
-inline void print_roof(Shape shape, int each, Roof roof) {
-  std::printf("\n%.4g GFLOP over %.4g MB that must move: %.4g FLOP/byte", shape.flops() / 1e9,
-              shape.bytes(each) / 1e6, shape.intensity(each));
+// What bounds a product. each: bytes of an element.
+inline std::string roof_text(Shape shape, int each, Roof roof) {
+  std::string text =
+      bench::formatted("\n%.4g GFLOP over %.4g MB that must move: %.4g FLOP/byte",
+                       shape.flops() / 1e9, shape.bytes(each) / 1e6, shape.intensity(each));
   if (roof.ridge() > 0) {
     const bool by_memory = shape.intensity(each) < roof.ridge();
-    std::printf(";\nthe ridge is at %.3g, so %s bounds it: at most %.4g TFLOP/s", roof.ridge(),
-                by_memory ? "memory" : "arithmetic", roof.at(shape.intensity(each)) / 1e3);
+    text += bench::formatted(";\nthe ridge is at %.3g, so %s bounds it: at most %.4g TFLOP/s",
+                             roof.ridge(), by_memory ? "memory" : "arithmetic",
+                             roof.at(shape.intensity(each)) / 1e3);
   }
-  std::printf("\n");
+  return text + "\n";
 }
 
 // How often a rung uses what it loads. A tile of C of rows x cols reads (rows + cols) k elements
@@ -80,31 +82,32 @@ inline std::vector<Reuse> sgemm_reuse() {
 }
 
 // A second table: the reuse of each rung of the report, beside what it reached.
-inline void print_reuse(const bench::ProblemReport& report, Shape shape,
-                        const bench::DeviceFacts& device) {
-  bool is_first = true;
+inline std::string reuse_table(const bench::ProblemReport& report, Shape shape,
+                               const bench::DeviceFacts& device) {
+  std::string table;
   for (const Reuse& reuse : sgemm_reuse()) {
     for (const bench::Row& row : report.rows) {
       if (row.name != reuse.variant) continue;
-      if (is_first) {
-        std::printf("\nFLOP for each byte that is read from global and from shared memory\n");
-        std::printf("%-22s %9s %10s %7s %7s %8s %7s\n", "variant", "tile", "per thread", "global",
-                    "shared", "TFLOP/s", "% peak");
+      if (table.empty()) {
+        table = "\nFLOP for each byte that is read from global and from shared memory\n";
+        table += bench::formatted("%-22s %9s %10s %7s %7s %8s %7s\n", "variant", "tile",
+                                  "per thread", "global", "shared", "TFLOP/s", "% peak");
       }
-      is_first = false;
       const auto pair = [](int rows, int cols) {
         return std::to_string(rows) + " x " + std::to_string(cols);
       };
       const double shared = reuse.shared_loads(shape);
-      std::printf("%-22s %9s %10s %7s %7s %8s %7s\n", row.name.c_str(),
-                  pair(reuse.tile_rows, reuse.tile_cols).c_str(),
-                  shared > 0 ? pair(reuse.thread_rows, reuse.thread_cols).c_str() : "1 x 1",
-                  bench::short_number(shape.flops() / (4 * reuse.global_loads(shape))).c_str(),
-                  shared > 0 ? bench::short_number(shape.flops() / (4 * shared)).c_str() : "-",
-                  device.is_real_gpu() ? bench::short_number(row.gflops / 1e3).c_str() : "-",
-                  bench::with_decimals(row.percent_of_roof, 1).c_str());
+      table += bench::formatted(
+          "%-22s %9s %10s %7s %7s %8s %7s\n", row.name.c_str(),
+          pair(reuse.tile_rows, reuse.tile_cols).c_str(),
+          shared > 0 ? pair(reuse.thread_rows, reuse.thread_cols).c_str() : "1 x 1",
+          bench::short_number(shape.flops() / (4 * reuse.global_loads(shape))).c_str(),
+          shared > 0 ? bench::short_number(shape.flops() / (4 * shared)).c_str() : "-",
+          device.is_real_gpu() ? bench::short_number(row.gflops / 1e3).c_str() : "-",
+          bench::with_decimals(row.percent_of_roof, 1).c_str());
     }
   }
+  return table;
 }
 
 }  // namespace matmul

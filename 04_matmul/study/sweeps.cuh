@@ -12,8 +12,9 @@
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
 #include "04_matmul/shape.hpp"
 #include "common/bench/harness.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/memory_need.hpp"
 #include "common/bench/options.hpp"
-#include "common/bench/program.cuh"
 #include "common/bench/report.hpp"
 #include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
@@ -40,25 +41,24 @@ std::vector<bench::Variant<Problem>> ends_of(const std::vector<bench::Variant<Pr
 
 // Their TFLOP/s for each shape, with the columns that `facts` puts before them.
 template <class Problem, class Facts>
-bench::Sweep sweep_shapes(bench::Program& program, const std::string& name,
+bench::Shown sweep_shapes(const bench::RunSettings& run, const std::string& name,
                           const std::vector<Shape>& shapes, std::vector<std::string> columns,
                           const std::vector<bench::Variant<Problem>>& variants, Facts facts) {
   bench::Sweep sweep{Problem::name, name, columns, {}};
-  const bool is_real_gpu = program.device().is_real_gpu();
-  Problem first(shapes.front(), program.seed(), is_real_gpu);
-  const auto ends = ends_of(variants, first, program.device());
-  if (ends.empty()) return sweep;
+  const bool is_real_gpu = run.device.is_real_gpu();
+  Problem first(shapes.front(), run.seed, is_real_gpu);
+  const auto ends = ends_of(variants, first, run.device);
+  if (ends.empty()) return {};
   for (const auto& variant : ends) sweep.columns.push_back(variant.name + "_tflops");
   for (const Shape& shape : shapes) {
-    Problem problem(shape, program.seed(), is_real_gpu);
+    Problem problem(shape, run.seed, is_real_gpu);
     std::vector<double> point = facts(shape);
-    for (const double ms : bench::time_sweep(program.run_settings(), problem, ends)) {
+    for (const double ms : bench::time_sweep(run, problem, ends)) {
       point.push_back(shape.flops() / (1e9 * ms));
     }
     sweep.points.push_back(point);
   }
-  program.add(sweep);
-  return sweep;
+  return {sweep};
 }
 
 inline void refuse_sizes(const bench::Settings& settings) {
@@ -74,14 +74,15 @@ inline std::vector<std::int64_t> sizes_of_sweep(bool is_real_gpu) {
 }
 
 template <class Problem>
-bench::Sweep sweep_size(bench::Program& program,
+bench::Shown sweep_size(const bench::RunSettings& run, const bench::Settings& settings,
                         const std::vector<bench::Variant<Problem>>& variants) {
+  refuse_sizes(settings);
   std::vector<Shape> shapes;
-  for (const std::int64_t n : sizes_of_sweep(program.device().is_real_gpu())) {
+  for (const std::int64_t n : sizes_of_sweep(run.device.is_real_gpu())) {
     shapes.push_back({n, n, n});
   }
-  program.require_memory(Problem::memory(shapes.back()));
-  return sweep_shapes(program, "size", shapes, {"n", "flop_per_byte"}, variants, [](Shape s) {
+  bench::require_memory(Problem::memory(shapes.back()), run.device);
+  return sweep_shapes(run, "size", shapes, {"n", "flop_per_byte"}, variants, [](Shape s) {
     return std::vector<double>{static_cast<double>(s.n), s.intensity(Problem::kElementBytes)};
   });
 }
@@ -89,11 +90,12 @@ bench::Sweep sweep_size(bench::Program& program,
 // Of the large tile in C, and the waves in which the SMs get through them. used_percent is the part
 // of all that work which ends up in C.
 template <class Problem>
-void sweep_quantization(bench::Program& program,
-                        const std::vector<bench::Variant<Problem>>& variants) {
+bench::Shown sweep_quantization(const bench::RunSettings& run, const bench::Settings& settings,
+                                const std::vector<bench::Variant<Problem>>& variants) {
+  refuse_sizes(settings);
   using T = sgemm::LargeTile;
-  const int multiprocessors = program.device().multiprocessors;
-  const bool is_real_gpu = program.device().is_real_gpu();
+  const int multiprocessors = run.device.multiprocessors;
+  const bool is_real_gpu = run.device.is_real_gpu();
   std::vector<Shape> shapes;
   const std::int64_t k = is_real_gpu ? 2048 : 16;
   // Around a multiple of the tile: eight columns more are one tile more in every row of tiles.
@@ -107,14 +109,14 @@ void sweep_quantization(bench::Program& program,
       shapes.push_back({T::kTileM, static_cast<std::int64_t>(tiles) * T::kTileN, k});
     }
   }
-  sweep_shapes(program, "quantization", shapes, {"m", "n", "tiles", "waves", "used_percent"},
-               variants, [multiprocessors](Shape s) {
-                 const double tiles = tile_count<T::kTileM, T::kTileN>(s.m, s.n);
-                 const double waves = std::ceil(tiles / multiprocessors);
-                 return std::vector<double>{
-                     static_cast<double>(s.m), static_cast<double>(s.n), tiles, waves,
-                     100.0 * s.m * s.n / (waves * multiprocessors * T::kTileM * T::kTileN)};
-               });
+  return sweep_shapes(run, "quantization", shapes, {"m", "n", "tiles", "waves", "used_percent"},
+                      variants, [multiprocessors](Shape s) {
+                        const double tiles = tile_count<T::kTileM, T::kTileN>(s.m, s.n);
+                        const double waves = std::ceil(tiles / multiprocessors);
+                        return std::vector<double>{
+                            static_cast<double>(s.m), static_cast<double>(s.n), tiles, waves,
+                            100.0 * s.m * s.n / (waves * multiprocessors * T::kTileM * T::kTileN)};
+                      });
 }
 
 }  // namespace matmul

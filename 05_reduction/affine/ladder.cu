@@ -10,7 +10,7 @@
 #include "05_reduction/affine/peers.cuh"
 #include "05_reduction/affine/problem.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace affine {
@@ -20,7 +20,7 @@ bench::Ladder<Affine> ladder() {
   bench::Ladder<Affine> ladder;
   ladder.name = Affine::name;
   ladder.variants = {
-      cpu_variant<Affine>(
+      bench::baseline<Affine>(
           "sequential", "the loop",
           [](Affine& p) { *p.result.host_data() = affine_sequential(p.maps.host_data(), p.n); }),
       cpu_variant<Affine>(

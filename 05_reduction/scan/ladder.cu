@@ -19,7 +19,7 @@
 #include "05_reduction/study/sweep_size.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/memory_need.hpp"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace scan {
@@ -29,8 +29,9 @@ bench::Ladder<Scan> ladder() {
   bench::Ladder<Scan> ladder;
   ladder.name = Scan::name;
   ladder.variants = {
-      cpu_variant<Scan>("sequential", "the loop",
-                        [](Scan& p) { scan_sequential(p.x.host_data(), p.y.host_data(), p.n); }),
+      bench::baseline<Scan>(
+          "sequential", "the loop",
+          [](Scan& p) { scan_sequential(p.x.host_data(), p.y.host_data(), p.n); }),
       cpu_variant<Scan>("openmp", "a stretch per core: sum, meet, scan",
                         [](Scan& p) { scan_openmp(p.x.host_data(), p.y.host_data(), p.n); }),
       device_variant<Scan>("hillis_steele", "one block, ten additions an element",

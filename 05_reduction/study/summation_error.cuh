@@ -14,8 +14,8 @@
 
 #include "05_reduction/sum/01_sequential.hpp"
 #include "05_reduction/sum/14_tuned.cuh"
-#include "common/bench/program.cuh"
 #include "common/bench/report.hpp"
+#include "common/bench/run_settings.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 #include "common/kit/host_buffer.hpp"
@@ -78,10 +78,10 @@ inline void fill_positive(float* x, std::int64_t n, std::uint64_t seed) {
 
 // Errors of the sums of the first 2^10, 2^13, ... numbers, up to n and at most 2^28, as multiples
 // of u times the sum: 1 is as good as a float can be expected to be.
-inline bench::Sweep summation_errors(const bench::Program& program, std::int64_t n) {
+inline bench::Sweep summation_errors(const bench::RunSettings& run, std::int64_t n) {
   const std::int64_t most = std::min<std::int64_t>(n, 1 << 28);
   kit::HostBuffer<float> x(most);
-  fill_positive(x.data(), most, program.seed());
+  fill_positive(x.data(), most, run.seed);
   bench::Sweep table{"error of a sum of floats in [0, 1), as a multiple of 2^-24 of it",
                      "n",
                      {"n", "loop", "pairwise", "kahan", "gpu_tuned", "double_loop"},
@@ -89,7 +89,7 @@ inline bench::Sweep summation_errors(const bench::Program& program, std::int64_t
   for (std::int64_t m = 1 << 10; m <= most; m *= 8) {
     const double exact = exact_sum(x.data(), m);
     const auto error = [exact](double sum) { return std::fabs(sum - exact) / exact * 0x1p24; };
-    const bool has_gpu = program.device().available;
+    const bool has_gpu = run.device.available;
     table.points.push_back({static_cast<double>(m), error(sum_sequential(x.data(), m)),
                             error(sum_pairwise(x.data(), m)), error(sum_kahan(x.data(), m)),
                             has_gpu ? error(sum_on_device(x.data(), m)) : bench::kUnknown,

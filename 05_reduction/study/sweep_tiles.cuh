@@ -10,14 +10,14 @@
 #include "05_reduction/sum/14_tuned.cuh"
 #include "05_reduction/sum/problem.cuh"
 #include "common/bench/harness.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
 #include "common/bench/settings.hpp"
 
 namespace reduction {
 
 // The kernel of sum/14 for several numbers of tiles per block.
-inline void sweep_tiles(bench::Program& program, const bench::Settings& settings,
-                        const std::vector<bench::Variant<Sum>>&) {
+inline bench::Shown sweep_tiles(const bench::RunSettings& run, const bench::Settings& settings,
+                                const std::vector<bench::Variant<Sum>>&) {
   const std::vector<int> tiles = {1, 2, 3, 4, 6, 8, 16};
   std::vector<bench::Variant<Sum>> variants;
   for (const int count : tiles) {
@@ -27,13 +27,13 @@ inline void sweep_tiles(bench::Program& program, const bench::Settings& settings
                              p.partials.device_data(), p.counter.device_data(), stream);
         }));
   }
-  Sum problem(settings["n"], program.seed());
-  const std::vector<double> ms = bench::time_sweep(program.run_settings(), problem, variants);
+  Sum problem(settings["n"], run.seed);
+  const std::vector<double> ms = bench::time_sweep(run, problem, variants);
   bench::Sweep sweep{Sum::name, "tiles", {"tiles", "median_ms", "gbps"}, {}};
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     sweep.points.push_back({static_cast<double>(tiles[i]), ms[i], problem.bytes() / (1e6 * ms[i])});
   }
-  program.add(sweep);
+  return {sweep};
 }
 
 }  // namespace reduction

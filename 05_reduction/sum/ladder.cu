@@ -1,5 +1,4 @@
 // The index of this problem: every way to reduce n floats to one value, in reading order.
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +29,7 @@
 #include "05_reduction/sum/problem.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/memory_need.hpp"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace reduction {
@@ -135,21 +134,12 @@ bench::Ladder<Reduction<Op>> empty_ladder() {
   return ladder;
 }
 
-// After the table: the errors of sums in floats, if the whole ladder has run.
-inline void errors_after(bench::Program& program, Sum& problem,
-                         const std::vector<bench::Variant<Sum>>&,
-                         const bench::ProblemReport& report, std::size_t whole) {
-  if (report.rows.size() == whole && !program.verify_only()) {
-    program.add(summation_errors(program, problem.n));
-  }
-}
-
 // The tag "end": from where on the bandwidth is the limit; "size": what --sweep size compares.
 bench::Ladder<Sum> ladder() {
   using bench::cpu_variant, bench::device_variant, bench::tagged;
   bench::Ladder<Sum> ladder = empty_ladder<Plus>();
   ladder.variants = {
-      cpu_variant<Sum>(
+      bench::baseline<Sum>(
           "sequential", "the loop",
           [](Sum& p) { *p.result.host_data() = sum_sequential(p.x.host_data(), p.n); }),
       cpu_variant<Sum>("openmp", "a sum per core and vector lane, added up at the end",
@@ -185,9 +175,12 @@ bench::Ladder<Sum> ladder() {
   ladder.sweeps = {
       {"tiles", "tiles: rung `tuned` by tiles a block", sweep_tiles, bench::Points::of_its_own},
       {"size", "size: sum and scan by size, up to n", sweep_size<Sum>}};
-  ladder.after = [whole = ladder.variants.size()](auto& program, auto& problem, auto& variants,
-                                                  auto& report) {
-    errors_after(program, problem, variants, report, whole);
+  // The errors of sums in floats, if the whole ladder has run.
+  ladder.after = [whole = ladder.variants.size()](
+                     const bench::RunSettings& run, Sum& problem, const auto&,
+                     const bench::ProblemReport& report) -> bench::Shown {
+    if (report.rows.size() < whole || run.verify_only) return {};
+    return {summation_errors(run, problem.n)};
   };
   return ladder;
 }
@@ -198,15 +191,15 @@ bench::Ladder<Reduction<Op>> extremum_ladder() {
   using Problem = Reduction<Op>;
   bench::Ladder<Problem> ladder = empty_ladder<Op>();
   ladder.variants = {
-      bench::cpu_variant<Problem>("sequential", "the loop",
-                                  [](Problem& p) {
-                                    const float* x = p.x.host_data();
-                                    auto value = Op::identity();
-                                    for (std::int64_t i = 0; i < p.n; ++i) {
-                                      value = Op::combine(value, Op::lift(x[i], i));
-                                    }
-                                    *p.result.host_data() = value;
-                                  }),
+      bench::baseline<Problem>("sequential", "the loop",
+                               [](Problem& p) {
+                                 const float* x = p.x.host_data();
+                                 auto value = Op::identity();
+                                 for (std::int64_t i = 0; i < p.n; ++i) {
+                                   value = Op::combine(value, Op::lift(x[i], i));
+                                 }
+                                 *p.result.host_data() = value;
+                               }),
       operator_rung<Op>(),
       single_pass_rung<Op>(),
       tuned_rung<Op>(),

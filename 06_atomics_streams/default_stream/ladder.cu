@@ -10,7 +10,7 @@
 #include "06_atomics_streams/default_stream/problem.cuh"
 #include "06_atomics_streams/study/eight_timelines.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 

@@ -10,7 +10,7 @@
 #include "06_atomics_streams/float_max/04_aggregated.cuh"
 #include "06_atomics_streams/float_max/problem.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace float_max {
@@ -27,7 +27,7 @@ bench::Ladder<FloatMax> ladder() {
   bench::Ladder<FloatMax> ladder;
   ladder.name = FloatMax::name;
   ladder.variants = {
-      bench::cpu_variant<FloatMax>(
+      bench::baseline<FloatMax>(
           "sequential", "keep the largest so far",
           [](FloatMax& p) { *p.largest.host_data() = float_max_sequential(p.x.host_data(), p.n); }),
       float_max_rung("compare_and_swap", "look, compute, try, again", float_max_compare_and_swap),

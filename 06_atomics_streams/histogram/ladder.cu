@@ -16,7 +16,7 @@
 #include "06_atomics_streams/histogram/problem.cuh"
 #include "06_atomics_streams/study/sweep_bins.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace histogram {
@@ -33,7 +33,7 @@ bench::Ladder<Histogram> ladder() {
   bench::Ladder<Histogram> ladder;
   ladder.name = Histogram::name;
   ladder.variants = {
-      bench::cpu_variant<Histogram>(
+      bench::baseline<Histogram>(
           "sequential", "read a byte, count it",
           [](Histogram& p) { histogram_sequential(p.x.host_data(), p.n, p.counts.host_data()); }),
       bench::cpu_variant<Histogram>(

@@ -11,7 +11,7 @@
 #include "06_atomics_streams/lock/04_packed.cuh"
 #include "06_atomics_streams/lock/problem.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace lock {
@@ -24,13 +24,13 @@ bench::Ladder<Lock> ladder() {
   bench::Ladder<Lock> ladder;
   ladder.name = Lock::name;
   ladder.variants = {
-      bench::cpu_variant<Lock>("sequential", "two assignments, one core",
-                               [](Lock& p) {
-                                 float largest = 0;
-                                 unsigned* words = p.record.host_data();
-                                 lock_sequential(p.x.host_data(), p.n, &largest, &words[1]);
-                                 std::memcpy(&words[0], &largest, sizeof largest);
-                               }),
+      bench::baseline<Lock>("sequential", "two assignments, one core",
+                            [](Lock& p) {
+                              float largest = 0;
+                              unsigned* words = p.record.host_data();
+                              lock_sequential(p.x.host_data(), p.n, &largest, &words[1]);
+                              std::memcpy(&words[0], &largest, sizeof largest);
+                            }),
       device_variant<Lock>("per_thread", "every thread takes the lock",
                            [record](Lock& p, cudaStream_t stream) {
                              lock_per_thread(p.x.device_data(), p.n, record(p),

@@ -13,7 +13,7 @@
 #include "06_atomics_streams/one_cell/problem.cuh"
 #include "06_atomics_streams/study/racy_report.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace one_cell {
@@ -30,7 +30,7 @@ bench::Ladder<OneCell> ladder() {
   bench::Ladder<OneCell> ladder;
   ladder.name = OneCell::name;
   ladder.variants = {
-      bench::cpu_variant<OneCell>(
+      bench::baseline<OneCell>(
           "sequential", "one core, one running total",
           [](OneCell& p) { *p.total.host_data() = one_cell_sequential(p.x.host_data(), p.n); }),
       one_cell_rung("atomic_add", "one atomic request per sample", one_cell_atomic_add),
@@ -58,7 +58,8 @@ bench::Ladder<OneCell> wrong_on_purpose() {
   racy.name = "wrong_on_purpose";
   racy.variants = {
       one_cell_rung("racy", "WRONG ON PURPOSE: + instead of atomicAdd", one_cell_racy)};
-  racy.run_instead = report_racy;
+  racy.is_judged = false;
+  racy.after = report_racy;
   return racy;
 }
 

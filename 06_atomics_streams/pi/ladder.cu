@@ -10,7 +10,7 @@
 #include "06_atomics_streams/pi/05_philox.cuh"
 #include "06_atomics_streams/pi/problem.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/kit/phase.hpp"
 
@@ -54,8 +54,8 @@ bench::Ladder<Pi> ladder() {
   bench::Ladder<Pi> ladder;
   ladder.name = Pi::name;
   ladder.variants = {
-      bench::cpu_variant<Pi>("sequential", "one core throws all points",
-                             [](Pi& p) { *p.hits.host_data() = pi_sequential(p.n, p.seed); }),
+      bench::baseline<Pi>("sequential", "one core throws all points",
+                          [](Pi& p) { *p.hits.host_data() = pi_sequential(p.n, p.seed); }),
       bench::cpu_variant<Pi>("openmp", "all cores, the same points",
                              [](Pi& p) { *p.hits.host_data() = pi_openmp(p.n, p.seed); }),
       pi_curand_host_variant(),

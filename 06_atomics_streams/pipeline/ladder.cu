@@ -10,7 +10,7 @@
 #include "06_atomics_streams/pipeline/runs.cuh"
 #include "06_atomics_streams/study/overlap.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace pipeline {
@@ -47,7 +47,6 @@ bench::Ladder<Pipeline> ladder() {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return Pipeline::memory(settings["n"]);
   };
-  ladder.derive = derive_overlap;
   ladder.after = show_overlap;
   ladder.sweeps = {
       {"streams", "streams: pipeline by streams", sweep_streams, bench::Points::of_its_own}};

@@ -78,7 +78,7 @@ inline bench::Variant<Pipeline> pipeline_ideal() {
           return {{"longest stage alone", time_stages(batch).longest()}};
         });
       });
-  ideal.kind = bench::Kind::yardstick;
+  ideal.kind = bench::Kind::ideal;
   return ideal;
 }
 

@@ -13,7 +13,7 @@
 #include "06_atomics_streams/default_stream/problem.cuh"
 #include "06_atomics_streams/kit/observer.hpp"
 #include "06_atomics_streams/study/trace.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
 #include "common/bench/report.hpp"
 #include "common/bench/timeline.hpp"
 #include "common/bench/variant.cuh"
@@ -58,15 +58,17 @@ inline bench::Timeline trace_eight(DefaultStream& problem, const EightVariant& e
 }
 
 // The timelines of those rungs among `variants`, on a device that keeps time. Fits Ladder::after.
-inline void trace_variants(bench::Program& program, DefaultStream& problem,
-                           const std::vector<bench::Variant<DefaultStream>>& variants,
-                           const bench::ProblemReport&) {
-  if (program.verify_only() || !program.device().is_real_gpu()) return;
+inline bench::Shown trace_variants(const bench::RunSettings& run, DefaultStream& problem,
+                                   const std::vector<bench::Variant<DefaultStream>>& variants,
+                                   const bench::ProblemReport&) {
+  bench::Shown shown;
+  if (run.verify_only || !run.device.is_real_gpu()) return shown;
   for (const EightVariant& eight : eight_variants()) {
     for (const auto& variant : variants) {
-      if (variant.name == eight.name) program.add(trace_eight(problem, eight));
+      if (variant.name == eight.name) shown.push_back(trace_eight(problem, eight));
     }
   }
+  return shown;
 }
 
 }  // namespace default_stream

@@ -1,7 +1,6 @@
 // Runs the rungs of problem D1, compares each with the ideal and draws what overlapped.
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,8 @@
 #include "06_atomics_streams/pipeline/runs.cuh"
 #include "06_atomics_streams/study/trace.cuh"
 #include "common/bench/harness.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/run_settings.hpp"
 #include "common/bench/settings.hpp"
@@ -34,56 +34,41 @@ inline bench::Timeline trace_rung(Pipeline& problem, const bench::Variant<Pipeli
                       {"copy in", "copy out"});
 }
 
-// In the column of the library: ideal / median, where 1 is perfect overlap.
-inline void derive_overlap(const bench::RunSettings& run, const Pipeline&,
-                           std::vector<bench::Row>& rows) {
-  if (run.verify_only || !run.device.is_real_gpu()) return;
-  double ideal_ms = bench::kUnknown;
-  for (const bench::Row& row : rows) {
-    if (row.name == "ideal" && row.timing.samples > 0) ideal_ms = row.timing.median_ms;
-  }
-  for (bench::Row& row : rows) {
-    if (row.timing.samples > 0) row.ratio_to_peer = ideal_ms / row.timing.median_ms;
-  }
-}
-
 // After the table, on a device that keeps time: each stage alone, and each rung traced once. Fits
 // Ladder::after.
-inline void show_overlap(bench::Program& program, Pipeline& problem,
-                         const std::vector<bench::Variant<Pipeline>>& variants,
-                         const bench::ProblemReport& report) {
-  if (program.verify_only()) return;
-  if (!program.device().is_real_gpu()) {
-    std::printf("Overlap is not shown: this device models no time.\n");
-    return;
-  }
+inline bench::Shown show_overlap(const bench::RunSettings& run, Pipeline& problem,
+                                 const std::vector<bench::Variant<Pipeline>>& variants,
+                                 const bench::ProblemReport& report) {
+  if (run.verify_only) return {};
+  if (!run.device.is_real_gpu()) return {"Overlap is not shown: this device models no time.\n"};
   StageTimes alone;
   on_pinned(problem, [&alone](Batch& batch) -> kit::Phases {
     alone = time_stages(batch);
     return {};
   });
-  program.add(
+  bench::Shown shown = {
       bench::Sweep{Pipeline::name,
                    "stage",
                    {"copy_in_ms", "kernel_ms", "copy_out_ms", "sum_ms", "ideal_ms"},
-                   {{alone.copy_in, alone.kernel, alone.copy_out, alone.sum(), alone.longest()}}});
+                   {{alone.copy_in, alone.kernel, alone.copy_out, alone.sum(), alone.longest()}}}};
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const bench::Row& row = report.rows[i];
     if (row.verdict.status != bench::Status::right || row.name == "ideal") continue;
-    program.add(trace_rung(problem, variants[i]));
-    std::printf("  timed without the events: %.3f ms, %.2f of the ideal\n", row.timing.median_ms,
-                row.ratio_to_peer);
+    shown.push_back(trace_rung(problem, variants[i]));
+    shown.push_back(bench::formatted("  timed without the events: %.3f ms, %.2f of the ideal\n",
+                                     row.timing.median_ms, row.ratio_to_peer));
   }
+  return shown;
 }
 
 // --sweep streams: how many streams does it take?
-inline void sweep_streams(bench::Program& program, const bench::Settings& settings,
-                          const std::vector<bench::Variant<Pipeline>>&) {
-  if (!program.device().is_real_gpu()) {
+inline bench::Shown sweep_streams(const bench::RunSettings& run, const bench::Settings& settings,
+                                  const std::vector<bench::Variant<Pipeline>>&) {
+  if (!run.device.is_real_gpu()) {
     throw bench::UsageError("--sweep streams: needs a GPU, this device models no time");
   }
   Pipeline problem(settings["n"], static_cast<int>(settings["chunks"]),
-                   static_cast<int>(settings["rounds"]), program.seed());
+                   static_cast<int>(settings["rounds"]), run.seed);
   std::vector<bench::Variant<Pipeline>> variants = {pipeline_ideal()};
   for (int streams = 1; streams <= kMostStreams; ++streams) {
     variants.push_back(bench::round_trip_variant<Pipeline>(
@@ -96,12 +81,12 @@ inline void sweep_streams(bench::Program& program, const bench::Settings& settin
           });
         }));
   }
-  const std::vector<double> ms = bench::time_sweep(program.run_settings(), problem, variants);
+  const std::vector<double> ms = bench::time_sweep(run, problem, variants);
   bench::Sweep sweep{Pipeline::name, "streams", {"streams", "median_ms", "ideal_over_time"}, {}};
   for (int streams = 1; streams <= kMostStreams; ++streams) {
     sweep.points.push_back({static_cast<double>(streams), ms[streams], ms[0] / ms[streams]});
   }
-  program.add(sweep);
+  return {sweep};
 }
 
 }  // namespace pipeline

@@ -2,13 +2,13 @@
 // wrong is no failure, and its being right by chance would prove nothing.
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "06_atomics_streams/one_cell/problem.cuh"
 #include "common/bench/harness.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 
@@ -31,34 +31,40 @@ inline OneCell::Total total_of(OneCell& problem, const bench::Variant<OneCell>& 
   return *problem.total.fetched();
 }
 
-// Runs each of `variants` a few times and adds a table of what got lost.
-inline void report_racy(bench::Program& program, OneCell& problem,
-                        const std::vector<bench::Variant<OneCell>>& variants) {
+// Runs each of `variants` a few times and shows what got lost. Fits Ladder::after.
+inline bench::Shown report_racy(const bench::RunSettings& settings, OneCell& problem,
+                                const std::vector<bench::Variant<OneCell>>& variants,
+                                const bench::ProblemReport&) {
   constexpr int kRuns = 5;
-  const bench::WorkStream stream(program.device());
+  const bench::WorkStream stream(settings.device);
+  bench::Shown shown;
   for (const auto& variant : variants) {
-    const std::string reason = bench::why_skipped(variant, program.device());
+    const std::string reason = bench::why_skipped(variant, settings.device);
     if (!reason.empty()) {
-      std::printf("\n%s (wrong on purpose): skipped, %s\n", variant.name.c_str(), reason.c_str());
+      shown.push_back("\n" + variant.name + " (wrong on purpose): skipped, " + reason + "\n");
       continue;
     }
-    bench::Sweep sweep{variant.name, "run", {"run", "expected", "got", "lost_percent"}, {}};
-    std::printf("\n%s is wrong on purpose and is not judged: expected %llu\n", variant.name.c_str(),
-                problem.expected);
+    // Not printed as a table: rounded numbers would hide the differences.
+    bench::Sweep sweep{variant.name, "run", {"run", "expected", "got", "lost_percent"}, {}, false};
+    std::string text =
+        bench::formatted("\n%s is wrong on purpose and is not judged: expected %llu\n",
+                         variant.name.c_str(), problem.expected);
     for (int run = 1; run <= kRuns; ++run) {
       const OneCell::Total got = total_of(problem, variant, stream.get());
       const double lost = percent_lost(problem.expected, got);
-      std::printf("  run %d: got %llu, lost %.4g %%\n", run, got, lost);
+      text += bench::formatted("  run %d: got %llu, lost %.4g %%\n", run, got, lost);
       sweep.points.push_back({static_cast<double>(run), static_cast<double>(problem.expected),
                               static_cast<double>(got), lost});
     }
-    program.record(sweep);  // not printed: a table of rounded numbers would hide the differences
-    if (!program.device().is_real_gpu()) {
-      std::printf(
+    if (!settings.device.is_real_gpu()) {
+      text +=
           "Here the threads of a block take turns, which hides the race. The race check\n"
-          "names it; the lesson says how to run it.\n");
+          "names it; the lesson says how to run it.\n";
     }
+    shown.push_back(text);
+    shown.push_back(sweep);
   }
+  return shown;
 }
 
 }  // namespace one_cell

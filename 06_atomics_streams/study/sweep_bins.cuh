@@ -8,15 +8,15 @@
 #include "06_atomics_streams/histogram/kit/bins.hpp"
 #include "06_atomics_streams/histogram/problem.cuh"
 #include "common/bench/harness.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
 #include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
 
 namespace histogram {
 
 // Milliseconds of each device row of `variants` for 256, 128, ... 1 distinct values.
-inline void sweep_bins(bench::Program& program, const bench::Settings& settings,
-                       const std::vector<bench::Variant<Histogram>>& variants) {
+inline bench::Shown sweep_bins(const bench::RunSettings& run, const bench::Settings& settings,
+                               const std::vector<bench::Variant<Histogram>>& variants) {
   std::vector<bench::Variant<Histogram>> timed;
   bench::Sweep sweep{Histogram::name, "bins", {"bins"}, {}};
   for (const auto& variant : variants) {
@@ -24,14 +24,14 @@ inline void sweep_bins(bench::Program& program, const bench::Settings& settings,
     timed.push_back(variant);
     sweep.columns.push_back(variant.name);
   }
-  if (timed.empty()) return;
+  if (timed.empty()) return {};
   for (int distinct = kBins; distinct >= 1; distinct /= 2) {
-    Histogram problem(settings["n"], program.seed(), HistogramInput::uniform, distinct);
-    std::vector<double> point = bench::time_sweep(program.run_settings(), problem, timed);
+    Histogram problem(settings["n"], run.seed, HistogramInput::uniform, distinct);
+    std::vector<double> point = bench::time_sweep(run, problem, timed);
     point.insert(point.begin(), distinct);
     sweep.points.push_back(point);
   }
-  program.add(sweep);
+  return {sweep};
 }
 
 }  // namespace histogram

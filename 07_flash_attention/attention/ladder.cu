@@ -19,7 +19,7 @@
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "07_flash_attention/study/sweep_n.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace attention {
@@ -34,9 +34,8 @@ bench::Variant<Fp32> fp32_rung(const std::string& name, const std::string& idea,
 }
 
 bench::Ladder<Fp32> attention_ladder() {
-  auto sequential_rung =
-      bench::cpu_variant<Fp32>("sequential", "the definition, query by query",
-                               [](Fp32& p) { sequential(p.shape, p.host_data()); });
+  auto sequential_rung = bench::baseline<Fp32>("sequential", "the definition, query by query",
+                                               [](Fp32& p) { sequential(p.shape, p.host_data()); });
   sequential_rung.slow_above = 2e10;
   auto openmp_rung = bench::cpu_variant<Fp32>("openmp", "all cores, vector instructions",
                                               [](Fp32& p) { openmp(p.shape, p.host_data()); });
@@ -77,7 +76,7 @@ bench::Ladder<Fp32> attention_ladder() {
     return Fp32::memory(shape_of<float>(settings, run));
   };
   ladder.sweeps = {{"n", "n: attention by length of the sequences", sweep_n<float>}};
-  ladder.after = print_extra_memory<float>;
+  ladder.after = extra_memory_and_errors<float>;
   return ladder;
 }
 

@@ -123,7 +123,7 @@ bench::Ladder<Problem<T>> attention_16bit_ladder() {
     return Problem<T>::memory(shape_of<T>(settings, run));
   };
   ladder.sweeps = {{"n", "n: attention by length of the sequences", sweep_n<T>}};
-  ladder.after = print_extra_memory<T>;
+  ladder.after = extra_memory_and_errors<T>;
   return ladder;
 }
 

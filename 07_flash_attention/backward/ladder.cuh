@@ -68,7 +68,6 @@ bench::Variant<Backward<T>> rung(const std::string& name, const std::string& ide
 // What the settings say. Throws UsageError for what cannot be.
 template <class T>
 Shape shape_of(const bench::Settings& settings) {
-  constexpr int kHeadDims[] = {64, 128, 256};
   const int n = static_cast<int>(settings["n"]);
   const bool is_small = std::is_same_v<T, float> || n < 1024;
   Shape shape;
@@ -76,7 +75,7 @@ Shape shape_of(const bench::Settings& settings) {
   shape.heads = settings["heads"];
   shape.n_q = n;
   shape.n_k = settings.given("nk") ? static_cast<int>(settings["nk"]) : n;
-  shape.d = settings.given("d") ? kHeadDims[settings["d"]] : is_small ? 64 : 128;
+  shape.d = settings.given("d") ? static_cast<int>(settings["d"]) : is_small ? 64 : 128;
   shape.causal = settings["causal"] != 0;
   if (settings.given("tokens")) {
     if (settings["tokens"] % n != 0) {
@@ -184,8 +183,8 @@ std::vector<bench::Variant<Backward<T>>> fast_rungs() {
   using P = Backward<T>;
   constexpr bool kAll = !std::is_same_v<T, __half>;
   std::vector<bench::Variant<P>> rungs = {
-      bench::cpu_variant<P>("sequential", "the definition, pair by pair",
-                            [](P& p) { sequential(p.shape, p.host_data()); }),
+      bench::baseline<P>("sequential", "the definition, pair by pair",
+                         [](P& p) { sequential(p.shape, p.host_data()); }),
       bench::cpu_variant<P>("openmp", "all cores; a loop over queries, one over keys",
                             [](P& p) { openmp(p.shape, p.host_data()); }),
   };
@@ -247,7 +246,7 @@ bench::Ladder<Backward<T>> backward_ladder() {
                     1 << 20),
       bench::number("n", "queries of a sequence, and keys", kIs16Bit ? 4096 : 1024, 250, 1, most),
       bench::number("nk", "keys, if not as many as queries", 0, 1, most),
-      bench::choice("d", "elements of a query, a key, a value", {"64", "128", "256"}),
+      bench::one_of("d", "elements of a query, a key, a value", {64, 128, 256}),
       bench::flag("causal", "query i sees no key after its own"),
       bench::number("tokens", "sets batch to tokens / n, and heads to 2048 / d", 0, 1, 1 << 30),
   };
@@ -257,10 +256,7 @@ bench::Ladder<Backward<T>> backward_ladder() {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return P::memory(shape_of<T>(settings));
   };
-  ladder.after = [](bench::Program&, P&, const std::vector<bench::Variant<P>>&,
-                    const bench::ProblemReport& report) {
-    attention::print_extra_memory_of(report);
-  };
+  ladder.after = attention::extra_memory<P>;
   return ladder;
 }
 

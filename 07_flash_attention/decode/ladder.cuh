@@ -75,8 +75,8 @@ template <class T>
 std::vector<bench::Variant<Decode<T>>> cpu_rungs() {
   using P = Decode<T>;
   std::vector<bench::Variant<P>> rungs = {
-      bench::cpu_variant<P>("sequential", "the definition, query by query",
-                            [](P& p) { sequential(p.shape, p.host_data(), p.host_cache()); }),
+      bench::baseline<P>("sequential", "the definition, query by query",
+                         [](P& p) { sequential(p.shape, p.host_data(), p.host_cache()); }),
       bench::cpu_variant<P>("openmp", "all cores; a key serves all queries that share it",
                             [](P& p) { openmp(p.shape, p.host_data(), p.host_cache()); }),
   };
@@ -134,18 +134,19 @@ std::vector<bench::Setting> settings() {
       bench::number("kv-heads", "K/V heads (default: a fourth of the heads, if that is whole)", 0,
                     1, 1 << 20),
       bench::number("n", "tokens in the cache of a sequence", 4096, 250, 1, most),
-      bench::choice("d", "elements of a query, a key, a value", {"64", "128", "256"}),
+      bench::one_of("d", "elements of a query, a key, a value", {64, 128, 256}),
   };
 }
 
 // Throws UsageError for what cannot be.
 inline Shape shape_of(const bench::Settings& settings, const bench::RunSettings& run) {
-  constexpr int kHeadDims[] = {64, 128, 256};
   Shape shape;
   shape.batch = settings["batch"];
   shape.heads = settings["heads"];
   shape.n = static_cast<int>(settings["n"]);
-  shape.d = settings.given("d") ? kHeadDims[settings["d"]] : run.device.is_real_gpu() ? 128 : 64;
+  shape.d = settings.given("d")        ? static_cast<int>(settings["d"])
+            : run.device.is_real_gpu() ? 128
+                                       : 64;
   shape.kv_heads = settings.given("kv-heads") ? settings["kv-heads"]
                    : shape.heads % 4 == 0     ? shape.heads / 4
                                               : shape.heads;
@@ -183,10 +184,7 @@ bench::Ladder<Decode<T>> ladder_of(const std::string& name, LayoutOf layout_of) 
   ladder.memory = [layout_of](const bench::Settings& settings, const bench::RunSettings& run) {
     return P::memory(shape_of(settings, run), layout_of(settings));
   };
-  ladder.after = [](bench::Program&, P&, const std::vector<bench::Variant<P>>&,
-                    const bench::ProblemReport& report) {
-    attention::print_extra_memory_of(report);
-  };
+  ladder.after = attention::extra_memory<P>;
   return ladder;
 }
 

@@ -15,7 +15,7 @@
 #include "07_flash_attention/softmax/study/report.cuh"
 #include "07_flash_attention/softmax/study/sweep_columns.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 #include "common/kit/check.cuh"
@@ -43,7 +43,7 @@ bench::Ladder<Softmax> softmax_ladder() {
   bench::Ladder<Softmax> ladder;
   ladder.name = Softmax::name;
   ladder.variants = {
-      cpu_variant<Softmax>("sequential", "three loops over each row", on_host(sequential)),
+      bench::baseline<Softmax>("sequential", "three loops over each row", on_host(sequential)),
       cpu_variant<Softmax>("openmp", "all cores, vector instructions", on_host(openmp)),
       device_variant<Softmax>("naive", "as the formula is written: large inputs overflow",
                               naive_rung),
@@ -66,7 +66,7 @@ bench::Ladder<Softmax> softmax_ladder() {
     return Softmax::memory(settings["rows"], settings["columns"]);
   };
   ladder.sweeps = {{"columns", "columns: softmax by length of the rows", sweep_columns}};
-  ladder.after = print_report;
+  ladder.after = accesses_and_large_inputs;
   return ladder;
 }
 

@@ -5,10 +5,11 @@
 //   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 07_flash_attention/study/turns.cu
 #include "07_flash_attention/study/turns.cuh"
 #include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 
 int main(int argc, char** argv) {
-  bench::Program program("07_flash_attention/study/turns",
-                         "what two warpgroups of attention do over time");
-  program.add(attention::turns_ladder());
-  return program.main(argc, argv);
+  return bench::run({"07_flash_attention/study/turns",
+                     "what two warpgroups of attention do over time",
+                     {{attention::turns_ladder()}}},
+                    argc, argv);
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,7 +22,6 @@
 #include "07_flash_attention/study/stamps.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/options.hpp"
-#include "common/bench/program.cuh"
 #include "common/bench/report.hpp"
 #include "common/bench/settings.hpp"
 #include "common/bench/timeline.hpp"
@@ -217,13 +215,13 @@ inline int typical_block(const Stamps& stamps) {
 
 // After the table, on a device that keeps time: each rung once more, its intervals and its
 // timeline.
-inline void show_turns(bench::Program& program, Bf16& problem, Stamps& stamps,
-                       const std::vector<bench::Variant<Bf16>>& variants) {
-  if (program.verify_only()) return;
-  if (!program.device().is_real_gpu()) {
-    std::printf("Timelines are not shown: this device models no time.\n");
-    return;
+inline bench::Shown show_turns(const bench::RunSettings& run, Bf16& problem, Stamps& stamps,
+                               const std::vector<bench::Variant<Bf16>>& variants) {
+  if (run.verify_only) return {};
+  if (!run.device.is_real_gpu()) {
+    return {"Timelines are not shown: this device models no time.\n"};
   }
+  bench::Shown shown;
   bench::Sweep sweep{Bf16::name,
                      "turns",
                      {"rung", "tile_cycles", "wait_cycles", "scores_cycles", "both_cycles",
@@ -240,11 +238,12 @@ inline void show_turns(bench::Program& program, Bf16& problem, Stamps& stamps,
       const auto cycles = [&](const char* what) { return cycles_of(stamps, rung, what); };
       sweep.points.push_back({static_cast<double>(number), tile, cycles("wait"), cycles("QK"),
                               cycles("QK, PV"), cycles("softmax"), cycles("PV")});
-      program.add(timeline_of(stamps, rung, typical_block(stamps)));
+      shown.push_back(timeline_of(stamps, rung, typical_block(stamps)));
     }
     ++number;
   }
-  if (!sweep.points.empty()) program.add(sweep);
+  if (!sweep.points.empty()) shown.push_back(sweep);
+  return shown;
 }
 
 inline bench::Ladder<Bf16> turns_ladder() {
@@ -275,21 +274,19 @@ inline bench::Ladder<Bf16> turns_ladder() {
     return Shape{settings["batch"], settings["heads"], n, n, TurnsTile::kD, false};
   };
   ladder.make = [shape_of](const bench::Settings& settings, const bench::RunSettings& run) {
+    // Timelines show the steady state.
+    constexpr int kLeast = TurnsTile::kTileN * (2 * kEdgeTiles + kDrawnTiles);
+    if (!run.verify_only && run.device.is_real_gpu() && settings["n"] < kLeast) {
+      throw bench::UsageError("--n: a timeline needs " + std::to_string(kLeast) + " tokens");
+    }
     return std::make_unique<Bf16>(shape_of(settings), run.seed, 1, run.device.is_real_gpu());
   };
   ladder.memory = [shape_of](const bench::Settings& settings, const bench::RunSettings&) {
     return Bf16::memory(shape_of(settings));
   };
-  // Timelines show the steady state.
-  ladder.before = [](bench::Program& program, const bench::Settings& settings) {
-    constexpr int kLeast = TurnsTile::kTileN * (2 * kEdgeTiles + kDrawnTiles);
-    if (!program.verify_only() && program.device().is_real_gpu() && settings["n"] < kLeast) {
-      throw bench::UsageError("--n: a timeline needs " + std::to_string(kLeast) + " tokens");
-    }
-  };
-  ladder.after = [stamps](bench::Program& program, Bf16& problem, const auto& variants,
+  ladder.after = [stamps](const bench::RunSettings& run, Bf16& problem, const auto& variants,
                           const bench::ProblemReport&) {
-    show_turns(program, problem, *stamps, variants);
+    return show_turns(run, problem, *stamps, variants);
   };
   return ladder;
 }

@@ -16,7 +16,8 @@ template <class Problem>
 void derive_figures(const Problem& problem, const std::vector<Variant<Problem>>& variants,
                     const DeviceFacts& device, std::vector<Row>& rows) {
   double sequential_ms = kUnknown;
-  double peer_ms = kUnknown;   // best peer on the device
+  double peer_ms = kUnknown;  // best peer on the device
+  double ideal_ms = kUnknown;
   double cpu_gbps = kUnknown;  // best yardstick on the CPU
   for (std::size_t i = 0; i < variants.size(); ++i) {
     Row& row = rows[i];
@@ -25,12 +26,13 @@ void derive_figures(const Problem& problem, const std::vector<Variant<Problem>>&
     const double bytes = variants[i].bytes ? variants[i].bytes(problem) : problem.bytes();
     if (bytes > 0) row.gbps = bytes / (1e6 * ms);
     // A yardstick that does not say what it computes shows no rate.
-    const double flops = variants[i].flops                     ? variants[i].flops(problem)
-                         : variants[i].kind != Kind::yardstick ? problem.flops()
-                                                               : 0;
+    const double flops = variants[i].flops                ? variants[i].flops(problem)
+                         : is_yardstick(variants[i].kind) ? 0
+                                                          : problem.flops();
     if (flops > 0) row.gflops = flops / (1e6 * ms);
     if (variants[i].kind == Kind::baseline) sequential_ms = ms;
     if (variants[i].kind == Kind::peer) peer_ms = std::fmin(peer_ms, ms);
+    if (variants[i].kind == Kind::ideal) ideal_ms = ms;
     if (variants[i].kind == Kind::yardstick && variants[i].place == Place::cpu) {
       cpu_gbps = std::fmax(cpu_gbps, row.gbps);
     }
@@ -49,9 +51,10 @@ void derive_figures(const Problem& problem, const std::vector<Variant<Problem>>&
     } else if (variants[i].place == Place::cpu) {
       row.percent_of_roof = 100 * row.gbps / cpu_gbps;
     }
-    if (variants[i].kind == Kind::yardstick) continue;
+    if (ideal_ms > 0) row.ratio_to_peer = ideal_ms / ms;
+    if (is_yardstick(variants[i].kind)) continue;
     row.speedup = sequential_ms / ms;
-    if (variants[i].place == Place::device) row.ratio_to_peer = peer_ms / ms;
+    if (variants[i].place == Place::device && peer_ms > 0) row.ratio_to_peer = peer_ms / ms;
   }
 }
 

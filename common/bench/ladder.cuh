@@ -1,29 +1,31 @@
-// A ladder: all there is to know about one problem, as a value. A chapter's ladder.cuh makes it;
-// programs, tests, exercises and tools read it.
+// A ladder: all there is to know about one problem, as a value. A problem's ladder.cu makes it;
+// programs, tests and tools read it.
 //
-//   namespace vector_add { inline bench::Ladder<VectorAdd> ladder(); }
-//   program.add(vector_add::ladder());                    // a chapter's main
-//   program.add(vector_add::ladder().with(my_variant));   // a reader's own kernel beside the rungs
+//   namespace vector_add { bench::Ladder<VectorAdd> ladder(); }   // for those who know the problem
+//   namespace ladders { bench::Ladders vector_add(); }            // for a program: ladders.cu
 //
-// program.cuh turns a ladder's settings into options, selects by --only, lists, refuses what does
-// not fit into memory, makes the problem, runs, prints and writes JSON.
+// A program turns a ladder's settings into options, selects by --only, lists, refuses what does not
+// fit into memory, has it run (run_ladder.cuh), prints and writes JSON.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/run_settings.hpp"
 #include "common/bench/settings.hpp"
+#include "common/bench/timeline.hpp"
 #include "common/bench/variant.cuh"
 
 namespace bench {
 
-class Program;
+// What a run has found, in the order in which it is to be shown. Text stands as it is.
+using Shown = std::vector<std::variant<std::string, ProblemReport, Sweep, Timeline>>;
 
 // Whose times a sweep shows: those of the ladder's variants, or of rows that it makes itself.
 enum class Points { of_variants, of_its_own };
@@ -32,11 +34,11 @@ template <class Problem>
 struct Ladder {
   using Variants = std::vector<Variant<Problem>>;
 
-  // Its name chooses it (--sweep size). run() times something and adds it to the program, unless it
-  // shows none of `variants`, which are those that --only left.
+  // Its name chooses it (--sweep size). run() times something; it shows nothing if none of the
+  // variants, which are those that --only left, is of use to it.
   struct NamedSweep {
     std::string name, help;
-    std::function<void(Program&, const Settings&, const Variants&)> run;
+    std::function<Shown(const RunSettings&, const Settings&, const Variants&)> run;
     Points points = Points::of_variants;
   };
 
@@ -49,14 +51,11 @@ struct Ladder {
   std::function<MemoryNeed(const Settings&, const RunSettings&)> memory;
   bool show_gflops = false;  // the rate in the table: GFLOP/s instead of GB/s
   std::vector<NamedSweep> sweeps = {};
-
-  // Where a problem needs more than its rows: before the table (a roofline), in it (a column that
-  // means something of its own), after it (a second table).
-  std::function<void(Program&, const Settings&)> before = {};
-  std::function<void(const RunSettings&, const Problem&, std::vector<Row>&)> derive = {};
-  std::function<void(Program&, Problem&, const Variants&, const ProblemReport&)> after = {};
-  // Instead of all this: for variants that are not to be judged.
-  std::function<void(Program&, Problem&, const Variants&)> run_instead = {};
+  // Below the table: a second one, a sentence.
+  std::function<Shown(const RunSettings&, Problem&, const Variants&, const ProblemReport&)> after =
+      {};
+  // Whether its variants are run and judged at all. Of what is wrong on purpose, `after` tells.
+  bool is_judged = true;
 
   // The same ladder with one more variant at its end.
   Ladder with(Variant<Problem> mine) const {
@@ -74,5 +73,34 @@ struct Ladder {
     return make(chosen, run);
   }
 };
+
+// A ladder without the type of its problem: main() of ladders.cu sees no header of a problem.
+struct AnyLadder {
+  struct Line {
+    std::string name, idea;
+    std::vector<std::string> tags;
+  };
+  struct NamedSweep {
+    std::string name, help;
+    Points points;
+  };
+  using Chosen = std::vector<bool>;  // which of the variants
+  using Show = std::function<void(const Shown&)>;
+
+  AnyLadder() = default;
+  template <class Problem>
+  AnyLadder(const Ladder<Problem>& ladder);  // in run_ladder.cuh
+
+  std::string name;
+  std::vector<Line> variants;
+  std::vector<Setting> settings;
+  std::vector<NamedSweep> sweeps;
+  std::function<MemoryNeed(const Settings&, const RunSettings&)> memory;
+  // Shows the table as soon as it is there, and then what comes after it.
+  std::function<void(const RunSettings&, const Settings&, const Chosen&, const Show&)> run;
+  std::function<Shown(const RunSettings&, const Settings&, const Chosen&, const std::string&)>
+      sweep;
+};
+using Ladders = std::vector<AnyLadder>;
 
 }  // namespace bench

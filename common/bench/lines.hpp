@@ -1,13 +1,27 @@
-// Lines that fit a terminal of 80 columns.
+// Text for a terminal of 80 columns.
 #pragma once
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 
 namespace bench {
 
 constexpr std::size_t kLineWidth = 80;
+
+// What printf would print.
+[[gnu::format(printf, 1, 2)]] inline std::string formatted(const char* pattern, ...) {
+  std::va_list values, again;
+  va_start(values, pattern);
+  va_copy(again, values);
+  std::string text(std::vsnprintf(nullptr, 0, pattern, values), '\0');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  va_end(values);
+  return text;
+}
 
 // The words of `text` on as many lines as they need, without a line's end. What follows the first
 // line begins `indent` blanks from the left; a word longer than a line stays whole.

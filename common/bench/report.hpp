@@ -106,6 +106,7 @@ struct Sweep {
   std::string name;  // what is swept
   std::vector<std::string> columns;
   std::vector<std::vector<double>> points;  // one value per column
+  bool is_printed = true;                   // or only in the JSON: a text shows its numbers
 };
 
 // "12.3", "0.00456", "1234": four significant digits, no exponent where a person can do without.

@@ -19,12 +19,13 @@ struct Setting {
   std::int64_t small = 0;            // the same where the CPU runs the kernels
   std::int64_t least = 0, most = 0;  // of a number
   std::vector<std::string> words;    // of a choice; a flag has one word, an empty one
+  std::vector<std::int64_t> values;  // that the words stand for; none: their places
 };
 
 // A number within [least, most]; `small` is its default where the CPU runs the kernels.
 inline Setting number(std::string name, std::string help, std::int64_t standard, std::int64_t small,
                       std::int64_t least, std::int64_t most) {
-  return {std::move(name), std::move(help), standard, small, least, most, {}};
+  return {std::move(name), std::move(help), standard, small, least, most, {}, {}};
 }
 inline Setting number(std::string name, std::string help, std::int64_t standard, std::int64_t least,
                       std::int64_t most) {
@@ -32,11 +33,19 @@ inline Setting number(std::string name, std::string help, std::int64_t standard,
 }
 // One of `words`; the first, unless something is given.
 inline Setting choice(std::string name, std::string help, std::vector<std::string> words) {
-  return {std::move(name), std::move(help), 0, 0, 0, 0, std::move(words)};
+  return {std::move(name), std::move(help), 0, 0, 0, 0, std::move(words), {}};
+}
+// One of these numbers; the first, unless something is given.
+inline Setting one_of(std::string name, std::string help, std::vector<std::int64_t> values) {
+  std::vector<std::string> words;
+  for (const std::int64_t value : values) words.push_back(std::to_string(value));
+  const std::int64_t first = values.front();
+  return {std::move(name),  std::move(help),  first, first, 0, 0,
+          std::move(words), std::move(values)};
 }
 // On or off; off, unless given.
 inline Setting flag(std::string name, std::string help) {
-  return {std::move(name), std::move(help), 0, 0, 0, 0, {""}};
+  return {std::move(name), std::move(help), 0, 0, 0, 0, {""}, {}};
 }
 
 // The settings of one problem in one run: defaults, and what was given instead.

@@ -30,7 +30,10 @@ enum class Kind {
   chooser,    // picks one of the rungs by size and shape, as a library would
   peer,       // what a user would call instead, from a library
   yardstick,  // not a solution: the most this machine can do
+  ideal,      // a yardstick that the others are compared with in place of a library
 };
+
+inline bool is_yardstick(Kind kind) { return kind == Kind::yardstick || kind == Kind::ideal; }
 
 inline const char* place_name(Place place) {
   switch (place) {
@@ -47,7 +50,8 @@ inline const char* kind_name(Kind kind) {
     case Kind::rung: return "rung";
     case Kind::chooser: return "chooser";
     case Kind::peer: return "peer";
-    case Kind::yardstick: return "yardstick";
+    case Kind::yardstick:
+    case Kind::ideal: return "yardstick";
   }
   return "";
 }
@@ -84,16 +88,21 @@ struct Variant {
   std::function<Comparison(const Problem&)> check = {};
 };
 
-// A rung that works on host arrays: void run(Problem&). The one called "sequential" is the
-// baseline.
+// A rung that works on host arrays: void run(Problem&).
 template <class Problem, class Run>
 Variant<Problem> cpu_variant(const std::string& name, const std::string& idea, Run run) {
-  return {name, idea, Place::cpu,
-          [run](Problem& problem, cudaStream_t) -> kit::Phases {
+  return {name, idea, Place::cpu, [run](Problem& problem, cudaStream_t) -> kit::Phases {
             run(problem);
             return {};
-          },
-          name == "sequential" ? Kind::baseline : Kind::rung};
+          }};
+}
+
+// The same, with which all others are compared.
+template <class Problem, class Run>
+Variant<Problem> baseline(const std::string& name, const std::string& idea, Run run) {
+  Variant<Problem> variant = cpu_variant<Problem>(name, idea, run);
+  variant.kind = Kind::baseline;
+  return variant;
 }
 
 // A rung that goes from host arrays to the device and back: kit::Phases run(Problem&).
@@ -122,6 +131,13 @@ Variant<Problem> device_variant(const std::string& name, const std::string& idea
 template <class Problem>
 Variant<Problem> tagged(Variant<Problem> variant, std::vector<std::string> tags) {
   variant.tags = std::move(tags);
+  return variant;
+}
+
+// The same variant, skipped where it has more operations than this: slow_above(variant, 2e10).
+template <class Problem>
+Variant<Problem> slow_above(Variant<Problem> variant, double flops) {
+  variant.slow_above = flops;
   return variant;
 }
 

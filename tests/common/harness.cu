@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/gpu_timer.cuh"
 #include "common/kit/phase.hpp"
@@ -255,18 +256,15 @@ TEST_CASE("after a CUDA error a report names it, and says what was not run") {
 
 TEST_CASE("a whole problem runs inside a program, and one wrong variant makes its status 1") {
   const auto status_with = [](Fault fault) {
-    bench::Program program("test", "harness");
+    bench::Ladder<Doubling> ladder;
+    ladder.name = Doubling::name;
+    ladder.variants = {variant_with(Fault::none, bench::Place::cpu),
+                       variant_with(fault, bench::Place::cpu),
+                       variant_with(Fault::none, bench::Place::device)};
+    ladder.make = [](const auto&, const auto&) { return std::make_unique<Doubling>(1000); };
     char name[] = "program", repeats[] = "--repeats=3";
     char* argv[] = {name, repeats, nullptr};
-    return program.main(2, argv, [fault](bench::Program& frame) {
-      Doubling problem(1000);
-      const std::vector<bench::Variant<Doubling>> variants = {
-          variant_with(Fault::none, bench::Place::cpu),
-          variant_with(fault, bench::Place::cpu),
-          variant_with(Fault::none, bench::Place::device),
-      };
-      bench::run_problem(frame, problem, variants);
-    });
+    return bench::run({"test", "harness", {{ladder}}}, 2, argv);
   };
   CHECK(status_with(Fault::none) == 0);
   CHECK(status_with(Fault::one_wrong_element) == 1);
@@ -279,16 +277,11 @@ TEST_CASE(
     double_all(p.in.host_data(), p.out.host_data(), p.n,
                ++runs > 3 ? Fault::writes_past_the_end : Fault::none);
   });
-  bench::Program program("test", "harness");
-  char name[] = "program", repeats[] = "--repeats=5";
-  char* argv[] = {name, repeats, nullptr};
-  bench::ProblemReport report;
-  const int status = program.main(2, argv, [&](bench::Program& frame) {
-    Doubling problem(1000);
-    report = bench::run_problem(frame, problem,
-                                {tires, variant_with(Fault::misses_the_last, bench::Place::cpu)});
-  });
-  CHECK(status == 1);
+  Doubling problem(1000);
+  bench::RunSettings settings;
+  settings.repeats = 5;
+  const bench::ProblemReport report = bench::run_problem(
+      settings, problem, {tires, variant_with(Fault::misses_the_last, bench::Place::cpu)});
   REQUIRE(report.rows.size() == 2);
   CHECK(runs == 1 + 5 + 1);
   CHECK(report.rows[0].timing.samples == 5);

@@ -12,6 +12,7 @@
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/program.cuh"
+#include "common/bench/run_ladder.cuh"
 #include "tests/catch.hpp"
 
 namespace {
@@ -62,7 +63,7 @@ bench::Ladder<Ones> ladder_called(const std::string& name, const Log& log) {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return bench::MemoryNeed{settings["n"] > 900 ? 1e30 : 0, 0};
   };
-  const auto sweep = [name, log](bench::Program& program, const bench::Settings& settings,
+  const auto sweep = [name, log](const bench::RunSettings&, const bench::Settings& settings,
                                  const std::vector<bench::Variant<Ones>>& variants) {
     *log += name + " swept n=" + std::to_string(settings["n"]) + " of " +
             std::to_string(variants.size()) + ";";
@@ -70,7 +71,7 @@ bench::Ladder<Ones> ladder_called(const std::string& name, const Log& log) {
     for (const auto& variant : variants) {
       if (!variant.tags.empty()) shown.columns.push_back(variant.name);
     }
-    if (shown.columns.size() > 1) program.add(shown);
+    return shown.columns.size() > 1 ? bench::Shown{shown} : bench::Shown{};
   };
   ladder.sweeps = {{"all", "sweeps everything that is tagged", sweep},
                    {"own", "sweeps rows of its own", sweep, bench::Points::of_its_own}};
@@ -83,26 +84,25 @@ struct Outcome {
 };
 
 // A program with the ladders p and q, and a demo.
-Outcome run(std::vector<std::string> arguments, bool with_wrong_one = false) {
+Outcome run(std::vector<std::string> arguments, bool with_wrong_one = false,
+            bool is_judged = true) {
   const Log log = std::make_shared<std::string>();
-  bench::Program program("test", "two ladders");
   bench::Ladder<Ones> p = ladder_called("p", log), q = ladder_called("q", log);
-  p.before = [log](bench::Program&, const bench::Settings&) { *log += "before;"; };
-  p.after = [log](bench::Program&, Ones&, const std::vector<bench::Variant<Ones>>&,
-                  const bench::ProblemReport& report) {
+  p.after = [log](const bench::RunSettings&, Ones&, const std::vector<bench::Variant<Ones>>&,
+                  const bench::ProblemReport& report) -> bench::Shown {
     *log += "after " + std::to_string(report.rows.size()) + " rows of " + report.problem + ";";
+    return {"below the table\n"};
   };
+  p.is_judged = is_judged;
   q.sweeps.clear();
   if (with_wrong_one) q = q.with(writes("mine", 2));
-  program.add(p);
-  program.add(q);
-  program.add_demo("show", "shows", [log](const bench::Program&) { *log += "shown;"; });
-  program.at_end([log](bench::Program&) { *log += "end;"; });
   arguments.insert(arguments.begin(), "program");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  const int status = program.main(static_cast<int>(arguments.size()), argv.data());
+  const bench::Chapter chapter = {
+      "test", "two ladders", {{p, q}}, {{"show", "shows", [log] { *log += "shown;"; }}}};
+  const int status = bench::run(chapter, static_cast<int>(arguments.size()), argv.data());
   return {status, *log};
 }
 
@@ -110,19 +110,25 @@ std::string standard_n() { return bench::query_device().is_real_gpu() ? "10" : "
 
 }  // namespace
 
-TEST_CASE("ladders run in order, at their defaults, with hooks around the first") {
+TEST_CASE("ladders run in order, at their defaults, with a hook after the first") {
   const Outcome outcome = run({"--verify"});
   CHECK(outcome.status == 0);
   const std::string n = standard_n();
-  CHECK(outcome.log == "before;p n=" + n + " kind=0 odd=0 seed=1;after 2 rows of p;q n=" + n +
-                           " kind=0 odd=0 seed=1;end;");
+  CHECK(outcome.log ==
+        "p n=" + n + " kind=0 odd=0 seed=1;after 2 rows of p;q n=" + n + " kind=0 odd=0 seed=1;");
+}
+
+TEST_CASE("what is not to be judged is not run: a wrong one fails nothing, and the hook tells") {
+  const Outcome outcome = run({"--verify", "--only", "p"}, false, false);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.log.find("after 0 rows of ;") != std::string::npos);
 }
 
 TEST_CASE("settings become options, one for all ladders that have it") {
   const Outcome outcome =
       run({"--n", "7", "--kind", "fancy", "--odd", "--seed", "3", "--verify", "--only", "q"});
   CHECK(outcome.status == 0);
-  CHECK(outcome.log == "q n=7 kind=1 odd=1 given seed=3;end;");
+  CHECK(outcome.log == "q n=7 kind=1 odd=1 given seed=3;");
   CHECK(run({"--n", "0"}).status == 2);
   CHECK(run({"--n", "1001"}).status == 2);
   CHECK(run({"--kind", "odd"}).status == 2);

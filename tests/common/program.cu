@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,34 +21,53 @@
 
 namespace {
 
-struct Empty {};  // selection does not look at the problem
+using Body = std::function<void(const bench::RunSettings&, const bench::AnyLadder::Show&)>;
 
-int run(std::vector<std::string> arguments, const std::function<void(bench::Program&)>& body) {
-  bench::Program program("test", "a program for tests");
+int run_chapter(const bench::Chapter& chapter, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "program");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  return program.main(static_cast<int>(arguments.size()), argv.data(), body);
+  return bench::run(chapter, static_cast<int>(arguments.size()), argv.data());
 }
 
-std::vector<bench::Variant<Empty>> named(const std::vector<std::string>& names) {
-  std::vector<bench::Variant<Empty>> variants;
-  for (const std::string& name : names) {
-    variants.push_back(bench::cpu_variant<Empty>(name, "", [](Empty&) {}));
-  }
-  return variants;
+bench::AnyLadder ladder_of(const std::string& name, const std::vector<std::string>& variants,
+                           const bench::MemoryNeed& need = {}) {
+  bench::AnyLadder ladder;
+  ladder.name = name;
+  for (const std::string& variant : variants) ladder.variants.push_back({variant, "", {}});
+  ladder.memory = [need](const bench::Settings&, const bench::RunSettings&) { return need; };
+  ladder.run = [](const auto&, const auto&, const auto&, const auto&) {};
+  return ladder;
 }
+
+// A program whose only ladder runs `body`.
+int run(const std::vector<std::string>& arguments, const Body& body) {
+  bench::AnyLadder ladder = ladder_of("p", {"a"});
+  ladder.run = [body](const bench::RunSettings& run, const auto&, const auto&, const auto& show) {
+    body(run, show);
+  };
+  return run_chapter({"test", "a program for tests", {{ladder}}}, arguments);
+}
+
+void nothing(const bench::RunSettings&, const bench::AnyLadder::Show&) {}
 
 // Names that `--only` leaves of two problems: p with a and b, q with b and c.
 std::string selection(const std::string& only) {
   std::string text;
-  const auto body = [&text](bench::Program& program) {
-    for (const auto& v : program.select("p", named({"a", "b"}))) text += "p/" + v.name + " ";
-    for (const auto& v : program.select("q", named({"b", "c"}))) text += "q/" + v.name + " ";
-    program.selection_done();
-  };
-  const int status = only.empty() ? run({}, body) : run({"--only", only}, body);
+  bench::Ladders ladders = {ladder_of("p", {"a", "b"}), ladder_of("q", {"b", "c"})};
+  for (bench::AnyLadder& ladder : ladders) {
+    const auto variants = ladder.variants;
+    ladder.run = [&text, name = ladder.name, variants](const auto&, const auto&, const auto& chosen,
+                                                       const auto&) {
+      for (std::size_t i = 0; i < variants.size(); ++i) {
+        if (chosen[i]) text += name + "/" + variants[i].name + " ";
+      }
+    };
+  }
+  const bench::Chapter chapter = {"test", "a program for tests", {ladders}};
+  const int status = run_chapter(chapter, only.empty() ? std::vector<std::string>{}
+                                                       : std::vector<std::string>{"--only", only});
   return status == 0 ? text : "status " + std::to_string(status);
 }
 
@@ -107,11 +127,11 @@ TEST_CASE("--only with an unknown name is a usage error") {
 }
 
 TEST_CASE("exit statuses") {
-  CHECK(run({}, [](bench::Program&) {}) == 0);
-  CHECK(run({"--help"}, [](bench::Program&) { FAIL("--help must not run the program"); }) == 0);
-  CHECK(run({}, [](bench::Program&) { throw bench::UsageError("no"); }) == 2);
-  CHECK(run({}, [](bench::Program&) { throw std::bad_alloc(); }) == 2);
-  CHECK(run({}, [](bench::Program&) { CUDA_CHECK(cudaErrorInvalidValue); }) == 1);
+  CHECK(run({}, nothing) == 0);
+  CHECK(run({"--help"}, [](auto&, auto&) { FAIL("--help must not run the program"); }) == 0);
+  CHECK(run({}, [](auto&, auto&) { throw bench::UsageError("no"); }) == 2);
+  CHECK(run({}, [](auto&, auto&) { throw std::bad_alloc(); }) == 2);
+  CHECK(run({}, [](auto&, auto&) { CUDA_CHECK(cudaErrorInvalidValue); }) == 1);
 }
 
 TEST_CASE("output that cannot be written is no success, of --help neither") {
@@ -120,7 +140,7 @@ TEST_CASE("output that cannot be written is no success, of --help neither") {
     std::fflush(stdout);
     const int terminal = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY);
     dup2(full, STDOUT_FILENO);
-    const int status = run(arguments, [](bench::Program&) { std::printf("a table\n"); });
+    const int status = run(arguments, [](auto&, auto&) { std::printf("a table\n"); });
     dup2(terminal, STDOUT_FILENO);
     close(full);
     close(terminal);
@@ -135,7 +155,7 @@ TEST_CASE("a child that a signal ends", "[.]") {
   const int signal = std::atoi(std::getenv(kSignal));
   std::signal(signal, std::getenv(kIgnored) == nullptr ? SIG_DFL : SIG_IGN);
   const std::string json = std::getenv(kFile);
-  _exit(run({"--json", json}, [&](bench::Program&) {
+  _exit(run({"--json", json}, [&](auto&, auto&) {
     const std::string name = json + ".part";
     const bench::PartialFile partial(name);
     std::ofstream(name) << "half" << std::flush;
@@ -177,7 +197,7 @@ TEST_CASE("a limit of the size of files is told like a full disk: the old file s
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const rlimit few{100, before.rlim_max};  // bytes
   setrlimit(RLIMIT_FSIZE, &few);
-  const int status = run({"--json", file}, [](bench::Program&) {});
+  const int status = run({"--json", file}, nothing);
   setrlimit(RLIMIT_FSIZE, &before);
   CHECK(status == 1);
   std::ostringstream text;
@@ -187,7 +207,7 @@ TEST_CASE("a limit of the size of files is told like a full disk: the old file s
 }
 
 TEST_CASE("a file that cannot be written is refused before anything runs") {
-  const auto body = [](bench::Program&) { FAIL("measured for nothing"); };
+  const auto body = [](auto&, auto&) { FAIL("measured for nothing"); };
   CHECK(run({"--json", "/nonexistent/file.json"}, body) == 2);
   CHECK(run({"--json", "/"}, body) == 2);
   CHECK(run({"--json="}, body) == 2);  // a shell's variable that is empty
@@ -195,9 +215,9 @@ TEST_CASE("a file that cannot be written is refused before anything runs") {
 
 TEST_CASE("the JSON holds every sweep, printed or only recorded") {
   const std::string file = std::string(TEST_BUILD) + "/tests/common/program.json";
-  const int status = run({"--json", file}, [](bench::Program& program) {
-    program.add(bench::Sweep{"p", "printed", {"x"}, {{1}}});
-    program.record(bench::Sweep{"p", "kept", {"x"}, {{327654632987.0}}});
+  const int status = run({"--json", file}, [](auto&, auto& show) {
+    show({bench::Sweep{"p", "printed", {"x"}, {{1}}},
+          bench::Sweep{"p", "kept", {"x"}, {{327654632987.0}}, false}});
   });
   CHECK(status == 0);
   std::ostringstream text;
@@ -212,8 +232,8 @@ TEST_CASE("the JSON says with which input, and in which mode, a run was made") {
   const std::string file = std::string(TEST_BUILD) + "/tests/common/mode.json";
   const auto text_of = [&file](std::vector<std::string> arguments, bool cold) {
     arguments.insert(arguments.end(), {"--json", file});
-    const auto body = [cold](bench::Program& program) {
-      CHECK(program.run_settings().cold == cold);
+    const auto body = [cold](const bench::RunSettings& settings, auto&) {
+      CHECK(settings.cold == cold);
     };
     CHECK(run(arguments, body) == 0);
     std::ostringstream text;
@@ -227,12 +247,11 @@ TEST_CASE("the JSON says with which input, and in which mode, a run was made") {
 }
 
 TEST_CASE("the options --cold and --warm exclude each other") {
-  CHECK(run({"--cold", "--warm"}, [](bench::Program&) {}) == 2);
-  CHECK(run({"--warm", "--cold"}, [](bench::Program&) {}) == 2);
+  CHECK(run({"--cold", "--warm"}, nothing) == 2);
+  CHECK(run({"--warm", "--cold"}, nothing) == 2);
 }
 
 TEST_CASE("options that would change nothing are refused") {
-  const auto nothing = [](bench::Program&) {};
   for (const char* how : {"--times", "--cold", "--warm"}) {
     INFO(how);
     CHECK(run({"--verify", how}, nothing) == 2);
@@ -250,19 +269,19 @@ TEST_CASE("a short look is one that was asked for") {
   for (const bool asked : {false, true}) {
     std::vector<std::string> arguments;
     if (asked) arguments.push_back("--quick");
-    CHECK(run(arguments, [asked](bench::Program& program) {
-            CHECK(program.run_settings().quick == asked);
+    CHECK(run(arguments, [asked](const bench::RunSettings& settings, auto&) {
+            CHECK(settings.quick == asked);
           }) == 0);
   }
 }
 
 TEST_CASE("a wrong row makes the status 1, a skipped one does not") {
   const auto status_with = [](bench::Status status) {
-    return run({}, [status](bench::Program& program) {
+    return run({}, [status](auto&, auto& show) {
       bench::ProblemReport report;
       report.rows.resize(1);
       report.rows[0].verdict.status = status;
-      program.add(report);
+      show({report});
     });
   };
   CHECK(status_with(bench::Status::right) == 0);
@@ -272,12 +291,12 @@ TEST_CASE("a wrong row makes the status 1, a skipped one does not") {
 
 TEST_CASE("nothing follows a report that a CUDA error cut short, and the status is 1") {
   bool followed = false;
-  const int status = run({}, [&followed](bench::Program& program) {
+  const int status = run({}, [&followed](auto&, auto& show) {
     bench::ProblemReport report;
     report.problem = "doubling";
     report.rows.resize(1);
     report.error = "tiled: an illegal memory access";
-    program.add(report);
+    show({report});
     followed = true;
   });
   CHECK(status == 1);
@@ -286,12 +305,12 @@ TEST_CASE("nothing follows a report that a CUDA error cut short, and the status 
 
 TEST_CASE("a GPU that another process has for itself makes the status 1") {
   // What the first call that needs the device returns then.
-  CHECK(run({}, [](bench::Program&) { CUDA_CHECK(cudaErrorDevicesUnavailable); }) == 1);
+  CHECK(run({}, [](auto&, auto&) { CUDA_CHECK(cudaErrorDevicesUnavailable); }) == 1);
 }
 
 TEST_CASE("sizes that cannot fit are refused") {
   const auto needs = [](double host_bytes, double device_bytes) {
-    return run({}, [=](bench::Program& p) { p.require_memory(host_bytes, device_bytes); });
+    return run_chapter({"test", "", {{ladder_of("p", {"a"}, {host_bytes, device_bytes})}}}, {});
   };
   CHECK(needs(1e3, 1e3) == 0);
   CHECK(needs(1e18, 1e3) == 2);

@@ -1,10 +1,9 @@
-// What is shown around the table of times: how often each rung touches an element, and what becomes
+// What is shown below the table of times: how often each rung touches an element, and what becomes
 // of large inputs.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,8 @@
 #include "07_flash_attention/softmax/07_warp.cuh"
 #include "07_flash_attention/softmax/problem.cuh"
 #include "common/bench/guarded_array.cuh"
-#include "common/bench/program.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
@@ -34,21 +34,23 @@ inline Accesses accesses_of(const std::string& rung) {
 }
 
 // A second table: accesses, and the rate at which memory had to serve them.
-inline void print_accesses(const bench::ProblemReport& report, const Softmax& problem) {
-  bool is_first = true;
+inline std::string accesses_table(const bench::ProblemReport& report, const Softmax& problem) {
+  std::string table;
   for (const bench::Row& row : report.rows) {
     if (row.place != "device" || row.kind == "yardstick") continue;
     if (row.verdict.status == bench::Status::skipped) continue;
-    if (is_first) {
-      std::printf("\n%-22s %9s %9s %9s\n", "accesses an element", "reads", "writes", "GB/s");
+    if (table.empty()) {
+      table = bench::formatted("\n%-22s %9s %9s %9s\n", "accesses an element", "reads", "writes",
+                               "GB/s");
     }
-    is_first = false;
     const Accesses accesses = accesses_of(row.chose.empty() ? row.name : row.chose);
     const double bytes = 4.0 * (accesses.reads + accesses.writes) * problem.elements();
     const bool timed = row.timing.samples > 0;
-    std::printf("%-22s %9d %9d %9s\n", row.name.c_str(), accesses.reads, accesses.writes,
-                timed ? bench::short_number(bytes / (1e6 * row.timing.median_ms)).c_str() : "-");
+    table += bench::formatted(
+        "%-22s %9d %9d %9s\n", row.name.c_str(), accesses.reads, accesses.writes,
+        timed ? bench::short_number(bytes / (1e6 * row.timing.median_ms)).c_str() : "-");
   }
+  return table;
 }
 
 struct OverflowCounts {
@@ -75,25 +77,27 @@ OverflowCounts count_nan(Run run) {
 }
 
 // The naive rung is shown being wrong here, so this is no verdict on it.
-inline void print_large_inputs() {
-  const auto show = [](const char* name, const OverflowCounts& counts) {
-    std::printf("%-22s %9s of %s\n", name, bench::grouped(counts.nan).c_str(),
-                bench::grouped(counts.elements).c_str());
+inline std::string large_inputs_table() {
+  std::string table = bench::formatted("\n%-22s %9s\n", "inputs up to 10,000", "NaN");
+  const auto show = [&table](const char* name, const OverflowCounts& counts) {
+    table += bench::formatted("%-22s %9s of %s\n", name, bench::grouped(counts.nan).c_str(),
+                              bench::grouped(counts.elements).c_str());
   };
-  std::printf("\n%-22s %9s\n", "inputs up to 10,000", "NaN");
   show("naive", count_nan(naive));
   show("safe", count_nan(safe));
   show("online", count_nan(online));
   show("cached", count_nan(cached));
   show("warp", count_nan(warp));
+  return table;
 }
 
 // Fits Ladder::after.
-inline void print_report(bench::Program& program, Softmax& problem,
-                         const std::vector<bench::Variant<Softmax>>&,
-                         const bench::ProblemReport& report) {
-  print_accesses(report, problem);
-  if (program.device().available) print_large_inputs();
+inline bench::Shown accesses_and_large_inputs(const bench::RunSettings& run, Softmax& problem,
+                                              const std::vector<bench::Variant<Softmax>>&,
+                                              const bench::ProblemReport& report) {
+  bench::Shown shown = {accesses_table(report, problem)};
+  if (run.device.available) shown.push_back(large_inputs_table());
+  return shown;
 }
 
 }  // namespace softmax

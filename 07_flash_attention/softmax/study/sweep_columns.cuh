@@ -8,8 +8,9 @@
 
 #include "07_flash_attention/softmax/problem.cuh"
 #include "common/bench/harness.cuh"
+#include "common/bench/ladder.cuh"
+#include "common/bench/memory_need.hpp"
 #include "common/bench/options.hpp"
-#include "common/bench/program.cuh"
 #include "common/bench/report.hpp"
 #include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
@@ -20,12 +21,12 @@ namespace softmax {
 // cannot take them has none. Rows that are being worked on at the same time stay in the L2 cache as
 // long as they are short, and then a further pass is cheap: the last column is the time of `safe`
 // over that of `online`.
-inline void sweep_columns(bench::Program& program, const bench::Settings&,
-                          const std::vector<bench::Variant<Softmax>>& variants) {
-  if (!program.device().available) {
-    throw bench::UsageError("a sweep needs a GPU: " + program.device().reason);
+inline bench::Shown sweep_columns(const bench::RunSettings& run, const bench::Settings&,
+                                  const std::vector<bench::Variant<Softmax>>& variants) {
+  if (!run.device.available) {
+    throw bench::UsageError("a sweep needs a GPU: " + run.device.reason);
   }
-  const bool is_real_gpu = program.device().is_real_gpu();
+  const bool is_real_gpu = run.device.is_real_gpu();
   const std::int64_t elements = is_real_gpu ? std::int64_t{1} << 28 : 1 << 16;
   const std::int64_t longest = is_real_gpu ? 1 << 20 : 1 << 14;
   std::vector<bench::Variant<Softmax>> on_device;
@@ -35,16 +36,16 @@ inline void sweep_columns(bench::Program& program, const bench::Settings&,
     on_device.push_back(variant);
     sweep.columns.push_back(variant.name + "_gbps");
   }
-  if (on_device.empty()) return;
+  if (on_device.empty()) return {};
   sweep.columns.push_back("safe_over_online");
 
-  const bench::WorkStream stream(program.device());
+  const bench::WorkStream stream(run.device);
   for (std::int64_t columns = 1 << 10; columns <= longest; columns *= 4) {
     const std::int64_t rows = elements / columns;
-    program.require_memory(Softmax::memory(rows, columns));
-    Softmax problem(rows, columns, program.seed());
-    auto found = bench::verify_variants(program.run_settings(), problem, on_device, stream.get());
-    bench::time_variants(program.run_settings(), problem, on_device, stream.get(), found);
+    bench::require_memory(Softmax::memory(rows, columns), run.device);
+    Softmax problem(rows, columns, run.seed);
+    auto found = bench::verify_variants(run, problem, on_device, stream.get());
+    bench::time_variants(run, problem, on_device, stream.get(), found);
     std::vector<double> point = {static_cast<double>(columns)};
     double safe_ms = bench::kUnknown, online_ms = bench::kUnknown;
     for (const bench::Row& row : found) {
@@ -59,8 +60,8 @@ inline void sweep_columns(bench::Program& program, const bench::Settings&,
     point.push_back(safe_ms / online_ms);
     sweep.points.push_back(point);
   }
-  program.progress("");
-  program.add(sweep);
+  run.progress("");
+  return {sweep};
 }
 
 }  // namespace softmax
