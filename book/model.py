@@ -112,7 +112,7 @@ def rung_of(graph, book, recorded, path):
     return {
         "path": path,
         "name": name,
-        "number": int(number),
+        "number": number.lstrip("0"),
         "beyond": place.role == "beyond",
         "kernels": kernels,
         "launched": launched,

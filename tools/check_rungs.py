@@ -16,10 +16,14 @@ def check_order(graph, ladder, findings):
     listed = ladder.listed(graph) if ladder.index else set(ladder.main + ladder.beyond)
     for road in (ladder.main, ladder.beyond):
         is_beyond = road is ladder.beyond
-        for position, rung in enumerate(road, 1):
-            if int(rung.rpartition("/")[2][:2]) != position:
-                message = f"should be number {position:02}: rungs are numbered without gaps"
+        before = "00"
+        for rung in road:
+            number = RUNG.match(rung.rpartition("/")[2]).group(1)
+            following = f"{int(before[:2]) + 1:02}"
+            if number not in (following, _between(before)):
+                message = f"should be number {following}: rungs are numbered without gaps"
                 findings.breach("gap", is_beyond, rung, message)
+            before = number if number[2:] else following
             check_head(rung, graph.text[rung], is_beyond, findings)
             if rung not in listed:
                 name = ladder.index.rpartition("/")[2]
@@ -27,6 +31,11 @@ def check_order(graph, ladder, findings):
     if len(ladder.main) > findings.most("rungs"):
         message = f"{len(ladder.main)} rungs on the main road (at most {findings.most('rungs')})"
         findings.breach("rungs", False, ladder.folder, message)
+
+
+def _between(before):
+    """The number of a rung that was inserted behind this one: 05 -> 05b -> 05c."""
+    return before[:2] + chr(ord(before[2:] or "a") + 1)
 
 
 def check_head(rung, text, is_beyond, findings):

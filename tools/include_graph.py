@@ -11,7 +11,8 @@ import cli
 
 SUFFIXES = {".cu", ".cuh", ".hpp", ".h", ".cpp"}
 CHAPTER = re.compile(r"^\d\d_\w+$")
-RUNG = re.compile(r"^(\d\d)_(\w+)\.(?:hpp|cuh|cu)$")
+# 05, and 05b: what came between without new numbers for all that follow.
+RUNG = re.compile(r"^(\d\d[a-z]?)_(\w+)\.(?:hpp|cuh|cu)$")
 # A problem's list: ladder.cuh where ladder_*.cu compile it for each type of element by itself.
 INDEXES = ("ladder.cu", "ladder.cuh")
 COUNTS = "common/bench/model_counts.cuh"  # asks simt what it has counted

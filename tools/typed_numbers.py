@@ -15,7 +15,7 @@ import cli
 NUMBER = re.compile(r"<!--=\s*(?P<words>.*?)\s*-->(?P<text>.*?)<!--/-->")
 EXCUSE = re.compile(r"^\s*<!--\s*typed:\s*\S.*-->\s*$")
 HEADING = re.compile(r"^#{1,6} ")
-RUNG_FILE = re.compile(r"^\d\d_(\w+)\.(?:cuh|hpp)$")
+RUNG_FILE = re.compile(r"^\d\d[a-z]?_(\w+)\.(?:cuh|hpp)$")
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 BLOCK = re.compile(r"^\s*<!--\s+(?P<end>end )?(?:table|grid|proof)\b")
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
@@ -33,7 +33,7 @@ COMMIT = re.compile(r"(?<![\w/])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12}(?!\w)
 
 def rung_names(root, chapter=cli.CHAPTERS):
     """The names of all rungs of a chapter, or of every one."""
-    found = (RUNG_FILE.match(path.name) for path in root.glob(f"{chapter}/**/[0-9][0-9]_*"))
+    found = (RUNG_FILE.match(path.name) for path in root.glob(f"{chapter}/**/[0-9][0-9]*_*"))
     return {match.group(1) for match in found if match}
 
 

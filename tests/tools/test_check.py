@@ -126,6 +126,18 @@ class Check(CheckCase):
         self.write("01_add/04_tiled.cuh", rung(range(5, 20)))
         self.assertIn("04_tiled.cuh: should be number 03", self.check(status=1))
 
+    def test_a_rung_may_come_between(self):
+        files = ["02b_wide.cuh", "02c_wider.cuh", "03_tiled.cuh"]
+        self.index("01_sequential.hpp", "02_naive.cuh", *files)
+        for file in files:
+            self.write(f"01_add/{file}", rung(range(5, 20)))
+        self.assertEqual(self.found(), "0 errors, 0 warnings\n")
+        self.assertEqual(self.row("01/wide")[1:4], ["0", "0", "0"])
+        (self.root / "01_add/02b_wide.cuh").rename(self.root / "01_add/02d_wide.cuh")
+        out = self.check(status=1)
+        self.assertIn("02c_wider.cuh: should be number 03", out)
+        self.assertIn("02d_wide.cuh: ", out)
+
     def test_rung_that_the_ladder_forgot(self):
         self.index("01_sequential.hpp")
         self.assertIn("02_naive.cuh: is not included by ladder.cu", self.check(status=1))
