@@ -169,6 +169,7 @@ class Grading(ToolCase):
         out = self.grade(grading.NoSandbox(), seed=7)
         self.assertIn("ann                  01/guard            6/6  passed", out)
         self.assertIn("graded 2 students with seed 7", out)
+        self.assertRegex(out, r"bob .* 0/6  wrong  n = \d+: ")
         for student, points in (("ann", 6), ("bob", 0)):
             folder = self.out / "students" / student
             record = json.loads((folder / "grade.json").read_text())

@@ -39,6 +39,12 @@ class Grade:
     def points(self):
         return sum(part.points for part in self.parts)
 
+    @property
+    def why(self):
+        """What is wrong first, in a line."""
+        says = next((part.says for part in self.parts if part.points < part.most), "")
+        return (self.says or says).partition("\n")[0]
+
     @staticmethod
     def of(record):
         """From what record() made of it."""
@@ -194,7 +200,7 @@ def _tell(student, grades):
     for grade in grades:
         if grade.status != "missing":
             points = f"{grade.points}/{grade.most}"
-            why = f"  {grade.says.splitlines()[0]}" if grade.says else ""
+            why = f"  {grade.why}" if grade.why else ""
             name = reports.shown(student)
             print(f"{name:<20} {grade.exercise:<16} {points:>6}  {grade.status}{why}", flush=True)
 

@@ -102,9 +102,8 @@ def _csv(by_student):
     for student in sorted(by_student, key=os.fsencode):
         name, own = _cell(shown(student)), by_student[student].values()
         for grade in own:
-            why = next((p.says for p in grade.parts if p.points < p.most), "")
-            why = _cell((grade.says or why).partition("\n")[0])
-            writer.writerow([name, grade.exercise, grade.points, grade.most, grade.status, why])
+            row = [name, grade.exercise, grade.points, grade.most, grade.status]
+            writer.writerow([*row, _cell(grade.why)])
         writer.writerow([name, "all", *_total(own), "", ""])
     return text.getvalue()
 

@@ -105,13 +105,15 @@ for (int c = 0; c < kD; ++c) o[row * kD + c] = mean[c] / sum;"""
 _ALONE = """
 const int row = blockIdx.x * kTileM + threadIdx.x;
 if (row >= n) return;
-float mean[kD] = {}, sum = 0;
+float mean[kD] = {}, largest = -INFINITY, sum = 0;
 for (int j = max(0, row - window + 1); j <= row; ++j) {
   float score = 0;
-  for (int c = 0; c < kD; ++c) score += q[row * kD + c] * k[j * kD + c];
-  const float weight = expf(score / sqrtf(kD));
-  sum += weight;
-  for (int c = 0; c < kD; ++c) mean[c] += weight * v[j * kD + c];
+  for (int c = 0; c < kD; ++c) score += q[row * kD + c] * k[j * kD + c] / sqrtf(kD);
+  const float larger = fmaxf(largest, score);
+  const float correction = expf(largest - larger), weight = expf(score - larger);
+  largest = larger;
+  sum = sum * correction + weight;
+  for (int c = 0; c < kD; ++c) mean[c] = mean[c] * correction + weight * v[j * kD + c];
 }
 for (int c = 0; c < kD; ++c) o[row * kD + c] = mean[c] / sum;"""
 
