@@ -135,13 +135,14 @@ struct Problem {
     return {{"batch", shape.batch}, {"heads", shape.heads}, {"n", shape.n_q},
             {"nk", shape.n_k},      {"d", shape.d},         {"causal", shape.causal}};
   }
-  double bytes() const { return shape.bytes(sizeof(T)); }
-  double flops() const { return shape.flops(); }
+  double bytes() const { return attention::bytes(shape, sizeof(T)); }
+  double flops() const { return attention::flops(shape); }
 
   // Launches per sample: 5 to 10 ms of work for the fast rungs.
   int batch() const {
     if (!is_real_gpu) return 1;
-    return static_cast<int>(std::clamp((kIs16Bit ? 4e12 : 4e11) / shape.flops(), 1.0, 100.0));
+    return static_cast<int>(
+        std::clamp((kIs16Bit ? 4e12 : 4e11) / attention::flops(shape), 1.0, 100.0));
   }
 
   void rotate(int index) {
@@ -160,7 +161,7 @@ struct Problem {
 
   // Without the workspace, for want of which a rung is skipped.
   static bench::MemoryNeed memory(const Shape& shape) {
-    const double bytes = shape.bytes(sizeof(T));
+    const double bytes = attention::bytes(shape, sizeof(T));
     return {3 * bytes + reference_bytes<T>(shape, kMostReferenceFlops) + kBeside,
             2 * bytes + Inputs::kBytes};
   }
@@ -169,7 +170,7 @@ struct Problem {
   static constexpr double kMostReferenceFlops = 1e10;  // a second or two
   static constexpr double kUnit = 1.0 / (1 << 24);
   static constexpr double kRounded = 1 + 0x1p-7;  // weights and outputs are, to 8 bits at worst
-  static constexpr double kLuck = 9.22;           // L of bound()
+  static constexpr double kDeviations = 9.22;     // L of bound()
 
   static void fill(bench::GuardedArray<T>& array, std::uint64_t seed, double factor) {
     T* to = array.pristine();
@@ -181,7 +182,9 @@ struct Problem {
   }
 
   // Rounding errors of a sum of n terms, each rounding relative to a sum of at most 1.
-  static double rounding_of_sum(double n) { return std::min(n, kLuck * std::sqrt(n)) * kUnit; }
+  static double rounding_of_sum(double n) {
+    return std::min(n, kDeviations * std::sqrt(n)) * kUnit;
+  }
   double sum_error() const { return rounding_of_sum(static_cast<double>(shape.n_k)); }
 
   // No partial sum of a score exceeds |q| |k|; scaling and subtracting the largest round thrice.

@@ -23,7 +23,7 @@ struct Reference {
 
 // Rows that may be computed with so many operations.
 inline std::int64_t affordable_rows(const Shape& shape, double most_flops) {
-  const double per_row = shape.flops() / static_cast<double>(shape.rows());
+  const double per_row = attention::flops(shape) / static_cast<double>(shape.rows());
   return static_cast<std::int64_t>(std::min(1e9, most_flops / (per_row + 1)));
 }
 

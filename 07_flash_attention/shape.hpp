@@ -44,21 +44,6 @@ struct Shape {
     if (!causal) return n_k;
     return std::clamp<std::int64_t>(row + 1 + n_k - n_q, 0, n_k);
   }
-
-  // Operations of the two products, as the field counts them: a causal mask leaves the area of a
-  // triangle, n^2 / 2 if n_q = n_k.
-  double flops() const {
-    const double q = static_cast<double>(n_q), k = static_cast<double>(n_k);
-    double pairs = q * k;
-    if (causal) pairs = q <= k ? q * (k - q) + q * q / 2 : k * k / 2;
-    return 4.0 * static_cast<double>(all_heads()) * pairs * d;
-  }
-
-  // Bytes if every element of Q, K, V, O moves once (`each` bytes), and the log-sum-exp.
-  double bytes(int each) const {
-    const double elements = 2.0 * static_cast<double>(all_heads()) * d * (n_q + n_k);
-    return each * elements + 4.0 * static_cast<double>(rows());
-  }
 };
 
 // What a rung gets: pointers of the side it works on. lse[row] = log(sum over visible keys of
@@ -89,6 +74,22 @@ void with_head_dim(int d, bool causal, Launch launch) {
   with_head_dim(d, [&](auto head_dim) {
     causal ? launch(head_dim, std::true_type{}) : launch(head_dim, std::false_type{});
   });
+}
+
+// Operations of the two products, as the field counts them: a causal mask leaves the area of a
+// triangle, n^2 / 2 if n_q = n_k.
+inline double flops(const Shape& shape) {
+  const double q = static_cast<double>(shape.n_q), k = static_cast<double>(shape.n_k);
+  double pairs = q * k;
+  if (shape.causal) pairs = q <= k ? q * (k - q) + q * q / 2 : k * k / 2;
+  return 4.0 * static_cast<double>(shape.all_heads()) * pairs * shape.d;
+}
+
+// Bytes if every element of Q, K, V, O moves once (`each` bytes), and the log-sum-exp.
+inline double bytes(const Shape& shape, int each) {
+  const std::int64_t rows = shape.n_q + shape.n_k;
+  const double elements = 2.0 * static_cast<double>(shape.all_heads()) * shape.d * rows;
+  return each * elements + 4.0 * static_cast<double>(shape.rows());
 }
 
 }  // namespace attention

@@ -182,9 +182,9 @@ TEST_CASE("attention: causal masks are aligned to the bottom right") {
   CHECK(tall.visible(2) == 0);
   CHECK(tall.visible(3) == 1);
   CHECK(tall.visible(4) == 2);
-  CHECK(square.flops() == 4 * 8 * 64);  // half of 16 pairs
-  CHECK(wide.flops() == 4 * 8 * 64);
-  CHECK(tall.flops() == 4 * 2 * 64);
+  CHECK(attention::flops(square) == 4 * 8 * 64);  // half of 16 pairs
+  CHECK(attention::flops(wide) == 4 * 8 * 64);
+  CHECK(attention::flops(tall) == 4 * 2 * 64);
 }
 
 TEST_CASE("attention: the bound lets rounding pass and nothing else") {
@@ -280,7 +280,7 @@ TEST_CASE("attention: what is known of the 16-bit types is so") {
 
 TEST_CASE("attention: a sample of the rows has the first and the last, the others are looked at") {
   const Shape shape{2, 3, 50, 40, 64, true};  // the first 10 rows of a head see nothing
-  const auto rows = rows_to_check(shape, 20 * shape.flops() / shape.rows());
+  const auto rows = rows_to_check(shape, 20 * attention::flops(shape) / shape.rows());
   CHECK(rows.size() >= 15);
   CHECK(rows.size() <= 25);
   CHECK(std::is_sorted(rows.begin(), rows.end()));

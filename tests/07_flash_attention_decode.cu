@@ -414,14 +414,14 @@ TEST_CASE("decode: bytes and instructions, as the lesson says") {
   const std::uint64_t of_queries = heads * d * sizeof(Bf16);
   // A query head each: the caches are read as often as there are heads in a group.
   CHECK(moved("row_per_warp") == 4 * of_caches + of_queries);
-  CHECK(moved("wide_loads") == 4 * of_caches + of_queries);
+  CHECK(moved("vectorized") == 4 * of_caches + of_queries);
   CHECK(moved("prefill_kernel") == 4 * of_caches + of_queries);
   // A K/V head each: once, and the queries once a warp.
   CHECK(moved("group") == of_caches + 4 * of_queries);
   const auto split = profile_of("split");
   CHECK(split.global.load_bytes_moved() == of_caches + 4 * 4 * of_queries);  // four chunks
   CHECK(profile_of("row_per_warp").global.load_sectors_per_request() == 4);
-  CHECK(profile_of("wide_loads").global.load_sectors_per_request() > 15);  // 16, but for queries
+  CHECK(profile_of("vectorized").global.load_sectors_per_request() > 15);  // 16, but for queries
   // 31 of 32 rows of a tile of queries are zeros.
   CHECK(profile_of("prefill_kernel").instructions > 10 * profile_of("row_per_warp").instructions);
   CHECK(profile_of("last_block_merges").atomics.global_lanes == 4 * kv_heads);  // a draw a block

@@ -11,10 +11,10 @@
 #include "03_coalescing/particles/ladder.cu"
 #include "03_coalescing/transpose/ladder.cu"
 #include "03_coalescing/window/ladder.cu"
+#include "04_matmul/bf16/06_multistage.cuh"
 #include "04_matmul/bf16/kit/cluster.cuh"
-#include "04_matmul/bf16/kit/mma_tile.cuh"
-#include "04_matmul/bf16/kit/tile_copier.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
+#include "04_matmul/bf16/kit/mma_gemm_tile.cuh"
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "05_reduction/affine/ladder.cu"
@@ -24,13 +24,11 @@
 #include "06_atomics_streams/lock/ladder.cu"
 #include "06_atomics_streams/one_cell/ladder.cu"
 #include "07_flash_attention/attention/kit/shared_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
-#include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
-#include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
-#include "07_flash_attention/backward/kit/mma_tile.cuh"
-#include "07_flash_attention/backward/kit/tile_copier.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
+#include "07_flash_attention/backward/08_mma.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile_copier.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/decode/kit/clusters.cuh"
@@ -50,15 +48,15 @@ TEST_CASE("fourteen problems of five chapters stand in one file, and each is its
 }
 
 TEST_CASE("tiles of one name in chapters 04 and 07 are each its own problem's") {
-  using Product = matmul::bf16::HopperTile<128, 256, 4>;
-  using Forward = attention::HopperTile<__half, 128, 2, 128, 2>;
-  using Backward = backward::HopperTile<__half, 256>;
+  using Product = matmul::bf16::GemmTile<128, 256, 4>;
+  using Forward = attention::AttentionTile<__half, 128, 2, 128, 2>;
+  using Backward = backward::GradientTile<__half, 256>;
   CHECK(Product::kTileN == 256);
   CHECK(Forward::kThreads == 384);
-  CHECK(Backward::kKeys == 64);
-  CHECK(matmul::bf16::MmaTile<false, 128, 128, 64, 32, 32, 1>::kThreads == 256);
-  CHECK(attention::MmaTile<64>::kTileM == 128);
-  CHECK(backward::MmaTile<64>::kKeys == 128);
+  CHECK(Backward::kTileN == 64);
+  CHECK(matmul::bf16::MmaGemmTile<false, 128, 128, 64, 32, 32, 1>::kThreads == 256);
+  CHECK(attention::MmaAttentionTile<64>::kTileM == 128);
+  CHECK(backward::MmaGradientTile<64>::kTileN == 128);
 }
 
 TEST_CASE("what has one name in two chapters does what its own chapter says") {

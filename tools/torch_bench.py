@@ -28,7 +28,8 @@ COPIES_BYTES = 4e8  # what launches go through: several times any L2 of today
 SECONDS, ROUNDS = [0.005, 0.3], [20, 2]  # of short turns and of long ones
 WARM_UP = 2  # rounds
 MOST_AHEAD = 64  # launches that are queued before the first one that is timed
-FP32_UNIT, LUCK = 2.0**-24, 9.22  # an fp32 rounding; n random ones add up to LUCK sqrt(n) at most
+# An fp32 rounding; and n random ones add up to DEVIATIONS sqrt(n) of them at most.
+FP32_UNIT, DEVIATIONS = 2.0**-24, 9.22
 
 
 # ---- arguments
@@ -282,7 +283,7 @@ def cell(value, width):
 
 def rounding_of_sum(n):
     """What a sum of n numbers in fp32 may be off by, as a share of the sum of their sizes."""
-    return min(n, LUCK * math.sqrt(n)) * FP32_UNIT
+    return min(n, DEVIATIONS * math.sqrt(n)) * FP32_UNIT
 
 
 def share_of_bound(actual, value, bound):

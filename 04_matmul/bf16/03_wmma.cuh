@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
 

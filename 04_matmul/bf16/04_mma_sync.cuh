@@ -13,14 +13,28 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/fragment_store.cuh"
-#include "04_matmul/bf16/kit/mma_tile.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "04_matmul/bf16/kit/mma_gemm_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/ptx/mma.cuh"
 
 namespace matmul::bf16 {
+
+// Rounds two neighbours and stores them at (row, col), as far as they are inside. kVectors:
+// kit::has_vector_rows(c, cols) holds.
+template <bool kVectors>
+__device__ inline void store_two(__nv_bfloat16* c, int row, int col, int rows, int cols, float left,
+                                 float right) {
+  if (row >= rows || col >= cols) return;
+  __nv_bfloat16* to = c + static_cast<std::int64_t>(row) * cols + col;
+  if constexpr (kVectors) {
+    *reinterpret_cast<__nv_bfloat162*>(to) = __floats2bfloat162_rn(left, right);
+  } else {
+    to[0] = __float2bfloat16(left);
+    if (col + 1 < cols) to[1] = __float2bfloat16(right);
+  }
+}
 
 template <class T, bool kVectors>
 __global__ void __launch_bounds__(T::kThreads)
@@ -95,7 +109,7 @@ __global__ void __launch_bounds__(T::kThreads)
 inline void bf16_gemm_mma_sync(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                int m, int n, int k, cudaStream_t stream) {
   const bool vectors = have_vector_rows<false>(a, b, c, n, k);
-  using T = MmaTile<false, 128, 128, 64, 32, 32, 1>;  // 8 warps, 2 by 4
+  using T = MmaGemmTile<false, 128, 128, 64, 32, 32, 1>;  // 8 warps, 2 by 4
   const auto kernel =
       vectors ? bf16_gemm_mma_sync_kernel<T, true> : bf16_gemm_mma_sync_kernel<T, false>;
   kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, 0, stream>>>(a, b, c, m, n, k);

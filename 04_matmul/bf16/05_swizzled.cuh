@@ -13,9 +13,8 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/fragments.cuh"
-#include "04_matmul/bf16/kit/mma_tile.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "04_matmul/bf16/kit/mma_gemm_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/ptx/mma.cuh"
@@ -80,7 +79,7 @@ __global__ void __launch_bounds__(T::kThreads)
 inline void bf16_gemm_swizzled(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                int m, int n, int k, cudaStream_t stream) {
   const bool vectors = have_vector_rows<false>(a, b, c, n, k);
-  using T = MmaTile<false, 128, 128, 64, 32, 32, 1>;
+  using T = MmaGemmTile<false, 128, 128, 64, 32, 32, 1>;
   const auto kernel =
       vectors ? bf16_gemm_swizzled_kernel<T, true> : bf16_gemm_swizzled_kernel<T, false>;
   kernel<<<tile_count<T::kTileM, T::kTileN>(m, n), T::kThreads, 0, stream>>>(a, b, c, m, n, k);

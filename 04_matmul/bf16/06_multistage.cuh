@@ -13,17 +13,67 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/fragments.cuh"
-#include "04_matmul/bf16/kit/mma_tile.cuh"
-#include "04_matmul/bf16/kit/tile_copier.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
+#include "04_matmul/bf16/kit/mma_gemm_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
+#include "common/kit/swizzle.cuh"
 
 namespace matmul::bf16 {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// A thread's part in copying tiles of kTileRows x kTileCols from a rows x cols matrix, one after
+// the other. kVectors: kit::has_vector_rows() holds, and the copies are cp.async; otherwise eight
+// elements are loaded one by one, and the thread waits for them.
+template <int kTileRows, int kTileCols, int kThreads, bool kVectors>
+struct GemmTileCopier {
+  static constexpr int kPass = kThreads / (kTileCols / 8);  // rows at a time
+  static_assert(kTileRows % kPass == 0 && kPass % 8 == 0, "a thread's rows have the same swizzle");
+  static constexpr int kChunks = kTileRows / kPass;
+  const __nv_bfloat16* matrix;
+  const __nv_bfloat16* from[kChunks];  // a pointer each: none waits for another's copy to start
+  int row, col, rows, cols, to;
+
+  // The first tile begins at (first_row, first_col).
+  __device__ GemmTileCopier(const __nv_bfloat16* matrix, int first_row, int first_col, int rows,
+                            int cols)
+      : matrix(matrix), rows(rows), cols(cols) {
+    const int y = threadIdx.x / (kTileCols / 8), x = threadIdx.x % (kTileCols / 8) * 8;
+    row = first_row + y;
+    col = first_col + x;
+    to = kit::swizzled<kTileCols>(y, x);
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      from[i] = matrix + static_cast<std::int64_t>(row + i * kPass) * cols + col;
+    }
+  }
+
+  // Issues the copies of the tile.
+  __device__ void issue(__nv_bfloat16* tile) const {
+#pragma unroll(kVectors ? kChunks : 1)
+    for (int i = 0; i < kChunks; ++i) {
+      __nv_bfloat16* chunk = tile + to + i * kPass * kTileCols;
+      if constexpr (kVectors) {
+        ptx::cp_async_16(chunk, from[i], row + i * kPass < rows && col < cols);
+      } else {
+        *reinterpret_cast<uint4*>(chunk) =
+            eight_or_zero<false>(matrix, row + i * kPass, col, rows, cols);
+      }
+    }
+  }
+
+  // Goes on to the tile that begins `down` rows and `right` columns further on.
+  __device__ void advance(int down, int right) {
+    row += down;
+    col += right;
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) from[i] += static_cast<std::int64_t>(down) * cols + right;
+  }
+};
+#endif
 
 template <class T, bool kVectors>
 __global__ void __launch_bounds__(T::kThreads, 1)
@@ -41,8 +91,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   const int warp = threadIdx.x / 32;
   const int y = warp / T::kWarpsAcross * T::kWarpM, x = warp % T::kWarpsAcross * T::kWarpN;
 
-  TileCopier<T::kTileM, T::kTileK, T::kThreads, kVectors> copier_a(a, tile.row, 0, m, k);
-  TileCopier<T::kRowsB, T::kColsB, T::kThreads, kVectors> copier_b(
+  GemmTileCopier<T::kTileM, T::kTileK, T::kThreads, kVectors> copier_a(a, tile.row, 0, m, k);
+  GemmTileCopier<T::kRowsB, T::kColsB, T::kThreads, kVectors> copier_b(
       b, T::kTransposedB ? tile.col : 0, T::kTransposedB ? 0 : tile.col, T::kTransposedB ? n : k,
       T::kTransposedB ? k : n);
   const auto issue = [&](__nv_bfloat16* stage) {
@@ -114,8 +164,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <bool kTransposedB>
 void bf16_gemm_multistage(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
-  using Deep = MmaTile<kTransposedB, 128, 256, 64, 64, 64, 3>;
-  using Shallow = MmaTile<kTransposedB, 128, 256, 64, 64, 32, 4>;
+  using Deep = MmaGemmTile<kTransposedB, 128, 256, 64, 64, 64, 3>;
+  using Shallow = MmaGemmTile<kTransposedB, 128, 256, 64, 64, 32, 4>;
   static_assert(Shallow::kSharedBytes <= 99 * 1024, "every GPU since sm_80 has that much");
   const auto launch = [&](auto tile) {
     using T = decltype(tile);

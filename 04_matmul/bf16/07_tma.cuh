@@ -13,10 +13,9 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/fragments.cuh"
-#include "04_matmul/bf16/kit/mma_tile.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
+#include "04_matmul/bf16/kit/mma_gemm_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/grouped_tiles.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
@@ -116,7 +115,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <bool kTransposedB>
 void bf16_gemm_tma(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
                    int k, cudaStream_t stream) {
-  using T = MmaTile<kTransposedB, 128, 256, 64, 64, kTileK, 4, true>;
+  using T = MmaGemmTile<kTransposedB, 128, 256, 64, 64, kTileK, 4, true>;
   require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_tma_kernel<T>;
   kit::allow_shared(kernel, T::kSharedBytes);

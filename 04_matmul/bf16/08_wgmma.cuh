@@ -13,9 +13,8 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
@@ -77,7 +76,7 @@ __global__ void __launch_bounds__(128)
 template <bool kTransposedB>
 void bf16_gemm_wgmma(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
                      int k, cudaStream_t stream) {
-  using T = HopperTile<128, 128, 1>;
+  using T = GemmTile<128, 128, 1>;
   require_vector_rows<kTransposedB>(a, b, c, n, k);
   bf16_gemm_wgmma_kernel<T, kTransposedB>
       <<<tile_count<T::kTileM, T::kTileN>(m, n), 128, T::kRingBytes, stream>>>(

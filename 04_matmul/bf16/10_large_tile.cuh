@@ -13,9 +13,8 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -90,7 +89,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <bool kTransposedB>
 void bf16_gemm_large_tile(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
-  using T = HopperTile<128, 256, 4>;
+  using T = GemmTile<128, 256, 4>;
   require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_large_tile_kernel<T, kTransposedB>;
   kit::allow_shared(kernel, T::kRingBytes);

@@ -13,10 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -97,7 +96,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <bool kTransposedB>
 void bf16_gemm_persistent(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
-  using T = HopperTile<128, 256, 4>;
+  using T = GemmTile<128, 256, 4>;
   require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_persistent_kernel<T, kTransposedB>;
   kit::allow_shared(kernel, T::kRingBytes);

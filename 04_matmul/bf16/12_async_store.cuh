@@ -14,11 +14,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_epilogue.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
@@ -105,7 +103,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <bool kTransposedB>
 void bf16_gemm_async_store(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, cudaStream_t stream) {
-  using T = HopperTile<128, 256, 4>;
+  using T = GemmTile<128, 256, 4>;
   require_vector_rows<kTransposedB>(a, b, c, n, k);
   const auto kernel = bf16_gemm_async_store_kernel<T, kTransposedB>;
   constexpr int kShared = T::kRingBytes + 2 * kStagingBytes;

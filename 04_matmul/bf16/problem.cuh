@@ -98,7 +98,8 @@ struct Bf16Gemm {
     const double a_norm = reference->a_norms[row], b_norm = reference->b_norms[column];
     const double certain = 2 * k * u * a_norm * b_norm;
     const double likely =
-        u * std::min(a_norm, b_norm) * (kLuck * std::sqrt(k) + std::sqrt(kLuck) * k / 8);
+        u * std::min(a_norm, b_norm) *
+        (kSquaredDeviations * std::sqrt(k) + std::sqrt(kSquaredDeviations) * k / 8);
     return std::min(certain, likely);
   }
 
@@ -152,7 +153,7 @@ struct Bf16Gemm {
   }
 
  private:
-  static constexpr double kLuck = 85;  // L^2 of sum_bound()
+  static constexpr double kSquaredDeviations = 85;  // L^2 of sum_bound()
 
   std::shared_ptr<const Bf16Reference> multiply() const {
     kit::HostBuffer<float> x(a.size()), y(b.size());

@@ -16,7 +16,6 @@
 #include "04_matmul/kit/tile_origin.cuh"
 #include "04_matmul/sgemm/kit/copy_async.cuh"
 #include "04_matmul/sgemm/kit/edges.cuh"
-#include "04_matmul/sgemm/kit/operands.cuh"
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
 #include "common/kit/check.cuh"
 

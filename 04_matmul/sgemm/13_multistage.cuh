@@ -12,10 +12,9 @@
 #include <cuda_runtime.h>
 
 #include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/sgemm/kit/copy_async.cuh"
 #include "04_matmul/sgemm/kit/edges.cuh"
-#include "04_matmul/sgemm/kit/operands.cuh"
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
-#include "04_matmul/sgemm/kit/tile_copy.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 

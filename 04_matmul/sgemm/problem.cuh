@@ -71,7 +71,8 @@ struct Sgemm {
   double bound(std::int64_t row, std::int64_t column) const {
     const double ku = shape.k * std::ldexp(1.0, -24);
     const double certain = ku < 1 ? ku / (1 - ku) * a_norms_[row] * b_norms_[column] : HUGE_VAL;
-    return std::min(certain, kLuck * ku / std::sqrt(1.0 * shape.k) * smaller_norm(row, column));
+    return std::min(certain,
+                    kSquaredDeviations * ku / std::sqrt(1.0 * shape.k) * smaller_norm(row, column));
   }
   bench::Comparison check() const {
     return compare([this](std::int64_t row, std::int64_t column) { return bound(row, column); });
@@ -82,7 +83,7 @@ struct Sgemm {
   bench::Comparison check_tf32() const {
     return compare([this](std::int64_t row, std::int64_t column) {
       const double certain = a_norms_[row] * b_norms_[column];
-      const double likely = std::sqrt(kLuck) * smaller_norm(row, column);
+      const double likely = std::sqrt(kSquaredDeviations) * smaller_norm(row, column);
       return bound(row, column) + std::ldexp(std::min(certain, likely), -10);
     });
   }
@@ -105,7 +106,7 @@ struct Sgemm {
   }
 
  private:
-  static constexpr double kLuck = 85;  // L^2 of bound()
+  static constexpr double kSquaredDeviations = 85;  // L^2 of bound()
 
   double smaller_norm(std::int64_t row, std::int64_t column) const {
     return std::min(a_norms_[row], b_norms_[column]);

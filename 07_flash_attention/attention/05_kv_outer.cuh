@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "07_flash_attention/attention/kit/load_tile.cuh"
 #include "07_flash_attention/attention/kit/shared_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"

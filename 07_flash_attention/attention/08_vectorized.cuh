@@ -12,10 +12,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "07_flash_attention/attention/kit/load_tile.cuh"
-#include "07_flash_attention/attention/kit/over_row.cuh"
-#include "07_flash_attention/attention/kit/register_state.cuh"
 #include "07_flash_attention/attention/kit/register_tile.cuh"
+#include "07_flash_attention/attention/kit/shared_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"

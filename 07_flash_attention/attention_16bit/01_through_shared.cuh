@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/plain_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"

@@ -12,8 +12,7 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
@@ -24,11 +23,11 @@
 namespace attention {
 
 template <class T, int kD, bool kCausal>
-__global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
+__global__ void __launch_bounds__(MmaAttentionTile<kD>::kThreads, MmaAttentionTile<kD>::kBlocks)
     attention_swizzled_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // Shared memory: a tile of Q, and what there is of K and V.
-  using Tile = MmaTile<kD>;
+  using Tile = MmaAttentionTile<kD>;
   constexpr int kTileN = Tile::kTileN, kChunks = Tile::kChunks, kGroups = Tile::kRowGroups;
   constexpr int kThreads = Tile::kThreads;
   extern __shared__ uint4 chunks[];
@@ -129,7 +128,7 @@ template <class T>
 void swizzled(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = MmaTile<decltype(head_dim)::value>;
+    using Tile = MmaAttentionTile<decltype(head_dim)::value>;
     constexpr int kShared = Tile::shared_bytes(1);
     const auto kernel = attention_swizzled_kernel<T, head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);

@@ -13,9 +13,7 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
-#include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
@@ -26,11 +24,11 @@
 namespace attention {
 
 template <class T, int kD, bool kCausal>
-__global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
+__global__ void __launch_bounds__(MmaAttentionTile<kD>::kThreads, MmaAttentionTile<kD>::kBlocks)
     attention_double_buffered_kernel(Tensors<T> t, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // Shared memory: a tile of Q, and what there is of K and V.
-  using Tile = MmaTile<kD>;
+  using Tile = MmaAttentionTile<kD>;
   constexpr int kTileN = Tile::kTileN, kChunks = Tile::kChunks, kGroups = Tile::kRowGroups;
   extern __shared__ uint4 chunks[];  // in chunks of 16 bytes, 8 elements
   uint4* const tile_q = chunks;
@@ -47,7 +45,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, MmaTile<kD>::kBlocks)
 
   // region copies
   // Tile t goes to buffer t % 2.
-  const TileCopier<kD, Tile::kThreads> copier{};
+  const AttentionTileCopier<kD, Tile::kThreads> copier{};
   const auto issue_k_and_v = [&](int tile, auto may_end) {
     const int buffer = tile % 2 * kTileN * kChunks;
     copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);
@@ -116,7 +114,7 @@ template <class T>
 void double_buffered(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    using Tile = MmaTile<decltype(head_dim)::value>;
+    using Tile = MmaAttentionTile<decltype(head_dim)::value>;
     constexpr int kShared = Tile::shared_bytes(2);
     const auto kernel = attention_double_buffered_kernel<T, head_dim, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);

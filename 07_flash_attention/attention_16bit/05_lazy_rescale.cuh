@@ -14,10 +14,7 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_products.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/staged_output.cuh"
-#include "07_flash_attention/attention_16bit/kit/tile_copy.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -30,11 +27,11 @@ namespace attention {
 // the other multiplies. For two there is room if K and V have one buffer each (not on an A100,
 // where it was not timed): V comes while the scores are computed, and K after them.
 template <int kD>
-struct LazyTile : MmaTile<kD> {
+struct LazyTile : MmaAttentionTile<kD> {
   static constexpr int kBuffers = 2;
 };
 template <>
-struct LazyTile<256> : MmaTile<256, 4, 64> {
+struct LazyTile<256> : MmaAttentionTile<256, 4, 64> {
   static constexpr int kBuffers = 1;
 };
 
@@ -70,7 +67,7 @@ __global__ void __launch_bounds__(LazyTile<kD>::kThreads, LazyTile<kD>::kBlocks)
   const Mask<kCausal, kTileN> mask{n_q, n_k};
 
   // Tile t goes to buffer t % kBuffers.
-  const TileCopier<kD, Tile::kThreads> copier{};
+  const AttentionTileCopier<kD, Tile::kThreads> copier{};
   const auto issue_k = [&](int tile, auto may_end) {
     const int buffer = tile % Tile::kBuffers * kTileN * kChunks;
     copier.template issue<kTileN>(tile_k + buffer, t.k, head, tile * kTileN, n_k, may_end);

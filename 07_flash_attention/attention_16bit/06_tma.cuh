@@ -12,10 +12,8 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_products.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/store_rows.cuh"
-#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -28,7 +26,7 @@ namespace attention {
 
 // Four warps also where d is 256, with tiles of 32 keys.
 template <class Element_, int kD_>
-struct TmaTile : MmaTile<kD_, 4, kD_ == 256 ? 32 : 64> {
+struct TmaTile : MmaAttentionTile<kD_, 4, kD_ == 256 ? 32 : 64> {
   using Element = Element_;
 };
 
@@ -40,7 +38,7 @@ struct TmaShared {
 
 template <class T, class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
-    attention_tma_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t, int n_q, int n_k,
+    attention_tma_kernel(const __grid_constant__ AttentionMaps maps, Tensors<T> t, int n_q, int n_k,
                          float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kD = Tile::kD, kTileN = Tile::kTileN, kGroups = Tile::kRowGroups;

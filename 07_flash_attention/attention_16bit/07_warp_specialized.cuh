@@ -13,11 +13,8 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_products.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/store_rows.cuh"
-#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -29,7 +26,7 @@ namespace attention {
 
 // A warpgroup for the producer, and eight warps that multiply, with as many queries each as before.
 template <class Element_, int kD_>
-struct SpecializedTile : MmaTile<kD_, 8, kD_ == 64 ? 64 : 32> {
+struct SpecializedTile : MmaAttentionTile<kD_, 8, kD_ == 64 ? 64 : 32> {
   using Element = Element_;
   static constexpr int kConsumerWarps = 8, kThreads = 128 + 32 * kConsumerWarps, kStages = 4;
   // The 65536 registers of an SM, as setmaxnreg deals them out: the producer needs few.
@@ -39,7 +36,7 @@ struct SpecializedTile : MmaTile<kD_, 8, kD_ == 64 ? 64 : 32> {
 
 template <class T, class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_warp_specialized_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t,
+    attention_warp_specialized_kernel(const __grid_constant__ AttentionMaps maps, Tensors<T> t,
                                       int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kD = Tile::kD, kTileN = Tile::kTileN, kGroups = Tile::kRowGroups;

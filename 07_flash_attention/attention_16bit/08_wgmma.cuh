@@ -13,10 +13,7 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
-#include "07_flash_attention/attention_16bit/kit/store_rows.cuh"
-#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
-#include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -27,8 +24,8 @@ namespace attention {
 
 template <class T, class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_wgmma_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t, int n_q, int n_k,
-                           float scale) {
+    attention_wgmma_kernel(const __grid_constant__ AttentionMaps maps, Tensors<T> t, int n_q,
+                           int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
@@ -116,8 +113,8 @@ void wgmma(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     // 64 x 256 of O are 128 registers a thread: too many for three warpgroups that compute.
     using Tile =
-        std::conditional_t<head_dim == 256, HopperTile<T, 256, 2, kConsumers == 2 ? 80 : 64, 2>,
-                           HopperTile<T, head_dim, kConsumers, 128, 2>>;
+        std::conditional_t<head_dim == 256, AttentionTile<T, 256, 2, kConsumers == 2 ? 80 : 64, 2>,
+                           AttentionTile<T, head_dim, kConsumers, 128, 2>>;
     constexpr int kShared = kit::aligned_shared_bytes<BlockShared<Tile>>();
     const auto kernel = attention_wgmma_kernel<T, Tile, causal>;
     const int blocks = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);

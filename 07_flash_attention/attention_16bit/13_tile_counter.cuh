@@ -13,10 +13,9 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/storing_shared.cuh"
-#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_scheduler.cuh"
-#include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -30,7 +29,7 @@ namespace attention {
 
 template <class T, class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_tile_counter_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t,
+    attention_tile_counter_kernel(const __grid_constant__ AttentionMaps maps, Tensors<T> t,
                                   TileCounter counter, int count, int n_q, int n_k, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Shared = StoringShared<Tile>;
@@ -196,7 +195,7 @@ void tile_counter(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) 
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
     // With d = 256 there is room for tiles of 80 keys, as in `persistent`, or for 64 and half of O.
-    using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
+    using Tile = AttentionTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, head_dim == 64 ? 3 : 2>;
     constexpr int kShared = kit::aligned_shared_bytes<StoringShared<Tile>>();
     const auto kernel = attention_tile_counter_kernel<T, Tile, causal>;
     const int count = static_cast<int>(shape.all_heads()) * kit::divide_up(n_q, Tile::kTileM);

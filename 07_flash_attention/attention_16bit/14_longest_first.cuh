@@ -14,10 +14,9 @@
 #include <type_traits>
 
 #include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/storing_shared.cuh"
-#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
 #include "07_flash_attention/attention_16bit/kit/tile_scheduler.cuh"
-#include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -31,7 +30,7 @@ namespace attention {
 
 template <class T, class Tile, bool kCausal>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    attention_longest_first_kernel(const __grid_constant__ TensorMaps maps, Tensors<T> t,
+    attention_longest_first_kernel(const __grid_constant__ AttentionMaps maps, Tensors<T> t,
                                    TileOrder order, TileCounter counter, int n_q, int n_k,
                                    float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -239,16 +238,16 @@ void longest_first(const Shape& shape, const Tensors<T>& t, cudaStream_t stream)
       // past the end are computed, too: a tile must fit the queries.
       const auto rows = [&](int tile) { return kit::divide_up(shape.n_q, tile) * tile; };
       if (shape.n_k <= 1024 && rows(256) <= rows(192)) {
-        launch_longest_first<HopperTile<T, 64, 4, 64, 4>, causal>(shape, t, stream);
+        launch_longest_first<AttentionTile<T, 64, 4, 64, 4>, causal>(shape, t, stream);
       } else if (10 * rows(192) <= 11 * rows(128)) {
-        launch_longest_first<HopperTile<T, 64, 3, 128, 3>, causal>(shape, t, stream);
+        launch_longest_first<AttentionTile<T, 64, 3, 128, 3>, causal>(shape, t, stream);
       } else {
-        launch_longest_first<HopperTile<T, 64, 2, 128, 3>, causal>(shape, t, stream);
+        launch_longest_first<AttentionTile<T, 64, 2, 128, 3>, causal>(shape, t, stream);
       }
     } else {
       // With d = 256 there is room for tiles of 80 keys, as in `persistent`, or for 64 and half of
       // O.
-      using Tile = HopperTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, 2>;
+      using Tile = AttentionTile<T, head_dim, 2, head_dim == 256 ? 64 : 128, 2>;
       launch_longest_first<Tile, causal>(shape, t, stream);
     }
   });

@@ -1,5 +1,5 @@
 // The best rungs behind a C function, for programs in other languages. Built as a shared library by
-// 07_flash_attention/compare_pytorch.py, not by make:
+// 07_flash_attention/pytorch/compare_pytorch.py, not by make:
 //   nvcc -O3 -std=c++17 -I. -gencode arch=compute_90a,code=sm_90a -shared -Xcompiler -fPIC ...
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

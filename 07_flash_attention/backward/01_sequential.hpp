@@ -40,12 +40,12 @@ void sequential(const Shape& shape, const Tensors<T>& t) {
     for (int i = 0; i < shape.n_q; ++i) {
       const std::int64_t row = head * shape.n_q + i;
       const T *q = t.q + row * d, *d_o = t.d_o + row * d;
-      const float mean = dot(d_o, t.o + row * d, d);
+      const float delta = dot(d_o, t.o + row * d, d);
       std::fill(dq.begin(), dq.end(), 0.0f);
       for (int j = 0; j < shape.visible(i); ++j) {
         const T *k = t.k + (first_key + j) * d, *v = t.v + (first_key + j) * d;
         const float p = std::exp(scale * dot(q, k, d) - t.lse[row]);
-        const float ds = scale * p * (dot(d_o, v, d) - mean);
+        const float ds = scale * p * (dot(d_o, v, d) - delta);
         for (int c = 0; c < d; ++c) {
           dv[j * d + c] += p * to_float(d_o[c]);
           dk[j * d + c] += ds * to_float(q[c]);

@@ -34,12 +34,12 @@ template <class T>
 void openmp(const Shape& shape, const Tensors<T>& t) {
   const int d = shape.d;
   const float scale = shape.scale();
-  std::vector<float> mean(shape.rows());
+  std::vector<float> delta(shape.rows());
   const auto weight = [&](std::int64_t row, std::int64_t key) {
     return std::exp(scale * dot_simd(t.q + row * d, t.k + key * d, d) - t.lse[row]);
   };
   const auto score_gradient = [&](std::int64_t row, std::int64_t key, float p) {
-    return scale * p * (dot_simd(t.d_o + row * d, t.v + key * d, d) - mean[row]);
+    return scale * p * (dot_simd(t.d_o + row * d, t.v + key * d, d) - delta[row]);
   };
 #pragma omp parallel
   {
@@ -47,7 +47,7 @@ void openmp(const Shape& shape, const Tensors<T>& t) {
 #pragma omp for schedule(dynamic, 8)
     for (std::int64_t row = 0; row < shape.rows(); ++row) {
       const std::int64_t first_key = row / shape.n_q / shape.group() * shape.n_k;
-      mean[row] = dot_simd(t.d_o + row * d, t.o + row * d, d);
+      delta[row] = dot_simd(t.d_o + row * d, t.o + row * d, d);
       dq.assign(d, 0.0f);
       for (int j = 0; j < shape.visible(static_cast<int>(row % shape.n_q)); ++j) {
         const std::int64_t key = first_key + j;

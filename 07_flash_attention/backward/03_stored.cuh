@@ -28,17 +28,17 @@ __global__ void __launch_bounds__(256)
   const std::int64_t row = std::int64_t{blockIdx.x} * 8 + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   if (row >= shape.rows()) return;
-  float mean = 0;
+  float delta = 0;
   for (std::int64_t i = row * shape.d + lane; i < (row + 1) * shape.d; i += 32) {
-    mean += static_cast<float>(t.d_o[i]) * static_cast<float>(t.o[i]);
+    delta += static_cast<float>(t.d_o[i]) * static_cast<float>(t.o[i]);
   }
-  for (int step = 16; step > 0; step /= 2) mean += __shfl_xor_sync(0xffffffff, mean, step);
+  for (int step = 16; step > 0; step /= 2) delta += __shfl_xor_sync(0xffffffff, delta, step);
   const int visible = shape.visible(static_cast<int>(row % shape.n_q));
   for (int j = lane; j < shape.n_k; j += 32) {
     const std::int64_t at = row * shape.n_k + j;
     const float p = j < visible ? expf(shape.scale() * s[at] - t.lse[row]) : 0.0f;
     s[at] = p;
-    dp[at] = shape.scale() * p * (dp[at] - mean);
+    dp[at] = shape.scale() * p * (dp[at] - delta);
   }
 }
 

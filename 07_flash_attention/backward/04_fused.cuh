@@ -12,8 +12,9 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/product.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
@@ -54,17 +55,18 @@ __global__ void __launch_bounds__(kProductThreads)
   for (int r = 0; r < kProductTile / 8; ++r) {
     const int row = first_row + y + 8 * r, key = first_key + x;
     if (row >= shape.n_q || key >= shape.n_k) continue;
-    const std::int64_t at = (first + row) * shape.n_k + key, fact = head * args.rows.pitch + row;
-    const float s2 = kLog2E * scale * s[r];
-    const float weight = shape.sees(row, key) ? exp2f(s2 - args.rows.lse2[fact]) : 0.0f;
+    const std::int64_t at = (first + row) * shape.n_k + key, stat = head * args.rows.pitch + row;
+    const float s2 = attention::kLog2E * scale * s[r];
+    const float weight = shape.sees(row, key) ? exp2f(s2 - args.rows.lse2[stat]) : 0.0f;
     p[at] = weight;
-    ds[at] = scale * weight * (dp[r] - args.rows.mean[fact]);
+    ds[at] = scale * weight * (dp[r] - args.rows.delta[stat]);
   }
 }
 
-// Device pointers. scratch: fused_scratch(shape) floats, P and dS and the facts of rows.
+// Device pointers. scratch: fused_scratch(shape) floats, P and dS and the log-sum-exp and D of
+// rows.
 inline std::int64_t fused_scratch(const Shape& shape) {
-  return 2 * shape.rows() * shape.n_k + row_facts_scratch(shape);
+  return 2 * shape.rows() * shape.n_k + row_stats_scratch(shape);
 }
 template <class T>
 void fused(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {

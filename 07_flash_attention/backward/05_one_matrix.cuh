@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/product.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tile.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
@@ -63,9 +63,9 @@ __global__ void __launch_bounds__(kTileThreads) one_matrix_kernel(Arguments<T> a
   store_row(args.dv + key * kD, dv, 1);
 }
 
-// Device pointers. scratch: one_matrix_scratch(shape) floats, dS and the facts of rows.
+// Device pointers. scratch: one_matrix_scratch(shape) floats, dS and the log-sum-exp and D of rows.
 inline std::int64_t one_matrix_scratch(const Shape& shape) {
-  return shape.rows() * shape.n_k + row_facts_scratch(shape);
+  return shape.rows() * shape.n_k + row_stats_scratch(shape);
 }
 template <class T, int kD>
 void one_matrix(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {

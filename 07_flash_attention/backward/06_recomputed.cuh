@@ -12,9 +12,9 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_sum.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tile.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kTileThreads) recomputed_kernel(Arguments<T> a
   auto& tile = *reinterpret_cast<Tile*>(shared);
   const int own = threadIdx.x / kTeam, member = threadIdx.x % kTeam;
   // A step: a tile of queries of one of the heads that share the block's keys.
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   const int count = steps.count();
   // The block's keys and values stay to the end.
   load_tile(tile.k, args.k + steps.kv_head * shape.n_k * kD, steps.first_key, shape.n_k);
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kTileThreads) recomputed_kernel(Arguments<T> a
     // region dq
     float dq[Tile::kCols] = {};
     add_product<false>(dq, tile.ds, tile.k);
-    float* to = args.rows.dq_sum + (head * args.rows.pitch + first_row + own) * kD;
+    float* to = args.rows.dq_accum + (head * args.rows.pitch + first_row + own) * kD;
     for (int i = 0; i < Tile::kCols; ++i) {
       atomicAdd(&to[member + kTeam * i], dq[i]);
     }
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kTileThreads) recomputed_kernel(Arguments<T> a
   store_row(args.dv + key * kD, dv, 1);
 }
 
-// Device pointers. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void recomputed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = FloatTile<kD>;
@@ -73,7 +73,7 @@ void recomputed(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStr
   const auto kernel = recomputed_kernel<T, kD>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), kTileThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);

@@ -11,10 +11,9 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_sum.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
@@ -28,9 +27,9 @@ namespace backward {
 template <int kD>
 struct SmallTile {
   static constexpr int kThreads = 256, kBlocks = kD == 256 ? 1 : 2;
-  static constexpr int kKeys = 64, kQueries = 64, kCols = kD / 2, kChunks = kD / 8;
-  uint4 k[kKeys][kChunks], v[kKeys][kChunks], q[kQueries][kChunks], d_o[kQueries][kChunks];
-  uint4 p[kKeys * kQueries / 8], ds[kKeys * kQueries / 8];  // P^T and dS^T: [key][query]
+  static constexpr int kTileN = 64, kTileM = 64, kCols = kD / 2, kChunks = kD / 8;
+  uint4 k[kTileN][kChunks], v[kTileN][kChunks], q[kTileM][kChunks], d_o[kTileM][kChunks];
+  uint4 p[kTileN * kTileM / 8], ds[kTileN * kTileM / 8];  // P^T and dS^T: [key][query]
 };
 
 template <class T, int kD>
@@ -50,7 +49,7 @@ __global__ void __launch_bounds__(SmallTile<kD>::kThreads, SmallTile<kD>::kBlock
     attention::load_swizzled_tile<kD, 64, Tile::kThreads>(*to, from, 0, first, rows);
   };
   // A step: a tile of queries of one of the heads that share the block's keys.
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   const int count = steps.count();
   const int key = steps.first_key + own_row + lane / 4;
   // The block's keys and values stay to the end.
@@ -71,7 +70,7 @@ __global__ void __launch_bounds__(SmallTile<kD>::kThreads, SmallTile<kD>::kBlock
     attention::multiply_transposed<T, kChunks, 1>(&dp, *tile.v, own_row, tile.d_o[side * 32], lane);
     const std::int64_t row = head * args.rows.pitch + first_row;
     weigh(s, args.rows.lse2 + row + side * 32, shape, steps, first_row + side * 32, key);
-    to_score_gradients(dp, s, args.rows.mean + row + side * 32);
+    to_score_gradients(dp, s, args.rows.delta + row + side * 32);
 
     // region put
     // To shared memory, two neighbouring queries of a key at a time.
@@ -99,7 +98,7 @@ __global__ void __launch_bounds__(SmallTile<kD>::kThreads, SmallTile<kD>::kBlock
       attention::multiply_registers<T, kChunks, 1>(&dq, &a, tile.k[i], own_chunk, lane);
     }
     // endregion
-    float* to = args.rows.dq_sum + (row + own_row + lane / 4) * kD + own_chunk * 8;
+    float* to = args.rows.dq_accum + (row + own_row + lane / 4) * kD + own_chunk * 8;
 #pragma unroll
     for (int i = 0; i < Tile::kCols / 2; ++i) {
       atomicAdd(&to[8 * (i / 2 % 2) * kD + query_of_register(i)], dq[i]);
@@ -114,7 +113,7 @@ __global__ void __launch_bounds__(SmallTile<kD>::kThreads, SmallTile<kD>::kBlock
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void through_shared(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = SmallTile<kD>;
@@ -122,7 +121,7 @@ void through_shared(const Shape& shape, const Tensors<T>& t, float* scratch, cud
   const auto kernel = through_shared_kernel<T, kD>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);

@@ -11,12 +11,10 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_sum.cuh"
-#include "07_flash_attention/backward/kit/mma_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile_copier.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
-#include "07_flash_attention/backward/kit/tile_copier.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
@@ -26,21 +24,36 @@
 
 namespace backward {
 
+// A warp has 16 keys; where d is 256, two warps share 16 keys and each has half of the columns of
+// dK and dV, as all of them would be more registers than a thread can have. For dQ a warp has 32
+// queries.
+template <int kD>
+struct MmaGradientTile {
+  static constexpr int kWarps = 8, kThreads = 32 * kWarps;
+  static constexpr int kSplit = kD == 256 ? 2 : 1;         // warps that share keys
+  static constexpr int kCols = kD / kSplit;                // of dK and dV, a warp's
+  static constexpr int kTileN = 16 * kWarps / kSplit;      // of a block
+  static constexpr int kTileM = kD == 256 ? 32 : 64;       // of a step
+  static constexpr int kDqGroups = kTileM / 32;            // of 32 queries
+  static constexpr int kDqCols = kD * kDqGroups / kWarps;  // of dQ, a warp's
+  static constexpr int kChunks = kD / 8, kSlab = kChunks;  // of 16 bytes, a row's
+};
+
 // Two buffers for what belongs to a step.
 template <class Tile>
 struct MmaShared {
-  uint4 k[Tile::kKeys * Tile::kChunks], v[Tile::kKeys * Tile::kChunks];
-  uint4 q[2][Tile::kQueries * Tile::kChunks], d_o[2][Tile::kQueries * Tile::kChunks];
-  uint4 ds[Tile::kKeys * Tile::kQueries / 8];  // dS^T: [key][query]
-  float lse2[2][Tile::kQueries], mean[2][Tile::kQueries];
+  uint4 k[Tile::kTileN * Tile::kChunks], v[Tile::kTileN * Tile::kChunks];
+  uint4 q[2][Tile::kTileM * Tile::kChunks], d_o[2][Tile::kTileM * Tile::kChunks];
+  uint4 ds[Tile::kTileN * Tile::kTileM / 8];  // dS^T: [key][query]
+  float lse2[2][Tile::kTileM], delta[2][Tile::kTileM];
 };
 
 template <class T, int kD>
-__global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments<T> args) {
+__global__ void __launch_bounds__(MmaGradientTile<kD>::kThreads, 1) mma_kernel(Arguments<T> args) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const auto& shape = args.shape;
-  using Tile = MmaTile<kD>;
-  constexpr int kKeys = Tile::kKeys, kQueries = Tile::kQueries, kChunks = Tile::kChunks;
+  using Tile = MmaGradientTile<kD>;
+  constexpr int kTileN = Tile::kTileN, kTileM = Tile::kTileM, kChunks = Tile::kChunks;
   extern __shared__ uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<MmaShared<Tile>*>(dynamic_chunks);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -48,11 +61,11 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
   const int own_chunk = warp / (Tile::kWarps / Tile::kSplit) * Tile::kCols / 8;
 
   // A step: a tile of queries of one of the heads that share these keys.
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const TileCopier<Tile, T> copier{args, steps};
+  const GradientTileCopier<Tile, T> copier{args, steps};
   copier.copy_keys(shared);
   if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
@@ -66,22 +79,22 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns.
-    float s[kQueries / 2] = {}, dp[kQueries / 2] = {};
+    float s[kTileM / 2] = {}, dp[kTileM / 2] = {};
     attention::multiply_transposed<T, kChunks, 1>(&s, shared.k, own_key, shared.q[b], lane);
     attention::multiply_transposed<T, kChunks, 1>(&dp, shared.v, own_key, shared.d_o[b], lane);
     // region operands
     // Weights and gradients of scores; rounded, they are operands of the next products as they lie.
     weigh(s, shared.lse2[b], shape, steps, first_row, steps.first_key + own_key + lane / 4);
-    to_score_gradients(dp, s, shared.mean[b]);
-    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_score_gradients(dp, s, shared.delta[b]);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
     to_operand<T>(s, p);
     to_operand<T>(dp, ds);
 
     // dS^T to shared memory, pairs of queries at a time, by one of the warps that share keys.
 #pragma unroll
-    for (int i = 0; i < kQueries / 4 && own_chunk == 0; ++i) {
+    for (int i = 0; i < kTileM / 4 && own_chunk == 0; ++i) {
       const int key = own_key + lane / 4 + 8 * (i % 2);
-      uint4* chunk = &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, i / 2)];
+      uint4* chunk = &shared.ds[kit::swizzled_chunk<kTileM / 8>(key, i / 2)];
       reinterpret_cast<std::uint32_t*>(chunk)[lane % 4] = ds[i / 4][i % 4];
     }
     attention::multiply_registers<T, kChunks, 1>(&dv, &p, shared.d_o[b], own_chunk, lane);
@@ -94,12 +107,12 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
     const int dq_col = warp / Tile::kDqGroups * Tile::kDqCols;
     float dq[2][Tile::kDqCols / 2] = {};
 #pragma unroll
-    for (int k = 0; k < kKeys; k += 16) {
+    for (int k = 0; k < kTileN; k += 16) {
 #pragma unroll
       for (int g = 0; g < 2; ++g) {
         std::uint32_t a[1][4];
         const int key = k + lane / 16 * 8 + lane % 8, chunk = dq_row / 8 + 2 * g + lane / 8 % 2;
-        ptx::ldmatrix_x4_trans(a[0], &shared.ds[kit::swizzled_chunk<kQueries / 8>(key, chunk)]);
+        ptx::ldmatrix_x4_trans(a[0], &shared.ds[kit::swizzled_chunk<kTileM / 8>(key, chunk)]);
         attention::multiply_registers<T, kChunks, 1>(&dq[g], &a, shared.k + k * kChunks, dq_col / 8,
                                                      lane);
       }
@@ -110,7 +123,7 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
       const int g = i / (Tile::kDqCols / 2), j = i % (Tile::kDqCols / 2);
       const int row = 16 * g + lane / 4 + 8 * (j / 2 % 2);
       const int col = dq_col + 8 * (j / 4) + 2 * (lane % 4) + j % 2;
-      atomicAdd(&args.rows.dq_sum[(at + row) * kD + col], dq[g][j]);
+      atomicAdd(&args.rows.dq_accum[(at + row) * kD + col], dq[g][j]);
     }
   }
 
@@ -122,15 +135,15 @@ __global__ void __launch_bounds__(MmaTile<kD>::kThreads, 1) mma_kernel(Arguments
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void mma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  using Tile = MmaTile<kD>;
+  using Tile = MmaGradientTile<kD>;
   constexpr int kShared = sizeof(MmaShared<Tile>);
   const auto kernel = mma_kernel<T, kD>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);

@@ -12,12 +12,11 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_sum.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile_copier.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
-#include "07_flash_attention/backward/kit/tile_copier.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"
@@ -34,7 +33,7 @@ struct WgmmaScoresShared {
   unsigned char k[Tile::kKeyBytes], v[Tile::kKeyBytes];
   unsigned char q[2][Tile::kQueryBytes], d_o[2][Tile::kQueryBytes];
   unsigned char ds[Tile::kDsBytes];
-  float lse2[2][Tile::kQueries], mean[2][Tile::kQueries];
+  float lse2[2][Tile::kTileM], delta[2][Tile::kTileM];
 };
 
 template <class Tile>
@@ -43,11 +42,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
-  constexpr int kDqGroups = kQueries / 32, kDqCols = kD * kDqGroups / 8;  // of dQ, a warp's
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
+  constexpr int kDqGroups = kTileM / 32, kDqCols = kD * kDqGroups / 8;  // of dQ, a warp's
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<WgmmaScoresShared<Tile>>(dynamic_shared);
-  const PairsWarpgroup<Tile> own{};
+  const Warpgroup<Tile> own{};
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int own_key = own.first_key() + warp % 4 * 16;  // the first of this warp's
   const int own_col = Tile::own_col(own.index());
@@ -68,11 +67,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   // endregion
 
   // A step: a tile of queries of one of the heads that share these keys.
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const TileCopier<Tile, T> copier{args, steps};
+  const GradientTileCopier<Tile, T> copier{args, steps};
   copier.copy_keys(shared);
   if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
@@ -87,7 +86,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns.
-    float s[kQueries / 2], dp[kQueries / 2];
+    float s[kTileM / 2], dp[kTileM / 2];
     own.issue_transposed(s, shared.k, shared.q[b]);
     own.issue_transposed(dp, shared.v, shared.d_o[b]);
     ptx::wgmma_wait_group<0>();
@@ -95,8 +94,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::fence_registers(dp);
     // Weights and gradients of scores; rounded, they are operands of the next products as they lie.
     weigh(s, shared.lse2[b], shape, steps, first_row, steps.first_key + own_key + lane / 4);
-    to_score_gradients(dp, s, shared.mean[b]);
-    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_score_gradients(dp, s, shared.delta[b]);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
     to_operand<T>(s, p);
     to_operand<T>(dp, ds);
 
@@ -110,7 +109,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const int dq_row = warp % kDqGroups * 32, dq_col = warp / kDqGroups * kDqCols;
     float dq[2][kDqCols / 2] = {};
 #pragma unroll
-    for (int k = 0; k < Tile::kKeys; k += 16) {
+    for (int k = 0; k < Tile::kTileN; k += 16) {
 #pragma unroll
       for (int g = 0; g < 2; ++g) {
         std::uint32_t a[1][4];
@@ -126,7 +125,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       const int g = i / (kDqCols / 2), j = i % (kDqCols / 2);
       const int row = 16 * g + lane / 4 + 8 * (j / 2 % 2);
       const int col = dq_col + 8 * (j / 4) + 2 * (lane % 4) + j % 2;
-      atomicAdd(&args.rows.dq_sum[(at + row) * kD + col], dq[g][j]);
+      atomicAdd(&args.rows.dq_accum[(at + row) * kD + col], dq[g][j]);
     }
   }
 
@@ -138,15 +137,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void wgmma_scores(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  using Tile = HopperTile<T, kD>;
+  using Tile = GradientTile<T, kD>;
   constexpr int kShared = kit::aligned_shared_bytes<WgmmaScoresShared<Tile>>();
   const auto kernel = wgmma_scores_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);

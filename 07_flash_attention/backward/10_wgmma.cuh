@@ -11,13 +11,11 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_sum.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile_copier.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
-#include "07_flash_attention/backward/kit/tile_copier.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -33,7 +31,7 @@ struct WgmmaShared {
   unsigned char k[Tile::kKeyBytes], v[Tile::kKeyBytes];
   unsigned char q[2][Tile::kQueryBytes], d_o[2][Tile::kQueryBytes];
   unsigned char ds[Tile::kDsBytes];
-  float lse2[2][Tile::kQueries], mean[2][Tile::kQueries];
+  float lse2[2][Tile::kTileM], delta[2][Tile::kTileM];
 };
 
 template <class Tile>
@@ -42,15 +40,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<WgmmaShared<Tile>>(dynamic_shared);
   const Warpgroup<Tile> own{};
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   const int key = steps.first_key + own.first_key() + own.row(), count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const TileCopier<Tile, T> copier{args, steps};
+  const GradientTileCopier<Tile, T> copier{args, steps};
   copier.copy_keys(shared);
   if (count > 0) copier.copy_step(shared, 0);
   ptx::cp_async_commit();
@@ -65,7 +63,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::cp_async_commit();
 
     // Keys are rows, queries columns.
-    float s[kQueries / 2], dp[kQueries / 2];
+    float s[kTileM / 2], dp[kTileM / 2];
     own.issue_transposed(s, shared.k, shared.q[b]);
     own.issue_transposed(dp, shared.v, shared.d_o[b]);
     ptx::wgmma_wait_group<0>();
@@ -73,8 +71,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::fence_registers(dp);
     // Weights and gradients of scores; rounded, they are operands of the next products.
     weigh(s, shared.lse2[b], shape, steps, first_row, key);
-    to_score_gradients(dp, s, shared.mean[b]);
-    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    to_score_gradients(dp, s, shared.delta[b]);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
     to_operand<T>(s, p);
     to_operand<T>(dp, ds);
 
@@ -96,7 +94,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const std::int64_t to = steps.head(step) * args.rows.pitch + first_row + row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
-      atomicAdd(&args.rows.dq_sum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
+      atomicAdd(&args.rows.dq_accum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
     }
   }
   // The block's rows of dK and dV are complete.
@@ -106,15 +104,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void wgmma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  using Tile = HopperTile<T, kD>;
+  using Tile = GradientTile<T, kD>;
   constexpr int kShared = kit::aligned_shared_bytes<WgmmaShared<Tile>>();
   const auto kernel = wgmma_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(args);
   CUDA_CHECK(cudaGetLastError());
   finish_dq(args, stream);

@@ -12,13 +12,11 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_sum.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -39,22 +37,22 @@ struct TmaShared {
 
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    tma_kernel(const __grid_constant__ TensorMaps maps, Arguments<typename Tile::Element> args) {
+    tma_kernel(const __grid_constant__ GradientMaps maps, Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<TmaShared<Tile>>(dynamic_shared);
   const Warpgroup<Tile> own{};
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   const int key = steps.first_key + own.first_key() + own.row(), count = steps.count();
   auto at = shared.q.begin();
   const auto send = [&](const auto& to, int step) {
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
     shared.q.send(to, maps.q, args.rows.lse2, args.rows.pitch, head, first_row);
-    shared.d_o.send(to, maps.d_o, args.rows.mean, args.rows.pitch, head, first_row);
+    shared.d_o.send(to, maps.d_o, args.rows.delta, args.rows.pitch, head, first_row);
   };
 
   // The block's keys and values come with the first step, and stay.
@@ -77,7 +75,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if (threadIdx.x == 0 && step + 1 < count) send(next, step + 1);
 
     // Keys are rows, queries columns.
-    float s[kQueries / 2], dp[kQueries / 2];
+    float s[kTileM / 2], dp[kTileM / 2];
     shared.q.wait(at);
     own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
@@ -87,9 +85,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::fence_registers(dp);
 
     // Weights and gradients of scores; rounded, they are operands of the next products.
-    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
-    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
-    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    weigh(s, shared.q.stat[at.stage], shape, steps, first_row, key);
+    to_score_gradients(dp, s, shared.d_o.stat[at.stage]);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
     to_operand<T>(s, p);
     to_operand<T>(dp, ds);
 
@@ -111,7 +109,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const std::int64_t to = steps.head(step) * args.rows.pitch + first_row + row;
 #pragma unroll
     for (int i = 0; i < Tile::kDqCols / 2; ++i) {
-      atomicAdd(&args.rows.dq_sum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
+      atomicAdd(&args.rows.dq_accum[(to + 8 * (i / 2 % 2)) * kD + own.dq_col(i)], dq[i]);
     }
     at = next;
   }
@@ -123,15 +121,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  using Tile = HopperTile<T, kD>;
+  using Tile = GradientTile<T, kD>;
   constexpr int kShared = kit::aligned_shared_bytes<TmaShared<Tile>>();
   const auto kernel = tma_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, kShared, stream>>>(
       tensor_maps<Tile>(args), args);
   CUDA_CHECK(cudaGetLastError());

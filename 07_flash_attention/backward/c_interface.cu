@@ -1,5 +1,5 @@
 // The best rungs of the backward pass behind C functions, for programs in other languages. Built as
-// a shared library by 07_flash_attention/compare_pytorch.py, not by make:
+// a shared library by 07_flash_attention/pytorch/compare_pytorch.py, not by make:
 //   nvcc -O3 -std=c++17 -I. -gencode arch=compute_90a,code=sm_90a -shared -Xcompiler -fPIC ...
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -20,7 +20,7 @@
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
 #include "07_flash_attention/backward/beyond/09_longest_first.cuh"
 #include "07_flash_attention/backward/beyond/10_early_finish.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
 
@@ -34,19 +34,19 @@ struct Rung {
 
 template <class T, int kD>
 Rung<T> rung_of(const std::string& name) {
-  if (name == "mma") return {backward::mma<T, kD>, backward::row_facts_and_dq_scratch};
+  if (name == "mma") return {backward::mma<T, kD>, backward::row_stats_and_dq_scratch};
   if (name == "square_tiles") {
-    return {backward::square_tiles<T, kD>, backward::row_facts_and_dq_scratch};
+    return {backward::square_tiles<T, kD>, backward::row_stats_and_dq_scratch};
   }
-  if (name == "overlap") return {backward::overlap<T, kD>, backward::row_facts_and_dq_scratch};
+  if (name == "overlap") return {backward::overlap<T, kD>, backward::row_stats_and_dq_scratch};
   if (name == "longest_first") {
-    return {backward::longest_first<T, kD>, backward::row_facts_and_dq_scratch};
+    return {backward::longest_first<T, kD>, backward::row_stats_and_dq_scratch};
   }
-  if (name == "ping_pong") return {backward::ping_pong<T, kD>, backward::row_facts_and_dq_scratch};
+  if (name == "ping_pong") return {backward::ping_pong<T, kD>, backward::row_stats_and_dq_scratch};
   if (name == "early_finish") {
     return {backward::early_finish<T, kD>, backward::early_finish_scratch};
   }
-  if (name == "paired") return {backward::paired<T, kD>, backward::row_facts_and_dq_scratch};
+  if (name == "paired") return {backward::paired<T, kD>, backward::row_stats_and_dq_scratch};
   if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
   if (name == "paired_in_order") {
     return {backward::paired_in_order<T, kD>, backward::paired_in_order_scratch};

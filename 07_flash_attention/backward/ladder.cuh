@@ -35,7 +35,7 @@
 #include "07_flash_attention/backward/beyond/08_deferred_dq.cuh"
 #include "07_flash_attention/backward/beyond/09_longest_first.cuh"
 #include "07_flash_attention/backward/beyond/10_early_finish.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
@@ -123,7 +123,7 @@ void add_tensor_rungs(std::vector<bench::Variant<Backward<T>>>& rungs) {
   constexpr bool kAll = !std::is_same_v<T, __half>;
   const bench::Needs sm80 = bench::needs_sm(80), hopper = bench::needs_exactly_sm(90);
   const auto add = [&](const char* name, const char* idea, auto run, const bench::Needs& needs) {
-    rungs.push_back(rung<T>(name, idea, run, row_facts_and_dq_scratch, needs));
+    rungs.push_back(rung<T>(name, idea, run, row_stats_and_dq_scratch, needs));
   };
   if constexpr (kAll) {
     add(
@@ -200,11 +200,11 @@ std::vector<bench::Variant<Backward<T>>> fast_rungs() {
   }
   rungs.push_back(rung<T>(
       "recomputed", "weights anew from the log-sum-exp; atomics for dQ",
-      [](auto d) { return recomputed<T, d>; }, row_facts_and_dq_scratch));
+      [](auto d) { return recomputed<T, d>; }, row_stats_and_dq_scratch));
   if constexpr (kAll) {
     rungs.push_back(rung<T>(
         "two_passes", "a kernel for dK and dV, one for dQ; no atomics",
-        [](auto d) { return two_passes<T, d>; }, row_facts_scratch));
+        [](auto d) { return two_passes<T, d>; }, row_stats_scratch));
   }
   if constexpr (P::kIs16Bit) add_tensor_rungs<T>(rungs);
   return rungs;

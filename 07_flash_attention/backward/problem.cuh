@@ -69,7 +69,7 @@ struct Backward {
   // For inputs of one's own: fill the pristine Q, K, V and dO, then call this.
   void compute_reference() {
     constexpr double kMostPairsOnHost = 1e9;  // a second or two
-    run_forward(is_real_gpu && shape.pairs() > kMostPairsOnHost);
+    run_forward(is_real_gpu && backward::pairs(shape) > kMostPairsOnHost);
     expected = reference_of(shape, pristine_data(), kMostPairs);
   }
 
@@ -118,15 +118,16 @@ struct Backward {
             {"n", shape.n_q},        {"nk", shape.n_k},      {"d", shape.d},
             {"causal", shape.causal}};
   }
-  double bytes() const { return shape.bytes(sizeof(T)); }
-  double flops() const { return shape.flops(); }
+  double bytes() const { return backward::bytes(shape, sizeof(T)); }
+  double flops() const { return backward::flops(shape); }
   double scratch_bytes() const { return workspace.asked_bytes(); }
   void forget_scratch() { workspace.forget(); }
 
   // Launches per sample: 5 to 10 ms of work for the fast rungs.
   int batch() const {
     if (!is_real_gpu) return 1;
-    return static_cast<int>(std::clamp((kIs16Bit ? 4e12 : 4e11) / shape.flops(), 1.0, 100.0));
+    return static_cast<int>(
+        std::clamp((kIs16Bit ? 4e12 : 4e11) / backward::flops(shape), 1.0, 100.0));
   }
   void rotate(int index) {
     if (is_real_gpu) inputs_.rotate(index, {&q, &k, &v, &o, &d_o});
@@ -139,7 +140,7 @@ struct Backward {
 
   // Without the workspace, for want of which a rung is skipped.
   static bench::MemoryNeed memory(const Shape& shape) {
-    const double bytes = shape.bytes(sizeof(T));
+    const double bytes = backward::bytes(shape, sizeof(T));
     return {3 * bytes + reference_bytes(shape, kMostPairs) + kBeside, 2 * bytes + Inputs::kBytes};
   }
 

@@ -112,13 +112,13 @@ class ReferenceRows {
   }
 
  private:
-  static constexpr double kFp32Unit = 0x1p-24, kLuck = 9.22;
+  static constexpr double kFp32Unit = 0x1p-24, kDeviations = 9.22;
   static constexpr bool kIs16Bit = !std::is_same_v<T, float>;
   static constexpr double kOperandUnit = kIs16Bit ? Element<T>::kUnit : 0;
   static constexpr double kOperandTiny = kIs16Bit ? Element<T>::kTiny : 0;
 
   struct Query {  // what a query has in common with all keys
-    double q_norm, d_o_norm, o_norm, mean;
+    double q_norm, d_o_norm, o_norm, delta;
   };
   struct Key {
     double k_norm, v_norm;
@@ -130,7 +130,9 @@ class ReferenceRows {
     double value = 0, error = 0, size = 0, squares = 0, factors = 0;
   };
 
-  static double rounding_of_sum(double n) { return std::min(n, kLuck * std::sqrt(n)) * kFp32Unit; }
+  static double rounding_of_sum(double n) {
+    return std::min(n, kDeviations * std::sqrt(n)) * kFp32Unit;
+  }
 
   double dot(const T* x, const T* y) const {
     double sum = 0;
@@ -147,7 +149,7 @@ class ReferenceRows {
         scale_ * query.q_norm * keys_[key].k_norm * of_dot + 4 * kFp32Unit * std::fabs(lse);
     const double p = std::exp(scale_ * dot(t_.q + row * d, t_.k + key * d) - lse);
     const double relative = std::expm1(score_error) + 4 * kFp32Unit;
-    const double difference = dot(t_.d_o + row * d, t_.v + key * d) - query.mean;
+    const double difference = dot(t_.d_o + row * d, t_.v + key * d) - query.delta;
     const double difference_error = query.d_o_norm * (keys_[key].v_norm + query.o_norm) * of_dot;
     return {p, p * relative, p * difference,
             p * (relative * std::fabs(difference) + (1 + relative) * difference_error)};
@@ -170,7 +172,8 @@ class ReferenceRows {
     for (int c = 0; c < shape_.d; ++c) {
       const Sum& sum = sums[c];
       value[c] = sum.value;
-      const double rounded = std::min(sum.size, kLuck * std::sqrt(sum.squares)) * kOperandUnit;
+      const double rounded =
+          std::min(sum.size, kDeviations * std::sqrt(sum.squares)) * kOperandUnit;
       const double off = sum.error + (rounding_of_sum(terms) + 8 * kFp32Unit) * sum.size + rounded +
                          scale * kOperandTiny * sum.factors;
       bound[c] = off + Element<T>::kUnit * (std::fabs(sum.value) + off) + Element<T>::kTiny;

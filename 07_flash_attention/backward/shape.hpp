@@ -43,22 +43,6 @@ struct Shape {
     const int row = causal ? key + n_q - n_k : 0;
     return row < 0 ? 0 : row;
   }
-
-  // Pairs of a query and a key it sees, as the field counts them: a causal mask leaves the area of
-  // a triangle, n^2 / 2 if n_q = n_k.
-  double pairs() const {
-    const double q = n_q, k = n_k;
-    const double of_head = !causal ? q * k : q <= k ? q * (k - q) + q * q / 2 : k * k / 2;
-    return static_cast<double>(all_heads()) * of_head;
-  }
-  // Operations of five products: S, dP, dV, dK, dQ. The forward pass has two of them.
-  double flops() const { return 10.0 * pairs() * d; }
-
-  // Bytes if each element of the eight tensors moves once (`each` bytes), and the log-sum-exp.
-  double bytes(int each) const {
-    const double elements = 4.0 * d * (static_cast<double>(rows()) + static_cast<double>(keys()));
-    return each * elements + 4.0 * static_cast<double>(rows());
-  }
 };
 
 // What a rung gets: pointers of the side it works on. lse[row] = log(sum over visible keys of
@@ -70,5 +54,21 @@ struct Tensors {
   const float* lse;
   T *dq, *dk, *dv;
 };
+
+// Pairs of a query and a key it sees, as the field counts them: a causal mask leaves the area of a
+// triangle, n^2 / 2 if n_q = n_k.
+inline double pairs(const Shape& shape) {
+  const double q = shape.n_q, k = shape.n_k;
+  const double of_head = !shape.causal ? q * k : q <= k ? q * (k - q) + q * q / 2 : k * k / 2;
+  return static_cast<double>(shape.all_heads()) * of_head;
+}
+// Operations of five products: S, dP, dV, dK, dQ. The forward pass has two of them.
+inline double flops(const Shape& shape) { return 10.0 * pairs(shape) * shape.d; }
+
+// Bytes if each element of the eight tensors moves once (`each` bytes), and the log-sum-exp.
+inline double bytes(const Shape& shape, int each) {
+  const double rows = static_cast<double>(shape.rows()), keys = static_cast<double>(shape.keys());
+  return each * 4.0 * shape.d * (rows + keys) + 4.0 * rows;
+}
 
 }  // namespace backward

@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "07_flash_attention/decode/kit/chunks.cuh"
-#include "07_flash_attention/decode/kit/last_block.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/kit/team.cuh"
 #include "07_flash_attention/decode/shape.hpp"

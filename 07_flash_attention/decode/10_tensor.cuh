@@ -13,7 +13,6 @@
 
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
-#include "07_flash_attention/decode/kit/last_block.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/kit/tensor_rows.cuh"
 #include "07_flash_attention/decode/shape.hpp"

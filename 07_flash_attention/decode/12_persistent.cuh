@@ -92,26 +92,25 @@ __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
   const int first_key = begin + warp * kStageKeys;
 
   // region ring
-  // What is asked for next: a key of a share. It runs ahead of what is worked on, across shares.
+  // What is issued next: a key of a share. It runs ahead of what is worked on, across shares.
   const std::uint64_t policy = ptx::createpolicy_evict_first();
-  int asked_share = begin < end ? first_share : end_share, asked_key = first_key, asked_stage = 0;
-  const auto ask = [&] {
-    if (asked_share < end_share) {
-      const std::int64_t first =
-          shape.share(asked_share, kTensorRows).kv_head * shape.n + asked_key;
-      const int left = end - asked_key;
+  int next_share = begin < end ? first_share : end_share, next_key = first_key, next_stage = 0;
+  const auto issue = [&] {
+    if (next_share < end_share) {
+      const std::int64_t first = shape.share(next_share, kTensorRows).kv_head * shape.n + next_key;
+      const int left = end - next_key;
       fill(
-          ring[asked_stage], t, [&](int key) { return key < left ? first + key : -1; }, policy);
-      asked_stage = asked_stage + 1 == kStages ? 0 : asked_stage + 1;
-      asked_key += kW * kStageKeys;
-      if (asked_key - first_key >= end - begin) {
-        asked_key = first_key;
-        ++asked_share;
+          ring[next_stage], t, [&](int key) { return key < left ? first + key : -1; }, policy);
+      next_stage = next_stage + 1 == kStages ? 0 : next_stage + 1;
+      next_key += kW * kStageKeys;
+      if (next_key - first_key >= end - begin) {
+        next_key = first_key;
+        ++next_share;
       }
     }
     ptx::cp_async_commit();
   };
-  for (int stage = 0; stage < kStages - 1; ++stage) ask();
+  for (int stage = 0; stage < kStages - 1; ++stage) issue();
   // endregion
 
   int stage = 0;
@@ -123,7 +122,7 @@ __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
     for (int key = first_key; key - first_key < end - begin; key += kW * kStageKeys) {
       ptx::cp_async_wait<kStages - 2>();
       __syncwarp();  // all lanes' copies are there, and nobody reads the stage before any more
-      ask();
+      issue();
       rows.add(ring[stage].k, ring[stage].v, end - key);
       stage = stage + 1 == kStages ? 0 : stage + 1;
     }

@@ -15,11 +15,11 @@
 #include "07_flash_attention/decode/02_openmp.hpp"
 #include "07_flash_attention/decode/03_prefill_kernel.cuh"
 #include "07_flash_attention/decode/04_row_per_warp.cuh"
-#include "07_flash_attention/decode/05_wide_loads.cuh"
+#include "07_flash_attention/decode/05_vectorized.cuh"
 #include "07_flash_attention/decode/06_group.cuh"
 #include "07_flash_attention/decode/07_split.cuh"
 #include "07_flash_attention/decode/08_last_block_merges.cuh"
-#include "07_flash_attention/decode/09_ahead.cuh"
+#include "07_flash_attention/decode/09_prefetch.cuh"
 #include "07_flash_attention/decode/10_tensor.cuh"
 #include "07_flash_attention/decode/11_cluster_merges.cuh"
 #include "07_flash_attention/decode/12_persistent.cuh"
@@ -101,8 +101,8 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
                             without_scratch(prefill_kernel<T>)));
     rungs.push_back(rung<T>("row_per_warp", "a warp a query head, no shared memory",
                             without_scratch(row_per_warp<T>)));
-    rungs.push_back(rung<T>("wide_loads", "16 bytes a lane: several keys a warp",
-                            without_scratch(wide_loads<T>)));
+    rungs.push_back(rung<T>("vectorized", "16 bytes a lane: several keys a warp",
+                            without_scratch(vectorized<T>)));
     rungs.push_back(rung<T>("group", "a block a K/V head: its queries share each load",
                             without_scratch(group<T>)));
     rungs.push_back(rung<T>("split", "chunks over blocks, a second kernel merges", split<T>));
@@ -111,7 +111,7 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
       rung<T>("last_block_merges", "one launch: a ticket says who is last", last_block_merges<T>));
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     rungs.push_back(
-        rung<T>("ahead", "a ring of stages is filled ahead (cp.async)", ahead<T>, sm80));
+        rung<T>("prefetch", "a ring of stages is filled ahead (cp.async)", prefetch<T>, sm80));
   }
   rungs.push_back(
       rung<T>("tensor", "queries padded to the tile of a tensor core", tensor<T>, sm80));

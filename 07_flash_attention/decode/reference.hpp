@@ -75,9 +75,11 @@ class ReferenceRows {
   }
 
  private:
-  static constexpr double kFp32Unit = 0x1p-24, kLuck = 9.22;
+  static constexpr double kFp32Unit = 0x1p-24, kDeviations = 9.22;
 
-  static double rounding_of_sum(double n) { return std::min(n, kLuck * std::sqrt(n)) * kFp32Unit; }
+  static double rounding_of_sum(double n) {
+    return std::min(n, kDeviations * std::sqrt(n)) * kFp32Unit;
+  }
 
   double dot(const T* x, const T* y) const {
     double sum = 0;
@@ -119,7 +121,8 @@ class ReferenceRows {
     const double of_sum = rounding_of_sum(n) + 16 * kFp32Unit;
     const double relative = 2 * (std::expm1(2 * of_score) + 4 * kFp32Unit + of_sum);
     for (int c = 0; c < d; ++c) {
-      const double rounded = std::min(size[c], kLuck * std::sqrt(squares[c])) * Element<T>::kUnit;
+      const double rounded =
+          std::min(size[c], kDeviations * std::sqrt(squares[c])) * Element<T>::kUnit;
       const double off = relative * size[c] + rounded + Element<T>::kTiny * factors[c];
       known.o[i * d + c] = value[c];
       known.o_bound[i * d + c] =

@@ -11,9 +11,6 @@
 
 namespace decode {
 
-// The hardware has powers of two and no others: e^x = 2^(x log2(e)), ln(x) = ln(2) log2(x).
-constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
-
 // Some of the query heads that share a K/V head.
 struct Share {
   std::int64_t kv_head, first_row;  // of all batch x kv_heads, of all batch x heads

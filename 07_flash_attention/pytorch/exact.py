@@ -6,7 +6,7 @@ an output of whoever is judged, rounded to 16 bits, so D = rowsum(dO O) is off b
 
 import math
 
-from torch_bench import FP32_UNIT, LUCK, rounding_of_sum
+from torch_bench import FP32_UNIT, DEVIATIONS, rounding_of_sum
 
 CLOSE = 8  # roundings to 16 bits that two right results may differ by, as norms of a whole head
 
@@ -25,7 +25,7 @@ class Bounds:
         rounded to 16 bits, as tensor cores take them."""
         torch, sizes = self.torch, factors.abs()
         value, size = weights @ factors, weights.abs() @ sizes
-        rounded = torch.minimum(size, LUCK * (weights**2 @ factors**2).sqrt()) * self.unit
+        rounded = torch.minimum(size, DEVIATIONS * (weights**2 @ factors**2).sqrt()) * self.unit
         in_sum = (rounding_of_sum(weights.shape[1]) + 8 * FP32_UNIT) * size
         return value, (off + self.tiny) @ sizes + in_sum + rounded
 
@@ -54,7 +54,7 @@ def of_head(torch, q, k, v, causal, d_o=None):
         return found
     d_o = d_o.double()
     mean = (d_o * o).sum(1, keepdim=True)
-    mean_off = LUCK * bounds.unit * ((d_o * o) ** 2).sum(1, keepdim=True).sqrt()
+    mean_off = DEVIATIONS * bounds.unit * ((d_o * o) ** 2).sum(1, keepdim=True).sqrt()
     reach = v.norm(dim=1).max() + o.norm(dim=1, keepdim=True)
     mean_off += d_o.norm(dim=1, keepdim=True) * reach * bounds.of_dot
     ds = p * (d_o @ v.T - mean)

@@ -8,8 +8,7 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/attention_16bit/kit/kv_pipeline.cuh"
-#include "07_flash_attention/attention_16bit/kit/wgmma_tile.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
 
 namespace attention {
 
@@ -85,7 +84,7 @@ struct KvPipeline<Stamped<Tile>> : KvPipeline<Tile> {
 };
 
 // The tile of `ping_pong` and `gemm_softmax_overlap` at d = 128, in bf16.
-using TurnsTile = HopperTile<__nv_bfloat16, 128, 2, 128, 2>;
+using TurnsTile = AttentionTile<__nv_bfloat16, 128, 2, 128, 2>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 template <>

@@ -51,7 +51,8 @@ bench::Shown sweep_n(const bench::RunSettings& run, const bench::Settings& setti
         throw std::runtime_error(row.name + ": " + row.verdict.reason);
       }
       const bool timed = row.timing.samples > 0;
-      point.push_back(timed ? shape.flops() / (1e9 * row.timing.median_ms) : bench::kUnknown);
+      point.push_back(timed ? attention::flops(shape) / (1e9 * row.timing.median_ms)
+                            : bench::kUnknown);
     }
     sweep.points.push_back(point);
   }

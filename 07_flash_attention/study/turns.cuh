@@ -16,7 +16,7 @@
 #include "07_flash_attention/attention_16bit/08_wgmma.cuh"
 #include "07_flash_attention/attention_16bit/09_ping_pong.cuh"
 #include "07_flash_attention/attention_16bit/10_gemm_softmax_overlap.cuh"
-#include "07_flash_attention/attention_16bit/kit/tensor_maps.cuh"
+#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
 #include "07_flash_attention/problem.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/study/stamps.cuh"
@@ -75,8 +75,8 @@ using Step = std::vector<bench::Bar> (*)(const Stamps&, int block, int warpgroup
 // A rung, plain and with stamps.
 struct StampedRung {
   std::string name, idea;
-  void (*kernel)(TensorMaps, Tensors<__nv_bfloat16>, int, int, float);
-  void (*stamped_kernel)(TensorMaps, Tensors<__nv_bfloat16>, int, int, float);
+  void (*kernel)(AttentionMaps, Tensors<__nv_bfloat16>, int, int, float);
+  void (*stamped_kernel)(AttentionMaps, Tensors<__nv_bfloat16>, int, int, float);
   Step step;
 };
 

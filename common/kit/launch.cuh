@@ -122,13 +122,13 @@ __device__ __forceinline__ Shared& aligned_shared(unsigned char* begin) {
 // long as the one kSlots launches before it, in whichever stream, has ended. A graph keeps the slot
 // of the launch it recorded: do not replay it beside direct launches, or twice at a time.
 template <class Slot, std::size_t kSlots>
-class LaunchSlots {
+class WorkspaceRing {
   static_assert((kSlots & (kSlots - 1)) == 0, "the turns go on where the count of launches wraps");
 
  public:
   // `symbol`: a __device__ variable. The slots are those of the device that is current now; made at
   // the first launch and kept, they serve that one device.
-  explicit LaunchSlots(const Slot (&symbol)[kSlots]) {
+  explicit WorkspaceRing(const Slot (&symbol)[kSlots]) {
     void* address = nullptr;
     CUDA_CHECK(cudaGetSymbolAddress(&address, symbol));
     first_ = static_cast<Slot*>(address);

@@ -112,7 +112,7 @@ TEST_CASE("as many blocks are resident as all multiprocessors have room for") {
 
 TEST_CASE("each of several launches in a row has a slot of its own, all of them in the variable") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
-  kit::LaunchSlots<Slot, 8> slots(slots_of_test);
+  kit::WorkspaceRing<Slot, 8> slots(slots_of_test);
   void* first = nullptr;
   CUDA_CHECK(cudaGetSymbolAddress(&first, slots_of_test));
   for (int turn = 0; turn < 3; ++turn) {
@@ -124,7 +124,7 @@ TEST_CASE("each of several launches in a row has a slot of its own, all of them 
 
 TEST_CASE("threads that launch at the same time get different slots") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
-  kit::LaunchSlots<Slot, 8> slots(slots_of_test);
+  kit::WorkspaceRing<Slot, 8> slots(slots_of_test);
   std::vector<Slot*> got(8);
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {

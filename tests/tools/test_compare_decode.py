@@ -8,7 +8,7 @@ import unittest
 from tool_case import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "07_flash_attention"))
-import compare_decode  # noqa: E402
+from pytorch import compare_decode  # noqa: E402
 
 
 class Pages(unittest.TestCase):

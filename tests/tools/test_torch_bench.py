@@ -17,8 +17,7 @@ from tool_case import REPOSITORY, ToolCase
 import torch_bench
 
 sys.path.insert(0, str(REPOSITORY / "07_flash_attention"))
-import compare_pytorch  # noqa: E402
-from pytorch import passes, rungs, training  # noqa: E402
+from pytorch import compare_pytorch, passes, rungs, training  # noqa: E402
 
 INTERFACES = (
     "04_matmul/bf16",

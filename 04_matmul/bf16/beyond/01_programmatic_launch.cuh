@@ -14,11 +14,9 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/cluster.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_epilogue.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/grid.cuh"
@@ -116,7 +114,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 template <bool kTransposedB>
 void bf16_gemm_programmatic_launch(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                    int m, int n, int k, cudaStream_t stream) {
-  using T = HopperTile<128, 256, 4>;
+  using T = GemmTile<128, 256, 4>;
   require_vector_rows<kTransposedB>(a, b, c, n, k);
   constexpr auto kKernel = bf16_gemm_programmatic_launch_kernel<T, kTransposedB>;
   constexpr int kShared = T::kRingBytes + 2 * kStagingBytes;

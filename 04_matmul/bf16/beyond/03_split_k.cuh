@@ -16,11 +16,10 @@
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
@@ -149,8 +148,8 @@ const RoomForParts& room_for_parts() {
   static const RoomForParts kRoom = [] {
     RoomForParts room;
     for (int i = 0; i < 3; ++i) {
-      room[i] = ask_clusters_at_once(bf16_gemm_split_k_kernel<Small, kTransposedB>, 2 << i,
-                                     Small::kThreads, Small::kSharedBytes);
+      room[i] = query_clusters_at_once(bf16_gemm_split_k_kernel<Small, kTransposedB>, 2 << i,
+                                       Small::kThreads, Small::kSharedBytes);
     }
     return room;
   }();

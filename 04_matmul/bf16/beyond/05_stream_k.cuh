@@ -16,11 +16,10 @@
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
-#include "04_matmul/bf16/kit/tile_copy.cuh"
-#include "04_matmul/bf16/kit/tma_epilogue.cuh"
-#include "04_matmul/bf16/kit/tma_operands.cuh"
+#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
@@ -191,7 +190,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
 }
 
 static inline Arrivals* next_arrivals() {
-  static kit::LaunchSlots slots(arrivals);
+  static kit::WorkspaceRing slots(arrivals);
   return slots.next();
 }
 

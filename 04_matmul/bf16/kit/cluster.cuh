@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/tma_operands.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/tma.cuh"
@@ -38,7 +38,7 @@ __device__ inline void issue_b_multicast(unsigned char* to, const CUtensorMap* m
 // How many clusters of `size` blocks of `kernel` the device runs at once, maybe none: they must fit
 // into parts of the chip. Allows `kernel` so much shared memory, too.
 template <class Kernel>
-int ask_clusters_at_once(Kernel kernel, int size, int threads, int shared_bytes) {
+int query_clusters_at_once(Kernel kernel, int size, int threads, int shared_bytes) {
   kit::allow_shared(kernel, shared_bytes);
   cudaLaunchAttribute cluster;
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -55,7 +55,7 @@ int ask_clusters_at_once(Kernel kernel, int size, int threads, int shared_bytes)
 // The same, asked once: kKernel is always launched with the same numbers. Throws Skip if none fits.
 template <auto kKernel>
 int clusters_at_once(int size, int threads, int shared_bytes) {
-  static const int kMost = ask_clusters_at_once(kKernel, size, threads, shared_bytes);
+  static const int kMost = query_clusters_at_once(kKernel, size, threads, shared_bytes);
   kit::require_clusters(kMost, size);
   return kMost;
 }
@@ -83,9 +83,9 @@ void launch_clusters(Start start, int clusters, int size, int threads, int share
     cluster.val.clusterDim = {static_cast<unsigned>(size), 1, 1};
   }
   if (start == Start::programmatic) {
-    cudaLaunchAttribute& early = attributes[config.numAttrs++];
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute& programmatic = attributes[config.numAttrs++];
+    programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    programmatic.val.programmaticStreamSerializationAllowed = 1;
   }
   CUDA_CHECK(cudaLaunchKernelEx(&config, kKernel, arguments...));
 }

@@ -5,8 +5,7 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/tma_epilogue.cuh"
-#include "04_matmul/bf16/kit/wgmma_tile.cuh"
+#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/grid.cuh"
@@ -14,22 +13,22 @@
 
 namespace matmul::bf16 {
 
-// A HopperTile and who works on it: kWarpgroups multiply, 64 kParts rows each. kClusterBlocks
+// A GemmTile and who works on it: kWarpgroups multiply, 64 kParts rows each. kClusterBlocks
 // tiles, one below the other, are computed by a cluster.
 template <int kTileM, int kTileN, int kStages, int kConsumers, int kClusterBlocks>
-struct ShapedTile : HopperTile<kTileM, kTileN, kStages> {
+struct ShapedTile : GemmTile<kTileM, kTileN, kStages> {
   static constexpr int kWarpgroups = kConsumers, kCluster = kClusterBlocks;
   static constexpr int kThreads = 128 * (1 + kWarpgroups);
   static constexpr int kParts = kTileM / (64 * kWarpgroups);
   static constexpr int kSharedBytes =
-      HopperTile<kTileM, kTileN, kStages>::kRingBytes + kWarpgroups * kStagingBytes;
+      GemmTile<kTileM, kTileN, kStages>::kRingBytes + kWarpgroups * kStagingBytes;
   static_assert(kTileM == 64 * kWarpgroups * kParts, "all warpgroups have the same number of rows");
   static_assert(kSharedBytes <= 227 * 1024 - 1024, "a block has 227 KB; 1 KB is for barriers");
   static_assert(kCluster == 1 || kCluster == 2, "alone or in pairs");
 
   // Where warpgroup 1, 2, ... stages its rows of C: behind the ring.
   __device__ static unsigned char* staging(unsigned char* ring, int warpgroup) {
-    return ring + HopperTile<kTileM, kTileN, kStages>::kRingBytes + (warpgroup - 1) * kStagingBytes;
+    return ring + GemmTile<kTileM, kTileN, kStages>::kRingBytes + (warpgroup - 1) * kStagingBytes;
   }
 };
 using WidePair = ShapedTile<128, 256, 4, 2, 2>;

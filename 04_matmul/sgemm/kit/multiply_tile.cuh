@@ -1,13 +1,13 @@
-// The loop of the rung `multistage` as a function, for a part of k.
+// The loop of `grouped_tiles` as a function, for a part of k: for the rungs beyond, which cut a
+// product up in other ways.
 #pragma once
 
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include "04_matmul/kit/tile_origin.cuh"
-#include "04_matmul/sgemm/kit/operands.cuh"
+#include "04_matmul/sgemm/kit/copy_async.cuh"
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
-#include "04_matmul/sgemm/kit/tile_copy.cuh"
 
 namespace matmul::sgemm {
 

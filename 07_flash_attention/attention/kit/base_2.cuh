@@ -5,9 +5,8 @@
 
 #include <cmath>
 
-#include "07_flash_attention/attention/kit/over_row.cuh"
-#include "07_flash_attention/attention/kit/register_state.cuh"
 #include "07_flash_attention/attention/kit/register_tile.cuh"
+#include "07_flash_attention/attention/kit/shared_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 
 namespace attention {

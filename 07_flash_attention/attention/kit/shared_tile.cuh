@@ -1,14 +1,37 @@
-// A tile of attention in shared memory: 32 queries against 32 keys, by 256 threads. `kv_outer` and
-// `q_outer` do the same to a tile and differ in the order in which they go through the tiles.
+// A tile of attention in shared memory: 32 queries against 32 keys, by 256 threads; how it comes
+// there, and what the threads that share a row agree on. The rungs kv_outer and q_outer do the same
+// to a tile and differ in the order in which they go through the tiles.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cmath>
 
-#include "07_flash_attention/attention/kit/over_row.cuh"
-
 namespace attention {
+
+// The maximum, or the sum, over the kRowThreads neighbouring lanes of a row; all of them get it.
+template <bool kOfSum, int kRowThreads>
+__device__ float over_row(float value) {
+  for (int step = kRowThreads / 2; step > 0; step /= 2) {
+    const float other = __shfl_xor_sync(0xffffffff, value, step);
+    value = kOfSum ? value + other : fmaxf(value, other);
+  }
+  return value;
+}
+
+// Copies kRows rows of Tile::kD floats, from row `first` on, of a matrix of `rows` rows, 16 bytes
+// at a time; past the last, zeros.
+template <class Tile, int kRows, int kPitch>
+__device__ void load_tile(float (&to)[kRows][kPitch], const float* from, int first, int rows) {
+  for (int i = threadIdx.x; i < kRows * Tile::kD / 4; i += Tile::kThreads) {
+    const int row = i / (Tile::kD / 4), col = i % (Tile::kD / 4) * 4;
+    float4 four = make_float4(0, 0, 0, 0);
+    if (first + row < rows) {
+      four = *reinterpret_cast<const float4*>(from + (first + row) * Tile::kD + col);
+    }
+    *reinterpret_cast<float4*>(&to[row][col]) = four;
+  }
+}
 
 template <int kD_>
 struct SharedTile {

@@ -1,5 +1,5 @@
-// What becomes of a tile of scores, and of O, as tensor cores leave them in registers: a mask and
-// the online softmax.
+// What becomes of a tile of scores, and of O, as tensor cores leave them in registers: a mask, the
+// online softmax, and the way of O to global memory.
 //
 // Both mma.sync and wgmma spread 16 rows of an accumulator over a warp in the same way: lane l
 // holds, of rows l / 4 and l / 4 + 8, columns 8 j + 2 (l % 4) and the next one. In an array s of N
@@ -174,6 +174,26 @@ __device__ __forceinline__ void store_lse(const Tensors<T>& t, int head, int row
   for (int r = 0; r < 2; ++r) {
     if (threadIdx.x % 4 != 0 || row + 8 * r >= n_q) continue;
     t.lse[static_cast<std::int64_t>(head) * n_q + row + 8 * r] = lse[r];
+  }
+  __syncwarp();
+}
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// Writes a thread's share of O and the log-sum-exp: rows `row` and `row` + 8 of a head. Four lanes
+// write 16 bytes of a row together. By whole warps, as store_lse.
+template <int kD, class T>
+__device__ __forceinline__ void store_rows(const Tensors<T>& t, int head, int row, int n_q,
+                                           const float (&o)[kD / 2], const float (&lse)[2]) {
+  store_lse(t, head, row, n_q, lse);
+  for (int r = 0; r < 2; ++r) {
+    if (row + 8 * r >= n_q) continue;
+    const std::int64_t at = static_cast<std::int64_t>(head) * n_q + row + 8 * r;
+    auto* pairs = reinterpret_cast<std::uint32_t*>(t.o + at * kD) + threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < kD / 2; i += 4) {
+      pairs[i] = ptx::pack<T>(o[i + 2 * r], o[i + 2 * r + 1]);
+    }
   }
   __syncwarp();
 }

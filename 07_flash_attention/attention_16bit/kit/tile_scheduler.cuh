@@ -21,7 +21,7 @@ struct TileCounter {
 
   // For one launch.
   static TileCounter of_launch() {
-    static kit::LaunchSlots slots(tile_counters);
+    static kit::WorkspaceRing slots(tile_counters);
     return {*slots.next()};
   }
 

@@ -12,14 +12,10 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_fragments.cuh"
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/dq_sum.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile_copier.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/query_copies.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
-#include "07_flash_attention/backward/kit/tile_copier.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -36,27 +32,27 @@ template <int kD_>
 struct SquareTile {
   static constexpr int kD = kD_;
   static constexpr int kWarps = kD == 64 ? 4 : 8, kThreads = 32 * kWarps;
-  static constexpr int kBlocks = 8 / kWarps;          // on an SM
-  static constexpr int kKeys = kD == 256 ? 64 : 128;  // of a block
-  static constexpr int kQueries = 64;                 // of a step
-  static constexpr int kSharers = kWarps * 32 / kKeys;
-  static constexpr int kOwn = kD == 256 ? 16 : 32, kPieces = kQueries / kSharers / kOwn;
+  static constexpr int kBlocks = 8 / kWarps;           // on an SM
+  static constexpr int kTileN = kD == 256 ? 64 : 128;  // of a block
+  static constexpr int kTileM = 64;                    // of a step
+  static constexpr int kSharers = kWarps * 32 / kTileN;
+  static constexpr int kOwn = kD == 256 ? 16 : 32, kPieces = kTileM / kSharers / kOwn;
   static constexpr int kCols = kD / kSharers;
-  static constexpr int kDqGroups = kQueries / 32;  // of 32 queries
+  static constexpr int kDqGroups = kTileM / 32;  // of 32 queries
   static constexpr int kDqCols = kD * kDqGroups / kWarps;
   static constexpr int kChunks = kD / 8, kSlab = kChunks,
-                       kPairChunks = kQueries / 8;  // of 16 bytes
+                       kPairChunks = kTileM / 8;  // of 16 bytes
   static constexpr bool kExchange = kSharers > 1;
   static constexpr int kStages = kD == 256 ? 2 : 3;  // of Q and dO
   static constexpr bool kOneBarrier = kStages == 3;
   static constexpr int kPairs = kOneBarrier ? 2 : 1;  // of P and dS
 
   struct Shared {
-    uint4 k[kKeys * kChunks], v[kKeys * kChunks];
-    uint4 q[kStages][kQueries * kChunks], d_o[kStages][kQueries * kChunks];
-    uint4 ds[kPairs][kKeys * kPairChunks];                                 // dS^T: [key][query]
-    uint4 p[kExchange ? kPairs : 1][kExchange ? kKeys * kPairChunks : 0];  // P^T
-    float lse2[2][kQueries], mean[2][kQueries];
+    uint4 k[kTileN * kChunks], v[kTileN * kChunks];
+    uint4 q[kStages][kTileM * kChunks], d_o[kStages][kTileM * kChunks];
+    uint4 ds[kPairs][kTileN * kPairChunks];                                 // dS^T: [key][query]
+    uint4 p[kExchange ? kPairs : 1][kExchange ? kTileN * kPairChunks : 0];  // P^T
+    float lse2[2][kTileM], delta[2][kTileM];
   };
 };
 
@@ -124,7 +120,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const auto& shape = args.shape;
   using Tile = SquareTile<kD>;
-  constexpr int kKeys = Tile::kKeys, kOwn = Tile::kOwn, kPieces = Tile::kPieces;
+  constexpr int kTileN = Tile::kTileN, kOwn = Tile::kOwn, kPieces = Tile::kPieces;
   constexpr int kChunks = Tile::kChunks, kPairChunks = Tile::kPairChunks, kCols = Tile::kCols;
   extern __shared__ uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<typename Tile::Shared*>(dynamic_chunks);
@@ -134,11 +130,11 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
   const int own_chunk = sharer * kCols / 8;
 
   // A step: a tile of queries of one of the heads that share these keys.
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   const int count = steps.count();
 
   // The block's keys and values come with the first step, and stay.
-  const TileCopier<Tile, T> copier{args, steps};
+  const GradientTileCopier<Tile, T> copier{args, steps};
   const auto after = [](int stage) { return stage == Tile::kStages - 1 ? 0 : stage + 1; };
   auto at = steps.begin(), ahead = at;  // this step, and the one whose tiles come next
   int stage = 0, stage_ahead = 0;
@@ -169,7 +165,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
       bring(step + 1);
     }
 
-    const bool all_seen = shape.sees(first_row, steps.first_key + kKeys - 1);
+    const bool all_seen = shape.sees(first_row, steps.first_key + kTileN - 1);
 #pragma unroll 1
     for (int piece = 0; piece < kPieces; ++piece) {
       // Keys are rows, queries columns: 16 keys, and 16 more.
@@ -182,8 +178,8 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
       for (int m = 0; m < 2; ++m) {
         const int key = own_key + 16 * m + lane / 4;
         to_weights(s[m], shared.lse2[step % 2] + own_query, shape);
-        if (!all_seen) hide_pairs(s[m], shape, first_row + own_query, steps.first_key + key);
-        to_score_gradients(dp[m], s[m], shared.mean[step % 2] + own_query);
+        if (!all_seen) apply_mask(s[m], shape, first_row + own_query, steps.first_key + key);
+        to_score_gradients(dp[m], s[m], shared.delta[step % 2] + own_query);
         // Rounded, they are operands of the next products as they lie, and go to shared memory.
 #pragma unroll
         for (int i = 0; i < kOwn / 4; ++i) {
@@ -226,7 +222,7 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
     const int dq_col = warp / Tile::kDqGroups * Tile::kDqCols;
     float dq[2][Tile::kDqCols / 2] = {};
 #pragma unroll
-    for (int k = 0; k < kKeys; k += 16) {
+    for (int k = 0; k < kTileN; k += 16) {
       std::uint32_t a[2][4];
 #pragma unroll
       for (int m = 0; m < 2; ++m) {
@@ -261,14 +257,14 @@ __global__ void __launch_bounds__(SquareTile<kD>::kThreads, SquareTile<kD>::kBlo
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void square_tiles(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = SquareTile<kD>;
   const auto kernel = square_tiles_kernel<T, kD>;
   kit::allow_shared(kernel, sizeof(typename Tile::Shared));
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), Tile::kThreads, sizeof(typename Tile::Shared), stream>>>(
       args);
   CUDA_CHECK(cudaGetLastError());

@@ -12,14 +12,12 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/hand_over.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -45,12 +43,12 @@ struct ReducedShared {
 
 template <class Tile>
 __global__ void __launch_bounds__(kReducedThreads, 1)
-    reduced_by_tma_kernel(const __grid_constant__ TensorMaps maps,
+    reduced_by_tma_kernel(const __grid_constant__ GradientMaps maps,
                           Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<ReducedShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
@@ -62,7 +60,7 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const Steps<Tile> steps(shape);
+  const TileRange<Tile> steps(shape);
   auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
@@ -73,7 +71,7 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     if (role > 0) {
       shared.courier.run(args.rows, steps, role);
     } else {
-      feed(shared, at, maps, args.rows, steps);
+      produce(shared, at, maps, args.rows, steps);
     }
     return;
   }
@@ -89,7 +87,7 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
-    float s[kQueries / 2], dp[kQueries / 2];
+    float s[kTileM / 2], dp[kTileM / 2];
     shared.q.wait(at);
     own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
@@ -98,9 +96,9 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
     ptx::fence_registers(s);
     ptx::fence_registers(dp);
     // Weights and gradients of scores; rounded, they are operands of the next products.
-    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
-    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
-    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    weigh(s, shared.q.stat[at.stage], shape, steps, first_row, key);
+    to_score_gradients(dp, s, shared.d_o.stat[at.stage]);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
     to_operand<T>(s, p);
     to_operand<T>(dp, ds);
 
@@ -133,18 +131,18 @@ __global__ void __launch_bounds__(kReducedThreads, 1)
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void reduced_by_tma(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   if constexpr (kD == 256) {
     throw kit::Skip("needs shared memory for dQ, which the tiles leave up to d = 128");
   } else {
-    using Tile = HopperTile<T, kD>;
+    using Tile = GradientTile<T, kD>;
     constexpr int kShared = kit::aligned_shared_bytes<ReducedShared<Tile>>();
     const auto kernel = reduced_by_tma_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-    const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+    const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
     kernel<<<static_cast<unsigned>(blocks), kReducedThreads, kShared, stream>>>(
         tensor_maps<Tile>(args), args);
     CUDA_CHECK(cudaGetLastError());

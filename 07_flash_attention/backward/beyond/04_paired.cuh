@@ -13,15 +13,13 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/paired_blocks.cuh"
 #include "07_flash_attention/backward/kit/paired_products.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -37,9 +35,9 @@
 namespace backward {
 
 // Steps from the first queries to the last, one head after the other.
-struct FromFirst : Steps<ClusterTile> {
+struct FromFirst : TileRange<ClusterTile> {
   __device__ __forceinline__ FromFirst(const Shape& shape, int cluster)
-      : Steps(Steps::of(shape, cluster, shape.causal)) {}
+      : TileRange(TileRange::of(shape, cluster, shape.causal)) {}
 
   struct Walk {
     const FromFirst& steps;
@@ -47,7 +45,7 @@ struct FromFirst : Steps<ClusterTile> {
 
     __device__ __forceinline__ explicit Walk(const FromFirst& steps) : steps(steps) {}
     __device__ __forceinline__ int row() const {
-      return (steps.first_tile + tile) * ClusterTile::kQueries;
+      return (steps.first_tile + tile) * ClusterTile::kTileM;
     }
     __device__ __forceinline__ int next(int head_tiles) {
       if (++tile < steps.tiles) return 1;
@@ -65,7 +63,8 @@ struct NoTurn {
 
 template <class Tile>
 __global__ void __launch_bounds__(kPairedThreads, 1)
-    paired_kernel(const __grid_constant__ TensorMaps maps, Arguments<typename Tile::Element> args) {
+    paired_kernel(const __grid_constant__ GradientMaps maps,
+                  Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   extern __shared__ unsigned char dynamic_shared[];
@@ -92,7 +91,7 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
 
   // Two warpgroups multiply. dV stays in the registers of the one, dK in those of the other.
   ptx::setmaxnreg_inc<240>();
-  const int key = steps.first_key + Tile::kKeys * rank + Warpgroup<Tile>::row();
+  const int key = steps.first_key + Tile::kTileN * rank + Warpgroup<Tile>::row();
   PairedDq<Tile, FromFirst, NoTurn> dq(shared, args.rows, steps, rank, warpgroup, {});
   if (warpgroup == 0) {
     weights_and_dv(shared, args, steps, key, dq);
@@ -104,7 +103,7 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void paired(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   if constexpr (kD != 256) {
@@ -116,7 +115,7 @@ void paired(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_
     kit::allow_shared(kernel, kShared);
     const Arguments<T> args = prepare(shape, t, scratch, true, stream);
     launch_pairs(kernel, kShared, shape, stream, half_tile_maps<Tile>(args), args);
-    finish_dq_parts<HopperTile<T, kD>>(args, stream);
+    finish_dq_parts<GradientTile<T, kD>>(args, stream);
   }
 }
 

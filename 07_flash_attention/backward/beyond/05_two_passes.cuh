@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tile.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kTileThreads) two_passes_queries_kernel(Argume
   store_row(args.dq + (first + first_row + own) * kD, dq, shape.scale());
 }
 
-// Device pointers. scratch: row_facts_scratch(shape) floats.
+// Device pointers. scratch: row_stats_scratch(shape) floats.
 template <class T, int kD>
 void two_passes(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   const Arguments<T> args = prepare(shape, t, scratch, false, stream);

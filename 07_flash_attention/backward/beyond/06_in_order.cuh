@@ -12,15 +12,13 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/hand_over.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/kit/turns.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -48,12 +46,12 @@ struct InOrderShared {
 // ticket: 0. turns: zeros, two for each tile of queries of each head.
 template <class Tile>
 __global__ void __launch_bounds__(kInOrderThreads, 1)
-    in_order_kernel(const __grid_constant__ TensorMaps maps, Arguments<typename Tile::Element> args,
-                    int* ticket, int* turns) {
+    in_order_kernel(const __grid_constant__ GradientMaps maps,
+                    Arguments<typename Tile::Element> args, int* ticket, int* turns) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<InOrderShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
@@ -70,7 +68,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
   // that all lanes have the same, so what follows from it takes registers once a warp.)
   const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
-  const StepsFromLast<Tile, 16> steps(shape, block);
+  const TileRangeFromLast<Tile, 16> steps(shape, block);
   auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
@@ -81,12 +79,13 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     const int w = role - 1;  // the courier's warpgroup
     for (int step = 0; role > 0 && step < steps.count(); ++step) {
       const int first_row = steps.first_row(step);
-      const std::int64_t part = DqParts<Tile>::number(args.rows, steps.head(step), first_row, w);
-      const Turn turn{turns + part, steps.key_tile};  // whoever sees these keys, sees those before
+      const std::int64_t part = DqAccum<Tile>::number(args.rows, steps.head(step), first_row, w);
+      const DqSemaphore turn{turns + part,
+                             steps.key_tile};  // whoever sees these keys, sees those before
       turn.wait();
       if (shared.courier.kByTma) {
         ptx::fence_proxy_async_global();  // what ordinary loads have seen, TMA adds to
-        shared.courier.take(args.rows.dq_sum + part * Tile::kDqPart, w, step % 2);
+        shared.courier.take(args.rows.dq_accum + part * Tile::kDqPart, w, step % 2);
         ptx::bulk_wait_group<0>();  // not only read: added
       } else {
         ptx::mbarrier_arrive(&shared.courier.empty[w]);  // the warpgroup may add
@@ -95,7 +94,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
       turn.pass();
     }
     if (role > 0) return;
-    feed(shared, at, maps, args.rows, steps);
+    produce(shared, at, maps, args.rows, steps);
     return;
   }
 
@@ -110,7 +109,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     const std::int64_t head = steps.head(step);
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
-    float s[kQueries / 2], dp[kQueries / 2];
+    float s[kTileM / 2], dp[kTileM / 2];
     shared.q.wait(at);
     own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
@@ -118,13 +117,13 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     // Weights, while dP is multiplied.
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
-    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
-    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    weigh(s, shared.q.stat[at.stage], shape, steps, first_row, key);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
     to_operand<T>(s, p);
     // Gradients of scores; rounded, they and the weights are operands of the next products.
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dp);
-    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
+    to_score_gradients(dp, s, shared.d_o.stat[at.stage]);
     to_operand<T>(dp, ds);
 
     // Whoever reads the other buffer of dS has been at the barrier of the step before.
@@ -160,23 +159,23 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
 #endif
 }
 
-// Floats of scratch memory: row_facts_and_dq_scratch(shape), and behind them the ticket and turns.
+// Floats of scratch memory: row_stats_and_dq_scratch(shape), and behind them the ticket and turns.
 inline std::int64_t in_order_scratch(const Shape& shape) {
-  return row_facts_and_dq_scratch(shape) + 1 + 2 * shape.all_heads() * padded_rows(shape) / 64;
+  return row_stats_and_dq_scratch(shape) + 1 + 2 * shape.all_heads() * padded_rows(shape) / 64;
 }
 
 // Device pointers, aligned to 16 bytes.
 template <class T, int kD>
 void in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  using Tile = HopperTile<T, kD>;
+  using Tile = GradientTile<T, kD>;
   constexpr int kShared = kit::aligned_shared_bytes<InOrderShared<Tile>>();
   const auto kernel = in_order_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  int* ticket = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
-  const std::int64_t counters = in_order_scratch(shape) - row_facts_and_dq_scratch(shape);
+  int* ticket = reinterpret_cast<int*>(scratch + row_stats_and_dq_scratch(shape));
+  const std::int64_t counters = in_order_scratch(shape) - row_stats_and_dq_scratch(shape);
   CUDA_CHECK(cudaMemsetAsync(ticket, 0, counters * sizeof(int), stream));
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), kInOrderThreads, kShared, stream>>>(
       tensor_maps<Tile>(args), args, ticket, ticket + 1);
   CUDA_CHECK(cudaGetLastError());

@@ -12,15 +12,14 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/paired_blocks.cuh"
 #include "07_flash_attention/backward/kit/paired_products.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/kit/turns.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -47,7 +46,7 @@ struct PairedInOrderShared : PairedShared<Tile> {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Eight heads make a band: the device holds half as many clusters as blocks.
-using InOrder = StepsFromLast<ClusterTile, 8>;
+using InOrder = TileRangeFromLast<ClusterTile, 8>;
 
 // A warpgroup's turn. The thread that watches the count of all clusters tells the warpgroup.
 struct DqTurn {
@@ -66,7 +65,7 @@ struct DqTurn {
 // dQ, and each is added to by itself.
 template <class Tile>
 __global__ void __launch_bounds__(kPairedThreads, 1)
-    paired_in_order_kernel(const __grid_constant__ TensorMaps maps,
+    paired_in_order_kernel(const __grid_constant__ GradientMaps maps,
                            Arguments<typename Tile::Element> args, int* ticket, int* turns) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
@@ -98,8 +97,8 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
       // region watch
       for (int step = 0; step < steps.count(); ++step) {
         const auto part =
-            DqParts<Tile>::number(args.rows, steps.head(step), steps.first_row(step), rank);
-        const Turn turn{turns + 2 * part + role - 1, steps.key_tile};
+            DqAccum<Tile>::number(args.rows, steps.head(step), steps.first_row(step), rank);
+        const DqSemaphore turn{turns + 2 * part + role - 1, steps.key_tile};
         turn.wait();
         ptx::mbarrier_arrive(&shared.turn_come[role - 1]);
         kit::wait(&shared.turn_used[role - 1], step % 2);
@@ -116,7 +115,7 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
 
   // Two warpgroups multiply. dV stays in the registers of the one, dK in those of the other.
   ptx::setmaxnreg_inc<240>();
-  const int key = steps.first_key + Tile::kKeys * rank + Warpgroup<Tile>::row();
+  const int key = steps.first_key + Tile::kTileN * rank + Warpgroup<Tile>::row();
   const DqTurn turn{&shared.turn_come[warpgroup], &shared.turn_used[warpgroup]};
   PairedDq<Tile, InOrder, DqTurn> dq(shared, args.rows, steps, rank, warpgroup, turn);
   if (warpgroup == 0) {
@@ -129,9 +128,9 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
 #endif
 }
 
-// Floats of scratch memory: row_facts_and_dq_scratch(shape), and behind them the ticket and turns.
+// Floats of scratch memory: row_stats_and_dq_scratch(shape), and behind them the ticket and turns.
 inline std::int64_t paired_in_order_scratch(const Shape& shape) {
-  return row_facts_and_dq_scratch(shape) + 1 + 4 * shape.all_heads() * padded_rows(shape) / 64;
+  return row_stats_and_dq_scratch(shape) + 1 + 4 * shape.all_heads() * padded_rows(shape) / 64;
 }
 
 // Device pointers, aligned to 16 bytes. scratch: paired_in_order_scratch(shape) floats.
@@ -145,12 +144,12 @@ void paired_in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cu
     const auto kernel = paired_in_order_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-    int* ticket = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
-    const auto counters = paired_in_order_scratch(shape) - row_facts_and_dq_scratch(shape);
+    int* ticket = reinterpret_cast<int*>(scratch + row_stats_and_dq_scratch(shape));
+    const auto counters = paired_in_order_scratch(shape) - row_stats_and_dq_scratch(shape);
     CUDA_CHECK(cudaMemsetAsync(ticket, 0, counters * sizeof(int), stream));
     launch_pairs(kernel, kShared, shape, stream, half_tile_maps<Tile>(args), args, ticket,
                  ticket + 1);
-    finish_dq_parts<HopperTile<T, kD>>(args, stream);
+    finish_dq_parts<GradientTile<T, kD>>(args, stream);
   }
 }
 

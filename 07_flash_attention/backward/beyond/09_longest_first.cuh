@@ -12,14 +12,12 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/hand_over.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -44,12 +42,12 @@ struct LongestShared {
 
 template <class Tile>
 __global__ void __launch_bounds__(kLongestThreads, 1)
-    longest_first_kernel(const __grid_constant__ TensorMaps maps,
+    longest_first_kernel(const __grid_constant__ GradientMaps maps,
                          Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   extern __shared__ unsigned char dynamic_shared[];
   auto& shared = kit::aligned_shared<LongestShared<Tile>>(dynamic_shared);
   // Barriers must stand before anybody waits at one, TMA included.
@@ -61,13 +59,13 @@ __global__ void __launch_bounds__(kLongestThreads, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const auto steps = Steps<Tile>::of(shape, blockIdx.x, shape.causal);  // in bands if causal
+  const auto steps = TileRange<Tile>::of(shape, blockIdx.x, shape.causal);  // in bands if causal
   auto at = shared.q.begin();
 
   // The third warpgroup: one thread has the tiles brought.
   if (threadIdx.x >= 256) {
     ptx::setmaxnreg_dec<24>();
-    if (threadIdx.x == 256) feed(shared, at, maps, args.rows, steps);
+    if (threadIdx.x == 256) produce(shared, at, maps, args.rows, steps);
     return;
   }
 
@@ -85,13 +83,13 @@ __global__ void __launch_bounds__(kLongestThreads, 1)
   const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
     ptx::fence_registers(dq);
     shared.ds.release(at.before());
-    DqParts<Tile>::add(
-        DqParts<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
+    DqAccum<Tile>::add(
+        DqAccum<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
   };
   for (int step = 0; step < steps.count(); ++step) {
     const int first_row = steps.first_row(step);
     // Keys are rows, queries columns.
-    float s[kQueries / 2], dp[kQueries / 2];
+    float s[kTileM / 2], dp[kTileM / 2];
     shared.q.wait(at);
     own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
     shared.d_o.wait(at);
@@ -99,13 +97,13 @@ __global__ void __launch_bounds__(kLongestThreads, 1)
     // Weights, while dP is multiplied.
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
-    weigh(s, shared.q.fact[at.stage], shape, steps, first_row, key);
-    std::uint32_t p[kQueries / 16][4], ds[kQueries / 16][4];
+    weigh(s, shared.q.stat[at.stage], shape, steps, first_row, key);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
     to_operand<T>(s, p);
     // Gradients of scores; rounded, they and the weights are operands of the next products.
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dp);
-    to_score_gradients(dp, s, shared.d_o.fact[at.stage]);
+    to_score_gradients(dp, s, shared.d_o.stat[at.stage]);
     to_operand<T>(dp, ds);
 
     // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
@@ -150,15 +148,15 @@ __global__ void __launch_bounds__(kLongestThreads, 1)
 #endif
 }
 
-// Device pointers, aligned to 16 bytes. scratch: row_facts_and_dq_scratch(shape) floats.
+// Device pointers, aligned to 16 bytes. scratch: row_stats_and_dq_scratch(shape) floats.
 template <class T, int kD>
 void longest_first(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  using Tile = HopperTile<T, kD>;
+  using Tile = GradientTile<T, kD>;
   constexpr int kShared = kit::aligned_shared_bytes<LongestShared<Tile>>();
   const auto kernel = longest_first_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);
-  const auto blocks = shape.all_kv_heads() * Steps<Tile>::key_tiles(shape);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
   kernel<<<static_cast<unsigned>(blocks), kLongestThreads, kShared, stream>>>(
       tensor_maps<Tile>(args), args);
   CUDA_CHECK(cudaGetLastError());

@@ -10,29 +10,197 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/heads_done.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
-#include "07_flash_attention/backward/kit/ping_pong_kernel.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
+#include "07_flash_attention/backward/kit/hand_over.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/kit/turns.cuh"
 #include "07_flash_attention/backward/shape.hpp"
-#include "common/kit/early_launch.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/programmatic_launch.cuh"
+#include "common/kit/ptx/grid.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
 
 namespace backward {
 
+// count: for each K/V head the blocks that have added to dQ of its query heads, of `blocks`; zeros
+// before the first launch.
+struct HeadsDone {
+  int *count, blocks, group;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // By each block of the kernel that adds: once all run, the SMs that they leave are free for the
+  // last kernel.
+  __device__ void begin() const { ptx::griddepcontrol_launch_dependents(); }
+  // By its 256 threads that add, when they have; nobody waits here.
+  __device__ void arrive() const { ptx::named_barrier_arrive(7, 288); }
+  // By a warp that does not add: tells when they all have.
+  __device__ void tell(std::int64_t kv_head) const {
+    ptx::named_barrier_sync(7, 288);
+    if (threadIdx.x % 32 == 0) DqSemaphore{count + kv_head, 0}.pass();
+  }
+
+  // By all threads of a block of the last kernel, before it reads dQ of a query head.
+  __device__ void wait(std::int64_t head) const {
+    if (threadIdx.x == 0) DqSemaphore{count + head / group, blocks}.wait();
+    __syncthreads();
+  }
+  // The end of each of its blocks. Whoever comes next in the stream waits for the last kernel
+  // alone, so one of its blocks waits for the kernel ahead. If all did, they would keep the SMs.
+  __device__ void end() const {
+    if (blockIdx.x == gridDim.x - 1) ptx::griddepcontrol_wait();
+  }
+#endif
+};
+
+constexpr int kEarlyFinishThreads = 384;
+
+template <class Tile>
+struct EarlyFinishShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  DsRing<Tile> ds;
+  QueryRing<Tile, 2> q, d_o;
+  KeyBarrier keys_full;
+};
+
+// heads: is told when dQ has been added.
+template <class Tile>
+__global__ void __launch_bounds__(kEarlyFinishThreads, 1)
+    early_finish_gradients_kernel(const __grid_constant__ GradientMaps maps,
+                                  Arguments<typename Tile::Element> args, HeadsDone heads) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
+  using T = typename Tile::Element;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
+  extern __shared__ unsigned char dynamic_shared[];
+  auto& shared = kit::aligned_shared<EarlyFinishShared<Tile>>(dynamic_shared);
+  heads.begin();
+  // Barriers must stand before anybody waits at one, TMA included.
+  if (threadIdx.x == 0) {
+    shared.keys_full.init();
+    shared.q.init();
+    shared.d_o.init();
+    shared.ds.init();
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  const auto steps = TileRange<Tile>::of(shape, blockIdx.x, shape.causal);  // in bands if causal
+  auto at = shared.q.begin();
+
+  // The third warpgroup: one thread has the tiles brought.
+  if (threadIdx.x >= 256) {
+    ptx::setmaxnreg_dec<24>();
+    if (threadIdx.x == 256) produce(shared, at, maps, args.rows, steps);
+    __syncwarp();
+    if (threadIdx.x < 288) heads.tell(steps.kv_head);
+    return;
+  }
+
+  // Two warpgroups multiply. dK and dV of their keys stay in registers to the end.
+  ptx::setmaxnreg_inc<240>();
+  const Warpgroup<Tile> own{};
+  const int own_row = own.row(), key = steps.first_key + own.first_key() + own_row;
+  float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+  const kit::Turn<2> turn{own.index() + 1};
+  if (own.index() == 1) turn.pass_on();  // warpgroup 0 begins
+  shared.keys_full.wait();
+  // dQ of the step before `at`: once both warpgroups' dS is there; and where it belongs.
+  const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
+    shared.ds.wait(at.before());
+    own.issue_dq(dq, shared.ds.tile[at.before().stage], shared.k);
+  };
+  const auto end_dq = [&](int step, float(&dq)[Tile::kDqCols / 2]) {
+    ptx::fence_registers(dq);
+    shared.ds.release(at.before());
+    DqAccum<Tile>::add(
+        DqAccum<Tile>::of(args.rows, steps.head(step), steps.first_row(step), own.index()), dq);
+  };
+  for (int step = 0; step < steps.count(); ++step) {
+    const int first_row = steps.first_row(step);
+    // Keys are rows, queries columns.
+    float s[kTileM / 2], dp[kTileM / 2];
+    shared.q.wait(at);
+    turn.wait();
+    own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
+    shared.d_o.wait(at);
+    own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
+    // Weights, while dP is multiplied, and then the other warpgroup's S.
+    ptx::wgmma_wait_group<1>();
+    turn.pass_on();
+    ptx::fence_registers(s);
+    weigh(s, shared.q.stat[at.stage], shape, steps, first_row, key);
+    std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
+    to_operand<T>(s, p);
+    // Gradients of scores; rounded, they and the weights are operands of the next products.
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dp);
+    to_score_gradients(dp, s, shared.d_o.stat[at.stage]);
+    to_operand<T>(dp, ds);
+
+    // dS is written under dV. (At d = 256 there are too few registers for dV beside that, or dQ.)
+    if (Tile::kSplit == 1) own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+    shared.ds.put(at, ds);
+    if (Tile::kSplit == 2) {
+      own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+      ptx::wgmma_wait_group<0>();
+    }
+    // dQ of the step before is multiplied after dV, and leaves under dK.
+    if (step > 0) {
+      float dq[Tile::kDqCols / 2];
+      begin_dq(dq);
+      ptx::wgmma_wait_group<1>();
+      ptx::fence_registers(dv);
+      shared.d_o.release(at);
+      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+      ptx::wgmma_wait_group<1>();
+      end_dq(step - 1, dq);
+    } else {
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(dv);
+      shared.d_o.release(at);
+      own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+    }
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_registers(dk);
+    shared.q.release(at);
+    at.next();
+  }
+  if (own.index() == 0) turn.wait();  // nobody leaves with a turn unclaimed
+  // The last step has none after it.
+  if (steps.count() > 0) {
+    float dq[Tile::kDqCols / 2];
+    begin_dq(dq);
+    ptx::wgmma_wait_group<0>();
+    end_dq(steps.count() - 1, dq);
+  }
+  heads.arrive();
+  // The block's rows of dK and dV are complete.
+  const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+  own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+  own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
+#endif
+}
+
 // Behind dQ a counter for each K/V head.
 inline std::int64_t early_finish_scratch(const Shape& shape) {
-  return row_facts_and_dq_scratch(shape) + shape.all_kv_heads();
+  return row_stats_and_dq_scratch(shape) + shape.all_kv_heads();
 }
 
 // A block a part of dQ, as finish_dq_parts_kernel.
 template <class Tile>
 __global__ void __launch_bounds__(kRowThreads)
-    early_finish_kernel(RowFacts rows, typename Tile::Element* dq, int n_q, float scale,
+    early_finish_kernel(RowStats rows, typename Tile::Element* dq, int n_q, float scale,
                         HeadsDone heads) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  heads.wait(blockIdx.x / 2 / (rows.pitch / Tile::kQueries));
+  heads.wait(blockIdx.x / 2 / (rows.pitch / Tile::kTileM));
   finish_dq_part<Tile>(rows, dq, n_q, scale);
   heads.end();
 #endif
@@ -41,15 +209,21 @@ __global__ void __launch_bounds__(kRowThreads)
 // Device pointers, aligned to 16 bytes. scratch: early_finish_scratch(shape) floats.
 template <class T, int kD>
 void early_finish(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
-  using Tile = HopperTile<T, kD>;
+  using Tile = GradientTile<T, kD>;
   const Arguments<T> args = prepare(shape, t, scratch, true, stream, shape.all_kv_heads());
-  int* counters = reinterpret_cast<int*>(scratch + row_facts_and_dq_scratch(shape));
-  const HeadsDone heads{counters, Steps<Tile>::key_tiles(shape), shape.group()};
-  launch_ping_pong<Tile>(args, heads, stream);
+  int* counters = reinterpret_cast<int*>(scratch + row_stats_and_dq_scratch(shape));
+  const HeadsDone heads{counters, TileRange<Tile>::key_tiles(shape), shape.group()};
+  constexpr int kShared = kit::aligned_shared_bytes<EarlyFinishShared<Tile>>();
+  const auto kernel = early_finish_gradients_kernel<Tile>;
+  kit::allow_shared(kernel, kShared);
+  const auto blocks = shape.all_kv_heads() * TileRange<Tile>::key_tiles(shape);
+  kernel<<<static_cast<unsigned>(blocks), kEarlyFinishThreads, kShared, stream>>>(
+      tensor_maps<Tile>(args), args, heads);
+  CUDA_CHECK(cudaGetLastError());
   const auto parts =
-      static_cast<unsigned>(args.shape.all_heads() * args.rows.pitch / Tile::kQueries * 2);
-  kit::launch_early(early_finish_kernel<Tile>, parts, kRowThreads, 0, stream, args.rows, args.dq,
-                    shape.n_q, shape.scale(), heads);
+      static_cast<unsigned>(args.shape.all_heads() * args.rows.pitch / Tile::kTileM * 2);
+  kit::launch_programmatic(early_finish_kernel<Tile>, parts, kRowThreads, 0, stream, args.rows,
+                           args.dq, shape.n_q, shape.scale(), heads);
 }
 
 }  // namespace backward

@@ -6,12 +6,10 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
@@ -41,7 +39,7 @@ struct DsRing {
   // region hand_over
   // A warpgroup writes its half of dS, for both warpgroups' products.
   __device__ __forceinline__ void put(const State& at,
-                                      const std::uint32_t (&ds)[Tile::kQueries / 16][4]) {
+                                      const std::uint32_t (&ds)[Tile::kTileM / 16][4]) {
     kit::wait_empty(empty, at);
     Warpgroup<Tile>::store_ds(tile[at.stage], ds);
     ptx::fence_proxy_async();
@@ -72,7 +70,7 @@ struct DqCourier {
 
   // Warpgroup w hands over its part of the tile; `phase` is that of its steps: 0, 1, 0, ...
   __device__ __forceinline__ void hand_over(const float (&dq)[Tile::kDqCols / 2],
-                                            const RowFacts& rows, std::int64_t head, int first_row,
+                                            const RowStats& rows, std::int64_t head, int first_row,
                                             int w, std::uint32_t phase) {
     if constexpr (kByTma) {
       kit::wait(&empty[w], phase ^ 1);  // TMA has read the part of the step before
@@ -84,7 +82,7 @@ struct DqCourier {
       ptx::fence_proxy_async();
       ptx::mbarrier_arrive(&full[w]);
     } else {
-      DqParts<Tile>::add(DqParts<Tile>::of(rows, head, first_row, w), dq);
+      DqAccum<Tile>::add(DqAccum<Tile>::of(rows, head, first_row, w), dq);
     }
   }
 
@@ -101,9 +99,10 @@ struct DqCourier {
 
   // All that a courier does, one thread: takes the part of each step, and waits until the last one
   // has been added. role: 1 or 2, the courier of warpgroup role - 1.
-  __device__ __forceinline__ void run(const RowFacts& rows, const Steps<Tile>& steps, int role) {
+  __device__ __forceinline__ void run(const RowStats& rows, const TileRange<Tile>& steps,
+                                      int role) {
     for (int step = 0; step < steps.count(); ++step) {
-      float* to = DqParts<Tile>::of(rows, steps.head(step), steps.first_row(step), role - 1);
+      float* to = DqAccum<Tile>::of(rows, steps.head(step), steps.first_row(step), role - 1);
       take(to, role - 1, step % 2);
     }
     ptx::bulk_wait_group<0>();

@@ -6,10 +6,9 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/kit/tma_tiles.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
@@ -26,13 +25,13 @@ constexpr int kPairedThreads = 384;
 
 // A block's tile. A warpgroup has all columns of the one sum that is its own, dK or dV.
 template <class T>
-struct PairedTile : HopperTile<T, 256> {
+struct PairedTile : GradientTile<T, 256> {
   static constexpr int kSplit = 1, kCols = 256;
   __host__ __device__ static constexpr int own_col(int) { return 0; }
 };
 // The cluster's: both blocks go through the steps of its 128 keys.
 struct ClusterTile {
-  static constexpr int kKeys = 128, kQueries = 64;
+  static constexpr int kTileN = 128, kTileM = 64;
 };
 
 template <class Tile>
@@ -44,8 +43,8 @@ struct PairedShared {
   alignas(1024) unsigned char ds[2][2][Tile::kDsBytes];      // a stage: own keys, the other block's
   alignas(1024) unsigned char q_tile[2][Tile::kQueryBytes];
   alignas(1024) unsigned char do_tile[1][Tile::kQueryBytes];
-  alignas(16) float4 p[Tile::kQueries / 8 * 128];  // four weights of each thread at a time
-  alignas(16) float lse2[2][Tile::kQueries], mean[1][Tile::kQueries];
+  alignas(16) float4 p[Tile::kTileM / 8 * 128];  // four weights of each thread at a time
+  alignas(16) float lse2[2][Tile::kTileM], delta[1][Tile::kTileM];
   std::uint64_t q_full[2], q_empty[2], do_full[1], do_empty[1];
   KeyBarrier keys_full, values_full;
   std::uint64_t p_full, p_empty;
@@ -85,7 +84,7 @@ __device__ __forceinline__ void issue_cluster_dq(float (&dq)[32],
     const std::uint64_t a = ptx::descriptor_128B(ds[block], 0, 1024);
     const std::uint64_t b = ptx::descriptor_128B(block == 0 ? k : k_other, 0, 1024);
 #pragma unroll
-    for (int j = 0; j < Tile::kKeys / 16; ++j) {
+    for (int j = 0; j < Tile::kTileN / 16; ++j) {
       ptx::wgmma<typename Tile::Element, 1, 1>(dq, ptx::advance(a, j * 16 * 128),
                                                ptx::advance(b, j * 16 * 128), block + j > 0);
     }
@@ -111,25 +110,25 @@ __device__ __forceinline__ void release_in_both_by_thread(std::uint64_t* empty, 
 // both blocks. So a stage is refilled once both have released it. K comes ahead of Q, which S waits
 // for too; V and the other block's K are needed later, and come behind.
 template <class Tile, class Order>
-__device__ __forceinline__ void feed_pair(PairedShared<Tile>& shared, const TensorMaps& maps,
-                                          const RowFacts& rows, const Order& steps, int rank) {
+__device__ __forceinline__ void feed_pair(PairedShared<Tile>& shared, const GradientMaps& maps,
+                                          const RowStats& rows, const Order& steps, int rank) {
   // Boxes are two slabs, half a tile.
   constexpr int kSlab = Tile::kKeySlab;
   const int kv_head = static_cast<int>(steps.kv_head);
-  const int own_key = steps.first_key + Tile::kKeys * rank;
-  const int other_key = steps.first_key + Tile::kKeys * (1 - rank);
+  const int own_key = steps.first_key + Tile::kTileN * rank;
+  const int other_key = steps.first_key + Tile::kTileN * (1 - rank);
   const auto load_half = [&](unsigned char* to, const CUtensorMap& map, int slab, int key,
                              std::uint64_t* full) {
     ptx::tensor_load(to, &map, 0, key, slab, kv_head, full);
   };
   // region send
-  const auto send = [&](unsigned char* to, float* fact, std::uint64_t* full, const CUtensorMap& map,
-                        const float* facts, std::int64_t head, int row) {
-    constexpr int kFactBytes = Tile::kQueries * sizeof(float);
-    ptx::mbarrier_arrive_expect_tx(full, Tile::kQueryBytes + kFactBytes);
+  const auto send = [&](unsigned char* to, float* stat, std::uint64_t* full, const CUtensorMap& map,
+                        const float* stats, std::int64_t head, int row) {
+    constexpr int kStatBytes = Tile::kTileM * sizeof(float);
+    ptx::mbarrier_arrive_expect_tx(full, Tile::kQueryBytes + kStatBytes);
     ptx::tensor_load_multicast(to + 2 * rank * kSlab, &map, 0, row, 2 * rank,
                                static_cast<int>(head), full, 3);
-    ptx::cp_async_bulk(fact, facts + head * rows.pitch + row, kFactBytes, full);
+    ptx::cp_async_bulk(stat, stats + head * rows.pitch + row, kStatBytes, full);
   };
   // endregion
   // The stages, as their consumers release them.
@@ -155,8 +154,8 @@ __device__ __forceinline__ void feed_pair(PairedShared<Tile>& shared, const Tens
       load_half(shared.k_other, maps.k, 2 * rank, other_key, full);
     }
     kit::wait_empty(shared.do_empty, at_do);
-    send(shared.do_tile[at_do.stage], shared.mean[at_do.stage], &shared.do_full[at_do.stage],
-         maps.d_o, rows.mean, head, row);
+    send(shared.do_tile[at_do.stage], shared.delta[at_do.stage], &shared.do_full[at_do.stage],
+         maps.d_o, rows.delta, head, row);
     at.next();
     at_do.next();
   }
@@ -172,7 +171,7 @@ void launch_pairs(void (*kernel)(Parameters...), int shared, const Shape& shape,
   cluster.val.clusterDim = {2, 1, 1};
   cudaLaunchConfig_t config = {};
   config.gridDim =
-      static_cast<unsigned>(2 * shape.all_kv_heads() * Steps<ClusterTile>::key_tiles(shape));
+      static_cast<unsigned>(2 * shape.all_kv_heads() * TileRange<ClusterTile>::key_tiles(shape));
   config.blockDim = kPairedThreads;
   config.dynamicSmemBytes = shared;
   config.stream = stream;
@@ -183,7 +182,7 @@ void launch_pairs(void (*kernel)(Parameters...), int shared, const Shape& shape,
 
 // Boxes of 128 columns: half a tile.
 template <class Tile>
-TensorMaps half_tile_maps(const Arguments<typename Tile::Element>& args) {
+GradientMaps half_tile_maps(const Arguments<typename Tile::Element>& args) {
   const Shape& shape = args.shape;
   const auto map = [](const auto* base, std::uint64_t heads, std::uint64_t n) {
     constexpr int kD = Tile::kD, kSlabs = kD / 64;

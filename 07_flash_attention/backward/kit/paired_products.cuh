@@ -1,10 +1,10 @@
 // What the two warpgroups of a block multiply at d = 256, where two blocks share 128 keys: the one
 // S, the weights and dV, the other dP, dS and dK, and each a quarter of dQ of the step before.
 //
-// Order is the order of a cluster's steps, as Steps are. Its Walk goes through them one by one,
-// without divisions: row() is the step's first query, next(n) goes on and returns how many tiles of
-// queries the next step's lies behind, where a head has n of them. MayAdd says when a step's dQ may
-// be added: wait() comes before the additions, pass() behind them.
+// Order is the order of a cluster's steps, as a TileRange is. Its Walk goes through them one by
+// one, without divisions: row() is the step's first query, next(n) goes on and returns how many
+// tiles of queries the next step's lies behind, where a head has n of them. MayAdd says when a
+// step's dQ may be added: wait() comes before the additions, pass() behind them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,13 +12,11 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/backward/kit/dq_parts.cuh"
-#include "07_flash_attention/backward/kit/hopper_tile.cuh"
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
 #include "07_flash_attention/backward/kit/paired_blocks.cuh"
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
-#include "07_flash_attention/backward/kit/warpgroup.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
@@ -41,16 +39,16 @@ struct PairedDq {
   MayAdd turn;
   kit::PipelineState<2> at;  // the stage of dS that the step fills
 
-  __device__ __forceinline__ PairedDq(PairedShared<Tile>& shared, const RowFacts& rows,
+  __device__ __forceinline__ PairedDq(PairedShared<Tile>& shared, const RowStats& rows,
                                       const Order& steps, int rank, int warpgroup,
                                       const MayAdd& turn)
       : shared(shared),
         k(shared.k + (2 * rank + warpgroup) * Tile::kKeySlab),
         k_other(shared.k_other + warpgroup * Tile::kKeySlab),
-        head_tiles(rows.pitch / Tile::kQueries),
+        head_tiles(rows.pitch / Tile::kTileM),
         walk(steps),
         turn(turn) {
-    float* part = DqParts<Tile>::of(rows, steps.head(0), walk.row(), rank);
+    float* part = DqAccum<Tile>::of(rows, steps.head(0), walk.row(), rank);
     to = reinterpret_cast<float4*>(part + warpgroup * 64 * 64) + threadIdx.x % 128;
   }
 
@@ -69,7 +67,7 @@ struct PairedDq {
       kit::add_four(to + i / 4 * 128, make_float4(dq[i], dq[i + 1], dq[i + 2], dq[i + 3]));
     }
     turn.pass();
-    to += walk.next(head_tiles) * (Tile::kQueries * Tile::kD / 4);
+    to += walk.next(head_tiles) * (Tile::kTileM * Tile::kD / 4);
   }
 
   // Behind a step's last product: dQ is there once one group of wgmma is left.
@@ -96,7 +94,7 @@ __device__ __forceinline__ void weights_and_dv(PairedShared<Tile>& shared,
                                                const Arguments<typename Tile::Element>& args,
                                                const Order& steps, int key,
                                                PairedDq<Tile, Order, MayAdd>& dq_before) {
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   const Warpgroup<Tile> own{};
   const int own_thread = threadIdx.x % 128, count = steps.count();
   float dv[kD / 2] = {};
@@ -108,7 +106,7 @@ __device__ __forceinline__ void weights_and_dv(PairedShared<Tile>& shared,
   const auto do_step = [&](int step, auto is_first) {
     constexpr bool kFirst = decltype(is_first)::value;
     // The weights. What they were computed from may be overwritten then.
-    float s[kQueries / 2], dq[32];
+    float s[kTileM / 2], dq[32];
     const int row = walk.row();
     kit::wait_full(shared.q_full, at);
     own.issue_transposed(s, shared.k, shared.q_tile[at.stage]);
@@ -124,11 +122,11 @@ __device__ __forceinline__ void weights_and_dv(PairedShared<Tile>& shared,
     // The other warpgroup wants the weights as they are; the next product wants them rounded.
     kit::wait(&shared.p_empty, (step + 1) % 2);
 #pragma unroll
-    for (int i = 0; i < kQueries / 2; i += 4) {
+    for (int i = 0; i < kTileM / 2; i += 4) {
       shared.p[i / 4 * 128 + own_thread] = make_float4(s[i], s[i + 1], s[i + 2], s[i + 3]);
     }
     ptx::mbarrier_arrive(&shared.p_full);
-    std::uint32_t p[kQueries / 16][4];
+    std::uint32_t p[kTileM / 16][4];
     to_operand<typename Tile::Element>(s, p);
 
     // dQ of the step before is multiplied ahead of dV, and leaves under it.
@@ -154,7 +152,7 @@ template <class Tile, class Order, class MayAdd>
 __device__ __forceinline__ void score_gradients_and_dk(
     PairedShared<Tile>& shared, const Arguments<typename Tile::Element>& args, const Order& steps,
     int rank, int key, PairedDq<Tile, Order, MayAdd>& dq_before) {
-  constexpr int kD = Tile::kD, kQueries = Tile::kQueries;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   const Warpgroup<Tile> own{};
   const int own_thread = threadIdx.x % 128, lane = threadIdx.x % 32, count = steps.count();
   float dk[kD / 2] = {};
@@ -165,21 +163,21 @@ __device__ __forceinline__ void score_gradients_and_dk(
   if (count > 0) shared.values_full.wait();
   const auto do_step = [&](int step, auto is_first) {
     constexpr bool kFirst = decltype(is_first)::value;
-    float dp[kQueries / 2], dq[32];
+    float dp[kTileM / 2], dq[32];
     kit::wait_full(shared.do_full, at_do);
     own.issue_transposed(dp, shared.v, shared.do_tile[at_do.stage]);
     ptx::wgmma_wait_group<0>();
     ptx::fence_registers(dp);
     // dS = P (dP - D), with the weights of the thread that has the same place there.
     kit::wait(&shared.p_full, step % 2);
-    const float* mean = shared.mean[at_do.stage];
+    const float* delta = shared.delta[at_do.stage];
 #pragma unroll
-    for (int i = 0; i < kQueries / 2; i += 4) {
+    for (int i = 0; i < kTileM / 2; i += 4) {
       const float4 p = shared.p[i / 4 * 128 + own_thread];
-      dp[i] = p.x * (dp[i] - mean[query_of_register(i)]);
-      dp[i + 1] = p.y * (dp[i + 1] - mean[query_of_register(i + 1)]);
-      dp[i + 2] = p.z * (dp[i + 2] - mean[query_of_register(i + 2)]);
-      dp[i + 3] = p.w * (dp[i + 3] - mean[query_of_register(i + 3)]);
+      dp[i] = p.x * (dp[i] - delta[query_of_register(i)]);
+      dp[i + 1] = p.y * (dp[i + 1] - delta[query_of_register(i + 1)]);
+      dp[i + 2] = p.z * (dp[i + 2] - delta[query_of_register(i + 2)]);
+      dp[i + 3] = p.w * (dp[i + 3] - delta[query_of_register(i + 3)]);
     }
     ptx::fence_proxy_async();  // TMA fills what ordinary loads have read
     ptx::mbarrier_arrive(&shared.p_empty);
@@ -189,7 +187,7 @@ __device__ __forceinline__ void score_gradients_and_dk(
     // region hand_over
     // dS goes to this block's tensor cores and to the other block, as soon as both blocks have
     // multiplied what lay there. A warp's 16 keys lie side by side: it sends them by itself.
-    std::uint32_t ds[kQueries / 16][4];
+    std::uint32_t ds[kTileM / 16][4];
     to_operand<typename Tile::Element>(dp, ds);
     const auto at_ds = dq_before.at;
     kit::wait_empty(shared.ds_empty, at_ds);

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/shape.hpp"
 
 namespace backward {
 
@@ -18,7 +19,7 @@ constexpr int kTeamKeys = kTileRows / kTeam;     // pairs a thread computes
 template <int kD>
 struct FloatTile {
   // kCols: of a row, a thread's: member, member + kTeam, ...
-  static constexpr int kKeys = kTileRows, kQueries = kTileRows, kCols = kD / kTeam;
+  static constexpr int kTileN = kTileRows, kTileM = kTileRows, kCols = kD / kTeam;
   float k[kTileRows][kD + 1], v[kTileRows][kD + 1];
   float q[kTileRows][kD + 1], d_o[kTileRows][kD + 1];
   float p[kTileRows][kTileRows + 1], ds[kTileRows][kTileRows + 1];  // [query][key]
@@ -37,11 +38,11 @@ __device__ void load_tile(float (*to)[kPitch], const T* from, int first, int row
 // P = exp(S - lse) and dS = P (dP - D) of the tile, 0 where the query does not see the key. head:
 // of the queries.
 template <int kD>
-__device__ void weigh_tile(FloatTile<kD>& tile, const Shape& shape, const RowFacts& rows,
+__device__ void weigh_tile(FloatTile<kD>& tile, const Shape& shape, const RowStats& rows,
                            std::int64_t head, int first_row, int first_key) {
   const int row = threadIdx.x / kTeam, member = threadIdx.x % kTeam, query = first_row + row;
   const float lse2 = rows.lse2[head * rows.pitch + query];
-  const float mean = rows.mean[head * rows.pitch + query];
+  const float delta = rows.delta[head * rows.pitch + query];
   float s[kTeamKeys] = {}, dp[kTeamKeys] = {};
   for (int c = 0; c < kD; ++c) {
     for (int i = 0; i < kTeamKeys; ++i) {
@@ -52,9 +53,9 @@ __device__ void weigh_tile(FloatTile<kD>& tile, const Shape& shape, const RowFac
   for (int i = 0; i < kTeamKeys; ++i) {
     const int key = member + kTeam * i;
     const bool seen = shape.sees(query, first_key + key);
-    const float p = seen ? exp2f(kLog2E * shape.scale() * s[i] - lse2) : 0.0f;
+    const float p = seen ? exp2f(attention::kLog2E * shape.scale() * s[i] - lse2) : 0.0f;
     tile.p[row][key] = p;
-    tile.ds[row][key] = seen ? p * (dp[i] - mean) : 0.0f;
+    tile.ds[row][key] = seen ? p * (dp[i] - delta) : 0.0f;
   }
 }
 

@@ -7,8 +7,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
@@ -17,23 +16,23 @@
 
 namespace backward {
 
-struct TensorMaps {
+struct GradientMaps {
   CUtensorMap q, k, v, d_o;
 };
 
 // Rows past the end of a head arrive as zeros, never as rows of the next head.
 template <class Tile>
-TensorMaps tensor_maps(const Arguments<typename Tile::Element>& args) {
+GradientMaps tensor_maps(const Arguments<typename Tile::Element>& args) {
   const Shape& shape = args.shape;
   const auto map = [](const auto* base, std::uint64_t heads, std::uint64_t n, std::uint32_t rows) {
     constexpr int kD = Tile::kD, kSlabs = kD / 64;
     return kit::tensor_map(base, {64, n, kSlabs, heads}, {kD * 2, 128, n * kD * 2},
                            {64, rows, kSlabs, 1});
   };
-  return {map(args.q, shape.all_heads(), shape.n_q, Tile::kQueries),
-          map(args.k, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
-          map(args.v, shape.all_kv_heads(), shape.n_k, Tile::kKeys),
-          map(args.d_o, shape.all_heads(), shape.n_q, Tile::kQueries)};
+  return {map(args.q, shape.all_heads(), shape.n_q, Tile::kTileM),
+          map(args.k, shape.all_kv_heads(), shape.n_k, Tile::kTileN),
+          map(args.v, shape.all_kv_heads(), shape.n_k, Tile::kTileN),
+          map(args.d_o, shape.all_heads(), shape.n_q, Tile::kTileM)};
 }
 
 // Stages of one of Q and dO with what belongs to its rows, the log-sum-exp or D. In shared memory.
@@ -42,7 +41,7 @@ struct QueryRing {
   using State = kit::PipelineState<kStages>;
 
   alignas(1024) unsigned char tile[kStages][Tile::kQueryBytes];
-  alignas(16) float fact[kStages][Tile::kQueries];
+  alignas(16) float stat[kStages][Tile::kTileM];
   std::uint64_t full[kStages], empty[kStages];
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -54,19 +53,19 @@ struct QueryRing {
   static __device__ __forceinline__ State begin() { return {}; }
 
   // region send
-  // By one thread: has the stage filled, which nobody needs any more. facts: of all rows.
-  __device__ __forceinline__ void send(const State& at, const CUtensorMap& map, const float* facts,
+  // By one thread: has the stage filled, which nobody needs any more. stats: of all rows.
+  __device__ __forceinline__ void send(const State& at, const CUtensorMap& map, const float* stats,
                                        int pitch, std::int64_t head, int first_row) {
-    constexpr int kFactBytes = Tile::kQueries * sizeof(float);
+    constexpr int kStatBytes = Tile::kTileM * sizeof(float);
     std::uint64_t* barrier = &full[at.stage];
-    ptx::mbarrier_arrive_expect_tx(barrier, Tile::kQueryBytes + kFactBytes);
+    ptx::mbarrier_arrive_expect_tx(barrier, Tile::kQueryBytes + kStatBytes);
     ptx::tensor_load(tile[at.stage], &map, 0, first_row, 0, static_cast<int>(head), barrier);
-    ptx::cp_async_bulk(fact[at.stage], facts + head * pitch + first_row, kFactBytes, barrier);
+    ptx::cp_async_bulk(stat[at.stage], stats + head * pitch + first_row, kStatBytes, barrier);
   }
   // endregion
 
   // Those that compute: until the stage is here; a thread has no more use for it. Each thread
-  // releases for itself, for each has read `fact` with loads of its own.
+  // releases for itself, for each has read `stat` with loads of its own.
   __device__ __forceinline__ void wait(const State& at) { kit::wait_full(full, at); }
   __device__ __forceinline__ void release(const State& at) {
     ptx::mbarrier_arrive(&empty[at.stage]);
@@ -82,8 +81,8 @@ struct KeyBarrier {
   __device__ __forceinline__ void init() { ptx::mbarrier_init(&full, 1); }
   // By one thread: has both tiles brought.
   template <class Tile>
-  __device__ __forceinline__ void send(unsigned char* k, unsigned char* v, const TensorMaps& maps,
-                                       const Steps<Tile>& steps) {
+  __device__ __forceinline__ void send(unsigned char* k, unsigned char* v, const GradientMaps& maps,
+                                       const TileRange<Tile>& steps) {
     ptx::mbarrier_arrive_expect_tx(&full, 2 * Tile::kKeyBytes);
     const int head = static_cast<int>(steps.kv_head);
     ptx::tensor_load(k, &maps.k, 0, steps.first_key, 0, head, &full);
@@ -95,11 +94,11 @@ struct KeyBarrier {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // All that a thread does that feeds others: the keys, and the queries of each step, once all who
-// compute have released the stage. BlockSteps: Steps, or what goes through them in another order.
-template <class Shared, class BlockSteps>
-__device__ __forceinline__ void feed(Shared& shared, kit::PipelineState<2>& at,
-                                     const TensorMaps& maps, const RowFacts& rows,
-                                     const BlockSteps& steps) {
+// compute have released the stage. Range: TileRange, or what goes through them in another order.
+template <class Shared, class Range>
+__device__ __forceinline__ void produce(Shared& shared, kit::PipelineState<2>& at,
+                                        const GradientMaps& maps, const RowStats& rows,
+                                        const Range& steps) {
   shared.keys_full.send(shared.k, shared.v, maps, steps);
   for (int step = 0; step < steps.count(); ++step) {
     const std::int64_t head = steps.head(step);
@@ -107,7 +106,7 @@ __device__ __forceinline__ void feed(Shared& shared, kit::PipelineState<2>& at,
     kit::wait_empty(shared.q.empty, at);
     shared.q.send(at, maps.q, rows.lse2, rows.pitch, head, first_row);
     kit::wait_empty(shared.d_o.empty, at);
-    shared.d_o.send(at, maps.d_o, rows.mean, rows.pitch, head, first_row);
+    shared.d_o.send(at, maps.d_o, rows.delta, rows.pitch, head, first_row);
     at.next();
   }
 }

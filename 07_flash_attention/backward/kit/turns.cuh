@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 
 namespace backward {
@@ -15,7 +14,7 @@ namespace backward {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // A block's turn to add to a part of dQ. count: tiles of keys that have been added to it, counted
 // in global memory; number: those that come before the block's.
-struct Turn {
+struct DqSemaphore {
   int* count;
   int number;
 
@@ -38,26 +37,24 @@ struct Turn {
 // From the last queries to the first, and at each tile of them through the heads that share the
 // keys: where fewer queries see them, a block ends earlier, and does not begin later.
 template <class Tile, int kBand>
-struct StepsFromLast : Steps<Tile> {
+struct TileRangeFromLast : TileRange<Tile> {
   // Of any block: heads are begun kBand at a time.
-  __device__ __forceinline__ StepsFromLast(const Shape& shape, int block)
-      : Steps<Tile>(Steps<Tile>::template of<kBand>(shape, block, true)) {}
+  __device__ __forceinline__ TileRangeFromLast(const Shape& shape, int block)
+      : TileRange<Tile>(TileRange<Tile>::template of<kBand>(shape, block, true)) {}
   __device__ __forceinline__ std::int64_t head(int step) const {
     return this->kv_head * this->group + step % this->group;
   }
   __device__ __forceinline__ int first_row(int step) const {
-    return (this->first_tile + this->tiles - 1 - step / this->group) * Tile::kQueries;
+    return (this->first_tile + this->tiles - 1 - step / this->group) * Tile::kTileM;
   }
 
   struct Walk {
-    const StepsFromLast& steps;
+    const TileRangeFromLast& steps;
     int tile, head = 0;
 
-    __device__ __forceinline__ explicit Walk(const StepsFromLast& steps)
+    __device__ __forceinline__ explicit Walk(const TileRangeFromLast& steps)
         : steps(steps), tile(steps.tiles - 1) {}
-    __device__ __forceinline__ int row() const {
-      return (steps.first_tile + tile) * Tile::kQueries;
-    }
+    __device__ __forceinline__ int row() const { return (steps.first_tile + tile) * Tile::kTileM; }
     __device__ __forceinline__ int next(int head_tiles) {
       if (++head < steps.group) return head_tiles;
       head = 0;

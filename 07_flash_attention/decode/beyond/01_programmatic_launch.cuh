@@ -12,16 +12,14 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/decode/kit/begin_early.cuh"
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
-#include "07_flash_attention/decode/kit/last_block.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/kit/tensor_rows.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "07_flash_attention/shape.hpp"
-#include "common/kit/early_launch.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/programmatic_launch.cuh"
 #include "common/kit/ptx/grid.cuh"
 #include "common/kit/ptx/mma.cuh"
 
@@ -47,7 +45,7 @@ __global__ void __launch_bounds__(32 * kEarlyWarps<kD>)
   const std::int64_t first = part.share.kv_head * shape.n;
 
   const Lookups lookups(shared.rings, part, [first](int key) { return first + key; });
-  begin_early<kD>(t, [&](int key) { return lookups.row(0, key); });
+  prefetch_before_wait<kD>(t, [&](int key) { return lookups.row(0, key); });
 
   TensorRows<T, kD> rows;
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
@@ -74,8 +72,8 @@ void programmatic_launch(const Shape& shape, const Tensors<T>& t, const Scratch&
     const int keys = choose_keys_of_one_wave(shares, shape.n, kit::multiprocessor_count());
     const Chunks chunks = chunks_of(shape, shares, keys, scratch);
     const auto blocks = static_cast<unsigned>(shares * chunks.count);
-    kit::launch_early(kernel, blocks, 32 * kEarlyWarps<head_dim>, kShared, stream, t, shape,
-                      chunks);
+    kit::launch_programmatic(kernel, blocks, 32 * kEarlyWarps<head_dim>, kShared, stream, t, shape,
+                             chunks);
   });
 }
 

@@ -11,16 +11,14 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "07_flash_attention/decode/kit/begin_early.cuh"
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
-#include "07_flash_attention/decode/kit/last_block.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/kit/tensor_rows.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "07_flash_attention/shape.hpp"
-#include "common/kit/early_launch.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/programmatic_launch.cuh"
 #include "common/kit/ptx/grid.cuh"
 #include "common/kit/ptx/mma.cuh"
 
@@ -45,7 +43,7 @@ __global__ void __launch_bounds__(32 * kW)
   // Without a window the lookups do not wait for the sequence's length.
   const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
   const Lookups lookups(shared.rings, part, row_of);
-  begin_early<kD>(t, [&](int key) { return lookups.row(0, key); });
+  prefetch_before_wait<kD>(t, [&](int key) { return lookups.row(0, key); });
   // endregion
 
   cache.prefetch_table<32 * kW>(sequence, part.begin, part.end);
@@ -79,8 +77,8 @@ void early_lookups(const Shape& shape, const Tensors<T>& t, const Cache& cache,
       if (blocks <= kit::multiprocessor_count()) shared = std::max(shared, kit::most_shared() / 2);
       const auto kernel = early_lookups_kernel<T, head_dim, warps>;
       kit::allow_shared(kernel, shared);
-      kit::launch_early(kernel, static_cast<unsigned>(blocks), 32 * warps, shared, stream, t, shape,
-                        cache, chunks);
+      kit::launch_programmatic(kernel, static_cast<unsigned>(blocks), 32 * warps, shared, stream, t,
+                               shape, cache, chunks);
     });
   });
 }

@@ -1,5 +1,6 @@
 // How keys and values reach a warp: a ring of stages of its own in shared memory, each with sixteen
-// keys and their values, filled by cp.async while it works on earlier ones.
+// keys and their values, filled by cp.async while it works on earlier ones; and what a block may do
+// for its first stage before the launch ahead of its own has ended (sm_90).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,11 +8,13 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/decode/kit/last_block.cuh"
+#include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/grid.cuh"
 #include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/prefetch.cuh"
 #include "common/kit/swizzle.cuh"
 
 namespace decode {
@@ -142,6 +145,29 @@ __device__ void attend(Stage<kD> (&rings)[kW][kStages], Lookups<kW, kStages, Row
     add(ring[step % kStages], part.end - first_key<kW>(part, step));
   }
   __syncthreads();  // all rings are empty: parts may take their place
+}
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// Has L2 fetch what fill would copy. Changes nothing, and can be done before anybody may read it.
+template <int kD, class T, class RowOf>
+__device__ void prefetch_stage(const Tensors<T>& t, RowOf row_of) {
+  constexpr int kEach = 128 / sizeof(T), kLines = kD / kEach;  // elements of a line, lines of a row
+#pragma unroll
+  for (int i = 0; i < 2 * kStageKeys * kLines / 32; ++i) {
+    const int at = i * 32 + threadIdx.x % 32;  // of the lines of the keys, then of the values
+    const std::int64_t row = row_of(at / kLines % kStageKeys);
+    const T* from = at < kStageKeys * kLines ? t.k : t.v;
+    if (row >= 0) ptx::prefetch_l2(from + row * kD + at % kLines * kEach);
+  }
+}
+
+// Has L2 fetch what the first stage will be filled with, no more, and waits until it may be read.
+// row_of: as that of fill.
+template <int kD, class T, class RowOf>
+__device__ void prefetch_before_wait(const Tensors<T>& t, RowOf row_of) {
+  prefetch_stage<kD>(t, row_of);
+  ptx::griddepcontrol_wait();
 }
 #endif
 

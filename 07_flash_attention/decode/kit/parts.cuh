@@ -140,7 +140,7 @@ __device__ void store_result(const Tensors<T>& t, std::int64_t row, const Merged
 #pragma unroll
   for (int c = 0; c < o.kCount; ++c) o.x[c] = T(merged.o.x[c]);
   OfLane<T, kD>::in(t.o + row * kD) = o;
-  if (threadIdx.x % 32 == 0) t.lse[row] = kLn2 * merged.lse2;
+  if (threadIdx.x % 32 == 0) t.lse[row] = attention::kLn2 * merged.lse2;
 }
 
 }  // namespace decode

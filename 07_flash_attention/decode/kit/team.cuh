@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "07_flash_attention/decode/shape.hpp"
+#include "07_flash_attention/shape.hpp"
 
 namespace decode {
 
@@ -36,7 +37,7 @@ struct Team {
       const auto* chunks = reinterpret_cast<const uint4*>(rows + g * kD);
       to_floats<T>(g < count ? chunks[threadIdx.x % kLanes] : uint4{}, q[g]);
 #pragma unroll
-      for (int i = 0; i < 8; ++i) q[g][i] *= scale * kLog2E;
+      for (int i = 0; i < 8; ++i) q[g][i] *= scale * attention::kLog2E;
       largest[g] = -FLT_MAX;
     }
   }

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/decode/shape.hpp"
+#include "07_flash_attention/shape.hpp"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
@@ -31,7 +32,7 @@ struct TensorRows {
 
   // The first `count` rows are queries.
   __device__ void start(const T* rows, int count, float scale_of_scores) {
-    scale = kLog2E * scale_of_scores;
+    scale = attention::kLog2E * scale_of_scores;
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < kD / 4; ++i) {

@@ -12,29 +12,29 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
 namespace backward {
 
 constexpr int kRowPadding = 128, kRowThreads = 256, kRowTeam = 8;
-constexpr float kLog2E = 1.44269504f;  // e^x = 2^(x log2(e)): the hardware has powers of two
 
-// [heads][pitch] floats each. dq_sum: [heads][pitch][d], or null where nobody adds up dQ.
-struct RowFacts {
-  float *lse2, *mean, *dq_sum;  // lse2: in base 2
+// [heads][pitch] floats each. dq_accum: [heads][pitch][d], or null where nobody adds up dQ.
+struct RowStats {
+  float *lse2, *delta, *dq_accum;  // lse2: in base 2
   int pitch;
 };
 
-// What a kernel of a rung gets. O and the log-sum-exp are not needed any more, once the facts are
-// there. Arguments of up to 128 bytes nvcc 13.0 loads once, larger ones again wherever they are
-// used.
+// What a kernel of a rung gets. O and the log-sum-exp are not needed any more, once these
+// statistics are there. Arguments of up to 128 bytes nvcc 13.0 loads once, larger ones again
+// wherever they are used.
 template <class T>
 struct Arguments {
   const T *q, *k, *v, *d_o;
   T *dq, *dk, *dv;
   Shape shape;
-  RowFacts rows;
+  RowStats rows;
 };
 static_assert(sizeof(Arguments<float>) <= 128, "nvcc loads such arguments once");
 
@@ -42,10 +42,10 @@ inline int padded_rows(const Shape& shape) {
   return kit::divide_up(shape.n_q, kRowPadding) * kRowPadding;
 }
 // Floats of scratch memory that prepare wants.
-inline std::int64_t row_facts_scratch(const Shape& shape) {
+inline std::int64_t row_stats_scratch(const Shape& shape) {
   return 2 * shape.all_heads() * padded_rows(shape);
 }
-inline std::int64_t row_facts_and_dq_scratch(const Shape& shape) {
+inline std::int64_t row_stats_and_dq_scratch(const Shape& shape) {
   return (2 + shape.d) * shape.all_heads() * padded_rows(shape);
 }
 
@@ -58,7 +58,7 @@ struct alignas(kCount * sizeof(T)) Piece {
 // kRowTeam lanes a padded row; a lane takes kWide neighbouring elements at a time.
 template <int kWide, class T>
 __global__ void __launch_bounds__(kRowThreads)
-    row_facts_kernel(Tensors<T> t, RowFacts rows, std::int64_t count, int n_q, int d) {
+    row_stats_kernel(Tensors<T> t, RowStats rows, std::int64_t count, int n_q, int d) {
   const std::int64_t at = (std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x) / kRowTeam;
   const std::int64_t row = at / rows.pitch * n_q + at % rows.pitch;
   const int member = threadIdx.x % kRowTeam;
@@ -73,26 +73,26 @@ __global__ void __launch_bounds__(kRowThreads)
   for (int step = kRowTeam / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
   if (at >= count || member != 0) return;
   const float lse = inside ? t.lse[row] : -INFINITY;
-  rows.lse2[at] = lse == -INFINITY ? INFINITY : kLog2E * lse;
-  rows.mean[at] = sum;
+  rows.lse2[at] = lse == -INFINITY ? INFINITY : attention::kLog2E * lse;
+  rows.delta[at] = sum;
 }
 
-// Fills the facts, and zeros dq_sum where with_dq, and so many floats behind it.
+// Computes the statistics of rows, and zeros dq_accum where with_dq, and so many floats behind it.
 template <class T>
 Arguments<T> prepare(const Shape& shape, const Tensors<T>& t, float* scratch, bool with_dq,
                      cudaStream_t stream, std::int64_t behind_dq = 0) {
   const int pitch = padded_rows(shape);
   const std::int64_t count = shape.all_heads() * pitch;
-  const RowFacts rows{scratch, scratch + count, with_dq ? scratch + 2 * count : nullptr, pitch};
+  const RowStats rows{scratch, scratch + count, with_dq ? scratch + 2 * count : nullptr, pitch};
   constexpr int kWide = 16 / sizeof(T);
   const bool wide = kit::is_aligned_to_16(t.o) && kit::is_aligned_to_16(t.d_o);
-  const auto kernel = wide ? row_facts_kernel<kWide, T> : row_facts_kernel<1, T>;
+  const auto kernel = wide ? row_stats_kernel<kWide, T> : row_stats_kernel<1, T>;
   const int blocks = kit::divide_up(count, kRowThreads / kRowTeam);
   kernel<<<blocks, kRowThreads, 0, stream>>>(t, rows, count, shape.n_q, shape.d);
   CUDA_CHECK(cudaGetLastError());
   if (with_dq) {
     const auto bytes = sizeof(float) * (count * shape.d + behind_dq);
-    CUDA_CHECK(cudaMemsetAsync(rows.dq_sum, 0, bytes, stream));
+    CUDA_CHECK(cudaMemsetAsync(rows.dq_accum, 0, bytes, stream));
   }
   return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
 }

@@ -6,8 +6,7 @@
 #include <cstdint>
 
 #include "07_flash_attention/backward/kit/pairs.cuh"
-#include "07_flash_attention/backward/kit/row_facts.cuh"
-#include "07_flash_attention/backward/kit/steps.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
@@ -15,21 +14,21 @@ namespace backward {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // Issues the copies that bring a block's tiles to its shared memory, which has k, v, and two
-// buffers of q, d_o, lse2 and mean. A tile lies as slabs, one after the other, with kSlab chunks of
-// 16 bytes of each row.
+// buffers of q, d_o, lse2 and delta. A tile lies as slabs, one after the other, with kSlab chunks
+// of 16 bytes of each row.
 template <class Tile, class T>
-struct TileCopier {
+struct GradientTileCopier {
   static constexpr int kChunks = Tile::kChunks, kSlab = Tile::kSlab;
 
   const Arguments<T>& args;
-  const Steps<Tile>& steps;
+  const TileRange<Tile>& steps;
 
   // The block's keys and values.
   template <class Shared>
   __device__ void copy_keys(Shared& shared) const {
     const std::int64_t at = steps.kv_head * args.shape.n_k * (8 * kChunks);
-    copy<Tile::kKeys>(shared.k, args.k + at, steps.first_key, args.shape.n_k);
-    copy<Tile::kKeys>(shared.v, args.v + at, steps.first_key, args.shape.n_k);
+    copy<Tile::kTileN>(shared.k, args.k + at, steps.first_key, args.shape.n_k);
+    copy<Tile::kTileN>(shared.v, args.v + at, steps.first_key, args.shape.n_k);
   }
 
   // What a step needs, to the buffer that is the step's: Q and dO of its rows, and with four rows a
@@ -39,13 +38,13 @@ struct TileCopier {
     const std::int64_t head = steps.head(step);
     const int row = steps.first_row(step), n_q = args.shape.n_q;
     const std::int64_t first = head * n_q * (8 * kChunks);
-    copy<Tile::kQueries>(shared.q[step % 2], args.q + first, row, n_q);
-    copy<Tile::kQueries>(shared.d_o[step % 2], args.d_o + first, row, n_q);
+    copy<Tile::kTileM>(shared.q[step % 2], args.q + first, row, n_q);
+    copy<Tile::kTileM>(shared.d_o[step % 2], args.d_o + first, row, n_q);
     const int i = threadIdx.x * 4;
-    if (i >= Tile::kQueries) return;
+    if (i >= Tile::kTileM) return;
     const std::int64_t at = head * args.rows.pitch + row + i;
     ptx::cp_async_16(&shared.lse2[step % 2][i], args.rows.lse2 + at);
-    ptx::cp_async_16(&shared.mean[step % 2][i], args.rows.mean + at);
+    ptx::cp_async_16(&shared.delta[step % 2][i], args.rows.delta + at);
   }
 
   // kRows rows from row `first` of a head with n rows; zeros after the last. A thread brings the
@@ -65,6 +64,26 @@ struct TileCopier {
     }
   }
 };
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// Issues what GradientTileCopier::copy_step does, for the queries from row `row` of a head on: Q
+// and dO go to buffer `tile`, the log-sum-exp and D to buffer `stat`.
+template <class Tile, class T>
+__device__ __forceinline__ void copy_queries(typename Tile::Shared& shared,
+                                             const GradientTileCopier<Tile, T>& copier,
+                                             std::int64_t head, int row, int tile, int stat) {
+  const auto& args = copier.args;
+  const int n_q = args.shape.n_q;
+  const std::int64_t first = head * n_q * Tile::kD;
+  copier.template copy<Tile::kTileM>(shared.q[tile], args.q + first, row, n_q);
+  copier.template copy<Tile::kTileM>(shared.d_o[tile], args.d_o + first, row, n_q);
+  const int i = threadIdx.x * 4;
+  if (i >= Tile::kTileM) return;
+  const std::int64_t at = head * args.rows.pitch + row + i;
+  ptx::cp_async_16(&shared.lse2[stat][i], args.rows.lse2 + at);
+  ptx::cp_async_16(&shared.delta[stat][i], args.rows.delta + at);
+}
 #endif
 
 }  // namespace backward

@@ -11,17 +11,17 @@ namespace kit {
 // its stream does, and that does not end before that one. Its code must be for sm_90 or newer:
 // older code cannot wait.
 template <class... Parameters, class... Arguments>
-void launch_early(void (*kernel)(Parameters...), unsigned blocks, int threads, int shared,
-                  cudaStream_t stream, const Arguments&... arguments) {
-  cudaLaunchAttribute early;
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+void launch_programmatic(void (*kernel)(Parameters...), unsigned blocks, int threads, int shared,
+                         cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute programmatic;
+  programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  programmatic.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = threads;
   config.dynamicSmemBytes = shared;
   config.stream = stream;
-  config.attrs = &early;
+  config.attrs = &programmatic;
   config.numAttrs = 1;
   CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
 }

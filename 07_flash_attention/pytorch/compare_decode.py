@@ -3,7 +3,7 @@
 FlashAttention-2's.
 
 Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from anywhere:
-  python3 07_flash_attention/compare_decode.py [--shapes 1x1024,16x4096] [--heads 32]
+  python3 07_flash_attention/pytorch/compare_decode.py [--shapes 1x1024,16x4096] [--heads 32]
           [--kv-heads 8] [--d 128] [--page 16] [--dtype fp16] [--json FILE]
 
 A shape is batch x tokens. All work on the same tensors in one process and take turns, short and
@@ -20,7 +20,7 @@ import pathlib
 import sys
 
 # Behind Python's own modules, for tools/ has a profile.py, too.
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
 import cli  # noqa: E402
 import torch_bench  # noqa: E402
 from torch_bench import address  # noqa: E402

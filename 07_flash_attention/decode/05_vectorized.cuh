@@ -1,4 +1,4 @@
-// wide_loads: 16 bytes a lane. Then d / 8 lanes have a whole key, and a warp has several.
+// vectorized: 16 bytes a lane. Then d / 8 lanes have a whole key, and a warp has several.
 //
 // A team of d / 8 lanes shares a key; with d = 128 a warp has two teams, which take keys in turn,
 // each with a softmax of its own. A quarter of the loads, a shuffle less for twice the keys, and
@@ -21,7 +21,7 @@ namespace decode {
 constexpr int kWideWarps = 4;  // of a block
 
 template <class T, int kD>
-__global__ void __launch_bounds__(kWideWarps * 32) wide_loads_kernel(Tensors<T> t, Shape shape) {
+__global__ void __launch_bounds__(kWideWarps * 32) vectorized_kernel(Tensors<T> t, Shape shape) {
   using Row = Team<T, kD, 1>;
   const std::int64_t row = std::int64_t{blockIdx.x} * kWideWarps + threadIdx.x / 32;
   if (row >= shape.rows()) return;
@@ -44,15 +44,15 @@ __global__ void __launch_bounds__(kWideWarps * 32) wide_loads_kernel(Tensors<T> 
   for (int i = 0; i < 8; ++i) {
     t.o[row * kD + 8 * member + i] = T(state.o[0][i] * state.factor(0));
   }
-  if (member == 0) t.lse[row] = kLn2 * state.lse2(0);
+  if (member == 0) t.lse[row] = attention::kLn2 * state.lse2(0);
 }
 
 // Device pointers, aligned to 16 bytes.
 template <class T>
-void wide_loads(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
+void vectorized(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
     const int blocks = kit::divide_up(shape.rows(), kWideWarps);
-    wide_loads_kernel<T, head_dim><<<blocks, kWideWarps * 32, 0, stream>>>(t, shape);
+    vectorized_kernel<T, head_dim><<<blocks, kWideWarps * 32, 0, stream>>>(t, shape);
     CUDA_CHECK(cudaGetLastError());
   });
 }

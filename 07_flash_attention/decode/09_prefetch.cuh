@@ -1,4 +1,4 @@
-// ahead: keys and values are asked for long before they are needed (cp.async, sm_80).
+// prefetch: keys and values are asked for long before they are needed (cp.async, sm_80).
 //
 // Little's law: bytes in flight = bandwidth x latency. Each warp has a ring of stages in shared
 // memory, 16 keys and their values in each, and asks for a stage as soon as one is free, waiting
@@ -14,7 +14,6 @@
 
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
-#include "07_flash_attention/decode/kit/last_block.cuh"
 #include "07_flash_attention/decode/kit/parts.cuh"
 #include "07_flash_attention/decode/kit/team.cuh"
 #include "07_flash_attention/decode/shape.hpp"
@@ -24,7 +23,8 @@
 namespace decode {
 
 template <class T, int kD, int kQueries>
-__global__ void __launch_bounds__(kThreads) ahead_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
+__global__ void __launch_bounds__(kThreads)
+    prefetch_kernel(Tensors<T> t, Shape shape, Chunks chunks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using Queries = Team<T, kD, kQueries>;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
@@ -55,9 +55,10 @@ __global__ void __launch_bounds__(kThreads) ahead_kernel(Tensors<T> t, Shape sha
 
 // Device pointers, aligned to 16 bytes.
 template <class T>
-void ahead(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cudaStream_t stream) {
+void prefetch(const Shape& shape, const Tensors<T>& t, const Scratch& scratch,
+              cudaStream_t stream) {
   with_group(shape, [&](auto head_dim, auto queries) {
-    const auto kernel = ahead_kernel<T, head_dim, queries>;
+    const auto kernel = prefetch_kernel<T, head_dim, queries>;
     constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, queries>);
     kit::allow_shared(kernel, kShared);
     const std::int64_t shares = shape.shares(queries);

@@ -3,7 +3,7 @@
 where they are installed FlashAttention-3's and Triton's; forward and backward.
 
 Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from anywhere:
-  python3 07_flash_attention/compare_pytorch.py [--only forward,backward,training]
+  python3 07_flash_attention/pytorch/compare_pytorch.py [--only forward,backward,training]
           [--d 64,128,256] [--n 512,1024,4096,16384] [--dtype fp16] [--json FILE]
 
 Rungs longest_first (of both passes), ping_pong, early_finish and paired (d = 256 only) have the
@@ -24,7 +24,8 @@ import pathlib
 import sys
 
 # Behind Python's own modules, for tools/ has a profile.py, too.
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+CHAPTER = pathlib.Path(__file__).resolve().parent.parent
+sys.path += [str(CHAPTER), str(CHAPTER.parent / "tools")]
 import cli  # noqa: E402
 import torch_bench  # noqa: E402
 from pytorch import passes, rungs, training  # noqa: E402

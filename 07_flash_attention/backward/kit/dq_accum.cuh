@@ -1,5 +1,6 @@
-// dQ in fp32, in the order in which registers hold it, and how the last kernel puts its elements
-// where they belong.
+// dQ in fp32, where blocks add it up, and the last kernel, which rounds it and puts its elements
+// where they belong. It lies in one of three orders: in the order in which registers of a warpgroup
+// hold it (parts); as fragments of the warps; or row by row.
 //
 // A fragment is 16 queries and 8 columns, 128 floats without gaps, four of each lane, as an
 // accumulator of mma.sync or wgmma spreads them over a warp: two neighbouring columns of query lane
@@ -12,9 +13,10 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/backward/kit/row_facts.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/toolkit.cuh"
 
@@ -92,17 +94,17 @@ __device__ __forceinline__ void store_fragments(T* head, const float* first, int
 #endif
 
 template <class Tile>
-struct DqParts {
+struct DqAccum {
   // Parts count through the tiles of all heads: two a tile. This is warpgroup w's of the tile that
   // begins at `first_row` of a head; and where it lies.
-  static __device__ __forceinline__ std::int64_t number(const RowFacts& rows, std::int64_t head,
+  static __device__ __forceinline__ std::int64_t number(const RowStats& rows, std::int64_t head,
                                                         int first_row, int w) {
-    static_assert(2 * Tile::kDqPart == Tile::kQueries * Tile::kD);
-    return (head * rows.pitch + first_row) / Tile::kQueries * 2 + w;
+    static_assert(2 * Tile::kDqPart == Tile::kTileM * Tile::kD);
+    return (head * rows.pitch + first_row) / Tile::kTileM * 2 + w;
   }
-  static __device__ __forceinline__ float* of(const RowFacts& rows, std::int64_t head,
+  static __device__ __forceinline__ float* of(const RowStats& rows, std::int64_t head,
                                               int first_row, int w) {
-    return rows.dq_sum + number(rows, head, first_row, w) * Tile::kDqPart;
+    return rows.dq_accum + number(rows, head, first_row, w) * Tile::kDqPart;
   }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -121,12 +123,12 @@ struct DqParts {
 
 // A block a part.
 template <class Tile, class T>
-__device__ void finish_dq_part(const RowFacts& rows, T* dq, int n_q, float scale) {
+__device__ void finish_dq_part(const RowStats& rows, T* dq, int n_q, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  const int tiles = rows.pitch / Tile::kQueries, w = blockIdx.x % 2;  // tiles: of a head
+  const int tiles = rows.pitch / Tile::kTileM, w = blockIdx.x % 2;  // tiles: of a head
   const std::int64_t head = blockIdx.x / 2 / tiles;
-  const int first_row = static_cast<int>(blockIdx.x / 2 % tiles) * Tile::kQueries;
-  const float* part = DqParts<Tile>::of(rows, head, first_row, w);
+  const int first_row = static_cast<int>(blockIdx.x / 2 % tiles) * Tile::kTileM;
+  const float* part = DqAccum<Tile>::of(rows, head, first_row, w);
   // The fragments of the warpgroup's four warps alternate; a warp here has four of one of them.
   for (int i = threadIdx.x / 32; i < Tile::kDqPart / 512; i += kRowThreads / 32) {
     const int warp = i % 4, group = i / 4 * 4;
@@ -138,16 +140,71 @@ __device__ void finish_dq_part(const RowFacts& rows, T* dq, int n_q, float scale
 }
 template <class Tile>
 __global__ void __launch_bounds__(kRowThreads)
-    finish_dq_parts_kernel(RowFacts rows, typename Tile::Element* dq, int n_q, float scale) {
+    finish_dq_parts_kernel(RowStats rows, typename Tile::Element* dq, int n_q, float scale) {
   finish_dq_part<Tile>(rows, dq, n_q, scale);
 }
 
-// dQ = dq_sum / sqrt(d)
+// dQ = dq_accum / sqrt(d)
 template <class Tile>
 void finish_dq_parts(const Arguments<typename Tile::Element>& args, cudaStream_t stream) {
-  const auto parts = args.shape.all_heads() * args.rows.pitch / Tile::kQueries * 2;
+  const auto parts = args.shape.all_heads() * args.rows.pitch / Tile::kTileM * 2;
   finish_dq_parts_kernel<Tile><<<static_cast<unsigned>(parts), kRowThreads, 0, stream>>>(
       args.rows, args.dq, args.shape.n_q, args.shape.scale());
+  CUDA_CHECK(cudaGetLastError());
+}
+
+// Where the fragment of a query and a column lies. Fragments go through the columns of 16 queries,
+// then of the next 16, one padded head after the other.
+template <int kD>
+__device__ __forceinline__ float* fragment_of(const RowStats& rows, std::int64_t head, int row,
+                                              int col) {
+  return rows.dq_accum + (head * rows.pitch + row) * kD + col * 16;
+}
+
+// A block 64 queries.
+template <class T, int kD>
+__global__ void __launch_bounds__(kRowThreads)
+    finish_dq_fragments_kernel(RowStats rows, T* dq, int n_q, float scale) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const int tiles = rows.pitch / 64;  // of a head
+  const std::int64_t head = blockIdx.x / tiles;
+  const int first_row = static_cast<int>(blockIdx.x % tiles) * 64;
+#pragma unroll
+  for (int i = threadIdx.x / 32; i < kD / 8; i += kRowThreads / 32) {
+    const int row = first_row + i / (kD / 32) * 16, col = i % (kD / 32) * 32;
+    store_fragments<kD>(dq + head * n_q * kD, fragment_of<kD>(rows, head, row, col), 128, row, col,
+                        n_q, scale);
+  }
+#endif
+}
+
+// dQ = dq_accum / sqrt(d)
+template <int kD, class T>
+void finish_dq_fragments(const Arguments<T>& args, cudaStream_t stream) {
+  const auto& shape = args.shape;
+  const auto blocks = static_cast<unsigned>(shape.all_heads() * args.rows.pitch / 64);
+  finish_dq_fragments_kernel<T, kD>
+      <<<blocks, kRowThreads, 0, stream>>>(args.rows, args.dq, shape.n_q, shape.scale());
+  CUDA_CHECK(cudaGetLastError());
+}
+
+template <class T>
+__global__ void __launch_bounds__(kRowThreads)
+    finish_dq_kernel(RowStats rows, T* dq, std::int64_t count, int n_q, int d, float scale) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x;
+  if (i >= count) return;
+  const std::int64_t row = i / d, padded = row / n_q * rows.pitch + row % n_q;
+  dq[i] = T(scale * rows.dq_accum[padded * d + i % d]);
+}
+
+// dQ = dq_accum / sqrt(d)
+template <class T>
+void finish_dq(const Arguments<T>& args, cudaStream_t stream) {
+  const Shape& shape = args.shape;
+  const std::int64_t count = shape.rows() * shape.d;
+  const int blocks = kit::divide_up(count, kRowThreads);
+  finish_dq_kernel<<<blocks, kRowThreads, 0, stream>>>(args.rows, args.dq, count, shape.n_q,
+                                                       shape.d, shape.scale());
   CUDA_CHECK(cudaGetLastError());
 }
 
