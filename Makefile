@@ -181,7 +181,7 @@ $(CONFIG): FORCE $(if $(SIMT),simt/nvcc $(wildcard simt/frontend/*.py simt/src/*
 $(BUILD)/%: %.cu $(CONFIG)
 	@mkdir -p $(@D)
 	$(call say,$(NVCC))
-	$(QUIET)$(NVCC) $(FLAGS) $(DEPENDENCIES) $< -o $@$(PART) $(LIBS_$(patsubst %/,%,$(dir $*)))
+	$(QUIET)$(NVCC) $(FLAGS) $(DEPENDENCIES) $< -o $@$(PART)
 	@mv -f $@$(PART).d $@.d
 	$(finish)
 DEPENDENCIES = -MD -MP -MF $@$(PART).d -MT $@
@@ -221,10 +221,11 @@ PERCENT := %
 # Without a GPU, tables show what was counted of each rung before, unless it has changed since.
 KEPT_COUNTS := $(BUILD)/kept_counts
 with_counts = $(if $(SIMT),tools/counts.py >$(KEPT_COUNTS) && export KEPT_COUNTS=$(KEPT_COUNTS);)
-# Programs in one file have no options.
+# A chapter's program in one file comes before all its rungs, and has no options.
+in_order = $(foreach c,$(CHAPTERS),$(filter-out $(LADDERS),$(call programs_of,$(c))) $(call program_of,$(c)))
 quick = $(if $(filter $(LADDERS),$(p)), --quick)
 run: programs  ## build and run every chapter, for a short look (run-01: one chapter, with care)
-	@$(with_counts) status=0; $(foreach p,$(PROGRAMS),$(p)$(quick) || status=1;) exit $$status
+	@$(with_counts) status=0; $(foreach p,$(in_order),$(p)$(quick) || status=1;) exit $$status
 $(CHAPTERS:%=run-%): run-%: %
 	@$(with_counts) status=0; $(foreach p,$(filter-out $(FIRST) $(LADDERS),$(call programs_of,$*)) $(call program_of,$*),$(p) || status=1;) exit $$status
 run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
@@ -243,7 +244,7 @@ first: $(FIRST)  ## build and run the first kernel of all
 # ---------------------------------------------------------------- test
 # One Catch2 program per file in tests/. On the CPU they are built with simt's checks, which name
 # races, stray accesses and the like; simt's own tests (simt/tests) run there only.
-TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu) tests/namespaces.cu
+TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu) tests/namespaces.cu tests/programs.cu
 TEST_SOURCES += $(if $(SIMT),$(wildcard simt/tests/*.cu simt/tests/*.cpp))
 TESTS := $(addprefix $(BUILD)/,$(basename $(sort $(TEST_SOURCES))))
 TEST_ENV := $(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=tests/catch.hpp)
@@ -279,7 +280,7 @@ endif
 # These start a chapter's program, and take the names in its ladders from the same objects.
 $(foreach c,$(CHAPTERS),$(eval $(BUILD)/tests/$(c)_program: $(filter $(BUILD)/$(c)/%,$(LADDER_OBJECTS))))
 # Of all that a ladder holds, this wants the names: it compiles several chapters at once.
-$(BUILD)/tests/%_program: private TEST_ENV :=
+$(BUILD)/tests/programs $(BUILD)/tests/%_program: private TEST_ENV :=
 $(BUILD)/tests/%_program $(BUILD)/tests/namespaces: private FLAGS := $(UNOPTIMIZED)
 # The rungs in it have their tests elsewhere; it runs a few blocks of them.
 $(BUILD)/tests/07_flash_attention_turns: private TEST_ENV :=

@@ -25,6 +25,56 @@ TEST_CASE("the CPU timer counts milliseconds from start()") {
   CHECK(ms < 2000);  // a busy machine may be late, but not by that much
 }
 
+TEST_CASE("the median is the middle one of the times") {
+  CHECK(kit::median({5}) == 5);
+  CHECK(kit::median({3, 1000, 1}) == 3);
+  CHECK(kit::median({4, 2, 9, 1, 3}) == 3);
+}
+
+TEST_CASE("the CPU's median: each run is prepared, the first warms up, the rest is timed") {
+  kit::CpuTimer timer;
+  int prepared = 0, run = 0;
+  const double ms = timer.median_ms(
+      [&] {
+        CHECK(prepared++ == run);
+        std::this_thread::sleep_for(std::chrono::milliseconds(40));
+      },
+      [&] { std::this_thread::sleep_for(std::chrono::milliseconds(run++ == 0 ? 100 : 5)); });
+  CHECK(run == 6);
+  CHECK(ms >= 5);
+  CHECK(ms < 40);  // neither the preparation nor the first run
+}
+
+TEST_CASE("what takes a second is run once") {
+  kit::CpuTimer timer;
+  int run = 0;
+  const double ms = timer.median_ms([] {},
+                                    [&] {
+                                      ++run;
+                                      std::this_thread::sleep_for(std::chrono::milliseconds(1001));
+                                    });
+  CHECK(run == 1);
+  CHECK(ms >= 1001);
+}
+
+TEST_CASE("the GPU's median: a number on a GPU; without one a single run and none") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  constexpr std::size_t kBytes = 1 << 20;
+  void* data = nullptr;
+  CUDA_CHECK(cudaMalloc(&data, kBytes));
+  kit::GpuTimer timer;
+  int prepared = 0, run = 0;
+  const double ms = timer.median_ms([&] { CHECK(prepared++ == run); },
+                                    [&] {
+                                      ++run;
+                                      CUDA_CHECK(cudaMemsetAsync(data, 0, kBytes));
+                                    });
+  CHECK(std::isnan(ms) == !kit::kHasGpu);
+  CHECK((run == 1) == !kit::kHasGpu);
+  if (kit::kHasGpu) CHECK(ms > 0);
+  CUDA_CHECK(cudaFree(data));
+}
+
 // Writes every byte of a large range, so that the time cannot be zero.
 TEST_CASE("the GPU timer measures the work between its events") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");

@@ -177,6 +177,13 @@ class Build(MakeCase):
         self.assertRegex(out, r"first_kernel.cu, kept \S*; \n")  # it has no options
         self.assertRegex(self.make("run-02").stdout, r"I am 02_polar/ladders.cu, kept \S*; \n")
 
+    def test_the_chapter_in_one_file_runs_first_and_has_no_options(self):
+        self.write("02_polar/polar.cu", "int main() {}\n")
+        for goal in ("run", "run-02"):
+            out = self.make(goal).stdout
+            self.assertRegex(out, r"I am 02_polar/polar.cu, kept \S*; \n")
+            self.assertLess(out.index("I am 02_polar/polar"), out.index("I am 02_polar/ladders"))
+
     def test_every_program_runs_though_one_was_wrong(self):
         self.write("wrong", "")
         self.make("01")
