@@ -59,8 +59,8 @@ bench::Variant<Bf16Gemm<kTransposedB>> cublas_peer() {
 #endif
 }
 
-// cuBLAS as most call it. Not the same computation: where it splits k, it may round the parts of a
-// sum to bf16. Its largest error says how far off that is.
+// cuBLAS as most call it. Where it splits k, it may round the parts of a sum to bf16, and may then
+// miss the bound of the other rows: its row says how often, and by how much.
 template <bool kTransposedB>
 bench::Variant<Bf16Gemm<kTransposedB>> cublas_default_yardstick() {
   using Problem = Bf16Gemm<kTransposedB>;
@@ -77,7 +77,8 @@ bench::Variant<Bf16Gemm<kTransposedB>> cublas_default_yardstick() {
   variant.kind = bench::Kind::yardstick;
   variant.bytes = [](const Problem& p) { return p.bytes(); };
   variant.flops = [](const Problem& p) { return p.flops(); };
-  variant.check = [](const Problem& p) { return p.check_parts_in_bf16(); };
+  variant.check = [](const Problem& p) { return p.check(); };
+  variant.may_miss_bound = true;
   return variant;
 }
 

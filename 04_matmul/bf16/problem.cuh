@@ -122,18 +122,6 @@ struct Bf16Gemm {
                           [this](std::int64_t i) { return bound(i / shape.n, i % shape.n); });
   }
 
-  // The same with a wider bound: of a sum in a few parts, each rounded to bf16. A part is seldom
-  // larger than the sum and the smaller norm together.
-  bench::Comparison check_parts_in_bf16() const {
-    return bench::compare(c.fetched(), reference->c.data(), c.size(), [this](std::int64_t i) {
-      constexpr int kParts = 8;
-      const std::int64_t row = i / shape.n, column = i % shape.n;
-      const double norm = std::min(reference->a_norms[row], reference->b_norms[column]);
-      const double part = std::fabs(reference->c.data()[i]) + norm;
-      return bound(row, column) + kParts * half_ulp(part);
-    });
-  }
-
   bench::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
   double bytes() const { return shape.bytes(kElementBytes); }
   double flops() const { return shape.flops(); }

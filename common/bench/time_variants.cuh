@@ -177,7 +177,7 @@ void time_variants(const RunSettings& settings, Problem& problem,
   std::vector<std::size_t> on_cpu, on_device;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (!wants_time(settings, variants[i].place)) continue;
-    if (rows[i].verdict.status != Status::right) continue;
+    if (!may_be_timed(rows[i].verdict.status)) continue;
     if (runs_once(settings, variants[i].place, rows[i].verdict.ms)) {
       rows[i].timing = summarize({rows[i].verdict.ms});
       continue;
@@ -191,11 +191,11 @@ void time_variants(const RunSettings& settings, Problem& problem,
 
   // What ran a thousand times must still be right; what is not timed, the second time.
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (rows[i].verdict.status != Status::right) continue;
+    if (!may_be_timed(rows[i].verdict.status)) continue;
     if (runs_once(settings, variants[i].place, rows[i].verdict.ms)) continue;
     settings.progress("checking " + variants[i].name + " again");
     rows[i].verdict = verify(problem, variants[i], device, stream);
-    if (rows[i].verdict.status != Status::right) {
+    if (!may_be_timed(rows[i].verdict.status)) {
       rows[i].verdict.reason += rows[i].timing.samples > 0 ? " (after timing)" : kSecondRun;
     }
   }

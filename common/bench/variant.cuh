@@ -86,6 +86,7 @@ struct Variant {
   std::function<double(const Problem&)> bytes = {};
   std::function<double(const Problem&)> flops = {};
   std::function<Comparison(const Problem&)> check = {};
+  bool may_miss_bound = false;  // a yardstick whose result need not be as accurate as the others'
 };
 
 // A rung that works on host arrays: void run(Problem&).

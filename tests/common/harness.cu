@@ -270,6 +270,36 @@ TEST_CASE("a whole problem runs inside a program, and one wrong variant makes it
   CHECK(status_with(Fault::one_wrong_element) == 1);
 }
 
+TEST_CASE("a yardstick that may miss the bound says that it does, is timed, and fails nothing") {
+  struct {
+    Fault fault;
+    bench::Status status;
+  } const cases[] = {{Fault::none, bench::Status::right},
+                     {Fault::one_wrong_element, bench::Status::outside},
+                     {Fault::one_nan, bench::Status::wrong},
+                     {Fault::misses_the_last, bench::Status::wrong},
+                     {Fault::writes_past_the_end, bench::Status::wrong}};
+  for (const auto& [fault, status] : cases) {
+    auto yardstick = variant_with(fault, bench::Place::cpu);
+    yardstick.kind = bench::Kind::yardstick;
+    yardstick.may_miss_bound = true;
+    bench::Program program("test", "harness");
+    char name[] = "program", repeats[] = "--repeats=3";
+    char* argv[] = {name, repeats, nullptr};
+    bench::ProblemReport report;
+    const int ended = program.main(2, argv, [&, fault = fault](bench::Program& frame) {
+      Doubling problem(1000);
+      report = bench::run_problem(frame, problem, {yardstick});
+    });
+    INFO(static_cast<int>(fault));
+    REQUIRE(report.rows.size() == 1);
+    CHECK(report.rows[0].verdict.status == status);
+    CHECK((report.rows[0].verdict.reason == "") == (status == bench::Status::right));
+    CHECK(report.rows[0].timing.samples == (status == bench::Status::wrong ? 0 : 3));
+    CHECK(ended == (status == bench::Status::wrong));
+  }
+}
+
 TEST_CASE(
     "what goes wrong only after many runs is found after timing; what is wrong is not timed") {
   int runs = 0;
