@@ -15,33 +15,18 @@ ifeq ($(wildcard simt/nvcc),)
   $(error this is not the folder of the tutorial's Makefile; from elsewhere: make -C FOLDER)
 endif
 
-# What was typed for these is text, and no code for make or for a shell.
-override BUILD := $(or $(value BUILD),build)
-override A := $(value A)
-override B := $(value B)
-override R := $(value R)
-override C := $(value C)
-override ARGS := $(value ARGS)
-override ID := $(value ID)
-override OUT := $(value OUT)
-override DIR := $(value DIR)
-override JOBS := $(value JOBS)
 export A B R C ARGS ID OUT DIR JOBS
 
 # Recipes write into the build folder, and `make clean` removes what they wrote: it must be a folder
-# of its own, with a name that a shell takes as one word.
-ODD_LETTERS := $$ ` ' " \ ; & | < > ( ) * ? [ ] { } ! \# % ~ : = ,
+# of its own, with a name of one word.
 refuse_build = $(error BUILD='$(BUILD)' $(1))
 ifneq ($(words x$(BUILD)x),1)
   $(call refuse_build,has blanks)
 endif
-ifneq ($(foreach c,$(ODD_LETTERS),$(findstring $(c),$(BUILD))),$(foreach c,$(ODD_LETTERS),))
-  $(call refuse_build,has letters that mean something to a shell)
-endif
 ifneq ($(shell b=$$(realpath -m -- '$(BUILD)'); case "$$(pwd -P)/" in ("$${b%/}"/*) echo bad ;; esac),)
   $(call refuse_build,holds the sources: it must be a folder of its own)
 endif
-ifneq ($(filter-out $(BUILD)/standalone/%,$(wildcard $(foreach s,cu cuh hpp md,$(BUILD)/*.$(s) $(BUILD)/*/*.$(s)))),)
+ifneq ($(wildcard $(foreach s,cu cuh hpp md,$(BUILD)/*.$(s) $(BUILD)/*/*.$(s))),)
   $(call refuse_build,has sources in it: it must be a folder of its own)
 endif
 
@@ -252,7 +237,7 @@ TEST_ENV := $(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=tests/catch.hpp)
 CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_test_macros.hpp \
                              /usr/local/include/catch2/catch_test_macros.hpp),-lCatch2)
 
-$(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp tests/tally.hpp
+$(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp
 	@mkdir -p $(@D)
 	$(call say,$(CXX))
 	$(QUIET)$(CXX) -std=c++17 -O1 -Wall -Wextra -I. -c $< -o $@$(PART)

@@ -27,9 +27,6 @@ void record_skip(const std::string& reason);
 // and has one line in the output of the program, however many tests notice it.
 void record_broken(const std::string& rung, const std::string& text);
 
-// Whether the process of this program before this one judged the section that just began.
-bool was_judged();
-
 // Who is asked about the device behind each test. Either may be null.
 struct Witness {
   std::string (*said)() = nullptr;  // what a model of a device found since it was asked last
@@ -38,17 +35,6 @@ struct Witness {
 void call_witness(const Witness& of_the_device);
 
 }  // namespace tests
-
-// Sections as Catch2 has them; a program's next process enters those, too, that were judged before,
-// for that is how Catch2 learns of them all, but does nothing in them.
-#undef SECTION
-#undef DYNAMIC_SECTION
-#define SECTION(...)                  \
-  INTERNAL_CATCH_SECTION(__VA_ARGS__) \
-  if (!::tests::was_judged())
-#define DYNAMIC_SECTION(...)                  \
-  INTERNAL_CATCH_DYNAMIC_SECTION(__VA_ARGS__) \
-  if (!::tests::was_judged())
 
 // Leaves the running test function and counts the innermost section as skipped, never as passed.
 #define SKIP_TEST(reason)         \

@@ -5,19 +5,15 @@
 // and the exit status is 0 only if nothing failed. Before it stands, beside what Catch2 prints,
 //   failed sgemm/tiled, m = 33, n = 1, k = 7: 1 of 33 wrong, the first at 32: expected ..., got ...
 // once for each rung that is wrong, however many tests noticed it, and once for each test that
-// failed for another reason. tools/run_tests.sh adds the numbers up and shows these lines.
+// failed for another reason. tools/run_tests.sh runs each test case in a process of its own, adds
+// the numbers up and shows these lines.
 //
 // A kernel that reads or writes where it may not ends its process's use of the device: every call
-// after it fails. So that one broken rung does not fail the others, the program then starts itself
-// again, and the new process judges what is left.
-#include <sys/mman.h>
-#include <unistd.h>
-
+// after it fails. What follows it in the same process is then not judged, and counts as skipped.
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <iostream>
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,23 +32,36 @@ using ListenerBase = Catch::EventListenerBase;
 using ListenerBase = Catch::TestEventListenerBase;
 #endif
 
-#include "tests/tally.hpp"
-
 namespace {
 
-constexpr const char* kTallyVariable = "TESTS_TALLY";  // where the next process finds the tally
+int passed = 0, failed = 0, skipped = 0;
+std::map<std::string, int> reasons;  // of a skip -> how often
+std::vector<std::string> lines;      // of what is broken
+std::set<std::string> broken_rungs;  // that have a line
+bool is_lost = false;                // the device
 
-tests::Tally tally;
-std::vector<std::string> skips_of_this_run;  // reasons given since the innermost section began
-std::vector<tests::Broken> broken_in_this_run;
+// Since the innermost section began:
+std::vector<std::string> skips;
+std::vector<std::pair<std::string, std::string>> broken;  // a rung and what is wrong with it
+
 std::vector<std::string> open_sections;  // the test case's name first
 tests::Witness witness;                  // of the device, if the program has one
-char** arguments_of_main = nullptr;      // null: this process may not be followed by another one
 
 std::string path_of(const std::vector<std::string>& sections) {
   std::string path;
   for (const std::string& section : sections) path += (path.empty() ? "" : " > ") + section;
   return path;
+}
+
+// Line breaks and what surrounds them become "; ".
+std::string on_one_line(const std::string& text) {
+  std::istringstream parts(text);
+  std::string all;
+  for (std::string part; std::getline(parts, part);) {
+    part.erase(0, part.find_first_not_of(" \t"));
+    if (!part.empty()) all += (all.empty() ? "" : "; ") + part;
+  }
+  return all;
 }
 
 // What Catch2 knows of a failed assertion, on one line.
@@ -74,36 +83,12 @@ std::string text_of(const Catch::AssertionStats& stats) {
   return text;
 }
 
-// The tally goes with the program into its next process, which begins behind the last test.
-void go_on_in_a_new_process() {
-  std::cout.flush();
-  std::fflush(nullptr);
-  const int file = memfd_create("tally", 0);
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
-  std::ofstream(path) << tests::to_text(tally);
-  setenv(kTallyVariable, path.c_str(), 1);
-  execv("/proc/self/exe", arguments_of_main);
-  std::perror("the tests that follow have no process of their own");
-  arguments_of_main = nullptr;
-}
-
-void take_tally_of_the_process_before() {
-  const char* path = std::getenv(kTallyVariable);
-  if (path == nullptr) return;
-  std::ifstream file(path);
-  tally = tests::tally_from(file);
-  close(std::atoi(path + std::string(path).rfind('/') + 1));
-  unsetenv(kTallyVariable);
-}
-
 void say_what_was_found() {
-  for (const tests::Broken& broken : tally.broken) {
-    std::printf("failed %s\n", broken.line().c_str());
-  }
-  for (const auto& [reason, count] : tally.reasons) {
+  for (const std::string& line : lines) std::printf("failed %s\n", line.c_str());
+  for (const auto& [reason, count] : reasons) {
     std::printf("skipped %d: %s\n", count, reason.c_str());
   }
-  std::printf("%d passed, %d failed, %d skipped\n", tally.passed, tally.failed, tally.skipped);
+  std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
   std::fflush(stdout);
 }
 
@@ -113,17 +98,15 @@ class Counter : public ListenerBase {
  public:
   using ListenerBase::ListenerBase;
 
-  void testCaseStarting(const Catch::TestCaseInfo& info) override {
-    name_ = info.name;
-    failures_in_case_ = 0;
-    leaves_in_case_ = static_cast<int>(tally.judged_sections.size());  // in the process before
+  void testCaseStarting(const Catch::TestCaseInfo&) override {
+    failures_in_case_ = leaves_in_case_ = 0;
   }
 
   void sectionStarting(const Catch::SectionInfo& info) override {
     open_sections.push_back(info.name);
     is_leaf_ = true;
-    skips_of_this_run.clear();
-    broken_in_this_run.clear();
+    skips.clear();
+    broken.clear();
     assertion_.clear();
   }
 
@@ -142,10 +125,15 @@ class Counter : public ListenerBase {
     open_sections.pop_back();
     const bool leaf = is_leaf_;
     is_leaf_ = false;  // whatever encloses this section is not a leaf
-    if (!leaf || tally.judged_sections.count(path) > 0) return;
+    if (!leaf) return;
     // After an exception Catch2 runs the function once more without entering a section.
     const bool extra_run = open_sections.empty() && leaves_in_case_ > 0;
     ++leaves_in_case_;
+    if (is_lost) {  // often what all sections need fails already, and none is entered
+      ++skipped;
+      ++reasons["not judged: a test before it has cost this process its device"];
+      return;
+    }
     // A model of a device may have found a mistake that spoils no result.
     const std::string said = witness.said != nullptr && !is_fatal_ ? witness.said() : "";
     if (!said.empty()) assertion_ = path + ": " + said;
@@ -153,26 +141,23 @@ class Counter : public ListenerBase {
       count_failure();
     } else if (extra_run) {
       return;
-    } else if (!skips_of_this_run.empty()) {
-      ++tally.skipped;
-      for (const std::string& reason : skips_of_this_run) ++tally.reasons[reason];
+    } else if (!skips.empty()) {
+      ++skipped;
+      for (const std::string& reason : skips) ++reasons[reason];
     } else if (stats.assertions.passed > 0) {
-      ++tally.passed;
+      ++passed;
     } else {
       assertion_ = path + ": no assertion ran";
       count_failure();
     }
-    skips_of_this_run.clear();
-    (open_sections.empty() ? tally.judged_cases : tally.judged_sections).insert(path);
+    skips.clear();
     const bool asks = stats.assertions.failed > 0 && !is_fatal_ && witness.lost != nullptr;
-    if (asks && arguments_of_main != nullptr && witness.lost()) go_on_in_a_new_process();
+    is_lost = asks && witness.lost();
   }
 
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
     // A failure outside every leaf (an exception between two sections) still has to count.
-    if (stats.totals.assertions.failed > 0 && failures_in_case_ == 0) count_failure();
-    tally.judged_cases.insert(name_);
-    tally.judged_sections.clear();
+    if (stats.totals.assertions.failed > 0 && failures_in_case_ == 0 && !is_lost) count_failure();
   }
 
   void testRunEnded(const Catch::TestRunStats&) override {
@@ -182,17 +167,15 @@ class Counter : public ListenerBase {
  private:
   // Of the section, or of the test case, that ends now.
   void count_failure() {
-    ++tally.failed;
+    ++failed;
     ++failures_in_case_;
-    std::set<std::string> told;  // one test may find a rung wrong twice
-    for (const tests::Broken& broken : broken_in_this_run) {
-      if (told.insert(broken.rung).second) tally.add(broken);
+    for (const auto& [rung, text] : broken) {
+      if (broken_rungs.insert(rung).second) lines.push_back(on_one_line(rung + text));
     }
-    if (broken_in_this_run.empty()) tally.add({"", assertion_});
-    broken_in_this_run.clear();
+    if (broken.empty()) lines.push_back(on_one_line(assertion_));
+    broken.clear();
   }
 
-  std::string name_;  // of the test case
   bool is_leaf_ = false;
   bool is_fatal_ = false;  // whether a signal ends the process
   std::string assertion_;  // the first that failed since the innermost section began
@@ -201,41 +184,20 @@ class Counter : public ListenerBase {
 };
 CATCH_REGISTER_LISTENER(Counter)
 
-// A test specification that leaves out what was judged before.
-std::string without(const std::string& test_case) {
-  std::string text = "~\"";
-  for (const char c : test_case) {
-    if (std::string("\\\",[]*").find(c) != std::string::npos) text += '\\';
-    text += c;
-  }
-  return text + '"';
-}
-
 }  // namespace
 
-void tests::record_skip(const std::string& reason) { skips_of_this_run.push_back(reason); }
+void tests::record_skip(const std::string& reason) { skips.push_back(reason); }
 
 void tests::record_broken(const std::string& rung, const std::string& text) {
-  broken_in_this_run.push_back({rung, text});
-}
-
-bool tests::was_judged() {
-  return !tally.judged_sections.empty() && tally.judged_sections.count(path_of(open_sections)) > 0;
+  broken.push_back({rung, text});
 }
 
 void tests::call_witness(const Witness& of_the_device) { witness = of_the_device; }
 
 int main(int argc, char** argv) {
-  take_tally_of_the_process_before();
-  Catch::Session session;
-  for (const std::string& name : tally.judged_cases) {
-    session.configData().testsOrTags.push_back(without(name));
-  }
-  // Who chooses what is to run watches it: that ends with its process.
-  if (argc == 1) arguments_of_main = argv;
-  const int catch_status = session.run(argc, argv);
+  const int catch_status = Catch::Session().run(argc, argv);
   say_what_was_found();
-  if (tally.failed > 0) return 1;
+  if (failed > 0) return 1;
   // Catch2 3 has its own status for "every test was skipped"; skips are ours to count.
-  return tally.passed + tally.skipped > 0 ? 0 : (catch_status != 0 ? catch_status : 1);
+  return passed + skipped > 0 ? 0 : (catch_status != 0 ? catch_status : 1);
 }

@@ -3,7 +3,9 @@
 #
 # usage: [JOBS=2] [V=1] tools/run_tests.sh PROGRAM...
 # Each program ends with "N passed, N failed, N skipped" (tests/main.cpp); a *.py file is a Python
-# unittest module. A program that ends without that line (a crash, say) counts as one failure.
+# unittest module. Each of a program's test cases runs in a process of its own, so that one that
+# crashes or breaks the device leaves the others alone. A process that ends without that line (a
+# crash, say) counts as one failure.
 # Exit status 0 only if nothing failed. Of a program that failed are shown the lines "failed ...",
 # one for each thing that is broken, or with V=1 all of its output.
 # They run one after the other, or JOBS at a time, which is for machines without a GPU: many of them
@@ -33,15 +35,32 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 set -m
 
-# run PROGRAM LOG: what it says goes into LOG, how it ends and how long it took into LOG.end.
+# cases PROGRAM: its test cases, one a line, as Catch2 takes them from a command line. What is not
+# there, or is no program of Catch2, has none.
+cases() {
+  local option
+  for option in --list-test-names-only "--list-tests --verbosity quiet"; do  # Catch2 2, Catch2 3
+    # shellcheck disable=SC2086
+    "$1" $option 2>/dev/null </dev/null |
+      sed -E '/^[0-9]+ passed, /d; s/[][\\,"*]/\\&/g; s/.*/"&"/' | grep . && return
+  done
+}
+
+# run PROGRAM LOG: what it says goes into LOG; what is broken, and what was skipped, into LOG.lines;
+# how many passed, failed and were skipped, and its seconds, into LOG.end.
 run() {
-  local start=$SECONDS
+  local start=$SECONDS name names=() passed=0 failed=0 skipped=0
   if [[ $1 == *.py ]]; then
-    PYTHONDONTWRITEBYTECODE=1 python3 "$1"
+    PYTHONDONTWRITEBYTECODE=1 python3 "$1" >"$2.case" 2>&1 </dev/null
+    count "$1" "$2.case" $?
   else
-    "$1"
-  fi >"$2" 2>&1 </dev/null
-  echo "$? $((SECONDS - start))" >"$2.part"
+    mapfile -t names < <(cases "$1")
+    for name in "${names[@]:-}"; do
+      "$1" ${name:+"$name"} >"$2.case" 2>&1 </dev/null
+      count "$1" "$2.case" $?
+    done
+  fi
+  echo "$passed $failed $skipped $((SECONDS - start))" >"$2.part"
   mv "$2.part" "$2.end"
 }
 
@@ -81,10 +100,10 @@ ended() {
   echo "failed the program itself, which ended with $how${last:+: $last}"
 }
 
-# report PROGRAM LOG
-report() {
-  local program=$1 log=$2 status seconds line p f s
-  read -r status seconds <"$log.end"
+# count PROGRAM CASE STATUS: adds to passed, failed and skipped what the log CASE of a process says,
+# and the log and its lines to those of the program.
+count() {
+  local program=$1 log=$2 status=$3 line p=0 f=0 s=0
   if [[ $program == *.py ]]; then
     # unittest closes with "Ran 12 tests in 3.4s" and "OK (skipped=1)" or "FAILED (failures=1, ...)".
     local ran last count bad=0 skip=0
@@ -98,25 +117,34 @@ report() {
   else
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
   fi
-
   if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
     p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]} s=${BASH_REMATCH[3]}
-  else
-    p=0 f=0 s=0
   fi
   # A status that the counted failures do not explain is a failure of its own; so is no count at all.
   if ((f == 0 && (status != 0 || p + s == 0))); then f=1 line=""; fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-  printf '%-44s %4d passed %4d failed %4d skipped %4d s\n' "$program" "$p" "$f" "$s" "$seconds"
+  if ((f > 0)); then broken "$program" "$log" "$status" "$line" >>"${log%.case}.lines"; fi
+  grep -E '^skipped [0-9]+: ' "$log" >>"${log%.case}.lines"
+  cat "$log" >>"${log%.case}"
+}
+
+# report PROGRAM LOG
+report() {
+  local p f s seconds
+  read -r p f s seconds <"$2.end"
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  printf '%-44s %4d passed %4d failed %4d skipped %4d s\n' "$1" "$p" "$f" "$s" "$seconds"
   if ((f > 0)) && [[ -n $shows_all ]]; then
-    printf -- '---- output of %s (exit status %d)\n' "$program" "$status"
-    cat "$log"
+    printf -- '---- output of %s\n' "$1"
+    cat "$2"
     printf -- '----\n'
   elif ((f > 0)); then
-    broken "$program" "$log" "$status" "$line" | sed 's/^/    /'
+    # A rung has one line, "failed sgemm/tiled, ...", however many cases find it broken.
+    grep '^failed ' "$2.lines" | awk '!/^failed [^ ,]+\/[^ ,]+, / || !told[$2]++ { print "    " $0 }'
     short=1
   else
-    grep -E '^skipped [0-9]+: ' "$log" | sed 's/^/    /'
+    awk '/^skipped / { number = $2; sub(/^skipped [0-9]+: /, ""); sums[$0] += number }
+      END { for (reason in sums) print "    skipped " sums[reason] ": " reason }' "$2.lines" | sort
   fi
 }
 

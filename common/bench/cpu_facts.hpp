@@ -19,53 +19,13 @@ struct CpuFacts {
   double available_bytes = 0;  // memory that can be had without swapping; 0 if unknown
 };
 
-// First number in a file, or the one behind `key`; -1 if there is none ("max" stands for no limit).
-inline double number_in(const std::string& file, const std::string& key = "") {
-  std::ifstream stream(file);
-  double number = -1;
-  if (key.empty()) return stream >> number ? number : -1;
-  for (std::string line, word; std::getline(stream, line);) {
-    std::istringstream fields(line);
-    if (fields >> word >> number && word == key) return number;
-  }
-  return -1;
-}
-
-// Bytes that the container's limit leaves free, -1 without a limit. Files that the kernel keeps in
-// memory count as free: it drops them when asked. `folder` is where control groups are mounted;
-// their versions 2 and 1 use other names.
+// Bytes that a container's limit leaves free; -1 without a limit ("max"). `folder` is where control
+// groups (version 2) are mounted, which in a container are its own.
 inline double container_bytes(const std::string& folder) {
-  struct Names {
-    const char *limit, *used, *stat, *cached;
-  };
-  for (const Names& names :
-       {Names{"/memory.max", "/memory.current", "/memory.stat", "inactive_file"},
-        Names{"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes",
-              "/memory/memory.stat", "total_inactive_file"}}) {
-    const double limit = number_in(folder + names.limit), used = number_in(folder + names.used);
-    const double cached = std::max(0.0, number_in(folder + names.stat, names.cached));
-    if (limit >= 0 && used >= 0) return std::max(0.0, limit - used + cached);
-  }
-  return -1;
-}
-
-// The control group of this process below the mounted root, "/a/b" (version 2); empty: the root.
-inline std::string own_group() {
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (line.rfind("0::/", 0) == 0) return line.substr(std::strlen("0::"));
-  }
-  return "";
-}
-
-// As container_bytes, for a process in `group`: what it and all groups above it leave free.
-inline double group_bytes(const std::string& folder, std::string group) {
-  double least = container_bytes(folder);
-  for (; group.size() > 1; group.erase(group.rfind('/'))) {
-    const double free = container_bytes(folder + group);
-    if (free >= 0) least = least < 0 ? free : std::min(least, free);
-  }
-  return least;
+  double limit = -1, used = 0;
+  if (!(std::ifstream(folder + "/memory.max") >> limit)) return -1;
+  std::ifstream(folder + "/memory.current") >> used;
+  return std::max(0.0, limit - used);
 }
 
 // Reads /proc (Linux). What it cannot find keeps its default. control_groups: where the limits of
@@ -93,7 +53,7 @@ inline CpuFacts query_cpu(const std::string& control_groups = "/sys/fs/cgroup") 
       break;
     }
   }
-  const double in_container = group_bytes(control_groups, own_group());
+  const double in_container = container_bytes(control_groups);
   if (in_container >= 0) facts.available_bytes = std::min(facts.available_bytes, in_container);
   return facts;
 }

@@ -2,35 +2,12 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
 
 namespace bench {
-
-// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
-inline std::size_t utf8_bytes(std::string_view text) {
-  const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = at(0);
-  if (lead < 0x80) return 1;
-  const std::size_t bytes = lead < 0xc2   ? 0
-                            : lead < 0xe0 ? 2
-                            : lead < 0xf0 ? 3
-                            : lead < 0xf5 ? 4
-                                          : 0;
-  if (bytes == 0 || bytes > text.size()) return 0;
-  // The second byte must not make a longer form of what fits fewer bytes (e0, f0), half of a pair
-  // of UTF-16 (ed), or what lies beyond Unicode (f4).
-  const unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-  const unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-  if (at(1) < least || at(1) > most) return 0;
-  for (std::size_t i = 2; i < bytes; ++i) {
-    if (at(i) < 0x80 || at(i) > 0xbf) return 0;
-  }
-  return bytes;
-}
 
 class JsonWriter {
  public:
@@ -97,24 +74,18 @@ class JsonWriter {
   }
   void close(char bracket) { text_ += bracket; }
 
+  // Bytes above 0x7f are left alone: what is UTF-8 stays UTF-8.
   void quote(std::string_view raw) {
     text_ += '"';
-    while (!raw.empty()) {
-      const char c = raw.front();
-      const std::size_t bytes = utf8_bytes(raw);
-      if (bytes == 0) {
-        text_ += "\\ufffd";  // a command line and an environment may hold any byte, JSON may not
-      } else if (c == '"' || c == '\\') {
-        text_ += '\\';
+    for (const char c : raw) {
+      if (c == '"' || c == '\\') text_ += '\\';
+      if (static_cast<unsigned char>(c) >= 0x20) {
         text_ += c;
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        char escaped[8];
-        std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
-        text_ += escaped;
-      } else {
-        text_ += raw.substr(0, bytes);
+        continue;
       }
-      raw.remove_prefix(bytes > 0 ? bytes : 1);
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      text_ += escaped;
     }
     text_ += '"';
   }

@@ -7,10 +7,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <stdexcept>
 #include <string>
 
-#include "common/bench/ending.hpp"
 #include "common/bench/options.hpp"
 
 namespace bench {
@@ -29,23 +28,19 @@ inline void require_writable(const std::string& option, const std::string& file)
 }
 
 // Writes beside the file first and then takes its place in one step: on a full disk the file that
-// was there before stays as it was. What is no regular file (a pipe, /dev/stdout) is written to; a
-// symbolic link stays one, and the file that it names gets the text. Throws std::runtime_error.
-inline void write_file(const std::string& named, const std::string& text) {
+// was there before stays as it was. What is no regular file (a pipe, /dev/stdout) is written to.
+// Throws std::runtime_error.
+inline void write_file(const std::string& file, const std::string& text) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const std::string file =
-      fs::exists(named, ignored) ? fs::canonical(named, ignored).string() : named;
   const bool in_place = fs::exists(file, ignored) && !fs::is_regular_file(file, ignored);
   const std::string written = in_place ? file : file + "." + std::to_string(getpid()) + ".part";
-  std::optional<PartialFile> partial;
-  if (!in_place) partial.emplace(written);
   std::ofstream stream(written);
   stream << text;
   stream.close();
   if (stream && (in_place || std::rename(written.c_str(), file.c_str()) == 0)) return;
   if (!in_place) std::remove(written.c_str());
-  throw std::runtime_error("cannot write " + named);
+  throw std::runtime_error("cannot write " + file);
 }
 
 }  // namespace bench

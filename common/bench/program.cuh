@@ -15,7 +15,6 @@
 
 #include "common/bench/command_line.hpp"
 #include "common/bench/device_facts.cuh"
-#include "common/bench/ending.hpp"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/options.hpp"
 #include "common/bench/output.hpp"
@@ -115,7 +114,6 @@ inline int run_or_throw(const Chapter& chapter, int argc, char** argv) {
 // every variant that ran was right, 1 after a wrong result or a CUDA error, 2 after a mistake in
 // the command line.
 inline int run(const Chapter& chapter, int argc, char** argv) {
-  const EndingTold told(chapter.name);
   const auto complain = [&chapter](int status, const char* message) {
     print_progress("");
     std::fflush(stdout);  // where both go to one place, what was found comes first

@@ -2,11 +2,8 @@
 #include "common/bench/program.cuh"
 
 #include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -71,45 +68,6 @@ std::string selection(const std::string& only) {
   return status == 0 ? text : "status " + std::to_string(status);
 }
 
-// The test case that is run in a process of its own, and what it finds in the environment.
-constexpr const char *kChild = "a child that a signal ends", *kSignal = "TEST_SIGNAL",
-                     *kFile = "TEST_FILE", *kIgnored = "TEST_IGNORED";
-
-struct Ended {
-  int signal;         // that ended the process; 0 if none did
-  std::string lines;  // on stderr
-};
-
-// What becomes of a program that is sent a signal while it has a file half written. It ends, so it
-// runs in a process of its own; started anew, since a fork of this one could not use a GPU.
-Ended ended_by(int signal, const std::string& json, void (*before)(int)) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDERR_FILENO);
-    if (before == SIG_IGN) setenv(kIgnored, "1", 1);
-    const rlimit none{};
-    setrlimit(RLIMIT_CORE, &none);
-    setenv(kSignal, std::to_string(signal).c_str(), 1);
-    setenv(kFile, json.c_str(), 1);
-    execl("/proc/self/exe", "program", kChild, nullptr);
-    _exit(127);
-  }
-  close(ends[1]);
-  Ended ended{};
-  char buffer[4096];
-  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    ended.lines.append(buffer, got);
-  }
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  return ended;
-}
-
 }  // namespace
 
 TEST_CASE("--only selects by variant, by problem, or by both") {
@@ -147,63 +105,6 @@ TEST_CASE("output that cannot be written is no success, of --help neither") {
     std::clearerr(stdout);
     CHECK(status == 1);
   }
-}
-
-// Catch2 has handlers of its own here, so the signal's is set to what it was when this began.
-TEST_CASE("a child that a signal ends", "[.]") {
-  if (std::getenv(kSignal) == nullptr) SKIP_TEST("started by the next test only");
-  const int signal = std::atoi(std::getenv(kSignal));
-  std::signal(signal, std::getenv(kIgnored) == nullptr ? SIG_DFL : SIG_IGN);
-  const std::string json = std::getenv(kFile);
-  _exit(run({"--json", json}, [&](auto&, auto&) {
-    const std::string name = json + ".part";
-    const bench::PartialFile partial(name);
-    std::ofstream(name) << "half" << std::flush;
-    raise(signal);
-  }));
-}
-
-TEST_CASE("a signal that ends a program is told in one line, and leaves no file") {
-  namespace fs = std::filesystem;
-  const std::string file = std::string(TEST_BUILD) + "/tests/common/ended.json";
-  fs::remove(file);
-  for (const auto& [signal, name] : {std::pair<int, const char*>{SIGINT, "SIGINT"},
-                                     {SIGTERM, "SIGTERM"},
-                                     {SIGHUP, "SIGHUP"},
-                                     {SIGQUIT, "SIGQUIT"}}) {
-    INFO(name);
-    const Ended ended = ended_by(signal, file, SIG_DFL);
-    CHECK(ended.signal == signal);
-    CHECK(ended.lines == "test: ended by " + std::string(name) + "\n");
-    CHECK_FALSE(fs::exists(file));
-    CHECK_FALSE(fs::exists(file + ".part"));
-  }
-  // Under nohup a program goes on when its terminal is closed.
-  const Ended gone_on = ended_by(SIGHUP, file, SIG_IGN);
-  CHECK(gone_on.signal == 0);
-  CHECK(gone_on.lines.empty());
-  CHECK(fs::exists(file));
-}
-
-TEST_CASE("a limit of the size of files is told like a full disk: the old file stays whole") {
-  namespace fs = std::filesystem;
-  const fs::path folder = std::string(TEST_BUILD) + "/tests/common/limited";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
-  const std::string file = (folder / "a.json").string();
-  std::ofstream(file) << "old";
-  std::fflush(nullptr);
-  rlimit before{};
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const rlimit few{100, before.rlim_max};  // bytes
-  setrlimit(RLIMIT_FSIZE, &few);
-  const int status = run({"--json", file}, nothing);
-  setrlimit(RLIMIT_FSIZE, &before);
-  CHECK(status == 1);
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  CHECK(text.str() == "old");
-  CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 1);
 }
 
 TEST_CASE("a file that cannot be written is refused before anything runs") {

@@ -1,14 +1,12 @@
 """mutate.py tells a mistake that a test notices from one that it does not, and spoils no source."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
-from unittest import mock
 
 from tool_case import TOOLS, ToolCase
 
@@ -39,9 +37,6 @@ TEST = """
         pathlib.Path(os.environ["TRIED"]).write_bytes(started.stdout)
         here.with_name("began").touch()
         time.sleep(60)
-    if "TRIED" in os.environ:
-        with open(os.environ["TRIED"], "a") as tried:
-            tried.write(f"{sys.argv[2:]} {add(2, 3)}\\n")
     sys.exit(0 if "Other" in sys.argv or add(2, 2) == 4 else 1)
 """
 
@@ -83,40 +78,6 @@ class Mutate(ToolCase):
         self.assertEqual(table[0], ["killed", "not", "noticed"])
         self.assertEqual(table[1:], [["sums", "1", "1"], ["all", "1", "1"]])
 
-    def test_each_case_is_tried_once_without_a_mistake_whatever_the_jobs(self):
-        cases = {"one": "", "two": " Sums.test_two"}
-        for name, case in cases.items():
-            entries = [(f"{name} {i}", "    return a + b", f"    return a - {i}") for i in (7, 8)]
-            self.mutants(*entries, case=case)
-            lists = self.root / "tests/mutants"
-            (lists / "sums.txt").rename(lists / f"{name}.txt")
-        with mock.patch.dict(os.environ, TRIED=str(self.root / "tried")):
-            self.mutate("--jobs", "3", status=0)
-        tried = self.read("tried").splitlines()
-        self.assertEqual(len(tried), 6)
-        for case in ("[] 5", "['Sums.test_two'] 5"):
-            self.assertEqual(tried.count(case), 1, tried)
-
-    def test_the_engine_is_built_once_for_all_copies(self):
-        self.write(
-            "simt/nvcc",
-            """
-            import os, pathlib, sys
-            pathlib.Path("build/simt").mkdir(parents=True, exist_ok=True)
-            pathlib.Path("build/simt", "--simt-check" in sys.argv and "checks" or "plain").touch()
-            with open(os.environ["TRIED"], "a") as tried:
-                tried.write("engine\\n")
-            """,
-        )
-        self.fake("make", "! ls build/*.cu 2>/dev/null && [[ -f build/simt/checks ]]\n")
-        program = "[[ -f build/simt/plain ]] && grep + add.py\n"
-        self.executable(self.root / "build/checks/add", program)
-        entry = "== subtracts\nfile add.py\ntest checks/add\n---\na + b\n+++\na - b\n"
-        self.write("tests/mutants/sums.txt", entry)
-        with mock.patch.dict(os.environ, TRIED=str(self.root / "tried")):
-            self.mutate("--jobs", "2", status=0)
-        self.assertEqual(self.read("tried"), "engine\n" * 2)
-
     def test_one_that_does_not_build_is_not_killed(self):
         self.fake("make", "grep -q 'a + b' add.py\n")
         self.executable(self.root / "build/checks/add", "exit 0\n")
@@ -143,14 +104,6 @@ class Mutate(ToolCase):
         self.assertIn("'old news': its old text is 0 times in add.py, not once", error)
         self.write("tests/mutants/sums.txt", "== no file\n---\na\n+++\nb\n")
         self.assertIn("cannot read the entry 'no file'", self.mutate(status=2).stderr)
-
-    def test_without_a_history_it_says_so(self):
-        self.mutants(("subtracts", "    return a + b", "    return a - b"))
-        shutil.rmtree(self.root / ".git")
-        env = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
-        arguments = ("--root", self.root, "--jobs", "1")
-        result = self.run_tool("mutate.py", *arguments, status=2, **env)
-        self.assert_one_line(result.stderr, "what git knows")
 
     def test_a_section_of_a_case_is_handed_to_catch(self):
         self.fake("make", "exit 0\n")
@@ -197,22 +150,8 @@ class Mutate(ToolCase):
 
     def test_ended_it_ends_all_that_was_started_and_leaves_nothing(self):
         self.mutants(("sleeps", "    return a + b", "    return a * b"), case=" Slow")
-        for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)):
+        for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
             self.end_it_once_it_began(number, status)
-
-    def test_ended_while_the_engine_is_built_it_leaves_nothing(self):
-        self.write(
-            "simt/nvcc",
-            """
-            import os, pathlib, time
-            pathlib.Path(os.environ["TRIED"]).write_text(str(os.getpid()))
-            pathlib.Path("began").touch()
-            time.sleep(60)
-            """,
-        )
-        entry = "== subtracts\nfile add.py\ntest checks/add\n---\na + b\n+++\na - b\n"
-        self.write("tests/mutants/sums.txt", entry)
-        self.end_it_once_it_began(signal.SIGTERM, 143)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import textwrap
 import time
 import unittest
 
@@ -10,6 +11,41 @@ from tool_case import TOOLS, ToolCase
 
 
 class RunTests(ToolCase):
+    def executable(self, path, script):
+        """A program that lists no cases, unless it does so itself."""
+        return super().executable(path, f'[[ $1 != --list* ]] || exit 0\n{textwrap.dedent(script)}')
+
+    def test_each_case_has_a_process_of_its_own(self):
+        # As Catch2 2 and 3 list them.
+        for option in ("--list-test-names-only", "--list-tests"):
+            program = super().executable(
+                self.root / "cases",
+                f"""
+                echo "$*" >>{self.root}/arguments
+                case $1 in
+                  {option}) printf '%s\n' 'first, [tag]' second third
+                    echo 0 passed, 0 failed, 0 skipped ;;
+                  --list*) exit 255 ;;
+                  *first*) echo 'failed sum/tiled, n = 3: why'
+                    echo '1 passed, 1 failed, 0 skipped'; exit 1 ;;
+                  *second*) echo last words; kill -SEGV $$ ;;
+                  *third*) echo 'failed sum/tiled, n = 5: why'; echo 'failed other, n = 5: why'
+                    echo 'skipped 2: no GPU'; echo '3 passed, 2 failed, 2 skipped'; exit 1 ;;
+                esac""",
+            )
+            out = self.run_tool("run_tests.sh", program, status=1).stdout.splitlines()
+            self.assertEqual(
+                out[1:],
+                [
+                    "    failed sum/tiled, n = 3: why",
+                    "    failed the program itself, which ended with signal SEGV: last words",
+                    "    failed other, n = 5: why",
+                    "(V=1 shows all that the programs said that failed.)",
+                    "4 passed, 4 failed, 2 skipped",
+                ],
+            )
+        self.assertIn('\n"first\\, \\[tag\\]"\n"second"\n"third"\n', self.read("arguments"))
+
     def program(self, name, *lines, status=0):
         script = "".join(f"echo '{line}'\n" for line in lines) + f"exit {status}\n"
         return self.executable(self.root / name, script)

@@ -85,36 +85,6 @@ class Setup(ToolCase):
         self.assertTrue(out.endswith("Next: make book-serve\n"))
         self.assertRegex(self.read("npm_calls"), r"^ci .*--prefix \S+/book\n$")
 
-    def test_a_snap_is_no_chromium(self):
-        self.borrow("dirname", "uname")
-        self.install_all()
-        self.fake("npm", "")
-        self.fake("chromium", "")
-        self.assertRegex(self.setup("--book").stdout, r"chromium +found")
-        snap = self.root / "snap" / "bin"
-        snap.mkdir(parents=True)
-        (self.bin / "chromium").rename(snap / "chromium")
-        release = self.write("os-release", "ID=debian\n")
-        search = {"PATH": f"{snap}:{self.bin}", "OS_RELEASE": str(release)}
-        out = self.run_tool("setup.sh", "--book", status=0, only_fakes=True, **search).stdout
-        self.assertRegex(out, r"chromium +missing")
-
-    def test_the_book_gets_a_node_that_is_new_enough(self):
-        self.borrow("dirname", "uname")
-        self.install_all()
-        self.fake("npm", f'echo "$@" >>{self.root}/npm_calls\n')
-        self.fake("node", "exit 1")
-        self.setup("--book")
-        self.assertRegex(self.read("npm_calls"), r"\ninstall --no-save .* node-linux-\w+@[\d.]+\n$")
-
-    def test_npm_fails(self):
-        self.borrow("dirname")
-        self.install_all()
-        self.fake("npm", 'echo "npm error network" >&2; exit 1')
-        error = self.setup("--book", status=1).stderr
-        self.assertIn("npm error network", error)
-        self.assertIn("npm could not install the book's packages", error)
-
     def test_nvcc_is_mentioned_and_never_installed(self):
         self.assertIn("nvcc not found: kernels run on the CPU", self.setup().stdout)
         self.fake("nvcc", "")
@@ -133,12 +103,6 @@ class Setup(ToolCase):
         error = self.setup(status=1).stderr
         self.assertIn("E: no network", error)
         self.assertIn(f"could not install {PACKAGES} (names as in Debian 12 and", error)
-
-    def test_package_that_does_not_bring_its_header(self):
-        self.install_all()
-        (self.root / "catch2").unlink()
-        self.fake("apt-get", "exit 0\n")
-        self.assert_one_line(self.setup(status=1).stderr, "not found: catch2")
 
     def test_bad_arguments(self):
         self.assert_one_line(self.setup("--nosuch", status=2).stderr, "unknown option --nosuch")
