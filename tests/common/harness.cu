@@ -283,20 +283,22 @@ TEST_CASE("a yardstick that may miss the bound says that it does, is timed, and 
     auto yardstick = variant_with(fault, bench::Place::cpu);
     yardstick.kind = bench::Kind::yardstick;
     yardstick.may_miss_bound = true;
-    bench::Program program("test", "harness");
-    char name[] = "program", repeats[] = "--repeats=3";
-    char* argv[] = {name, repeats, nullptr};
-    bench::ProblemReport report;
-    const int ended = program.main(2, argv, [&, fault = fault](bench::Program& frame) {
-      Doubling problem(1000);
-      report = bench::run_problem(frame, problem, {yardstick});
-    });
+    bench::RunSettings settings;
+    settings.repeats = 3;
+    Doubling problem(1000);
+    const auto report = bench::run_problem(settings, problem, {yardstick});
     INFO(static_cast<int>(fault));
     REQUIRE(report.rows.size() == 1);
     CHECK(report.rows[0].verdict.status == status);
     CHECK((report.rows[0].verdict.reason == "") == (status == bench::Status::right));
     CHECK(report.rows[0].timing.samples == (status == bench::Status::wrong ? 0 : 3));
-    CHECK(ended == (status == bench::Status::wrong));
+    bench::Ladder<Doubling> ladder;
+    ladder.name = Doubling::name;
+    ladder.variants = {yardstick};
+    ladder.make = [](const auto&, const auto&) { return std::make_unique<Doubling>(1000); };
+    char name[] = "program", repeats[] = "--repeats=3";
+    char* argv[] = {name, repeats, nullptr};
+    CHECK(bench::run({"test", "harness", {{ladder}}}, 2, argv) == (status == bench::Status::wrong));
   }
 }
 
