@@ -145,8 +145,7 @@ curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator,
                                                   unsigned long long seed) {
   if (!generator) return CURAND_STATUS_NOT_INITIALIZED;
-  generator->seed = seed;
-  generator->offset = 0;
+  generator->seed = seed;  // the offset stays where it is, as cuRAND's own does
   return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {

@@ -105,7 +105,15 @@ TEST_CASE("the host API fills device memory") {
   REQUIRE(curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_DEFAULT) == CURAND_STATUS_SUCCESS);
   REQUIRE(curandSetPseudoRandomGeneratorSeed(generator, 7) == CURAND_STATUS_SUCCESS);
   REQUIRE(curandGenerateUniform(generator, a.get(), n) == CURAND_STATUS_SUCCESS);
+  // A seed alone does not start over: what was drawn so far stays drawn, as with cuRAND on a GPU.
   REQUIRE(curandSetPseudoRandomGeneratorSeed(generator, 7) == CURAND_STATUS_SUCCESS);
+  REQUIRE(curandGenerateUniform(generator, b.get(), n) == CURAND_STATUS_SUCCESS);
+  const std::vector<float> second = b.values();
+  CHECK(second != a.values());
+  REQUIRE(curandSetGeneratorOffset(generator, n) == CURAND_STATUS_SUCCESS);
+  REQUIRE(curandGenerateUniform(generator, b.get(), n) == CURAND_STATUS_SUCCESS);
+  CHECK(b.values() == second);
+  REQUIRE(curandSetGeneratorOffset(generator, 0) == CURAND_STATUS_SUCCESS);
   REQUIRE(curandGenerateUniform(generator, b.get(), n / 2) == CURAND_STATUS_SUCCESS);
   REQUIRE(curandGenerateUniform(generator, b.get() + n / 2, n / 2) == CURAND_STATUS_SUCCESS);
   CHECK(a.values() == b.values());
