@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -79,19 +81,57 @@ struct Kernel {
   size_t static_shared = 0;  // bytes in use
 };
 
+// ---- arguments --------------------------------------------------------------------------------
+// A GPU gets the bytes of an argument: copies of it are made, and destroyed, on the host alone,
+// where the kernel is called. So a class with a copy constructor or a destructor of its own goes
+// through the stream, and to every thread, as bytes.
+
+// Does C++ hand an argument of this type on by the address of a copy, which the caller destroys?
+template <class T>
+constexpr bool kPassedByAddress =
+    std::is_class_v<T> &&
+    (!std::is_trivially_destructible_v<T> ||
+     (std::is_copy_constructible_v<T> && !std::is_trivially_copy_constructible_v<T>) ||
+     (std::is_move_constructible_v<T> && !std::is_trivially_move_constructible_v<T>));
+
+template <class T>
+struct Bytes {
+  alignas(T) unsigned char bytes[sizeof(T)];
+
+  explicit Bytes(const T& argument) {
+    std::memcpy(bytes, static_cast<const void*>(std::addressof(argument)), sizeof bytes);
+  }
+  operator T&() { return *reinterpret_cast<T*>(bytes); }
+};
+
+template <class T>
+using Stored = std::conditional_t<kPassedByAddress<T>, Bytes<T>, T>;
+
+// How a function that takes these is called with arguments that nobody copies and destroys.
+template <class T>
+using Passed = std::conditional_t<kPassedByAddress<T>, T&, T>;
+template <class... Parameter>
+auto without_copies(void (*function)(Parameter...)) {
+  return reinterpret_cast<void (*)(Passed<Parameter>...)>(function);
+}
+
 // A body and its arguments, as they wait in a stream. Every thread gets its own copy of the
 // arguments.
 template <class Body, class... Argument>
 struct Call {
   Body body;
-  std::tuple<Argument...> arguments;
+  std::tuple<Stored<Argument>...> arguments;
 
   SIMT_INLINE static void run(const void* call) {
     static_cast<const Call*>(call)->run_thread(std::index_sequence_for<Argument...>{});
   }
   template <size_t... Index>
   SIMT_INLINE void run_thread(std::index_sequence<Index...>) const {
-    body(Argument(std::get<Index>(arguments))...);
+    if constexpr ((kPassedByAddress<Argument> || ...)) {
+      without_copies(+body)(Stored<Argument>(std::get<Index>(arguments))...);
+    } else {
+      body(Argument(std::get<Index>(arguments))...);
+    }
   }
   static void* clone(const void* call) { return new Call(*static_cast<const Call*>(call)); }
   static void destroy(void* call) { delete static_cast<Call*>(call); }
@@ -118,12 +158,12 @@ void configure(dim3 grid, dim3 block, size_t dynamic_shared = 0, cudaStream_t st
 // Launches the kernel with the configuration kept by configure().
 void launch_configured(Kernel& kernel, const void* call);
 
-template <class Body, class... Argument>
-void enter_kernel(const char* signature, LaunchBounds bounds, Body body, Argument... arguments) {
-  using ThisCall = Call<Body, Argument...>;
+template <class Body, class... Given>
+void enter_kernel(const char* signature, LaunchBounds bounds, Body body, Given&&... arguments) {
+  using ThisCall = Call<Body, std::decay_t<Given>...>;
   static Kernel kernel(signature, typeid(Body).name(), bounds, &ThisCall::run, &ThisCall::clone,
                        &ThisCall::destroy, &ThisCall::structures);
-  ThisCall call{body, std::tuple<Argument...>(arguments...)};
+  ThisCall call{body, std::tuple<Stored<std::decay_t<Given>>...>(arguments...)};
   launch_configured(kernel, &call);
 }
 
@@ -154,7 +194,7 @@ class KernelQuery {
 template <class... Parameter, size_t... Index>
 void call_kernel(void (*function)(Parameter...), void** arguments, std::index_sequence<Index...>) {
   (void)arguments;
-  function(*static_cast<std::remove_reference_t<Parameter>*>(arguments[Index])...);
+  without_copies(function)(*static_cast<std::remove_reference_t<Parameter>*>(arguments[Index])...);
 }
 
 // The kernel behind a function pointer.
