@@ -4,21 +4,26 @@ from .source import Refused
 
 DEVICE_WORDS = ("__simt_device__", "__simt_constant__", "__simt_managed__")
 POINTER_WORDS = ("*", "const", "volatile", "__restrict__")
+NO_TYPES = {"return", "else", "do", "case", "throw", "sizeof", "delete", "goto"}
+ACCESSOR = "simt_shared_variable_"  # in front of the name of a __shared__ variable of file scope
 ALIGNMENT_WORDS = ("alignas", "__attribute__", "_Alignas")
 
 
 def rewrite_variables(source):
     done = -1  # end of the last declaration dealt with
+    at_file_scope = set()
     for i, token in enumerate(source.tokens):
         if token.kind != "name":
             continue
         if token.text == "__simt_shared__":
             if i > done:
-                done = _rewrite_shared(source, i)
+                done = _rewrite_shared(source, i, at_file_scope)
         elif token.text in DEVICE_WORDS:
             source.replace(i, i + 1, "")
             if i > done and _is_variable(source, i):
                 done = _register(source, i)
+    if at_file_scope:
+        _name_in_functions(source, at_file_scope)
 
 
 class Declarator:
@@ -102,13 +107,19 @@ def _without_initializer(source, part):
 
 
 def _join(source, indices):
-    return " ".join(source.tokens[j].text for j in indices)
+    """Words stay apart, and what was one mark (<<) stays together."""
+    tokens, pieces = source.tokens, []
+    for j, before in zip(indices, [None, *indices]):
+        if before is not None and tokens[before].end != tokens[j].start:
+            pieces.append(" ")
+        pieces.append(tokens[j].text)
+    return "".join(pieces)
 
 
 # ---- __shared__ --------------------------------------------------------------------------------
 
 
-def _rewrite_shared(source, i):
+def _rewrite_shared(source, i, at_file_scope):
     tokens = source.tokens
     first, end = source.statement_start(i), source.statement_end(i)
     dynamic = any(t.text == "extern" for t in tokens[first:i + 2])
@@ -119,8 +130,7 @@ def _rewrite_shared(source, i):
     elif in_function:
         text = _static(i, base, alignment, declarators)
     else:
-        why = "a __shared__ variable outside of a function is not supported"
-        raise Refused(f"{source.place(i)}: {why}: declare it in the kernel that uses it")
+        text = _static(i, base, alignment, declarators, at_file_scope)
     source.replace(first, end + 1, text)
     return end
 
@@ -131,21 +141,71 @@ def _dynamic(base, d, in_function):
     memory = "::simt::dynamic_shared()"
     if not d.dimensions:
         return f"{kind}{element}& {d.name} = *static_cast<{element}*>({memory});"
-    array = f"{element} (*){d.dimensions}"
-    return f"{kind}{element} (&{d.name}){d.dimensions} = *reinterpret_cast<{array}>({memory});"
+    array = f"simt_array_{d.name}"
+    return (f"using {array} [[maybe_unused]] = {element} {d.dimensions}; "
+            f"{kind}{array}& {d.name} = *reinterpret_cast<{array}*>({memory});")
 
 
-def _static(number, base, alignment, declarators):
+def _static(number, base, alignment, declarators, at_file_scope=None):
+    """References to the variables; at file scope functions that return them, for each kernel has
+    such a variable at a place of its own."""
     out = [f"using simt_type_{number} [[maybe_unused]] = {base};"]
     for d in declarators:
         tag = f"simt_shared_{number}_{d.name}"
         name = f'static const char* name() {{ return "{d.name}"; }}'
         out.append(f"struct {alignment} {tag} {{ {name} }};")
+        # The dimensions may hold a > or a <<, which would end or confuse template arguments.
+        memory = f"simt_memory_{number}_{d.name}"
         element = f"simt_type_{number} {d.pointer}".strip()
-        reference = f"(&{d.name})" if d.dimensions else f"&{d.name}"
-        variable = f"::simt::shared_variable<{tag}, {element}{d.dimensions}>()"
-        out.append(f"{element} {reference}{d.dimensions} = {variable};")
+        out.append(f"using {memory} [[maybe_unused]] = {element} {d.dimensions};")
+        variable = f"::simt::shared_variable<{tag}, {memory}>()"
+        if at_file_scope is None:
+            out.append(f"{memory}& {d.name} = {variable};")
+        else:
+            at_file_scope.add(d.name)
+            head = f"[[maybe_unused]] static inline {memory}& {ACCESSOR}{d.name}()"
+            out.append(f"{head} {{ return {variable}; }}")
     return " ".join(out)
+
+
+def _name_in_functions(source, names):
+    """Every function, and every lambda in one, that uses a __shared__ variable of file scope begins
+    with a reference of that name."""
+    tokens, members = source.tokens, {}
+    for j, token in enumerate(tokens):
+        if token.text in names and token.scope is not None and token.scope.kind == "class" and \
+                _is_declared(source, j):
+            members.setdefault(token.scope, set()).add(token.text)
+    for brace, token in enumerate(tokens):
+        if token.text != "{" or token.kind != "mark" or token.partner is None:
+            continue
+        if brace + 1 == token.partner or tokens[brace + 1].scope is None:
+            continue
+        scope = tokens[brace + 1].scope
+        header = tokens[source.statement_start(brace):brace]
+        is_lambda = any(t.text == "]" for t in header) and header[-1].text in (")", "]", "mutable")
+        outermost = scope.kind == "function" and (
+            token.scope is None or token.scope.kind != "function")
+        if not outermost and not (is_lambda and scope.kind == "function"):
+            continue
+        own = {t.text for t in header if t.kind == "name"} | members.get(token.scope, set())
+        used = set()
+        for j in range(brace + 1, token.partner):
+            if tokens[j].text not in names or tokens[j - 1].text in (".", "->", "::"):
+                continue
+            used.add(tokens[j].text)
+            if _is_declared(source, j):
+                own.add(tokens[j].text)
+        source.insert_behind(brace, "".join(
+            f" [[maybe_unused]] auto& {name} = {ACCESSOR}{name}();" for name in sorted(used - own)))
+
+
+def _is_declared(source, i):
+    """Does a type stand before the name?"""
+    before = source.tokens[i - 1]
+    if before.kind == "name":
+        return before.text not in NO_TYPES
+    return before.text in ("*", "&", ">", ",") and source.tokens[i + 1].text in (";", "=", "[", "{")
 
 
 # ---- __device__, __constant__, __managed__ -----------------------------------------------------

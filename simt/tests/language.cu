@@ -321,6 +321,78 @@ TEST_CASE("__constant__, __device__ and __managed__ variables") {
   CHECK(into_table == nullptr);
 }
 
+// ---- shared memory ----------------------------------------------------------------------------
+
+#define SHIFT 6
+template <int N>
+__global__ void sizes_that_compare(int* out) {
+  __shared__ int shifted[(SHIFT + 2) << 1], chosen[N > 8 ? N : 8];
+  extern __shared__ int rows[][N > 2 ? N : 2];
+  const unsigned t = threadIdx.x;
+  shifted[t] = static_cast<int>(t);
+  chosen[t % 8] = 1;
+  rows[t / 4][t % 4] = 10 * static_cast<int>(t);
+  __syncthreads();
+  if (t == 0) out[16] = static_cast<int>(sizeof shifted + sizeof chosen + sizeof rows[0]);
+  out[t] = shifted[15 - t] + chosen[0] + rows[3 - t / 4][3 - t % 4];
+}
+
+TEST_CASE("the size of a __shared__ array may shift and compare") {
+  DeviceArray<int> out(17);
+  sizes_that_compare<4><<<1, 16, 64>>>(out.get());
+  const std::vector<int> values = out.values();
+  for (int t = 0; t < 16; ++t) CHECK(values[t] == 11 * (15 - t) + 1);
+  CHECK(values[16] == 64 + 32 + 16);
+}
+
+// At file scope: every kernel that uses it has one of its own in each block.
+__shared__ int for_all[32];
+static __shared__ struct alignas(16) {
+  float a, b;
+} pair_for_all;
+
+__device__ int mirrored(int i) { return for_all[31 - i]; }
+template <class F>
+__device__ void apply(F f) {
+  f();
+}
+__global__ void use_file_scope(int* out) {
+  __shared__ int own;  // lies behind it, or before
+  const int t = static_cast<int>(threadIdx.x);
+  for_all[t] = t + 100 * static_cast<int>(blockIdx.x);
+  if (t == 0) own = 7, pair_for_all.b = 3;
+  __syncthreads();
+  apply([=, &own] { out[32 * blockIdx.x + t] = mirrored(t) + for_all[0] * own; });
+  if (t == 31) out[64 + blockIdx.x] = static_cast<int>(pair_for_all.b);
+}
+struct HasOne {
+  int for_all;
+  __device__ int get() const { return for_all; }
+};
+__global__ void has_names_of_its_own(int* for_all) {
+  const HasOne one{5};
+  for_all[threadIdx.x] = one.get();
+}
+__device__ int local_of_that_name(int i) {
+  int for_all = 2 * i;
+  return for_all;
+}
+__global__ void use_local(int* out) { out[threadIdx.x] = local_of_that_name(4); }
+
+TEST_CASE("__shared__ variables at file scope") {
+  DeviceArray<int> out(66);
+  use_file_scope<<<2, 32>>>(out.get());
+  const std::vector<int> values = out.values();
+  for (int b = 0; b < 2; ++b)
+    for (int t = 0; t < 32; ++t) CHECK(values[32 * b + t] == 31 - t + 100 * b + 700 * b);
+  CHECK(values[64] == 3);
+  CHECK(values[65] == 3);
+  has_names_of_its_own<<<1, 32>>>(out.get());
+  CHECK(out.values()[3] == 5);
+  use_local<<<1, 32>>>(out.get());
+  CHECK(out.values()[3] == 8);
+}
+
 // ---- vector types -----------------------------------------------------------------------------
 
 TEST_CASE("vector types have CUDA's sizes and alignments") {
