@@ -112,7 +112,10 @@ class Instruction:
         plus = re.fullmatch(r"(\S+?)\s*([+-])\s*(\w+)", text)
         base, offset = (plus.group(1), plus.group(2) + plus.group(3)) if plus else (text, "")
         if shared:
-            return f"{PTX}shared_pointer({self.block.read(base, 'unsigned')} {offset})"
+            variable = self.block.variable(base)
+            address = f"{PTX}shared_offset_of({variable})" if variable else self.block.read(
+                base, "unsigned")
+            return f"{PTX}shared_pointer({address} {offset})"
         return f"{PTX}pointer({self.block.read(base, 'unsigned long long')} {offset})"
 
     def refuse(self, why="is not modelled"):

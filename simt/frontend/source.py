@@ -118,7 +118,16 @@ class Source:
                 current = self._scope_of_brace(i, current)
 
     def _scope_of_brace(self, brace, parent):
-        header = self.tokens[self.statement_start(brace):brace]
+        start = self.statement_start(brace)
+        # `: a{1}, b{2} {`: a constructor's body behind its members.
+        inside = parent is not None and parent.kind == "function"
+        while not inside and start > 0 and self.tokens[start - 1].text == "}" and (
+                start == brace or self.tokens[start].text == ","):
+            opening = self.tokens[start - 1].partner
+            if opening is None:
+                break
+            start = self.statement_start(opening)
+        header = self.tokens[start:brace]
         words = {t.text for t in header if t.kind == "name"}
         has_parameters = any(t.text == "(" for t in header)
         device = parent is not None and parent.device

@@ -6,13 +6,15 @@
 
 #include "device.h"
 #include "errors.h"
+#include "simt/discarded.h"
 
 namespace simt {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
-// Failed launches by the OS thread that asked for them, until it asks for its last error.
+// Failed launches, and failed calls whose result nobody took, by the OS thread that asked for them,
+// until it asks for its last error.
 std::mutex unseen_mutex;
 std::multimap<std::thread::id, Finding> unseen;
 
@@ -56,6 +58,19 @@ void remember_failed_launch(const Kernel& kernel, const LaunchShape& shape, cuda
                            std::to_string(shape.dynamic_shared) + " bytes of dynamic shared memory";
   std::lock_guard<std::mutex> lock(unseen_mutex);
   unseen.emplace(std::this_thread::get_id(), Finding{"launch", what, error, shape.at});
+}
+
+void remember_discarded(cudaError_t error, Discarded call) {
+  // What a kernel met has been told already, and comes back from every call.
+  if (state.block || Device::get().fault() || error == cudaErrorNotReady ||
+      error == cudaErrorNotSupported)
+    return;
+  const std::string place = std::string(call.at.file) + ":" + std::to_string(call.at.line);
+  const std::string what = std::string(call.function) + " at " + place +
+                           " failed, and nobody looked: " + cudaGetErrorName(error) + ", " +
+                           cudaGetErrorString(error);
+  std::lock_guard<std::mutex> lock(unseen_mutex);
+  unseen.emplace(std::this_thread::get_id(), Finding{"api-error", what, error, call.at});
 }
 
 void report_failed_launches() {

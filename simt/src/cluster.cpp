@@ -351,6 +351,15 @@ char* shared_of_rank(unsigned address) {
       map_shared_rank(state.shared + (address & ((1u << kRankShift) - 1)), rank));
 }
 
+void refuse_generic_address(unsigned long long address, Location at) {
+  const auto* pointer = reinterpret_cast<const void*>(address);
+  refuse_instruction("shared-address",
+                     std::string("an instruction of shared memory gets a generic address") +
+                         (__isShared(pointer) ? ": __cvta_generic_to_shared is missing"
+                                              : ", and not one of shared memory"),
+                     at, cudaErrorIllegalAddress);
+}
+
 unsigned shared_address(const void* pointer) {
   const size_t offset = offset_in_window(pointer);
   const size_t rank = offset / kSharedSlotBytes;

@@ -66,6 +66,7 @@ void Device::start_workers() {
 void Device::shut_down() {
   for (auto& thread : threads_)
     if (thread.get_id() == std::this_thread::get_id()) return;  // exit() in a host function
+  report_unwaited();
   wait_for_all();
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -173,6 +174,7 @@ void Device::want(const OperationPtr& operation) {
 
 void Device::wait(const OperationPtr& operation) {
   if (!operation) return;
+  waited(operation);
   if (!options().deferred && spin_until([&] { return operation->done.load(); })) return;
   std::unique_lock<std::mutex> lock(mutex_);
   want(operation);
@@ -180,7 +182,11 @@ void Device::wait(const OperationPtr& operation) {
 }
 
 bool Device::poll_done(const OperationPtr& operation) {
-  if (!operation || operation->done) return true;
+  if (!operation) return true;
+  if (operation->done) {
+    waited(operation);
+    return true;
+  }
   if (options().deferred) {
     std::lock_guard<std::mutex> lock(mutex_);
     want(operation);
@@ -190,6 +196,7 @@ bool Device::poll_done(const OperationPtr& operation) {
 
 void Device::wait_for_all() {
   std::unique_lock<std::mutex> lock(mutex_);
+  unwaited_.clear();
   auto want_last = [&](const CUstream_st& stream) {
     if (stream.last) want(stream.last);
   };

@@ -35,11 +35,16 @@ struct Task {
   LaunchShape shape;
 };
 
+// How far each stream is known to have come: by its number, so many of its operations. What one
+// clock has and another has not may still be under way.
+using StreamClock = std::map<unsigned, uint64_t>;
+
 struct Operation {
   Task task;
-  std::unique_ptr<Launch> launch;                  // while a kernel runs
-  int waits_for = 0;                               // operations that must be done before
-  bool wanted = false;                             // SIMT_STREAMS=deferred: somebody waits for it
+  StreamClock clock;               // who waits for this operation has waited for all of these
+  std::unique_ptr<Launch> launch;  // while a kernel runs
+  int waits_for = 0;               // operations that must be done before
+  bool wanted = false;             // SIMT_STREAMS=deferred: somebody waits for it
   std::vector<std::shared_ptr<Operation>> before;  // SIMT_STREAMS=deferred: what it waits for
   std::vector<std::shared_ptr<Operation>> followers;
   std::atomic<bool> done{false};
@@ -54,6 +59,8 @@ struct CUstream_st {
   int priority = 0;
   simt::OperationPtr last;
   std::vector<simt::OperationPtr> awaited;  // events that the next operation waits for
+  unsigned number = 0;                      // 1, 2, 3, ..., in the order of their first use
+  simt::StreamClock clock;                  // what the next operation comes after
   // Capture (graph.cpp): the graph that records this stream, and the nodes the next one depends on.
   CUgraph_st* capture = nullptr;
   bool capture_origin = false;
@@ -131,6 +138,9 @@ class Device {
   void want(const OperationPtr& operation);
   std::vector<OperationPtr> predecessors(CUstream_st* stream);
   void meet_at_grid(Launch& launch);
+  void advance(CUstream_st* stream, const OperationPtr& operation);
+  void waited(const OperationPtr& operation);
+  void report_unwaited();
 
   std::mutex mutex_;
   std::condition_variable work_available_;
@@ -142,6 +152,14 @@ class Device {
   std::map<std::thread::id, std::unique_ptr<CUstream_st>> per_thread_;
   CUstream_st legacy_;
   std::vector<OperationPtr> orphans_;  // last work of destroyed streams
+  unsigned streams_used_ = 0;
+  // The last kernel of each stream for which the host has not waited.
+  struct Unwaited {
+    uint64_t position;  // in the stream
+    std::string kernel;
+    Location at;
+  };
+  std::map<unsigned, Unwaited> unwaited_;
   std::atomic<int> fault_{0};
   std::atomic<int> async_error_{0};
   uint64_t outstanding_ = 0;          // operations not done

@@ -303,6 +303,8 @@ class Observer {
   // instrumented). pc: the return address into the user's code.
   virtual void read(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void write(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  virtual void range(const void* /*address*/, size_t /*bytes*/, bool /*writes*/,
+                     const void* /*pc*/) {}
   virtual void atomic(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "options.h"
+#include "simt/runtime_api.h"
 #include "simt/shared.h"
 
 namespace simt {
@@ -25,6 +26,9 @@ constexpr size_t kGarbageBytes = size_t(16)
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
+// Of the heap of device code; null until it is first used.
+char *heap_begin = nullptr, *heap_end = nullptr;
+
 struct Pages {
   Allocation allocation;
   char* pages;  // what is mapped for it
@@ -39,7 +43,8 @@ class DeviceMemory {
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (range == MAP_FAILED) continue;
       range_ = static_cast<char*>(range);
-      next_ = range_ + kPage;
+      range_bytes_ -= range_bytes_ / 4;  // the last quarter is the heap of device code
+      first_ = next_ = range_ + range_bytes_ / 64;
       return;
     }
     fprintf(stderr, "simt: cannot reserve addresses for device memory\n");
@@ -48,7 +53,7 @@ class DeviceMemory {
 
   bool contains(const void* address) const {
     const char* a = static_cast<const char*>(address);
-    return a >= range_ && a < range_ + range_bytes_;
+    return a >= range_ && a < range_ + range_bytes_ + range_bytes_ / 3;
   }
 
   cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, Location at) {
@@ -78,6 +83,7 @@ class DeviceMemory {
   }
 
   cudaError_t free(void* pointer) {
+    if (heap_holds(pointer)) return cudaErrorInvalidValue;
     std::lock_guard<std::mutex> lock(mutex_);
     auto found = blocks_.find(static_cast<char*>(pointer));
     if (found == blocks_.end() || found->second.allocation.freed) return cudaErrorInvalidValue;
@@ -89,6 +95,67 @@ class DeviceMemory {
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (observer) observer->freed(block.allocation);
     return cudaSuccess;
+  }
+
+  void* allocate_in_heap(size_t bytes, size_t alignment, Location at) {
+    size_t limit = 0;
+    cudaDeviceGetLimit(&limit, cudaLimitMallocHeapSize);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (heap_next_ == nullptr) {
+      heap_next_ = range_ + range_bytes_;
+      heap_begin = heap_next_;
+      heap_end = heap_next_ + range_bytes_ / 3;  // what the constructor left for it
+    }
+    if (bytes == 0) bytes = 1;
+    const size_t room = round_up(bytes + kHeapGap, alignment < 16 ? 16 : alignment);
+    if (bytes > limit || heap_used_ + room > limit) return nullptr;
+    // Freed objects are taken again only when there is no fresh room, so that their use is noticed.
+    char* start = reinterpret_cast<char*>(
+        round_up(reinterpret_cast<size_t>(heap_next_), alignment < 16 ? 16 : alignment));
+    auto again = heap_free_.end();
+    if (start + room > heap_begin + 4 * limit) {
+      again = heap_free_.lower_bound(room);
+      while (again != heap_free_.end() && reinterpret_cast<size_t>(again->second) % alignment != 0)
+        ++again;
+    }
+    size_t taken = room;
+    if (again != heap_free_.end()) {
+      start = again->second;
+      taken = again->first;
+      heap_free_.erase(again);
+      if (taken > room + 1024) {
+        heap_free_.emplace(taken - room, start + room);
+        taken = room;
+      }
+    } else {
+      if (start + room > heap_end) return nullptr;
+      heap_next_ = start + room;
+      while (heap_begin + heap_ready_ < heap_next_) {
+        constexpr size_t step = 1 << 20;
+        if (mprotect(heap_begin + heap_ready_, step, PROT_READ | PROT_WRITE) != 0) return nullptr;
+        heap_ready_ += step;
+      }
+    }
+    memset(start, kGarbage, bytes);
+    Pages& block = blocks_[start];
+    block.allocation = {start, bytes, MemoryKind::kDevice, at, "", false};
+    block.pages = nullptr;
+    block.page_bytes = taken;
+    heap_used_ += taken;
+    if (observer) observer->allocated(block.allocation);
+    return start;
+  }
+
+  bool free_in_heap(void* pointer) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = blocks_.find(static_cast<char*>(pointer));
+    if (found == blocks_.end() || found->second.allocation.freed) return false;
+    Pages& block = found->second;
+    block.allocation.freed = true;
+    heap_used_ -= block.page_bytes;
+    heap_free_.emplace(block.page_bytes, static_cast<char*>(pointer));
+    if (observer) observer->freed(block.allocation);
+    return true;
   }
 
   bool find(const void* address, Allocation* result, size_t slack) {
@@ -118,9 +185,10 @@ class DeviceMemory {
   // The range is used up: forgets the freed blocks, and looks for a gap that is large enough.
   bool start_over(size_t pages) {
     for (auto i = blocks_.begin(); i != blocks_.end();)
-      i = i->second.allocation.freed ? blocks_.erase(i) : std::next(i);
-    char* gap = range_ + kPage;
+      i = i->second.allocation.freed && i->second.pages ? blocks_.erase(i) : std::next(i);
+    char* gap = first_;
     for (auto& [start, block] : blocks_) {
+      if (block.pages == nullptr) break;  // the heap
       if (block.pages >= gap + pages + kPage) break;
       gap = block.pages + block.page_bytes + kPage;
     }
@@ -131,9 +199,17 @@ class DeviceMemory {
   std::mutex mutex_;
   char* range_ = nullptr;
   size_t range_bytes_ = 0;
+  char* first_ = nullptr;  // far behind the start: an index that overflows stays in the range
   char* next_ = nullptr;
   size_t used_ = 0;
-  std::map<char*, Pages> blocks_;
+  std::map<char*, Pages> blocks_;  // of the heap: without pages, and page_bytes with the gap
+
+  // ---- the heap
+  static constexpr size_t kHeapGap = 16;  // behind every object, so that running past it is seen
+  char* heap_next_ = nullptr;
+  size_t heap_ready_ = 0;  // bytes that may be used already
+  size_t heap_used_ = 0;
+  std::multimap<size_t, char*> heap_free_;  // by size
 };
 
 DeviceMemory& device_memory() {
@@ -201,7 +277,8 @@ std::string describe_address(const void* address) {
   char text[400];
   Allocation found;
   const bool inside = find_allocation(address, &found);
-  if (!inside && !nearest_allocation(address, &found)) {
+  if (!inside && !nearest_allocation(address, &found) &&
+      !(in_device_range(address) && device_memory().find(address, &found, SIZE_MAX - 1))) {
     const auto before_shared =
         reinterpret_cast<uint64_t>(shared_base()) - reinterpret_cast<uint64_t>(address);
     if (before_shared <= 4096) {
@@ -258,6 +335,11 @@ cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, Locat
   return device_memory().allocate(pointer, bytes, kind, at);
 }
 cudaError_t free_device(void* pointer) { return device_memory().free(pointer); }
+void* heap_allocate(size_t bytes, size_t alignment, Location at) {
+  return device_memory().allocate_in_heap(bytes, alignment, at);
+}
+bool heap_free(void* pointer) { return device_memory().free_in_heap(pointer); }
+bool heap_holds(const void* pointer) { return pointer >= heap_begin && pointer < heap_end; }
 void memory_info(size_t* free_bytes, size_t* total_bytes) {
   device_memory().info(free_bytes, total_bytes);
 }

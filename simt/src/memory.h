@@ -19,6 +19,11 @@ cudaError_t free_host(void* pointer);
 cudaError_t register_host(void* pointer, size_t bytes, Location at);
 cudaError_t unregister_host(void* pointer);
 
+// The heap of device code, at the end of the range; null: there is no room.
+void* heap_allocate(size_t bytes, size_t alignment, Location at);
+bool heap_free(void* pointer);  // false: no object begins there, or it was freed already
+bool heap_holds(const void* pointer);
+
 void memory_info(size_t* free_bytes, size_t* total_bytes);
 
 // Does the copy or fill stay inside what it touches, and does the direction fit? Replaces

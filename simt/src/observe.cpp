@@ -256,6 +256,13 @@ void Watcher::read(const void* address, unsigned bytes, const void* pc) {
 void Watcher::write(const void* address, unsigned bytes, const void* pc) {
   announce(address, bytes, pc, Use::kWrite);
 }
+void Watcher::range(const void* address, size_t bytes, bool writes, const void* pc) {
+  const auto at = reinterpret_cast<uint64_t>(address);
+  if (is_local(at)) return;
+  watch_of(state.block)
+      ->announced_range(at, bytes, relative_pc(pc, program_base),
+                        writes ? Use::kWrite : Use::kRead);
+}
 void Watcher::atomic(const void* address, unsigned bytes, const void* pc) {
   announce(address, bytes, pc, Use::kAtomic);
 }

@@ -57,8 +57,22 @@ struct Access {
   uint16_t size;   // 1, 2, 4, 8 or 16
   uint16_t depth;  // of calls; only for the counters
   Use use;
-  bool aligned;  // the code demands an address that is a multiple of the size
+  bool aligned;            // the code demands an address that is a multiple of the size
+  bool continues = false;  // the next piece of the same copy: nothing was carried out in between
 };
+
+// A copy of a structure: on a GPU several loads or stores, each as wide as the alignment allows.
+// Calls what(address, size, continues) for each.
+template <class What>
+inline __attribute__((always_inline)) void in_pieces(uint64_t at, uint64_t size, What what) {
+  for (bool continues = false; size > 0; continues = true) {
+    uint64_t piece = 16;
+    while (piece > size || at % piece != 0) piece /= 2;
+    what(at, static_cast<unsigned>(piece), continues);
+    at += piece;
+    size -= piece;
+  }
+}
 
 // What the blocks of one launch share.
 class LaunchWatch {
@@ -104,6 +118,7 @@ class BlockWatch {
   void announced(uint64_t address, unsigned size, uint32_t pc, Use use) {
     access({address, pc, static_cast<uint16_t>(size), depth_, use, true});
   }
+  void announced_range(uint64_t address, uint64_t size, uint32_t pc, Use use);
   void fence();
   void release() { order_.release(state.thread); }
   void acquire();
@@ -161,6 +176,8 @@ class BlockWatch {
   void access_shared(const Access& access, uint64_t offset);
   void read_of_unwritten_shared(const Access& access, uint64_t offset);
   void access_global(const Access& access, WatchedMemory& memory);
+  // Device code frees memory, too, so what a block met may belong to another by now.
+  void forget_if_changed();
   WatchedMemory* find_memory(const Access& access);
   WatchedMemory* look_up(const Access& access);
 
@@ -211,15 +228,15 @@ class BlockWatch {
   uint64_t generation_ = 0;
 
   // Two writes of the same value are no race; whether they are shows only after the store, so a
-  // suspected write waits here until the next event of the block.
+  // suspected write waits here until the next event of the block: all pieces of it, if it is wide.
   struct Suspect {
-    bool active = false, shared = false;
-    Access access{};
-    unsigned thread = 0;
+    bool shared;
+    Access access;
+    unsigned thread;
     Rival rival;
     unsigned char before[16];
   };
-  Suspect suspect_;
+  std::vector<Suspect> suspects_;
   // An atomic or volatile access may meet what another block publishes between our hook and the
   // access itself, so it observes at the next event of the block, too.
   uint64_t observe_at_ = 0;
@@ -261,6 +278,7 @@ class Watcher final : public Observer {
   void thread_exit() override;
   void read(const void* address, unsigned bytes, const void* pc) override;
   void write(const void* address, unsigned bytes, const void* pc) override;
+  void range(const void* address, size_t bytes, bool writes, const void* pc) override;
   void atomic(const void* address, unsigned bytes, const void* pc) override;
   void atomic_load(const void* address, unsigned bytes, const void* pc) override;
   void atomic_store(const void* address, unsigned bytes, const void* pc) override;

@@ -78,6 +78,13 @@ uint64_t BlockWatch::shared_bytes() { return kSharedBytes; }
 BlockWatch::BlockWatch()
     : shared_races_(kSharedBytes), shared_written_(kSharedBytes), loop_pc_(kMaxThreads, 0) {}
 
+inline void BlockWatch::forget_if_changed() {
+  const uint64_t now = watcher->memory.generation();
+  if (generation_ == now) return;
+  generation_ = now;
+  std::fill(recent_, recent_ + kRecent, Recent());
+}
+
 void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   block_ = &block;
   launch_ = &launch;
@@ -95,11 +102,9 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   std::memset(run_bytes_, run_, sizeof run_bytes_);
   grid_phase_ = 0;
   stamp_ = launch.stamp(0);
-  if (generation_ != watcher->memory.generation()) {
-    generation_ = watcher->memory.generation();
-    std::fill(recent_, recent_ + kRecent, Recent());
-  }
-  suspect_.active = unsettled_ = false;
+  forget_if_changed();
+  suspects_.clear();
+  unsettled_ = false;
   observe_at_ = 0;
   barrier_at_ = {nullptr, 0};
   barrier_mixed_ = false;
@@ -189,6 +194,7 @@ void BlockWatch::record_members(const Access& access, TraceKind kind, const Layo
 }
 
 WatchedMemory* BlockWatch::find_memory(const Access& access) {
+  forget_if_changed();
   Recent& recent = recent_[(access.pc ^ access.pc >> 6) % kRecent];
   const uint64_t offset = access.address - recent.base;
   if (offset < recent.bytes && access.size <= recent.bytes - offset) return recent.memory;
@@ -243,7 +249,7 @@ bool BlockWatch::shared_in_bounds(uint64_t offset, unsigned size) const {
 }
 
 void BlockWatch::access_shared(const Access& access, uint64_t offset) {
-  if (unsettled_) settle();
+  if (unsettled_ && !access.continues) settle();
   if (access.aligned && access.address % access.size != 0) {
     watcher->report("misaligned", "misaligned " + bytes_text(access) + " of shared memory",
                     access.pc,
@@ -300,7 +306,7 @@ void BlockWatch::read_of_unwritten_shared(const Access& access, uint64_t offset)
 }
 
 void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
-  if (unsettled_) settle();
+  if (unsettled_ && !access.continues) settle();
   if (access.aligned && access.address % access.size != 0) {
     watcher->report("misaligned", "misaligned " + bytes_text(access), access.pc,
                     describe_address(pointer(access.address)) + ", and not a multiple of " +
@@ -347,12 +353,9 @@ void BlockWatch::found_race(const Access& access, const Rival& rival, bool share
       uint64_t{std::min(access.pc, rival.pc)} << 32 | std::max(access.pc, rival.pc);
   if (reported_races_.count(pair) != 0) return;
   if (rival.wrote && access.use == Use::kWrite && !rival.atomic) {
-    suspect_.active = unsettled_ = true;
-    suspect_.shared = shared;
-    suspect_.access = access;
-    suspect_.thread = state.thread;
-    suspect_.rival = rival;
-    std::memcpy(suspect_.before, pointer(access.address), access.size);
+    unsettled_ = true;
+    suspects_.push_back({shared, access, state.thread, rival, {}});
+    std::memcpy(suspects_.back().before, pointer(access.address), access.size);
     return;
   }
   reported_races_.insert(pair);
@@ -364,14 +367,22 @@ void BlockWatch::settle() {
   unsettled_ = false;
   if (observe_at_ != 0) order_.observe(observe_at_, launch_->board);
   observe_at_ = 0;
-  if (!suspect_.active) return;
-  // Did the suspected write change anything?
-  suspect_.active = false;
-  const Access& access = suspect_.access;
-  if (std::memcmp(suspect_.before, pointer(access.address), access.size) == 0) return;
-  const uint32_t pc = suspect_.rival.pc;
-  reported_races_.insert(uint64_t{std::min(access.pc, pc)} << 32 | std::max(access.pc, pc));
-  report_race(access, suspect_.thread, suspect_.rival, suspect_.shared);
+  for (const Suspect& suspect : suspects_) {
+    // Did the suspected write change anything?
+    const Access& access = suspect.access;
+    if (std::memcmp(suspect.before, pointer(access.address), access.size) == 0) continue;
+    const uint32_t pc = suspect.rival.pc;
+    const uint64_t pair = uint64_t{std::min(access.pc, pc)} << 32 | std::max(access.pc, pc);
+    if (reported_races_.insert(pair).second)
+      report_race(access, suspect.thread, suspect.rival, suspect.shared);
+  }
+  suspects_.clear();
+}
+
+void BlockWatch::announced_range(uint64_t address, uint64_t size, uint32_t pc, Use use) {
+  in_pieces(address, size, [&](uint64_t at, unsigned piece, bool continues) {
+    access({at, pc, static_cast<uint16_t>(piece), depth_, use, false, continues});
+  });
 }
 
 // What an atomic access before the fence has found is known only once it has been carried out.
@@ -428,6 +439,22 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
     }
   } else {
     report.message += "\n  " + describe_address(pointer(access.address));
+  }
+  // The barrier that stands between the two lines is no help to the next turn.
+  const unsigned written = rival.wrote ? there.line : here.line;
+  const unsigned read = rival.wrote ? here.line : there.line;
+  if (rival.wrote != writes(access.use) && rival.block == block_->number &&
+      block_->barriers_passed > 0 && here.file == there.file && written < read) {
+    report.message +=
+        "\n  if both are in a loop, the write is that of a later turn, and a barrier " +
+        std::string("is missing behind the read");
+  }
+  // The loop by which the Programming Guide builds an atomic out of atomicCAS begins with such a
+  // read: wrong by the letter, and without harm.
+  if ((rival.atomic && !writes(access.use)) || (atomic && !rival.wrote)) {
+    report.message +=
+        "\n  harmless if nothing but an atomicCAS uses what is read here: a volatile "
+        "read, or one by an atomic, says so";
   }
   watcher->reports.add(std::move(report), {to_string(here), to_string(there)});
 }

@@ -23,7 +23,8 @@ __attribute__((noinline)) void access_of_host(uint64_t address, const void* pc, 
 // `top` is the stack pointer of the calling code: how far it has come down the stack says how deep
 // in calls it is.
 inline __attribute__((always_inline)) void on_access(const void* pointer, unsigned size, Use use,
-                                                     bool aligned, const void* pc, void* top) {
+                                                     bool aligned, const void* pc, void* top,
+                                                     bool continues = false) {
   if (watcher == nullptr) return;
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const Block* block = state.block;
@@ -44,20 +45,15 @@ inline __attribute__((always_inline)) void on_access(const void* pointer, unsign
   const auto depth =
       (reinterpret_cast<uint64_t>(state.stack_high) - reinterpret_cast<uint64_t>(top)) / 16;
   watch->access({address, relative_pc(pc, watcher->program_base), static_cast<uint16_t>(size),
-                 static_cast<uint16_t>(depth), use, aligned});
+                 static_cast<uint16_t>(depth), use, aligned, continues});
 }
 
-// A copy of a structure: on a GPU several loads or stores, each as wide as the alignment allows.
 inline __attribute__((always_inline)) void on_range(const void* pointer, size_t size, Use use,
                                                     const void* pc, void* top) {
-  auto at = reinterpret_cast<uint64_t>(pointer);
-  while (size > 0) {
-    uint64_t piece = 16;
-    while (piece > size || at % piece != 0) piece /= 2;
-    on_access(reinterpret_cast<const void*>(at), static_cast<unsigned>(piece), use, false, pc, top);
-    at += piece;
-    size -= piece;
-  }
+  in_pieces(reinterpret_cast<uint64_t>(pointer), size,
+            [&](uint64_t at, unsigned piece, bool continues) {
+              on_access(reinterpret_cast<const void*>(at), piece, use, false, pc, top, continues);
+            });
 }
 
 }  // namespace
@@ -190,10 +186,14 @@ void __sanitizer_cov_trace_pc() {
                      static_cast<uint16_t>(depth));
 }
 
+// A constructor or destructor of a class with virtual functions: a store like any other.
+void __tsan_vptr_update(void** p, void*) {
+  simt::on_access(p, sizeof(void*), Use::kWrite, true, CALLER);
+}
+
 // Asked for by the compiler, of no use here.
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 }

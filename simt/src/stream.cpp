@@ -10,6 +10,13 @@ namespace {
 
 bool per_thread_default = false;
 
+void join(StreamClock& clock, const StreamClock& other) {
+  for (const auto& [stream, position] : other) {
+    uint64_t& known = clock[stream];
+    known = std::max(known, position);
+  }
+}
+
 }  // namespace
 
 void use_per_thread_default_stream() { per_thread_default = true; }
@@ -78,9 +85,48 @@ OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
   auto operation = std::make_shared<Operation>();
   operation->task = std::move(task);
   std::lock_guard<std::mutex> lock(mutex_);
-  add(operation, predecessors(stream));
+  const std::vector<OperationPtr> before = predecessors(stream);
+  for (const OperationPtr& earlier : before) join(stream->clock, earlier->clock);
+  advance(stream, operation);
+  add(operation, before);
   stream->last = operation;
   return operation;
+}
+
+// The operation is the stream's next one. The lock is held.
+void Device::advance(CUstream_st* stream, const OperationPtr& operation) {
+  if (stream->number == 0) stream->number = ++streams_used_;
+  const uint64_t position = ++stream->clock[stream->number];
+  operation->clock = stream->clock;
+  const Task& task = operation->task;
+  if (task.kind == Task::kKernel)
+    unwaited_[stream->number] = {position, task.kernel->name, task.shape.at};
+}
+
+// The host has waited for the operation, or has seen that it is done.
+void Device::waited(const OperationPtr& operation) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [stream, position] : operation->clock) {
+    const auto found = unwaited_.find(stream);
+    if (found != unwaited_.end() && found->second.position <= position) unwaited_.erase(found);
+  }
+}
+
+// At the end of the program.
+void Device::report_unwaited() {
+  std::map<unsigned, Unwaited> left;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    left = std::move(unwaited_);
+  }
+  if (!observer || fault()) return;
+  for (const auto& [stream, last] : left) {
+    report({"unwaited",
+            "the program ends, and nobody has waited for kernel " + last.kernel + ", launched at " +
+                last.at.file + ":" + std::to_string(last.at.line) +
+                ": on a GPU it may not have run, and what it prints is lost",
+            cudaSuccess, last.at});
+  }
 }
 
 OperationPtr Device::enqueue_graph(
@@ -91,6 +137,12 @@ OperationPtr Device::enqueue_graph(
   auto end = std::make_shared<Operation>();
   std::lock_guard<std::mutex> lock(mutex_);
   nodes.push_back(start);
+  advance(stream, end);
+  for (const OperationPtr& node : nodes) {
+    const Task& task = node->task;
+    if (task.kind == Task::kKernel)
+      unwaited_[stream->number] = {end->clock[stream->number], task.kernel->name, task.shape.at};
+  }
   add(end, nodes);
   stream->last = end;
   return end;
@@ -133,8 +185,10 @@ bool Device::end_capture(CUgraph_st* graph, const std::vector<CUgraphNode_st*>& 
 }
 
 void Device::make_stream_wait(CUstream_st* stream, const OperationPtr& operation) {
+  if (!operation) return;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (operation && !operation->done) stream->awaited.push_back(operation);
+  join(stream->clock, operation->clock);
+  if (!operation->done) stream->awaited.push_back(operation);
 }
 
 }  // namespace simt

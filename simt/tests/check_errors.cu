@@ -37,6 +37,37 @@ T* device_array(size_t count, bool filled = true) {
 __global__ void read_past_the_end(const float* in, float* out) {
   out[threadIdx.x] = in[threadIdx.x + 1];  // here: out of bounds read
 }
+__global__ void add_by_cas(unsigned* sum, bool strong) {
+  unsigned old = strong ? *static_cast<volatile unsigned*>(sum) : *sum;  // here: first look
+  unsigned assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(sum, assumed, assumed + 1);
+  } while (assumed != old);
+}
+__global__ void load_by_generic_address(float* out) {
+  __shared__ float s[32];
+  s[threadIdx.x] = 1;
+  float v;
+  asm volatile("ld.shared.f32 %0, [%1];"  // here: generic address
+               : "=f"(v)
+               : "l"(&s[threadIdx.x])
+               : "memory");
+  out[threadIdx.x] = v;
+}
+__global__ void write_far_before(int* out, int n) {
+  out[n * 1000] = 1;  // here: an index far off
+}
+__global__ void next_turn_too_early(const int* in, int* out) {
+  __shared__ int tile[32];
+  int sum = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    tile[threadIdx.x] = in[threadIdx.x] + turn;  // here: next turn
+    __syncthreads();
+    sum += tile[63 - threadIdx.x - 32];
+  }
+  out[threadIdx.x] = sum;
+}
 __global__ void write_before_the_start(int* out) {
   out[static_cast<int>(threadIdx.x) - 1] = 1;  // here: out of bounds write
 }
@@ -445,6 +476,17 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"read past the end",
        {"out-of-bounds", "out of bounds read",
         [] { read_past_the_end<<<1, 32>>>(device_array<float>(32), device_array<float>(32)); }}},
+      {"a plain look before a CAS",
+       {"race", "first look", [] { add_by_cas<<<2, 64>>>(device_array<unsigned>(1), false); }}},
+      {"a generic address for shared memory",
+       {"shared-address", "generic address",
+        [] { load_by_generic_address<<<1, 32>>>(device_array<float>(32)); }}},
+      {"an index far off",
+       {"out-of-bounds", "an index far off",
+        [] { write_far_before<<<1, 1>>>(device_array<int>(32), -1500000); }}},
+      {"no barrier at the end of a turn",
+       {"race", "next turn",
+        [] { next_turn_too_early<<<1, 32>>>(device_array<int>(32), device_array<int>(32)); }}},
       {"write before the start",
        {"out-of-bounds", "out of bounds write",
         [] { write_before_the_start<<<1, 32>>>(device_array<int>(32)); }}},
@@ -746,6 +788,26 @@ TEST_CASE("a report names kernel, block and thread") {
   CHECK(result.output.find("kernel read_past_the_end, block (0,0,0), thread (31,0,0)") !=
         std::string::npos);
   CHECK(result.output.find("0 bytes past the end of 128 bytes allocated at") != std::string::npos);
+}
+
+TEST_CASE("a report says how far away an address is, and which turn of a loop is too early") {
+  const tests::CommandResult far = run("an index far off");
+  INFO(far.output);
+  CHECK(far.output.find("address is 6000000000 bytes before 128 bytes allocated at") !=
+        std::string::npos);
+  const tests::CommandResult look = run("a plain look before a CAS");
+  INFO(look.output);
+  CHECK(look.output.find("harmless if nothing but an atomicCAS uses") != std::string::npos);
+  const tests::CommandResult turn = run("no barrier at the end of a turn");
+  INFO(turn.output);
+  CHECK(turn.output.find("a barrier is missing behind the read") != std::string::npos);
+  const tests::CommandResult once = run("missing barrier");
+  INFO(once.output);
+  CHECK(once.output.find("later turn") == std::string::npos);
+  CHECK(once.output.find("harmless") == std::string::npos);
+  add_by_cas<<<2, 64>>>(device_array<unsigned>(1), true);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(simt::check_reports().empty());
 }
 
 TEST_CASE("one place is reported once, however often it is wrong") {

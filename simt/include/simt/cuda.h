@@ -15,6 +15,8 @@
 
 #include "simt/atomics.h"
 #include "simt/build_mode.h"
+#include "simt/device_heap.h"
+#include "simt/discarded.h"
 #include "simt/kernel.h"
 #include "simt/loads.h"
 #include "simt/location.h"
@@ -24,6 +26,7 @@
 #include "simt/shared.h"
 #include "simt/state.h"
 #include "simt/sync.h"
+#include "simt/temporary.h"
 #include "simt/textures.h"
 #include "simt/unit.h"
 #include "simt/vector_types.h"

@@ -612,6 +612,14 @@ char* shared_of_rank(unsigned address);  // another block's
 SIMT_INLINE char* shared_pointer(unsigned address) {
   return address >> kRankShift ? shared_of_rank(address) : state.shared + address;
 }
+// What an instruction takes for such an address. A generic pointer has more than 32 bits.
+[[noreturn]] void refuse_generic_address(unsigned long long address, Location at);
+template <class T>
+SIMT_INLINE unsigned shared_offset_of(T operand, Location at = Location::here()) {
+  const auto address = as<unsigned long long>(operand);
+  if (sizeof(T) == 8 && address >> 32 != 0) refuse_generic_address(address, at);
+  return static_cast<unsigned>(address);
+}
 unsigned shared_address(const void* pointer);
 bool is_in_shared_cluster(const void* pointer);
 SIMT_INLINE bool is_in_shared(const void* pointer) { return __isShared(pointer); }
