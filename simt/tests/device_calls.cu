@@ -194,9 +194,10 @@ __global__ void after_free(int* out) {
   *out = list[1];  // here: freed
 }
 __global__ void twice() {
-  int* list = new int[4];
+  int* const list = new int[4];
+  int* volatile again = list;  // the compiler would see the mistake, and warn
   delete[] list;
-  delete[] list;
+  delete[] again;
 }
 __global__ void shared_list(int* out) {
   __shared__ int* list;
