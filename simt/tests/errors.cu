@@ -49,6 +49,7 @@ TEST_CASE("launch bounds are kept") {
   CHECK(cudaGetLastError() == cudaSuccess);
   bounded<<<1, 129>>>();
   CHECK(cudaGetLastError() != cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 
 TEST_CASE("shared memory beyond 48 KiB has to be asked for") {

@@ -115,7 +115,7 @@ WAY(
       case 0: to[i] = shade(v);
     })
 WAY(Chain, float4, float4 own; to[i] = own = shade(v))
-WAY(Cast, float4, *reinterpret_cast<float4*>(&to[i].x) = shade(v))
+WAY(Cast, float4, *reinterpret_cast<float4*>(&to[i].x) = shadow(v))
 WAY(Bytes, uint4, reinterpret_cast<float4&>(to[i]) = shade(v))
 WAY(Member, Pair, to[i].first = complex(v); to[i].second = complex(v))
 WAY(Whole, Pair, to[i] = Pair{complex(v), complex(1)})
