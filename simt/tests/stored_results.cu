@@ -75,7 +75,8 @@ struct MadeOfDefaults {
   Complex first = complex(seed);
 };
 
-// ---- the ways: each stores one element
+// ---- the ways: each stores one element. No two are the same to the compiler, which would make one
+// function of them, at one line.
 
 #define WAY(Name, Type, ...)                                               \
   struct Name {                                                            \
@@ -116,7 +117,7 @@ WAY(
     })
 WAY(Chain, float4, float4 own; to[i] = own = shade(v))
 WAY(Cast, float4, *reinterpret_cast<float4*>(&to[i].x) = shadow(v))
-WAY(Bytes, uint4, reinterpret_cast<float4&>(to[i]) = shade(v))
+WAY(Bytes, uint4, reinterpret_cast<float4&>(to[i]) = shade(v + 2))
 WAY(Member, Pair, to[i].first = complex(v); to[i].second = complex(v))
 WAY(Whole, Pair, to[i] = Pair{complex(v), complex(1)})
 WAY(Braces, Pair, to[i] = {complex(v), complex(1)})
