@@ -41,12 +41,16 @@ std::string contents(const std::string& path) {
 }
 
 // Builds all of simt/tests/programs in this way, as many at a time as there are cores: the program
-// NAME, and what the compiler said in NAME.log.
+// NAME, and what the compiler said in NAME.log. Each test case is a process of its own: what one
+// has built since this program was built (simt's sources have not changed since), the next one
+// finds.
 void build_programs() {
   const std::string command =
-      "cd $FOLDER && rm -f *.log && cd - && basename -s .cu simt/tests/programs/*.cu | "
-      "xargs -P $(nproc) -I NAME sh -c 'rm -f $FOLDER/NAME; "
-      "simt/nvcc -O2 simt/tests/programs/NAME.cu -o $FOLDER/NAME >$FOLDER/NAME.log 2>&1'";
+      "basename -s .cu simt/tests/programs/*.cu | xargs -P $(nproc) -I NAME sh -c '"
+      "[ $FOLDER/NAME -nt " TEST_BUILD
+      "/simt/tests/build ] && "
+      "[ $FOLDER/NAME -nt simt/tests/programs/NAME.cu ] || { rm -f $FOLDER/NAME; "
+      "simt/nvcc -O2 simt/tests/programs/NAME.cu -o $FOLDER/NAME >$FOLDER/NAME.log 2>&1; }'";
   run_command("export FOLDER='" + scratch("") + "' SIMT_CHECK=0 SIMT_PROFILE=0 " + kPrecompiled +
               "; " + command);
 }

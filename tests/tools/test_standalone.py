@@ -103,11 +103,9 @@ class Built(unittest.TestCase):
 
     def test_roads_of_01_to_05(self):
         self.assertIn("coarsened", self.check(road="01"))
-        for ladder in ("02/polar", "02/branch", "03/copy", "03/transpose", "05/affine", "05/scan"):
+        for ladder in ("02/branch", "03/transpose", "05/scan"):
             self.assertGreaterEqual(len(self.check(road=ladder)), 4, ladder)
-        self.assertEqual(self.check(rung="05/sum/tuned"), ["tuned"])
         self.assertEqual(self.check(rung="04/sgemm/async_copy"), ["async_copy"])
-        self.assertEqual(self.check(rung="04/bf16/mma_sync"), ["mma_sync"])
 
     def test_what_is_wrong_is_called_wrong(self):
         path = written(self.folder, rung="04/sgemm/tiled")

@@ -1,8 +1,10 @@
 """Builds the program that runs a student's file on the cases of an exercise."""
 
+import functools
 import hashlib
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -94,10 +96,13 @@ def _build_frame(root, scratch):
     whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
     partly = ["g++", "-r", "-nostdlib", "-Wl,--force-group-allocation"]
     do(*partly, *whole, runner, "-o", scratch / "all.o")
-    named = do("nm", "--defined-only", "--extern-only", "--format=posix", scratch / "all.o")
+    # As long as they are: execute() keeps only the first part of what is said.
+    run = functools.partial(subprocess.run, check=True, stdout=subprocess.PIPE, text=True)
+    listed = lambda *words: run(words).stdout
+    named = listed("nm", "--defined-only", "--extern-only", "--format=posix", scratch / "all.o")
     kinds = dict(line.split(" ")[:2] for line in named.splitlines())
     (scratch / "names").write_text("\n".join(kinds) + "\n", encoding="utf-8")
-    plain = do("c++filt", f"@{scratch / 'names'}").splitlines()
+    plain = listed("c++filt", f"@{scratch / 'names'}").splitlines()
     public = _public_words(root)
     kept = {name: 1 for name, said in zip(kinds, plain) if _is_public(said, public)}
     # Of what a header defines the program has a copy, too, which is dropped. (u: objcopy leaves it
