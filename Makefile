@@ -26,8 +26,11 @@ endif
 ifneq ($(shell b=$$(realpath -m -- '$(BUILD)'); case "$$(pwd -P)/" in ("$${b%/}"/*) echo bad ;; esac),)
   $(call refuse_build,holds the sources: it must be a folder of its own)
 endif
+# What has a config is ours, and may hold sources that we wrote.
+ifeq ($(wildcard $(BUILD)/config),)
 ifneq ($(wildcard $(foreach s,cu cuh hpp md,$(BUILD)/*.$(s) $(BUILD)/*/*.$(s))),)
   $(call refuse_build,has sources in it: it must be a folder of its own)
+endif
 endif
 
 CHAPTERS := $(sort $(wildcard [0-9][0-9]_*))

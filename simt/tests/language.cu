@@ -347,9 +347,7 @@ TEST_CASE("the size of a __shared__ array may shift and compare") {
 
 // At file scope: every kernel that uses it has one of its own in each block.
 __shared__ int for_all[32];
-static __shared__ struct alignas(16) {
-  float a, b;
-} pair_for_all;
+static __shared__ struct alignas(16) { float a, b; } pair_for_all;
 
 __device__ int mirrored(int i) { return for_all[31 - i]; }
 template <class F>
