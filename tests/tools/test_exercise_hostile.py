@@ -106,9 +106,11 @@ class Readers(ToolCase):
         self.assertEqual(
             running.read_report(self.written(json.dumps(report).encode()), SEAL), "race: a race"
         )
-        counts = {"seal": SEAL, "kernels": [{"threads": 3}, {"threads": 4}]}
-        path = self.written(json.dumps(counts).encode())
-        self.assertEqual(running.read_counts(path, SEAL), {"threads": 7, "kernels": 2})
+        site = {"line": 5}
+        kernels = [{"threads": 3, "sites": []}, {"threads": 4, "sites": [site]}]
+        path = self.written(json.dumps({"seal": SEAL, "kernels": kernels}).encode())
+        sums = {"threads": 7, "kernels": 2, "sites": [site]}
+        self.assertEqual(running.read_counts(path, SEAL), sums)
         self.assertEqual(running.read_counts(path, "another"), {})
 
     def test_what_is_no_plain_file_is_waited_for_by_nobody(self):
