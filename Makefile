@@ -344,7 +344,7 @@ compare:  ## make compare A=01/vectorized B=01/coarsened: two rungs side by side
 	@tools/compare.py $(if $(call given,$(WHOLE)),--whole) -- $${A:+"$$A"} $${B:+"$$B"}
 
 # One file for each rung, or for a ladder's main road, that needs nothing of this repository.
-standalone:  ## make standalone R=04/tiled: one .cu with this rung and all it needs (C=04/sgemm: the main road)
+standalone: $(CONFIG)  ## make standalone R=04/tiled: one .cu with this rung and all it needs (C=04/sgemm: the main road)
 	@tools/standalone.py --out $(BUILD)/standalone --rung "$$R" --road "$$C"
 
 # One rung alone: its ladder as a program, which is not worth optimizing. Without a GPU it has simt's

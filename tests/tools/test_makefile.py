@@ -245,6 +245,14 @@ class Build(MakeCase):
         for name in tests[:-1]:
             self.assertIn(f"{name}.cu 1", checked)
 
+    def test_what_standalone_writes_is_ours_to_write_again_and_to_clean(self):
+        words = "mkdir -p build/standalone; touch build/standalone/tiled.cu\n"
+        self.executable(self.root / "tools/standalone.py", words)
+        for _ in range(2):
+            self.make("standalone", "R=04/tiled")
+        self.make("clean")
+        self.assertFalse((self.root / "build").exists())
+
     def test_a_build_that_was_killed_leaves_nothing_that_looks_whole(self):
         self.write("slow", "30")
         options = self.command("01")

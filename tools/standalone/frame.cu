@@ -97,8 +97,9 @@ int judge(const std::vector<Rung>& rungs, std::int64_t count, const std::functio
       double worst = 0;
       std::int64_t wrong = -1;  // the first one
       for (std::int64_t i = 0; i < count; ++i) {
-        worst = std::max(worst, off(i));
-        if (!(off(i) <= 1) && wrong < 0) wrong = i;
+        const double error = off(i);
+        worst = std::max(worst, error);
+        if (!(error <= 1) && wrong < 0) wrong = i;
       }
       std::printf("%-24s %10.4f %8.2g  ", rung.name, time_ms(rung), 100 * worst);
       if (wrong < 0) {
