@@ -1,15 +1,13 @@
 // What the CPU side of this machine is.
 #pragma once
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string>
+
+#include "common/kit/check.cuh"
+#include "common/kit/cpu_timer.hpp"
 
 namespace bench {
 
@@ -32,9 +30,7 @@ inline double container_bytes(const std::string& folder) {
 // containers are.
 inline CpuFacts query_cpu(const std::string& control_groups = "/sys/fs/cgroup") {
   CpuFacts facts;
-#ifdef _OPENMP
-  facts.threads = omp_get_max_threads();
-#endif
+  facts.threads = std::max(1, kit::openmp_threads());
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
     if (line.rfind("model name", 0) == 0) {
@@ -43,16 +39,7 @@ inline CpuFacts query_cpu(const std::string& control_groups = "/sys/fs/cgroup") 
       break;
     }
   }
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    std::istringstream fields(line);
-    std::string key;
-    double kilobytes = 0;
-    if (fields >> key >> kilobytes && key == "MemAvailable:") {
-      facts.available_bytes = 1024 * kilobytes;
-      break;
-    }
-  }
+  facts.available_bytes = kit::free_host_bytes();
   const double in_container = container_bytes(control_groups);
   if (in_container >= 0) facts.available_bytes = std::min(facts.available_bytes, in_container);
   return facts;

@@ -449,13 +449,6 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
         "\n  if both are in a loop, the write is that of a later turn, and a barrier " +
         std::string("is missing behind the read");
   }
-  // The loop by which the Programming Guide builds an atomic out of atomicCAS begins with such a
-  // read: wrong by the letter, and without harm.
-  if ((rival.atomic && !writes(access.use)) || (atomic && !rival.wrote)) {
-    report.message +=
-        "\n  harmless if nothing but an atomicCAS uses what is read here: a volatile "
-        "read, or one by an atomic, says so";
-  }
   watcher->reports.add(std::move(report), {to_string(here), to_string(there)});
 }
 
