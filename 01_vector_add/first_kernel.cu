@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The first kernel: y = x + y for ten floats, in one file that needs nothing of this repository.
 //
 //   nvcc first_kernel.cu -o first_kernel && ./first_kernel          on a machine with a GPU

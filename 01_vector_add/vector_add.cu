@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chapter 01 in one file: y = x + y, by a loop, on all cores and on a GPU.
 //
 //   nvcc -O3 -I.. -Xcompiler -fopenmp vector_add.cu -o vector_add && ./vector_add [n]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chapter 03 in one file: the transpose of a matrix, out[c][r] = in[r][c].
 //
 //   nvcc -O3 -I.. -Xcompiler -fopenmp coalescing.cu -o coalescing && ./coalescing [rows cols]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chapter 04 in one file: C = A B, where A is m x k, B is k x n and C is m x n, all row by row.
 //
 //   nvcc -O3 -I.. -Xcompiler -fopenmp matmul.cu -o matmul && ./matmul [m n k]

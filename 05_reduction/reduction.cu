@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chapter 05 in one file: the sum of n numbers.
 //
 //   nvcc -O3 -I.. -Xcompiler -fopenmp reduction.cu -o reduction && ./reduction [n]

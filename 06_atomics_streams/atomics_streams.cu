@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chapter 06 in one file: the histogram of n bytes, and copies that run beside kernels.
 //
 //   nvcc -O3 -I.. -Xcompiler -fopenmp atomics_streams.cu -o atomics_streams && ./atomics_streams

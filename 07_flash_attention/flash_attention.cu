@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chapter 07 in one file: attention, O = softmax(Q K^T / sqrt(d)) V, for each of several heads. Q,
 // K, V and O have n rows of d = 64 numbers in each head: queries, keys, values and results.
 //

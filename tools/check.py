@@ -8,6 +8,8 @@
   pages     how long the pages of chapters are (see AIMS)
   arrows    no file includes what it must not know (see ARROWS)
   toolkit   one header alone asks which version of CUDA compiles it (see TOOLKIT)
+  licence   what is meant to be copied out opens with its licence: the chapters in one file, the
+            headers of common/kit
   bench     every name in a bench.args is one that a ladder of the chapter knows
   mutants   every mistake that tests/mutants plants still fits its source
   sanitizer each report (results/sanitizer) knows the rungs that there are, and no others
@@ -47,7 +49,7 @@ from check_rungs import (
     distribution,
     report,
 )
-from include_graph import RUNG, TOOLKIT, Graph, source_files
+from include_graph import LICENCE, RUNG, TOOLKIT, Graph, source_files
 from result_table import slug
 from rungs import Counter, ladders, short_name
 from exercise import pages as exercise_pages
@@ -266,6 +268,13 @@ def check_toolkit(graph, findings):
             findings.add(ERROR, f"{path}:{line}", message)
 
 
+def check_licence(graph, findings):
+    for path, text in sorted(graph.text.items()):
+        copied = re.match(r"common/kit/|\d\d_\w+/(?!ladders?\b)\w+\.cu$", path)
+        if copied and not text.startswith(LICENCE + "\n"):
+            findings.add(ERROR, path, f"does not open with '{LICENCE}'")
+
+
 def check_columns(root, findings):
     for rule, suffix in (("columns", ".py"), ("letters", ".md")):
         most = BOUNDS[rule].main
@@ -335,6 +344,7 @@ def main():
     check_headings(root, graph, findings)
     check_numbers(root, graph, findings)
     check_toolkit(graph, findings)
+    check_licence(graph, findings)
     check_columns(root, findings)
     check_pages(root, findings)
     check_mutants(root, findings)

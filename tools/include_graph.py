@@ -17,6 +17,7 @@ RUNG = re.compile(r"^(\d\d[a-z]?)_(\w+)\.(?:hpp|cuh|cu)$")
 INDEXES = ("ladder.cu", "ladder.cuh")
 COUNTS = "common/bench/model_counts.cuh"  # asks simt what it has counted
 TOOLKIT = "common/kit/toolkit.cuh"  # names what CUDA 12 and 13 write differently
+LICENCE = "// SPDX-License-Identifier: MIT"  # the first line of what is meant to be copied out
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 

@@ -19,7 +19,7 @@ import cli
 import cpp_source
 import definitions
 from compare import find_rung
-from include_graph import RUNG, Graph, source_files
+from include_graph import LICENCE, RUNG, Graph, source_files
 from rungs import Ladder
 
 MAINS = "tools/standalone"
@@ -171,6 +171,7 @@ def standalone(known, problem, rungs):
     mains = [f"{MAINS}/frame.cu", f"{MAINS}/{main.file}"]
     pieces = known.used_by(*rungs, *mains)
     parts = [
+        LICENCE,
         "\n".join(known.system_includes(pieces, *rungs, *mains)),
         definitions.as_text(pieces).rstrip("\n"),
         *(without_includes(graph.text[path]) for path in rungs),

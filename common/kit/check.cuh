@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Why there is no result: an error, or a rung that cannot run here.
 //
 // Every CUDA call is checked: CUDA_CHECK(cudaMalloc(&p, bytes));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Wall-clock timer for work on the CPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory that frees itself: DeviceBuffer<float> d_x(n); kernel<<<...>>>(d_x.data(), n);
 #pragma once
 

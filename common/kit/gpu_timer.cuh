@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Timer for work on a GPU. A launch returns before the kernel has run, so a CPU clock around it
 // measures the launch. Events are put into the stream instead: the GPU stamps them in passing.
 #pragma once

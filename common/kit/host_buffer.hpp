@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Host memory that is not touched before its first use.
 //
 // std::vector writes zeros with one thread. Untouched pages are placed in the memory of the core

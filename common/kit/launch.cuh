@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What comes before a launch: how many blocks, where its arrays begin, how much shared memory, and
 // scratch memory that launches side by side do not share.
 #pragma once

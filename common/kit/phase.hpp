@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a round trip (host arrays in, host arrays out, a GPU in between) says about its parts.
 #pragma once
 

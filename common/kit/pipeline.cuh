@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A pipeline in shared memory: some warps fill its stages (the producer, most often one thread that
 // has TMA do it), others empty them (the consumers). Each stage has two mbarriers: `full` completes
 // a phase when the bytes have arrived, `empty` when all consumers have released the stage.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programmatic dependent launch: a kernel that may begin before the one before it has ended.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random input that any thread, on CPU or GPU, can compute for any index: no state, no order.
 //
 // Numbers are signed and never constant. Zeros hide errors and even change timings: a product of

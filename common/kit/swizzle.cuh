@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Swizzled tiles: rows whose 16-byte chunks change places, so that no bank conflicts are left.
 //
 // Shared memory serves 128 bytes at a time, 16 bytes from each of eight groups of banks. ldmatrix,

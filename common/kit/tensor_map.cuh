@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How TMA learns about a tensor: a CUtensorMap, which a kernel takes as a
 // `const __grid_constant__ CUtensorMap` parameter.
 #pragma once

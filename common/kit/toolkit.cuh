@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What toolkits from CUDA 12.0 to 13 write differently, each under one name. No other file asks
 // which toolkit compiles it.
 #pragma once

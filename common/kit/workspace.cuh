@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory that a rung or a library needs beside the problem's arrays. Who has it owns it, so
 // that rungs need not allocate: it is allocated by the run that is checked, and no timed run
 // allocates.

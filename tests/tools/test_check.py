@@ -14,6 +14,7 @@ from tool_case import ToolCase  # (puts tools/ on the path)
 
 import check
 import cpp_names
+from include_graph import LICENCE
 
 OPENING = "// one\n// two\n// three\n"
 
@@ -39,6 +40,11 @@ class CheckCase(ToolCase):
         self.index("01_sequential.hpp", "02_naive.cuh")
         self.write("01_add/01_sequential.hpp", rung(range(10)))
         self.write("01_add/02_naive.cuh", rung(range(5, 20)))
+
+    def write(self, path, text, licence=True):
+        """What must open with its licence does."""
+        needs_it = path.startswith("common/kit/") or path in ("01_add/add.cu", "02_polar/polar.cu")
+        return super().write(path, f"{LICENCE}\n" * (needs_it and licence) + text)
 
     def clang_format(self, major=14, complains=False):
         message = (
@@ -361,6 +367,17 @@ class Toolkit(CheckCase):
         self.write("01_add/02_naive.cuh", rung(range(5, 20)))
         self.write("common/bench/report.hpp", "static_assert(CUDA_VERSION >= 12000);\n")
         self.assertIn("common/bench/report.hpp:1: CUDA_VERSION: only", self.check(status=1))
+
+
+class Licence(CheckCase):
+    def test_what_is_meant_to_be_copied_out_opens_with_its_licence(self):
+        for path in ("01_add/add.cu", "common/kit/launch.cuh", "common/kit/ptx/mma.cuh"):
+            file = self.write(path, "// one\n")
+            self.assertEqual(self.found(), "0 errors, 0 warnings\n", path)
+            for text in ("// one\n", f"// one\n{LICENCE}\n"):
+                self.write(path, text, licence=False)
+                self.assertIn(f"error: {path}: does not open with '// SPDX-", self.check(status=1))
+            file.unlink()
 
 
 class Steps(CheckCase):

@@ -34,6 +34,7 @@ class EveryRung(unittest.TestCase):
                 text = standalone.standalone(known, problem, rungs)
                 self.assertNotRegex(text, r'#include "|\bVARIANTS\b|\bELEMENT\b', rungs)
                 self.assertEqual(text.count("int main("), 1, rungs)
+                self.assertEqual(text.split("\n")[0], "// SPDX-License-Identifier: MIT", rungs)
 
 
 class Call(unittest.TestCase):

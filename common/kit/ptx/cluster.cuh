@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Thread block clusters: blocks that see each other's shared memory. One function for each PTX
 // instruction, under its PTX name (PTX ISA 8.0: barrier.cluster, mapa, mbarrier). They exist in
 // code for sm_90 or newer only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programmatic dependent launch: a kernel that starts before the one before it in its stream has
 // ended. One function for each PTX instruction (PTX ISA 8.0: griddepcontrol). They exist in code
 // for sm_90 or newer only.

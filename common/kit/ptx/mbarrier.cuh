@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // mbarrier: barriers in shared memory that count arrivals and bytes. One function for each PTX
 // instruction, under its PTX name (PTX ISA 8.0, "Parallel Synchronization and Communication
 // Instructions": mbarrier). They exist in code for sm_90 or newer only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // PTX instructions for tensor cores that a single warp drives (sm_80), with the copies that feed
 // them: one function each, under their PTX names (PTX ISA 8.0, "Warp-level matrix instructions" and
 // "cp.async"). They exist in code for sm_80 or newer only, stmatrix for sm_90 or newer.

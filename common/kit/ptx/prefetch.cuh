@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fetching ahead of a load (PTX ISA 8.0, "prefetch").
 #pragma once
 

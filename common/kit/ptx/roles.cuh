@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a block needs whose warps have different roles (warp specialization): barriers for some of
 // its warps, one elected lane, registers that change hands. One function for each PTX instruction
 // (PTX ISA 8.0: bar, elect.sync, setmaxnreg). They exist in code for sm_90 or newer only;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // TMA, Hopper's Tensor Memory Accelerator: tiles of tensors between global and shared memory, and
 // the order between its accesses and ordinary ones. One function for each PTX instruction, under
 // its PTX name (PTX ISA 8.0, "Data Movement and Conversion Instructions"). They exist in code for

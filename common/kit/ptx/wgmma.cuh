@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // wgmma: the tensor cores of Hopper, driven by a warpgroup (four warps whose first is a multiple of
 // four), with operands that stay in shared memory (PTX ISA 8.0, "Asynchronous Warpgroup Level
 // Matrix Instructions"). One function for each instruction. They exist in code for sm_90a only.
