@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/bench/ladder.cuh"
+#include "common/bench/lines.hpp"
 #include "common/bench/options.hpp"
 #include "common/bench/output_file.hpp"
 #include "common/bench/run_settings.hpp"
@@ -124,8 +125,8 @@ inline Asked parse_command_line(const Chapter& chapter, int argc, char** argv) {
 
   options.parse(argc, argv);
   if (asked.help) {
-    std::printf("%s: %s\n\n", chapter.name.c_str(), chapter.summary.c_str());
-    options.print_help();
+    std::printf("%s\n\n", wrapped(chapter.name + ": " + chapter.summary, 0).c_str());
+    std::printf("%s", options.help().c_str());
     return asked;
   }
   if (cold && warm) throw UsageError("--cold and --warm exclude each other");
@@ -170,10 +171,13 @@ inline bool is_meant(const std::string& asked, const std::string& problem,
 inline std::vector<Selected> select(const Chapter& chapter, const std::vector<std::string>& only) {
   std::vector<Selected> selected;
   std::vector<bool> found(only.size(), false);
+  std::vector<std::string> known;
   for (const Ladders& ladders : chapter.ladders) {
     for (const AnyLadder& ladder : ladders) {
       AnyLadder::Chosen chosen;
+      known.push_back(ladder.name);
       for (const AnyLadder::Line& variant : ladder.variants) {
+        known.insert(known.end(), {variant.name, ladder.name + "/" + variant.name});
         bool wanted = only.empty();
         for (std::size_t i = 0; i < only.size(); ++i) {
           if (!is_meant(only[i], ladder.name, variant)) continue;
@@ -186,8 +190,9 @@ inline std::vector<Selected> select(const Chapter& chapter, const std::vector<st
   }
   const auto unknown = std::find(found.begin(), found.end(), false);
   if (unknown != found.end()) {
-    throw UsageError("--only: no variant '" + only[unknown - found.begin()] +
-                     "' (--list names them)");
+    const std::string& name = only[unknown - found.begin()];
+    throw UsageError("--only: no variant '" + name + "'" + did_you_mean(name, known) +
+                     " (--list names them)");
   }
   return selected;
 }

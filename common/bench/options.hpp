@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/bench/lines.hpp"
+
 namespace bench {
 
 // A mistake in the command line. Program::main() turns it into one line on stderr and exit
@@ -53,6 +55,35 @@ inline std::vector<std::string> split_commas(const std::string& text) {
   }
 }
 
+// Letters to add, drop or replace until one word is the other.
+inline std::size_t letters_apart(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);  // from the beginning of a to each beginning of b
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// ": did you mean verify?" for "veryfy"; "" if no known word is like this one.
+inline std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
+  std::size_t least = word.size() / 3 + 1;  // two letters of three are right at least
+  std::string nearest;
+  for (const std::string& each : known) {
+    const std::size_t apart = letters_apart(word, each);
+    if (apart >= least) continue;
+    least = apart;
+    nearest = each;
+  }
+  return nearest.empty() ? "" : ": did you mean " + nearest + "?";
+}
+
 class OptionParser {
  public:
   bool has(const std::string& name) const {
@@ -86,7 +117,8 @@ class OptionParser {
     add_value(name, list, help, [=](const std::string& text) {
       const auto found = std::find(choices.begin(), choices.end(), text);
       if (found != choices.end()) return take(static_cast<int>(found - choices.begin()));
-      throw UsageError("--" + name + ": '" + text + "' is not one of " + list);
+      throw UsageError("--" + name + ": '" + text + "' is not one of " + list +
+                       did_you_mean(text, choices));
     });
   }
   void add_choice(const std::string& name, const std::vector<std::string>& choices,
@@ -94,13 +126,16 @@ class OptionParser {
     add_choice(name, choices, help, [=](int place) { *target = choices[place]; });
   }
 
-  // Throws UsageError at the first argument that is not understood, or that comes twice.
+  // Throws UsageError at the first argument that is not understood, or that comes twice. -h is
+  // --help where there is one.
   void parse(int argc, char** argv) const {
     // Each option has a value of its own: getopt_long takes an abbreviation that fits several
     // options for the first of them if they look alike.
     constexpr int kFirst = 1000;
     std::vector<option> table;
+    std::vector<std::string> names;
     for (const Option& o : options_) {
+      names.push_back("--" + o.name);
       const int takes = o.placeholder.empty() ? no_argument : required_argument;
       table.push_back({o.name.c_str(), takes, nullptr, kFirst + static_cast<int>(table.size())});
     }
@@ -108,32 +143,45 @@ class OptionParser {
     optind = 0;  // glibc: start from scratch, also when called twice in one process
     opterr = 0;  // the messages are ours
     std::vector<bool> seen(options_.size(), false);
+    const auto help = std::find(names.begin(), names.end(), "--help");
     // The leading ':' tells a missing value from an unknown option.
-    for (int c; (c = getopt_long(argc, argv, ":", table.data(), nullptr)) != -1;) {
+    const char* letters = help == names.end() ? ":" : ":h";
+    for (int c; (c = getopt_long(argc, argv, letters, table.data(), nullptr)) != -1;) {
+      if (c == 'h') c = kFirst + static_cast<int>(help - names.begin());
+      if (c == '?' && optopt >= kFirst) {
+        throw UsageError(names[optopt - kFirst] + " takes no value");
+      }
       // A short option is named by its letter: getopt may not have stepped past its argument yet.
       const std::string given =
           c == '?' && optopt != 0 ? std::string("-") + static_cast<char>(optopt) : argv[optind - 1];
       if (c == ':') throw UsageError(given + " needs a value");
       if (c < kFirst) {
         const bool known = !given.empty() && fits_several(given);
-        throw UsageError((known ? "ambiguous option " : "unknown option ") + given +
+        throw UsageError((known ? "ambiguous option " + given
+                                : "unknown option " + given + did_you_mean(given, names)) +
                          " (--help lists them)");
       }
       const int index = c - kFirst;
       if (seen[index]) throw UsageError("--" + options_[index].name + " is given twice");
       seen[index] = true;
-      options_[index].take(optarg != nullptr ? optarg : "");
+      const std::string value = optarg != nullptr ? optarg : "";
+      const bool is_next_option = optarg == argv[optind - 1] && value.rfind("--", 0) == 0;
+      if (is_next_option) throw UsageError(names[index] + " needs a value, not " + value);
+      options_[index].take(value);
     }
     if (optind < argc) {
       throw UsageError("unexpected argument '" + std::string(argv[optind]) + "'");
     }
   }
 
-  void print_help() const {
+  // A line an option, or several where they would be wider than a screen.
+  std::string help() const {
+    std::string lines;
     for (const Option& o : options_) {
       const std::string left = "--" + o.name + (o.placeholder.empty() ? "" : " " + o.placeholder);
-      std::printf("  %-22s %s\n", left.c_str(), o.help.c_str());
+      lines += wrapped(formatted("  %-22s %s", left.c_str(), o.help.c_str()), 25) + "\n";
     }
+    return lines;
   }
 
  private:

@@ -14,8 +14,9 @@
 
 namespace bench {
 
-// Refuses a file that cannot be written, touching nothing. An empty name is fine: the option was
-// not given.
+// Refuses a file that cannot be written, or that holds something other than JSON, which would be
+// lost; a named FIFO, too, where writing waits until somebody reads. Touches nothing. An empty name
+// is fine: the option was not given.
 inline void require_writable(const std::string& option, const std::string& file) {
   namespace fs = std::filesystem;
   if (file.empty()) return;
@@ -24,7 +25,13 @@ inline void require_writable(const std::string& option, const std::string& file)
   const bool exists = fs::exists(file, ignored);
   const bool writable = exists ? !fs::is_directory(file, ignored) && access(file.c_str(), W_OK) == 0
                                : access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
-  if (!writable) throw UsageError("--" + option + ": cannot write " + file);
+  const std::string name = "--" + option + ": ";
+  if (!writable) throw UsageError(name + "cannot write " + file);
+  if (fs::is_fifo(fs::symlink_status(file, ignored))) throw UsageError(name + file + " is a FIFO");
+  if (!fs::is_regular_file(file, ignored)) return;
+  char first = '{';
+  std::ifstream(file) >> first;
+  if (first != '{') throw UsageError(name + file + " is no JSON, and would be replaced");
 }
 
 // Writes beside the file first and then takes its place in one step: on a full disk the file that

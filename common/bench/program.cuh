@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -20,12 +22,15 @@
 #include "common/bench/output.hpp"
 #include "common/bench/output_file.hpp"
 #include "common/bench/settings.hpp"
+#include "common/kit/cpu_timer.hpp"
 
 namespace bench {
 
 // A line on stderr that the next one replaces; only where a person watches.
 inline void print_progress(const std::string& text) {
-  static const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  static const char* const kind = std::getenv("TERM");
+  static const bool takes_escapes = kind == nullptr || std::strcmp(kind, "dumb") != 0;
+  static const bool is_terminal = isatty(STDERR_FILENO) != 0 && takes_escapes;
   if (is_terminal) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
@@ -88,6 +93,15 @@ inline void run_ladders(const std::vector<Selected>& selected, const Asked& aske
   output.print_legend();
 }
 
+// With more the run-time library of OpenMP ends without a word: its stack is full.
+constexpr int kMostThreads = 4096;
+
+inline void require_threads() {
+  if (kit::openmp_threads() <= kMostThreads) return;
+  throw UsageError("OMP_NUM_THREADS asks for " + std::to_string(kit::openmp_threads()) +
+                   " threads: at most " + std::to_string(kMostThreads) + " are possible");
+}
+
 inline int run_or_throw(const Chapter& chapter, int argc, char** argv) {
   Asked asked = parse_command_line(chapter, argc, argv);
   if (asked.help) return 0;
@@ -96,6 +110,7 @@ inline int run_or_throw(const Chapter& chapter, int argc, char** argv) {
     list(selected);
     return 0;
   }
+  require_threads();
   asked.run.device = query_device();
   asked.run.progress = print_progress;
   Output output(chapter, asked);

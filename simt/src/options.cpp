@@ -4,6 +4,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,8 +13,8 @@
 namespace simt {
 namespace {
 
-[[noreturn]] void reject(const char* name, const std::string& value, const char* expected) {
-  fprintf(stderr, "simt: %s=%s: expected %s\n", name, value.c_str(), expected);
+[[noreturn]] void reject(const char* name, const std::string& value, const std::string& expected) {
+  fprintf(stderr, "simt: %s=%s: expected %s\n", name, value.c_str(), expected.c_str());
   exit(2);
 }
 
@@ -43,23 +44,29 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// A whole number, with K, M or G behind it if `units`.
-uint64_t number(const char* name, uint64_t otherwise, uint64_t least, bool units = false,
-                uint64_t most = UINT64_MAX) {
+// A whole number from least to most, with K, M or G behind it if `units`.
+uint64_t number(const char* name, uint64_t otherwise, uint64_t least, uint64_t most,
+                bool units = false) {
   std::string text = variable(name);
   if (text.empty()) return otherwise;
   char* end = nullptr;
+  errno = 0;
   unsigned long long value = strtoull(text.c_str(), &end, 10);
+  bool fits = errno == 0;
   if (units && *end && !end[1]) {
     const char* unit = strchr("KMG", *end);
     if (unit) {
-      value <<= *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+      const int bits = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+      fits = fits && value <= UINT64_MAX >> bits;
+      value <<= bits;
       ++end;
     }
   }
-  if (end == text.c_str() || *end || text[0] == '-' || value < least || value > most)
-    reject(name, text, units ? "a size such as 512M" : "a whole number");
-  return value;
+  const bool is_number = !text.empty() && strchr("0123456789", text[0]) && !*end;
+  if (is_number && fits && value >= least && value <= most) return value;
+  const std::string range = std::to_string(least) + " and " + std::to_string(most);
+  const char* what = units ? "a size such as 512M, " : "a whole number ";
+  reject(name, text, what + ("between " + range));
 }
 
 int cores() {
@@ -94,10 +101,10 @@ bool is_random(const std::string& text, uint64_t* seed) {
 
 Options read_options() {
   Options o{};
-  o.threads = static_cast<int>(number("SIMT_THREADS", cores(), 1, false, 4096));
-  o.stack_bytes = number("SIMT_STACK_KB", 128, 16) << 10;
-  o.memory_bytes = number("SIMT_MEMORY", free_memory() / 2 >> 20 << 20, 1, true);
-  o.patience = static_cast<double>(number("SIMT_TIMEOUT", 20, 1));
+  o.threads = static_cast<int>(number("SIMT_THREADS", cores(), 1, 4096));
+  o.stack_bytes = number("SIMT_STACK_KB", 128, 16, 1 << 20) << 10;
+  o.memory_bytes = number("SIMT_MEMORY", free_memory() / 2 >> 20 << 20, 1, uint64_t(1) << 46, true);
+  o.patience = static_cast<double>(number("SIMT_TIMEOUT", 20, 1, 1'000'000));
   o.seed = 1;
   const std::string order = variable("SIMT_ORDER");
   if (order.empty() || order == "forward") {

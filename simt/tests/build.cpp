@@ -656,8 +656,10 @@ TEST_CASE("deferred streams run only when somebody waits for them") {
 
 TEST_CASE("wrong settings are refused") {
   const std::string program = built_program("device_query");
-  for (const char* setting : {"SIMT_ORDER=sideways", "SIMT_THREADS=0", "SIMT_THREADS=x",
-                              "SIMT_THREADS=99999", "SIMT_MEMORY=-1", "SIMT_ASYNC=never"}) {
+  for (const char* setting :
+       {"SIMT_ORDER=sideways", "SIMT_THREADS=0", "SIMT_THREADS=x", "SIMT_THREADS=99999",
+        "SIMT_MEMORY=-1", "SIMT_ASYNC=never", "SIMT_STACK_KB=8", "SIMT_STACK_KB=99999999999999999",
+        "SIMT_MEMORY=9999999999999999G"}) {
     const auto ran = run(program, "", setting);
     INFO(setting << "\n" << ran.output);
     CHECK(ran.status == 2);

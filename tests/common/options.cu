@@ -77,9 +77,12 @@ TEST_CASE("unknown options, missing values and stray arguments are refused") {
   CHECK(refusal({"--nosuch"}) == "unknown option --nosuch (--help lists them)");
   CHECK(refusal({"-x"}) == "unknown option -x (--help lists them)");
   CHECK(refusal({"--n"}) == "--n needs a value");
+  CHECK(refusal({"--json", "--list"}) == "--json needs a value, not --list");
+  CHECK(parse({"--json=--list"}).file == "--list");  // who means it can say it
   CHECK(refusal({"12"}) == "unexpected argument '12'");
   CHECK(refusal({"--sweep", "stride"}) == "--sweep: 'stride' is not one of size|block");
-  CHECK_FALSE(refusal({"--list=yes"}).empty());
+  CHECK(refusal({"--list=yes"}) == "--list takes no value");
+  CHECK(refusal({"-h"}) == "unknown option -h (--help lists them)");  // there is no --help here
 }
 
 TEST_CASE("an abbreviation is taken where it fits one option, and refused where it fits several") {
@@ -100,6 +103,36 @@ TEST_CASE("an abbreviation is taken where it fits one option, and refused where 
   CHECK(refusal_of("--rep") == "ambiguous option --rep (--help lists them)");
   CHECK(refusal_of("--r=3") == "ambiguous option --r=3 (--help lists them)");
   CHECK(refusal_of("--repe").empty());
+}
+
+TEST_CASE("what is nearly right is named") {
+  CHECK(bench::letters_apart("kitten", "sitting") == 3);
+  CHECK(bench::letters_apart("", "abc") == 3);
+  CHECK(bench::letters_apart("abc", "abc") == 0);
+  CHECK(bench::did_you_mean("tild", {"naive", "tiled", "tile"}) == ": did you mean tiled?");
+  CHECK(bench::did_you_mean("x", {"y"}).empty());
+  CHECK(bench::did_you_mean("abcdef", {"abcxyz"}).empty());
+  CHECK(refusal({"--lst"}) == "unknown option --lst: did you mean --list? (--help lists them)");
+  CHECK(refusal({"--sweep", "sise"}) ==
+        "--sweep: 'sise' is not one of size|block: did you mean size?");
+}
+
+TEST_CASE("-h is --help, whose lines fit a screen") {
+  bench::OptionParser parser;
+  int asked = 0;
+  parser.add_flag("list", "list", [] {});
+  parser.add_flag("help", "help", [&] { ++asked; });
+  for (const char* word : {"-h", "--help", "--he"}) {
+    std::string program = "program", given = word;
+    char* argv[] = {program.data(), given.data(), nullptr};
+    parser.parse(2, argv);
+  }
+  CHECK(asked == 3);
+  parser.add_choice("sweep", {"a", "b"}, std::string(30, 'x') + " " + std::string(30, 'y'),
+                    [](int) {});
+  const std::string left = "  --sweep a|b            ", indent(25, ' ');
+  CHECK(parser.help() == "  --list                 list\n  --help                 help\n" + left +
+                             std::string(30, 'x') + "\n" + indent + std::string(30, 'y') + "\n");
 }
 
 TEST_CASE("an option that is given twice is refused, not ignored once") {

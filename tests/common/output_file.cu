@@ -1,6 +1,7 @@
 // common/bench/output_file.hpp: refused in time, and whole or not at all.
 #include "common/bench/output_file.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -48,6 +49,30 @@ TEST_CASE("what cannot be written is refused, and asking leaves no file behind")
   CHECK(refused("/nonexistent/new.json"));
   CHECK(refused(here));  // a folder
   CHECK_FALSE(refused("/dev/null"));
+}
+
+TEST_CASE("a file is replaced only by what it holds already, and a FIFO keeps nobody waiting") {
+  const auto refusal = [](const std::string& file) {
+    try {
+      bench::require_writable("json", file);
+    } catch (const bench::UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string file = folder() + "/a";
+  for (const char* mine : {"", "{}", " \n{ \"a\": 1 }"}) {
+    bench::write_file(file, mine);
+    CHECK(refusal(file).empty());
+  }
+  for (const char* another : {"# A page", "\x7f\x45LF", "[1]"}) {
+    bench::write_file(file, another);
+    CHECK(refusal(file) == "--json: " + file + " is no JSON, and would be replaced");
+    CHECK(content(file) == another);
+  }
+  const std::string fifo = folder() + "/fifo";
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK(refusal(fifo) == "--json: " + fifo + " is a FIFO");
 }
 
 TEST_CASE("a file is replaced in one step, with nothing beside it afterwards") {

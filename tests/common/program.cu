@@ -84,6 +84,19 @@ TEST_CASE("--only with an unknown name is a usage error") {
   CHECK(selection("a,") == "status 2");
 }
 
+TEST_CASE("more threads than OpenMP can start are refused") {
+#ifdef _OPENMP
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(bench::kMostThreads);
+  CHECK(run({"--help"}, nothing) == 0);
+  CHECK_NOTHROW(bench::require_threads());
+  omp_set_num_threads(bench::kMostThreads + 1);
+  CHECK(run({"--help"}, nothing) == 0);
+  CHECK(run({}, [](auto&, auto&) { FAIL("ran with too many threads"); }) == 2);
+  omp_set_num_threads(before);
+#endif
+}
+
 TEST_CASE("exit statuses") {
   CHECK(run({}, nothing) == 0);
   CHECK(run({"--help"}, [](auto&, auto&) { FAIL("--help must not run the program"); }) == 0);
@@ -112,6 +125,7 @@ TEST_CASE("a file that cannot be written is refused before anything runs") {
   CHECK(run({"--json", "/nonexistent/file.json"}, body) == 2);
   CHECK(run({"--json", "/"}, body) == 2);
   CHECK(run({"--json="}, body) == 2);  // a shell's variable that is empty
+  CHECK(run({"--json", "tests/README.md"}, body) == 2);
 }
 
 TEST_CASE("the JSON holds every sweep, printed or only recorded") {

@@ -138,7 +138,8 @@ def _environment(root):
 
 
 def _simt_build(root):
-    return Path(os.environ.get("SIMT_BUILD", (root / "simt").resolve().parent / "build/simt"))
+    given = os.environ.get("SIMT_BUILD")
+    return Path(given) if given else (root / "simt").resolve().parent / "build/simt"
 
 
 def _first_errors(text, root, source):
