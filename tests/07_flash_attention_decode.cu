@@ -55,8 +55,8 @@ const std::vector<Given> kSizes = {
     sizes(1, 16, 2, 33, 0), sizes(1, 4, 2, 63, 0), sizes(3, 2, 2, 64, 1), sizes(1, 14, 2, 65, 0),
     sizes(1, 4, 1, 127, 2), sizes(2, 3, 1, 17, 0), sizes(1, 2, 1, 128, 1), sizes(1, 1, 1, 129, 2),
     sizes(1, 8, 1, 300, 0), sizes(1, 20, 1, 70, 0),
-    // More shares than SMs: a block has several, of one step and of two. A cluster of four, with
-    // more than half a tile of queries.
+    // More work tiles than SMs: a block has several, of one step and of two. A cluster of four,
+    // with more than half a tile of queries.
     sizes(140, 9, 1, 20, 0), sizes(133, 2, 1, 130, 0), sizes(3, 12, 1, 700, 0)};
 
 // A few of them, for a type whose kernels are those of another one.
@@ -250,8 +250,8 @@ TEST_CASE("decode: two streams at once do not disturb each other") {
 }
 
 TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
-  const auto count = [](std::int64_t shares, int n, int resident) {
-    return kit::divide_up(n, decode::choose_keys(shares, n, resident));
+  const auto count = [](std::int64_t work_tiles, int n, int resident) {
+    return kit::divide_up(n, decode::choose_keys(work_tiles, n, resident));
   };
   CHECK(count(1, 1, 264) == 1);
   CHECK(count(1, 64, 264) == 1);      // a chunk has 64 keys at least
@@ -259,13 +259,13 @@ TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
   CHECK(count(264, 4096, 264) == 1);  // a wave is full already
   CHECK(count(100'000, 4096, 264) == 1);
   CHECK(count(265, 65'536, 264) == 3);  // one block too many would cost a wave of two
-  for (const std::int64_t shares : {1, 3, 8, 100, 200, 300, 1000}) {
+  for (const std::int64_t work_tiles : {1, 3, 8, 100, 200, 300, 1000}) {
     for (const int n : {1, 63, 64, 65, 1000, 4096, 131'072}) {
-      INFO(shares << " shares, " << n << " keys");
-      const int keys = decode::choose_keys(shares, n, 264);
+      INFO(work_tiles << " work tiles, " << n << " keys");
+      const int keys = decode::choose_keys(work_tiles, n, 264);
       CHECK(keys % decode::kLeastKeys == 0);
       CHECK(keys >= decode::kLeastKeys);
-      const double waves = static_cast<double>(shares) * kit::divide_up(n, keys) / 264;
+      const double waves = static_cast<double>(work_tiles) * kit::divide_up(n, keys) / 264;
       if (n >= 65'536) CHECK(waves / std::ceil(waves) > 0.7);
     }
   }
@@ -275,8 +275,8 @@ TEST_CASE("decode: chunks fill the waves, and are no more than that takes") {
 
 TEST_CASE("decode: clusters are as large as fit at once") {
   // A chip that holds 132 blocks, or 66, 30 and 14 clusters of two, four and eight.
-  const auto chosen = [](std::int64_t shares, int most) {
-    return decode::choose_cluster(shares, most, {0, 132, 66, 0, 30, 0, 0, 0, 14});
+  const auto chosen = [](std::int64_t work_tiles, int most) {
+    return decode::choose_cluster(work_tiles, most, {0, 132, 66, 0, 30, 0, 0, 0, 14});
   };
   CHECK(chosen(8, 8) == 8);
   CHECK(chosen(8, 2) == 2);    // short caches
@@ -284,7 +284,7 @@ TEST_CASE("decode: clusters are as large as fit at once") {
   CHECK(chosen(128, 8) == 1);  // 128 SMs are at work
   CHECK(chosen(64, 8) == 2);
   CHECK(chosen(96, 8) == 1);
-  CHECK(chosen(136, 8) == 1);  // two shares a block; three for a cluster of two
+  CHECK(chosen(136, 8) == 1);  // two work tiles a block; three for a cluster of two
   CHECK(chosen(512, 8) == 1);
   CHECK(decode::choose_cluster(1, 8, {0, 3, 1}) == 2);  // of four none fits
 }
@@ -325,8 +325,8 @@ TEST_CASE("decode: the work list has every chunk once, whole ones first, then th
 }
 
 TEST_CASE("decode: one wave where it leaves few SMs without a block, or chunks cannot be smaller") {
-  const auto keys = [](std::int64_t shares, int n) {
-    return decode::choose_keys_of_one_wave(shares, n, 132);
+  const auto keys = [](std::int64_t work_tiles, int n) {
+    return decode::choose_keys_of_one_wave(work_tiles, n, 132);
   };
   CHECK(keys(8, 1024) == 64);
   CHECK(keys(8, 16'384) == 1024);

@@ -18,12 +18,12 @@ namespace branch {
 
 // The block is a multiple of 32 threads, and those past n stay: all lanes of the mask vote.
 __global__ void branch_vote_kernel(const float* x, float* y, std::int64_t n) {
-  constexpr unsigned kWholeWarp = 0xFFFFFFFF;  // a bit for each lane that takes part
+  constexpr unsigned kAllLanes = 0xFFFFFFFF;  // a bit for each lane that takes part
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const bool inside = i < n;
   const float value = inside ? x[i] : 0.0f;
   float result = cheap_path(value);
-  if (__any_sync(kWholeWarp, is_expensive(value))) {
+  if (__any_sync(kAllLanes, is_expensive(value))) {
     const float expensive = expensive_path(value);
     result = is_expensive(value) ? expensive : result;
   }

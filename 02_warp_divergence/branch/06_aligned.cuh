@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kAlignedBlock)
   const bool expensive = is_expensive(value);
   if (i < n && !expensive) y[i] = cheap_path(value);
 
-  const unsigned expensive_lanes = __ballot_sync(kWholeWarp, expensive);
+  const unsigned expensive_lanes = __ballot_sync(kAllLanes, expensive);
   if (expensive_lanes != 0) {  // the same for the whole warp
     const int place = place_in_queue(expensive_lanes, &end);
     if (expensive) {

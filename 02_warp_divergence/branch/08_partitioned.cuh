@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kListBlock)
     const bool expensive = is_expensive(value[p]);
     if (tile + in_tile < n && !expensive) y[tile + in_tile] = cheap_path(value[p]);
 
-    const unsigned expensive_lanes = __ballot_sync(kWholeWarp, expensive);
+    const unsigned expensive_lanes = __ballot_sync(kAllLanes, expensive);
     if (expensive_lanes != 0) {  // the same for the whole warp
       const int place = place_in_queue(expensive_lanes, &end);
       if (expensive) owner[place] = in_tile;

@@ -22,15 +22,15 @@ template <class T, int kD, int kQueries>
 __global__ void __launch_bounds__(kThreads) group_kernel(Tensors<T> t, Shape shape) {
   using Queries = Team<T, kD, kQueries>;
   __shared__ WarpParts<kD, kQueries> parts;
-  const Share share = shape.share(blockIdx.x, kQueries);
+  const WorkTile work = shape.work_tile(blockIdx.x, kQueries);
   const int team = threadIdx.x / Queries::kLanes, member = threadIdx.x % Queries::kLanes;
-  const std::int64_t first = share.kv_head * shape.n * Queries::kLanes + member;
+  const std::int64_t first = work.kv_head * shape.n * Queries::kLanes + member;
   const uint4* k = reinterpret_cast<const uint4*>(t.k) + first;
   const uint4* v = reinterpret_cast<const uint4*>(t.v) + first;
 
   // The teams of all warps take keys in turn.
   Queries state;
-  state.start(t.q + share.first_row * kD, share.count, shape.scale());
+  state.start(t.q + work.first_row * kD, work.count, shape.scale());
   for (int j = team; j - team < shape.n; j += kWarps * Queries::kTeams) {
     const bool seen = j < shape.n;
     const int place = j * Queries::kLanes;
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kThreads) group_kernel(Tensors<T> t, Shape sha
   state.merge_teams();
   parts.store(state);
   __syncthreads();
-  for (int row = threadIdx.x / 32; row < share.count; row += kWarps) {
-    store_result(t, share.first_row + row, merge_warps(parts, row));
+  for (int row = threadIdx.x / 32; row < work.count; row += kWarps) {
+    store_result(t, work.first_row + row, merge_warps(parts, row));
   }
 }
 
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads) group_kernel(Tensors<T> t, Shape sha
 template <class T>
 void group(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   with_group(shape, [&](auto head_dim, auto queries) {
-    const auto blocks = static_cast<unsigned>(shape.shares(queries));
+    const auto blocks = static_cast<unsigned>(shape.work_tiles(queries));
     group_kernel<T, head_dim, queries><<<blocks, kThreads, 0, stream>>>(t, shape);
     CUDA_CHECK(cudaGetLastError());
   });

@@ -27,17 +27,17 @@ __global__ void __launch_bounds__(kThreads) split_kernel(Tensors<T> t, Shape sha
   __shared__ WarpParts<kD, kQueries> parts;
   // region chunk
   // Chunks of one K/V head are neighbours.
-  const Share share = shape.share(blockIdx.x / chunks.count, kQueries);
+  const WorkTile work = shape.work_tile(blockIdx.x / chunks.count, kQueries);
   const int chunk = static_cast<int>(blockIdx.x % chunks.count);
   const int begin = chunk * chunks.keys, end = min(shape.n, begin + chunks.keys);
   // endregion
   const int team = threadIdx.x / Queries::kLanes, member = threadIdx.x % Queries::kLanes;
-  const std::int64_t first = share.kv_head * shape.n * Queries::kLanes + member;
+  const std::int64_t first = work.kv_head * shape.n * Queries::kLanes + member;
   const uint4* k = reinterpret_cast<const uint4*>(t.k) + first;
   const uint4* v = reinterpret_cast<const uint4*>(t.v) + first;
 
   Queries state;
-  state.start(t.q + share.first_row * kD, share.count, shape.scale());
+  state.start(t.q + work.first_row * kD, work.count, shape.scale());
   for (int j = begin + team; j - team < end; j += kWarps * Queries::kTeams) {
     const bool seen = j < end;
     const int place = j * Queries::kLanes;
@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(kThreads) split_kernel(Tensors<T> t, Shape sha
   state.merge_teams();
   parts.store(state);
   __syncthreads();
-  for (int row = threadIdx.x / 32; row < share.count; row += kWarps) {
-    chunks.store((share.first_row + row) * chunks.count + chunk, merge_warps(parts, row));
+  for (int row = threadIdx.x / 32; row < work.count; row += kWarps) {
+    chunks.store((work.first_row + row) * chunks.count + chunk, merge_warps(parts, row));
   }
   // endregion
 }
@@ -67,10 +67,11 @@ template <class T>
 void split(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cudaStream_t stream) {
   with_group(shape, [&](auto head_dim, auto queries) {
     const auto kernel = split_kernel<T, head_dim, queries>;
-    const std::int64_t shares = shape.shares(queries);
+    const std::int64_t work_tiles = shape.work_tiles(queries);
     const int resident = kit::resident_blocks(kernel, kThreads);
-    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
-    kernel<<<static_cast<unsigned>(shares * chunks.count), kThreads, 0, stream>>>(t, shape, chunks);
+    const Chunks chunks = cut_cache(shape, work_tiles, resident, scratch);
+    kernel<<<static_cast<unsigned>(work_tiles * chunks.count), kThreads, 0, stream>>>(t, shape,
+                                                                                      chunks);
     CUDA_CHECK(cudaGetLastError());
     const auto rows = static_cast<unsigned>(shape.rows());
     merge_kernel<T, head_dim><<<rows, 32, 0, stream>>>(t, chunks);

@@ -30,13 +30,13 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kQueries>*>(dynamic_chunks);
   const int team = threadIdx.x % 32 / Queries::kLanes, member = threadIdx.x % Queries::kLanes;
-  const std::int64_t at = blockIdx.x / chunks.count;  // of the shares
-  const Part part = part_of(shape.share(at, kQueries), at, chunks, 0, shape.n);
+  const std::int64_t at = blockIdx.x / chunks.count;  // of the work tiles
+  const Part part = part_of(shape.work_tile(at, kQueries), at, chunks, 0, shape.n);
 
   // The warp's teams take the keys of a stage in turn.
   Queries state;
-  state.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
-  const std::int64_t first = part.share.kv_head * shape.n;
+  state.start(t.q + part.work.first_row * kD, part.work.count, shape.scale());
+  const std::int64_t first = part.work.kv_head * shape.n;
   const Lookups lookups(shared.rings, part, [first](int key) { return first + key; });
   attend(shared.rings, lookups, t, [&](const auto& stage, int seen) {
 #pragma unroll
@@ -61,10 +61,10 @@ void prefetch(const Shape& shape, const Tensors<T>& t, const Scratch& scratch,
     const auto kernel = prefetch_kernel<T, head_dim, queries>;
     constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, queries>);
     kit::allow_shared(kernel, kShared);
-    const std::int64_t shares = shape.shares(queries);
+    const std::int64_t work_tiles = shape.work_tiles(queries);
     const int resident = kit::resident_blocks(kernel, kThreads, kShared);
-    const Chunks chunks = cut_cache(shape, shares, resident, scratch);
-    const auto blocks = static_cast<unsigned>(shares * chunks.count);
+    const Chunks chunks = cut_cache(shape, work_tiles, resident, scratch);
+    const auto blocks = static_cast<unsigned>(work_tiles * chunks.count);
     kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());
   });

@@ -29,17 +29,17 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<RingShared<kD, kTensorRows>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
-  const std::int64_t at = blockIdx.x / chunks.count;  // of the shares
-  const Part part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
+  const std::int64_t at = blockIdx.x / chunks.count;  // of the work tiles
+  const Part part = part_of(shape.work_tile(at, kTensorRows), at, chunks, 0, shape.n);
 
   TensorRows<T, kD> rows;
-  rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
-  const std::int64_t first = part.share.kv_head * shape.n;
+  rows.start(t.q + part.work.first_row * kD, part.work.count, shape.scale());
+  const std::int64_t first = part.work.kv_head * shape.n;
   const Lookups lookups(shared.rings, part, [first](int key) { return first + key; });
   attend(shared.rings, lookups, t,
          [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); });
 
-  rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(part.work.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif
@@ -52,10 +52,10 @@ void tensor(const Shape& shape, const Tensors<T>& t, const Scratch& scratch, cud
     const auto kernel = tensor_kernel<T, head_dim>;
     constexpr int kShared = sizeof(RingShared<decltype(head_dim)::value, kTensorRows>);
     kit::allow_shared(kernel, kShared);
-    const std::int64_t shares = shape.shares(kTensorRows);
+    const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
     // Two blocks fit on an SM, but one has bytes enough in flight, and half as many parts.
-    const Chunks chunks = cut_cache(shape, shares, kit::multiprocessor_count(), scratch);
-    const auto blocks = static_cast<unsigned>(shares * chunks.count);
+    const Chunks chunks = cut_cache(shape, work_tiles, kit::multiprocessor_count(), scratch);
+    const auto blocks = static_cast<unsigned>(work_tiles * chunks.count);
     kernel<<<blocks, kThreads, kShared, stream>>>(t, shape, chunks);
     CUDA_CHECK(cudaGetLastError());
   });

@@ -1,4 +1,4 @@
-// cluster_merges: a cluster of eight blocks has a share, and merges its parts in shared
+// cluster_merges: a cluster of eight blocks has a work tile, and merges its parts in shared
 // memory (sm_90).
 //
 // The blocks of a cluster run at the same time and write into each other's shared memory: no part
@@ -46,19 +46,19 @@ __global__ void __launch_bounds__(32 * ClusterShared<kD>::kW, 1)
   auto& shared = *reinterpret_cast<ClusterShared<kD>*>(dynamic_chunks);
   const auto cluster = cooperative_groups::this_cluster();
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const std::int64_t at = blockIdx.x / kClusterBlocks;  // of the shares
-  const auto part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
+  const std::int64_t at = blockIdx.x / kClusterBlocks;  // of the work tiles
+  const auto part = part_of(shape.work_tile(at, kTensorRows), at, chunks, 0, shape.n);
 
   // The first copies are asked for before the queries.
   TensorRows<T, kD> rows;
-  const std::int64_t first = part.share.kv_head * shape.n;
+  const std::int64_t first = part.work.kv_head * shape.n;
   const Lookups lookups(shared.warps.rings, part, [first](int key) { return first + key; });
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
-    rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+    rows.start(t.q + part.work.first_row * kD, part.work.count, shape.scale());
   };
   attend(shared.warps.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
-  rows.store_part(part.share.count, shared.warps.parts.o[warp], shared.warps.parts.lse2[warp]);
+  rows.store_part(part.work.count, shared.warps.parts.o[warp], shared.warps.parts.lse2[warp]);
   ptx::cluster_wait();
   __syncthreads();
 
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(32 * ClusterShared<kD>::kW, 1)
   // The block's part of a row is sent to the block that merges it. Rows go round the blocks of the
   // cluster first, then round a block's warps.
   const int rank = static_cast<int>(cluster.block_rank());
-  for (int row = warp; row < part.share.count; row += kW) {
+  for (int row = warp; row < part.work.count; row += kW) {
     const auto merged = merge_warps(shared.warps.parts, row);
     const int to = row % kClusterBlocks, place = row - to + rank;
     *cluster.map_shared_rank(&shared.o[place][lane], to) = merged.o;
@@ -75,11 +75,11 @@ __global__ void __launch_bounds__(32 * ClusterShared<kD>::kW, 1)
   ptx::cluster_arrive();
   ptx::cluster_wait();  // all parts are there, and nobody reaches into another block any more
 
-  for (int row = rank + kClusterBlocks * warp; row < part.share.count; row += kClusterBlocks * kW) {
+  for (int row = rank + kClusterBlocks * warp; row < part.work.count; row += kClusterBlocks * kW) {
     const int place = row - rank;
     const auto o_of = [&](int block) { return shared.o[place + block]->x; };
     const auto lse2_of = [&](int block) { return shared.lse2[place + block]; };
-    store_result(t, part.share.first_row + row, merge_parts<kD>(kClusterBlocks, o_of, lse2_of));
+    store_result(t, part.work.first_row + row, merge_parts<kD>(kClusterBlocks, o_of, lse2_of));
   }
   // endregion
 #endif
@@ -98,7 +98,7 @@ void cluster_merges(const Shape& shape, const Tensors<T>& t, cudaStream_t stream
     const int keys =
         kit::divide_up(kit::divide_up(shape.n, kClusterBlocks), kStageKeys) * kStageKeys;
     const Chunks chunks{keys, kClusterBlocks, nullptr, nullptr, nullptr};
-    const auto blocks = static_cast<unsigned>(shape.shares(kTensorRows) * kClusterBlocks);
+    const auto blocks = static_cast<unsigned>(shape.work_tiles(kTensorRows) * kClusterBlocks);
     cudaLaunchAttribute cluster;
     const auto config =
         cluster_config(cluster, kClusterBlocks, blocks, 32 * Shared::kW, kShared, stream);

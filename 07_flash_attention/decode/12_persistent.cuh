@@ -1,11 +1,12 @@
 // persistent: clusters that stay, and whose rings never run empty (sm_90).
 //
-// In `tensor` and `cluster_merges` a share begins with an empty ring and ends with a merge, and
-// meanwhile its blocks ask for nothing. Here a cluster takes several shares, one after the other:
-// while its warps work on the last keys of one, merge and store, the first keys of the next are in
+// In `tensor` and `cluster_merges` a work tile begins with an empty ring and ends with a merge, and
+// meanwhile its blocks ask for nothing. Here a cluster takes several, one after the other: while
+// its warps work on the last keys of one, merge and store, the first keys of the next are in
 // flight. So parts stand beside the rings and no longer take their place: 226 KB, a block an SM. A
-// cluster has as many blocks as keep the SMs at work: one with many shares, eight with few. What is
-// still wrong: the caches of a server are not in one piece, nor are its sequences of one length.
+// cluster has as many blocks as keep the SMs at work: one with many work tiles, eight with few.
+// What is still wrong: a server's caches are not in one piece, nor its sequences of one length.
+
 #pragma once
 
 #include <cooperative_groups.h>
@@ -35,15 +36,15 @@ struct alignas(128) PersistentShared {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// Half of a share's rows: the warps leave their parts, the block merges these and then, with the
-// others of its cluster, theirs. By all threads of the cluster.
+// Half of a work tile's rows: the warps leave their parts, the block merges these and then, with
+// the others of its cluster, theirs. By all threads of the cluster.
 template <int kHalf, class T, int kD, int kW>
 __device__ void finish_rows(WarpParts<kD, kTensorRows / 2, kW>& parts, TensorRows<T, kD>& rows,
-                            const Share& share, const Tensors<T>& t) {
+                            const WorkTile& work, const Tensors<T>& t) {
   const auto cluster = cooperative_groups::this_cluster();
   const int blocks = static_cast<int>(gridDim.x), rank = static_cast<int>(blockIdx.x);
   const int warp = threadIdx.x / 32, first = kHalf * kTensorRows / 2;
-  const int count = min(kTensorRows / 2, share.count - first);
+  const int count = min(kTensorRows / 2, work.count - first);
 
   // The warps leave their parts and merge them. If the block is alone, that is the result.
   rows.store_half(kHalf, parts.o[warp], parts.lse2[warp]);
@@ -51,7 +52,7 @@ __device__ void finish_rows(WarpParts<kD, kTensorRows / 2, kW>& parts, TensorRow
   for (int row = warp; row < count; row += kW) {
     const auto merged = merge_warps(parts, row);
     if (blocks == 1) {
-      store_result(t, share.first_row + first + row, merged);
+      store_result(t, work.first_row + first + row, merged);
     } else {
       parts.replace(row, merged);
     }
@@ -69,16 +70,16 @@ __device__ void finish_rows(WarpParts<kD, kTensorRows / 2, kW>& parts, TensorRow
     const auto lse2_of = [&](int block) {
       return *cluster.map_shared_rank(&parts.lse2[0][row], block);
     };
-    store_result(t, share.first_row + first + row, merge_parts<kD>(blocks, o_of, lse2_of));
+    store_result(t, work.first_row + first + row, merge_parts<kD>(blocks, o_of, lse2_of));
   }
   cluster.sync();
 }
 #endif
 
-// Grid: (blocks of a cluster, clusters). keys: of each share, for a block.
+// Grid: (blocks of a cluster, clusters). keys: of each work tile, for a block.
 template <class T, int kD>
 __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
-    persistent_kernel(Tensors<T> t, Shape shape, int shares_each, int keys) {
+    persistent_kernel(Tensors<T> t, Shape shape, int tiles_each, int keys) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   constexpr int kW = PersistentShared<kD>::kW, kStages = PersistentShared<kD>::kStages;
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
@@ -86,18 +87,21 @@ __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
   const int warp = threadIdx.x / 32;
   auto& ring = shared.rings[warp];
 
-  const int first_share = static_cast<int>(blockIdx.y) * shares_each;
-  const int end_share = min(first_share + shares_each, static_cast<int>(shape.shares(kTensorRows)));
+  const int first_work = static_cast<int>(blockIdx.y) * tiles_each;
+  const int end_work =
+      min(first_work + tiles_each, static_cast<int>(shape.work_tiles(kTensorRows)));
   const int begin = static_cast<int>(blockIdx.x) * keys, end = min(shape.n, begin + keys);
   const int first_key = begin + warp * kStageKeys;
 
   // region ring
-  // What is issued next: a key of a share. It runs ahead of what is worked on, across shares.
+  // What is issued next: a key of a work tile. It runs ahead of what is worked on, across work
+  // tiles.
   const std::uint64_t policy = ptx::createpolicy_evict_first();
-  int next_share = begin < end ? first_share : end_share, next_key = first_key, next_stage = 0;
+  int next_work = begin < end ? first_work : end_work, next_key = first_key, next_stage = 0;
   const auto issue = [&] {
-    if (next_share < end_share) {
-      const std::int64_t first = shape.share(next_share, kTensorRows).kv_head * shape.n + next_key;
+    if (next_work < end_work) {
+      const std::int64_t first =
+          shape.work_tile(next_work, kTensorRows).kv_head * shape.n + next_key;
       const int left = end - next_key;
       fill(
           ring[next_stage], t, [&](int key) { return key < left ? first + key : -1; }, policy);
@@ -105,7 +109,7 @@ __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
       next_key += kW * kStageKeys;
       if (next_key - first_key >= end - begin) {
         next_key = first_key;
-        ++next_share;
+        ++next_work;
       }
     }
     ptx::cp_async_commit();
@@ -114,10 +118,10 @@ __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
   // endregion
 
   int stage = 0;
-  for (int at = first_share; at < end_share; ++at) {
-    const Share share = shape.share(at, kTensorRows);
+  for (int at = first_work; at < end_work; ++at) {
+    const WorkTile work = shape.work_tile(at, kTensorRows);
     TensorRows<T, kD> rows;
-    rows.start(t.q + share.first_row * kD, share.count, shape.scale());
+    rows.start(t.q + work.first_row * kD, work.count, shape.scale());
     // All warps take as many steps: in the last one some may have no keys.
     for (int key = first_key; key - first_key < end - begin; key += kW * kStageKeys) {
       ptx::cp_async_wait<kStages - 2>();
@@ -126,8 +130,8 @@ __global__ void __launch_bounds__(32 * PersistentShared<kD>::kW, 1)
       rows.add(ring[stage].k, ring[stage].v, end - key);
       stage = stage + 1 == kStages ? 0 : stage + 1;
     }
-    finish_rows<0>(shared.parts, rows, share, t);
-    if (share.count > kTensorRows / 2) finish_rows<1>(shared.parts, rows, share, t);
+    finish_rows<0>(shared.parts, rows, work, t);
+    if (work.count > kTensorRows / 2) finish_rows<1>(shared.parts, rows, work, t);
   }
 #endif
 }
@@ -143,16 +147,16 @@ void persistent(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
     static const ClustersAtOnce kAtOnce = clusters_at_once(kernel, kBlock, kShared);
 
     // Every block has keys for all of its warps, if there are so many.
-    const std::int64_t shares = shape.shares(kTensorRows);
+    const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
     const int most = std::min(kClusterBlocks, kit::divide_up(shape.n, Shared::kW * kStageKeys));
-    const int size = choose_cluster(shares, most, kAtOnce);
+    const int size = choose_cluster(work_tiles, most, kAtOnce);
     const int keys = kit::divide_up(kit::divide_up(shape.n, size), kStageKeys) * kStageKeys;
     // As few clusters as take no longer than all that fit would.
-    const int shares_each = kit::divide_up(shares, kAtOnce[size]);
-    const dim3 grid(size, kit::divide_up(shares, shares_each));
+    const int tiles_each = kit::divide_up(work_tiles, kAtOnce[size]);
+    const dim3 grid(size, kit::divide_up(work_tiles, tiles_each));
     cudaLaunchAttribute cluster;
     const auto config = cluster_config(cluster, size, grid, kBlock, kShared, stream);
-    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, t, shape, shares_each, keys));
+    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, t, shape, tiles_each, keys));
   });
 }
 

@@ -35,14 +35,14 @@ __global__ void __launch_bounds__(32 * kW)
 
   // A shorter sequence has fewer parts than the longest.
   const std::int64_t at = blockIdx.x / chunks.count;
-  const auto share = shape.share(at, kTensorRows);
-  const int sequence = static_cast<int>(share.kv_head) / static_cast<int>(shape.kv_heads);
+  const auto work = shape.work_tile(at, kTensorRows);
+  const int sequence = static_cast<int>(work.kv_head) / static_cast<int>(shape.kv_heads);
   const int end = cache.end(sequence), first = cache.window < shape.n ? cache.first_of(end) : 0;
-  const auto part = part_of(share, at, chunks, first, end);
+  const auto part = part_of(work, at, chunks, first, end);
 
   // region pages
   // Without a window the first lookups do not wait for the sequence's length.
-  const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
+  const auto row_of = [&](int key) { return cache.row(shape, work.kv_head, key); };
   const Lookups lookups(shared.rings, part, row_of);
   if (part.count == 0) return;
 
@@ -50,12 +50,12 @@ __global__ void __launch_bounds__(32 * kW)
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
     cache.prefetch_table<32 * kW>(sequence, part.begin, part.end);
-    rows.start(t.q + share.first_row * kD, share.count, shape.scale());
+    rows.start(t.q + work.first_row * kD, work.count, shape.scale());
   };
   attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
   // endregion
 
-  rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(part.work.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif
@@ -66,12 +66,12 @@ template <class T>
 void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Scratch& scratch,
            cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
-    const std::int64_t shares = shape.shares(kTensorRows);
+    const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
     // The newest tokens are cut as if there were no others; one block an SM, as in `tensor`.
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
-    const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
-    const auto blocks = static_cast<unsigned>(shares * chunks.count);
+    const Chunks chunks = cut_cache(seen, work_tiles, kit::multiprocessor_count(), scratch);
+    const auto blocks = static_cast<unsigned>(work_tiles * chunks.count);
     with_warps<head_dim, kTensorRows>(blocks, chunks.keys, shape.group(), [&](auto warps) {
       constexpr int kShared = sizeof(ShallowRings<head_dim, kTensorRows, warps>);
       const auto kernel = paged_kernel<T, head_dim, warps>;

@@ -30,16 +30,16 @@ struct WorkList {
   int2* items;        // (sequence, number of the part)
   int* first;         // of each sequence: the place of its part 0
 
-  // What an item is of share `at` of its sequence.
+  // What an item is of work tile `at` of its sequence.
   __device__ Part part_of(int item, int at, const Shape& shape, const Chunks& chunks,
                           const Cache& cache) const {
     const int sequence = items[item].x, number = items[item].y;
     const int begin = cache.first(sequence), end = cache.end(sequence);
     const int own = begin + number * *keys, parts = max(1, (end - begin + *keys - 1) / *keys);
-    const std::int64_t share_at = shape.shares(kTensorRows) / shape.batch * sequence + at;
-    const auto share = shape.share(share_at, kTensorRows);
-    const std::int64_t place = share.first_row % shape.heads * chunks.count + first[sequence];
-    return {share, chunks.tickets + share_at, number, parts, own, min(end, own + *keys), place};
+    const std::int64_t work_at = shape.work_tiles(kTensorRows) / shape.batch * sequence + at;
+    const auto work = shape.work_tile(work_at, kTensorRows);
+    const std::int64_t place = work.first_row % shape.heads * chunks.count + first[sequence];
+    return {work, chunks.tickets + work_at, number, parts, own, min(end, own + *keys), place};
   }
 };
 
@@ -108,22 +108,22 @@ __global__ void __launch_bounds__(32 * kW)
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<ShallowRings<kD, kTensorRows, kW>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
-  // The shares of an item are neighbours; behind the list's end there is nothing to do.
-  const int shares = static_cast<int>(shape.shares(kTensorRows) / shape.batch);
-  const int item = static_cast<int>(blockIdx.x) / shares;
+  // The work tiles of an item are neighbours; behind the list's end there is nothing to do.
+  const int work_tiles = static_cast<int>(shape.work_tiles(kTensorRows) / shape.batch);
+  const int item = static_cast<int>(blockIdx.x) / work_tiles;
   if (item >= *list.count) return;
-  const auto part = list.part_of(item, blockIdx.x % shares, shape, chunks, cache);
+  const auto part = list.part_of(item, blockIdx.x % work_tiles, shape, chunks, cache);
 
   TensorRows<T, kD> rows;
-  const auto row_of = [&](int key) { return cache.row(shape, part.share.kv_head, key); };
+  const auto row_of = [&](int key) { return cache.row(shape, part.work.kv_head, key); };
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
-    rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+    rows.start(t.q + part.work.first_row * kD, part.work.count, shape.scale());
   };
   const Lookups lookups(shared.rings, part, row_of);
   attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
 
-  rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(part.work.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif
@@ -138,8 +138,8 @@ void work_list(const Shape& shape, const Tensors<T>& t, const Cache& cache, cons
     constexpr int kShared = sizeof(ShallowRings<head_dim, kTensorRows, kW>);
     const auto kernel = work_list_kernel<T, head_dim, kW>;
     kit::allow_shared(kernel, kShared);
-    const std::int64_t shares = shape.shares(kTensorRows);
-    const int of_sequence = static_cast<int>(shares / shape.batch);
+    const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
+    const int of_sequence = static_cast<int>(work_tiles / shape.batch);
     const int resident = kit::resident_blocks(kernel, kBlock, kShared);
 
     // At most `wanted` whole chunks and a rest of each sequence. In memory the parts of a head are
@@ -148,7 +148,7 @@ void work_list(const Shape& shape, const Tensors<T>& t, const Cache& cache, cons
     const int capacity = wanted + static_cast<int>(shape.batch);
     const std::int64_t parts = shape.heads * capacity, floats = parts * (shape.d + 1);
     float* o = scratch.floats(floats + 3 + 2 * capacity + shape.batch);
-    const Chunks chunks{0, capacity, o, o + parts * shape.d, scratch.tickets(shares)};
+    const Chunks chunks{0, capacity, o, o + parts * shape.d, scratch.tickets(work_tiles)};
     int* ints = reinterpret_cast<int*>(o + (floats + 1) / 2 * 2);  // items are pairs
     const WorkList list{ints, ints + 1, reinterpret_cast<int2*>(ints + 2), ints + 2 + 2 * capacity};
     plan_kernel<<<1, kPlanThreads, 0, stream>>>(list, cache, static_cast<int>(shape.batch), wanted);

@@ -29,9 +29,9 @@ constexpr int kHopperShared = std::max({sizeof(PersistentShared<64>), sizeof(Per
 // Whether to take one wave of blocks, each with a chunk: if the chunks, which are cut as evenly as
 // 64 keys allow, leave few SMs without a block, or cannot be smaller.
 inline bool suits_one_wave(const Shape& shape, int sms) {
-  const std::int64_t shares = shape.shares(kTensorRows);
-  const int keys = choose_keys_of_one_wave(shares, shape.n, sms);
-  const std::int64_t blocks = shares * kit::divide_up(shape.n, keys);
+  const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
+  const int keys = choose_keys_of_one_wave(work_tiles, shape.n, sms);
+  const std::int64_t blocks = work_tiles * kit::divide_up(shape.n, keys);
   return blocks <= sms && (10 * blocks >= 9 * sms || keys == kLeastKeys);
 }
 
@@ -54,7 +54,7 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, int compute_capabili
       programmatic_launch(shape, t, scratch, stream);
       return "programmatic_launch";
     }
-    // Clusters that stay deal shares to all SMs, but at d = 256 they have half of the warps.
+    // Clusters that stay deal work tiles to all SMs, but at d = 256 they have half of the warps.
     if (shape.d < 256) {
       persistent(shape, t, stream);
       return "persistent";

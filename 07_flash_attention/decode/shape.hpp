@@ -12,7 +12,7 @@
 namespace decode {
 
 // Some of the query heads that share a K/V head.
-struct Share {
+struct WorkTile {
   std::int64_t kv_head, first_row;  // of all batch x kv_heads, of all batch x heads
   int count;
 };
@@ -27,7 +27,7 @@ struct Shape {
   std::int64_t batch, heads, kv_heads;
   int n, d;
 
-  // In 32 bits, as share(): a kernel divides before it can ask for anything.
+  // In 32 bits, as work_tile(): a kernel divides before it can ask for anything.
   __host__ __device__ int group() const {
     return static_cast<int>(heads) / static_cast<int>(kv_heads);
   }
@@ -37,11 +37,11 @@ struct Shape {
   // What Q K^T is multiplied by.
   __host__ __device__ float scale() const { return 1.0f / sqrtf(static_cast<float>(d)); }
 
-  // A group in shares of at most `most` rows: how many there are in all, and which is the i-th.
-  __host__ __device__ std::int64_t shares(int most) const {
+  // A group in work tiles of at most `most` rows: how many there are in all, and which is the i-th.
+  __host__ __device__ std::int64_t work_tiles(int most) const {
     return all_kv_heads() * ((group() + most - 1) / most);
   }
-  __host__ __device__ Share share(std::int64_t i, int most) const {
+  __host__ __device__ WorkTile work_tile(std::int64_t i, int most) const {
     const int of_group = (group() + most - 1) / most, at = static_cast<int>(i);
     const int kv_head = at / of_group, first = at % of_group * most, left = group() - first;
     return {kv_head, std::int64_t{kv_head} * group() + first, left < most ? left : most};

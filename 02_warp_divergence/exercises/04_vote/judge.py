@@ -97,13 +97,13 @@ RIGHTS = {
     },
     "the other way round": {
         1: "const float value = i < n ? x[i] : 1.0f;\n"
-        "const bool cheap = __all_sync(kWholeWarp, value >= 0);\n"
+        "const bool cheap = __all_sync(kAllLanes, value >= 0);\n"
         "const float e = cheap ? 0.0f : expensive_path(value, coefficients);\n"
         "if (i < n) y[i] = value < 0 ? e : value;"
     },
     "returns after the vote": {
         1: "const float value = i < n ? x[i] : 0.0f;\n"
-        "if (!__any_sync(kWholeWarp, value < 0)) {\n  if (i < n) y[i] = value;\n  return;\n}\n"
+        "if (!__any_sync(kAllLanes, value < 0)) {\n  if (i < n) y[i] = value;\n  return;\n}\n"
         "const float e = expensive_path(value, coefficients);\n"
         "if (i < n) y[i] = value < 0 ? e : value;"
     },
@@ -112,23 +112,23 @@ RIGHTS = {
 MUTANTS = {
     "lanes past the end do not vote": {
         1: "if (i >= n) return;\nfloat result = x[i];\n"
-        "if (__any_sync(kWholeWarp, x[i] < 0)) {\n"
+        "if (__any_sync(kAllLanes, x[i] < 0)) {\n"
         "  const float expensive = expensive_path(x[i], coefficients);\n"
         "  result = x[i] < 0 ? expensive : x[i];\n}\ny[i] = result;"
     },
     "one lane votes for its warp": {
-        1: _VALUE + "float result = value;\nif (__shfl_sync(kWholeWarp, value, 0) < 0) {\n"
+        1: _VALUE + "float result = value;\nif (__shfl_sync(kAllLanes, value, 0) < 0) {\n"
         "  const float expensive = expensive_path(value, coefficients);\n"
         "  result = value < 0 ? expensive : value;\n}\nif (i < n) y[i] = result;"
     },
     "all must be negative": {
         1: _VALUE + "float result = value;\n"
-        "if (__all_sync(kWholeWarp, value < 0)) result = expensive_path(value, coefficients);\n"
+        "if (__all_sync(kAllLanes, value < 0)) result = expensive_path(value, coefficients);\n"
         "if (i < n) y[i] = result;"
     },
     "whoever comes along is taken for negative": {
         1: _VALUE + "float result = value;\n"
-        "if (__any_sync(kWholeWarp, value < 0)) result = expensive_path(value, coefficients);\n"
+        "if (__any_sync(kAllLanes, value < 0)) result = expensive_path(value, coefficients);\n"
         "if (i < n) y[i] = result;"
     },
     "before: a plain branch": {

@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 constexpr int kTerms = 16;
-constexpr unsigned kWholeWarp = 0xFFFFFFFF;  // a bit for each lane that takes part
+constexpr unsigned kAllLanes = 0xFFFFFFFF;  // a bit for each lane that takes part
 
 // A polynomial whose coefficients lie in device memory: 16 loads for each warp that comes here.
 __device__ inline float expensive_path(float x, const float* coefficients) {
@@ -19,12 +19,12 @@ __global__ void activate_kernel(const float* x, const float* coefficients, float
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   //@ task 1: this lane's value and result; lanes past n vote too, so they may not leave
   //@ hint: a lane past n needs a value that is not expensive, 0 for instance
-  //@ hint: __any_sync(kWholeWarp, value < 0) is true in all lanes if one says yes
+  //@ hint: __any_sync(kAllLanes, value < 0) is true in all lanes if one says yes
   //@ hint: behind the vote all lanes walk the expensive path; each picks its result with ?:
   //@ begin
   const float value = i < n ? x[i] : 0.0f;
   float result = value;
-  if (__any_sync(kWholeWarp, value < 0)) {
+  if (__any_sync(kAllLanes, value < 0)) {
     const float expensive = expensive_path(value, coefficients);
     result = value < 0 ? expensive : value;
   }

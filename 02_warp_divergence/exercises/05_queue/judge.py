@@ -63,7 +63,7 @@ RIGHTS = {
     "the lowest lane that wants a place adds": {
         1: "const int leader = __ffs(lanes) - 1;\nint begin = 0;\n"
         "if (lane == leader) begin = atomicAdd(end, __popc(lanes));\n"
-        "begin = __shfl_sync(kWholeWarp, begin, leader);"
+        "begin = __shfl_sync(kAllLanes, begin, leader);"
     },
     "shifts": {2: "return begin + __popc(lanes << (31 - lane)) - (lanes >> lane & 1);"},
     "lane 31 adds": {

@@ -5,7 +5,7 @@
 
 constexpr int kBlock = 256;
 constexpr int kTerms = 16;
-constexpr unsigned kWholeWarp = 0xFFFFFFFF;  // a bit for each lane that takes part
+constexpr unsigned kAllLanes = 0xFFFFFFFF;  // a bit for each lane that takes part
 
 // A polynomial whose coefficients lie in device memory: 16 loads for each warp that comes here.
 __device__ inline float expensive_path(float x, const float* coefficients) {
@@ -22,12 +22,12 @@ __device__ inline int place_in_queue(unsigned lanes, int* end) {
   const int lane = threadIdx.x % 32;
   //@ task 1: one lane raises the end for the whole warp, and tells the others where it was
   //@ hint: __popc(lanes) counts the bits that are set; atomicAdd returns the old value
-  //@ hint: only lane 0 adds; __shfl_sync(kWholeWarp, begin, 0) gives its `begin` to all lanes
+  //@ hint: only lane 0 adds; __shfl_sync(kAllLanes, begin, 0) gives its `begin` to all lanes
   //@ instead: int begin = 0;
   //@ begin
   int begin = 0;
   if (lane == 0) begin = atomicAdd(end, __popc(lanes));
-  begin = __shfl_sync(kWholeWarp, begin, 0);
+  begin = __shfl_sync(kAllLanes, begin, 0);
   //@ end
   //@ task 2: this lane's place among the lanes of its warp
   //@ hint: it is the number of set bits below the lane's own bit
@@ -53,7 +53,7 @@ __global__ void activate_kernel(const float* x, const float* coefficients, float
   const bool expensive = value < 0;
   if (i < n && !expensive) y[i] = value;
 
-  const unsigned expensive_lanes = __ballot_sync(kWholeWarp, expensive);
+  const unsigned expensive_lanes = __ballot_sync(kAllLanes, expensive);
   if (expensive_lanes != 0) {  // the same for the whole warp
     const int place = place_in_queue(expensive_lanes, &end);
     if (expensive) {

@@ -5,7 +5,7 @@
 // that has ended, the first keys lie there. A block takes more than half of an SM's shared memory,
 // so that no two of the next launch share one while others have none. The parts go through global
 // memory again, as in `tensor`: blocks that need no neighbours begin anywhere. What is still wrong:
-// with more shares than SMs only the first wave begins early, and `persistent` can be faster.
+// with more work tiles than SMs only the first wave begins early, and `persistent` can be faster.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,9 +40,9 @@ __global__ void __launch_bounds__(32 * kEarlyWarps<kD>)
   extern __shared__ __align__(128) uint4 dynamic_chunks[];
   auto& shared = *reinterpret_cast<EarlyRings<kD>*>(dynamic_chunks);
   const int warp = threadIdx.x / 32;
-  const std::int64_t at = blockIdx.x / chunks.count;  // of the shares
-  const Part part = part_of(shape.share(at, kTensorRows), at, chunks, 0, shape.n);
-  const std::int64_t first = part.share.kv_head * shape.n;
+  const std::int64_t at = blockIdx.x / chunks.count;  // of the work tiles
+  const Part part = part_of(shape.work_tile(at, kTensorRows), at, chunks, 0, shape.n);
+  const std::int64_t first = part.work.kv_head * shape.n;
 
   const Lookups lookups(shared.rings, part, [first](int key) { return first + key; });
   prefetch_before_wait<kD>(t, [&](int key) { return lookups.row(0, key); });
@@ -50,11 +50,11 @@ __global__ void __launch_bounds__(32 * kEarlyWarps<kD>)
   TensorRows<T, kD> rows;
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
   const auto start = [&] {
-    rows.start(t.q + part.share.first_row * kD, part.share.count, shape.scale());
+    rows.start(t.q + part.work.first_row * kD, part.work.count, shape.scale());
   };
   attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
 
-  rows.store_part(part.share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(part.work.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif
@@ -68,10 +68,10 @@ void programmatic_launch(const Shape& shape, const Tensors<T>& t, const Scratch&
     const auto kernel = programmatic_launch_kernel<T, head_dim>;
     constexpr int kShared = sizeof(EarlyRings<head_dim>);
     kit::allow_shared(kernel, kShared);
-    const std::int64_t shares = shape.shares(kTensorRows);
-    const int keys = choose_keys_of_one_wave(shares, shape.n, kit::multiprocessor_count());
-    const Chunks chunks = chunks_of(shape, shares, keys, scratch);
-    const auto blocks = static_cast<unsigned>(shares * chunks.count);
+    const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
+    const int keys = choose_keys_of_one_wave(work_tiles, shape.n, kit::multiprocessor_count());
+    const Chunks chunks = chunks_of(shape, work_tiles, keys, scratch);
+    const auto blocks = static_cast<unsigned>(work_tiles * chunks.count);
     kit::launch_programmatic(kernel, blocks, 32 * kEarlyWarps<head_dim>, kShared, stream, t, shape,
                              chunks);
   });

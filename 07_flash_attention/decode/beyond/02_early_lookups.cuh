@@ -34,14 +34,14 @@ __global__ void __launch_bounds__(32 * kW)
   const int warp = threadIdx.x / 32;
 
   const std::int64_t at = blockIdx.x / chunks.count;
-  const auto share = shape.share(at, kTensorRows);
-  const int sequence = static_cast<int>(share.kv_head) / static_cast<int>(shape.kv_heads);
+  const auto work = shape.work_tile(at, kTensorRows);
+  const int sequence = static_cast<int>(work.kv_head) / static_cast<int>(shape.kv_heads);
   const int end = cache.end(sequence), first = cache.window < shape.n ? cache.first_of(end) : 0;
-  const auto part = part_of(share, at, chunks, first, end);
+  const auto part = part_of(work, at, chunks, first, end);
 
   // region early
   // Without a window the lookups do not wait for the sequence's length.
-  const auto row_of = [&](int key) { return cache.row(shape, share.kv_head, key); };
+  const auto row_of = [&](int key) { return cache.row(shape, work.kv_head, key); };
   const Lookups lookups(shared.rings, part, row_of);
   prefetch_before_wait<kD>(t, [&](int key) { return lookups.row(0, key); });
   // endregion
@@ -51,10 +51,10 @@ __global__ void __launch_bounds__(32 * kW)
 
   TensorRows<T, kD> rows;
   const auto add = [&](const auto& stage, int seen) { rows.add(stage.k, stage.v, seen); };
-  const auto start = [&] { rows.start(t.q + share.first_row * kD, share.count, shape.scale()); };
+  const auto start = [&] { rows.start(t.q + work.first_row * kD, work.count, shape.scale()); };
   attend(shared.rings, lookups, t, add, start, ptx::createpolicy_evict_first());
 
-  rows.store_part(share.count, shared.parts.o[warp], shared.parts.lse2[warp]);
+  rows.store_part(work.count, shared.parts.o[warp], shared.parts.lse2[warp]);
   __syncthreads();
   finish_part(shared.parts, part, chunks, t);
 #endif
@@ -66,11 +66,11 @@ template <class T>
 void early_lookups(const Shape& shape, const Tensors<T>& t, const Cache& cache,
                    const Scratch& scratch, cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
-    const std::int64_t shares = shape.shares(kTensorRows);
+    const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
-    const Chunks chunks = cut_cache(seen, shares, kit::multiprocessor_count(), scratch);
-    const std::int64_t blocks = shares * chunks.count;
+    const Chunks chunks = cut_cache(seen, work_tiles, kit::multiprocessor_count(), scratch);
+    const std::int64_t blocks = work_tiles * chunks.count;
     with_warps<head_dim, kTensorRows>(blocks, chunks.keys, shape.group(), [&](auto warps) {
       // A block that is to have an SM to itself has room that no other fits beside it.
       int shared = sizeof(ShallowRings<head_dim, kTensorRows, warps>);

@@ -45,9 +45,9 @@ ClustersAtOnce clusters_at_once(Kernel kernel, int threads, int shared) {
 }
 
 // How many blocks a cluster is to have, at most `most`: as many as fit without a cluster taking
-// more shares in turn than a block alone would.
-inline int choose_cluster(std::int64_t shares, int most, const ClustersAtOnce& at_once) {
-  const auto turns = [&](int size) { return kit::divide_up(shares, at_once[size]); };
+// more work tiles in turn than a block alone would.
+inline int choose_cluster(std::int64_t work_tiles, int most, const ClustersAtOnce& at_once) {
+  const auto turns = [&](int size) { return kit::divide_up(work_tiles, at_once[size]); };
   int size = 1;
   while (2 * size <= most && at_once[2 * size] > 0 && turns(2 * size) <= turns(1)) size *= 2;
   return size;

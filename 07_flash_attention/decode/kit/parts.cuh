@@ -22,7 +22,7 @@ constexpr int kWarps = 4, kThreads = 32 * kWarps;  // of a block
 
 // Calls launch(std::integral_constant<int, d>(), std::integral_constant<int, queries>()), where
 // `queries` is how many queries a thread keeps in registers: 1, 4 or 8. A group of 3 has one to
-// spare, which costs products and no bytes; a group of 20 has three shares.
+// spare, which costs products and no bytes; a group of 20 has three work tiles.
 template <class Launch>
 void with_group(const Shape& shape, Launch launch) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
@@ -125,7 +125,7 @@ __device__ Merged<kD> merge_parts(int count, OOf o_of, Lse2Of lse2_of) {
   return merged;
 }
 
-// The block's part of a row of its share.
+// The block's part of a row of its work tile.
 template <int kD, int kQueries, int kW>
 __device__ Merged<kD> merge_warps(const WarpParts<kD, kQueries, kW>& parts, int row) {
   return merge_parts<kD>(
