@@ -272,6 +272,19 @@ class Speeds(ToolCase):
             speed.measure(REPOSITORY, catalog.find(REPOSITORY, "01/guard"), None)
 
 
+class Names(unittest.TestCase):
+    def test_a_chapter_stands_for_its_exercises(self):
+        every = catalog.all_exercises(REPOSITORY)
+        for chapter in ("02", "02_warp_divergence"):  # .ci/run says 02
+            found = catalog.find_all(REPOSITORY, chapter)
+            self.assertGreater(len(found), 1)
+            self.assertEqual([e.id for e in found], [e.id for e in every if e.id[:3] == "02/"])
+        for name in ("02/both", "both"):
+            self.assertEqual([e.id for e in catalog.find_all(REPOSITORY, name)], ["02/both"])
+        with self.assertRaises(catalog.ExerciseError):
+            catalog.find_all(REPOSITORY, "2")
+
+
 class Pages(ToolCase):
     """The tables of exercises in pages."""
 

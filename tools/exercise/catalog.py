@@ -68,6 +68,12 @@ def week(root, number):
     raise ExerciseError(f"the plan in exercises.md has no week {number}")
 
 
+def find_all(root, name):
+    """The exercises called `name`: those of a chapter (02, or 02_warp_divergence), or one."""
+    of_chapter = [e for e in all_exercises(root) if name in (e.chapter, e.chapter[:2])]
+    return of_chapter or [find(root, name)]
+
+
 def find(root, name):
     """The exercise called `name`: 01/guard, or guard if no other has that name."""
     exercises = all_exercises(root)
