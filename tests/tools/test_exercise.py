@@ -338,6 +338,7 @@ class AStudentsWay(ToolCase):
 
     def setUp(self):
         super().setUp()
+        self.take_few_cases()
         for name in ("simt", "tools"):
             (self.root / name).symlink_to(REPOSITORY / name)
         folder = "01_vector_add/exercises/01_guard"
@@ -441,8 +442,9 @@ class Authors(AStudentsWay):
     def test_a_mutant_that_passes_is_found(self):
         judge = self.exercise.folder / "judge.py"
         text = judge.read_text(encoding="utf-8")
-        begin = text.index("MUTANTS = {")
-        judge.write_text(text[:begin] + 'MUTANTS = {"nothing is wrong": {}}\n', encoding="utf-8")
+        begin = text.index("RIGHTS = {")
+        wrong = 'MUTANTS = {"nothing is wrong": {}}\n'
+        judge.write_text(text[:begin] + wrong, encoding="utf-8")
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             faulty = author.selftest(self.root, catalog.all_exercises(self.root))

@@ -1,5 +1,6 @@
 """What the tests of tools/ share: a temporary repository and a way to run a script on it."""
 
+import itertools
 import os
 import shutil
 import stat
@@ -9,6 +10,7 @@ import tempfile
 import textwrap
 import unittest
 from pathlib import Path
+from unittest import mock
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 TOOLS = REPOSITORY / "tools"
@@ -50,6 +52,22 @@ class ToolCase(unittest.TestCase):
         """Makes real commands visible in a PATH that holds `self.bin` alone."""
         for name in names:
             (self.bin / name).symlink_to(shutil.which(name))
+
+    def take_few_cases(self, most=4):
+        """Every exercise has only its first cases: those of 01/guard are n = 256, 1024, 1, 2."""
+        from exercise import catalog
+
+        whole = catalog.Exercise.judge
+
+        def judge(exercise):
+            module = whole(exercise)
+            cases = module.cases
+            module.cases = lambda random: itertools.islice(cases(random), most)
+            return module
+
+        patch = mock.patch.object(catalog.Exercise, "judge", judge)
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def run_tool(
         self, name, *arguments, status=0, only_fakes=False, stdin=subprocess.DEVNULL, **env
