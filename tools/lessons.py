@@ -70,8 +70,22 @@ TYPED_NOT_YET = {
 }
 
 
-# A page asks for hundreds of numbers.
-load_results = functools.lru_cache(maxsize=None)(results.load)
+@functools.lru_cache(maxsize=None)
+def _loaded(path):
+    try:
+        return results.load(path)
+    except (OSError, results.ResultsError) as error:
+        return error
+
+
+def load_results(path):
+    """A page asks for hundreds of numbers: each file is read once, a damaged one, too."""
+    loaded = _loaded(path)
+    if isinstance(loaded, Exception):
+        raise loaded
+    return loaded
+
+
 rung_names = functools.lru_cache(maxsize=None)(typed_numbers.rung_names)
 
 
@@ -82,6 +96,10 @@ class UnreadableFile(Exception):
 def options_of(words):
     """'cpp file=a.cuh symbol=f' -> {'file': 'a.cuh', 'symbol': 'f'}"""
     return dict(word.split("=", 1) for word in words.split() if "=" in word)
+
+
+class NotLoaded(Exception):
+    """There are no such results; the page knows it already."""
 
 
 class Lesson:
@@ -100,6 +118,7 @@ class Lesson:
         except OSError as error:
             raise UnreadableFile(error.strerror or error) from error
         self.problems = []
+        self.damage = {}  # what is wrong with a results file: the first line that asks for it
         self.stale = []
         self.is_broken = False
         filled = "\n".join(self._fill(self.text.split("\n")))
@@ -203,15 +222,14 @@ class Lesson:
     def _grid(self, words, line):
         def number(data_options, rest):
             options = self._with_defaults(data_options)
-            data = load_results(self._inside(self.root / options["results"]))
-            return result_text.number(data, options, rest)
+            return result_text.number(self._load(options["results"], line), options, rest)
 
         try:
             return result_grid.grid(words.split("\n"), number)
         except KeyError as error:
             self.problems.append((line, f"grid: nothing is said about {error}"))
-        except OSError as error:
-            self.problems.append((line, f"grid: {error.strerror or error}"))
+        except NotLoaded:
+            pass
         except (results.ResultsError, result_table.TableError) as error:
             self.problems.append((line, f"grid: {error}"))
         return None
@@ -319,17 +337,28 @@ class Lesson:
         make = lambda data: result_table.table(data, options)
         return self._from_results(options, line, make, "table")
 
+    def _load(self, name, line):
+        """A results file. What is wrong with it is wrong at every place that asks for it."""
+        try:
+            return load_results(self._inside(self.root / name))
+        except FileNotFoundError:
+            message = f"no results file {name}"
+        except OSError as error:
+            message = f"{name}: {error.strerror or error}"
+        except results.ResultsError as error:
+            message = f"{name}: {error}"
+        self.damage.setdefault(message, line)
+        raise NotLoaded
+
     def _from_results(self, options, line, make, what):
         """What `make` makes of the results file, or None and a problem."""
         try:
             name = options["results"]
-            return make(load_results(self._inside(self.root / name)))
+            return make(self._load(name, line))
         except KeyError as error:
             self.problems.append((line, f"{what}: nothing is said about {error}"))
-        except FileNotFoundError:
-            self.problems.append((line, f"no results file {name}"))
-        except OSError as error:
-            self.problems.append((line, f"{name}: {error.strerror or error}"))
+        except NotLoaded:
+            pass
         except (results.ResultsError, result_table.TableError) as error:
             where = name if what == "table" else f"{what}: {name}"
             self.problems.append((line, f"{where}: {error}"))
@@ -346,13 +375,17 @@ def markdown_files(root):
 
 
 def findings(root, files=(), fill=False):
-    """Yields a line for everything that is wrong in these pages, or in all; fills them if asked to,
-    and says so, or else looks at their links too."""
+    """Yields a line for everything that is wrong in these pages, or in all, and one for each
+    damaged file of results; fills pages if asked to, and says so, or else looks at their links
+    too."""
+    told = set()
     for path in files or markdown_files(root):
         name = path.relative_to(root)
         try:
             lesson = Lesson(root, path)
-            for line, message in lesson.problems:
+            damage = [(line, of) for of, line in lesson.damage.items() if of not in told]
+            told.update(lesson.damage)
+            for line, message in sorted(damage + lesson.problems):
                 yield f"{name}:{line}: {message}"
             if fill:
                 if lesson.filled != lesson.text:

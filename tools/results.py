@@ -83,6 +83,8 @@ def _check_numbers(entry, what):
     for name, value in entry.items():
         if name in NUMBERS and value is not None or isinstance(value, float):
             _expect(value, (int, float), f"{what}: {name}")
+            if name in NUMBERS and value < 0:
+                raise ResultsError(f"{what}: {name} is {value}, below 0")
 
 
 def check_run(run, what="the run"):

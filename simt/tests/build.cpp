@@ -337,7 +337,7 @@ TEST_CASE("no source is overwritten, whatever it is called") {
 
 TEST_CASE("a build that is ended says nothing and leaves no temporary file") {
   const std::string source = write_file("slow.cu", "__global__ void k() {}\nint main() {}\n");
-  const std::string folder = scratch("ended");
+  const std::string folder = scratch("ended"), object = scratch("ended.o");
   for (const std::string signal : {"INT", "TERM", "HUP"}) {
     // Ended while the compiler runs, which reads a file in the folder.
     const auto ended =
@@ -347,8 +347,8 @@ TEST_CASE("a build that is ended says nothing and leaves no temporary file") {
                     signal +
                     ", signal.SIG_DFL)\n"  // these tests may run under nohup themselves
                     "build = subprocess.Popen([\"simt/nvcc\", \"-c\", \"" +
-                    source + "\", \"-o\", \"" + scratch("slow.o") +
-                    "\"])\n"
+                    source + "\", \"-o\", \"" + object + "\", \"-MD\", \"-MF\", \"" + object +
+                    ".d\"])\n"
                     "while not glob.glob(\"" +
                     folder +
                     "/simt-*/*.ii\"): time.sleep(0.01)\n"
@@ -360,7 +360,20 @@ TEST_CASE("a build that is ended says nothing and leaves no temporary file") {
     CHECK(ended.output == "");
     CHECK(ended.status > 128);
     CHECK(run_command("ls -A " + folder).output == "");
+    CHECK(run_command("ls -A " + object + "*").output == "");
   }
+}
+
+TEST_CASE("a folder of whose name compilers make something else is refused") {
+  const std::string folder = scratch("a\"b"), quoted = "'" + folder + "'";
+  run_command("rm -rf " + quoted + "; mkdir -p " + quoted + "; ln -s $PWD/simt/nvcc " + quoted);
+  CHECK(run_command(quoted + "/nvcc --version").status == 0);  // a link to ours is ours
+  run_command("rm " + quoted + "/nvcc; cp -r simt/nvcc simt/frontend " + quoted);
+  const auto refused = run_command(quoted + "/nvcc --version 2>&1");
+  INFO(refused.output);
+  CHECK(refused.status == 1);
+  CHECK(refused.lines == 1);
+  CHECK(refused.output.find("no compiler takes a folder of this name") != std::string::npos);
 }
 
 TEST_CASE("a build under nohup outlives its terminal") {

@@ -467,6 +467,7 @@ class Tables(LessonCase):
                     ({"rows": [3]}, "row 1 is not an object"),
                     ({"rows": [{**row, "median_ms": "fast"}]}, "median_ms is not a number"),
                     ({"rows": [{**row, "gbps": True}]}, "gbps is not a number"),
+                    ({"rows": [{**row, "median_ms": -1}]}, "median_ms is -1, below 0"),
                     ({"rows": [{**row, "name": None}]}, "name is not a text"),
                     ({"rows": [{**row, "phases": [4]}]}, "a phase is not an object"),
                     ({"device": "H200"}, "device is not an object"),
@@ -482,6 +483,16 @@ class Tables(LessonCase):
         self.assert_one_line(self.table("", status=1), "median_ms is too large")
         (self.root / "results/h200.json").write_bytes(b'{"runs": "\xff"}')
         self.assert_one_line(self.table("", status=1), "not UTF-8 from byte 10 on")
+
+    def test_a_damaged_file_is_told_once(self):
+        table = "<!-- table run=01_vector_add/large results=results/h200.json -->"
+        for page in ("README.md", "01_vector_add/README.md"):
+            self.write(page, f"{table}\n<!-- end table -->\n" * 3)
+        self.write("results/h200.json", "{")
+        for act in (self.fill, self.check):
+            found = sorted(act(status=1).splitlines())
+            self.assertIn("README.md:1: results/h200.json: no valid JSON", found[0])
+            self.assertEqual([line for line in found if "JSON" in line], found[:1])
 
     def test_a_text_where_a_sweep_has_numbers(self):
         sweep = {"sweep": "size", "points": [{"n": 1, "cublas_tflops": "fast"}]}
@@ -991,10 +1002,11 @@ class Grid(LessonCase):
             ("ms\nn | `a`", "a grid has a line of titles, and one for each row"),
             ("ms\nn | `a`\n1 | 2 <- run=n_slow", "each row of a grid types the same columns"),
             ("ms\nn | m | `a`\n1 | 2 <- run=n_slow\n1 <- run=n_slow", "types the same columns"),
-            ("ms results=gone.json\nn | `a`\n1 <- run=n_slow", "No such file"),
-            ("ms results=../x.json\nn | `a`\n1 <- run=n_slow", "outside the repository"),
         ):
             self.assert_one_line(self.grid(spec, status=1), "README.md:3: grid: ", message)
+        for name, message in (("gone", "no results file gone.json"), ("../x", "the repository")):
+            spec = f"ms results={name}.json\nn | `a`\n1 <- run=n_slow"
+            self.assert_one_line(self.grid(spec, status=1), "README.md:3: ", message)
         self.lesson("<!-- grid ms\nn | `a`\n1 <- run=n_slow\n-->\n<!-- end grid -->\n")
         self.assert_one_line(self.fill(status=1), "grid: nothing is said about 'results'")
 
