@@ -1,18 +1,23 @@
 # The only build system here. `make help` lists the verbs, `make doctor` says what this machine has.
 #
-# Five variables steer it; each can be given on the command line:
-#   CPU=1        run the kernels on the CPU, through simt/nvcc, even where there is a GPU
-#   ARCH=86      compile for this compute capability ("80 90a" for several, "all" for every one);
-#                default: that of the GPU
-#   BUILD=build  where everything that is built goes
-#   OPTIMIZE=-O0 what the compilers are told; default: -O3
-#   V=1          show the compiler's command lines
+# Five variables steer it; each can be given on the command line (`make help` prints these lines):
+#   CPU=1         run the kernels on the CPU, through simt/nvcc, with a GPU, too
+#   ARCH=86       compile for this compute capability ("80 90a" for several,
+#                 "all" for every one); default: that of the GPU
+#   BUILD=build   where everything that is built goes
+#   OPTIMIZE=-O0  what the compilers are told; default: -O3
+#   V=1           show the compiler's command lines
 
 BUILD ?= build
 .DEFAULT_GOAL := programs
 
 ifeq ($(wildcard simt/nvcc),)
   $(error this is not the folder of the tutorial's Makefile; from elsewhere: make -C FOLDER)
+endif
+
+# Neither make's own lists nor the compilers' can hold these letters of a path.
+ifneq ($(shell pwd -P | tr '\n' '"' | grep '[]":;[\].'),)
+  $(error the path of this folder has one of the letters " : ; [ ] \ or a line's end: move it)
 endif
 
 export A B R C ARGS ID OUT DIR JOBS
@@ -73,11 +78,13 @@ else ifndef NVCC
   endif
 endif
 # Verbs that run no kernel need not say where kernels run.
-WITHOUT_KERNELS := bench timelines mutate compare standalone doctor lessons check format clean help book book-serve book-test exercise-%
+WITHOUT_KERNELS := bench timelines mutate compare standalone doctor lessons check format clean distclean editor help book book-serve book-test exercise-%
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
   # simt's engine is built on first use: into the build folder, for the sources may be read-only.
-  SIMT_BUILD ?= $(abspath $(BUILD))/simt
+  ifeq ($(SIMT_BUILD),)
+    SIMT_BUILD := $(abspath $(BUILD))/simt
+  endif
   export SIMT_BUILD
   RUNS_KERNELS := $(filter-out $(WITHOUT_KERNELS),$(or $(MAKECMDGOALS),programs))
   $(if $(and $(WHY_SIMT),$(RUNS_KERNELS),$(filter 0,$(MAKELEVEL))),$(info kernels run on the CPU, through simt/nvcc: $(WHY_SIMT)))
@@ -146,15 +153,17 @@ finish = @mv -f $@$(PART) $@
 .PHONY: programs built $(CHAPTERS) help FORCE
 programs:  ## build every chapter's program
 	$(call side_by_side,$(PROGRAMS))
+	$(if $(filter-out programs,$(MAKECMDGOALS)),,@echo "built; next: make run (make help lists all)")
 built: $(WHAT)
 	@:
 
-# `make 01_vector_add` and `make 01` build one chapter.
+# `make 01_vector_add`, `make 01` and `make 1` build one chapter.
+numbers_of = $(firstword $(subst _, ,$(1))) $(patsubst 0%,%,$(firstword $(subst _, ,$(1))))
 define chapter_verbs
 $(1):
 	$$(call side_by_side,$$(call programs_of,$(1)))
-.PHONY: $(firstword $(subst _, ,$(1)))
-$(firstword $(subst _, ,$(1))): $(1)
+.PHONY: $(call numbers_of,$(1))
+$(call numbers_of,$(1)): $(1)
 endef
 $(foreach chapter,$(CHAPTERS),$(eval $(call chapter_verbs,$(chapter))))
 
@@ -218,8 +227,9 @@ $(CHAPTERS:%=run-%): run-%: %
 	@$(with_counts) status=0; $(foreach p,$(filter-out $(FIRST) $(LADDERS),$(call programs_of,$*)) $(call program_of,$*),$(p) || status=1;) exit $$status
 run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
 
-# The chapter whose number was given: 01 -> 01_vector_add.
-chapter_named = $(or $(filter $(1)_%,$(CHAPTERS)),$(error there is no chapter $(1)))
+# The chapter whose number was given: 01 or 1 -> 01_vector_add.
+chapter_named = $(or $(filter $(1)_% 0$(1)_%,$(CHAPTERS)),$(error there is no chapter $(1): \
+  $(firstword $(CHAPTERS)) to $(lastword $(CHAPTERS))))
 
 # `make exercise-check ID=01/guard` is `./exercise check 01/guard`; OUT and DIR are for instructors.
 exercise-%:  ## exercise-start ID=01/guard, exercise-check ID=...: as ./exercise (--help lists all)
@@ -297,7 +307,7 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench timelines counts sanitize compare try standalone doctor lessons check format clean mutate
+.PHONY: bench timelines counts sanitize compare try standalone doctor lessons check format clean distclean mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
@@ -415,12 +425,26 @@ clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || rmdir $(BUILD) 2>/dev/null || \
 	  echo "clean: $(BUILD) keeps what was not built there:" $$(ls -A $(BUILD))
 
+distclean: clean  ## remove the book's packages and the editor's files, too; what is in work/ is yours and stays
+	@rm -rf book/node_modules .clangd compile_commands.json
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "removed what was built and installed here; to remove all, delete this folder"
+
 help:  ## print this list
-	@grep -hE '^[a-z%-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
+	@awk -F ':.*## ' -v build='$(BUILD)' '/^[a-z%-]+:.*## / { gsub(/\$$\(BUILD\)/, build, $$2); \
+	  line = sprintf("%-13s", $$1); count = split($$2, words, " "); \
+	  for (i = 1; i <= count; ++i) { \
+	    if (length(line words[i]) > 78) { print line; line = sprintf("%-13s", "") } \
+	    line = line " " words[i] } \
+	  print line }' Makefile
+	@echo; echo "Variables, as in: make run CPU=1"; sed -n '/^# Five/,/^$$/ s/^#   /  /p' Makefile
 
 # Without this, make says that it has "no rule to make target" what somebody mistyped. With -B it
 # asks here for every source too.
+VERBS = $(shell sed -nE 's/^([a-z-]+):.*## .*/\1/p' Makefile) $(foreach v,run test profile sanitize counts,$(v)-01) \
+  exercise-start exercise-check exercise-next exercise-list
 .DEFAULT:
-	$(if $(wildcard $@),@:,$(error there is nothing called '$@' here (`make help` lists the commands)))
+	$(if $(wildcard $@),@:,$(error there is nothing called '$@' here$(call nearest,$(subst ','\'',$@)) (`make help` lists the commands)))
+nearest = $(shell python3 -B tools/cli.py '$(1)' $(VERBS) 2>/dev/null)
 
 -include $(wildcard $(PROGRAMS:%=%.d) $(OBJECTS:%=%.d) $(ONE_LADDER:%=%.d) $(TIMELINE_PROGRAMS:%=%.d) $(TESTS:%=%.d))

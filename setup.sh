@@ -1,17 +1,28 @@
 #!/usr/bin/env bash
 # Installs what a fresh Debian 12 or Ubuntu 24.04 lacks to build and run this repository.
+# Another shell (sh ./setup.sh) hands over to bash; macOS has one of 2006, which is too old.
+if [ -z "${BASH_VERSION:-}" ] && command -v bash >/dev/null; then exec bash "$0" "$@"; fi
+case ${BASH_VERSION:-none} in
+  none | [1-3].*)
+    echo "setup.sh: needs bash 4 or newer, on Debian or Ubuntu (Windows: WSL 2; a Mac: the dev container)" >&2
+    exit 1
+    ;;
+esac
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 usage: ./setup.sh [--dev] [--book]
 
-Installs the compiler and libraries that are missing, through apt, and nothing that is there
-already; run it as often as you like. It asks nothing (sudo may, unless you are root).
---dev also installs clang-format 14, the version that `make check` and `make format` go by, and
-bubblewrap, in whose sandbox `make exercise-grade` runs what students have handed in.
---book also installs what `make book` and `make book-test` need: Node.js with npm, Chromium, a compiler
-for WebAssembly, and the npm packages that book/package-lock.json names, into book/node_modules.
+Installs the compiler and libraries that are missing, through apt, and nothing
+that is there already; run it as often as you like. It asks nothing (sudo may,
+unless you are root).
+--dev also installs clang-format 14, the version that `make check` and
+`make format` go by; clangd, by which `make editor` is tested; CMake; and
+bubblewrap, in whose sandbox `make exercise-grade` runs what was handed in.
+--book also installs what `make book` and `make book-test` need: Node.js with
+npm, Chromium, a compiler for WebAssembly, and the npm packages that
+book/package-lock.json names, into book/node_modules.
 Never installs a GPU driver or the CUDA Toolkit.
 TEXT
 }
@@ -64,7 +75,7 @@ has_chromium() {
 # is_there PACKAGE
 is_there() {
   case $1 in
-    g++ | make | git | python3 | clang-format-14 | npm) have "$1" ;;
+    g++ | make | git | python3 | clang-format-14 | clangd | cmake | npm) have "$1" ;;
     nodejs) have node ;;
     chromium) has_chromium ;;
     binaryen) have wasm-opt ;;
@@ -82,6 +93,8 @@ what_for() {
     python3) echo "runs simt and the scripts in tools/" ;;
     catch2) echo "runs the tests" ;;
     clang-format-14) echo "formats the sources" ;;
+    clangd) echo "what editors ask; tests make editor" ;;
+    cmake) echo "tests the snippet for CMake" ;;
     bubblewrap) echo "runs students' files apart from all else" ;;
     nodejs | npm) echo "builds the book" ;;
     chromium) echo "tests the book" ;;
@@ -90,7 +103,7 @@ what_for() {
 }
 
 wanted=(g++ make git python3 catch2)
-[[ $developer == yes ]] && wanted+=(clang-format-14 bubblewrap)
+[[ $developer == yes ]] && wanted+=(clang-format-14 clangd cmake bubblewrap)
 # Ubuntu has Chromium as a snap alone, which a container cannot have: there npm's packages bring one.
 os_release=${OS_RELEASE:-/etc/os-release}
 is_ubuntu() { [[ -r $os_release && $'\n'$(<"$os_release")$'\n' == *$'\nID=ubuntu\n'* ]]; }
@@ -192,7 +205,8 @@ echo
 if have nvcc; then
   echo "nvcc found ($(command -v nvcc)): with a GPU, kernels run on it; without one, on the CPU."
 else
-  echo "nvcc not found: kernels run on the CPU, through simt, with the same results. To use a GPU,"
-  echo "install the CUDA Toolkit 12.0 or newer yourself: https://developer.nvidia.com/cuda-downloads"
+  echo "nvcc not found: kernels run on the CPU, through simt, with the same results."
+  echo "To use a GPU, install the CUDA Toolkit 12.0 or newer yourself:"
+  echo "https://developer.nvidia.com/cuda-downloads"
 fi
 if [[ $book == yes ]]; then echo "Next: make book-serve"; else echo "Next: make run"; fi

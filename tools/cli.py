@@ -1,12 +1,16 @@
-"""What the Python tools share: errors of one line, files, and the repository they work on."""
+"""What the Python tools share: errors of one line, files, and the repository they work on. By
+itself, `tools/cli.py rnu run test`, it says which of the words behind the first is meant by it."""
 
 import argparse
 import contextlib
+import difflib
 import fcntl
 import os
+import re
 import shutil
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 if sys.version_info < (3, 10):  # before anything that an older one takes for a mistake
@@ -91,21 +95,61 @@ def run(main, when_cut_off=1):
     sys.exit(status)
 
 
+def did_you_mean(word, known):
+    """": did you mean run?" for rnu; "" if no known word is like it."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+def wrapped(text, width=79):
+    """`text` with no line wider than that. A paragraph all of whose lines fit stays as it is. In a
+    list, `  name   what it is`, what follows stands below `what`; other lines that begin with
+    blanks are examples, and no two of them are joined."""
+    paragraphs = []  # (first indent, indent of what follows, lines)
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip())
+        first, hanging, before = paragraphs[-1] if paragraphs else (0, 0, [""])
+        is_example = 0 < indent == first == hanging
+        if line.strip() and before[-1].strip() and indent == hanging and not is_example:
+            before.append(line)
+            continue
+        column = re.match(r" *\S+ {2,}", line)
+        goes_on = first == indent < hanging and line[hanging - 1 : hanging] == " "
+        follows = column.end() if column else hanging if goes_on else indent
+        paragraphs.append((indent, follows, [line]))
+    out = []
+    for first, hanging, lines in paragraphs:
+        if max(map(len, lines)) > width:
+            words = " ".join([lines[0].strip(), *(line.strip() for line in lines[1:])])
+            indents = {"initial_indent": " " * first, "subsequent_indent": " " * hanging}
+            keep = {"break_long_words": False, "break_on_hyphens": False}
+            lines = textwrap.wrap(words, width, **indents, **keep)
+        out += lines
+    return "\n".join(out)
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are one line, without the usage text."""
 
     def __init__(self, description):
         super().__init__(
-            description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+            description=wrapped(description), formatter_class=argparse.RawDescriptionHelpFormatter
         )
 
     def _print_message(self, message, file=None):
         (file or sys.stderr).write(message)  # argparse's own is silent where that fails
 
     def error(self, message):
+        unknown = re.match(r"unrecognized arguments: (-[\w-]+)", message)
+        if unknown:
+            message += did_you_mean(unknown[1], self._option_string_actions)
         self.exit(2, f"{self.prog}: {message} (--help shows the options)\n")
 
     def add_root(self):
         self.add_argument(
             "--root", type=Path, default=REPOSITORY, help="repository (default: this one)"
         )
+
+
+if __name__ == "__main__":
+    print(did_you_mean(sys.argv[1], sys.argv[2:]))

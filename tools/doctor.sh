@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Says what this machine has and, in plain words, what can be done with it.
 set -uo pipefail
+set -f # what a program says is text, no pattern of files
 
 usage() {
   cat <<'TEXT'
@@ -28,7 +29,22 @@ PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 missing=()
 outdated=()
 
-row() { printf '  %-18s %s\n' "$1" "$2"; }
+# lines INDENT TEXT: TEXT in lines of at most 80 columns, all behind the first INDENT blanks in.
+lines() {
+  local indent=$1 line word
+  shift
+  line=
+  for word in $*; do
+    if ((indent + ${#line} + ${#word} + 1 > 80)) && [[ -n $line ]]; then
+      printf '%s\n%*s' "$line" "$indent" ''
+      line=
+    fi
+    line+=${line:+ }$word
+  done
+  printf '%s\n' "$line"
+}
+
+row() { printf '  %-18s %s\n' "$1" "$(lines 21 "$2")"; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # first_version COMMAND...: the first dotted number in what the command prints.
@@ -135,7 +151,7 @@ optional "ncu" ncu "needed for make profile-... on a GPU"
 
 echo
 echo "What you can do now"
-say() { printf '  %s\n' "$1"; }
+say() { printf '  %s\n' "$(lines 2 "$1")"; }
 if ((${#missing[@]})); then
   say "Nothing builds yet: ${missing[*]} must be installed first. Run ./setup.sh"
 fi
@@ -150,8 +166,7 @@ if [[ -n $gpu && -n $nvcc_version ]]; then
     say "nvcc is $nvcc_version, but CUDA 12.0 or newer is needed: update the CUDA Toolkit."
     say "Until then kernels run on the CPU with CPU=1 (make run CPU=1)."
   elif [[ -n $driver_cuda && ${nvcc_version%%.*} -gt ${driver_cuda%%.*} ]]; then
-    say "nvcc is $nvcc_version, but the driver runs programs up to CUDA $driver_cuda only: update the driver,"
-    say "or install a CUDA Toolkit of $driver_cuda or older. Until then: make run CPU=1"
+    say "nvcc is $nvcc_version, but the driver runs programs up to CUDA $driver_cuda only: update the driver, or install a CUDA Toolkit of $driver_cuda or older. Until then: make run CPU=1"
   else
     runs_on_gpu=yes
     say "Kernels are compiled by nvcc $nvcc_version and run on the $gpu."
@@ -169,7 +184,7 @@ if [[ $runs_on_gpu == no ]]; then
 fi
 echo
 # command_row COMMAND WHAT
-command_row() { printf '  %-16s %s\n' "$1" "$2"; }
+command_row() { printf '  %-16s %s\n' "$1" "$(lines 19 "$2")"; }
 command_row "make first" "build and run the first kernel of all"
 command_row "make run" "build and run every chapter"
 command_row "make run-01" "build and run chapter 1"

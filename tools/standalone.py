@@ -207,7 +207,8 @@ def find_problem(name, parser):
             found.append(folder)
     if len(found) != 1:
         known = ", ".join(map(short_problem, PROBLEMS))
-        parser.error(f"no ladder '{name}'; there are: {known}")
+        near = cli.did_you_mean(name, map(short_problem, PROBLEMS))
+        parser.error(f"no ladder '{name}'{near or f'; there are: {known}'}")
     return found[0]
 
 

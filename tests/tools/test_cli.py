@@ -1,12 +1,15 @@
 """What every tool does where its output cannot be written: one line, and no success."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
 import unittest
 
-from tool_case import REPOSITORY, TOOLS, ToolCase
+from tool_case import REPOSITORY, TOOLS, ToolCase  # (puts tools/ on the path)
+
+import cli
 
 # Everything behind which stands cli.run, and simt/nvcc.
 COMMANDS = [
@@ -52,6 +55,33 @@ for i in range(10):
     mine = types.SimpleNamespace(id=f"{sys.argv[3]}/{i}")
     Progress(Path(sys.argv[2])).set(mine, checks=1)
 """
+
+
+class Help(unittest.TestCase):
+    def test_what_is_nearly_right(self):
+        self.assertEqual(cli.did_you_mean("rnu", ["run", "test"]), ": did you mean run?")
+        self.assertEqual(cli.did_you_mean("zzz", ["run", "test"]), "")
+        tool = subprocess.run(
+            [TOOLS / "check.py", "--rugs"], capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(tool.returncode, 2)
+        self.assertIn("--rugs: did you mean --rungs? (", tool.stderr)
+
+    def test_no_line_is_wider_than_a_screen(self):
+        words = " ".join(["word"] * 20)  # 99 letters
+        wide = f"{words}\n{words}\n\n  name  {words}\n        {words}\n  b     c\n    ex {words}\n    2"
+        lines = cli.wrapped(wide).split("\n")
+        self.assertLessEqual(max(map(len, lines)), 79)
+        self.assertEqual(" ".join(wide.split()), " ".join(" ".join(lines).split()))
+        self.assertIn("  b     c", lines)
+        self.assertEqual(lines[-1], "    2")  # an example's lines stay apart
+        self.assertEqual(lines[lines.index("") + 2][:9], "        w")
+        fits = "a\n b\n\n  c   d\n      e"
+        self.assertEqual(cli.wrapped(fits), fits)
+        for path in sorted(TOOLS.glob("*.py")):
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            for line in cli.wrapped(text).split("\n"):
+                self.assertTrue(len(line) < 80 or " " not in line.strip(), f"{path.name}: {line}")
 
 
 class Several(ToolCase):

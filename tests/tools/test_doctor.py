@@ -1,5 +1,6 @@
 """What doctor.sh says about machines that have this and lack that."""
 
+import re
 import subprocess
 import unittest
 
@@ -41,7 +42,11 @@ class Doctor(ToolCase):
         self.fake("nvcc", f'echo "Cuda compilation tools, release {release}, V{release}.88"\n')
 
     def doctor(self, *arguments, status=0):
-        return self.run_tool("doctor.sh", *arguments, status=status, only_fakes=True).stdout
+        """What it says, each row in one line."""
+        out = self.run_tool("doctor.sh", *arguments, status=status, only_fakes=True).stdout
+        for line in out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        return re.sub(r"\n {19,21}(?=\S)", " ", out)
 
     def row(self, out, name):
         return next(line for line in out.splitlines() if line.startswith(f"  {name} "))

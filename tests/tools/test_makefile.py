@@ -82,9 +82,11 @@ class Build(MakeCase):
     def test_one_short_line_an_object(self):
         lines = self.make().stdout.splitlines()
         self.assertIn("CPU=1 was given", lines[0])
+        self.assertEqual(lines.pop(), "built; next: make run (make help lists all)")
         wanted = ["simt/nvcc build/01_add/ladders.o", "simt/nvcc build/02_polar/ladders.o"]
         self.assertEqual(sorted(lines[1:]), wanted)
-        self.assertEqual(len(self.make().stdout.splitlines()), 1)  # nothing is left to do
+        self.assertEqual(len(self.make().stdout.splitlines()), 2)  # nothing is left to do
+        self.assertNotIn("next:", self.make("run").stdout)
 
     def test_command_lines_are_shown_if_asked_for(self):
         for given in ("V=1", "V=yes"):
@@ -291,8 +293,34 @@ class Build(MakeCase):
         self.assert_one_line(result.stderr, "not the folder of the tutorial's Makefile", "make -C")
 
     def test_what_nobody_knows(self):
-        self.assertIn("nothing called 'nosuch'", self.make("nosuch", status=2).stderr)
-        self.assertIn("there is no chapter 09", self.make("run-09", status=2).stderr)
+        self.assertIn("nothing called 'nosuch' here (", self.make("nosuch", status=2).stderr)
+        self.assertIn("there is no chapter 09: 01_add to 02_polar", self.make("run-09", status=2).stderr)
+        for word, meant in (("hlep", "help"), ("tset-01", "test-01"), ("ru'n", "run")):
+            self.assertIn(f"did you mean {meant}? (`make", self.make(word, status=2).stderr)
+
+    def test_a_chapter_by_its_number_alone(self):
+        self.assertIn("I am 02_polar/ladders.cu", self.make("run-2").stdout)
+        self.make("2")
+
+    def test_a_path_that_no_compiler_takes(self):
+        home = self.root
+        for letter in '":;[]\\\n':
+            self.root = self.root.rename(home.parent / f"a{letter}b")
+            self.assert_one_line(self.make("-n", status=2).stderr, "the path of this folder has one")
+        self.root = self.root.rename(home)
+
+    def test_an_empty_simt_build_is_none(self):
+        (self.root / "simt/nvcc").write_text('#!/bin/bash\necho "in $SIMT_BUILD"\nexit 1\n')
+        out = self.make("01", status=2, SIMT_BUILD="").stdout
+        self.assertIn(f"in {self.root.resolve()}/build/simt\n", out)
+
+    def test_help_fits_a_screen_and_lists_the_variables(self):
+        out = self.make("help", "BUILD=out").stdout
+        for line in out.splitlines():
+            self.assertLessEqual(len(line), 79, line)
+        for word in ("run ", "distclean ", "into out/book", "  CPU=1 ", "  V=1 "):
+            self.assertIn(word, out)
+        self.assertNotIn("$(", out)
 
 
 class BuildFolder(MakeCase):
@@ -305,6 +333,17 @@ class BuildFolder(MakeCase):
         self.write("build/notes.txt", "mine")
         self.assertIn("keeps what was not built there: notes.txt", self.make("clean").stdout)
         self.assertEqual([path.name for path in (self.root / "build").iterdir()], ["notes.txt"])
+
+    def test_distclean_removes_what_was_installed_and_leaves_what_is_the_readers(self):
+        self.make()
+        for name in ("book/node_modules/a/b.js", ".clangd", "compile_commands.json"):
+            self.write(name, "")
+        mine = self.write("work/01_add/guard.cuh", "mine")
+        self.make("distclean")
+        self.assertFalse((self.root / "book/node_modules").exists())
+        for name in (".clangd", "compile_commands.json", "build", "tools/__pycache__"):
+            self.assertFalse((self.root / name).exists(), name)
+        self.assertEqual(mine.read_text(), "mine")
 
     def test_clean_leaves_folders_in_which_nothing_was_built(self):
         self.write("precious/01_add/photo", "")

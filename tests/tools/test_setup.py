@@ -1,8 +1,9 @@
 """setup.sh on machines that lack different things; nothing is really installed."""
 
+import subprocess
 import unittest
 
-from tool_case import ToolCase
+from tool_case import REPOSITORY, ToolCase
 
 PACKAGES = "g++ make git python3 catch2"
 
@@ -25,7 +26,7 @@ class Setup(ToolCase):
                 g++) printf '%s\\n' '#!/bin/bash' 'code=$(cat)' \\
                   '[[ $code != *catch2* ]] || [[ -e {self.root}/catch2 ]] || exit 1' >{self.bin}/g++
                   chmod +x {self.bin}/g++ ;;
-                make | git | python3 | clang-format-14 | npm | chromium)
+                make | git | python3 | clang-format-14 | clangd | cmake | npm | chromium)
                   echo '#!/bin/bash' >{self.bin}/$word; chmod +x {self.bin}/$word ;;
                 clang) echo '#!/bin/bash' >{self.bin}/clang++; chmod +x {self.bin}/clang++ ;;
                 binaryen) echo '#!/bin/bash' >{self.bin}/wasm-opt; chmod +x {self.bin}/wasm-opt ;;
@@ -72,7 +73,7 @@ class Setup(ToolCase):
 
     def test_developers_get_more(self):
         self.install_all()
-        self.assertIn("Installed: clang-format-14 bubblewrap\n", self.setup("--dev").stdout)
+        self.assertIn("Installed: clang-format-14 clangd cmake bubblewrap\n", self.setup("--dev").stdout)
         self.assertIn("Everything is there already", self.setup("--dev").stdout)
 
     def test_the_book_gets_its_packages(self):
@@ -103,6 +104,22 @@ class Setup(ToolCase):
         error = self.setup(status=1).stderr
         self.assertIn("E: no network", error)
         self.assertIn(f"could not install {PACKAGES} (names as in Debian 12 and", error)
+
+    def test_another_shell_hands_over_and_an_old_one_is_told(self):
+        self.borrow("sh")
+        words = ["sh", str(REPOSITORY / "setup.sh"), "--help"]
+        env = {"PATH": str(self.bin)}
+        run = lambda: subprocess.run(words, env=env, capture_output=True, text=True)
+        self.assertIn("usage: ./setup.sh", run().stdout)
+        (self.bin / "bash").unlink()  # a shell that has no other to hand over to
+        result = run()
+        self.assertEqual(result.returncode, 1)
+        self.assert_one_line(result.stderr, "needs bash 4 or newer", "WSL 2", "dev container")
+
+    def test_lines_fit_a_screen(self):
+        for words in ("--help",), ("--dev",), ():
+            for line in self.setup(*words).stdout.splitlines():
+                self.assertLessEqual(len(line), 80 if "Installed" not in line else 99, line)
 
     def test_bad_arguments(self):
         self.assert_one_line(self.setup("--nosuch", status=2).stderr, "unknown option --nosuch")
