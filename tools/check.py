@@ -8,6 +8,7 @@
   pages     how long the pages of chapters are (see AIMS)
   arrows    no file includes what it must not know (see ARROWS)
   toolkit   one header alone asks which version of CUDA compiles it (see TOOLKIT)
+  formulas  none that a code host shows in another way than the book
   licence   what is meant to be copied out opens with its licence: the chapters in one file, the
             headers of common/kit
   bench     every name in a bench.args is one that a ladder of the chapter knows
@@ -37,6 +38,7 @@ import bench_args
 import cli
 import counts
 import lessons
+import markdown_links
 import mutate
 import results
 import sanitizer_report
@@ -268,6 +270,12 @@ def check_toolkit(graph, findings):
             findings.add(ERROR, f"{path}:{line}", message)
 
 
+def check_formulas(root, findings):
+    for path in cli.files_of(root, {".md"}):
+        for line, formula, why in markdown_links.spoiled_formulas(cli.read_text(path)):
+            findings.add(ERROR, f"{path.relative_to(root)}:{line}", f"{formula}: {why}")
+
+
 def check_licence(graph, findings):
     for path, text in sorted(graph.text.items()):
         copied = re.match(r"common/kit/|\d\d_\w+/(?!ladders?\b)\w+\.cu$", path)
@@ -344,6 +352,7 @@ def main():
     check_headings(root, graph, findings)
     check_numbers(root, graph, findings)
     check_toolkit(graph, findings)
+    check_formulas(root, findings)
     check_licence(graph, findings)
     check_columns(root, findings)
     check_pages(root, findings)

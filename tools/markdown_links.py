@@ -1,4 +1,4 @@
-"""Finds dead relative links and #anchors in Markdown files."""
+"""Finds dead relative links and #anchors in Markdown files, and formulas that code hosts spoil."""
 
 import re
 from urllib.parse import unquote
@@ -29,6 +29,24 @@ def _prose(text):
 
 def _without_code(line):
     return re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", lambda m: " " * len(m.group(0)), line)
+
+
+_FORMULA = re.compile(r"\$[^\s$](?:[^$]*[^\s$])?\$(?![\w$])")
+_LINK_TEXT = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(")
+_EATEN = re.compile(r"\\[^\w\s]")  # Markdown drops a backslash before punctuation
+
+
+def spoiled_formulas(text):
+    """Yields (line, formula, reason) for every formula in running text that a code host, whose
+    Markdown comes before its mathematics, would not show as it is meant."""
+    for number, line in _prose(text):
+        line = _without_code(line)
+        for formula in _FORMULA.findall(line):
+            if eaten := _EATEN.search(formula):
+                yield number, formula, f"Markdown eats the backslash of {eaten.group()}"
+        for link in _LINK_TEXT.findall(line):
+            for formula in _FORMULA.findall(link):
+                yield number, formula, "a link's text holds no formula"
 
 
 def _heading_slug(heading):

@@ -369,6 +369,22 @@ class Toolkit(CheckCase):
         self.assertIn("common/bench/report.hpp:1: CUDA_VERSION: only", self.check(status=1))
 
 
+class Formulas(CheckCase):
+    def test_what_a_code_host_would_spoil(self):
+        fine = "It is $a b$, [d = 4](#it), `$a\\,b$`, $5 and $6, $\\sum_i x$ and a cell | $n$ |."
+        self.write("README.md", f"# It\n\n{fine}\n\n```math\na\\, b\n```\n")
+        self.assertEqual(self.found(), "0 errors, 0 warnings\n")
+        for text, message in (
+            ("It is $a\\,b$.", "$a\\,b$: Markdown eats the backslash of \\,"),
+            ("| x $0.5 = 50\\%$ |", "eats the backslash of \\%"),
+            ("See [with $d = 4$](#it).", "$d = 4$: a link's text holds no formula"),
+        ):
+            self.write("README.md", f"# It\n\n{fine}\n{text}\n")
+            out = self.check(status=1)
+            self.assertIn("error: README.md:4: ", out)
+            self.assertIn(message, out)
+
+
 class Licence(CheckCase):
     def test_what_is_meant_to_be_copied_out_opens_with_its_licence(self):
         for path in ("01_add/add.cu", "common/kit/launch.cuh", "common/kit/ptx/mma.cuh"):

@@ -69,7 +69,8 @@ class Help(unittest.TestCase):
 
     def test_no_line_is_wider_than_a_screen(self):
         words = " ".join(["word"] * 20)  # 99 letters
-        wide = f"{words}\n{words}\n\n  name  {words}\n        {words}\n  b     c\n    ex {words}\n    2"
+        listed = f"  name  {words}\n        {words}\n  b     c\n"
+        wide = f"{words}\n{words}\n\n{listed}    ex {words}\n    2"
         lines = cli.wrapped(wide).split("\n")
         self.assertLessEqual(max(map(len, lines)), 79)
         self.assertEqual(" ".join(wide.split()), " ".join(" ".join(lines).split()))

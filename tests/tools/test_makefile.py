@@ -294,7 +294,8 @@ class Build(MakeCase):
 
     def test_what_nobody_knows(self):
         self.assertIn("nothing called 'nosuch' here (", self.make("nosuch", status=2).stderr)
-        self.assertIn("there is no chapter 09: 01_add to 02_polar", self.make("run-09", status=2).stderr)
+        error = self.make("run-09", status=2).stderr
+        self.assertIn("there is no chapter 09: 01_add to 02_polar", error)
         for word, meant in (("hlep", "help"), ("tset-01", "test-01"), ("ru'n", "run")):
             self.assertIn(f"did you mean {meant}? (`make", self.make(word, status=2).stderr)
 
@@ -306,7 +307,8 @@ class Build(MakeCase):
         home = self.root
         for letter in '":;[]\\\n':
             self.root = self.root.rename(home.parent / f"a{letter}b")
-            self.assert_one_line(self.make("-n", status=2).stderr, "the path of this folder has one")
+            error = self.make("-n", status=2).stderr
+            self.assert_one_line(error, "the path of this folder has one")
         self.root = self.root.rename(home)
 
     def test_an_empty_simt_build_is_none(self):
