@@ -1,6 +1,7 @@
 // Chapter 05, reduction and scan: many numbers become one, or as many sums of all before them.
 //
-// Each problem's folder has its list, ladder.cu; the lesson is README.md. Build without make, here:
+// Each problem's folder has its list, ladder.cu; the lessons are README.md and scan.md. Build
+// without make, here:
 //   nvcc -O3 -std=c++17 -I.. -Xcompiler -fopenmp {.,*}/ladder*.cu
 #include "common/bench/program.cuh"
 

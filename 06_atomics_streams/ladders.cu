@@ -1,7 +1,7 @@
 // Chapter 06, atomics and streams: many threads and one cell, many queues and one GPU.
 //
-// Each folder is a problem, and its ladder.cu lists the ways to solve it; the lesson is README.md.
-// Build without make, here:
+// Each folder is a problem, and its ladder.cu lists the ways to solve it; the lessons are README.md
+// and streams.md. Build without make, here:
 //   nvcc -O3 -std=c++17 -I.. -Xcompiler -fopenmp {.,*}/ladder*.cu -lcurand
 #include "06_atomics_streams/study/atomics_demo.cuh"
 #include "06_atomics_streams/study/host_threads.cuh"

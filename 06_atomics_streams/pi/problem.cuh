@@ -1,4 +1,4 @@
-// Problem E: pi by throwing n points into the unit square and counting those in the quarter circle.
+// Problem D: pi by throwing n points into the unit square and counting those in the quarter circle.
 #pragma once
 
 #include <cmath>
