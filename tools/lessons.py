@@ -30,6 +30,7 @@ import re
 import sys
 from pathlib import Path
 
+import bars_svg
 import cli
 import cpp_source
 import markdown_links
@@ -44,7 +45,7 @@ from exercise import pages as exercise_pages
 from exercise.catalog import ExerciseError
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<words>[^`]*)$")
-KINDS = "table|grid|proof|timelines|exercises|exercise|sanitizer|recorded"
+KINDS = "table|grid|proof|timelines|bars|exercises|exercise|sanitizer|recorded"
 # A block's mark, on one line or several.
 BLOCK = re.compile(rf"^\s*<!--\s+(?P<kind>{KINDS})\b(?P<words>(?:(?!<!--).)*)$")
 # Where the numbers below it come from: run=, problem=, results=.
@@ -55,6 +56,7 @@ IN_BLOCK = {
     "grid": re.compile(r"^\|.*\|$"),
     "proof": re.compile(r"^(> .*|)$"),
     "timelines": re.compile(r"^(!\[.*\]\(.*\)|\|.*\||\*.*\*|)$"),
+    "bars": re.compile(r"^(!\[.*\]\(.*\)|\*.*\*|)$"),
     "exercises": re.compile(r"^(\|.*\||)$"),
     "exercise": re.compile(r"^(> .*|)$"),
     "sanitizer": re.compile(r"^(\|.*\||\*.*\*|- \d\d `.*|)$"),
@@ -249,18 +251,33 @@ class Lesson:
         make = lambda data: self._drawn(data, options, line, with_table="table" in words.split())
         return self._from_results(options, line, make, "timelines")
 
+    def _bars(self, words, line):
+        options = {**self.defaults, **options_of(words)}
+
+        def drawn(data):
+            run = result_table.run_named(data, options["run"])
+            rows = bars_svg.chosen(run, options)
+            title = f"{options['problem']}, the share of the peak that each rung reaches"
+            image = self._image(options["file"], bars_svg.svg(rows, title), title, line)
+            return [image, "", result_table.caption(run)]
+
+        return self._from_results(options, line, drawn, "bars")
+
+    def _image(self, name, drawing, said, line):
+        """The image of a drawing. Keeps it, and says where the file is stale."""
+        path = self._inside(self.path.parent / name)
+        self.drawings[path] = drawing
+        if not path.is_file() or cli.read_text(path) != drawing:
+            self.stale.append((line, name))
+        return f"![{said}]({name})"
+
     def _drawn(self, data, options, line, with_table):
-        """The image of timelines, where they come from, and a table. Keeps the drawing, and says
-        where it is stale."""
+        """The image of timelines, where they come from, and a table."""
         run = result_table.run_named(data, options["run"])
         timelines = timeline_svg.chosen(options["run"], run, options["problem"])
-        name = options["file"]
-        path = self._inside(self.path.parent / name)
-        self.drawings[path] = timeline_svg.svg(timelines)
-        if not path.is_file() or cli.read_text(path) != self.drawings[path]:
-            self.stale.append((line, name))
-        said = ", ".join(timeline["name"] for timeline in timelines)
-        image = f"![Measured timelines: {result_table.text_cell(said)}]({name})"
+        names = result_table.text_cell(", ".join(timeline["name"] for timeline in timelines))
+        said, drawing = f"Measured timelines: {names}", timeline_svg.svg(timelines)
+        image = self._image(options["file"], drawing, said, line)
         table = ["", *timeline_svg.busy_table(timelines)] if with_table else []
         return [image, *table, "", result_table.caption(run)]
 

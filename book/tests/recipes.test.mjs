@@ -47,11 +47,19 @@ test("the notebook's commands run, one after the other, in a clone", { skip: isC
   for (const chapter of fs.readdirSync(ROOT).filter((name) => /^\d\d_/.test(name))) assert.ok(said.includes(`/${chapter}/`), `make run runs ${chapter}`)
 })
 
-test('the dev container calls the same', () => {
-  const container = JSON.parse(read('.devcontainer/devcontainer.json'))
-  assert.match(container.image, /^mcr\.microsoft\.com\/devcontainers\/base:bookworm$/) // Debian 12, as setup.sh wants it
-  assert.equal(container.postCreateCommand, setUp)
-  assert.match(container.postAttachCommand, new RegExp(run))
+test('the dev containers call the same, and recommend the same editor extension', () => {
+  const images = {
+    '.devcontainer/devcontainer.json': /^mcr\.microsoft\.com\/devcontainers\/base:bookworm$/, // Debian 12, as setup.sh wants it
+    '.devcontainer/gpu/devcontainer.json': /^nvidia\/cuda:13\.[\d.]+-devel-ubuntu24\.04$/,
+  }
+  const { recommendations } = JSON.parse(read('.vscode/extensions.json'))
+  for (const [file, image] of Object.entries(images)) {
+    const container = JSON.parse(read(file))
+    assert.match(container.image, image)
+    assert.equal(container.postCreateCommand, setUp)
+    assert.match(container.postAttachCommand, new RegExp(run))
+    assert.deepEqual(container.customizations.vscode.extensions, recommendations)
+  }
 })
 
 test('the workflow installs, tests, and publishes what the tests have passed', () => {

@@ -1,6 +1,7 @@
 """Recording timelines, and drawing them for the lessons."""
 
 import json
+import re
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -83,6 +84,38 @@ class Lessons(ToolCase):
     def test_what_is_not_there(self):
         self.write("07_flash_attention/README.md", PAGE.replace("=attention", "=no"))
         self.assertIn("holds no timelines of 'no'", self.lessons("--check", status=1))
+
+
+class Bars(ToolCase):
+    MARK = "run=04/d problem=sgemm file=s.svg results=results/h.json"
+
+    def page(self, words, status=0):
+        row = {"problem": "sgemm", "status": "right", "place": "device", "kind": "rung"}
+        timed = {"median_ms": 2.0, "percent_of_roof": 50.0}
+        rows = [
+            {**row, **timed, "name": "loop", "place": "cpu"},
+            {**row, **timed, "name": "tiled"},
+            {**row, "name": "skipped"},
+            {**row, "name": "cublas", "median_ms": 1.0, "percent_of_roof": 125, "kind": "peer"},
+        ]
+        run = {**RUN, "rows": rows, "timelines": []}
+        self.write("results/h.json", json.dumps({"runs": {"04/d": run}}))
+        self.write("README.md", f"# A\n\n<!-- bars {self.MARK} {words} -->\n<!-- end bars -->\n")
+        return self.run_tool("lessons.py", "--root", self.root, status=status).stdout
+
+    def test_a_bar_for_each_row_that_was_timed_on_the_device(self):
+        self.page("")
+        self.assertIn("each rung reaches](s.svg)", self.read("README.md"))
+        bars = re.findall(r'end">(\w+)</text><rect class="(\w+)" .* width="([\d.]+)"', self.drawn())
+        self.assertEqual(bars, [("tiled", "rung", "215.0"), ("cublas", "peer", "430.0")])
+        self.page("rungs=cublas")
+        self.assertNotIn("tiled", self.drawn())
+
+    def drawn(self):
+        return self.read("s.svg")
+
+    def test_a_row_that_was_not_timed(self):
+        self.assertIn("no time of 'skipped'", self.page("rungs=tiled,skipped", status=1))
 
 
 class Recording(ToolCase):
