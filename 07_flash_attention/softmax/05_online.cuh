@@ -2,9 +2,9 @@
 //
 // The sum is kept relative to the largest element so far. When a larger one turns up, what has been
 // summed is multiplied by the correction factor exp(old - new); and two threads' sums are joined in
-// the same way. Two reads and a write for each element, as in the naive rung, and as safe as the
-// one before. This is the step that makes flash attention possible. What is still wrong: the row is
-// read twice at all.
+// the same way. Two reads and a write for each element, as in the naive rung, and no sum of finite
+// elements overflows. This is the step that makes flash attention possible. What is still wrong:
+// the row is read twice at all, and a thread that begins with -infinity gets a NaN.
 #pragma once
 
 #include <cuda_runtime.h>
