@@ -398,7 +398,7 @@ class AStudentsWay(ToolCase):
         status, out = self.do(commands.check, self.exercise)
         self.assertEqual(status, 1)
         self.assertIn("out-of-bounds: out-of-bounds read", out)
-        self.assertIn(f"guard.cuh:{line}:  y[i] = x[i] + y[i];\n", out)
+        self.assertRegex(out, rf"guard.cuh:{line}:\n +y\[i\] = x\[i\] \+ y\[i\];\n")
         self.assertNotIn("runner.cpp", out)
 
         self.mine.write_text("this is no C++\n", encoding="utf-8")

@@ -143,7 +143,11 @@ class Grading(ToolCase):
             mock.patch.object(rules, "look_at", lambda *_: None),  # the walls hold by themselves
             mock.patch.object(building, "LIMITS", replace(building.LIMITS, cpu_seconds=4)),
         ):
-            self.grade(Sandbox())
+            before = os.umask(0o077)  # what root writes for the sandbox can be read there
+            try:
+                self.grade(Sandbox())
+            finally:
+                os.umask(before)
         rows = self.rows()
         self.assertEqual({name: int(row["points"]) for name, row in rows.items()}, POINTS)
         self.assertEqual(rows["absent"]["status"], "missing")
@@ -252,6 +256,14 @@ class Grading(ToolCase):
         self.assertEqual(self.points(), {"ann": "6", "bob": "6"})
         with self.assertRaisesRegex(ExerciseError, "has no folder eve"):
             self.grade(grading.NoSandbox(), students=["eve"])
+
+    def test_where_nothing_can_be_written_nothing_is_graded(self):
+        self.hand_in("ann", "wrong")
+        asked = []
+        self.out = self.canary / "grades"
+        with self.judged(asked.append), self.assertRaises(OSError):
+            self.grade(grading.NoSandbox())
+        self.assertEqual(asked, [])
 
     def test_names_of_any_bytes_and_files_in_wrong_places(self):
         right = skeleton.solution(self.text, "a")

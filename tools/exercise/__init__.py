@@ -8,6 +8,7 @@
   running.py    runs it on a case, in a process of its own
   comparing.py  says what is wrong with what came back
   judging.py    all of this for one file: the points
+  screen.py     lines of 80 columns, colours, how far it is
   progress.py   what a student has done so far, in work/progress.json
   commands.py   list, next, start, check, hint, solution, reset, progress, watch
   processes.py  limits and a sandbox for what students wrote

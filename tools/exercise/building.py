@@ -5,13 +5,13 @@ import hashlib
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import cli
 
+from . import screen
 from .catalog import ExerciseError
 from .processes import Limits, NoSandbox, View, execute, writable
 
@@ -70,15 +70,17 @@ def prepare(root):
     of simt only what its headers need."""
     path = _simt_build(root) / f"frame-{_digest([Path(__file__), *_frame(root), *_simt(root)])}.o"
     if not path.exists():
-        print("Building simt, once: this takes a minute or two ...", file=sys.stderr, flush=True)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix="frame-") as scratch:
-            _build_frame(root, Path(scratch))
+        with (
+            screen.working("Building simt, once: this takes a minute or two") as tell,
+            tempfile.TemporaryDirectory(dir=path.parent, prefix="frame-") as scratch,
+        ):
+            _build_frame(root, Path(scratch), tell)
             os.replace(Path(scratch, "frame.o"), path)
     return path
 
 
-def _build_frame(root, scratch):
+def _build_frame(root, scratch, tell):
     def do(*words):
         environment = _environment(root)
         done = execute(list(map(str, words)), View(root, []), Limits(), environment, NoSandbox(), 1)
@@ -88,13 +90,16 @@ def _build_frame(root, scratch):
 
     runner, empty = scratch / "runner.o", scratch / "empty.cu"
     empty.touch()
+    tell("1 of 3")
     do(*NVCC, "-DEXERCISE_SIMT", "-c", "tools/exercise/runner.cpp", "-o", runner)
     # A program makes simt build its library, and the headers that are compiled only once.
     empty.write_text("int main() {}\n", encoding="utf-8")
+    tell("2 of 3")
     do(*NVCC, empty, "-o", scratch / "empty")
     archive = _simt_build(root) / "instrumented/libsimt.a"
     whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
     partly = ["g++", "-r", "-nostdlib", "-Wl,--force-group-allocation"]
+    tell("3 of 3")
     do(*partly, *whole, runner, "-o", scratch / "all.o")
     # As long as they are: execute() keeps only the first part of what is said.
     run = functools.partial(subprocess.run, check=True, stdout=subprocess.PIPE, text=True)

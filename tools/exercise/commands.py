@@ -9,7 +9,7 @@ import time
 
 import cli
 
-from . import catalog, judging, skeleton, speed
+from . import catalog, judging, pages, screen, skeleton, speed
 from .catalog import ExerciseError
 from .progress import Progress
 
@@ -28,12 +28,19 @@ def list_all(root):
     for exercise in catalog.all_exercises(root):
         module, mark = exercise.judge(), "[x]" if progress.of(exercise)["passed"] else "[ ]"
         print(f"{mark} {exercise.id:<24} {module.KIND:<8} {module.MINUTES:>4}  {module.TITLE}")
+    print(_how_many(root, progress))
     return 0
 
 
+def _how_many(root, progress):
+    exercises = catalog.all_exercises(root)
+    passed = sum(progress.of(exercise)["passed"] for exercise in exercises)
+    return f"{passed} of {len(exercises)} passed"
+
+
 def show_progress(root):
-    progress, passed, exercises = Progress(root), 0, catalog.all_exercises(root)
-    for exercise in exercises:
+    progress = Progress(root)
+    for exercise in catalog.all_exercises(root):
         entry = progress.of(exercise)
         if not entry["checks"] and not exercise.student_file(root).exists():
             continue
@@ -42,19 +49,23 @@ def show_progress(root):
         print(
             f"{mark} {exercise.id:<24} {points:<8} checks {entry['checks']}, hints {entry['hints']}"
         )
-        passed += entry["passed"]
-    print(f"{passed} of {len(exercises)} passed" + ("" if passed else "; ./exercise next begins"))
+    how_many = _how_many(root, progress)
+    print(how_many + ("; ./exercise next begins" if how_many.startswith("0 ") else ""))
     return 0
 
 
 def next_exercise(root):
     """Names the first exercise that is not passed, and starts it."""
-    progress = Progress(root)
-    for exercise in catalog.all_exercises(root):
-        if not progress.of(exercise)["passed"]:
-            return start(root, exercise)
+    exercise = _first_open(root)
+    if exercise:
+        return start(root, exercise)
     print("all passed: nothing is left to do here")
     return 0
+
+
+def _first_open(root):
+    progress, exercises = Progress(root), catalog.all_exercises(root)
+    return next((one for one in exercises if not progress.of(one)["passed"]), None)
 
 
 def start(root, exercise):
@@ -64,7 +75,7 @@ def start(root, exercise):
     if fresh:
         author = exercise.author_file
         cli.write_text(file, skeleton.skeleton(cli.read_text(author), author.name))
-    print(exercise.task.strip())
+    print(screen.page(exercise.task))
     print(f"\nedit   {_relative(file, root)}" + ("" if fresh else "  (yours, as you left it)"))
     print(f"check  ./exercise check {exercise.id}")
     return 0
@@ -84,6 +95,8 @@ def check(root, exercise, seed=None):
     file = _started(root, exercise)
     verdict = judging.judge(root, exercise, file, seed)
     show(verdict, file)
+    if not verdict.passed:
+        _name_words(root, verdict)
     status = _say_what_next(root, exercise, file, verdict)
     try:  # what went before is not lost if this fails
         progress = Progress(root)
@@ -96,6 +109,8 @@ def check(root, exercise, seed=None):
             passed=verdict.passed or before["passed"],
             failing=_failing_task(exercise, verdict),
         )
+        if verdict.passed:
+            print(_how_many(root, progress))
     except (OSError, ExerciseError) as error:
         print(f"exercise: your progress is not recorded: {error}", file=sys.stderr)
     return status
@@ -109,15 +124,18 @@ def _failing_task(exercise, verdict):
 
 def _say_what_next(root, exercise, file, verdict):
     if verdict.passed:
-        print(f"passed: {verdict.points}/{verdict.most} points")
-        print(
-            f"next: ./exercise solution {exercise.id} compares with the author's; "
-            "./exercise next goes on"
-        )
+        print(screen.painted(f"passed: {verdict.points}/{verdict.most} points", "green"))
+        author = exercise.author_file
+        for task in skeleton.tasks(cli.read_text(author), author.name):
+            for answer in task.answers:
+                print(screen.wrapped(f"you were to think about it: {answer}"))
+        print(f"next: ./exercise solution {exercise.id} compares with the author's;")
+        print("      ./exercise next goes on")
         return 0
     if verdict.outcomes:
-        print(f"not yet: {verdict.points}/{verdict.most} points")
-    print(f"next: ./exercise hint {exercise.id}, or change {_relative(file, root)} and check again")
+        print(screen.painted(f"not yet: {verdict.points}/{verdict.most} points", "red"))
+    print(f"next: ./exercise hint {exercise.id}, or change")
+    print(f"      {_relative(file, root)} and check again")
     return 1
 
 
@@ -132,20 +150,29 @@ def show_speed(root, exercise):
 
 def show(verdict, file):
     if verdict.trouble:
-        print(verdict.trouble)
+        print(screen.wrapped(verdict.trouble))
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     for outcome in verdict.outcomes:
-        word = "ok  " if outcome.points == outcome.most else "FAIL"
+        is_full = outcome.points == outcome.most
+        word = screen.painted("ok  ", "green") if is_full else screen.painted("FAIL", "red")
         print(f"  {word}  {outcome.points}/{outcome.most}  {outcome.title}")
         for line in outcome.says.splitlines():
-            print(f"             {_with_source(line, file.name, lines)}")
+            print(screen.wrapped(_with_source(line, file.name, lines), " " * 13))
+
+
+def _name_words(root, verdict):
+    """Where the words are explained that the judge has used."""
+    says = "\n".join([verdict.trouble, *(outcome.says for outcome in verdict.outcomes)])
+    used = [word for word in pages.words(root) if re.search(rf"\b{re.escape(word)}\b", says)]
+    if used:
+        print(screen.wrapped(f"exercises.md, The judge's words, explains: {', '.join(used)}"))
 
 
 def _with_source(says, name, lines):
     """A line that names a place in the student's file, with what stands there."""
     place = re.search(rf"\b{re.escape(name)}:(\d+)\b", says)
     number = int(place.group(1)) if place else 0
-    return f"{says}:  {lines[number - 1].strip()}" if 0 < number <= len(lines) else says
+    return f"{says}:\n    {lines[number - 1].strip()}" if 0 < number <= len(lines) else says
 
 
 def hint(root, exercise, number=None):
@@ -167,7 +194,7 @@ def hint(root, exercise, number=None):
         at = number - 1
     else:
         progress.set(exercise, hints=at + 1)
-    print(f"hint {at + 1} of {len(hints)} (task {hints[at][0]}): {hints[at][1]}")
+    print(screen.wrapped(f"hint {at + 1} of {len(hints)} (task {hints[at][0]}): {hints[at][1]}"))
     if at + 1 < len(hints):
         print(f"next: ./exercise hint {exercise.id} shows one more")
     else:
@@ -208,7 +235,8 @@ def reset(root, exercise):
 
 
 def watch(root, exercise):
-    """Checks whenever the student's file changes. By looking: no events reach some mounts."""
+    """Checks whenever the student's file changes, and goes on to the next one when it has passed.
+    By looking: no events reach some mounts."""
     file, seen = _started(root, exercise), None
     while True:
         with contextlib.suppress(OSError):  # an editor puts a new file in its place
@@ -217,7 +245,14 @@ def watch(root, exercise):
                 seen = stamp
                 print(f"\n---- {time.strftime('%H:%M:%S')} {exercise.id}", flush=True)
                 try:
-                    check(root, exercise)
+                    if check(root, exercise) == 0:
+                        exercise = _first_open(root)
+                        if exercise is None:
+                            return next_exercise(root)
+                        print(f"\n---- {exercise.id}")
+                        start(root, exercise)
+                        file = exercise.student_file(root)
+                        seen = file.stat().st_mtime_ns
                 except (OSError, ExerciseError) as error:
                     print(f"exercise: {error}", flush=True)
         time.sleep(0.5)

@@ -49,6 +49,14 @@ def line(root, page, name):
     return [f"> Your turn: {link}, *{module.TITLE}*, {module.MINUTES} minutes. {start} begins."]
 
 
+def words(root):
+    """The words of the judge that exercises.md explains, a row each."""
+    page = root / "exercises.md"
+    text = cli.read_text(page) if page.is_file() else ""
+    rows = text.partition("\n## The judge's words\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \|", rows, re.M)
+
+
 def missing(root):
     """What a page should say and does not: that each chapter, and exercises.md, has a table, and
     that exercises.md names only what there is."""

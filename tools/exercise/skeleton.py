@@ -8,6 +8,7 @@
 
 The student sees the task as a comment and `// your code here` in place of what stands between begin
 and end. `//@ instead` lines stand in the skeleton where something must, so that it compiles.
+`//@ answer` lines are told who has passed: they answer what the task asks to be thought about.
 """
 
 import re
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 
 from .catalog import ExerciseError
 
-MARK = re.compile(r"^(\s*)//@ (task (\d+): (.*)|hint: (.*)|instead: (.*)|begin|end)$")
+MARK = re.compile(r"^(\s*)//@ (task (\d+): (.*)|hint: (.*)|instead: (.*)|answer: (.*)|begin|end)$")
 
 # What the skeleton says in a task's place.
 TODO = re.compile(r"\s*// (TODO \d+: |your code here(, instead of what stands above)?$)")
@@ -26,6 +27,7 @@ class Task:
     number: int
     text: str
     hints: list = field(default_factory=list)
+    answers: list = field(default_factory=list)
     instead: list = field(default_factory=list)
     solution: list = field(default_factory=list)
 
@@ -52,6 +54,8 @@ def parse(text, name):
             inside, task = False, None
         elif what.startswith("hint"):
             task.hints.append(mark.group(5))
+        elif what.startswith("answer"):
+            task.answers.append(mark.group(7))
         else:
             task.instead.append(mark.group(6))
     if inside or task is not None:

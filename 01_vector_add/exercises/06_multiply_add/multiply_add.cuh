@@ -9,6 +9,7 @@ __global__ void multiply_add_kernel(float a, const float* x, const float* y, flo
   //@ task 1: the grid-stride loop
   //@ hint: a thread begins at its number in the grid, as in exercise 01/guard
   //@ hint: the step is the number of threads of the whole grid: gridDim.x * blockDim.x
+  //@ answer: 12 bytes must move for each element: x, every second y, z. 16 do: all of y's sectors
   //@ begin
   const int step = gridDim.x * blockDim.x;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {

@@ -13,6 +13,7 @@ __host__ __device__ inline unsigned brightness(unsigned red, unsigned green, uns
 //@ hint: 4 pixels are 3 words; words 3 t, 3 t + 1, 3 t + 2 of 32 threads lie apart: 12 sectors
 //@ hint: let the block load its words in order, thread t word t, through shared memory
 //@ hint: then thread t takes its 12 bytes from there, packs 4 results into a word and stores it
+//@ answer: thread t needs words 3 t to 3 t + 2; together 32 threads load 32 that are side by side
 //@ begin
 constexpr int kBlock = 128;
 constexpr int kPixels = 4 * kBlock;  // of a block
