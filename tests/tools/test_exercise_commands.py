@@ -172,6 +172,7 @@ class Commands(ToolCase):
 class CommandLine(ToolCase):
     def test_what_has_no_use_is_one_line_and_2(self):
         for words, says in (
+            (["check", "--seed", "7", "01/nosuch"], "there is no exercise '01/nosuch'"),
             (["hint", ""], "there is no exercise ''"),
             (["next", "zzz"], "next has no use for 'zzz'"),
             (["list", "01/guard"], "list has no use for '01/guard'"),

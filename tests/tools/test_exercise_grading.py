@@ -18,6 +18,7 @@ from tool_case import REPOSITORY, ToolCase
 from exercise import building, catalog, grading, processes, rules, running, skeleton
 from exercise.api import Array, Case
 from exercise.catalog import ExerciseError
+from exercise.course import Course
 from exercise.comparing import compare
 from exercise.judging import Outcome, Verdict
 from exercise.processes import Limits, Sandbox, View, execute
@@ -125,7 +126,7 @@ class Grading(ToolCase):
 
     def grade(self, box, seed=1, **more):
         out = io.StringIO()
-        with contextlib.redirect_stdout(out):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
             grading.grade_all(
                 REPOSITORY, [self.exercise], self.submissions, self.out, box, seed, **more
             )
@@ -227,7 +228,9 @@ class Grading(ToolCase):
             self.assertEqual(failures, points < 6)
             self.assertEqual(suite.get("failures"), str(failures))
             self.assertEqual(len(suite.findall("testcase/failure")), failures)
-        self.assertIn("ann,all,6,6,,\n", (self.out / "grades.csv").read_text())
+        self.assertIn("ann,all,6,6,,,\n", (self.out / "grades.csv").read_text())
+        table = (self.out / "table.csv").read_text()
+        self.assertEqual(table, "student,01/guard,sum\nann,6,6\nbob,2,2\n")
         with self.assertRaisesRegex(ExerciseError, "was begun with seed 7, not 1"):
             self.grade(grading.NoSandbox())
 
@@ -256,6 +259,56 @@ class Grading(ToolCase):
         self.assertEqual(self.points(), {"ann": "6", "bob": "6"})
         with self.assertRaisesRegex(ExerciseError, "has no folder eve"):
             self.grade(grading.NoSandbox(), students=["eve"])
+
+    def test_a_course_says_what_is_due_and_asks_more(self):
+        file = self.write(
+            "course.py",
+            """
+            from exercise.api import Array, Case
+
+            DUE = {"01/guard": "2027-03-08 23:59"}
+
+            def cases(exercise, random):
+                yield Case("ours", {"n": random.randrange(7, 8)}, [Array("x", [1.0] * 7)])
+            """,
+        )
+        ours = Course.read(file, ["01/guard"])
+        right = skeleton.solution(self.text, "a")
+        due = time.mktime((2027, 3, 8, 23, 59, 0, 0, 0, -1))
+        for student, seconds in (("ann", 0), ("bob", 3 * 3600 + 300), ("cyd", 50 * 3600)):
+            self.hand_in(student, right)
+            path = self.submissions / student / "01_vector_add/guard.cuh"
+            os.utime(path, (due + seconds, due + seconds))
+        (self.submissions / "dot").mkdir()
+        asked = []
+        with self.judged(), mock.patch.object(
+            grading.judging, "Questions", lambda *_: asked.append(mock.Mock(cases=[])) or asked[-1]
+        ):
+            out = self.grade(grading.NoSandbox(), course=ours)
+        self.assertEqual([case.name for case in asked[0].cases], ["ours"])
+        self.assertIn("bob                  01/guard            6/6  passed, 3 h 5 min late\n", out)
+        late = {name: row["late"] for name, row in self.rows().items()}
+        self.assertEqual(late, {"ann": "", "bob": "3 h 5 min", "cyd": "2 d 2 h", "dot": ""})
+        self.assertIn("\ndot,,0\n", (self.out / "table.csv").read_text())
+        with self.assertRaisesRegex(ExerciseError, "DUE names 01/guard, and there is no such"):
+            Course.read(file, ["01/view"])
+        file.write_text("x y")
+        with self.assertRaisesRegex(ExerciseError, "course.py: SyntaxError: "):
+            Course.read(file, ["01/guard"])
+
+    def test_files_that_share_what_few_others_have_are_listed(self):
+        lines = [f"  const float part{k} = x[{k} * n] - {k}.5f * y[n - {k}];" for k in range(9)]
+        body = "\n".join(lines)
+        for number in range(12):
+            own = body.replace("part", f"p{number}_").replace("5f", f"{number}f")
+            self.hand_in(f"student{number:02}", self.mutant(_1=own))
+        self.hand_in("copied", self.mutant(_1="// mine\n" + body.replace(" = ", "=")))
+        self.hand_in("original", self.mutant(_1=body))
+        with self.judged():
+            out = self.grade(grading.NoSandbox())
+        self.assertIn("1 pairs of files are similar: see ", out)
+        rows = (self.out / "similar.csv").read_text().splitlines()[1:]
+        self.assertEqual(rows, ["01/guard,copied,original,100%"])
 
     def test_where_nothing_can_be_written_nothing_is_graded(self):
         self.hand_in("ann", "wrong")

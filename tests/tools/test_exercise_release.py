@@ -2,13 +2,16 @@
 
 import contextlib
 import io
+import json
+import os
 import shutil
 import subprocess
 import unittest
+import zipfile
 
 from tool_case import REPOSITORY, ToolCase
 
-from exercise import catalog, release, skeleton
+from exercise import catalog, gradescope, release, skeleton
 from exercise.catalog import ExerciseError
 
 JUDGE = '''\
@@ -75,7 +78,8 @@ class Releases(ToolCase):
 
     def commit(self):
         who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-        subprocess.run(["git", "-C", str(self.root), *who, "commit", "-qam", "more"], check=True)
+        for words in (["add", "-A"], ["commit", "-qm", "more"]):
+            subprocess.run(["git", "-C", str(self.root), *who, *words], check=True)
 
     def test_students_get_tasks_hints_and_skeletons_and_no_solutions(self):
         self.assertIn("2 exercises, no solution among them", self.release()[1])
@@ -87,6 +91,67 @@ class Releases(ToolCase):
             self.assertEqual(skeleton.skeleton(ours, "a"), skeleton.skeleton(theirs, "a"))
             self.assertFalse(any(task.solution for task in skeleton.tasks(theirs, "a")))
             self.assertTrue(all(task.hints for task in skeleton.tasks(theirs, "a")))
+
+    def test_it_says_of_which_commit_it_is(self):
+        self.release()
+        self.assertRegex((self.out / "VERSION").read_text(), r"^students' copy of \w{40}, \d{4}-")
+
+    def test_a_week_has_a_handout(self):
+        self.write(
+            "exercises.md",
+            """
+            | week | read | lab | hand in |
+            |---|---|---|---|
+            | 1 | [01](01_vector_add/README.md) | `01/guard` | `05/tree` |
+
+            | chapter | you can |
+            |---|---|
+            | 01 | add |
+            | 05 | reduce |
+            """,
+        )
+        self.commit()
+        self.release()
+        text = (self.out / "handouts/week_01.md").read_text()
+        self.assertIn("Read [01](../01_vector_add/README.md). After it you can\n\n- add\n- re", text)
+        self.assertIn("| lab | [`01/guard`](../01_vector_add/exercises/01_guard/task.md) |", text)
+        self.assertIn("| hand in | [`05/tree`]", text)
+        self.assertEqual(len(list((self.out / "handouts").iterdir())), 1)
+
+    def test_a_zip_for_gradescope_grades_what_its_folder_holds(self):
+        """As their image would: unpacked, set up, and called for a submission. simt and the tools
+        are this repository's, so that they are built already; no sandbox shows them there."""
+        shutil.copy2(REPOSITORY / "exercise", self.root)
+        self.commit()
+        course = self.root.parent / "course.py"
+        course.write_text('DUE = {"01/guard": "2001-01-01 00:00"}\n')
+        guard, out = catalog.find(self.root, "guard"), self.root.parent / "autograder.zip"
+        with contextlib.redirect_stdout(io.StringIO()):
+            gradescope.make(self.root, [guard], out, course)
+        with self.assertRaisesRegex(ExerciseError, "is there already"):
+            gradescope.make(self.root, [guard], out)
+        home = self.root.parent / "autograder"
+        with zipfile.ZipFile(out) as archive:
+            for each in archive.infolist():
+                path = archive.extract(each, home / "source")
+                os.chmod(path, each.external_attr >> 16)
+        shutil.rmtree(home / "source/course/tools")
+        for name in ("simt", "common", "tools"):
+            (home / "source/course" / name).symlink_to(REPOSITORY / name)
+        (home / "submission").mkdir()
+        text = skeleton.solution(guard.author_file.read_text(), "a").replace("i < n", "i < n - 1")
+        (home / "submission/guard.cuh").write_text(text)
+        self.root.parent.chmod(0o755)
+        simt = os.environ.get("SIMT_BUILD", REPOSITORY / "build/simt")
+        env = {**os.environ, "AUTOGRADER": str(home), "SIMT_BUILD": str(simt)}
+        for script in ("setup.sh", "run_autograder"):
+            done = subprocess.run([home / "source" / script], env=env, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        result = json.loads((home / "results/results.json").read_text())
+        self.assertEqual([test["max_score"] for test in result["tests"]], [2, 3, 1])
+        self.assertEqual(result["score"], 0)
+        self.assertIn("is as it was before", result["tests"][1]["output"])
+        self.assertIn("late", done.stdout)
 
     def test_a_solution_that_stands_somewhere_else_is_found(self):
         with (self.root / "05_reduction/exercises/01_tree/task.md").open("a") as file:

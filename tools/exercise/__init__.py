@@ -17,5 +17,8 @@
   pages.py      tables of exercises for the lessons and exercises.md
   release.py    a copy of the repository for students, without solutions
   handing_in.py finds the files that students have handed in
+  course.py     what a course says for itself: deadlines, and cases of its own
   grading.py    grades what students have handed in; reports.py writes the grades
+  similar.py    files that share what few others have
+  gradescope.py the same grading as a zip for Gradescope
 """

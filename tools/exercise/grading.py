@@ -1,8 +1,10 @@
 """Grades what students have handed in. Each file is built and run in a sandbox; the judge, who
 knows what is right, stays outside and looks at what comes out."""
 
+import contextlib
 import hashlib
 import os
+import random
 import secrets
 import subprocess
 import tempfile
@@ -14,8 +16,10 @@ from pathlib import Path
 
 import cli
 
-from . import building, handing_in, judging, processes, reports, rules, running, skeleton
+from . import building, handing_in, judging, processes, reports, rules, running, screen, similar
+from . import skeleton
 from .catalog import ExerciseError
+from .course import Course
 from .processes import NoSandbox, Sandbox
 
 FILE_SECONDS = 60  # by the clock, for all cases of a file: whoever sleeps holds up all others
@@ -34,6 +38,7 @@ class Grade:
     sha256: str = ""
     seed: int = 0
     commit: str = ""
+    late: str = ""  # "3 h 5 min"
 
     @property
     def points(self):
@@ -49,7 +54,7 @@ class Grade:
     def of(record):
         """From what record() made of it."""
         parts = [judging.Outcome(**part) for part in record["parts"]]
-        names = ("exercise", "title", "most", "status", "says", "sha256", "seed", "commit")
+        names = ("exercise", "title", "most", "status", "says", "sha256", "seed", "commit", "late")
         return Grade(**{name: record[name] for name in names}, parts=parts)
 
     def record(self):
@@ -65,6 +70,7 @@ class Paper:
     seed: int
     commit: str
     is_only_name: bool  # no other exercise has a file of this name
+    course: Course
     questions: object = None  # once somebody has handed something in
     seconds: float = None  # for all cases of a file
 
@@ -77,6 +83,12 @@ class Paper:
     def open(self, box):
         """Makes the questions, once it is shown that the author's file earns full points here."""
         questions = judging.Questions(self.exercise.judge(), f"{self.seed} {self.exercise.id}")
+        more = random.Random(f"{self.seed} course {self.exercise.id}")
+        questions.cases += self.course.cases(self.exercise.id, more)
+        names = [case.name for case in questions.cases]
+        for name in set(names):
+            if names.count(name) > 1:
+                raise ExerciseError(f"{self.exercise.id}: two cases are called {name}")
         text = cli.read_text(self.exercise.author_file)
         begin = time.monotonic()
         verdict = self.verdict(questions, skeleton.solution(text, self.name).encode(), box)
@@ -96,7 +108,11 @@ class Paper:
         is the same."""
         grade = Grade(self.exercise.id, self.title, self.most, seed=self.seed, commit=self.commit)
         try:
-            return self._grade(grade, folder, box, before)
+            grade = self._grade(grade, folder, box, before)
+            if grade.status != "missing":
+                changed = os.lstat(self.handed_in(folder)).st_mtime
+                grade.late = self.course.late(self.exercise.id, changed)
+            return grade
         except processes.Ended:
             raise
         except Exception as error:  # nobody's file stops the grading of others
@@ -151,7 +167,9 @@ def sandbox(root, goes_without):
     return Sandbox()
 
 
-def grade_all(root, exercises, submissions, out, box, seed=None, students=(), again=False):
+def grade_all(
+    root, exercises, submissions, out, box, seed=None, students=(), again=False, course=Course()
+):
     """Grades DIR/STUDENT/CHAPTER/FILE (or DIR/STUDENT/work/CHAPTER/FILE, or DIR/STUDENT/FILE) and
     writes the grades into a folder, a student at a time. Grades that the folder holds stay as long
     as the file is the same, unless `again`."""
@@ -166,13 +184,14 @@ def grade_all(root, exercises, submissions, out, box, seed=None, students=(), ag
     names = [exercise.author_file.name for exercise in exercises]
     commit = _commit(root)
     papers = [
-        Paper(root, exercise, seed, commit, names.count(name) == 1)
+        Paper(root, exercise, seed, commit, names.count(name) == 1, course)
         for exercise, name in zip(exercises, names)
     ]
     asked = [paper for paper in papers if any(map(paper.handed_in, folders))]
     if asked:
         building.prepare(root)  # not by several threads at once
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with screen.working("Grading") as tell, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        tell("the authors' files first")
         list(pool.map(lambda paper: paper.open(box), asked))
         jobs = []
         for folder in folders:
@@ -181,7 +200,8 @@ def grade_all(root, exercises, submissions, out, box, seed=None, students=(), ag
                 old = before.get(paper.exercise.id)
                 jobs.append(pool.submit(paper.grade, folder, box, old))
         try:
-            for folder in folders:
+            for number, folder in enumerate(folders, 1):
+                tell(f"{number} of {len(folders)}")
                 grades = [jobs.pop(0).result() for _ in papers]
                 book.enter(folder.name, grades)
                 _tell(folder.name, grades)
@@ -192,17 +212,39 @@ def grade_all(root, exercises, submissions, out, box, seed=None, students=(), ag
     astray = {f.name: handing_in.astray(f, wanted(f)) for f in folders}
     chosen = [folder.name for folder in folders]
     print(book.summary(chosen, [e.id for e in exercises], astray, others), end="")
+    alike = list(_alike(asked, folders))
+    book.enter_alike(alike)
+    if alike:
+        print(f"{len(alike)} pairs of files are similar: see {out}/similar.csv")
     print(f"graded {len(folders)} students with seed {seed}: see {out}/grades.csv")
     return 1 if book.errors() else 0
+
+
+def _alike(papers, folders):
+    """(exercise, student, student, share) of files that should be looked at."""
+    for paper in papers:
+        texts = {}
+        for folder in folders:
+            file = paper.handed_in(folder)
+            with contextlib.suppress(OSError):
+                if file is not None:
+                    data = handing_in.read(file, folder)
+                    texts[folder.name] = data.decode("utf-8", errors="replace")
+        author = cli.read_text(paper.exercise.author_file)
+        given = skeleton.skeleton(author, paper.name)
+        for pair in similar.pairs(texts, given):
+            yield (paper.exercise.id, *pair)
 
 
 def _tell(student, grades):
     for grade in grades:
         if grade.status != "missing":
             points = f"{grade.points}/{grade.most}"
+            late = f", {grade.late} late" if grade.late else ""
             why = f"  {grade.why}" if grade.why else ""
             name = reports.shown(student)
-            print(f"{name:<20} {grade.exercise:<16} {points:>6}  {grade.status}{why}", flush=True)
+            screen.clear()
+            print(f"{name:<20} {grade.exercise:<16} {points:>6}  {grade.status}{late}{why}", flush=True)
 
 
 def _commit(root):

@@ -1,5 +1,5 @@
 """Writes a copy for students: all that git tracks, without the authors' solutions, the wrong
-answers and hidden cases of the judges, and the tests of these tools."""
+answers and hidden cases of the judges, and the tests of these tools; and a handout a week."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ def release(root, out):
     if out.exists() and any(out.iterdir()):
         raise ExerciseError(f"{out} is not empty: a release goes into a folder of its own")
     exercises = catalog.all_exercises(root)
-    for name in _tracked(root):
+    for name in tracked(root):
         if not LEFT_OUT.match(name):
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, out / name, follow_symlinks=False)
@@ -29,27 +29,59 @@ def release(root, out):
         cli.write_text(copy, skeleton.without_solutions(cli.read_text(author), author.name))
         judge = copy.with_name("judge.py")
         cli.write_text(judge, without_answers(cli.read_text(judge)))
+    cli.write_text(out / "VERSION", _git(root, "log", "-1", "--format=students' copy of %H, %cs"))
+    for number in range(1, 100):
+        page = handout(root, number)
+        if not page:
+            break
+        cli.write_text(out / f"handouts/week_{number:02}.md", page)
     found = list(leaks(out, exercises))
     for line in found:
         print(line)
     if found:
         raise ExerciseError(f"{out} is no release: it holds {len(found)} lines of solutions")
-    print(f"{out}: {len(exercises)} exercises, no solution among them")
+    print(f"{out}: {len(exercises)} exercises, no solution among them (VERSION names the commit)")
     return 0
 
 
-def _tracked(root):
+def tracked(root):
     """What the last commit holds; a copy of anything else could not be made again."""
     if _git(root, "status", "--porcelain"):
-        raise ExerciseError("a release is made of a commit: commit your changes first")
+        raise ExerciseError("a copy is made of a commit: commit your changes first")
     names = _git(root, "ls-files", "-z").split("\0")
     return [name for name in names if (root / name).is_file()]
+
+
+def handout(root, number):
+    """A page for a week of the plan in exercises.md: what to read, do and hand in, and what for.
+    Empty if the plan has no such week, or there is no plan."""
+    page = root / "exercises.md"
+    text = cli.read_text(page) if page.is_file() else ""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines()]
+    week = next((row for row in rows if len(row) == 4 and row[0] == str(number)), None)
+    if not week:
+        return ""
+    names = {"lab": week[2], "hand in": week[3]}
+    goals = {row[0]: row[1] for row in rows if len(row) == 2 and row[0].isdecimal()}
+    lines = [f"# Week {number}", "", f"Read {week[1].replace('](', '](../')}. After it you can", ""]
+    chapters = sorted(set(re.findall(r"`(\d\d)/", f"{week[2]} {week[3]}")))
+    lines += [f"- {goals[chapter]}" for chapter in chapters if chapter in goals]
+    lines += ["", "| | exercise | task | minutes | points |", "|---|---|---|---:|---:|"]
+    for what, text in names.items():
+        for name in re.findall(r"`(\d\d/\w+)`", text):
+            module = (one := catalog.find(root, name)).judge()
+            task = (one.folder / "task.md").relative_to(root)
+            points = sum(part.points for part in module.POINTS)
+            lines.append(
+                f"| {what} | [`{name}`](../{task}) | {module.TITLE} | {module.MINUTES} | {points} |"
+            )
+    return "\n".join(lines) + "\n"
 
 
 def _git(root, *words):
     done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
     if done.returncode != 0:
-        raise ExerciseError(f"a release is made of a git repository: {done.stderr.strip()}")
+        raise ExerciseError(f"a copy is made of a git repository: {done.stderr.strip()}")
     return done.stdout
 
 

@@ -1,4 +1,4 @@
-"""Grades as files: grades.csv for all; for each student, under students/, grade.json, junit.xml,
+"""Grades as files: grades.csv and table.csv for all; for each student, under students/, grade.json, junit.xml,
 and results.json in Gradescope's form."""
 
 import csv
@@ -63,6 +63,14 @@ class Book:
         cli.write_text(folder / "junit.xml", _junit(shown(student), grades))
         cli.write_text(folder / "grade.json", _json(student, grades))
         cli.write_text(self.out / "grades.csv", _csv(self.grades))
+        cli.write_text(self.out / "table.csv", _table(self.grades))
+
+    def enter_alike(self, pairs):
+        rows = [
+            [name, _cell(shown(a)), _cell(shown(b)), f"{share:.0%}"] for name, a, b, share in pairs
+        ]
+        head = ["exercise", "student", "student", "share"]
+        cli.write_text(self.out / "similar.csv", _rows([head, *rows]))
 
     def errors(self):
         return [g for own in self.grades.values() for g in own.values() if g.status == "error"]
@@ -95,17 +103,32 @@ def _cell(text):
     return f"'{text}" if text[:1] in tuple("=+-@") else text
 
 
-def _csv(by_student):
+def _rows(rows):
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "exercise", "points", "most", "status", "why"])
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _table(by_student):
+    """A row a student, a column an exercise; empty where nothing was handed in."""
+    names = sorted({name for own in by_student.values() for name in own})
+    rows = [["student", *names, "sum"]]
+    for student in sorted(by_student, key=os.fsencode):
+        own = by_student[student]
+        found = [own[n].points if n in own and own[n].status != "missing" else "" for n in names]
+        rows.append([_cell(shown(student)), *found, sum(filter(None, found))])
+    return _rows(rows)
+
+
+def _csv(by_student):
+    rows = [["student", "exercise", "points", "most", "status", "late", "why"]]
     for student in sorted(by_student, key=os.fsencode):
         name, own = _cell(shown(student)), by_student[student].values()
         for grade in own:
             row = [name, grade.exercise, grade.points, grade.most, grade.status]
-            writer.writerow([*row, _cell(grade.why)])
-        writer.writerow([name, "all", *_total(own), "", ""])
-    return text.getvalue()
+            rows.append([*row, grade.late, _cell(grade.why)])
+        rows.append([name, "all", *_total(own), "", "", ""])
+    return _rows(rows)
 
 
 def _json(student, grades):

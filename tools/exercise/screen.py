@@ -77,4 +77,10 @@ def working(what):
     finally:
         over.set()
         thread.join()
-        print("\r\033[K", end="", file=stream, flush=True)
+        clear()
+
+
+def clear():
+    """Takes away what working() shows, for a line that stays."""
+    if sees(sys.stderr):
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
