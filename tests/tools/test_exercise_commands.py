@@ -33,7 +33,8 @@ class Screens(unittest.TestCase):
 
     def test_a_task_is_set_anew_but_for_its_code(self):
         code = "    x = 1 2 3   ->   " + "y" * 90
-        text = f"# Title\n\nOne line\nand another.\n\n- {'item ' * 20}\n  goes on\n- next\n\n{code}\n"
+        text = "# Title\n\nOne line\nand another.\n\n"
+        text += f"- {'item ' * 20}\n  goes on\n- next\n\n{code}\n"
         lines = screen.page(text).splitlines()
         self.assertEqual(lines[:4], ["# Title", "", "One line and another.", ""])
         self.assertTrue(lines[5].startswith("  item") and lines[5].endswith("goes on"), lines[5])
@@ -154,7 +155,7 @@ class Commands(ToolCase):
         self.assertEqual(status, 0)
         self.assertIn("exercise: not UTF-8\n", out)
         self.assertIn("1 of 2 passed\n\n---- 01/copies\n# ", out)
-        self.assertTrue(out.endswith("2 of 2 passed\nall passed: nothing is left to do here\n"), out)
+        self.assertTrue(out.endswith("2 of 2 passed\nall passed: nothing is left to do here\n"))
 
     def test_every_word_of_the_checker_is_explained(self):
         found = pages.words(REPOSITORY)

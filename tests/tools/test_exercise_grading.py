@@ -330,13 +330,19 @@ class Grading(ToolCase):
         os.mkfifo(self.submissions / "fifo")
         (self.submissions / "pipe/01_vector_add").mkdir(parents=True)
         os.mkfifo(self.submissions / "pipe/01_vector_add/guard.cuh")
+        (self.submissions / "dir/01_vector_add/guard.cuh").mkdir(parents=True)
+        (self.submissions / "loop/01_vector_add").mkdir(parents=True)
+        (self.submissions / "loop/01_vector_add/guard.cuh").symlink_to("guard.cuh")
         with self.judged():
             out = self.grade(grading.NoSandbox())
         rows = self.rows()
         shown = {"grades.csv", "'=1+1", "tab\\tand\\nline", "caf\\udce9", "x", "y", "pipe"}
+        shown |= {"dir", "loop"}
         self.assertEqual(set(rows), shown)
         right = {name for name, row in rows.items() if row["points"] == "6"}
-        self.assertEqual(right, shown - {"x", "y", "pipe"})
+        self.assertEqual(right, shown - {"x", "y", "pipe", "dir", "loop"})
+        self.assertEqual(rows["dir"]["why"], "guard.cuh is not a plain file")
+        self.assertEqual(rows["loop"]["why"], "a link that leads to itself")
         self.assertEqual((rows["x"]["status"], rows["pipe"]["status"]), ("missing", "refused"))
         self.assertIn("x: no file found for 01/guard\n", out)
         self.assertIn("x: handin/work/01_vector_add/guard.cuh is not where it should be\n", out)

@@ -113,7 +113,7 @@ class Releases(ToolCase):
         self.commit()
         self.release()
         text = (self.out / "handouts/week_01.md").read_text()
-        self.assertIn("Read [01](../01_vector_add/README.md). After it you can\n\n- add\n- re", text)
+        self.assertIn("Read [01](../01_vector_add/README.md). After it you can\n\n- add\n", text)
         self.assertIn("| lab | [`01/guard`](../01_vector_add/exercises/01_guard/task.md) |", text)
         self.assertIn("| hand in | [`05/tree`]", text)
         self.assertEqual(len(list((self.out / "handouts").iterdir())), 1)
@@ -145,7 +145,8 @@ class Releases(ToolCase):
         simt = os.environ.get("SIMT_BUILD", REPOSITORY / "build/simt")
         env = {**os.environ, "AUTOGRADER": str(home), "SIMT_BUILD": str(simt)}
         for script in ("setup.sh", "run_autograder"):
-            done = subprocess.run([home / "source" / script], env=env, capture_output=True, text=True)
+            words = [home / "source" / script]
+            done = subprocess.run(words, env=env, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         result = json.loads((home / "results/results.json").read_text())
         self.assertEqual([test["max_score"] for test in result["tests"]], [2, 3, 1])

@@ -48,7 +48,8 @@ class Grade:
     def why(self):
         """What is wrong first, in a line."""
         says = next((part.says for part in self.parts if part.points < part.most), "")
-        return (self.says or says).partition("\n")[0]
+        first, _, more = (self.says or says).partition("\n")
+        return f"{first} {more.strip()}".partition("\n")[0] if first.endswith(":") else first
 
     @staticmethod
     def of(record):
@@ -244,7 +245,8 @@ def _tell(student, grades):
             why = f"  {grade.why}" if grade.why else ""
             name = reports.shown(student)
             screen.clear()
-            print(f"{name:<20} {grade.exercise:<16} {points:>6}  {grade.status}{late}{why}", flush=True)
+            status = f"{grade.status}{late}{why}"
+            print(f"{name:<20} {grade.exercise:<16} {points:>6}  {status}", flush=True)
 
 
 def _commit(root):

@@ -47,7 +47,11 @@ def astray(folder, wanted):
 
 def read(file, folder):
     """The bytes of a file, which must be a plain one in this folder."""
-    if not file.resolve().is_relative_to(folder.resolve()):
+    try:
+        leads_to = file.resolve()
+    except (OSError, RuntimeError) as error:  # which of them, Python's version says
+        raise OSError("a link that leads to itself") from error
+    if not leads_to.is_relative_to(folder.resolve()):
         raise OSError("a link that leads out of the folder")
     return plain_bytes(file, MOST_BYTES)
 
@@ -55,10 +59,13 @@ def read(file, folder):
 def plain_bytes(file, most):
     """The bytes of a plain file. Whatever else it is, such as a pipe, nobody waits for it."""
     handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(f"{os.path.basename(file)} is not a plain file")
-        data = stream.read(most + 1)
+        with open(handle, "rb", closefd=False) as stream:
+            data = stream.read(most + 1)
+    finally:
+        os.close(handle)
     if len(data) > most:
         raise OSError(f"{os.path.basename(file)} has more than {most} bytes")
     return data

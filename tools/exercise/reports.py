@@ -1,5 +1,5 @@
-"""Grades as files: grades.csv and table.csv for all; for each student, under students/, grade.json, junit.xml,
-and results.json in Gradescope's form."""
+"""Grades as files: grades.csv, table.csv and similar.csv for all; for each student, under
+students/, grade.json, junit.xml, and results.json in Gradescope's form."""
 
 import csv
 import io

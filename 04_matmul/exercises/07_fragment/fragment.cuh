@@ -40,8 +40,10 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int k)
   //@ task 3: four elements of C: d[0] and d[1] lie in the upper 8 rows, d[2] and d[3] in the lower
   //@ hint: as A's fragments: row g or g + 8, columns `two` and two + 1; rows of C have 8 elements
   //@ begin
-  for (int i = 0; i < 4; ++i) c[(g + i / 2 * 8) * 8 + two + i % 2] = d[i];
-    //@ end
+  for (int i = 0; i < 4; ++i) {
+    c[(g + i / 2 * 8) * 8 + two + i % 2] = d[i];
+  }
+  //@ end
 #endif
 }
 
