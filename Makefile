@@ -307,7 +307,7 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench timelines counts sanitize compare try standalone doctor lessons check format clean distclean mutate
+.PHONY: bench timelines counts sanitize compare try standalone doctor lessons check format clean distclean editor mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
@@ -400,6 +400,9 @@ doctor:  ## what this machine has, and what you can do with it now
 	  $(BUILD)/tools/device_query; else \
 	  echo "tools/device_query.cu does not build; \`make $(BUILD)/tools/device_query\` shows why"; exit 1; fi
 
+editor:  ## let editors that speak to clangd understand the sources: write .clangd, compile_commands.json
+	@tools/editor.py
+
 lessons:  ## fill the code, the tables and the numbers that the lessons take from elsewhere
 	@tools/lessons.py
 
@@ -426,7 +429,7 @@ clean:  ## remove everything that was built
 	  echo "clean: $(BUILD) keeps what was not built there:" $$(ls -A $(BUILD))
 
 distclean: clean  ## remove the book's packages and the editor's files, too; what is in work/ is yours and stays
-	@rm -rf book/node_modules .clangd compile_commands.json
+	@rm -rf book/node_modules .clangd compile_commands.json .cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@echo "removed what was built and installed here; to remove all, delete this folder"
 

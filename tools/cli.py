@@ -103,17 +103,17 @@ def did_you_mean(word, known):
 
 def wrapped(text, width=79):
     """`text` with no line wider than that. A paragraph all of whose lines fit stays as it is. In a
-    list, `  name   what it is`, what follows stands below `what`; other lines that begin with
+    list, `  name   what it is`, what follows stands below `what`; other lines that begin with a few
     blanks are examples, and no two of them are joined."""
     paragraphs = []  # (first indent, indent of what follows, lines)
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip())
         first, hanging, before = paragraphs[-1] if paragraphs else (0, 0, [""])
-        is_example = 0 < indent == first == hanging
+        is_example = 0 < indent == first == hanging < 12
         if line.strip() and before[-1].strip() and indent == hanging and not is_example:
             before.append(line)
             continue
-        column = re.match(r" *\S+ {2,}", line)
+        column = re.match(r" *\S+(?: \S+)* {2,}", line)
         goes_on = first == indent < hanging and line[hanging - 1 : hanging] == " "
         follows = column.end() if column else hanging if goes_on else indent
         paragraphs.append((indent, follows, [line]))
