@@ -285,6 +285,16 @@ class Names(unittest.TestCase):
             catalog.find_all(REPOSITORY, "2")
 
 
+class Calls(unittest.TestCase):
+    def test_arrays_sizes_and_values(self):
+        head = "scale(float a, unsigned char* x, float2* y, int n)"
+        self.assertEqual(
+            catalog.call(head),
+            'scale(*c.host<float>("a"), c.device<unsigned char>("x"), c.device<float2>("y"), '
+            'static_cast<int>(c.size("n")))',
+        )
+
+
 class Pages(ToolCase):
     """The tables of exercises in pages."""
 

@@ -1,13 +1,16 @@
 """What an exercise's judge.py is written with.
 
-A judge.py says what the exercise is (TITLE, KIND, MINUTES), makes cases, knows what is right, and
-gives points. SETTINGS, if there, are simt's for every run; COPIES = True lets the student's host
-code copy arrays between host and device, which otherwise it has no need of. REFUSED names words
-that a file may not use, with the reason: {"__activemask": "guesses who comes along"}.
+A judge.py says what the exercise is (TITLE, KIND, MINUTES), how the student's function is called
+(CALL: each parameter is the case's array, size or single value of that name; an exercise that does
+more around the call has a run.cu instead), makes cases, knows what is right, and gives points.
+SETTINGS, if there, are simt's for every run; COPIES = True lets the student's host code copy arrays
+between host and device, which otherwise it has no need of. REFUSED names words that a file may not
+use, with the reason: {"__activemask": "guesses who comes along"}.
 
     TITLE = "Guard the last block"
     KIND = "step"        # or "problem", "repair", "speed"
     MINUTES = 5
+    CALL = "vector_add(float* x, float* y, int n)"
 
     def cases(random):
         for n in (1, 256, 1000):

@@ -43,7 +43,7 @@ def program(root, exercise, source):
 def build(root, exercise, source, path, box=NoSandbox()):
     """Builds it at `path`; raises ExerciseError with what the compiler said. In a sandbox the
     compiler sees simt, common/ and the chapters, but nothing of the exercises."""
-    shared, run_cu = prepare(root), exercise.folder / "run.cu"
+    shared, run_cu = prepare(root), main_file(root, exercise)
     partial = writable(Path(f"{path}.{os.getpid()}"))
     chapters = sorted(root.glob(cli.CHAPTERS))
     reads = [root / "simt", root / "common", *chapters, *_frame(root)]
@@ -63,6 +63,20 @@ def build(root, exercise, source, path, box=NoSandbox()):
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def main_file(root, exercise):
+    """The .cu file with main(): the exercise's own run.cu, or one that is written here."""
+    own = exercise.folder / "run.cu"
+    if own.is_file():
+        return own
+    path = folder(root) / exercise.chapter / f"{exercise.folder.name}.cu"
+    if not path.is_file() or cli.read_text(path) != exercise.frame:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = writable(Path(f"{path}.{os.getpid()}"))
+        partial.write_text(exercise.frame, encoding="utf-8")
+        os.replace(partial, path)
+    return path
 
 
 def prepare(root):
@@ -157,7 +171,7 @@ def _first_errors(text, root, source):
 
 def _key(root, exercise, source):
     """Changes with everything that the program is made of."""
-    return _digest([source, exercise.folder / "run.cu", *_frame(root), *_simt(root)], NVCC)
+    return _digest([source, *_frame(root), *_simt(root)], [*NVCC, exercise.frame])
 
 
 def _frame(root):

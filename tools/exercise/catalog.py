@@ -1,5 +1,6 @@
-"""Finds the exercises: <chapter>/exercises/<NN_name>/ with judge.py, run.cu, task.md and one file
-of the author's, which has the solution between marks."""
+"""Finds the exercises: <chapter>/exercises/<NN_name>/ with judge.py, task.md and one file of the
+author's, which has the solution between marks; and run.cu, where the judge's CALL does not say all
+that a case takes."""
 
 import difflib
 import importlib.util
@@ -8,6 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cli
+
+# A run.cu that does nothing but call the student's function.
+FRAME = """\
+#include "tools/exercise/runner.hpp"
+#include EXERCISE_FILE
+
+int main(int argc, char** argv) {
+  return exercise::run(argc, argv, [](exercise::Case& c) { CALL; });
+}
+"""
 
 
 class ExerciseError(Exception):
@@ -43,6 +54,14 @@ class Exercise:
     def task(self):
         return cli.read_text(self.folder / "task.md")
 
+    @property
+    def frame(self):
+        """The text of the program around a student's file."""
+        own = self.folder / "run.cu"
+        if own.is_file():
+            return cli.read_text(own)
+        return FRAME.replace("CALL", call(self.judge().CALL))
+
     def judge(self):
         """The exercise's judge.py as a module."""
         spec = importlib.util.spec_from_file_location(
@@ -51,6 +70,22 @@ class Exercise:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
+
+
+def call(head):
+    """The call of a function in C++: each argument is the case's array of that name on the device
+    (a pointer), its size (an int), or the one value of its array (any other type)."""
+    name, parameters = re.fullmatch(r"(\w+)\((.*)\)", head).groups()
+    arguments = []
+    for parameter in parameters.split(", "):
+        kind, word = re.fullmatch(r"([\w ]+?\*?) (\w+)", parameter).groups()
+        if kind.endswith("*"):
+            arguments.append(f'c.device<{kind[:-1]}>("{word}")')
+        elif kind == "int":
+            arguments.append(f'static_cast<int>(c.size("{word}"))')
+        else:
+            arguments.append(f'*c.host<{kind}>("{word}")')
+    return f"{name}({', '.join(arguments)})"
 
 
 def all_exercises(root):

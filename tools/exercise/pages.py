@@ -75,7 +75,7 @@ def missing(root):
 
 def chip(exercise):
     """The oldest GPU that can run it; without a GPU simt runs every one."""
-    text = cli.read_text(exercise.author_file) + cli.read_text(exercise.folder / "run.cu")
+    text = cli.read_text(exercise.author_file) + exercise.frame
     return next((name for header, name in CHIPS.items() if header in text), "any")
 
 

@@ -54,7 +54,7 @@ def look_at(file, exercise):
     text = file.read_bytes().decode("utf-8", errors="replace")
     author = cli.read_text(exercise.author_file)
     free = set(re.findall(r"\w+", author))
-    frame = set(re.findall(r"[A-Za-z_]\w*", cli.read_text(exercise.folder / "run.cu")))
+    frame = set(re.findall(r"[A-Za-z_]\w*", exercise.frame))
     refused = getattr(exercise.judge(), "REFUSED", {})
     for line, says in _findings(text, free, frame, set(_includes(author)), refused):
         raise ExerciseError(f"{file.name}:{line}: {says}")

@@ -1,7 +1,8 @@
 // Runs a student's code on one case of an exercise, and does nothing else: the judge is another
 // process (judging.py), which made the case and looks at what came back.
 //
-// An exercise's run.cu is a page:
+// Its program is written by catalog.py, of the judge's CALL, or is the run.cu of an exercise that
+// does more around the call:
 //   #include "tools/exercise/runner.hpp"
 //   #include EXERCISE_FILE
 //   int main(int argc, char** argv) {

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 TITLE = "Sixteen bytes at a time"
 KIND = "step"
 MINUTES = 15
+CALL = "vector_add(float* x, float* y, int n)"
 
 
 def cases(random):

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "A new problem: z = a x + y, on every second element of y"
 KIND = "problem"
 MINUTES = 20
+CALL = "multiply_add(float a, float* x, float* y, float* z, int n)"
 
 MOST_BLOCKS, FEWEST_THREADS = 64, 2048
 

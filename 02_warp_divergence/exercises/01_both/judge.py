@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "Both, by every thread"
 KIND = "step"
 MINUTES = 10
+CALL = "to_cartesian(float* phi, float* z, int n)"
 
 
 def cases(random):

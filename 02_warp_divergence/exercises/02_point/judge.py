@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "A point with one store"
 KIND = "step"
 MINUTES = 5
+CALL = "to_cartesian(float* phi, float2* z, int n)"
 
 
 def cases(random):

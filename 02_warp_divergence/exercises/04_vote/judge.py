@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "Ask the other lanes first"
 KIND = "step"
 MINUTES = 10
+CALL = "activate(float* x, float* coefficients, float* y, int n)"
 
 TERMS = 16
 # Every lane must come to the vote; a mask of who happens to be there is no promise.

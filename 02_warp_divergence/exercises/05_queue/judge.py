@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "A place in the queue"
 KIND = "step"
 MINUTES = 12
+CALL = "activate(float* x, float* coefficients, float* y, int n)"
 
 TERMS = 16
 

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "A new problem: a few expensive elements"
 KIND = "problem"
 MINUTES = 30
+CALL = "activate(float* x, float* coefficients, float* y, int n)"
 
 TERMS = 32
 MOST_LOADS = 1 / 8.2  # an element, with the loads of the tail: 2000 for 16384

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Right, floats
 TITLE = "Repair: a barrier, a vote and a count"
 KIND = "repair"
 MINUTES = 15
+CALL = "reverse(float* x, float* y, int* negatives, int n)"
 
 BLOCK = 64
 

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "Which element is whose"
 KIND = "step"
 MINUTES = 5
+CALL = "copy(float* x, float* y, int n)"
 
 TILE = 1024
 

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "A field is an array"
 KIND = "step"
 MINUTES = 8
+CALL = "advance(float* fields, int pitch, int n, float dt)"
 
 
 def cases(random):

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "Turn the corner in shared memory"
 KIND = "step"
 MINUTES = 20
+CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 
 def cases(random):

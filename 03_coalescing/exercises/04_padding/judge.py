@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, Speed, drawn, floats
 TITLE = "A column more than needed"
 KIND = "speed"
 MINUTES = 5
+CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 
 def cases(random):

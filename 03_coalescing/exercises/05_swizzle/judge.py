@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "Swizzle instead of padding"
 KIND = "step"
 MINUTES = 10
+CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 
 def cases(random):

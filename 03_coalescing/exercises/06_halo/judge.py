@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Count, Right, floats
 TITLE = "A tile with its halo"
 KIND = "step"
 MINUTES = 15
+CALL = "window(float* x, float* y, int n, int radius)"
 
 BLOCK = 128
 

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, Speed, drawn, float32, float
 TITLE = "Make it fast: scale the rows of a matrix"
 KIND = "speed"
 MINUTES = 10
+CALL = "scale_rows(float* s, float* a, int rows, int cols)"
 
 
 def cases(random):

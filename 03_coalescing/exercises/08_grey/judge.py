@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right
 TITLE = "A new problem: a picture turned grey"
 KIND = "problem"
 MINUTES = 30
+CALL = "to_grey(unsigned char* rgb, unsigned char* grey, int n)"
 
 
 def cases(random):

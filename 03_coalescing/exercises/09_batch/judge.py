@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, floats
 TITLE = "A new problem: many small matrices, each transposed"
 KIND = "problem"
 MINUTES = 25
+CALL = "transpose_all(float* a, float* b, int count, int rows, int cols)"
 
 COUNTED = "20 of 16 x 24"
 

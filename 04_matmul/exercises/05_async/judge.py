@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, eighths, product
 TITLE = "Copies behind the multiplication"
 KIND = "step"
 MINUTES = 15
+CALL = "multiply(float* a, float* b, float* c, int m, int n, int k)"
 
 
 def cases(random):

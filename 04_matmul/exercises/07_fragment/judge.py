@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, eighths, product
 TITLE = "Who holds what: fragments of mma.sync"
 KIND = "step"
 MINUTES = 15
+CALL = "multiply(float* a, float* b, float* c, int k)"
 
 
 def cases(random):

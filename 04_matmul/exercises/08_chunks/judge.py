@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, eighths, product
 TITLE = "Rows for ldmatrix, in a swizzled tile"
 KIND = "step"
 MINUTES = 12
+CALL = "multiply(float* a, float* b, float* c, int k)"
 
 
 def cases(random):

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, floats
 TITLE = "A box from TMA"
 KIND = "step"
 MINUTES = 12
+CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 
 def cases(random):

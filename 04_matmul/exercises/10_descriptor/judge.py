@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, eighths, product
 TITLE = "A descriptor for wgmma"
 KIND = "step"
 MINUTES = 15
+CALL = "multiply(float* a, float* b, float* c, int m)"
 
 
 def cases(random):

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, float32, floats
 TITLE = "Round the ring: full, empty, and their parity"
 KIND = "step"
 MINUTES = 15
+CALL = "square(float* x, float* y, int n)"
 
 CHUNK = 128
 _ONE_TRIP = (4, CHUNK, 3 * CHUNK)

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, eighths, product
 TITLE = "A new problem: C = Aᵀ B"
 KIND = "problem"
 MINUTES = 30
+CALL = "multiply(float* a, float* b, float* c, int m, int n, int k)"
 
 COUNTED = "64 x 48 x 80"
 

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right, eighths, product
 TITLE = "A new problem: thousands of small products"
 KIND = "problem"
 MINUTES = 30
+CALL = "multiply_all(float* a, float* b, float* c, int count, int s)"
 
 COUNTED = "64 of 4 x 4"
 

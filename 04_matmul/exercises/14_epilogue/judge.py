@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Count, Right, eighths, product
 TITLE = "A new problem: a product with an epilogue"
 KIND = "problem"
 MINUTES = 20
+CALL = "linear(float* a, float* b, float* bias, float* c, int m, int n, int k)"
 
 COUNTED = "32 x 48 x 32"
 

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Right, eighths
 TITLE = "Repair: a ring that hangs"
 KIND = "repair"
 MINUTES = 25
+CALL = "column_sums(float* x, float* sums, int rows, int cols)"
 
 
 def cases(random):

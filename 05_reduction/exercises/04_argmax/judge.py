@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Right, floats
 TITLE = "The same tree, another operator"
 KIND = "step"
 MINUTES = 10
+CALL = "argmax(float* x, int n, float* value, int* index)"
 
 
 def cases(random):

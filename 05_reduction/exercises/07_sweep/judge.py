@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Count, Right, eighths
 TITLE = "Up the tree and down again"
 KIND = "step"
 MINUTES = 15
+CALL = "scan_tiles(float* x, float* y, int n)"
 
 TILE = 512
 

@@ -6,6 +6,7 @@ TITLE = "Repair: mean and variance"
 KIND = "repair"
 SETTINGS = {"SIMT_ORDER": "reverse"}  # no GPU promises that block 0 begins
 MINUTES = 20
+CALL = "variances(float* x, int rows, int columns, float* mean, float* variance, float* largest)"
 
 
 def cases(random):

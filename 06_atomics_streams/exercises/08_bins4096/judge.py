@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Count, Right
 TITLE = "A new problem: 4096 bins"
 KIND = "problem"
 MINUTES = 25
+CALL = "histogram(int* x, unsigned* bins, int n)"
 
 BINS = 4096
 

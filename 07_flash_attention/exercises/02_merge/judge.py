@@ -7,6 +7,10 @@ from exercise.api import Array, Case, Right, float32, floats
 TITLE = "Two halves of the keys"
 KIND = "step"
 MINUTES = 10
+CALL = (
+    "merge(float* o_a, float* lse_a, float* o_b, float* lse_b, float* o, float* lse, "
+    "int rows, int d)"
+)
 
 
 def cases(random):

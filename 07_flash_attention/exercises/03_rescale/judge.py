@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Right, floats
 TITLE = "Attention without its matrix"
 KIND = "step"
 MINUTES = 15
+CALL = "attention(float* q, float* k, float* v, float* o, float* lse, int n_q, int n)"
 
 D = 32
 

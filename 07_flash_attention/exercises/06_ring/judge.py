@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Right, eighths
 TITLE = "The parity of a ring"
 KIND = "step"
 MINUTES = 15
+CALL = "ring(float* x, float* sums, int tiles)"
 
 TILE = 64
 

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Right
 TITLE = "Whose turn is it?"
 KIND = "step"
 MINUTES = 15
+CALL = "take_turns(float* tile, int* log, int rounds)"
 
 GROUP = 64
 

@@ -7,6 +7,10 @@ from exercise.api import Array, Case, Count, Right, float32, floats
 TITLE = "The gradient of a score"
 KIND = "step"
 MINUTES = 15
+CALL = (
+    "gradient(float* q, float* k, float* v, float* o, float* d_o, float* lse, "
+    "float* mean, float* d_s, int n_q, int n_k)"
+)
 
 D = 16
 

@@ -7,6 +7,10 @@ from exercise.api import Array, Case, Count, Right, floats
 TITLE = "A new problem: attention that prefers what is near"
 KIND = "problem"
 MINUTES = 20
+CALL = (
+    "attention(float* q, float* k, float* v, float* slope, float* o, int heads, "
+    "int n_q, int n_k)"
+)
 
 D = 16
 

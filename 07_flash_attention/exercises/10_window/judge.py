@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Count, Right, float32, floats
 TITLE = "A new problem: a sliding window"
 KIND = "problem"
 MINUTES = 35
+CALL = "attention(float* q, float* k, float* v, float* o, int n, int window)"
 
 D = 16
 
