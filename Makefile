@@ -142,9 +142,15 @@ endif
 side_by_side = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
   built WHAT='$(strip $(call reversed,$(1)))'
 reversed = $(if $(1),$(call reversed,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
-# One short line a program, or with V=1 the compiler's own.
+# One short line a program, on a terminal with the seconds since the start, or with V=1 the
+# compiler's own.
 QUIET := $(if $(call given,$(V)),,@)
-say = $(if $(QUIET),@echo "$(if $(SIMT),$(1),$(notdir $(1))) $@")
+ifndef MAKE_BEGAN
+  MAKE_BEGAN := $(shell date +%s)
+endif
+export MAKE_BEGAN
+say = $(if $(QUIET),@if [ -t 1 ]; then printf '%4d s  ' $$(($$(date +%s) - $(MAKE_BEGAN))); fi; \
+  echo "$(if $(SIMT),$(1),$(notdir $(1))) $@")
 # Until it is whole, a file has another name: make takes what it finds under the right one for
 # finished, and two makes at a time do not write into one file.
 PART := .part$(shell echo $$PPID)

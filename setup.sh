@@ -47,6 +47,27 @@ done
 # The CUDA Toolkit installs itself there and leaves PATH to the reader.
 PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 
+# timed WHAT COMMAND...: runs what is silent for long; a terminal sees for how many seconds.
+timed() {
+  local what=$1 status=0 clock='' s
+  shift
+  if [[ -t 2 && ${TERM:-dumb} != dumb ]]; then
+    for ((s = 0; ; ++s)); do
+      kill -0 $$ || exit  # setup.sh was ended
+      printf '\r%s, %d s ' "$what" "$s" >&2
+      read -r -t 1 <> <(:) || true
+    done &
+    clock=$!
+  fi
+  "$@" || status=$?
+  if [[ $clock ]]; then
+    kill "$clock"
+    wait "$clock" 2>/dev/null || true
+    printf '\r\033[K' >&2
+  fi
+  return "$status"
+}
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # has_header HEADER: asks the compiler, so that a copy installed by hand counts as well.
@@ -151,8 +172,11 @@ if ((${#missing[@]})); then
     -o DPkg::Lock::Timeout=600)
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
-  if ! { "${install[@]}" update && "${install[@]}" install -y --no-install-recommends "${missing[@]}"; } \
-    </dev/null >"$log" 2>&1; then
+  add_missing() {
+    { "${install[@]}" update && "${install[@]}" install -y --no-install-recommends "${missing[@]}"; } \
+      </dev/null >"$log" 2>&1
+  }
+  if ! timed "${#missing[@]} packages" add_missing; then
     cat "$log" >&2
     echo "setup.sh: apt-get could not install ${missing[*]} (names as in Debian 12 and Ubuntu 24.04);" \
       "its own words are above" >&2
@@ -194,8 +218,9 @@ if [[ $book == yes ]]; then
     echo "setup.sh: $1; its own words are above" >&2
     exit 1
   }
-  add_packages </dev/null >"$npm_log" 2>&1 || give_up "npm could not install the book's packages"
-  is_there chromium || add_browser </dev/null >"$npm_log" 2>&1 ||
+  quietly() { "$@" </dev/null >"$npm_log" 2>&1; }
+  timed "npm's packages" quietly add_packages || give_up "npm could not install the book's packages"
+  is_there chromium || timed Chromium quietly add_browser ||
     give_up "playwright could not install Chromium; make book works, make book-test will not"
   rm -f "$npm_log"
   echo "Installed: book/node_modules"

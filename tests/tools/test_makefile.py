@@ -79,6 +79,16 @@ class MakeCase(ToolCase):
 
 
 class Build(MakeCase):
+    def test_a_terminal_sees_the_seconds_of_a_build(self):
+        ours, theirs = os.openpty()
+        done = subprocess.run(**self.command("programs"), stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        seen = os.read(ours, 10000).decode()
+        os.close(ours)
+        self.assertEqual(done.returncode, 0, seen)
+        self.assertRegex(seen, r"\n +\d s  simt/nvcc \S*02_polar/ladders.o\r\n")
+        self.assertNotRegex(self.make("-B", "programs").stdout, r"\d s  simt/nvcc")
+
     def test_one_short_line_an_object(self):
         lines = self.make().stdout.splitlines()
         self.assertIn("CPU=1 was given", lines[0])

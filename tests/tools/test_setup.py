@@ -1,5 +1,7 @@
 """setup.sh on machines that lack different things; nothing is really installed."""
 
+import contextlib
+import os
 import subprocess
 import unittest
 
@@ -49,6 +51,31 @@ class Setup(ToolCase):
     def install_all(self):
         self.setup()
         (self.root / "apt_calls").unlink()
+
+    def test_a_terminal_sees_the_seconds_and_nobody_else_does(self):
+        release = self.write("os-release", "ID=debian\n")
+        for term, shown in (("xterm", True), ("dumb", False)):
+            ours, theirs = os.openpty()
+            done = subprocess.run(
+                ["/bin/bash", REPOSITORY / "setup.sh"],
+                env={"PATH": str(self.bin), "TERM": term, "OS_RELEASE": str(release)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=theirs,
+                text=True,
+            )
+            os.close(theirs)
+            seen = ""
+            with contextlib.suppress(OSError):  # nobody has the other end any more
+                while text := os.read(ours, 1000).decode():
+                    seen += text
+            os.close(ours)
+            self.assertEqual(done.returncode, 0, done.stdout + seen)
+            self.assertIn(f"Installed: {PACKAGES}", done.stdout)
+            clock = r"^\r5 packages, 0 s .*\r\x1b\[K$" if shown else "^$"
+            self.assertRegex(seen, clock)
+            for name in ("make", "git", "python3", "g++"):
+                (self.bin / name).unlink()
 
     def test_fresh_machine(self):
         out = self.setup().stdout
