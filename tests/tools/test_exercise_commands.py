@@ -164,7 +164,7 @@ class Commands(ToolCase):
         self.assertEqual(pages.words(self.root / "work"), [])
 
     def test_where_simt_cannot_begin_its_own_line_is_told(self):
-        said = "simt: cannot set 4 GB aside; SIMT_MEMORY=512M asks for less\n"
+        said = "simt: cannot reserve addresses for device memory\n"
         self.assertEqual(running._failure(Done(1, said)), f"it stopped: {said.strip()}")
         said = "simt: 0 kernels checked, no errors found\n"
         self.assertIn("ended with status 7 before", running._failure(Done(7, said)))

@@ -181,6 +181,7 @@ def grade_all(
     book = reports.Book(out, seed)
     seed = book.seed if book.seed is not None else secrets.randbelow(2**32)
     book.open(seed)
+    everyone = folders
     folders = [folder for folder in folders if not students or folder.name in students]
     names = [exercise.author_file.name for exercise in exercises]
     commit = _commit(root)
@@ -213,7 +214,7 @@ def grade_all(
     astray = {f.name: handing_in.astray(f, wanted(f)) for f in folders}
     chosen = [folder.name for folder in folders]
     print(book.summary(chosen, [e.id for e in exercises], astray, others), end="")
-    alike = list(_alike(asked, folders))
+    alike = list(_alike(asked, everyone))
     book.enter_alike(alike)
     if alike:
         print(f"{len(alike)} pairs of files are similar: see {out}/similar.csv")
