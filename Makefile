@@ -219,18 +219,18 @@ $(LADDERS): $(BUILD)/%: $(BUILD)/%.o $$(filter $$(@D)/$$(PERCENT),$(LADDER_OBJEC
 PERCENT := %
 
 # ---------------------------------------------------------------- run
-# `make run` and `make run-01`: exit status 0 only if every variant that ran was right.
+# `make run` and `make run-01`: exit status 0 only if every variant that ran was right; the last line
+# counts what was right, skipped and wrong.
 .PHONY: run $(CHAPTERS:%=run-%)
 # Without a GPU, tables show what was counted of each rung before, unless it has changed since.
 KEPT_COUNTS := $(BUILD)/kept_counts
 with_counts = $(if $(SIMT),tools/counts.py >$(KEPT_COUNTS) && export KEPT_COUNTS=$(KEPT_COUNTS);)
-# A chapter's program in one file comes before all its rungs, and has no options.
-in_order = $(foreach c,$(CHAPTERS),$(filter-out $(LADDERS),$(call programs_of,$(c))) $(call program_of,$(c)))
-quick = $(if $(filter $(LADDERS),$(p)), --quick)
+# A chapter's program in one file comes before all its rungs.
+in_order = $(foreach c,$(1),$(filter-out $(LADDERS),$(call programs_of,$(c))) $(call program_of,$(c)))
 run: programs  ## build and run every chapter, for a short look (run-01: one chapter, with care)
-	@$(with_counts) status=0; $(foreach p,$(in_order),$(p)$(quick) || status=1;) exit $$status
+	@$(with_counts) tools/run_programs.py --quick $(call in_order,$(CHAPTERS))
 $(CHAPTERS:%=run-%): run-%: %
-	@$(with_counts) status=0; $(foreach p,$(filter-out $(FIRST) $(LADDERS),$(call programs_of,$*)) $(call program_of,$*),$(p) || status=1;) exit $$status
+	@$(with_counts) tools/run_programs.py $(filter-out $(FIRST),$(call in_order,$*))
 run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
 
 # The chapter whose number was given: 01 or 1 -> 01_vector_add.

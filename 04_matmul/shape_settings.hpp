@@ -11,11 +11,10 @@ namespace matmul {
 
 inline std::vector<bench::Setting> shape_settings() {
   const auto size = [](const char* name, const char* help) {
-    return bench::number(name, help, 4096, 512, 1, kMostSize);
+    return bench::number(name, help, 4096, 256, 1, kMostSize);
   };
-  return {size("size", "m = n = k (default 4096; 512 where the CPU runs the kernels)"),
-          size("m", "rows of A and C"), size("n", "columns of B and C"),
-          size("k", "columns of A, rows of B")};
+  return {size("size", "m = n = k (default 4096; on a CPU 256)"), size("m", "rows of A and C"),
+          size("n", "columns of B and C"), size("k", "columns of A, rows of B")};
 }
 
 inline Shape shape_of(const bench::Settings& settings) {

@@ -96,10 +96,9 @@ class Recorded:
             for label, run in runs.items():
                 facts = {key: value for key, value in run.items() if key not in NOT_OF_A_RUN}
                 chapter = label.partition("/")[0]
-                counted = self.files[stem].get("counters", {}), self.by_simt
-                facts["counted_with"], facts["simt_counted_with"] = (
-                    of.get(chapter, {}).get("arguments") for of in counted
-                )
+                of_chapter = self.files[stem].get("counters", {}).get(chapter, {})
+                facts["counted_with"] = of_chapter.get("arguments")
+                facts["simt_counted_at"] = self.by_simt.get(chapter, {}).get("sizes", {})
                 others = [as_row(row) for row in run["rows"] if row.get("kind") != "rung"]
                 sweeps = run.get("sweeps") or []
                 yield f"{stem}|{label}", {**facts, "others": others, "sweeps": sweeps}

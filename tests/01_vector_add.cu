@@ -315,6 +315,7 @@ TEST_CASE("beside the verdicts of a model GPU stands what was counted before") {
   if (!device.available || device.is_real_gpu()) SKIP_TEST("needs a model GPU");
   const std::string file = std::string(TEST_BUILD) + "/tests/kept_counts";
   std::ofstream(file) << "01_vector_add: counted by somebody\n"
+                         "vector_add n=1000\n"
                          "vector_add/grid_stride load_sectors=4 active_lanes=32\n"
                          "vector_add/coarsened\n";
   const std::string command =

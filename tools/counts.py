@@ -2,10 +2,11 @@
 """Keeps what simt counts of every rung, and says which of it still holds.
 
 To count, a chapter is built once more, with counters: too much for every `make run`. So
-results/counters/simt.json keeps for each rung what one run with the chapter's `counters` arguments
-(bench.args) counted, and a digest of the sources that were counted: the rung and every file of the
-house that it includes, without comments and blank lines. A rung whose digest is another one by now
-has changed since, and its counts are not shown.
+results/counters/simt.json keeps for each rung what one run counted, at the sizes that programs take
+by themselves where the CPU runs the kernels, and a digest of the sources that were counted: the
+rung and every file of the house that it includes, without comments and blank lines. A rung whose
+digest is another one by now has changed since, and its counts are not shown. Nor are those of a
+problem whose sizes are others now.
 
   tools/counts.py                              prints what `make run` shows (as
                                                common/bench/kept_counts.hpp reads it)
@@ -20,7 +21,6 @@ from os.path import commonprefix
 from pathlib import Path
 
 import bench
-import bench_args
 import cli
 import cpp_names
 import json_lines
@@ -28,7 +28,7 @@ import results
 from include_graph import RUNG, Graph, source_files
 
 FILE = "results/counters/simt.json"
-LAYOUT = {"chapters": {"rows": {}}}
+LAYOUT = {"chapters": {"sizes": {}, "rows": {}}}
 
 
 class Digests:
@@ -73,11 +73,12 @@ def load(root):
     try:
         chapters = results.parse(cli.read_text(path))["chapters"]
         for counted in chapters.values():
-            words = [counted[key] for key in ("arguments", "commit", "date")]
-            for row in counted["rows"].values():
-                words.append(row["sources"])
-                if not all(isinstance(value, (int, float)) for value in row["counts"].values()):
-                    raise results.ResultsError("a count is no number")
+            words = [counted[key] for key in ("commit", "date")]
+            words += [row["sources"] for row in counted["rows"].values()]
+            groups = [row["counts"] for row in counted["rows"].values()]
+            for group in [*groups, *counted["sizes"].values()]:
+                if not all(isinstance(value, (int, float)) for value in group.values()):
+                    raise results.ResultsError("a count or a size is no number")
             if not all(isinstance(word, str) for word in words):
                 raise results.ResultsError("a text is missing")
     except (KeyError, TypeError, AttributeError) as error:
@@ -97,31 +98,34 @@ def changed(digests, chapters):
     }
 
 
+def _line(name, figures):
+    return " ".join([name, *(f"{key}={value}" for key, value in figures.items())])
+
+
 def text_for_programs(digests, chapters):
     lines, old = [], changed(digests, chapters)
     for chapter, counted in chapters.items():
-        about = f"counted by simt at commit {counted['commit']} with {counted['arguments']}"
-        lines.append(f"{chapter}: {about}")
+        lines.append(f"{chapter}: counted by simt at commit {counted['commit']}")
+        lines += [_line(problem, sizes) for problem, sizes in counted["sizes"].items()]
         for row, kept in counted["rows"].items():
-            counts = {} if row in old[chapter] else kept["counts"]
-            lines.append(" ".join([row, *(f"{key}={value}" for key, value in counts.items())]))
+            lines.append(_line(row, {} if row in old[chapter] else kept["counts"]))
     return "".join(f"{line}\n" for line in lines)
 
 
 def count(chapter, build, digests, commit):
     """The entry of one chapter."""
-    arguments = bench_args.parse(chapter / "bench.args").get(bench_args.COUNTERS, [])
     program = bench.program_of(chapter, build)
-    run = bench.run_with_json([str(program), "--verify", *arguments], chapter.name, commit)
-    rows = {}
+    run = bench.run_with_json([str(program), "--verify"], chapter.name, commit)
+    rows, sizes = {}, {}
     for row in run["rows"]:
         name = f"{row['problem']}/{row['name']}"
         counts = {key: value for key, value in row.get("counts", {}).items() if value is not None}
         if counts and (digest := digests.of_row(chapter.name, name)):
             rows[name] = {"sources": digest, "counts": counts}
+            sizes[row["problem"]] = row["sizes"]
     if not rows:
         raise bench.BenchError(f"{program} counted nothing: no instrumented simt build")
-    return {"arguments": " ".join(arguments), **bench.stamp(commit), "rows": rows}
+    return {**bench.stamp(commit), "sizes": sizes, "rows": rows}
 
 
 def record(args, digests):
@@ -153,7 +157,7 @@ def main():
             record(args, digests)
         else:
             print(text_for_programs(digests, load(args.root)), end="")
-    except (results.ResultsError, bench.BenchError, bench_args.ArgumentsError) as error:
+    except (results.ResultsError, bench.BenchError) as error:
         print(f"counts.py: {error}", file=sys.stderr)
         return 1
     return 0

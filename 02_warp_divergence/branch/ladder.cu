@@ -61,8 +61,8 @@ bench::Ladder<Branch> ladder() {
       branch_device_copy(),
   };
   ladder.settings = {
-      bench::number("n", "angles (default 10000000), elements (default 4000000)", 4'000'000, 1,
-                    INT64_MAX),
+      bench::number("n", "angles (default 10000000), elements (4000000); on a CPU 100003",
+                    4'000'000, 100'003, 1, INT64_MAX),
       bench::number("percent", "expensive elements of the branch (default 2)", 2, 0, 100),
       bench::number("run", "neighbours that take the same path (default 1)", 1, 1, INT64_MAX)};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {

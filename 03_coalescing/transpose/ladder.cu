@@ -75,9 +75,10 @@ bench::Ladder<Transpose> ladder() {
       coalescing::copy_kernel_yardstick<Transpose>(),
       bench::device_copy(&Transpose::in, &Transpose::out),
   };
-  ladder.settings = {
-      bench::number("rows", "rows to transpose (default 2048)", 2048, 1, INT32_MAX),
-      bench::number("cols", "columns to transpose (default 3072)", 3072, 1, INT32_MAX)};
+  ladder.settings = {bench::number("rows", "rows to transpose (default 2048; on a CPU 512)", 2048,
+                                   512, 1, INT32_MAX),
+                     bench::number("cols", "columns to transpose (default 3072; on a CPU 640)",
+                                   3072, 640, 1, INT32_MAX)};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<Transpose>(settings["rows"], settings["cols"], run.seed);
   };

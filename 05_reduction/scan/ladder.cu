@@ -91,8 +91,8 @@ bench::Ladder<Scan> ladder() {
       tagged(scan_peer(), {"size"}),
       scan_device_copy(),
   };
-  ladder.settings = {bench::number("n", "number of elements (default 2097152)", 1 << 21, 1,
-                                   std::int64_t{1} << 40)};
+  ladder.settings = {bench::number("n", "number of elements (default 2097152; on a CPU 262144)",
+                                   1 << 21, 1 << 18, 1, std::int64_t{1} << 40)};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<Scan>(settings["n"], run.seed);
   };

@@ -8,6 +8,8 @@
 
 #include "05_reduction/sum/12_single_pass.cuh"
 #include "05_reduction/sum/beyond/02_early_ticket.cuh"
+#include "05_reduction/sum/problem.cuh"
+#include "common/bench/variant.cuh"
 #include "common/kit/launch.cuh"
 
 namespace reduction {
@@ -25,6 +27,16 @@ std::string sum_chosen(const float* x, typename Op::Value* result, std::int64_t 
   }
   sum_single_pass<Op>(x, result, n, partials, counter, stream);
   return "single_pass";
+}
+
+template <class Op>
+bench::Variant<Reduction<Op>> sum_chooser() {
+  using Problem = Reduction<Op>;
+  return bench::chooser<Problem>("a library's choice: by alignment", [](Problem& p,
+                                                                        cudaStream_t stream) {
+    return sum_chosen<Op>(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(),
+                          p.words.device_data(), p.counter.device_data(), stream);
+  });
 }
 
 }  // namespace reduction

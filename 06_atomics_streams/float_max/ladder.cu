@@ -36,7 +36,7 @@ bench::Ladder<FloatMax> ladder() {
   };
   ladder.settings = {bench::number(
       "n", "elements of every problem, of the lock at most 65536 (default: each its own)",
-      10'000'000, 1'000'000, 1, 0xfffffffe)};
+      10'000'000, 1'000'003, 1, 0xfffffffe)};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<FloatMax>(settings["n"], run.seed);
   };

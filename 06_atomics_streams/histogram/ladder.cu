@@ -54,7 +54,7 @@ bench::Ladder<Histogram> ladder() {
   ladder.settings = {
       bench::number("n",
                     "elements of every problem, of the lock at most 65536 (default: each its own)",
-                    1 << 26, 4'000'000, 1, 0xfffffffe),
+                    1 << 26, 1'000'003, 1, 0xfffffffe),
       bench::choice("input", "bytes of the histogram (default uniform)",
                     {"uniform", "skewed", "constant"})};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {

@@ -41,7 +41,7 @@ bench::Ladder<OneCell> ladder() {
   };
   ladder.settings = {bench::number(
       "n", "elements of every problem, of the lock at most 65536 (default: each its own)",
-      10'000'000, 1'000'000, 1, 0xfffffffe)};
+      10'000'000, 1'000'003, 1, 0xfffffffe)};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<OneCell>(settings["n"], run.seed);
   };

@@ -70,7 +70,7 @@ bench::Ladder<Pi> ladder() {
   }
   ladder.settings = {bench::number(
       "n", "elements of every problem, of the lock at most 65536 (default: each its own)", 1 << 26,
-      1 << 21, 1, 0xfffffffe)};
+      1'000'003, 1, 0xfffffffe)};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<Pi>(settings["n"], run.seed);
   };

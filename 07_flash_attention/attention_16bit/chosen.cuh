@@ -7,7 +7,11 @@
 
 #include "07_flash_attention/attention_16bit/05_lazy_rescale.cuh"
 #include "07_flash_attention/attention_16bit/14_longest_first.cuh"
+#include "07_flash_attention/problem.cuh"
 #include "07_flash_attention/shape.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/variant.cuh"
+#include "common/bench/verify.cuh"
 
 namespace attention {
 
@@ -21,6 +25,22 @@ std::string chosen(const Shape& shape, const Tensors<T>& t, bool is_hopper, cuda
   }
   lazy_rescale(shape, t, stream);
   return "lazy_rescale";
+}
+
+// Its row.
+template <class T>
+bench::Variant<Problem<T>> chooser_16bit() {
+  const auto run = [](Problem<T>& p, cudaStream_t stream) {
+    static const bool kIsHopper = bench::why_skipped(bench::device_variant<Problem<T>>(
+                                                         "", "", [](Problem<T>&, cudaStream_t) {},
+                                                         bench::needs_exactly_sm(90)),
+                                                     bench::query_device())
+                                      .empty();
+    return chosen(p.shape, p.device_data(), kIsHopper, stream);
+  };
+  auto variant = bench::chooser<Problem<T>>("the rung that a library would take", run);
+  variant.needs = bench::needs_sm(80);
+  return variant;
 }
 
 }  // namespace attention

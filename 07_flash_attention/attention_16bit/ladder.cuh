@@ -32,8 +32,6 @@
 #include "07_flash_attention/settings.cuh"
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "07_flash_attention/study/sweep_n.cuh"
-#include "common/bench/device_facts.cuh"
-#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/variant.cuh"
 
@@ -89,19 +87,6 @@ std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
                       hopper),
     };
   }
-}
-
-// The rung that a library would take on this device.
-template <class T>
-bench::Variant<Problem<T>> chooser_16bit() {
-  auto variant = bench::chooser<Problem<T>>(
-      "the rung that a library would take", [](Problem<T>& p, cudaStream_t stream) {
-        static const bool kIsHopper =
-            bench::why_skipped(rungs_16bit<T>().back(), bench::query_device()).empty();
-        return chosen(p.shape, p.device_data(), kIsHopper, stream);
-      });
-  variant.needs = bench::needs_sm(80);
-  return variant;
 }
 
 template <class T>

@@ -35,17 +35,16 @@
 #include "07_flash_attention/backward/beyond/08_deferred_dq.cuh"
 #include "07_flash_attention/backward/beyond/09_longest_first.cuh"
 #include "07_flash_attention/backward/beyond/10_early_finish.cuh"
+#include "07_flash_attention/backward/chosen.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/study/extra_memory.cuh"
-#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/options.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/variant.cuh"
-#include "common/kit/check.cuh"
 
 namespace backward {
 
@@ -91,30 +90,6 @@ Shape shape_of(const bench::Settings& settings) {
                             " heads are not a multiple of " + std::to_string(shape.kv_heads));
   }
   return shape;
-}
-
-// The last of `rungs` that this device can run and that is for this d; one whose warpgroups take
-// turns where that is faster, and two_passes, which is slower than the rung before, never.
-template <class T>
-bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
-  return bench::chooser<Backward<T>>(
-      "paired at d = 256, early_finish at 128, else the last that runs here",
-      [rungs](Backward<T>& p, cudaStream_t stream) {
-        static const bench::DeviceFacts kDevice = bench::query_device();
-        for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
-          const bool on_device = rung->place == bench::Place::device;
-          const bool takes_turns = rung->name == "ping_pong" || rung->name == "early_finish";
-          if (takes_turns && p.shape.d != 128) continue;
-          if (rung->name == "two_passes") continue;
-          if (!on_device || !bench::why_skipped(*rung, kDevice).empty()) continue;
-          try {
-            rung->run(p, stream);
-            return rung->name;
-          } catch (const kit::Skip&) {  // for another d, or for want of shared memory
-          }
-        }
-        throw kit::Skip("needs more shared memory");
-      });
 }
 
 // Those for tensor cores, in 16 bits.

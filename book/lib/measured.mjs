@@ -118,12 +118,13 @@ export function countsOf(...rows) {
     .filter(({ values }) => values.some(isThere))
 }
 
-// ' Counted by simt, with --size 256.' The keys are those of the rows.
+// ' Counted with --size 256.' or ' Counted by simt, at n = 1,000,003.' The keys are those of the rows.
 export function howCounted(keys, runs, ...rows) {
   if (!countsOf(...rows).length) return ''
-  const [by, field] = whoCounted(rows) === 'simt' ? [' by simt,', 'simt_counted_with'] : ['', 'counted_with']
-  const given = keys.filter(Boolean).map((key) => runs[key.split('|').slice(0, 2).join('|')][field])
-  return ` Counted${by} with ${given.find(Boolean)}.`
+  const of = keys.filter(Boolean).map((key) => key.split('|')).map(([file, run, problem]) => [runs[`${file}|${run}`], problem])
+  if (whoCounted(rows) !== 'simt') return ` Counted with ${of.map(([run]) => run.counted_with).find(Boolean)}.`
+  const sizes = of.map(([run, problem]) => run.simt_counted_at[problem]).find(Boolean)
+  return ` Counted by simt, at ${Object.entries(sizes).map(([name, size]) => `${name} = ${grouped(size)}`).join(', ')}.`
 }
 
 export const count = (value) =>

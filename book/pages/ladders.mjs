@@ -113,7 +113,7 @@ function dataScript(book, problem) {
     note: noteHtml(book, rung, problem, out),
   }))
   const used = new Set(rungs.flatMap((rung) => Object.keys(rung.rows)).map((key) => key.split('|').slice(0, 2).join('|')))
-  const facts = ({ device, cpu, toolkit, date, counted_with, simt_counted_with }) => ({ device, cpu, toolkit, date, counted_with, simt_counted_with })
+  const facts = ({ device, cpu, toolkit, date, counted_with, simt_counted_at }) => ({ device, cpu, toolkit, date, counted_with, simt_counted_at })
   const runs = Object.fromEntries([...used].map((key) => [key, facts(book.model.runs[key])]))
   const links = Object.fromEntries(rungs.flatMap((rung) => rung.kit).map((path) => [path, relative(out, book.site.outOf(path))]))
   return `window.bookLadder = ${JSON.stringify({ rungs, runs, links, common: commonKey(problem.rungs) ?? null })}`

@@ -116,10 +116,10 @@ test('two rungs have the GPU\'s counts, or simt\'s where one of them lacks those
   const gpu = { counters: { active_lanes: 6.5, barriers: 8 }, simt: { active_lanes: 3.5 } }
   const simt = { counters: { barriers: null }, simt: { active_lanes: 2, moved_bytes: 1.5e6 } }
   const none = { counters: {}, simt: null }
-  const runs = { 'h|01/default': { counted_with: '--n 5', simt_counted_with: '--n 7' } }
+  const runs = { 'h|01/default': { counted_with: '--n 5', simt_counted_at: { x: { rows: 2048, cols: 7 } } } }
   const of = (...rows) => [...countsOf(...rows).map(({ title, values }) => [title, ...values]), howCounted(['h|01/default|x', undefined], runs, ...rows)]
   assert.deepEqual(of(gpu, gpu), [['Active lanes', 6.5, 6.5], ['Barriers', 8, 8], ' Counted with --n 5.'])
-  assert.deepEqual(of(gpu, simt), [['Moved, MB', undefined, 1.5], ['Active lanes', 3.5, 2], ' Counted by simt, with --n 7.'])
+  assert.deepEqual(of(gpu, simt), [['Moved, MB', undefined, 1.5], ['Active lanes', 3.5, 2], ' Counted by simt, at rows = 2,048, cols = 7.'])
   assert.deepEqual(of(gpu, none), [['Active lanes', 6.5, undefined], ['Barriers', 8, undefined], ' Counted with --n 5.'])
   assert.deepEqual(of(none, undefined), [''])
 })

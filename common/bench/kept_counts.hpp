@@ -1,10 +1,13 @@
 // Counts from an earlier run. To count, a program is built once more, with counters: too much for
-// `make run`. It shows what was counted before, unless the sources of a row have changed since.
-// tools/counts.py knows, and writes the file that KEPT_COUNTS in the environment names:
-//   01_vector_add: counted by simt at commit d874e64ab012 with --n 1000003
+// `make run`. It shows what was counted before, unless the sources of a row, or the sizes of its
+// problem, have changed since. tools/counts.py knows, and writes the file that KEPT_COUNTS in the
+// environment names:
+//   01_vector_add: counted by simt at commit d874e64ab012
+//   vector_add n=1000003
 //   vector_add/grid_stride moved_bytes=12000064 load_sectors=4 store_sectors=4 active_lanes=32
 //   vector_add/coarsened
-// A line for each chapter, and below it one for each row; a row without counts has changed since.
+// A line for each chapter, below it one for each problem, with its sizes, and one for each row; a
+// row without counts has changed since.
 #pragma once
 
 #include <cstdlib>
@@ -20,8 +23,14 @@
 namespace bench {
 
 struct KeptCounts {
-  std::string about;                   // who counted them, of what, at which sizes
+  std::string about;                   // who counted them, and of what
+  std::map<std::string, Sizes> sizes;  // by problem
   std::map<std::string, Counts> rows;  // by problem/variant
+
+  bool were_counted_at(const ProblemReport& report) const {
+    const auto found = sizes.find(report.problem);
+    return found != sizes.end() && found->second == report.sizes;
+  }
 };
 
 // word: load_sectors=4
@@ -35,6 +44,15 @@ inline void set_count(const std::string& word, Counts& counts) {
   throw std::runtime_error("KEPT_COUNTS: '" + word + "' is no count");
 }
 
+// word: n=1000003
+inline void set_size(const std::string& word, Sizes& sizes) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos) {
+    throw std::runtime_error("KEPT_COUNTS: '" + word + "' is no size");
+  }
+  sizes.emplace_back(word.substr(0, equals), std::strtoll(word.c_str() + equals + 1, nullptr, 10));
+}
+
 // Those of one chapter.
 inline KeptCounts read_kept_counts(std::istream& file, const std::string& chapter) {
   KeptCounts kept;
@@ -46,10 +64,14 @@ inline KeptCounts read_kept_counts(std::istream& file, const std::string& chapte
       if (is_ours) kept.about = line.substr(colon + 2);
     } else if (is_ours) {
       std::istringstream words(line);
-      std::string row;
-      words >> row;
-      Counts& counts = kept.rows[row];
-      for (std::string word; words >> word;) set_count(word, counts);
+      std::string name;
+      words >> name;
+      if (name.find('/') == std::string::npos) {
+        for (std::string word; words >> word;) set_size(word, kept.sizes[name]);
+      } else {
+        Counts& counts = kept.rows[name];
+        for (std::string word; words >> word;) set_count(word, counts);
+      }
     }
   }
   return kept;
@@ -66,16 +88,18 @@ inline KeptCounts kept_counts_of(const std::string& chapter) {
 
 // The report with the kept counts of those rows that were right, and of which nobody counted
 // anything in this run. *changed: the names of rows, wrong ones too, that have changed since they
-// were counted.
+// were counted, or whose problem has another size now.
 inline ProblemReport with_kept_counts(ProblemReport report, const KeptCounts& kept,
                                       std::string* changed) {
+  const bool same_size = kept.were_counted_at(report);
   for (Row& row : report.rows) {
     const auto found = kept.rows.find(report.problem + "/" + row.name);
     if (found == kept.rows.end() || row.verdict.status == Status::skipped || row.counts.any()) {
       continue;
     }
-    if (!found->second.any()) *changed += (changed->empty() ? "" : ", ") + row.name;
-    if (row.verdict.status == Status::right) row.counts = found->second;
+    const bool holds = same_size && found->second.any();
+    if (!holds) *changed += (changed->empty() ? "" : ", ") + row.name;
+    if (holds && row.verdict.status == Status::right) row.counts = found->second;
   }
   return report;
 }

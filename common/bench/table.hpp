@@ -98,7 +98,7 @@ inline std::vector<Column> count_columns() {
     std::string (*text)(const Counts&);
   };
   const Count counts[] = {
-      {"MB", "read from and written to global memory in one run: sectors, and by TMA",
+      {"MB", "asked of global memory in one run, before any cache: sectors, and TMA",
        [](const Counts& c) { return millions(c.moved_bytes); }},
       {"load", "sectors, pieces of 32 bytes, that one load of a warp touches",
        [](const Counts& c) { return with_decimals(c.load_sectors, 1); }},

@@ -287,9 +287,11 @@ TEST_CASE("a long line is broken between words") {
 
 TEST_CASE("a row that was right has the counts that were kept of it") {
   std::istringstream file(
-      "02_polar: counted with --n 7\n"
+      "02_polar: counted yesterday\n"
+      "p n=7\n"
       "p/one active_lanes=1\n"
-      "01_add: counted with --n 1000\n"
+      "01_add: counted today\n"
+      "p rows=20 cols=1000\n"
       "p/one load_sectors=4 active_lanes=31.5\n"
       "p/changed\n"
       "p/too\n"
@@ -297,9 +299,9 @@ TEST_CASE("a row that was right has the counts that were kept of it") {
       "p/bad_and_changed\n"
       "q/other active_lanes=32\n");
   const bench::KeptCounts kept = bench::read_kept_counts(file, "01_add");
-  CHECK(kept.about == "counted with --n 1000");
+  CHECK(kept.about == "counted today");
   CHECK(kept.rows.size() == 6);
-  bench::ProblemReport report{"p", {}, false, {}};
+  bench::ProblemReport report{"p", {{"rows", 20}, {"cols", 1000}}, false, {}};
   for (const char* name : {"one", "changed", "too", "bad", "other", "bad_and_changed"}) {
     report.rows.push_back(right_row(name, "device"));
   }
@@ -314,6 +316,12 @@ TEST_CASE("a row that was right has the counts that were kept of it") {
   // What is counted in this run wins.
   report.rows[0].counts.active_lanes = 8;
   CHECK(bench::with_kept_counts(report, kept, &changed).rows[0].counts.active_lanes == 8);
+  // A table is of one size: what was counted at another one does not stand in it.
+  report.sizes[0].second = 21;
+  changed.clear();
+  const auto at_another_size = bench::with_kept_counts(report, kept, &changed).rows;
+  CHECK(changed == "changed, too, bad, bad_and_changed");
+  for (int i : {1, 2, 3, 4, 5}) CHECK_FALSE(at_another_size[i].counts.any());
 }
 
 TEST_CASE("kept counts that are none are refused") {
@@ -321,4 +329,6 @@ TEST_CASE("kept counts that are none are refused") {
     std::istringstream file("01_add: x\np/one " + std::string(word) + "\n");
     CHECK_THROWS(bench::read_kept_counts(file, "01_add"));
   }
+  std::istringstream no_size("01_add: x\np 1000\n");
+  CHECK_THROWS(bench::read_kept_counts(no_size, "01_add"));
 }

@@ -31,6 +31,10 @@ echo "begin $source" >>"$root/log"
 printf '%s: %s\n\n%s:\n' "$target" "$source" "$source" >"$deps"
 printf '#!/bin/bash\necho "I am %s, kept $KEPT_COUNTS; $*"\n' "$source" >"$out"
 printf 'echo "run %s" >>%q/log; sleep 0.1; echo "ran" >>%q/log\n' "$source" "$root" "$root" >>"$out"
+cat >>"$out" <<'EOF'
+row='{"problem": "add", "name": "naive", "status": "right", "sizes": {"n": 33}}'
+while (($#)); do [[ $1 != --json ]] || echo "{\"rows\": [$row]}" >"$2"; shift; done
+EOF
 [[ -e $root/fails ]] && { rm "$out"; echo "$source: error" >&2; exit 1; }
 [[ -e $root/slow ]] && sleep "$(cat "$root/slow")"
 [[ -e $root/wrong ]] && echo 'exit 1' >>"$out"
@@ -172,9 +176,10 @@ class Build(MakeCase):
     def test_a_run_of_all_chapters_is_a_short_look(self):
         self.write("01_vector_add/first_kernel.cu", "int main() {}\n")
         out = self.make("run").stdout
-        self.assertRegex(out, r"I am 02_polar/ladders.cu, kept \S*; --quick\n")
+        self.assertRegex(out, r"I am 02_polar/ladders.cu, kept \S*; --quick --json \S+\n")
         self.assertRegex(out, r"first_kernel.cu, kept \S*; \n")  # it has no options
-        self.assertRegex(self.make("run-02").stdout, r"I am 02_polar/ladders.cu, kept \S*; \n")
+        out = self.make("run-02").stdout
+        self.assertRegex(out, r"I am 02_polar/ladders.cu, kept \S*; --json \S+\n")
 
     def test_the_chapter_in_one_file_runs_first_and_has_no_options(self):
         self.write("02_polar/polar.cu", "int main() {}\n")
@@ -189,14 +194,17 @@ class Build(MakeCase):
         (self.root / "wrong").unlink()
         result = self.make("run", status=2)
         self.assertIn("I am 02_polar/ladders.cu", result.stdout)
+        line = result.stdout.splitlines()[-1]
+        self.assertEqual(line[:48], "rows of ladders: 2 right, 0 skipped, 0 wrong; wr")
+        self.assertIn("wrong: 01_add/ladders (exit status 1)", line)
 
     def test_without_a_gpu_programs_are_given_what_was_counted_before(self):
         row = {"sources": "", "counts": {}}
-        entry = {"arguments": "--n 33", "commit": "0", "date": "", "rows": {"add/naive": row}}
+        entry = {"commit": "0", "date": "", "sizes": {"add": {"n": 33}}, "rows": {"add/naive": row}}
         self.write("results/counters/simt.json", json.dumps({"chapters": {"01_add": entry}}))
         for goal in ("run", "run-01"):
             self.assertIn("I am 01_add/ladders.cu, kept build/kept_counts", self.make(goal).stdout)
-        kept = "01_add: counted by simt at commit 0 with --n 33\nadd/naive\n"
+        kept = "01_add: counted by simt at commit 0\nadd n=33\nadd/naive\n"
         self.assertEqual(self.read("build/kept_counts"), kept)
         self.make("clean")
         self.assertFalse((self.root / "build").exists())
