@@ -8,6 +8,7 @@
   pages     how long the pages of chapters are (see AIMS)
   arrows    no file includes what it must not know (see ARROWS)
   toolkit   one header alone asks which version of CUDA compiles it (see TOOLKIT)
+  indices   a kernel multiplies a block's number in 64 bits (see FEW_BLOCKS)
   formulas  none that a code host shows in another way than the book
   licence   what is meant to be copied out opens with its licence: the chapters in one file, the
             headers of common/kit
@@ -108,6 +109,19 @@ ARROWS = {
 
 # Folders and rungs, and the rules that they do not keep yet: there a breach is a warning.
 NOT_YET = {"01_vector_add/03_cuda.cuh": {"step"}}  # its timers and checks have grown
+
+
+# Where a product with a block's number has 32 bits, for there are few blocks.
+FEW_BLOCKS = {
+    "01_vector_add/first_kernel.cu",
+    "02_warp_divergence/study/barrier.cuh",
+    "05_reduction/scan/07_registers.cuh",
+    "05_reduction/sum/beyond/01_cooperative_groups.cuh",
+    "05_reduction/sum/beyond/02_early_ticket.cuh",
+    "06_atomics_streams/small_kernels/01_launches.cuh",
+    "06_atomics_streams/small_kernels/02_graph.cuh",
+    "06_atomics_streams/study/host_threads.cuh",
+}
 
 
 class Findings:
@@ -270,6 +284,17 @@ def check_toolkit(graph, findings):
             findings.add(ERROR, f"{path}:{line}", message)
 
 
+def check_indices(graph, findings):
+    product = re.compile(r"\bblockIdx\.[xyz] \*|\* blockIdx\.[xyz]\b")
+    for path, text in sorted(graph.text.items()):
+        if path in FEW_BLOCKS or not re.match(r"\d\d_\w+/(?!.*\bexercises/)", path):
+            continue
+        for line, code in enumerate(text.splitlines(), 1):
+            if found := product.search(code.partition("//")[0]):
+                message = f"'{found.group()}' has 32 bits: write std::int64_t{{blockIdx.x}}"
+                findings.add(ERROR, f"{path}:{line}", message)
+
+
 def check_formulas(root, findings):
     for path in cli.files_of(root, {".md"}):
         for line, formula, why in markdown_links.spoiled_formulas(cli.read_text(path)):
@@ -352,6 +377,7 @@ def main():
     check_headings(root, graph, findings)
     check_numbers(root, graph, findings)
     check_toolkit(graph, findings)
+    check_indices(graph, findings)
     check_formulas(root, findings)
     check_licence(graph, findings)
     check_columns(root, findings)

@@ -91,6 +91,12 @@ def load_results(path):
 rung_names = functools.lru_cache(maxsize=None)(typed_numbers.rung_names)
 
 
+def forget():
+    """For whoever changes files and asks again."""
+    _loaded.cache_clear()
+    rung_names.cache_clear()
+
+
 class UnreadableFile(Exception):
     """A page that cannot be read; the message is ready to print."""
 

@@ -369,6 +369,19 @@ class Toolkit(CheckCase):
         self.assertIn("common/bench/report.hpp:1: CUDA_VERSION: only", self.check(status=1))
 
 
+class Indices(CheckCase):
+    def test_a_blocks_number_is_multiplied_in_64_bits(self):
+        head = rung(range(5, 20))
+        wide = "std::int64_t i = std::int64_t{blockIdx.x} * 256;  // not blockIdx.x * 256\n"
+        self.write("01_add/02_naive.cuh", head + wide)
+        self.assertEqual(self.found(), "0 errors, 0 warnings\n")
+        for narrow in ("blockIdx.x * blockDim.x", "kTile * blockIdx.y", "blockIdx.x * 256"):
+            self.write("01_add/02_naive.cuh", head + f"std::int64_t i = {narrow};\n")
+            self.assertIn("error: 01_add/02_naive.cuh:19: '", self.check(status=1))
+        with mock.patch.object(check, "FEW_BLOCKS", {"01_add/02_naive.cuh"}):
+            self.assertEqual(self.found(), "0 errors, 0 warnings\n")
+
+
 class Formulas(CheckCase):
     def test_what_a_code_host_would_spoil(self):
         fine = "It is $a b$, [d = 4](#it), `$a\\,b$`, $5 and $6, $\\sum_i x$ and a cell | $n$ |."
