@@ -425,6 +425,18 @@ format:  ## format every source file
 	  \( -name '*.cu' -o -name '*.cuh' -o -name '*.hpp' -o -name '*.h' -o -name '*.cpp' \) -print0 \
 	  | xargs -0 $(CLANG_FORMAT) -i
 
+# What lies in PREFIX/lib/simt is replaced if it is simt, and nothing else is.
+PREFIX ?= /usr/local
+.PHONY: install-simt
+install-simt:  ## simt alone: PREFIX/bin/simt-nvcc works without this repository (PREFIX=~/.local)
+	@to="$(PREFIX)/lib/simt"; \
+	[ ! -e "$$to" ] || [ -x "$$to/nvcc" ] || \
+	  { echo "install-simt: $$to is there, and is not simt: it stays" >&2; exit 2; }; \
+	mkdir -p "$(PREFIX)/bin" "$(PREFIX)/lib" && rm -rf "$$to" && mkdir "$$to" && \
+	cp -R $(addprefix simt/,nvcc frontend include src README.md checks-and-counters.md how-it-works.svg) \
+	  LICENSE "$$to" && rm -rf "$$to/frontend/__pycache__" && \
+	ln -sf ../lib/simt/nvcc "$(PREFIX)/bin/simt-nvcc" && echo "$(PREFIX)/bin/simt-nvcc"
+
 # What somebody else put into the folder stays.
 MADE := config kept_counts tests simt tools checked try standalone nvcc all-archs exercise book page
 clean:  ## remove everything that was built

@@ -15,7 +15,14 @@ PART = ".part"  # behind the name of an object that is not whole yet
 
 
 def build_directory():
-    return os.environ.get("SIMT_BUILD") or os.path.join(os.path.dirname(SIMT), "build", "simt")
+    """Beside the repository's Makefile its build folder; installed, the user's cache."""
+    beside = os.path.dirname(SIMT)
+    if given := os.environ.get("SIMT_BUILD"):
+        return given
+    if os.path.exists(os.path.join(beside, "Makefile")):
+        return os.path.join(beside, "build", "simt")
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(cache, "simt")
 
 
 def library(compiler, instrumented):
