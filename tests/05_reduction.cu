@@ -76,6 +76,7 @@ TEST_CASE("every variant is right at every size") {
 TEST_CASE("scan: slots that TMA fills again") {
   const auto device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");
+  if (tests::ran_on_a_smaller_gpu(2)) return;
   auto ladder = scan::ladder();
   ladder.variants = {tests::variant_named(ladder.variants, "producer_warp"),
                      tests::variant_named(ladder.variants, "pipelined")};

@@ -18,6 +18,7 @@ struct Options {
   size_t stack_bytes;   // SIMT_STACK_KB: stack of one CUDA thread; default 128
   size_t memory_bytes;  // SIMT_MEMORY=bytes or 4G, 512M: of the model GPU; default half of what is
                         // free
+  int multiprocessors;  // SIMT_MULTIPROCESSORS: how many the model GPU has; 0: as the real one
   double patience;  // SIMT_TIMEOUT: seconds without progress until a launch counts as deadlocked
   bool deferred;    // SIMT_STREAMS=deferred: asynchronous work waits until the host waits for it
 };

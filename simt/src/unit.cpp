@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
+#include <vector>
 
 #include "limits.h"
 #include "options.h"
@@ -30,9 +32,15 @@ constexpr Chip kChips[] = {
 }  // namespace
 
 const Chip& chip() {
-  for (const Chip& one : kChips)
+  static const std::vector<Chip> chips = [] {
+    std::vector<Chip> all(std::begin(kChips), std::end(kChips));
+    if (const int given = options().multiprocessors)
+      for (Chip& one : all) one.multiprocessors = given;
+    return all;
+  }();
+  for (const Chip& one : chips)
     if (one.architecture == newest_architecture) return one;
-  return kChips[2];
+  return chips.back();
 }
 
 TranslationUnit::TranslationUnit(bool instrumented, int architecture) {

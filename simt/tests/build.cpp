@@ -628,12 +628,24 @@ TEST_CASE("deferred streams run only when somebody waits for them") {
   CHECK(run(program).output == "1 1\n");
 }
 
+TEST_CASE("a model GPU has as many multiprocessors as asked for") {
+  const std::string program = built_program("device_query");
+  const auto count = [&](const char* setting) {
+    const std::string said = run(program, "", setting).output;
+    const std::string before = "Multiprocessors                ";
+    const std::size_t at = said.find(before);
+    return at == std::string::npos ? -1 : std::atoi(said.c_str() + at + before.size());
+  };
+  CHECK(count("SIMT_MULTIPROCESSORS=") == 132);
+  CHECK(count("SIMT_MULTIPROCESSORS=8") == 8);
+}
+
 TEST_CASE("wrong settings are refused") {
   const std::string program = built_program("device_query");
   for (const char* setting :
        {"SIMT_ORDER=sideways", "SIMT_THREADS=0", "SIMT_THREADS=x", "SIMT_THREADS=99999",
         "SIMT_MEMORY=-1", "SIMT_ASYNC=never", "SIMT_STACK_KB=8", "SIMT_STACK_KB=99999999999999999",
-        "SIMT_MEMORY=9999999999999999G"}) {
+        "SIMT_MEMORY=9999999999999999G", "SIMT_MULTIPROCESSORS=0", "SIMT_MULTIPROCESSORS=-4"}) {
     const auto ran = run(program, "", setting);
     INFO(setting << "\n" << ran.output);
     CHECK(ran.status == 2);
