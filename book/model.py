@@ -18,7 +18,10 @@ import cpp_source  # noqa: E402
 import lessons  # noqa: E402
 import results  # noqa: E402
 import result_table  # noqa: E402
+import standalone  # noqa: E402
 from definitions import Definitions  # noqa: E402
+from exercise import catalog, skeleton  # noqa: E402
+from exercise import pages as exercise_pages  # noqa: E402
 from include_graph import RUNG, Graph, source_files  # noqa: E402
 from rungs import ladders  # noqa: E402
 
@@ -56,6 +59,37 @@ def kit_under(graph, path):
     """What a rung stands on, as tools/rungs.py counts it."""
     wanted = ("kit", "other", "common/kit")
     return sorted(p for p in graph.under(path) if graph.place(p).role in wanted)
+
+
+def one_file(book, problem, path):
+    """The rung and all that it needs in one text, as `make standalone` writes it; "" if none has
+    been made for its ladder, or the rung needs what no single file has."""
+    if problem not in standalone.PROBLEMS:
+        return ""
+    try:
+        return standalone.standalone(book, problem, [path])
+    except (standalone.StandaloneError, cpp_source.SourceError):
+        return ""
+
+
+def exercises():
+    """What a page says of each exercise, by the page of its task."""
+    found = {}
+    for exercise in catalog.all_exercises(ROOT):
+        judge, file = exercise.judge(), exercise.author_file
+        text = cli.read_text(file)
+        tasks = skeleton.tasks(text, file.name)
+        found[(exercise.folder / "task.md").relative_to(ROOT).as_posix()] = {
+            "id": exercise.id,
+            "kind": judge.KIND,
+            "minutes": judge.MINUTES,
+            "points": sum(part.points for part in judge.POINTS),
+            "gpu": exercise_pages.chip(exercise),
+            "file": file.name,
+            "skeleton": skeleton.skeleton(text, file.name),
+            "tasks": [{"text": task.text, "hints": task.hints} for task in tasks],
+        }
+    return found
 
 
 def as_row(row):
@@ -154,6 +188,8 @@ def main():
                 sys.exit(f"book/model.py: {ladder.index} says no idea of the rung {rung['name']}")
             rung["idea"] = said[rung["name"]]
         chapter = ladder.folder.partition("/")[0]
+        for rung in rungs:
+            rung["one_file"] = one_file(book, ladder.folder, rung["path"])
         problems.append({"id": ladder.folder, "chapter": chapter, "rungs": rungs})
     # Rungs, what they stand on, and the indexes; what else a page links to, its link brings.
     shown = {p for path in graph.rungs() for p in [path, *graph.under(path)]}
@@ -162,6 +198,7 @@ def main():
         "pages": pages(),
         "sources": sorted(shown),
         "problems": problems,
+        "exercises": exercises(),
         "runs": dict(recorded.described()),
     }
     json.dump(model, sys.stdout, ensure_ascii=False)

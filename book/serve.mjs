@@ -4,6 +4,7 @@
 import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
+import zlib from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.wasm': 'application/wasm' }
@@ -16,8 +17,12 @@ export function serve(out, port, base = '/') {
     const file = path.join(root, name.slice(base.length - 1), name.endsWith('/') ? 'index.html' : '')
     const isThere = name.startsWith(base) && file.startsWith(root) && fs.statSync(file, { throwIfNoEntry: false })?.isFile()
     if (!isThere) return response.writeHead(404).end('no such page')
-    response.writeHead(200, { 'content-type': `${TYPES[path.extname(file)] ?? 'text/plain'}; charset=utf-8` })
-    fs.createReadStream(file).pipe(response)
+    const type = TYPES[path.extname(file)] ?? 'text/plain'
+    const isPacked = /gzip/.test(request.headers['accept-encoding'] ?? '') && !/^(?:font|application)/.test(type)
+    response.writeHead(200, { 'content-type': `${type}; charset=utf-8`, ...(isPacked ? { 'content-encoding': 'gzip' } : {}) })
+    const text = fs.createReadStream(file)
+    if (isPacked) text.pipe(zlib.createGzip({ level: 1 })).pipe(response)
+    else text.pipe(response)
   })
   return new Promise((resolve, reject) => {
     server.on('error', reject)

@@ -1,5 +1,8 @@
 // What every page does in the browser. Nothing here is needed to read.
 
+import { offerCopies } from './copy.mjs'
+import { openContents } from './drawer.mjs'
+import { markPlace, showProgress } from './place.mjs'
 import { keepTheme } from './theme.mjs'
 import { search } from './search.mjs'
 import { turnPages } from './turn.mjs'
@@ -15,3 +18,7 @@ showPair()
 walk()
 runWidgets()
 yoursBesideOurs()
+offerCopies()
+openContents()
+markPlace()
+showProgress()

@@ -1,28 +1,48 @@
-// The search over terms, sections and code. Its data is loaded when it is first opened, as a
-// script, since a page from a disk may not fetch.
+// The search over terms, sections and code. Its data is loaded when it is first opened, as scripts, since a page from
+// a disk may not fetch; the sources, four times as long as all else, come behind the rest.
 
 import MiniSearch from 'minisearch'
 
 const MOST = 30
+// Of two that fit as well: what explains goes before what uses.
+const WEIGHT = { glossary: 3, lesson: 2, widget: 1.6, ladder: 1.4, exercise: 1, source: 0.4 }
+const STOP = new Set('a an and are as at be by do does for from how in is it of on or that the this to what when where which who why with'.split(' '))
 
-function loaded(root) {
+const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []
+
+function loaded(root, file) {
   return new Promise((resolve, reject) => {
-    window.bookSearch = (entries) => {
-      const index = new MiniSearch({
-        idField: 'number',
-        fields: ['title', 'page', 'text'],
-        storeFields: ['href', 'title', 'page', 'text'],
-        searchOptions: { prefix: true, fuzzy: (term) => (term.length > 4 ? 0.15 : false), combineWith: 'AND', boost: { title: 6, page: 2 } },
-        tokenize: (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [],
-      })
-      index.addAll(entries.map((entry, number) => ({ ...entry, number })))
-      resolve(index)
+    window.bookSearch = {
+      found(entries) {
+        const index = new MiniSearch({
+          idField: 'number',
+          fields: ['title', 'page', 'text'],
+          storeFields: ['kind', 'href', 'title', 'page', 'text'],
+          searchOptions: {
+            prefix: true,
+            fuzzy: (term) => (term.length > 4 ? 0.15 : false),
+            boost: { title: 6, page: 2 },
+            boostDocument: (number, term, { kind }) => WEIGHT[kind],
+          },
+          tokenize: words,
+          processTerm: (term) => (STOP.has(term) ? null : term),
+        })
+        index.addAll(entries.map((entry, number) => ({ ...entry, number })))
+        resolve(index)
+      },
     }
     const script = document.createElement('script')
-    script.src = `${root}search-data.js`
+    script.src = `${root}${file}`
     script.onerror = reject
     document.head.append(script)
   })
+}
+
+// All words where some entry has them all, else any.
+function hits(indexes, text) {
+  const all = (combineWith) => indexes.flatMap((index) => index.search(text, { combineWith })).sort((a, b) => b.score - a.score)
+  const both = all('AND')
+  return both.length ? both : all('OR')
 }
 
 // The words around the first hit.
@@ -35,14 +55,23 @@ function excerpt(text, terms) {
   return `${from ? '… ' : ''}${text.slice(from, to)}${to < text.length ? ' …' : ''}`
 }
 
+// The text with what was found in it marked.
+function marked(text, terms) {
+  const shown = document.createElement('span')
+  const pattern = new RegExp(`(${terms.map((term) => term.replace(/[^\p{L}\p{N}_]/gu, '\\$&')).join('|')})`, 'gi')
+  text.split(pattern).forEach((part, i) => shown.append(i % 2 ? Object.assign(document.createElement('mark'), { textContent: part }) : part))
+  return shown
+}
+
 function entryOf(result, root) {
   const item = document.createElement('li')
   const link = document.createElement('a')
   link.href = root + result.href
   link.append(Object.assign(document.createElement('strong'), { textContent: result.title }))
-  link.append(` ${result.page === result.title ? '' : result.page}`)
-  const text = Object.assign(document.createElement('span'), { textContent: excerpt(result.text, result.terms) })
-  item.append(link, text)
+  const page = result.page === result.title ? '' : ` ${result.page}`
+  link.append(page)
+  if (!['lesson', 'glossary'].includes(result.kind)) link.append(` (${result.kind})`)
+  item.append(link, marked(excerpt(result.text, result.terms), result.terms))
   return item
 }
 
@@ -60,18 +89,28 @@ export function search() {
   const root = document.documentElement.dataset.root
   let dialog
   let index
+  let sources
   async function open() {
     dialog ??= makeDialog()
     dialog.showModal()
     const [input, status, list] = ['input', '[role=status]', 'ol'].map((name) => dialog.querySelector(name))
     if (!index) status.textContent = 'Loading …'
-    index ??= await loaded(root)
+    index ??= await loaded(root, 'search-data.js')
     const show = () => {
-      const found = input.value.trim() ? index.search(input.value) : []
-      status.textContent = input.value.trim() ? `${found.length} found` : ''
+      const asked = input.value.trim()
+      const found = asked ? hits(sources ? [index, sources] : [index], asked) : []
+      status.textContent = asked ? `${found.length} found${sources ? '' : ', the sources are still to come'}` : ''
       list.replaceChildren(...found.slice(0, MOST).map((result) => entryOf(result, root)))
     }
     input.oninput = show
+    // The down arrow goes into the list, and on in it.
+    dialog.onkeydown = (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+      if (!step) return
+      const stops = [input, ...list.querySelectorAll('a')]
+      event.preventDefault()
+      stops[Math.min(stops.length - 1, Math.max(0, stops.indexOf(document.activeElement) + step))].focus()
+    }
     list.onclick = () => dialog.close()
     dialog.querySelector('form').onsubmit = (event) => {
       // Enter in the field goes to the first entry.
@@ -85,6 +124,10 @@ export function search() {
     }
     show()
     input.focus()
+    if (sources) return
+    await new Promise((soon) => setTimeout(soon, 300))
+    sources ??= await loaded(root, 'search-sources.js')
+    show()
   }
   document.getElementById('search-open').addEventListener('click', open)
   document.addEventListener('keydown', (event) => {

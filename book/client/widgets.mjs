@@ -3,7 +3,7 @@
 import { load } from '../kernels/run.mjs'
 import { WIDGETS } from '../widgets/all.mjs'
 import { outcome, valuesFrom } from '../widgets/frame.mjs'
-import { KERNELS } from '../widgets/kernels.mjs'
+import { KERNELS, STRIDE } from '../widgets/kernels.mjs'
 
 // The kernels, compiled, lie in a script of their own, which comes when the first one is to run.
 let kernels = null
@@ -20,15 +20,21 @@ function kernelsLoaded() {
 
 export function runWidgets() {
   for (const place of document.querySelectorAll('[data-widget]')) {
-    const widget = [...WIDGETS, ...KERNELS].find(({ name }) => name === place.dataset.widget)
+    const widget = [...WIDGETS, ...KERNELS, STRIDE].find(({ name }) => name === place.dataset.widget)
     const form = place.querySelector('form')
     const show = async () => {
       for (const output of form.querySelectorAll('output')) output.value = output.previousElementSibling.value
-      if (KERNELS.includes(widget)) await kernelsLoaded()
+      if (!WIDGETS.includes(widget)) await kernelsLoaded()
       const values = valuesFrom(widget, (name) => form.elements[name].value)
       place.querySelector('.outcome').innerHTML = outcome(widget, values)
     }
     form.addEventListener('input', show)
+    // ?kernel=tiled chooses one; its address is what a lesson links to.
+    const asked = new URLSearchParams(location.search).get('kernel')
+    if (form.elements.kernel && widget.inputs[0].options.includes(asked)) {
+      form.elements.kernel.value = asked
+      show()
+    }
     form.addEventListener('submit', (event) => event.preventDefault())
     form.addEventListener('click', (event) => {
       const by = event.target.dataset.by

@@ -6,12 +6,62 @@ import { diffArrays, diffWordsWithSpace } from 'diff'
 
 // Two lines are one line changed if they share this much of their words.
 const ALIKE = 0.5
+// Longer stretches are written anew: what stayed of their words by chance says nothing.
+const MOST_WORDS = 600
+
+// A text without the rung's own name.
+function nameless({ name, own }) {
+  const named = own.length ? new RegExp(`\\b(?:${own.join('|')})\\b`, 'g') : null
+  return (text) => (named ? text.replace(named, (n) => n.replace(name, '\0')) : text)
+}
 
 // What of each line is compared.
-export function keys({ name, own, lines }) {
-  const named = own.length ? new RegExp(`\\b(?:${own.join('|')})\\b`, 'g') : null
-  const without = (text) => (named ? text.replace(named, (n) => n.replace(name, '\0')) : text)
-  return lines.map((text) => without(text).trim().replace(/\s+/g, ' '))
+export function keys(version) {
+  const without = nameless(version)
+  return version.lines.map((text) => without(text).trim().replace(/\s+/g, ' '))
+}
+
+// The words of some lines in one row: [{ word, line, first, end }]. The // that opens a line is none of them.
+function wordsOf(version, from, to) {
+  const without = nameless(version)
+  const out = []
+  for (let line = from; line < to; ++line) {
+    for (const { 0: word, index } of version.lines[line].matchAll(/\/\/|\w+|[^\w\s]/g)) {
+      const opens = word === '//' && !version.lines[line].slice(0, index).trim()
+      if (!opens) out.push({ word: without(word), line, first: index, end: index + word.length })
+    }
+  }
+  return out
+}
+
+// What of a changed stretch only stands elsewhere, because lines were wrapped in other places:
+// { left, right }, each a Map of a line to the words of it that stayed, and the lines that stayed whole.
+function stayed(a, b, [fromI, endI], [fromJ, endJ]) {
+  const sides = [wordsOf(a, fromI, endI), wordsOf(b, fromJ, endJ)]
+  const kept = sides.map((words) => new Array(words.length).fill(0)) // the length of the run that a word is in
+  if (sides.every((words) => words.length && words.length <= MOST_WORDS)) {
+    let [i, j] = [0, 0]
+    for (const part of diffArrays(...sides.map((words) => words.map(({ word }) => word)))) {
+      if (!part.added && !part.removed) {
+        kept[0].fill(part.count, i, i + part.count)
+        kept[1].fill(part.count, j, j + part.count)
+      }
+      if (!part.added) i += part.count
+      if (!part.removed) j += part.count
+    }
+  }
+  return sides.map((words, side) => {
+    const lines = new Map()
+    words.forEach(({ word, line, first, end }, k) => {
+      const said = lines.get(line) ?? { whole: true, named: false, kept: [] }
+      // A brace or a comma alone is kept by chance.
+      if (kept[side][k] >= 3) said.kept.push([first, end])
+      else said.whole = false
+      said.named ||= /\w/.test(word)
+      lines.set(line, said)
+    })
+    return lines
+  })
 }
 
 // How much of two lines' words is the same, from 0 to 1; two comments are always alike.
@@ -47,14 +97,15 @@ export function paired(old, fresh) {
   return pairs
 }
 
-// [{ kind, left, right }] from top to bottom; kind is same, changed, removed or added, left and
-// right are indices of lines or null.
+// [{ kind, left, right }] from top to bottom; kind is same, changed, removed, added, or wrapped: its
+// words stayed and the line breaks moved. left and right are indices of lines or null. A changed row
+// has the character ranges whose words changed: marks.removed of its left line, marks.added of its right one.
 export function rows(a, b) {
   const [keysA, keysB] = [keys(a), keys(b)]
   const out = []
   let i = 0
   let j = 0
-  const step = (kind, left, right) => out.push({ kind, left, right })
+  const step = (kind, left, right, marks) => out.push({ kind, left, right, ...(marks ? { marks } : {}) })
   const parts = diffArrays(keysA, keysB)
   for (let p = 0; p < parts.length; ++p) {
     if (!parts[p].added && !parts[p].removed) {
@@ -67,14 +118,29 @@ export function rows(a, b) {
     const size = (kind) => stretch.reduce((sum, part) => sum + (part[kind] ? part.count : 0), 0)
     const [endI, endJ] = [i + size('removed'), j + size('added')]
     const [firstI, firstJ] = [i, j]
+    const [left, right] = stayed(a, b, [i, endI], [j, endJ])
+    const isWhole = (lines, line) => Boolean(lines.get(line)?.whole && lines.get(line).named)
+    const one = (kind, lines, line) => (isWhole(lines, line) ? 'wrapped' : kind)
     const pairs = paired(keysA.slice(i, endI), keysB.slice(j, endJ))
     for (const [x, y] of [...pairs.map(([x, y]) => [firstI + x, firstJ + y]), [endI, endJ]]) {
-      while (i < x) step('removed', i++, null)
-      while (j < y) step('added', null, j++)
-      if (x < endI && y < endJ) step('changed', i++, j++)
+      for (; i < x; ++i) step(one('removed', left, i), i, null)
+      for (; j < y; ++j) step(one('added', right, j), null, j)
+      if (x === endI || y === endJ) continue
+      const marks = wordMarks(a.lines[i], b.lines[j])
+      marks.removed = unkept(marks.removed, left.get(i)?.kept ?? [], a.lines[i])
+      marks.added = unkept(marks.added, right.get(j)?.kept ?? [], b.lines[j])
+      const isWrapped = isWhole(left, i) && isWhole(right, j)
+      step(isWrapped ? 'wrapped' : 'changed', i++, j++, isWrapped ? undefined : marks)
     }
   }
   return out
+}
+
+// Of some ranges of a line, those that hold a word which did not stay.
+function unkept(ranges, kept, text) {
+  const isKept = (at) => kept.some(([first, end]) => first <= at && at < end)
+  const holdsNew = ([first, end]) => Array.from(text.slice(first, end)).some((c, k) => c.trim() && !isKept(first + k))
+  return ranges.filter(holdsNew)
 }
 
 // The character ranges that were removed from `before` and added in `after`.
@@ -91,11 +157,13 @@ export function wordMarks(before, after) {
   return marks
 }
 
+export const isChange = ({ kind }) => kind !== 'same' && kind !== 'wrapped'
+
 // The rows in stretches: { folded, rows }. Unchanged lines further than `near` from a change fold.
 export function stretches(all, near = 3) {
   const isNear = new Array(all.length).fill(false)
   all.forEach((row, i) => {
-    if (row.kind !== 'same') isNear.fill(true, Math.max(0, i - near), i + near + 1)
+    if (isChange(row)) isNear.fill(true, Math.max(0, i - near), i + near + 1)
   })
   const out = []
   all.forEach((row, i) => {

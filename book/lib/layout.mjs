@@ -7,6 +7,10 @@ import { escape, relative } from './format.mjs'
 const THEME = `try { document.documentElement.dataset.theme = localStorage.theme ?? '' } catch {}
 document.documentElement.classList.add('js')`
 
+const ABOUT = 'CUDA in small steps: every kernel beside the one before it, checked, counted and measured.'
+// Four bars, each higher than the one before.
+const ICON = encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#1f7a6f" d="M1 12h3v3H1zM5 9h3v6H5zM9 5h3v10H9zM13 1h3v14h-3z"/></svg>')
+
 const item = (page, out) => {
   const here = page.out === out ? ' aria-current="page"' : ''
   return `<li><a href="${relative(out, page.out)}"${here}>${escape(page.title)}</a></li>`
@@ -14,17 +18,43 @@ const item = (page, out) => {
 
 const list = (pages, out) => `<ul>${pages.map((page) => item(page, out)).join('')}</ul>`
 
-// `groups`: [{ title, pages, folder }]; the one that holds this page is open.
+// `groups`: [{ title, road, more, exercises, ladders, folder }], lists of pages; the one that holds this page is open.
+export const pagesOf = ({ road, more = [], exercises = [], ladders = [] }) => [...road, ...more, ...exercises, ...ladders]
+
+function exercisesOf({ exercises = [] }, out) {
+  if (!exercises.length) return ''
+  const isHere = exercises.some((page) => page.out === out)
+  return `<details${isHere ? ' open' : ''}><summary>${exercises.length} exercises</summary>${list(exercises, out)}</details>`
+}
+
 function contents(groups, out) {
-  const isHere = (group) => group.pages.some((page) => page.out === out) || (group.folder && out.includes(group.folder))
+  const isHere = (group) => pagesOf(group).some((page) => page.out === out) || (group.folder && out.includes(group.folder))
+  const inside = (group) => list([...group.road, ...(group.more ?? []), ...(group.ladders ?? [])], out) + exercisesOf(group, out)
   return groups
-    .map((group) => `<details${isHere(group) ? ' open' : ''}><summary>${escape(group.title)}</summary>${list(group.pages, out)}</details>`)
+    .map((group) => `<details${isHere(group) ? ' open' : ''}><summary>${escape(group.title)}</summary>${inside(group)}</details>`)
     .join('\n')
 }
 
-const outline = (sections) => {
-  const items = sections.filter((s) => s.level === 2).map((s) => `<li><a href="#${s.id}">${escape(s.title)}</a></li>`)
-  return items.length > 1 ? `<nav class="outline" aria-label="On this page"><p>On this page</p><ul>${items.join('')}</ul></nav>` : ''
+// The headings of the shallowest level below the title, each with those one level down.
+function outline(sections) {
+  const below = sections.filter(({ level }) => level > 1)
+  const top = Math.min(...below.map(({ level }) => level))
+  const link = (s) => `<a href="#${s.id}">${escape(s.title)}</a>`
+  const items = []
+  for (const s of below) {
+    if (s.level === top) items.push({ link: link(s), inner: [] })
+    else if (s.level === top + 1) items.at(-1)?.inner.push(`<li>${link(s)}</li>`)
+  }
+  if (items.length < 2) return ''
+  const shown = items.map(({ link, inner }) => `<li>${link}${inner.length ? `<ul>${inner.join('')}</ul>` : ''}</li>`)
+  return `<nav class="outline" aria-label="On this page"><p>On this page</p><ul>${shown.join('')}</ul></nav>`
+}
+
+// Where a page stands: the pages above it, and in words what it is among them.
+function trailHtml({ trail = [], place, out }) {
+  const links = trail.map((page) => `<a href="${relative(out, page.out)}">${escape(page.title)}</a>`)
+  const all = [...links, ...(place ? [escape(place)] : [])]
+  return all.length ? `<nav class="trail" aria-label="Where this page stands">${all.join(' <span aria-hidden="true">›</span> ')}</nav>` : ''
 }
 
 const turn = (page, out, rel, mark) => {
@@ -33,12 +63,16 @@ const turn = (page, out, rel, mark) => {
   return page ? `<a rel="${rel}" href="${relative(out, page.out)}">${words}</a>` : ''
 }
 
-const turns = ({ before, after, out }) => {
+// The page before and after; above them the side roads of a chapter, and the chapter that comes next.
+function turns({ before, after, beside, chapterAfter, out }) {
   const links = turn(before, out, 'prev', '←') + turn(after, out, 'next', '→')
-  return links && `<p class="turn">${links}</p>`
+  const to = ({ out: target, title }) => `<a href="${relative(out, target)}">${escape(title)}</a>`
+  const stay = beside?.length ? `<p class="stay"><strong>Stay in this chapter:</strong> ${beside.map(to).join(' · ')}</p>` : ''
+  const skip = chapterAfter && chapterAfter.out !== after?.out ? `<p class="stay"><strong>Next chapter:</strong> ${to(chapterAfter)}</p>` : ''
+  return stay + skip + (links && `<p class="turn">${links}</p>`)
 }
 
-// `page`: { title, out, body, sections?, wide?, before?, after?, scripts? }
+// `page`: { title, out, body, sections?, wide?, kind?, trail?, place?, before?, after?, beside?, chapterAfter?, scripts?, about? }
 export function layout(page, groups) {
   const to = (path) => relative(page.out, path)
   const scripts = (page.scripts ?? []).map((path) => `<script defer src="${to(path)}"></script>`).join('')
@@ -48,12 +82,13 @@ export function layout(page, groups) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escape(page.title)} · CUDA, step by step</title>
-<link rel="icon" href="data:,">
+<meta name="description" content="${escape(page.about ?? ABOUT)}">
+<link rel="icon" href="data:image/svg+xml,${ICON}">
 <link rel="stylesheet" href="${to('book.css')}">
 <script>${THEME}</script>
 ${scripts}<script defer src="${to('book.js')}"></script>
 </head>
-<body${page.wide ? ' class="wide-page"' : ''}>
+<body${page.wide ? ` class="wide-page${page.kind ? ` ${page.kind}` : ''}"` : ''}>
 <a class="skip" href="#main">Skip to the text</a>
 <a class="skip" href="#contents">Skip to the contents</a>
 <header>
@@ -64,6 +99,7 @@ ${scripts}<script defer src="${to('book.js')}"></script>
 </header>
 <div class="frame">
 <main id="main" tabindex="-1">
+${trailHtml(page)}
 ${page.body}
 ${turns(page)}
 </main>

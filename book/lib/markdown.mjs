@@ -21,6 +21,18 @@ function anchors(state) {
   })
 }
 
+// The glossary's entries open with their word, in bold: each gets an anchor.
+function entries(state) {
+  state.tokens.forEach((token, i) => {
+    const word = token.type === 'paragraph_open' && state.env.source === 'GLOSSARY.md' && entryOf(state.tokens[i + 1].content)
+    if (word) token.attrSet('id', anchorOf(word))
+  })
+}
+
+// The word that a paragraph of the glossary explains, and where it does.
+export const entryOf = (content) => content.match(/^\*\*(.+?)\*\* \(/)?.[1]
+export const anchorOf = (word) => `term-${slug(word)}`
+
 // > [!NOTE] is a note, said in words and by a border.
 function alerts(state) {
   const { tokens } = state
@@ -40,11 +52,13 @@ function alerts(state) {
 }
 
 // `site` resolves links, says where quoted code stands, and what a mark in a comment becomes:
-// { link(href, env), quoted(file, text, env), mark(kind, words) }; env is { source, out }.
+// { link(href, env), quoted(file, text, env), mark(kind, words), below(id, env), term(text, env) }: below() is what
+// stands below a heading, term() the link of a bold word that the glossary has; env is { source, out }.
 export function makeMarkdown(site) {
   const md = new MarkdownIt({ html: true })
   md.core.ruler.push('anchors', anchors)
   md.core.ruler.push('alerts', alerts)
+  md.core.ruler.push('entries', entries)
 
   const rules = md.renderer.rules
   const plain = (tokens, i, options, env, self) => self.renderToken(tokens, i, options)
@@ -63,6 +77,15 @@ export function makeMarkdown(site) {
     tokens[i].attrSet('loading', 'lazy')
     return image(tokens, i, options, env, self)
   }
+  // A bold word that the glossary explains leads there, unless it stands in a link already.
+  const termAt = (tokens, i, env) => {
+    const isLinked = tokens.slice(0, i).reduce((depth, { type }) => depth + (type === 'link_open') - (type === 'link_close'), 0)
+    return tokens[i + 2]?.type === 'strong_close' && !isLinked && (site.term?.(tokens[i + 1].content, env, i === 0 || (i === 1 && !tokens[0].content)) ?? '')
+  }
+  rules.strong_open = (tokens, i, options, env) => (termAt(tokens, i, env) || '') + '<strong>'
+  rules.strong_close = (tokens, i, options, env) => '</strong>' + (tokens[i - 2]?.type === 'strong_open' && termAt(tokens, i - 2, env) ? '</a>' : '')
+  rules.heading_close = (tokens, i, options, env, self) =>
+    plain(tokens, i, options, env, self) + (site.below?.(tokens[i - 2].attrGet('id'), env) ?? '')
   // A figure with the words in it stays readable on a phone: it scrolls, as tables do.
   const isFigure = (inline) => inline?.children?.length === 1 && inline.children[0].type === 'image'
   rules.paragraph_open = (tokens, i, options, env, self) =>

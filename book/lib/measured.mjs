@@ -8,22 +8,23 @@ const percent = (value) => (value === null || value === undefined ? NOTHING : va
 // key, title, how it is printed, whether less or more of it is better ('' if neither).
 export const METRICS = [
   ['median_ms', 'Time, ms', significant, 'less'],
-  ['min_ms', 'Fastest, ms', significant, ''],
-  ['max_ms', 'Slowest, ms', significant, ''],
-  ['gbps', 'GB/s', significant, ''],
-  ['gflops', 'TFLOP/s', (v) => significant(v / 1000), ''],
-  ['percent_of_roof', '% of peak', percent, ''],
-  ['ratio_to_peer', '× library', (v) => v.toFixed(2), ''],
-  ['speedup', 'Over one core', times, ''],
+  ['min_ms', 'Fastest, ms', significant, 'less'],
+  ['max_ms', 'Slowest, ms', significant, 'less'],
+  ['gbps', 'GB/s', significant, 'more'],
+  ['gflops', 'TFLOP/s', (v) => significant(v / 1000), 'more'],
+  ['percent_of_roof', '% of peak', percent, 'more'],
+  ['ratio_to_peer', '× library', (v) => v.toFixed(2), 'more'],
+  ['speedup', 'Over one core', times, 'more'],
   ['extra_bytes', 'Extra memory, MB', (v) => significant(v / 1e6), 'less'],
 ]
-// By Nsight Compute, on the GPU.
+// By Nsight Compute, on the GPU: key, title, unit, what is better. More sectors a load may be wider loads, more barriers
+// a shared tile, more branches one thread that works for all: of these only the number is said.
 const COUNTERS = [
   ['load_sectors_per_request', 'Sectors per load'],
   ['store_sectors_per_request', 'Sectors per store'],
-  ['shared_load_conflict', 'Shared load conflict'],
-  ['shared_store_conflict', 'Shared store conflict'],
-  ['active_lanes', 'Active lanes'],
+  ['shared_load_conflict', 'Shared load conflict', 1, 'less'],
+  ['shared_store_conflict', 'Shared store conflict', 1, 'less'],
+  ['active_lanes', 'Active lanes', 1, 'more'],
   ['divergent_branches', 'Divergent branches'],
   ['barriers', 'Barriers'],
   ['atomics', 'Atomics'],
@@ -31,11 +32,11 @@ const COUNTERS = [
 
 // By simt, where the GPU's counters are missing; some in millions.
 const COUNTED_BY_SIMT = [
-  ['moved_bytes', 'Moved, MB', 1e6],
+  ['moved_bytes', 'Moved, MB', 1e6, 'less'],
   ['load_sectors', 'Sectors per load'],
   ['store_sectors', 'Sectors per store'],
-  ['conflict', 'Bank conflict'],
-  ['active_lanes', 'Active lanes'],
+  ['conflict', 'Bank conflict', 1, 'less'],
+  ['active_lanes', 'Active lanes', 1, 'more'],
   ['barriers', 'Barriers'],
   ['atomics', 'Atomics'],
   ['tensor_operations', 'Tensor operations, M', 1e6],
@@ -46,10 +47,25 @@ const inUnits = (value, unit) => (isThere(value) ? value / unit : value)
 const isDefault = (key) => key.split('|')[1].endsWith('/default')
 const first = (keys) => keys.find(isDefault) ?? keys[0]
 
-// A key of `rows` for each side: of one run and problem where there is one, default runs first.
-export function chooseRows(a, b) {
-  const both = first(Object.keys(a).filter((key) => key in b))
+const volume = (row) => Object.values(row.sizes ?? {}).reduce((product, size) => product * Math.max(1, size), 1)
+
+// A key of `rows` for each side: the same where both were timed in one run. `common`, the run of the ladder's
+// table, goes first, then default runs, then the largest sizes.
+export function chooseRows(a, b, common) {
+  const timed = Object.keys(a).filter((key) => a[key].median_ms && b[key]?.median_ms)
+  const order = (key) => [key === common, isDefault(key), volume(a[key])]
+  const before = (x, y) => y[0] - x[0] || y[1] - x[1] || y[2] - x[2]
+  const both = timed.sort((x, y) => before(order(x), order(y)))[0] ?? first(Object.keys(a).filter((key) => key in b))
   return both ? [both, both] : [first(Object.keys(a)), first(Object.keys(b))]
+}
+
+// What the step from one rung to another gained, in the one run that timed both; null if none did.
+export function gainOf(a, b, common) {
+  const [key, other] = chooseRows(a.rows, b.rows, common)
+  const [from, to] = [a.rows[key], b.rows[other]]
+  if (key !== other || !from?.median_ms || !to?.median_ms) return null
+  const elsewhere = !common || key === common ? '' : `at ${sizesOf(to)}`
+  return { key, factor: from.median_ms / to.median_ms, said: change(from.median_ms, to.median_ms), elsewhere }
 }
 
 // The key that most rungs of a ladder have a row for: its table.
@@ -65,8 +81,15 @@ export function commonKey(rungs) {
   return [...counts.keys()].sort(better)[0]
 }
 
-export const sizesOf = (row) =>
-  Object.entries(row.sizes ?? {}).map(([name, value]) => `${name} = ${grouped(value)}`).join(', ')
+// 'cols = 8,193, rows = 8,191'; the sides of a cube are named together: 'k = m = n = 1,024'.
+export function sizesOf(row) {
+  const sizes = Object.entries(row.sizes ?? {})
+  const isSide = ([name]) => /^(?:[mnk]|nk)$/.test(name)
+  const sides = sizes.filter(isSide)
+  const isCube = sides.length > 1 && sides.every(([, value]) => value === sides[0][1])
+  const shown = isCube ? [[sides.map(([name]) => name).join(' = '), sides[0][1]], ...sizes.filter((size) => !isSide(size))] : sizes
+  return shown.map(([name, value]) => `${name} = ${grouped(value)}`).join(', ')
+}
 
 // 'NVIDIA H200, CUDA 13.0, 2026-11-21: vector add, n = 10,000,000'
 export function whereFrom(key, row, runs) {
@@ -86,23 +109,30 @@ export function change(before, after) {
   return ratio > 1 ? `${significant(ratio)}× faster` : `${significant(1 / ratio)}× slower`
 }
 
-const moved = (a, b) => {
-  if (!isThere(a) && !isThere(b)) return ''
-  if (!isThere(a) || !isThere(b)) return ''
-  return Math.abs(b / a - 1) < 0.005 ? 'the same' : times(b / a)
+// How a number changed: { what, verdict }; the verdict is a word, too, never a colour alone.
+function moved(a, b, better) {
+  if (!isThere(a) || !isThere(b)) return { what: '', verdict: '' }
+  if (Math.abs(b / a - 1) < 0.005) return { what: 'the same', verdict: '' }
+  const isMore = b > a
+  const verdict = !better ? '' : isMore === (better === 'more') ? 'better' : 'worse'
+  return { what: `${isMore ? '▲' : '▼'} ${times(b / a)}, ${verdict || (isMore ? 'more' : 'fewer')}`, verdict }
 }
 
-// The lines of the table of two rungs: [title, left, right, change].
+// The lines of the table of two rungs: { title, left, right, what, verdict, by: how much it moved, isCount }.
 export function measuredLines(rowA, rowB, sameRun) {
   const lines = []
+  const line = (title, a, b, form, better, isCount) => {
+    const shown = (value) => (isThere(value) ? form(value) : NOTHING)
+    const by = sameRun && isThere(a) && isThere(b) ? Math.abs(Math.log(Math.abs(b / a))) : 0
+    lines.push({ title, left: shown(a), right: shown(b), by, isCount, ...(sameRun ? moved(a, b, better) : { what: '', verdict: '' }) })
+  }
   for (const [key, title, form, better] of METRICS) {
     const [a, b] = [rowA?.[key], rowB?.[key]]
     if (!isThere(a) && !isThere(b)) continue
-    const shown = (value) => (isThere(value) ? form(value) : NOTHING)
-    const what = !sameRun ? '' : key === 'median_ms' ? change(a, b) : better ? moved(a, b) : ''
-    lines.push([title, shown(a), shown(b), what])
+    line(title, a, b, form, better, false)
+    if (key === 'median_ms' && sameRun && a && b) lines.at(-1).what = change(a, b)
   }
-  for (const { title, values: [a, b] } of countsOf(rowA, rowB)) lines.push([title, count(a), count(b), moved(a, b)])
+  for (const { title, values: [a, b], better } of countsOf(rowA, rowB)) line(title, a, b, count, better, true)
   return lines
 }
 
@@ -114,7 +144,7 @@ const whoCounted = (rows) => WHO.find((who) => rows.every((row) => has(row, who)
 export function countsOf(...rows) {
   const who = whoCounted(rows)
   return (who === 'simt' ? COUNTED_BY_SIMT : COUNTERS)
-    .map(([key, title, unit = 1]) => ({ title, values: rows.map((row) => inUnits(row?.[who]?.[key], unit)) }))
+    .map(([key, title, unit = 1, better = '']) => ({ title, better, values: rows.map((row) => inUnits(row?.[who]?.[key], unit)) }))
     .filter(({ values }) => values.some(isThere))
 }
 

@@ -2,28 +2,38 @@
 // Runs at build time for neighbours, and in the browser for any two. A rung's lines are those of its
 // file and of the kernels in other files that it launches; `numbers` says where each stands there.
 
-import { rows, stretches, wordMarks } from './diff.mjs'
-import { NOTHING, escape } from './format.mjs'
-import { change, chooseRows, howCounted, measuredLines, whereFrom, whyNone } from './measured.mjs'
+import { isChange, rows, stretches } from './diff.mjs'
+import { NOTHING, escape, grouped } from './format.mjs'
+import { chooseRows, gainOf, howCounted, measuredLines, whereFrom, whyNone } from './measured.mjs'
 import { lineHtml, markedHtml } from './tokens.mjs'
 
-const MARKS = { same: ' ', changed: '~', removed: '−', added: '+' }
+const MARKS = { same: ' ', wrapped: ' ', changed: '~', removed: '−', added: '+' }
 const SAID = { changed: 'changed', removed: 'removed', added: 'added' }
 
 const textOf = (tokens) => tokens.map(([text]) => text).join('')
 const asVersion = (rung) => ({ name: rung.name, own: rung.own, lines: rung.lines.map(textOf) })
-const plural = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`
+const plural = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`
 
 export const titleOf = (rung) => `${rung.beyond ? 'beyond ' : ''}${rung.number} ${rung.name}`
+export const changesOf = (a, b) => rows(asVersion(a), asVersion(b))
 
-function measured(a, b, runs) {
-  const [keyA, keyB] = chooseRows(a.rows, b.rows)
+// In one line, before the code: the time, the share of the peak, and the counts that moved most.
+const MOST = 4
+function brief(lines) {
+  const always = ['Time, ms', '% of peak'].flatMap((name) => lines.filter(({ title, by }) => title === name && by > 0))
+  const counts = lines.filter(({ isCount, by }) => isCount && by > 0.005).sort((x, y) => y.by - x.by)
+  const items = [...always, ...counts].slice(0, MOST)
+  const item = ({ title, left, right, what, verdict }) =>
+    `<div><dt>${escape(title)}</dt><dd>${left} → ${right} <span class="change ${verdict}">${escape(what)}</span></dd></div>`
+  return items.length ? `<dl class="brief">${items.map(item).join('')}</dl>` : ''
+}
+
+function measured(a, b, lines, [keyA, keyB], runs) {
   const [rowA, rowB] = [a.rows[keyA], b.rows[keyB]]
-  const lines = measuredLines(rowA, rowB, keyA === keyB)
   if (!lines.length) return '<p class="quiet">Neither is measured in results/.</p>'
-  const cells = lines.map((line) => {
-    const [title, ...values] = line.map(escape)
-    return `<tr><th scope="row">${title}</th>${values.map((v) => `<td>${v}</td>`).join('')}</tr>`
+  const cells = lines.map(({ title, left, right, what, verdict }) => {
+    const change = `<td class="change ${verdict}">${escape(what)}</td>`
+    return `<tr><th scope="row">${escape(title)}</th><td>${escape(left)}</td><td>${escape(right)}</td>${change}</tr>`
   })
   const [fromA, fromB] = [whereFrom(keyA, rowA, runs), whereFrom(keyB, rowB, runs)]
   const from = fromA === fromB ? fromA : `Left: ${fromA}. Right: ${fromB}`
@@ -35,8 +45,7 @@ function measured(a, b, runs) {
 }
 
 // What the step gained and what it cost, in one or two sentences.
-function balance(a, b, all, linkTo) {
-  const [keyA, keyB] = chooseRows(a.rows, b.rows)
+function balance(a, b, all, linkTo, common) {
   const size = (kind) => all.filter((row) => row.kind === kind).length
   const cost = [
     plural(size('changed'), 'line') + ' changed',
@@ -45,28 +54,33 @@ function balance(a, b, all, linkTo) {
   ]
   const fresh = b.kit.filter((path) => !a.kit.includes(path))
   const kit = fresh.map((path) => `<a href="${linkTo(path)}"><code>${escape(path.split('/').slice(-2).join('/'))}</code></a>`)
-  const step = keyA && keyA === keyB ? change(a.rows[keyA].median_ms, b.rows[keyB].median_ms) : NOTHING
+  const gain = gainOf(a, b, common)
+  const step = gain?.said ?? NOTHING
   const said = { [NOTHING]: 'not measured in one run', 'as fast': 'no time' }[step] ?? step
   // A rung beyond the main road is no step of the one that happens to stand before it.
-  const gain = b.beyond ? `Beside ${escape(a.name)}` : step.endsWith('slower') ? 'Lost' : 'Gained'
-  return `<p class="balance"><strong>${gain}:</strong> ${said}.
+  const what = b.beyond ? `Beside ${escape(a.name)}` : step.endsWith('slower') ? 'Lost' : 'Gained'
+  return `<p class="balance"><strong>${what}:</strong> ${said}${gain?.elsewhere ? ` (${escape(gain.elsewhere)})` : ''}.
 <strong>Cost:</strong> ${cost.join(', ')}${kit.length ? `; it stands on ${kit.join(', ')}, which the other does not` : ''}.</p>`
 }
 
 // Where nearly every word is another one, marks say nothing that the line's own does not.
-const isMostlyKept = (marks, text) => marks.reduce((sum, [first, end]) => sum + end - first, 0) < 0.6 * text.length
+export const isMostlyKept = (marks, text) => marks.reduce((sum, [first, end]) => sum + end - first, 0) < 0.6 * text.length
+
+function isInKernel({ left, right }, a, b) {
+  const isIn = (rung, i) => i !== null && rung.kernels.some(([first, last]) => first <= i + 1 && i + 1 <= last)
+  return isIn(a, left) || isIn(b, right)
+}
 
 function codeRow(row, a, b) {
   const [left, right] = [row.left === null ? null : a.lines[row.left], row.right === null ? null : b.lines[row.right]]
   let [leftHtml, rightHtml] = [left && lineHtml(left), right && lineHtml(right)]
-  const marks = row.kind === 'changed' && wordMarks(textOf(left), textOf(right))
+  const { marks } = row
   if (marks && isMostlyKept(marks.added, textOf(right))) {
     leftHtml = markedHtml(left, marks.removed, 'del')
     rightHtml = markedHtml(right, marks.added, 'ins')
   }
   const said = SAID[row.kind] ? `<i class="sr">${SAID[row.kind]}: </i>` : ''
-  const inKernel = (rung, i) => i !== null && rung.kernels.some(([first, last]) => first <= i + 1 && i + 1 <= last)
-  const host = inKernel(a, row.left) || inKernel(b, row.right) ? '' : ' host'
+  const host = isInKernel(row, a, b) ? '' : ' host'
   const side = (rung, html, index, mark) =>
     html === null
       ? '<td class="n"></td><td class="none"></td>'
@@ -83,17 +97,67 @@ function code(a, b, all) {
   const parts = stretches(all).map((part) => {
     if (!part.folded) return table(part, a, b)
     const html = table(part, a, b)
-    const isHost = !/<tr class="same">/.test(html)
+    const isHost = !/<tr class="(?:same|wrapped)">/.test(html)
     return `<details${isHost ? ' class="host"' : ''}><summary>${plural(part.rows.length, 'unchanged line')}</summary>${html}</details>`
   })
   return `<div class="sides"><div class="heads">${heads.join('')}</div>${parts.join('\n')}</div>`
 }
 
-// `linkTo` turns a path of the repository into a link from this page; `note` is HTML.
-export function pairHtml({ a, b, runs, linkTo, note = '' }) {
-  const all = rows(asVersion(a), asVersion(b))
-  return `<div class="about">${measured(a, b, runs)}<div>${balance(a, b, all, linkTo)}${note}</div></div>
-<p class="switch"><label><input type="checkbox" id="kernels"> kernels only</label>
-<span class="quiet">− removed, + added; changed words are underlined.</span></p>
-${code(a, b, all)}`
+// A large step in one table: by which functions each of the two copies, waits, multiplies and exchanges.
+const LARGE = 30 // changed lines
+const DOES = [
+  ['Copies by', /\b(?:tensor_(?:load|store)\w*|cp_async(?!_(?:wait|commit))\w*|ldmatrix\w*|stmatrix\w*|(?:load|store)_matrix_sync|__pipeline_memcpy_async|cp_reduce\w+)(?=[<(])/g],
+  ['Waits by', /\b(?:__sync\w+|mbarrier_\w*(?:wait|arrive|expect)\w*|\w+_wait_group\w*|\w+_wait|__pipeline_wait_prior|named_barrier_\w+|cluster_(?:arrive|wait)\w*|grid_?sync)(?=[<(])/g],
+  ['Multiplies by', /\b(?:wgmma(?:_bf16)?|mma_\w+|fmaf)(?=[<(])/g],
+  ['Exchanges by', /\b(?:__shfl\w+|__ballot\w*|__reduce\w+|atomic[A-Z]\w*)(?=[<(])/g],
+]
+
+// name -> the first line of the rung's own file where its kernels call it, or 0 where another file does.
+function callsOf(rung, pattern) {
+  const found = new Map()
+  rung.lines.forEach((tokens, i) => {
+    if (!isInKernel({ left: i, right: null }, rung, rung)) return
+    const code = textOf(tokens).replace(/\/\/.*/, '')
+    const isOwn = rung.numbers[i] === i + 1
+    for (const [name] of code.matchAll(pattern)) if (!found.get(name)) found.set(name, isOwn ? i + 1 : 0)
+  })
+  return found
+}
+
+function doings(a, b, all) {
+  if (all.filter(isChange).length < LARGE) return ''
+  const sides = (pattern) => [callsOf(a, pattern), callsOf(b, pattern)]
+  const lines = DOES.map(([title, pattern]) => ({ title, calls: sides(pattern) })).filter(({ calls: [x, y] }) => x.size + y.size)
+  const differs = lines.some(({ calls: [x, y] }) => [...x.keys()].sort().join() !== [...y.keys()].sort().join())
+  if (!differs) return ''
+  const cell = (rung, calls, other) => {
+    const one = ([name, line]) => {
+      const code = `<code>${escape(name)}</code>`
+      const shown = line ? `<a href="${rung.source}#L${line}">${code}</a>` : code
+      return other.has(name) ? shown : `<strong>${shown}</strong>`
+    }
+    return `<td>${[...calls].map(one).join(', ') || NOTHING}</td>`
+  }
+  const rows = lines.map(({ title, calls: [x, y] }) => `<tr><th scope="row">${title}</th>${cell(a, x, y)}${cell(b, y, x)}</tr>`)
+  return `<div class="wide" tabindex="0" role="region" aria-label="Who does what"><table class="doings">
+<thead><tr><td></td><th scope="col">${escape(a.name)}</th><th scope="col">${escape(b.name)}</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+}
+
+// Kernels alone are shown at first where the change is in them.
+const startsWithKernels = (all, a, b) => all.some((row) => isChange(row) && isInKernel(row, a, b))
+
+// `linkTo` turns a path of the repository into a link from this page; `note` is HTML; `common` is the run of the
+// ladder's table.
+export function pairHtml({ a, b, runs, linkTo, note = '', common }) {
+  const all = changesOf(a, b)
+  const keys = chooseRows(a.rows, b.rows, common)
+  const lines = measuredLines(a.rows[keys[0]], b.rows[keys[1]], keys[0] === keys[1])
+  return `${balance(a, b, all, linkTo, common)}
+${brief(lines)}
+${doings(a, b, all)}
+<p class="switch"><label><input type="checkbox" id="kernels"${startsWithKernels(all, a, b) ? ' checked' : ''}> kernels only</label>
+<label class="only-wide"><input type="checkbox" id="unified"> one column</label>
+<span class="quiet">− removed, + added; changed words are marked.</span></p>
+${code(a, b, all)}
+<div class="about">${measured(a, b, lines, keys, runs)}<div>${note}</div></div>`
 }

@@ -22,8 +22,10 @@ export class Site {
     return this.text.get(file)
   }
 
-  // 04_matmul/README.md -> 04_matmul/index.html; a source or a folder becomes a page as well.
+  // 04_matmul/README.md -> 04_matmul/index.html; a source or a folder becomes a page as well. The front page is
+  // no file of the repository: README.md stands beside it.
   outOf(file) {
+    if (file === 'README.md') return 'readme.html'
     if (this.pages.has(file)) {
       const [folder, name] = [path.posix.dirname(file), path.posix.basename(file, '.md')]
       return path.posix.join(folder, name === 'README' ? 'index.html' : `${name.toLowerCase()}.html`)
@@ -49,7 +51,7 @@ export class Site {
     if (SCHEME.test(href)) return href.startsWith('#') && env.elsewhere ? relative(env.out, env.elsewhere) + href : href
     const [file, anchor] = href.split('#')
     const start = file.startsWith('/') ? '' : path.posix.dirname(env.source)
-    const target = path.posix.join(start, decodeURI(file).replace(/\/$/, ''))
+    const target = path.posix.join(start, decodeURI(file).replace(/^\/|\/$/g, ''))
     try {
       return relative(env.out, this.outOf(target)) + (anchor ? `#${anchor}` : '')
     } catch (error) {

@@ -3,7 +3,7 @@
 
 import { bars, lines, roofline } from '../lib/figures.mjs'
 import { significant, words } from '../lib/format.mjs'
-import { commonKey, whereFrom } from '../lib/measured.mjs'
+import { commonKey, gainOf, whereFrom } from '../lib/measured.mjs'
 
 // In which unit a sweep counts whose columns do not say it, by problem and name of the sweep.
 const UNITS = {
@@ -62,10 +62,15 @@ function ladderFigures(problem, runs) {
       rows: all.map((r) => ({ name: r.name, value: Math.min(100, r.percent_of_roof), shown: `${r.percent_of_roof.toFixed(1)} %`, kind: r.kind })),
     }))
   }
-  const road = measured.filter((rung) => !rung.beyond)
-  const steps = road.slice(1).map((rung, i) => ({ name: rung.name, value: row(road[i]).median_ms / row(rung).median_ms }))
+  // Each against the one that stands before it, where one run timed both; no gap is bridged.
+  const road = problem.rungs.filter((rung) => !rung.beyond)
+  const steps = road.slice(1).flatMap((rung, i) => {
+    const gain = gainOf(road[i], rung, key)
+    return gain ? [{ name: rung.name, value: gain.factor, shown: `${significant(gain.factor)}×${gain.elsewhere ? ' *' : ''}`, elsewhere: gain.elsewhere }] : []
+  })
+  const others = [...new Set(steps.map(({ elsewhere }) => elsewhere).filter(Boolean))].map((at) => `; * ${at}`)
   if (steps.length > 1) {
-    out.push(bars({ title: `What each step gains: the time before over the time after (below 1 it loses). ${from}`, unit: 'times', factors: true, rows: steps.map((s) => ({ ...s, shown: `${significant(s.value)}×` })) }))
+    out.push(bars({ title: `What each step gains: the time before over the time after (below 1 it loses). ${from}${others.join('')}`, unit: 'times', factors: true, rows: steps }))
   }
   const device = run.device
   const rated = all.filter((r) => r.gflops && r.gbps && r.percent_of_roof)

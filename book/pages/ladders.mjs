@@ -1,20 +1,16 @@
 // For every problem a page of its ladder, a page for any two of its rungs, and one for each step.
 
-import { escape, relative, significant, words } from '../lib/format.mjs'
-import { change, commonKey, whereFrom } from '../lib/measured.mjs'
-import { noteOf, opening } from '../lib/notes.mjs'
+import { escape, relative, significant } from '../lib/format.mjs'
+import { commonKey, gainOf, whereFrom } from '../lib/measured.mjs'
+import { opening } from '../lib/notes.mjs'
 import { pairHtml, titleOf } from '../lib/pair.mjs'
+import { KERNELS } from '../widgets/kernels.mjs'
 import { figuresOf } from './drawn.mjs'
-
-const folderOf = (problem) => `compare/${problem.id}`
-const nameOf = (problem) => words(problem.id.split('/').at(-1).replace(/^\d\d_/, ''))
-const stepOut = (problem, a, b) => `${folderOf(problem)}/${label(a)}..${label(b)}.html`
-const label = (rung) => `${rung.beyond ? 'beyond-' : ''}${rung.name}`
+import { folderOf, labelOf as label, nameOf, placeOf, stepOut, trailOf } from './rungs.mjs'
 
 // The page of one problem that says what a rung is, for a page at `out`.
-function noteHtml(book, rung, problem, out) {
-  const lessons = book.lessons.filter(({ source }) => source.startsWith(`${problem.chapter}/`) && !source.includes('/exercises/'))
-  const note = noteOf(rung, problem.id, lessons)
+function noteHtml(book, rung, out) {
+  const note = book.notes.of.get(rung)
   if (!note) return ''
   const elsewhere = book.site.outOf(note.source)
   const env = { source: note.source, out, elsewhere }
@@ -35,29 +31,38 @@ function shown(book, rung, out) {
     lines.push([[`[${path}]`, '']], ...own)
     numbers.push(null, ...own.map((_, i) => first + i))
   }
-  return { ...rung, lines, numbers, kernels, source: relative(out, book.site.outOf(rung.path)) }
+  return { ...rung, one_file: undefined, lines, numbers, kernels, source: relative(out, book.site.outOf(rung.path)) }
 }
+
+// What is said of a run.
+const factsOf = ({ device, cpu, toolkit, date, counted_with, simt_counted_at }) => ({ device, cpu, toolkit, date, counted_with, simt_counted_at })
 
 function stepPage(book, problem, i) {
   const [a, b] = [problem.rungs[i], problem.rungs[i + 1]]
   const out = stepOut(problem, a, b)
   const linkTo = (path) => relative(out, book.site.outOf(path))
-  const pair = pairHtml({
-    a: shown(book, a, out),
-    b: shown(book, b, out),
-    runs: book.model.runs,
-    linkTo,
-    note: noteHtml(book, b, problem, out),
-  })
+  const given = { a: shown(book, a, out), b: shown(book, b, out), note: noteHtml(book, b, out), common: commonKey(problem.rungs) }
+  // Of the runs those that a row names, so that another one's numbers change no page.
+  const keys = [...Object.keys(a.rows), ...Object.keys(b.rows)].map((key) => key.split('|').slice(0, 2).join('|'))
+  const runs = Object.fromEntries([...new Set(keys)].map((key) => [key, factsOf(book.model.runs[key])]))
+  const pair = book.memory.once('pair', JSON.stringify([given, runs]), () => pairHtml({ ...given, runs, linkTo }))
   const step = (k) => {
     const [from, to] = [problem.rungs[k], problem.rungs[k + 1]]
     return from && to && { out: stepOut(problem, from, to), title: `${from.name} → ${to.name}` }
   }
-  const up = `<a href="${relative(out, `${folderOf(problem)}/index.html`)}">the ladder of ${nameOf(problem)}</a>`
+  const widget = book.kernels && KERNELS.find(({ sources, inputs }) => sources.includes(b.path) && inputs[0].options.includes(b.name))
+  const to = (target, text) => `<a href="${relative(out, target)}">${text}</a>`
+  const ways = [
+    to(`${folderOf(problem)}/index.html#${label(b)}`, 'walk'),
+    ...(widget ? [to(`widgets/${widget.name}.html?kernel=${b.name}`, 'run it here')] : []),
+    to(`${folderOf(problem)}/pair.html?a=${label(a)}&amp;b=${label(b)}`, 'choose any two'),
+    'the arrow keys ← and → go from step to step',
+  ]
   const body = `<h1>${escape(titleOf(a))} <span class="arrow">→</span> ${escape(titleOf(b))}</h1>
-<p class="quiet">A step of ${up}. The arrow keys ← and → go from step to step.</p>
+<p class="quiet">${escape(b.idea)}. ${ways.join(' · ')}</p>
 ${pair}`
-  book.add({ title: `${a.name} → ${b.name}, ${nameOf(problem)}`, out, body, wide: true, before: step(i - 1), after: step(i + 1) })
+  const place = { trail: trailOf(book, problem), place: placeOf(problem, b) }
+  book.add({ title: `${a.name} → ${b.name}, ${nameOf(problem)}`, out, body, wide: true, ...place, before: step(i - 1), after: step(i + 1) })
 }
 
 function ladderTable(problem, runs) {
@@ -68,14 +73,15 @@ function ladderTable(problem, runs) {
     const base = rung.beyond ? problem.rungs.findLast((other) => !other.beyond) : before
     const r = row(rung)
     const href = before && `${label(before)}..${label(rung)}.html`
+    const gain = base && gainOf(base, rung, key)
     const cells = [
       `<th scope="row">${href ? `<a href="${href}">${escape(titleOf(rung))}</a>` : escape(titleOf(rung))}</th>`,
       `<td class="text">${escape(rung.idea)}</td>`,
       `<td>${significant(r?.median_ms)}</td>`,
       `<td>${r?.percent_of_roof?.toFixed(1) ?? '–'}</td>`,
-      `<td>${base ? change(row(base)?.median_ms, r?.median_ms) : '–'}</td>`,
+      `<td>${gain ? escape(gain.said) : '–'}${gain?.elsewhere ? `<br><span class="quiet">${escape(gain.elsewhere)}</span>` : ''}</td>`,
     ]
-    return `<tr>${cells.join('')}</tr>`
+    return `<tr id="${label(rung)}">${cells.join('')}</tr>`
   })
   const measured = problem.rungs.find(row)
   const from = key ? whereFrom(key, row(measured), runs) : 'Not measured in results/'
@@ -100,7 +106,7 @@ function pairPage(book, problem) {
   const body = `<h1>Two rungs of ${nameOf(problem)}</h1>
 <noscript><p>Choosing any two needs JavaScript; <a href="index.html">the ladder</a> has every step as a page that needs none.</p></noscript>
 <div id="pair"></div>`
-  book.add({ title: `Any two of ${nameOf(problem)}`, out, body, wide: true, scripts: [`${folderOf(problem)}/data.js`] })
+  book.add({ title: `Any two of ${nameOf(problem)}`, out, body, wide: true, trail: trailOf(book, problem), place: 'any two', scripts: [`${folderOf(problem)}/data.js`] })
 }
 
 // What the browser needs to show any two rungs, and to walk the ladder.
@@ -110,11 +116,10 @@ function dataScript(book, problem) {
     ...shown(book, rung, out),
     label: label(rung),
     title: titleOf(rung),
-    note: noteHtml(book, rung, problem, out),
+    note: noteHtml(book, rung, out),
   }))
   const used = new Set(rungs.flatMap((rung) => Object.keys(rung.rows)).map((key) => key.split('|').slice(0, 2).join('|')))
-  const facts = ({ device, cpu, toolkit, date, counted_with, simt_counted_at }) => ({ device, cpu, toolkit, date, counted_with, simt_counted_at })
-  const runs = Object.fromEntries([...used].map((key) => [key, facts(book.model.runs[key])]))
+  const runs = Object.fromEntries([...used].map((key) => [key, factsOf(book.model.runs[key])]))
   const links = Object.fromEntries(rungs.flatMap((rung) => rung.kit).map((path) => [path, relative(out, book.site.outOf(path))]))
   return `window.bookLadder = ${JSON.stringify({ rungs, runs, links, common: commonKey(problem.rungs) ?? null })}`
 }

@@ -37,6 +37,7 @@ test('every page: no violation in either theme, no error, no request outside, no
   assert.deepEqual(bad, [])
 })
 
+const skip = fs.existsSync(path.join(OUT, 'kernels.js')) ? false : 'the kernels of the page are not built: make book says why'
 const model = JSON.parse(execFileSync('python3', [path.join(ROOT, 'book/model.py')], { encoding: 'utf8', maxBuffer: 1 << 28 }))
 const linesOf = (rung) => fs.readFileSync(path.join(ROOT, rung.path), 'utf8').split('\n')
 const named = (id) => model.problems.find((problem) => problem.id === id)
@@ -88,7 +89,7 @@ for (const chapter of [...new Set(model.problems.map((problem) => problem.chapte
   })
 }
 
-test('a link selects any two rungs; kernels only hides the rest; results are those of the file', async () => {
+test('a link selects any two rungs; kernels alone are shown at first, and what a reader chooses is kept; results are those of the file', async () => {
   const tab = await openTab()
   const { rungs } = named('04_matmul/sgemm')
   const [a, b] = ['tiled', 'grouped_tiles'].map((name) => rungs.find((rung) => rung.name === name))
@@ -99,14 +100,18 @@ test('a link selects any two rungs; kernels only hides the rest; results are tho
   const times = (await measuredCells(tab.page))['Time, ms']
   assert.deepEqual(times.slice(0, 2), [significant(row('tiled').median_ms), significant(row('grouped_tiles').median_ms)])
   assert.match(times[2], /× faster/)
-  const before = await tab.page.locator('.diff tr:visible').count()
-  await tab.page.check('#kernels')
-  const after = await tab.page.locator('.diff tr:visible').count()
-  assert.ok(0 < after && after < before, `${after} of ${before} rows`)
-  assert.match(tab.page.url(), /show=kernels/)
+  const visible = () => tab.page.locator('.diff tr:visible').count()
+  const [kernels, all] = [await visible(), await tab.page.uncheck('#kernels').then(visible)]
+  assert.ok(0 < kernels && kernels < all, `${kernels} of ${all} rows`)
+  assert.match(tab.page.url(), /show=all/)
   await tab.page.selectOption('select[name=b]', 'naive')
   assert.match(tab.page.url(), /a=tiled&b=naive/)
   await assertTrueLines(tab.page, a, rungs.find((rung) => rung.name === 'naive'))
+  await tab.page.goto(`${BASE}compare/04_matmul/sgemm/naive..coalesced.html`)
+  assert.equal(await tab.page.isChecked('#kernels'), false)
+  const marked = await tab.page.$$eval('.changed :is(ins, del)', (marks) => marks.map((mark) => mark.textContent).join(' '))
+  assert.match(marked, /\bx y y x\b/) // threadIdx.x and .y changed places
+  assert.equal(await tab.page.locator('td.line', { hasText: /^ +int k\) \{$/ }).locator('..').getAttribute('class'), 'wrapped')
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })
@@ -124,6 +129,14 @@ test('walk the ladder: the arrow keys go from the first rung to the last, code a
   assert.match(await tab.page.locator('.facts').textContent(), /Time[\d.]+ ms/)
   await tab.page.keyboard.press('ArrowLeft')
   assert.match(await tab.page.locator('#walk output').textContent(), new RegExp(rungs.at(-2).name))
+  assert.match(tab.page.url(), new RegExp(`#.*${rungs.at(-2).name}$`))
+  await tab.page.focus('.stage') // which scrolls: its keys are its own
+  await tab.page.keyboard.press('ArrowLeft')
+  assert.match(await tab.page.locator('#walk output').textContent(), new RegExp(rungs.at(-2).name))
+  await tab.page.goto(`${BASE}compare/04_matmul/sgemm/index.html#coalesced`)
+  await tab.page.locator('#walk output', { hasText: '4 coalesced' }).waitFor()
+  assert.deepEqual(await tab.page.$$eval('.stage ins', (marks) => marks.map((mark) => mark.textContent).slice(-2)), ['y', 'x'])
+  assert.match(await tab.page.locator('#walk .told').textContent(), /have changed places/)
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })
@@ -164,26 +177,113 @@ test('the contents name the pages of a chapter in the order of README.md', () =>
   assert.deepEqual(pages, [...linked, 'beyond'])
 })
 
-test('"next" leads from the front page through every lesson and every ladder', () => {
-  const seen = []
-  for (let at = 'index.html'; at; ) {
-    seen.push(at)
-    const next = fs.readFileSync(path.join(OUT, at), 'utf8').match(/<a rel="next" href="(.*?)"/)?.[1]
-    at = next && path.join(path.dirname(at), next)
+test('"next" leads from the front page through every lesson; what lies beside a lesson leads to all exercises and ladders', () => {
+  const html = (at) => fs.readFileSync(path.join(OUT, at), 'utf8')
+  const from = (at, links) => [...links.matchAll(/href="([^"]*)"/g)].map(([, href]) => path.join(path.dirname(at), href))
+  const next = (at) => from(at, html(at).match(/<a rel="next" [^>]*>/)?.[0] ?? '')[0]
+  const road = []
+  for (let at = 'index.html'; at; at = next(at)) road.push(at)
+  const chapters = [...new Set(model.problems.map(({ chapter }) => `${chapter}/index.html`))]
+  assert.deepEqual(chapters.filter((page) => !road.includes(page)), [])
+  assert.deepEqual(road.filter((page) => /exercises|compare|\/beyond\.html/.test(page)), [])
+  const beside = new Set()
+  for (const page of chapters) {
+    for (const at of from(page, html(page).match(/Stay in this chapter:.*/)[0])) {
+      for (let to = at; to && !road.includes(to) && !beside.has(to); to = next(to)) beside.add(to)
+    }
   }
   const problems = model.problems.map(({ id }) => `compare/${id}/index.html`)
-  const chapters = model.problems.map(({ chapter }) => `${chapter}/index.html`)
-  assert.deepEqual([...problems, ...chapters].filter((page) => !seen.includes(page)), [])
+  const exercises = Object.keys(model.exercises).map((task) => task.replace(/\.md$/, '.html'))
+  assert.deepEqual([...problems, ...exercises].filter((page) => !beside.has(page)), [])
+})
+
+test('the front page: a kernel runs as it is slid, cards lead to seven chapters, and where a reader was is kept', { skip }, async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}index.html`)
+  assert.equal(await tab.page.locator('.card').count(), 7)
+  await tab.page.locator('.try input[type=range]').press('End')
+  await tab.page.locator('.try .outcome', { hasText: /Resultright.*counted32\.00.*12\.5 %/s }).waitFor()
+  await tab.page.click('.card a >> text=03 Coalescing')
+  await tab.page.locator('#answers').scrollIntoViewIfNeeded()
+  await tab.page.evaluate(() => document.getElementById('padded-swizzled').scrollIntoView())
+  await tab.page.locator('.outline a[aria-current]', { hasText: 'padded, swizzled' }).waitFor()
+  assert.ok(await tab.page.locator('.outline li.open li', { hasText: 'write_order' }).isVisible())
+  assert.ok(!(await tab.page.locator('.outline li li', { hasText: 'chunked' }).isVisible()))
+  await tab.page.goto(`${BASE}index.html`)
+  assert.match(await tab.page.locator('.card', { hasText: '03 Coalescing' }).textContent(), /you have seen \d+ of \d+ sections/)
+  await tab.page.click('.go-on')
+  await tab.page.waitForURL('**/03_coalescing/index.html#padded-swizzled')
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('under a rung of a lesson: side by side, walk, run, and all in one file to copy', { skip }, async () => {
+  const tab = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const lines = tab.page.locator('#padded-swizzled + .rung-line, #padded-swizzled + .rung-line + .rung-line')
+  for (const [link, wanted] of [['side by side', '**/tiled..padded.html'], ['walk', '**/transpose/index.html#padded'], ['run it', '**/run_transpose.html?kernel=padded'], ['the file', '**/06_padded.cuh.html']]) {
+    await tab.page.goto(`${BASE}03_coalescing/index.html`)
+    assert.match(await lines.first().textContent(), /rung 6 of/)
+    await lines.first().locator('a', { hasText: link }).click()
+    await tab.page.waitForURL(wanted)
+    if (link === 'run it') await tab.page.locator('.outcome', { hasText: /shared loads, stores25632\.00/ }).waitFor()
+  }
+  await tab.page.click('.one-file summary')
+  await tab.page.click('.one-file .copy')
+  const copied = await tab.page.evaluate(() => navigator.clipboard.readText())
+  assert.match(copied, /__global__[^]*padded_kernel[^]*int main\(/)
+  assert.doesNotMatch(copied, /#include "/)
+  assert.equal(copied, fs.readFileSync(path.join(OUT, 'standalone/03_coalescing/transpose/padded.cu'), 'utf8').trimEnd() + '\n')
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('an exercise: what it costs, the file to begin with, hints that open one by one, and where to read', async () => {
+  const tab = await openTab({ javaScriptEnabled: false })
+  for (const [task, { minutes, points, skeleton, tasks }] of Object.entries(model.exercises).filter((_, i) => i % 12 === 0)) {
+    await tab.page.goto(BASE + task.replace(/\.md$/, '.html'))
+    assert.match(await tab.page.locator('.badges').textContent(), new RegExp(`about ${minutes} minutes${points} points`))
+    assert.equal((await tab.page.locator('figure.code:has(figcaption) code').last().textContent()).trim(), skeleton.trim())
+    const hints = tab.page.locator('.hint p')
+    assert.equal(await hints.count(), tasks.flatMap((one) => one.hints).length)
+    assert.ok(!(await hints.first().isVisible()))
+    await tab.page.locator('.hint summary').first().click()
+    assert.ok(await hints.first().isVisible())
+    await tab.page.locator('text=Read first:').locator('a').click()
+    assert.match(tab.page.url(), /\d\d_\w+\/\w+\.html#./)
+  }
+  await tab.close()
+})
+
+test('on a phone the contents come as a drawer, by keys too, and go with Escape or a link', async () => {
+  const tab = await openTab({ viewport: PHONE })
+  await tab.page.goto(`${BASE}04_matmul/index.html`)
+  const drawer = tab.page.locator('#contents')
+  assert.ok(!(await drawer.isVisible()))
+  await tab.page.focus('.to-contents')
+  await tab.page.keyboard.press('Enter')
+  assert.equal(await tab.page.evaluate(() => document.activeElement.textContent), 'Close')
+  await tab.page.keyboard.press('Escape')
+  assert.ok(!(await drawer.isVisible()))
+  await tab.page.click('.to-contents')
+  await drawer.locator('a', { hasText: 'Two numbers' }).click()
+  assert.ok(!(await drawer.isVisible()))
+  assert.match(tab.page.url(), /#two-numbers$/)
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
 })
 
 test('the search finds terms and code; the theme is kept, and paper is light', async () => {
   const tab = await openTab()
   await tab.page.goto(`${BASE}05_reduction/index.html`)
   await tab.page.keyboard.press('/')
-  for (const [words, title] of [['bank conflict', 'Bank, bank conflict'], ['sgemm_tiled_kernel', '05_tiled.cuh'], ['mbarrier', /mbarrier/i]]) {
+  const first = tab.page.locator('#search li').first()
+  for (const [words, title] of [['bank conflict', /^Bank, bank conflict/], ['what is a warp', /^Warp Glossary/], ['sgemm_tiled_kernel', /^05_tiled\.cuh.*source/], ['transpose ladder', /^Ladder: transpose/], ['mbarrier parity', /mbarrier/i]]) {
     await tab.page.fill('#search input', words)
-    await tab.page.locator('#search li strong', { hasText: title }).first().waitFor()
+    await first.locator('a', { hasText: title }).waitFor()
   }
+  assert.match((await first.locator('mark').allTextContents()).join(' '), /parity/i)
+  await tab.page.keyboard.press('ArrowDown')
+  assert.equal(await tab.page.evaluate(() => document.activeElement.closest('li')?.previousElementSibling), null)
   await tab.page.keyboard.press('Enter')
   await tab.page.waitForURL((url) => !url.pathname.includes('05_reduction/index'))
   await tab.page.click('#theme')
@@ -298,7 +398,6 @@ const RUN = [
   ['run_transpose', { kernel: 'padded' }, /ResultrightRacing accesses0.*would do1\.00.*shared loads, stores25632\.00/s],
   ['run_sum', { barriers: 'left out' }, /ResultwrongRacing accesses[1-9]/],
 ]
-const skip = fs.existsSync(path.join(OUT, 'kernels.js')) ? false : 'the kernels of the page are not built: make book says why'
 
 test('every kernel runs in the page, from a server and from a disk', { skip }, async () => {
   assert.deepEqual([...new Set(RUN.map(([name]) => name))], KERNELS.map(({ name }) => name))

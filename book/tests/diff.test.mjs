@@ -44,3 +44,19 @@ test('far from a change, lines fold; a short stretch does not', () => {
   const all = [...Array(10).fill(row('same')), row('added'), ...Array(5).fill(row('same'))]
   assert.deepEqual(stretches(all).map((s) => [s.folded, s.rows.length]), [[true, 7], [false, 7], [false, 2]])
 })
+
+test('where only line breaks moved nothing changed; what did change is marked beside it', () => {
+  const a = version('naive', ['void f(float* a, float* b, int n, int k) {', '  int row = 32 + threadIdx.x;', '  int col = 32 + threadIdx.y;', '}'])
+  const b = version('other', ['void f(float* a, float* b, int n,', '       int k) {', '  int row = 32 + threadIdx.y;', '  int col = 32 + threadIdx.x;', '}'])
+  const all = rows(a, b)
+  assert.deepEqual(all.map(({ kind }) => kind), ['wrapped', 'wrapped', 'changed', 'changed', 'same'])
+  const marked = all.filter(({ marks }) => marks).map(({ left, right, marks }) => [...marks.removed.map((m) => a.lines[left].slice(...m)), ...marks.added.map((m) => b.lines[right].slice(...m))])
+  assert.deepEqual(marked, [['x', 'y'], ['y', 'x']])
+  const comment = (lines) => version('c', lines.map((line) => `// ${line}`))
+  assert.ok(rows(comment(['one two three four', 'five six seven']), comment(['one two three', 'four five six seven'])).every(({ kind }) => kind === 'wrapped'))
+})
+
+test('a brace or a name that stayed by chance makes no line an old one', () => {
+  const kindsOf = (a, b) => rows(version('a', a), version('b', b)).map(({ kind }) => kind)
+  assert.ok(!kindsOf(['if (a) {', '  one(n);', '}'], ['for (;;) {', '  two();', '  three();', '}', 'n']).includes('wrapped'))
+})

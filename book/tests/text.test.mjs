@@ -5,12 +5,14 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { relative, significant, slug } from '../lib/format.mjs'
 import { makeMarkdown, sections } from '../lib/markdown.mjs'
-import { change, chooseRows, commonKey, countsOf, howCounted } from '../lib/measured.mjs'
+import { change, chooseRows, commonKey, countsOf, gainOf, howCounted, measuredLines, sizesOf } from '../lib/measured.mjs'
+import { Memory } from '../lib/memory.mjs'
 import { noteOf, opening } from '../lib/notes.mjs'
 import { pairHtml } from '../lib/pair.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
 import { lineHtml, markedHtml } from '../lib/tokens.mjs'
 import { beside, runsOf } from '../lib/yours.mjs'
+import { Glossary } from '../pages/glossary.mjs'
 
 test('numbers, anchors and relative links', () => {
   assert.equal(significant(0.02567), '0.0257')
@@ -70,8 +72,10 @@ function smallSite(files) {
 test('links lead to pages of the book; a dead one is an error', () => {
   const site = smallSite({ 'README.md': '', '01_a/README.md': '', '01_a/x.cuh': 'int x;\n' })
   const env = { source: '01_a/README.md', out: '01_a/index.html' }
-  assert.equal(site.link('../README.md#top', env), '../index.html#top')
+  assert.equal(site.link('../README.md#top', env), '../readme.html#top')
   assert.equal(site.link('x.cuh', env), '../files/01_a/x.cuh.html')
+  assert.equal(site.link('/01_a/x.cuh', env), '../files/01_a/x.cuh.html')
+  assert.deepEqual([...site.sources], ['01_a/x.cuh'])
   assert.equal(site.link('https://example.org/', env), 'https://example.org/')
   assert.throws(() => site.link('gone.cuh', env), /01_a\/README.md: dead link gone.cuh/)
 })
@@ -112,6 +116,24 @@ test('two rungs are compared in one run where there is one, the default first', 
   assert.equal(change(1, 2), '2.00× slower')
 })
 
+test('a step is what one run timed of both: that of the table, else the largest; no gap is bridged', () => {
+  const rows = (times) => ({ rows: Object.fromEntries(Object.entries(times).map(([run, [n, median_ms]]) => [`h|01/${run}|x`, { sizes: { n }, median_ms }])) })
+  const common = 'h|01/default|x'
+  const a = rows({ default: [8, null], small: [2, 6], middle: [4, 9] })
+  const b = rows({ default: [8, 5], small: [2, 3], middle: [4, 3], large: [16, 1] })
+  assert.deepEqual(gainOf(a, b, common), { key: 'h|01/middle|x', factor: 3, said: '3.00× faster', elsewhere: 'at n = 4' })
+  assert.equal(gainOf(b, rows({ default: [8, 1] }), common).elsewhere, '')
+  assert.equal(gainOf(a, rows({ large: [16, 1] }), common), null)
+  assert.equal(sizesOf({ sizes: { k: 1024, m: 1024, n: 1024 } }), 'k = m = n = 1,024')
+  assert.equal(sizesOf({ sizes: { batch: 4, m: 4, n: 4 } }), 'm = n = 4, batch = 4')
+})
+
+test('what changed is called better or worse, and a count that may be either more or fewer', () => {
+  const row = (median_ms, gbps, sectors) => ({ median_ms, gbps, counters: { load_sectors_per_request: sectors, active_lanes: 4 } })
+  const said = measuredLines(row(2, 10, 4), row(1, 5, 8), true).map(({ title, what }) => `${title}: ${what}`)
+  assert.deepEqual(said, ['Time, ms: 2.00× faster', 'GB/s: ▼ 0.500×, worse', 'Sectors per load: ▲ 2.00×, more', 'Active lanes: the same'])
+})
+
 test('two rungs have the GPU\'s counts, or simt\'s where one of them lacks those; how they were counted is said', () => {
   const gpu = { counters: { active_lanes: 6.5, barriers: 8 }, simt: { active_lanes: 3.5 } }
   const simt = { counters: { barriers: null }, simt: { active_lanes: 2, moved_bytes: 1.5e6 } }
@@ -132,4 +154,38 @@ test('a reader\'s rows stand beside ours at the same sizes', () => {
   assert.equal(runsOf(JSON.stringify({ runs: { a: { rows: [] }, b: { rows: [] } } })).length, 2)
   assert.throws(() => runsOf('{'), /this is no JSON/)
   for (const wrong of ['null', '[]', '{"rows": [1]}', '{"runs": {"a": 1}}']) assert.throws(() => runsOf(wrong), /no rows with a problem/)
+})
+
+test('what one build made the next one takes, until the code or the words change; what is not asked for is forgotten', () => {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'book-')), 'memory')
+  const build = (code, words) => {
+    const memory = new Memory(file, code)
+    const made = words.filter((word) => {
+      let isNew = false
+      assert.equal(memory.once('x', word, () => ((isNew = true), word.length)), word.length)
+      return isNew
+    })
+    memory.keep(`state of ${words}`, words.length)
+    return made
+  }
+  assert.deepEqual(build('one', ['a', 'bb']), ['a', 'bb'])
+  assert.equal(new Memory(file, 'one').state, 'state of a,bb')
+  assert.deepEqual(build('one', ['bb', 'c']), ['c'])
+  assert.deepEqual(build('one', ['a']), ['a'])
+  assert.deepEqual(build('two', ['a']), ['a'])
+  assert.equal(new Memory(file, 'one').state, undefined)
+})
+
+test('a bold word of the glossary leads to its entry and says how that begins; other words and links stay as they are', () => {
+  const glossary = new Glossary()
+  const md = makeMarkdown({ ...asWritten, term: (text, env, isFirst) => glossary.link(text, env, isFirst) })
+  const env = { source: 'GLOSSARY.md', out: 'glossary.html' }
+  const tokens = md.parse('**Bank, bank conflict** (03). Shared memory has 32 banks. Two **lanes** wait.\n\n**Lane** (01). One of 32.\n', env)
+  glossary.read({ tokens, out: env.out })
+  const html = md.renderer.render(tokens, md.options, env)
+  assert.match(html, /<p id="term-bank-bank-conflict"><strong>Bank/)
+  assert.match(html, /<a class="term" href="#term-lane" data-tip="One of 32\."><strong>lanes<\/strong><\/a>/)
+  const lesson = md.render('A **bank conflict**, **The question.**, [a **lane**](x.html)', { source: '03_a/README.md', out: '03_a/index.html' })
+  assert.equal(lesson.match(/<a class="term" href="\.\.\/glossary\.html#term-bank-bank-conflict" data-tip="Shared memory has 32 banks\. Two lanes wait\.">/g).length, 1)
+  assert.equal(lesson.match(/<a /g).length, 2)
 })

@@ -1,4 +1,5 @@
-import { grid, range } from './draw.mjs'
+import { escape } from '../lib/format.mjs'
+import { range } from './draw.mjs'
 
 const SECTOR = 32
 
@@ -11,6 +12,21 @@ export function coalescing({ bytes, stride, offset }) {
   const sectors = [...new Set(sectorsOf.flat())].sort((a, b) => a - b)
   const asked = new Set(range(32).map((lane) => (offset + lane * stride) * bytes)).size * bytes
   return { sectors, asked, moved: sectors.length * SECTOR, used: asked / (sectors.length * SECTOR), sectorsOf }
+}
+
+// 32 lanes above, the sectors of memory below in the order of their addresses, and which lane touches which.
+export function lanesOverSectors({ sectors, sectorsOf }) {
+  const [width, lane, height] = [704, 22, 132]
+  const [first, count] = [sectors[0], sectors.at(-1) - sectors[0] + 1]
+  const wide = Math.min(lane * 2, width / count)
+  const at = (sector) => (width - wide * count) / 2 + (sector - first) * wide
+  const lanes = range(32).map((l) => `<g class="cell"><rect x="${l * lane + 1}" y="1" width="${lane - 2}" height="20"/><text x="${l * lane + lane / 2}" y="15" text-anchor="middle">${l}</text></g>`)
+  const threads = sectorsOf.flatMap((both, l) => [...new Set(both)].map((sector) => `<line class="thread" x1="${l * lane + lane / 2}" y1="22" x2="${(at(sector) + wide / 2).toFixed(1)}" y2="92"/>`))
+  const boxes = sectors.map((sector) => `<g class="cell on"><rect x="${at(sector).toFixed(1)}" y="92" width="${Math.max(1.5, wide - (wide > 6 ? 2 : 0.5)).toFixed(1)}" height="20"/></g>`)
+  const memory = `<rect class="memory" x="${at(first).toFixed(1)}" y="92" width="${(wide * count).toFixed(1)}" height="20"/>`
+  const label = `The lanes of a warp touch ${sectors.length} sectors`
+  return `<p>Above the 32 lanes, below memory: every filled box is a sector of 32 bytes that has to move.</p>
+<div class="wide" tabindex="0" role="region" aria-label="Drawing"><svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escape(label)}">${memory}${threads.join('')}${lanes.join('')}${boxes.join('')}<text x="${width / 2}" y="128" text-anchor="middle">${count} sectors from the first to the last, ${sectors.length} of them touched</text></svg></div>`
 }
 
 export default {
@@ -29,11 +45,5 @@ export default {
     ['Bytes moved', r.moved],
     ['Used', `${(100 * r.used).toFixed(1)} %`],
   ],
-  draw: (r) => {
-    const lanes = (sector) => r.sectorsOf.filter(([first, last]) => first <= sector && sector <= last).length
-    const first = r.sectors[0]
-    const shown = range(Math.min(128, r.sectors.at(-1) - first + 1)).map((i) => first + i)
-    const cells = shown.map((sector, i) => ({ at: [i % 16, Math.floor(i / 16)], text: lanes(sector) || '·', kind: lanes(sector) ? 'on' : 'off' }))
-    return `<p>Sectors in order of their addresses; the number says how many lanes touch one:</p>${grid({ cells, cell: [34, 26], label: `${r.sectors.length} sectors are touched` })}`
-  },
+  draw: lanesOverSectors,
 }

@@ -4,6 +4,7 @@
 import { run } from '../kernels/run.mjs'
 import { table } from '../lib/figures.mjs'
 import { grouped } from '../lib/format.mjs'
+import { coalescing, lanesOverSectors } from './coalescing.mjs'
 
 const slider = (name, label, min, max, value) => ({ name, label, min, max, value, slider: true })
 const kernelOf = (names, value) => ({ name: 'kernel', label: 'Kernel', options: names, value })
@@ -117,3 +118,18 @@ export const KERNELS = [
     ],
   }),
 ]
+
+// The one of the front page: a kernel of the lesson on coalescing, and one slider.
+export const STRIDE = {
+  name: 'stride',
+  title: 'A kernel that runs',
+  about: 'Each thread copies one number and its neighbours a block further on. Slide: how far apart are the numbers that 32 neighbouring threads read?',
+  inputs: [slider('stride', 'Stride: floats from one thread to the next', 1, 32, 1)],
+  compute: ({ stride }) => ({ ...coalescing({ stride, offset: 0, bytes: 4 }), ...run('copy', [3, 1024, stride, 0, 0]) }),
+  facts: (r) => [
+    ['Result', r.answer],
+    ['Sectors a load, counted', mean(r.loadSectors, r.loads)],
+    ['Of the bytes moved, used', used(r.loadBytes, r.loadSectors)],
+  ],
+  draw: lanesOverSectors,
+}
