@@ -11,6 +11,7 @@ import { escape, words } from './lib/format.mjs'
 import { highlight, languageOf } from './lib/highlight.mjs'
 import { layout, pagesOf } from './lib/layout.mjs'
 import { makeMarkdown, sections } from './lib/markdown.mjs'
+import { withAnswers } from './lib/predict.mjs'
 import { Site, deadLinks } from './lib/site.mjs'
 import { lineHtml } from './lib/tokens.mjs'
 import { exerciseBody } from './pages/exercises.mjs'
@@ -58,7 +59,7 @@ class Book {
 
   parsed(source) {
     const env = { source, out: this.site.outOf(source) }
-    const tokens = this.md.parse(this.site.read(source), env)
+    const tokens = withAnswers(this.md.parse(this.site.read(source), env))
     const found = sections(tokens)
     return { source, env, out: env.out, tokens, sections: found, title: found[0]?.title ?? source }
   }

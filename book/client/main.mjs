@@ -3,6 +3,7 @@
 import { offerCopies } from './copy.mjs'
 import { openContents } from './drawer.mjs'
 import { markPlace, showProgress } from './place.mjs'
+import { predict } from './predict.mjs'
 import { keepTheme } from './theme.mjs'
 import { search } from './search.mjs'
 import { turnPages } from './turn.mjs'
@@ -21,4 +22,5 @@ yoursBesideOurs()
 offerCopies()
 openContents()
 markPlace()
+predict()
 showProgress()

@@ -25,10 +25,22 @@ export function runWidgets() {
     const show = async () => {
       for (const output of form.querySelectorAll('output')) output.value = output.previousElementSibling.value
       if (!WIDGETS.includes(widget)) await kernelsLoaded()
+      for (const panel of place.parentElement.querySelectorAll('[data-kernel]')) panel.hidden = panel.dataset.kernel !== form.elements.kernel.value
       const values = valuesFrom(widget, (name) => form.elements[name].value)
       place.querySelector('.outcome').innerHTML = outcome(widget, values)
     }
-    form.addEventListener('input', show)
+    const drags = [...form.querySelectorAll('.drag')]
+    form.addEventListener('input', (event) => {
+      const { of, decades } = event.target.dataset
+      const value = Number(event.target.value)
+      if (of) form.elements[of].value = decades ? Math.min(form.elements[of].max, 2 ** value) : value
+      else {
+        const drag = drags.find((one) => one.dataset.of === event.target.name)
+        if (drag) drag.value = drag.dataset.decades ? Math.round(Math.log2(Math.max(1, value))) : value
+      }
+      show()
+    })
+    if (place.parentElement.querySelector('[data-kernel]')) show()
     // ?kernel=tiled chooses one; its address is what a lesson links to.
     const asked = new URLSearchParams(location.search).get('kernel')
     if (form.elements.kernel && widget.inputs[0].options.includes(asked)) {

@@ -68,11 +68,12 @@ const short = (value) => {
   return `${Number((value / unit).toPrecision(3))}${name}`
 }
 
-function axes(x, y, { width, height, xLabel, yLabel }) {
+function axes(x, y, { width, height, xLabel, yLabel, categories }) {
   const [[left, right], [bottom, top]] = [x.range(), y.range()]
   return [
     ...ticksOf(y).map((tick) => line(left, y(tick), right, y(tick), 'grid') + text(left - 6, y(tick) + 4, short(tick), 'text-anchor="end"')),
-    ...ticksOf(x).map((tick) => line(x(tick), top, x(tick), bottom, 'grid') + text(x(tick), bottom + 18, short(tick), 'text-anchor="middle"')),
+    ...(categories ?? []).map((name, i) => line(x(i), top, x(i), bottom, 'grid') + text(x(i), bottom + 14, name, `text-anchor="end" transform="rotate(-40 ${x(i).toFixed(1)} ${(bottom + 14).toFixed(1)})"`)),
+    ...(categories ? [] : ticksOf(x)).map((tick) => line(x(tick), top, x(tick), bottom, 'grid') + text(x(tick), bottom + 18, short(tick), 'text-anchor="middle"')),
     text((left + right) / 2, height - 6, xLabel, 'text-anchor="middle"'),
     text(left, top - 8, yLabel, 'text-anchor="start"'),
   ].join('')
@@ -82,20 +83,24 @@ const spansDecades = (values) => Math.max(...values) / Math.min(...values) >= 30
 const scaleFor = (values, range, fromZero) =>
   spansDecades(values) ? scaleLog([Math.min(...values), Math.max(...values)], range) : scaleLinear([fromZero ? 0 : Math.min(...values), Math.max(...values)], range)
 
-// series: { name, points: [[x, y]] }; axes are logarithmic where the numbers span decades.
-export function lines({ title, series, xLabel, yLabel }) {
+// series: { name, points: [[x, y]] }; axes are logarithmic where the numbers span decades. `categories`: x counts these
+// names, which have no order of their own, so the points are not joined.
+export function lines({ title, series, xLabel, yLabel, categories }) {
   // The names of the series stand beside the lines: as wide as the longest, as high as all.
   const key = 45 + 7.2 * Math.max(...series.map(({ name }) => name.length))
-  const [width, height] = [Math.round(560 + key), Math.max(360, 40 + series.length * 22)]
+  const [width, height] = [Math.round(560 + key), Math.max(360, 40 + series.length * 22) + (categories ? 70 : 0)]
   const all = series.flatMap(({ points }) => points).filter(([, y]) => y > 0)
   const xs = [...new Set(all.map(([x]) => x))].sort((a, b) => a - b)
   const shift = xs[0] === 0 // a logarithmic axis has no zero
-  const x = shift ? scaleLinear([0, xs.at(-1)], [64, 550]) : scaleFor(xs, [64, 550])
-  const y = scaleFor(all.map(([, value]) => value), [height - 48, 28], true)
+  const bottom = height - (categories ? 118 : 48)
+  const x = categories ? scaleLinear([-0.5, categories.length - 0.5], [64, 550]) : shift ? scaleLinear([0, xs.at(-1)], [64, 550]) : scaleFor(xs, [64, 550])
+  const y = scaleFor(all.map(([, value]) => value), [bottom, 28], true)
   const drawn = series.map(({ name, points }, i) => {
     const there = points.filter(([, value]) => value > 0)
     const style = `class="line" style="stroke: var(--series-${(i % COLOURS) + 1})" stroke-dasharray="${DASHES[i % DASHES.length]}"`
     const at = 40 + i * 22
+    const [cx, fill] = [(at) => x(at).toFixed(1), `style="fill: var(--series-${(i % COLOURS) + 1})"`]
+    if (categories) return there.map(([a, b]) => `<circle ${fill} cx="${cx(a)}" cy="${y(b).toFixed(1)}" r="${i < COLOURS ? 5 : 3}"/>`).join('') + `<circle ${fill} cx="580" cy="${at - 4}" r="${i < COLOURS ? 5 : 3}"/>${text(602, at, name)}`
     return `<polyline ${style} points="${there.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ')}"/>
 <line ${style} x1="565" x2="595" y1="${at - 4}" y2="${at - 4}"/>${text(602, at, name)}`
   })
@@ -104,9 +109,9 @@ export function lines({ title, series, xLabel, yLabel }) {
     title,
     width,
     height,
-    body: axes(x, y, { width, height, xLabel, yLabel }) + drawn.join(''),
+    body: axes(x, y, { width, height, xLabel, yLabel, categories }) + drawn.join(''),
     head: [xLabel, ...series.map(({ name }) => name)],
-    rows: xs.map((value) => [value.toLocaleString('en'), ...series.map(({ points }) => significant(at(points, value)))]),
+    rows: xs.map((value) => [categories ? categories[value] : value.toLocaleString('en'), ...series.map(({ points }) => significant(at(points, value)))]),
   })
 }
 

@@ -4,6 +4,7 @@ import { katex } from '@mdit/plugin-katex'
 import MarkdownIt from 'markdown-it'
 import { escape, slug } from './format.mjs'
 import { highlight } from './highlight.mjs'
+import { predictHtml } from './predict.mjs'
 import { lineHtml } from './tokens.mjs'
 
 const ALERT = /^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*/
@@ -104,6 +105,7 @@ export function makeMarkdown(site) {
     return `<figure class="code">${caption && `<figcaption>${caption}</figcaption>`}${code}</figure>\n`
   }
   rules.code_block = (tokens, i) => `<pre tabindex="0"><code>${escape(tokens[i].content)}</code></pre>\n`
+  rules.predict = (tokens, i, options, env, self) => predictHtml({ ...tokens[i].meta, answer: self.render(tokens[i].meta.answer, options, env) })
   // Marks such as <!-- table ... --> are for the tools; the book draws what it can draw there.
   rules.html_block = (tokens, i, options, env) => {
     const mark = tokens[i].content.match(/^<!--\s*(\w+)\s*(.*?)\s*-->/)

@@ -31,6 +31,13 @@ function sweepFigure(run, sweep) {
   const position = [sweep.sweep, ...POSITIONS].find((key) => points[0][key] !== undefined)
   const found = seriesOf(sweep)
   if (!found || !position || points.length < 3) return ''
+  // Shapes have no order: each is a name of its own.
+  if (points[0][sweep.sweep] === undefined) {
+    const sides = ['m', 'n', 'k'].filter((key) => points[0][key] !== undefined)
+    const series = Object.entries(found.names).map(([key, name]) => ({ name, points: points.map((p, i) => [i, p[key]]) }))
+    const title = `${words(sweep.problem)} by ${words(sweep.sweep)}: ${run.program} ${run.arguments}`
+    return lines({ title, series, xLabel: sides.join(' × '), yLabel: found.unit, categories: points.map((p) => sides.map((key) => p[key]).join(' × ')) })
+  }
   // Where a second number was swept too (bytes_each), each of its values is a line of its own.
   const isTwice = new Set(points.map((p) => p[position])).size < points.length
   const second = isTwice && Object.keys(points[0]).find((key) => key !== position && !(key in found.names) && !/_ms$/.test(key) && new Set(points.map((p) => p[key])).size < points.length)

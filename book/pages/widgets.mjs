@@ -4,24 +4,43 @@ import { WIDGETS } from '../widgets/all.mjs'
 import { widgetHtml } from '../widgets/frame.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
 import { escape } from '../lib/format.mjs'
+import { lineHtml } from '../lib/tokens.mjs'
 
 // `kernels`: could the kernels be compiled?
 const shown = ({ kernels }) => (kernels ? [...WIDGETS, ...KERNELS] : WIDGETS)
 
 export const widgetList = (book) => shown(book).map(({ name, title }) => ({ out: `widgets/${name}.html`, title }))
 
-// Where the kernels of a widget stand, and what explains them.
-function origins(book, { lesson, sources }, out) {
-  const link = (file, text) => `<a href="${book.site.link(`/${file}`, { source: lesson, out })}">${escape(text)}</a>`
-  const title = book.lessons.find(({ source }) => source === lesson).title
-  return `<p>Explained in ${link(lesson, title)}. The kernels:</p><ul>${sources.map((file) => `<li>${link(file, file)}</li>`).join('')}</ul>
-<p>They run in this page: simt made plain C++ of them, a compiler WebAssembly of that, and the counts are simt's.</p>`
+const link = (book, file, out, text) => `<a href="${book.site.link(`/${file}`, { source: file, out })}">${text}</a>`
+
+// The kernels of a widget: that of the chosen rung is shown, all where there is no script.
+function kernels(book, { sources, inputs }, out) {
+  const rungs = new Map(book.model.problems.flatMap((problem) => problem.rungs.map((rung) => [rung.path, rung])))
+  const panels = sources.map((file) => {
+    const rung = rungs.get(file)
+    const name = inputs[0].options.find((option) => file.replace(/\.\w+$/, '').endsWith(`_${option}`))
+    const lines = book.lines(file)
+    const shown = rung?.kernels.length ? rung.kernels.map(([first, last]) => lines.slice(first - 1, last)) : [lines]
+    const code = shown.map((part) => part.map(lineHtml).join('\n')).join('\n\n')
+    return `<figure class="code" data-kernel="${name}"><figcaption>${link(book, file, out, `<code>${escape(file)}</code>`)}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
+  })
+  return `<h2>The kernel</h2>${panels.join('')}
+<p>It runs in this page: simt made plain C++ of it, a compiler WebAssembly of that, and the counts are simt's.</p>`
+}
+
+// The lesson that asks for a widget, for the way back.
+function lessonOf(book, { name, lesson }) {
+  const asks = ({ source }) => source.endsWith('.md') && book.site.read(source).includes(`<!-- widget ${name} -->`)
+  return book.lessons.find(({ source }) => source === lesson) ?? book.lessons.find(asks)
 }
 
 export function widgetPages(book) {
   const list = widgetList(book)
   shown(book).forEach((widget, i) => {
-    const body = `<h1>${escape(widget.title)}</h1>\n${widgetHtml(widget)}${widget.sources ? origins(book, widget, list[i].out) : ''}`
+    const { out } = list[i]
+    const lesson = lessonOf(book, widget)
+    const back = lesson ? `<p>Explained in ${link(book, lesson.source, out, escape(lesson.title))}.</p>` : ''
+    const body = `<h1>${escape(widget.title)}</h1>\n${widgetHtml(widget)}${back}${widget.sources ? kernels(book, widget, out) : ''}`
     book.add({ ...list[i], body, before: list[i - 1], after: list[i + 1] })
   })
 }

@@ -217,6 +217,26 @@ test('the front page: a kernel runs as it is slid, cards lead to seven chapters,
   await tab.close()
 })
 
+test('a prediction: what is chosen stands above what was measured, and is kept; without a script the answers open', async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}04_matmul/index.html`)
+  const question = tab.page.locator('li:has(> .predict)').nth(1)
+  assert.ok(!(await question.locator('.answer').evaluate((answer) => answer.open)))
+  await question.locator('label', { hasText: '10 times' }).click()
+  await question.locator('button').click()
+  assert.match(await question.locator('.answer').innerText(), /You said: 10 times\.[^]*1\.5 times as fast/)
+  await tab.page.reload()
+  assert.ok(await question.locator('[value="10 times"]').isChecked())
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+  const still = await openTab({ javaScriptEnabled: false })
+  await still.page.goto(`${BASE}04_matmul/index.html`)
+  await still.page.locator('.answer summary').first().click()
+  assert.match(await still.page.locator('.answer').first().innerText(), /at 1024³/)
+  assert.ok(!(await still.page.locator('.predict').first().isVisible()))
+  await still.close()
+})
+
 test('under a rung of a lesson: side by side, walk, run, and all in one file to copy', { skip }, async () => {
   const tab = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
   const lines = tab.page.locator('#padded-swizzled + .rung-line, #padded-swizzled + .rung-line + .rung-line')
@@ -352,6 +372,8 @@ const DRIVEN = {
   quantization: [{ n: 2048 }, /Tiles256W/],
   reduction: ['next →', /element 010T/],
   look_back: ['next →', /prefix7 of 8/],
+  contention: [{ copies: 8 }, /Rounds4D/],
+  streams: [{ streams: 3 }, /Now4\.85 msT/],
   softmax: ['next →', /m5O/],
   attention: ['next →', /Nowqueries 0, keys 3/],
   mbarrier: ['next →', /Bytes pending4,096/],
@@ -378,6 +400,12 @@ test('every widget, driven by clicks and keys, says the right number; the first 
   }
   assert.deepEqual(tab.wrong, [])
   await tab.close()
+  const dragged = await openTab()
+  await dragged.page.goto(`${BASE}widgets/roofline.html`)
+  await dragged.page.locator('[data-of=k]').press('End')
+  assert.equal(await dragged.page.inputValue('[name=k]'), '65536')
+  assert.match(await dragged.page.locator('.outcome').textContent(), /Limitarithmetic/)
+  await dragged.close()
   const still = await openTab({ javaScriptEnabled: false })
   await still.page.goto(`${BASE}widgets/roofline.html`)
   assert.match(await still.page.locator('.outcome').textContent(), /124\.1/)
@@ -416,6 +444,9 @@ test('every kernel runs in the page, from a server and from a disk', { skip }, a
       await tab.page.locator('.outcome', { hasText: wanted }).waitFor()
     }
   }
+  assert.match(await tab.page.locator('.bad').first().textContent(), /Resultwrong/)
+  assert.match(await tab.page.locator('[data-kernel]:visible code').last().textContent(), /__syncthreads/)
+  assert.equal(await tab.page.locator('[data-kernel]:visible').count(), 1)
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })

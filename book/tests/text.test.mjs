@@ -9,6 +9,7 @@ import { change, chooseRows, commonKey, countsOf, gainOf, howCounted, measuredLi
 import { Memory } from '../lib/memory.mjs'
 import { noteOf, opening } from '../lib/notes.mjs'
 import { pairHtml } from '../lib/pair.mjs'
+import { choicesOf, withAnswers } from '../lib/predict.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
 import { lineHtml, markedHtml } from '../lib/tokens.mjs'
 import { beside, runsOf } from '../lib/yours.mjs'
@@ -188,4 +189,17 @@ test('a bold word of the glossary leads to its entry and says how that begins; o
   const lesson = md.render('A **bank conflict**, **The question.**, [a **lane**](x.html)', { source: '03_a/README.md', out: '03_a/index.html' })
   assert.equal(lesson.match(/<a class="term" href="\.\.\/glossary\.html#term-bank-bank-conflict" data-tip="Shared memory has 32 banks\. Two lanes wait\.">/g).length, 1)
   assert.equal(lesson.match(/<a /g).length, 2)
+})
+
+test('a question has its choices and the answer that the page gives at its end; others stay as they are', () => {
+  assert.deepEqual(choicesOf('By how\nmuch: four times, one and a half times, a little?'), ['four times', 'one and a half times', 'a little'])
+  assert.deepEqual(choicesOf('Which is fastest: 64, 256,\n or 1024 threads?'), ['64', '256', '1024 threads'])
+  assert.deepEqual([choicesOf('How large is the factor?'), choicesOf('Two ways: this or that?')], [[], []])
+  const md = makeMarkdown(asWritten)
+  const html = (text) => md.renderer.render(withAnswers(md.parse(text, {})), md.options, {})
+  const asked = '# T\n\n## Predict\n\n1. How much?\n2. Which: a, b, c?\n\n## Answers\n\n'
+  const both = html(`${asked}1. **Much.** Very.\n2. c\n`)
+  assert.match(both, /How much\?<form[^]*type="text" name="predict-1"[^]*<details[^]*<strong>Much\.<\/strong> Very\.<\/details>/)
+  assert.match(both, /name="predict-2" value="b"/)
+  assert.doesNotMatch(html(`${asked}1. Only one.\n`), /class="predict/)
 })

@@ -4,6 +4,7 @@ import { WIDGETS } from '../widgets/all.mjs'
 import { attention } from '../widgets/attention.mjs'
 import { banks } from '../widgets/banks.mjs'
 import { coalescing } from '../widgets/coalescing.mjs'
+import { contention } from '../widgets/contention.mjs'
 import { divergence } from '../widgets/divergence.mjs'
 import { firstValues, outcome, valuesFrom, widgetHtml } from '../widgets/frame.mjs'
 import { lookBack } from '../widgets/look_back.mjs'
@@ -13,6 +14,7 @@ import { quantization } from '../widgets/quantization.mjs'
 import { reduction } from '../widgets/reduction.mjs'
 import { roofline } from '../widgets/roofline.mjs'
 import { softmax } from '../widgets/softmax.mjs'
+import { streams } from '../widgets/streams.mjs'
 import { swizzle } from '../widgets/swizzle.mjs'
 import { fragment } from '../widgets/wgmma.mjs'
 
@@ -93,6 +95,27 @@ test('a phase ends with the last byte', () => {
   const of = (step) => mbarrier({ bytes: 4096, step })
   assert.deepEqual([of(0).phase, of(1).expected, of(3).phase, of(4).phase, of(12).phase], [0, 12288, 0, 1, 3])
   assert.deepEqual([of(3).passes[0], of(4).passes[0]], [false, true])
+})
+
+test('lanes that want one counter wait for each other; private copies share them out', () => {
+  const of = (more) => contention({ bins: 256, same: 0, copies: 1, ...more })
+  assert.deepEqual([of({ same: 100 }).rounds, of({ same: 100, copies: 8 }).rounds, of({ same: 100, copies: 32 }).rounds, of({ bins: 1 }).rounds], [32, 4, 1, 32])
+  assert.ok(of({}).rounds < 5)
+  assert.equal([...of({ same: 50 }).queues.values()].flat().length, 32)
+})
+
+test('streams: engines overlap, no engine does two things at once, pageable memory undoes it', () => {
+  const of = (more) => streams({ chunks: 4, streams: 2, copyIn: 25, kernel: 36, copyOut: 25, host: 'pinned', ...more })
+  assert.deepEqual([of({ chunks: 1 }).total, of({ streams: 1 }).total], [86, 86])
+  // Two streams leave the kernels' engine gaps: the third part waits for the first one's copy out.
+  assert.equal(of({}).total, 52)
+  assert.equal(of({ streams: 3 }).total, 25 / 4 + 36 + 25 / 4)
+  assert.ok(of({ chunks: 16 }).total < of({}).total && of({ chunks: 16 }).total > 36)
+  assert.ok(of({ host: 'pageable' }).total > of({}).total)
+  for (const stage of [0, 1, 2]) {
+    const bars = of({ chunks: 7, streams: 3 }).bars.filter((bar) => bar.stage === stage)
+    bars.slice(1).forEach((bar, i) => assert.ok(bar.begin >= bars[i].end - 1e-9))
+  }
 })
 
 test('fragments of wgmma cover the tile once', () => {

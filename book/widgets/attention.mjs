@@ -12,6 +12,7 @@ export default {
   name: 'attention',
   title: 'Flash attention: the walk over tiles',
   about: 'A block keeps its queries and walks over tiles of keys. After each tile it has the largest score, the sum and the output so far; no score is ever stored.',
+  ask: 'How many tiles does a causal mask spare with as many keys as queries? And with twice as many keys?',
   inputs: [
     { name: 'queries', label: 'Blocks of queries', min: 1, max: 8, value: 4 },
     { name: 'keys', label: 'Tiles of keys', min: 1, max: 12, value: 8 },

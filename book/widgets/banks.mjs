@@ -13,6 +13,7 @@ export default {
   name: 'banks',
   title: 'Bank conflicts: a column of a tile',
   about: 'Shared memory has 32 banks. Lanes of a warp that want different words of one bank are served one after the other; each pass is a wavefront.',
+  ask: 'A column of a tile of 32 words a row: which padding makes it one wavefront? Is there another one?',
   inputs: [
     { name: 'pitch', label: 'Words of a row', min: 1, max: 64, value: 32 },
     { name: 'padding', label: 'Words of padding behind it', min: 0, max: 8, value: 0 },

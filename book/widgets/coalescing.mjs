@@ -33,6 +33,7 @@ export default {
   name: 'coalescing',
   title: 'Coalescing: which sectors a warp asks for',
   about: 'Memory moves in sectors of 32 bytes. A request of a warp costs as many as its lanes touch.',
+  ask: 'From which stride on does every lane pay for a sector of its own? And what does one element of offset cost?',
   inputs: [
     { name: 'stride', label: 'Stride, elements', min: 0, max: 64, value: 1 },
     { name: 'offset', label: 'Offset, elements', min: 0, max: 31, value: 0 },

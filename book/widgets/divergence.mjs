@@ -13,6 +13,7 @@ export default {
   name: 'divergence',
   title: 'A warp at a branch',
   about: 'A warp runs one way after the other, each with the lanes that take it. The order of the lanes changes nothing within a warp.',
+  ask: 'When do both ways cost nothing more than one? Does it help if the lanes that agree stand together?',
   inputs: [
     { name: 'taken', label: 'Lanes that take the first way', min: 0, max: 32, value: 8 },
     { name: 'first', label: 'Instructions of the first way', min: 1, max: 20, value: 10 },

@@ -13,8 +13,12 @@ function field(widget, input) {
     return `<label for="${id}">${escape(input.label)}</label><span class="slider">${slider}<output for="${id}">${input.value}</output></span>`
   }
   const number = `<input id="${id}" name="${input.name}" type="number" min="${input.min}" max="${input.max}" value="${input.value}">`
+  // A slider beside the number, which it follows; where the numbers span decades, so does the slider.
+  const isWide = input.max - input.min > 4096
+  const [low, high, at] = [input.min, input.max, input.value].map((value) => (isWide ? Math.log2(Math.max(1, value)) : value))
+  const drag = input.step ? '' : `<input type="range" class="drag" data-of="${input.name}"${isWide ? ' data-decades="yes" step="1"' : ''} min="${low}" max="${high}" value="${Math.round(at)}" aria-label="${escape(input.label)}, slider">`
   const steps = input.step ? `<button type="button" data-by="-1">← before</button><button type="button" data-by="1">next →</button>` : ''
-  return `<label for="${id}">${escape(input.label)} <span class="quiet">${input.min} to ${input.max}</span></label><span class="step">${number}${steps}</span>`
+  return `<label for="${id}">${escape(input.label)} <span class="quiet">${input.min} to ${input.max}</span></label><span class="step">${number}${steps}${drag}</span>`
 }
 
 export const firstValues = (widget) => Object.fromEntries(widget.inputs.map((input) => [input.name, input.value]))
@@ -32,12 +36,13 @@ export function valuesFrom(widget, read) {
 
 export function outcome(widget, values) {
   const result = widget.compute(values)
-  const facts = widget.facts(result).map(([name, value]) => `<div><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`)
+  const facts = widget.facts(result).map(([name, value, kind]) => `<div${kind ? ` class="${kind}"` : ''}><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`)
   return `<dl>${facts.join('')}</dl>${widget.draw?.(result) ?? ''}`
 }
 
 export function widgetHtml(widget) {
-  return `<div class="widget" data-widget="${widget.name}"><p>${escape(widget.about)}</p>
+  return `<div class="widget" data-widget="${widget.name}"><p>${escape(widget.about)}</p>${widget.ask ? `
+<p class="ask">${escape(widget.ask)}</p>` : ''}
 <form class="needs-js">${widget.inputs.map((input) => `<div>${field(widget, input)}</div>`).join('')}</form>
 <noscript><p class="quiet">Shown for ${escape(widget.inputs.map((i) => `${i.label} ${i.value}`).join(', '))}; other values need JavaScript.</p></noscript>
 <div class="outcome facts" aria-live="polite">${outcome(widget, firstValues(widget))}</div></div>`

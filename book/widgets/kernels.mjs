@@ -13,11 +13,14 @@ const BARRIERS = { name: 'barriers', label: 'Barriers', options: ['left out', 'a
 const mean = (part, all) => (all ? (part / all).toFixed(2) : '–')
 const used = (bytes, sectors) => (sectors ? `${((100 * bytes) / (32 * sectors)).toFixed(1)} %` : '–')
 
+// Said in words; the colour only repeats it.
+const kindOf = (isGood) => (isGood ? 'good' : 'bad')
+
 function facts(r) {
   if (r.answer === 'refused') return [['Result', 'refused: a float4 begins on 16 bytes, 4 floats']]
   return [
-    ['Result', r.answer],
-    ['Racing accesses', grouped(r.races)],
+    ['Result', r.answer, kindOf(r.answer === 'right')],
+    ['Racing accesses', grouped(r.races), ...(r.races ? [kindOf(false)] : [])],
     ['Active lanes, of 32', mean(r.instructionLanes, r.instructions)],
     ...(r.shared ? [['Wavefronts where 1 would do', mean(r.wavefronts, r.fewestWavefronts)]] : []),
     ...(r.barriers ? [['Barriers, of all blocks', grouped(r.barriers)]] : []),

@@ -23,6 +23,7 @@ export default {
   name: 'look_back',
   title: 'Decoupled look-back',
   about: 'A tile adds up the sums that the tiles before it have announced, until it meets one that knows its whole prefix. Nobody waits for the neighbour to be finished.',
+  ask: 'Sixteen tiles: after how many steps do all know their prefix, and how many would a chain from one to the next take?',
   inputs: [
     { name: 'tiles', label: 'Tiles', min: 2, max: 16, value: 8 },
     { name: 'step', label: 'Steps', min: 0, max: 16, value: 2, step: true },

@@ -22,6 +22,7 @@ export default {
   name: 'mbarrier',
   title: 'The phases of an mbarrier',
   about: 'A phase ends when nobody is left to arrive and no byte is left to come. Whoever waits names the parity of the phase that must have ended.',
+  ask: 'What must happen, besides the arrivals, until the phase ends?',
   inputs: [
     { name: 'bytes', label: 'Bytes of a copy', options: [1024, 4096, 16384], value: 4096 },
     { name: 'step', label: 'Events so far', min: 0, max: 3 * (COPIES + 1), value: 2, step: true },

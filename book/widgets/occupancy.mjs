@@ -23,6 +23,7 @@ export default {
   name: 'occupancy',
   title: 'Occupancy',
   about: 'How much of an SM the resident threads fill. The scarcest of threads, blocks, registers and shared memory decides.',
+  ask: 'With 700 threads a block, the SM is not full. Which sizes fill it, and how many registers may a thread then have?',
   inputs: [
     { name: 'threads', label: 'Threads of a block', min: 1, max: 1024, value: 700 },
     { name: 'registers', label: 'Registers of a thread', min: 16, max: 255, value: 32 },

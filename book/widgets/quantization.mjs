@@ -17,6 +17,7 @@ export default {
   name: 'quantization',
   title: 'Whole tiles, whole waves',
   about: 'A matrix is cut into whole tiles, and tiles run in whole waves. What sticks out of the last tile or is missing in the last wave is time without work.',
+  ask: 'One column more than 2048: what does it cost, and which tile makes it cheap again?',
   inputs: [
     { name: 'm', label: 'm', min: 1, max: 32768, value: 2048 },
     { name: 'n', label: 'n', min: 1, max: 32768, value: 2049 },

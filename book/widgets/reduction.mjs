@@ -28,6 +28,7 @@ export default {
   name: 'reduction',
   title: 'Three trees of a sum',
   about: 'The same additions, by different threads. Where the threads that add stand side by side, few warps run; where their words stand side by side, no bank is asked twice.',
+  ask: 'All three trees add the same numbers. In which are fewest warps at work in the second step?',
   inputs: [
     { name: 'tree', label: 'Tree', options: ['divergent', 'conflicting', 'sequential'], value: 'divergent' },
     { name: 'step', label: 'Round', min: 0, max: LEVELS, value: 1, step: true },

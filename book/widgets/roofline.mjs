@@ -17,6 +17,7 @@ export default {
   name: 'roofline',
   title: 'Intensity and roofline of a matrix product',
   about: 'Operations per byte decide whether memory or arithmetic is the limit. Left of the ridge it is memory.',
+  ask: 'From which k on is this product limited by arithmetic, no longer by memory?',
   inputs: [
     ...['m', 'n', 'k'].map((name) => ({ name, label: name, min: 1, max: 65536, value: name === 'k' ? 128 : 8192 })),
     { name: 'bytes', label: 'Bytes of an element (2: tensor cores)', options: [2, 4], value: 2 },

@@ -19,6 +19,7 @@ export default {
   name: 'softmax',
   title: 'Online softmax',
   about: 'The largest element and the sum of exponentials in one pass. When a larger element comes, the old sum shrinks by exp(old - new).',
+  ask: 'At which element does the old sum shrink, and by which factor?',
   inputs: [{ name: 'step', label: 'Elements read', min: 0, max: VALUES.length, value: 4, step: true }],
   compute: softmax,
   facts: (r) => [

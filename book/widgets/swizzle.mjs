@@ -16,6 +16,7 @@ export default {
   name: 'swizzle',
   title: 'The swizzles of TMA and wgmma',
   about: 'The 16-byte chunks of a row change places by bits of the row, so that one chunk of eight rows lies in eight different groups of banks.',
+  ask: 'Eight rows, the same chunk of each: which swizzles bring them into eight different groups of banks?',
   inputs: [
     { name: 'mode', label: 'Swizzle', options: Object.keys(MODES), value: '128 bytes' },
     { name: 'row', label: 'Row', min: 0, max: 7, value: 3 },

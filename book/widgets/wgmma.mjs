@@ -15,6 +15,7 @@ export default {
   name: 'wgmma',
   title: 'Whose accumulator is where: a fragment of wgmma',
   about: 'The 128 threads of a warpgroup hold a tile of 64 rows. Each thread has two neighbours of a row, two of the row eight below, and again eight columns on.',
+  ask: 'Which thread holds the element in row 25, column 2?',
   inputs: [
     { name: 'thread', label: 'Thread of the warpgroup', min: 0, max: 127, value: 37 },
     { name: 'register', label: 'Accumulator', min: 0, max: 7, value: 2 },
