@@ -44,6 +44,7 @@ class Book {
     this.glossary = new Glossary()
     this.md = makeMarkdown({
       link: (href, env) => this.site.link(href, env),
+      sizeOf: (href, env) => this.site.sizeOf(href, env),
       quoted: (file, text, env) => this.site.quoted(file, text, env),
       mark: (kind, words) => (kind === 'widget' ? widgetInText(words, this) : ''),
       term: (text, env, isFirst) => this.glossary.link(text, env, isFirst),

@@ -53,8 +53,8 @@ function alerts(state) {
 }
 
 // `site` resolves links, says where quoted code stands, and what a mark in a comment becomes:
-// { link(href, env), quoted(file, text, env), mark(kind, words), below(id, env), term(text, env) }: below() is what
-// stands below a heading, term() the link of a bold word that the glossary has; env is { source, out }.
+// { link(href, env), quoted(file, text, env), mark(kind, words), below(id, env), term(text, env), sizeOf(href, env) }: below() is
+// what stands below a heading, term() the link of a bold word that the glossary has; env is { source, out }.
 export function makeMarkdown(site) {
   const md = new MarkdownIt({ html: true })
   md.core.ruler.push('anchors', anchors)
@@ -76,6 +76,8 @@ export function makeMarkdown(site) {
   rules.image = (tokens, i, options, env, self) => {
     resolve(tokens[i], 'src', env)
     tokens[i].attrSet('loading', 'lazy')
+    const size = site.sizeOf?.(tokens[i].meta.written, env)
+    for (const side of size ? ['width', 'height'] : []) tokens[i].attrSet(side, String(size[side]))
     return image(tokens, i, options, env, self)
   }
   // A bold word that the glossary explains leads there, unless it stands in a link already.

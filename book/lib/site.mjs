@@ -59,6 +59,14 @@ export class Site {
     }
   }
 
+  // How large an SVG is, so that a page does not jump when it comes: { width, height }, or nothing.
+  sizeOf(href, env) {
+    const file = path.posix.join(path.posix.dirname(env.source), decodeURI(href))
+    const [, box] = (file.endsWith('.svg') && this.read(file).match(/<svg[^>]*viewBox="([^"]*)"/)) || []
+    const [, , width, height] = box?.split(/[\s,]+/) ?? []
+    return height && { width: Math.round(width), height: Math.round(height) }
+  }
+
   // The caption of quoted code: its file and the lines where it stands there.
   quoted(file, text, env) {
     const source = file.startsWith('/') ? file.slice(1) : path.posix.join(path.posix.dirname(env.source), file)
