@@ -53,6 +53,7 @@ class Book {
     this.lessons = model.pages.map((source) => this.parsed(source))
     this.glossary.read(this.lessons.find(({ source }) => source === 'GLOSSARY.md'))
     this.notes = notesOfRungs(this)
+    this.model.problems.sort((a, b) => a.chapter.localeCompare(b.chapter) || this.placeOf(a) - this.placeOf(b))
     this.tokens = new Map() // of sources, highlighted once
     this.pages = new Map() // path in the site -> HTML
     this.files = new Map() // path in the site -> what lies there
@@ -72,6 +73,17 @@ class Book {
 
   highlighted(text, language) {
     return this.memory.once('code', `${language}\n${text}`, () => highlight(text, language))
+  }
+
+  // Ladders stand in the order in which the lessons come to them.
+  placeOf(problem) {
+    const readme = this.site.read('README.md')
+    const places = problem.rungs.map((rung) => this.notes.of.get(rung)).filter(Boolean).map((note) => {
+      const lesson = this.lessons.findIndex(({ source }) => source === note.source)
+      const named = readme.indexOf(`(${note.source})`, readme.indexOf('\n## Chapters'))
+      return (named < 0 ? 2 * readme.length : named) * 1e4 + this.lessons[lesson].sections.findIndex(({ id }) => id === note.id)
+    })
+    return Math.min(Number.MAX_SAFE_INTEGER, ...places)
   }
 
   // The contents: what belongs to no chapter, a group for each chapter, what can be tried.
