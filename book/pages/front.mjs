@@ -47,13 +47,20 @@ function spark(rungs) {
   return `<svg viewBox="0 0 240 60" width="240" height="60" aria-hidden="true">${speeds.map(bar).join('')}</svg>`
 }
 
+// From the first rung that was timed to the fastest.
+function climb({ problem, rungs }) {
+  if (!rungs.length) return ''
+  const fastest = rungs.reduce((a, b) => (a.row.median_ms < b.row.median_ms ? a : b))
+  const factor = significant(rungs[0].row.median_ms / fastest.row.median_ms)
+  return `<figure>${spark(rungs)}<figcaption>${nameOf(problem)}: <code>${fastest.name}</code> is ${factor} times as fast as <code>${rungs[0].name}</code></figcaption></figure>`
+}
+
 function card(book, group) {
   const lesson = book.lessons.find(({ out }) => out === group.road[0].out)
   const problems = book.model.problems.filter((problem) => `${problem.chapter}/` === group.folder)
   const best = problems
     .map((problem) => ({ problem, rungs: timed(problem) }))
     .sort((a, b) => b.rungs.length - a.rungs.length)[0]
-  const fastest = best.rungs.reduce((a, b) => (a.row.median_ms < b.row.median_ms ? a : b))
   const [, about] = book.site.read('README.md').match(new RegExp(`^\\| ${lesson.title.slice(0, 2)} \\|[^|]*\\| (.*?) \\|$`, 'm')) ?? [null, '']
   const paragraph = lesson.tokens.find((token) => token.type === 'inline' && token.content.startsWith('**The question.**'))
   const question = paragraph?.content.replace(/\s+/g, ' ').match(/[^.?!]*\?/g)?.at(-1).trim() ?? ''
@@ -61,12 +68,11 @@ function card(book, group) {
   const words = pages.flatMap(({ tokens }) => tokens).filter(({ type }) => type === 'inline').reduce((sum, { content }) => sum + content.split(/\s+/).length, 0)
   const practice = group.exercises.reduce((sum, { source }) => sum + book.model.exercises[source].minutes, 0)
   const hours = (minutes) => (minutes < 100 ? `${Math.round(minutes / 5) * 5} minutes` : `${(minutes / 60).toFixed(1)} hours`)
-  const factor = significant(best.rungs[0].row.median_ms / fastest.row.median_ms)
   const sections = pages.flatMap(({ sections }) => sections).filter(({ level }) => level > 1).length
   const outs = pages.map(({ out }) => out).join(' ')
   return `<li class="card"><h3><a href="${relative('index.html', lesson.out)}">${escape(lesson.title)}</a></h3>
 <p>${escape(question)}</p>
-<figure>${spark(best.rungs)}<figcaption>${nameOf(best.problem)}: <code>${fastest.name}</code> is ${factor} times as fast as <code>${best.rungs[0].name}</code></figcaption></figure>
+${climb(best)}
 <p class="quiet">${book.md.renderInline(about)}</p>
 <p class="quiet">About ${hours(words / WORDS_A_MINUTE)} to read, ${hours(practice)} for ${group.exercises.length} exercises<span class="read needs-js" data-pages="${outs}" data-sections="${sections}"></span></p></li>`
 }
