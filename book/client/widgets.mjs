@@ -22,10 +22,13 @@ export function runWidgets() {
   for (const place of document.querySelectorAll('[data-widget]')) {
     const widget = [...WIDGETS, ...KERNELS, STRIDE].find(({ name }) => name === place.dataset.widget)
     const form = place.querySelector('form')
+    // Of the kernels below the widget the chosen one is shown.
+    const panels = place.parentElement.querySelectorAll('[data-kernel]')
+    const choose = () => panels.forEach((panel) => (panel.hidden = panel.dataset.kernel !== form.elements.kernel.value))
     const show = async () => {
       for (const output of form.querySelectorAll('output')) output.value = output.previousElementSibling.value
       if (!WIDGETS.includes(widget)) await kernelsLoaded()
-      for (const panel of place.parentElement.querySelectorAll('[data-kernel]')) panel.hidden = panel.dataset.kernel !== form.elements.kernel.value
+      choose()
       const values = valuesFrom(widget, (name) => form.elements[name].value)
       place.querySelector('.outcome').innerHTML = outcome(widget, values)
     }
@@ -40,7 +43,7 @@ export function runWidgets() {
       }
       show()
     })
-    if (place.parentElement.querySelector('[data-kernel]')) show()
+    choose()
     // ?kernel=tiled chooses one; its address is what a lesson links to.
     const asked = new URLSearchParams(location.search).get('kernel')
     if (form.elements.kernel && widget.inputs[0].options.includes(asked)) {
