@@ -46,7 +46,7 @@ export function runWidgets() {
     choose()
     // ?kernel=tiled chooses one; its address is what a lesson links to.
     const asked = new URLSearchParams(location.search).get('kernel')
-    if (form.elements.kernel && widget.inputs[0].options.includes(asked)) {
+    if (widget.inputs.some(({ name, options }) => name === 'kernel' && options?.includes(asked))) {
       form.elements.kernel.value = asked
       show()
     }

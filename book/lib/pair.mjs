@@ -103,7 +103,8 @@ function code(a, b, all) {
   return `<div class="sides"><div class="heads">${heads.join('')}</div>${parts.join('\n')}</div>`
 }
 
-// A large step in one table: by which functions each of the two copies, waits, multiplies and exchanges.
+// A large step in one table: by which functions each of the two copies, waits, multiplies and exchanges. Where a rung
+// calls none itself, what it stands on may: then the table says nothing.
 const LARGE = 30 // changed lines
 const DOES = [
   ['Copies by', /\b(?:tensor_(?:load|store)\w*|cp_async(?!_(?:wait|commit))\w*|ldmatrix\w*|stmatrix\w*|(?:load|store)_matrix_sync|__pipeline_memcpy_async|cp_reduce\w+)(?=[<(])/g],
@@ -127,7 +128,7 @@ function callsOf(rung, pattern) {
 function doings(a, b, all) {
   if (all.filter(isChange).length < LARGE) return ''
   const sides = (pattern) => [callsOf(a, pattern), callsOf(b, pattern)]
-  const lines = DOES.map(([title, pattern]) => ({ title, calls: sides(pattern) })).filter(({ calls: [x, y] }) => x.size + y.size)
+  const lines = DOES.map(([title, pattern]) => ({ title, calls: sides(pattern) })).filter(({ calls: [x, y] }) => x.size && y.size)
   const differs = lines.some(({ calls: [x, y] }) => [...x.keys()].sort().join() !== [...y.keys()].sort().join())
   if (!differs) return ''
   const cell = (rung, calls, other) => {
@@ -136,7 +137,7 @@ function doings(a, b, all) {
       const shown = line ? `<a href="${rung.source}#L${line}">${code}</a>` : code
       return other.has(name) ? shown : `<strong>${shown}</strong>`
     }
-    return `<td>${[...calls].map(one).join(', ') || NOTHING}</td>`
+    return `<td>${[...calls].map(one).join(', ')}</td>`
   }
   const rows = lines.map(({ title, calls: [x, y] }) => `<tr><th scope="row">${title}</th>${cell(a, x, y)}${cell(b, y, x)}</tr>`)
   return `<div class="wide" tabindex="0" role="region" aria-label="Who does what"><table class="doings">
