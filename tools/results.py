@@ -129,7 +129,7 @@ def _check_timeline(timeline, what):
         _expect(bar.get("what"), str, f"{where}: a bar's what")
         begin, end = (_expect(bar.get(k), (int, float), f"{where}: {k}") for k in ("begin", "end"))
         if not 0 <= begin <= end:
-            raise ResultsError(f"{where}: a bar ends before it begins")
+            raise ResultsError(f"{where}: a bar ends before it begins, or begins before 0")
 
 
 def check(data):

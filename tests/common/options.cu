@@ -130,6 +130,9 @@ TEST_CASE("-h is --help, whose lines fit a screen") {
   CHECK(asked == 3);
   parser.add_choice("sweep", {"a", "b"}, std::string(30, 'x') + " " + std::string(30, 'y'),
                     [](int) {});
+  const std::string forty(40, 'x');  // with a blank and 39 more it fills a line
+  CHECK(bench::wrapped(forty + " " + std::string(39, 'y'), 0).find('\n') == std::string::npos);
+  CHECK(bench::wrapped(forty + " " + std::string(40, 'y'), 0)[40] == '\n');
   const std::string left = "  --sweep a|b            ", indent(25, ' ');
   CHECK(parser.help() == "  --list                 list\n  --help                 help\n" + left +
                              std::string(30, 'x') + "\n" + indent + std::string(30, 'y') + "\n");

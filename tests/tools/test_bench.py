@@ -141,6 +141,9 @@ class Bench(BenchCase):
         self.assert_one_line(
             self.bench("01", status=1).stderr, "bench.args:1: No closing quotation"
         )
+        self.write("01_vector_add/bench.args", "default:\ndefault: --n 1\n")
+        error = self.bench("01", status=1).stderr
+        self.assert_one_line(error, "bench.args:2: expected one `label: arguments` for each label")
         (self.root / "01_vector_add/bench.args").write_bytes(b"default: caf\xe9\n")
         self.assert_one_line(self.bench("01", status=1).stderr, "not UTF-8 from byte 12 on")
 

@@ -306,6 +306,9 @@ class Tables(LessonCase):
         columns = "columns=name,counter:barriers,counter:active_lanes,counter:atomics"
         cells = self.table(f"{columns} only=grid-stride")[2].split("|")
         self.assertEqual([cell.strip() for cell in cells[2:5]], ["4", "31.5", "–"])
+        counters["01_vector_add"]["runs"] = 0
+        self.write("results/h200.json", json.dumps(results))
+        self.assertIn("runs: 0", self.table(f"{columns} only=grid-stride", status=1))
 
     def test_the_kernel_of_a_row(self):
         def counted(*kernels):
@@ -360,7 +363,9 @@ class Tables(LessonCase):
             row("fast", "rung", "device", 2.0, 6.0),
             row("skipped", "rung", "device", None, None),
             row("cub", "peer", "device", 2.5, 1.0),
+            row("slow_cub", "peer", "device", 5.0, 1.0),  # the ratio is that to the fastest
             row("copy", "yardstick", "device", 1.0, 8.0),
+            row("slow_copy", "yardstick", "device", 2.0, 4.0),
         ]
         other = [{**r, "problem": "other"} for r in rows if r["kind"] != "peer"]
         results = {
@@ -745,9 +750,9 @@ class Proofs(LadderCase):
     def test_steps_of_a_table(self):
         mark = (
             "<!-- table run=01_vector_add/large problem=vector_add columns=name,step,total "
-            "only=naive,lost,slow,wide,cub results=results/h200.json -->"
+            "only=naive,lost,slow,wide,cub,serial results=results/h200.json -->"
         )
-        lines = self.page(f"{mark}\n<!-- end table -->\n").splitlines()[1:8]
+        lines = self.page(f"{mark}\n<!-- end table -->\n").splitlines()[1:9]
         cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
         self.assertEqual(cells[0], ["Variant", "Step", "Total"])
         self.assertEqual(
@@ -758,6 +763,7 @@ class Proofs(LadderCase):
                 ["slow", "0.800×", "0.800×"],
                 ["wide", "4.00×", "3.20×"],
                 ["cub", "–", "4.00×"],  # no step of the ladder
+                ["serial", "0.125×", "0.400×"],  # from the rung above, not from the library
             ],
         )
 
@@ -806,6 +812,7 @@ class TypedNumbers(LessonCase):
             "```text\n`wide` 0.5 ms\n```\n",
             "````\n```\n`wide` 0.5 ms\n````\n",
             "| `wide` | 0.5 ms |\n",
+            "- A table:\n\n  | `wide` | 0.5 ms |\n",
             "<!-- proof wide -->\n> 0.5 ms, `wide`\n<!-- end proof -->\n",
             "`wide` takes <!--= sweep=block at=32 ms -->0.5<!--/--> ms.\n",
         ):
@@ -817,6 +824,8 @@ class TypedNumbers(LessonCase):
         self.assertEqual(self.found(f"{excuse}`wide` takes\n2 ms.\n"), [])
         self.assertEqual(self.found(f"{excuse}`wide`: 2 ms.\n\n`wide`: 3 ms.\n"), [(4, "3 ms")])
         self.assertEqual(self.found("<!-- typed: -->\n`wide`: 2 ms.\n"), [(2, "2 ms")])
+        below = f"{excuse}## naive\n\nIt takes 2 ms.\n"  # a heading is none
+        self.assertEqual(self.found(below), [(4, "2 ms")])
 
     def test_pages_of_the_repository_keep_to_their_list(self):
         for page, most in lessons.TYPED_NOT_YET.items():
@@ -852,6 +861,7 @@ class Links(LessonCase):
             """
             # Vector add
             [a](nowhere.cuh) [b](#nothing) [c](../docs/other.md#none) [d](03_naive.cuh#L99)
+            [e](03_naive.cuh#L7)
             <img src="figure.svg"> [named]
             [named]: missing.md
             """
@@ -862,12 +872,13 @@ class Links(LessonCase):
             "README.md:2: dead link #nothing: no such heading",
             "dead link ../docs/other.md#none: no such heading",
             "dead link 03_naive.cuh#L99: the file has fewer lines",
-            "README.md:3: dead link figure.svg",
-            "README.md:4: dead link missing.md",
+            "dead link 03_naive.cuh#L7: the file has fewer lines",
+            "README.md:4: dead link figure.svg",
+            "README.md:5: dead link missing.md",
             "docs/other.md:2: dead link gone.md",
         ]:
             self.assertIn(message, out)
-        self.assertEqual(len(out.splitlines()), 7, out)
+        self.assertEqual(len(out.splitlines()), 8, out)
 
 
 class Sanitizer(LessonCase):

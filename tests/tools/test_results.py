@@ -67,6 +67,9 @@ class Kept(ToolCase):
         named = {label: run["environment"] for label, run in kept["runs"].items()}
         self.assertEqual(named["01_add/a"], named["01_add/c"])
         self.assertNotEqual(named["01_add/a"], named["01_add/b"])
+        # In which order a program says it does not matter.
+        turned = {**DATA["runs"], "01_add/a": dict(reversed(DATA["runs"]["01_add/a"].items()))}
+        self.assertEqual(self.save({**DATA, "runs": turned}), text)
         # One more kind of machine moves no line of the others.
         more = {**DATA["runs"], "00/x": {**RUN, "toolkit": "14.0"}}
         new = self.save({**DATA, "runs": more})
@@ -108,6 +111,7 @@ class Lines(unittest.TestCase):
             text = json_lines.text(value, {"b": {}})
             self.assertEqual(json.loads(text), value)
             self.assertEqual(text.count("\n"), 1)
+        self.assertEqual(json_lines.text(["ä µ"], {}), '["ä µ"]\n')
 
 
 if __name__ == "__main__":

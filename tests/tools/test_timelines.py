@@ -137,9 +137,10 @@ class Recording(ToolCase):
     def test_what_cannot_be_kept(self):
         said = self.record({**RUN, "timelines": []}, status=1)
         self.assert_one_line(said, "no GPU took part")
-        backwards = {**DRAWN, "bars": [{**DRAWN["bars"][0], "begin": 500}]}
-        said = self.record({**RUN, "timelines": [backwards]}, status=1)
-        self.assert_one_line(said, "a bar ends before it begins")
+        for begin in (500, -1):
+            wrong = {**DRAWN, "bars": [{**DRAWN["bars"][0], "begin": begin}]}
+            said = self.record({**RUN, "timelines": [wrong]}, status=1)
+            self.assert_one_line(said, "a bar ends before it begins, or begins before 0")
         self.assert_one_line(self.record(RUN, status=1, commit="1-dirty"), "commit first")
 
 
