@@ -58,5 +58,6 @@ test('where only line breaks moved nothing changed; what did change is marked be
 
 test('a brace or a name that stayed by chance makes no line an old one', () => {
   const kindsOf = (a, b) => rows(version('a', a), version('b', b)).map(({ kind }) => kind)
+  assert.deepEqual(kindsOf(['int n;', 'return a;'], ['n', 'b();']).filter((kind) => kind === 'wrapped'), [])
   assert.ok(!kindsOf(['if (a) {', '  one(n);', '}'], ['for (;;) {', '  two();', '  three();', '}', 'n']).includes('wrapped'))
 })

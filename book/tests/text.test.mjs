@@ -130,9 +130,9 @@ test('a step is what one run timed of both: that of the table, else the largest;
 })
 
 test('what changed is called better or worse, and a count that may be either more or fewer', () => {
-  const row = (median_ms, gbps, sectors) => ({ median_ms, gbps, counters: { load_sectors_per_request: sectors, active_lanes: 4 } })
+  const row = (median_ms, gbps, sectors) => ({ median_ms, gbps, counters: { load_sectors_per_request: sectors, shared_load_conflict: sectors, active_lanes: 4 } })
   const said = measuredLines(row(2, 10, 4), row(1, 5, 8), true).map(({ title, what }) => `${title}: ${what}`)
-  assert.deepEqual(said, ['Time, ms: 2.00× faster', 'GB/s: ▼ 0.500×, worse', 'Sectors per load: ▲ 2.00×, more', 'Active lanes: the same'])
+  assert.deepEqual(said, ['Time, ms: 2.00× faster', 'GB/s: ▼ 0.500×, worse', 'Sectors per load: ▲ 2.00×, more', 'Shared load conflict: ▲ 2.00×, worse', 'Active lanes: the same'])
 })
 
 test('two rungs have the GPU\'s counts, or simt\'s where one of them lacks those; how they were counted is said', () => {
