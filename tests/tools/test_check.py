@@ -322,7 +322,8 @@ class SanitizerReports(CheckCase):
 class KeptCounts(CheckCase):
     def keep(self, sources):
         row = {"sources": sources, "counts": {"active_lanes": 32}}
-        entry = {"arguments": "", "commit": "", "date": "", "rows": {"add/naive": row}}
+        sizes = {"add": {"n": 1000}}
+        entry = {"commit": "", "date": "", "sizes": sizes, "rows": {"add/naive": row}}
         self.write(check.counts.FILE, json.dumps({"chapters": {"01_add": entry}}))
 
     def test_rungs_that_changed_since_they_were_counted(self):

@@ -65,7 +65,7 @@ class Editor(ToolCase):
         known = {entry["file"] for entry in json.loads(self.read("compile_commands.json"))}
         for file in ("01_vector_add/vector_add.cu", "tests/namespaces.cu", "simt/src/launch.cpp"):
             self.assertIn(file, known)
-        self.assertIn("01_vector_add/exercises/01_guard/run.cu", known)
+        self.assertIn("01_vector_add/exercises/02_copies/run.cu", known)
 
     def test_somebody_elses_file_stays(self):
         self.write(".clangd", "mine\n")

@@ -460,7 +460,8 @@ class Authors(AStudentsWay):
             faulty = author.selftest(self.root, catalog.all_exercises(self.root))
         self.assertEqual(faulty, 1)
         self.assertIn("mutant 'nothing is wrong' earns full points", out.getvalue())
-        self.assertIn("misses 'as many blocks as it takes, and no more'", out.getvalue())
+        part = "as many blocks as it takes, all of their threads at work"
+        self.assertIn(f"misses '{part}'", out.getvalue())
 
     def test_a_judge_that_raises_is_found_and_the_others_go_on(self):
         judge = self.exercise.folder / "judge.py"

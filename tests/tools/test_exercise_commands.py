@@ -205,6 +205,8 @@ class CommandLine(ToolCase):
                 stderr=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,
+                # Who is started in the background may have to ignore SIGINT.
+                preexec_fn=lambda number=number: signal.signal(number, signal.SIG_DFL),
             )
             while not pids.exists() or not pids.read_text().endswith("\n"):
                 self.assertIsNone(process.poll())

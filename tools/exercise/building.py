@@ -43,8 +43,9 @@ def program(root, exercise, source):
 def build(root, exercise, source, path, box=NoSandbox()):
     """Builds it at `path`; raises ExerciseError with what the compiler said. In a sandbox the
     compiler sees simt, common/ and the chapters, but nothing of the exercises."""
-    shared, run_cu = prepare(root), main_file(root, exercise)
+    shared = prepare(root)
     partial = writable(Path(f"{path}.{os.getpid()}"))
+    run_cu = main_file(exercise, partial)
     chapters = sorted(root.glob(cli.CHAPTERS))
     reads = [root / "simt", root / "common", *chapters, *_frame(root)]
     reads += [_simt_build(root), shared, source, run_cu]
@@ -55,28 +56,26 @@ def build(root, exercise, source, path, box=NoSandbox()):
     try:
         environment = {**_environment(root), "SIMT_LIBRARY": str(shared)}
         done = execute(words, view, limits, environment, box, with_stdout=True)
+        said = done.said.replace(str(run_cu), "run.cu")
         if done.is_endless():
             raise ExerciseError(f"it does not compile within {LIMITS.cpu_seconds} s of work")
         if done.status != 0:
-            raise ExerciseError(f"it does not compile:\n{_first_errors(done.said, root, source)}")
+            raise ExerciseError(f"it does not compile:\n{_first_errors(said, root, source)}")
         partial.chmod(0o755)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+        Path(f"{partial}.cu").unlink(missing_ok=True)
 
 
-def main_file(root, exercise):
-    """The .cu file with main(): the exercise's own run.cu, or one that is written here."""
+def main_file(exercise, beside):
+    """The .cu file with main(): the exercise's own run.cu, or one that is written beside a path."""
     own = exercise.folder / "run.cu"
     if own.is_file():
         return own
-    path = folder(root) / exercise.chapter / f"{exercise.folder.name}.cu"
-    if not path.is_file() or cli.read_text(path) != exercise.frame:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = writable(Path(f"{path}.{os.getpid()}"))
-        partial.write_text(exercise.frame, encoding="utf-8")
-        os.replace(partial, path)
-    return path
+    made = writable(Path(f"{beside}.cu"))
+    made.write_text(exercise.frame, encoding="utf-8")
+    return made
 
 
 def prepare(root):

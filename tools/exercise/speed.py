@@ -71,7 +71,7 @@ def _build(root, exercise, source, architecture, folder):
     program = Path(folder, f"{source.stem}-program")
     words = ["nvcc", "-std=c++17", "-O3", "-I.", f"-gencode=arch=compute_{architecture},"]
     words[-1] += f"code=sm_{architecture}"
-    words += [f'-DEXERCISE_FILE="{source}"', str(building.main_file(root, exercise))]
+    words += [f'-DEXERCISE_FILE="{source}"', str(building.main_file(exercise, program))]
     words += ["tools/exercise/runner.cpp", "-o", str(program)]
     done = execute(words, View(root, []), LIMITS, {}, NoSandbox(), with_stdout=True)
     if done.status != 0:

@@ -28,12 +28,13 @@ POINTS = [
     Right(3, "sizes that leave the last block half empty", lambda case: case.sizes["n"] % BLOCK),
     Count(
         1,
-        "as many blocks as it takes, and no more",
+        "as many blocks as it takes, all of their threads at work",
         lambda case: case.sizes["n"] % BLOCK == 0,
         lambda counts, case: (counts["blocks"], counts["threads"])
-        == (case.sizes["n"] // BLOCK, case.sizes["n"]),
+        == (case.sizes["n"] // BLOCK, case.sizes["n"])
+        and counts["global"]["load_requests"] <= 2 * case.sizes["n"] // 32,
         lambda counts: f"{counts['blocks']} blocks of {counts['threads'] // counts['blocks']} "
-        "threads were started",
+        f"threads were started, whose warps loaded {counts['global']['load_requests']} times",
         task=2,
     ),
 ]
@@ -68,7 +69,6 @@ MUTANTS = {
     "one thread does all": {
         1: "if (blockIdx.x + threadIdx.x == 0) {\n"
         "  for (int i = 0; i < n; ++i) y[i] = x[i] + y[i];\n}",
-        2: "const int grid = 1;",
     },
     "block and grid have changed places": {
         2: "const int grid = 256, threads = (n + 255) / 256;\n"
