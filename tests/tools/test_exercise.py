@@ -305,6 +305,7 @@ class Pages(ToolCase):
         self.lesson = self.write(
             "01_vector_add/README.md",
             """
+            ## The first kernel
             <!-- exercise 01/guard -->
             <!-- end exercise -->
             <!-- exercises -->
@@ -326,11 +327,12 @@ class Pages(ToolCase):
         self.assertEqual(list(pages.missing(self.root)), [])
 
     def test_a_page_without_its_table_and_names_of_nothing_are_found(self):
-        self.lesson.write_text("nothing\n")
+        self.lesson.write_text("## 2 The first kernel\n")
         self.all.write_text("<!-- exercises -->\n`01/guard` and `09/nosuch`\n")
-        first, second = pages.missing(self.root)
+        first, second, third = pages.missing(self.root)
         self.assertIn("01_vector_add/README.md: has no table", first)
         self.assertIn("there is no exercise 09/nosuch", second)
+        self.assertIn('01_guard/task.md: its chapter has no section "The first kernel"', third)
         self.lesson.write_text("<!-- exercise 01/nosuch -->\n<!-- end exercise -->\n")
         found = "\n".join(lessons.findings(self.root, [self.lesson]))
         self.assertIn("README.md:1: there is no exercise '01/nosuch'", found)

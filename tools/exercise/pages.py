@@ -58,8 +58,8 @@ def words(root):
 
 
 def missing(root):
-    """What a page should say and does not: that each chapter, and exercises.md, has a table, and
-    that exercises.md names only what there is."""
+    """What a page should say and does not: that each chapter, and exercises.md, has a table, that
+    exercises.md names only what there is, and a task only sections that its chapter has."""
     exercises = catalog.all_exercises(root)
     if not exercises:
         return
@@ -71,6 +71,14 @@ def missing(root):
     names = {exercise.id for exercise in exercises}
     for name in sorted(set(re.findall(r"`(\d\d/\w+)`", text)) - names):
         yield f"exercises.md: there is no exercise {name}"
+    for exercise in exercises:
+        pages = "".join(map(cli.read_text, sorted((root / exercise.chapter).glob("*.md"))))
+        task = " ".join(exercise.task.split())
+        for named in re.findall(r'\bsections? ("[^"]+"(?: and "[^"]+")*)', task):
+            for section in re.findall(r'"([^"]+)"', named):
+                if not re.search(rf"^#+ {re.escape(section)}$", pages, re.M):
+                    path = (exercise.folder / "task.md").relative_to(root)
+                    yield f'{path}: its chapter has no section "{section}"'
 
 
 def chip(exercise):
