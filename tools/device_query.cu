@@ -1,8 +1,11 @@
 // Prints what the current CUDA device is; `make doctor` ends with it.
+#include <cuda_runtime.h>
+
 #include <cstdio>
 #include <string>
 
 #include "common/bench/device_facts.cuh"
+#include "common/kit/check.cuh"
 
 int main() {
   const bench::DeviceFacts device = bench::query_device();
@@ -23,6 +26,18 @@ int main() {
   text_row("compute capability", std::to_string(device.major) + "." + std::to_string(device.minor));
   text_row("CUDA runtime", bench::version_text(device.runtime_version));
   text_row("driver supports CUDA up to", bench::version_text(device.driver_version));
+  int devices = 0, current = 0;
+  CUDA_CHECK(cudaGetDeviceCount(&devices));
+  CUDA_CHECK(cudaGetDevice(&current));
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, current));
+  const auto sizes_row = [](const char* what, const int(&sizes)[3]) {
+    std::printf("  %-38s %d x %d x %d\n", what, sizes[0], sizes[1], sizes[2]);
+  };
+  count_row("devices in this machine", devices);
+  count_row("threads per block, at most", properties.maxThreadsPerBlock);
+  sizes_row("threads of a block, in x, y, z", properties.maxThreadsDim);
+  sizes_row("blocks of a grid, in x, y, z", properties.maxGridSize);
   count_row("multiprocessors (SMs)", device.multiprocessors);
   count_row("threads per SM, at most", device.max_threads_per_multiprocessor);
   count_row("registers per SM", device.registers_per_multiprocessor, "of 32 bits");

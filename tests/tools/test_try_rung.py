@@ -68,6 +68,17 @@ class TryRung(ToolCase):
         asked = self.attempt("--rung", "01/tiled", "--arguments=--n 7 --seed 3").stdout
         self.assertEqual(asked, "--verify --only tiled --n 7 --seed 3\n")
 
+    def test_it_runs_at_a_size_that_no_tile_divides_too(self):
+        self.write("01_add/bench.args", "counters: --n 256 --other 64\n")
+        self.assertEqual(
+            self.attempt("--rung", "tiled").stdout,
+            "--verify --only tiled --n 256\n--verify --only tiled --n 253\n",
+        )
+        asked = self.attempt("--rung", "tiled", "--arguments=--n 8").stdout
+        self.assertEqual(asked, "--verify --only tiled --n 8\n")
+        self.maker('$([[ "$*" == *253 ]] && echo 1 || echo 0)')
+        self.attempt("--rung", "tiled", status=1)
+
     def test_its_exit_status_is_that_of_the_program(self):
         self.maker(1)
         self.attempt("--rung", "tiled", status=1)
