@@ -42,15 +42,6 @@ struct PipelineState {
     if (stage > 0) return {stage - 1, phase};
     return {kStages - 1, phase ^ 1};
   }
-
-  // The same in another form: the compiler schedules the loop around it otherwise, and each kernel
-  // has the one that was faster there. (With next(), attention's last rungs were 1 to 6 % slower on
-  // an H200; with advance(), other code comes of the matrix products.)
-  __device__ __forceinline__ void advance() {
-    if (++stage < kStages) return;
-    stage = 0;
-    phase ^= 1;
-  }
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -111,11 +111,23 @@ __device__ __forceinline__ void issue_output(float (&o)[Tile::kD / 2],
 }
 #endif
 
+// Where somebody is in a ring. next() is written otherwise than in the kit, so that the compiler
+// schedules the loop around it otherwise: with the kit's, the last rungs were 1 to 6 % slower on an
+// H200.
+template <int kStages>
+struct RingState : kit::PipelineState<kStages> {
+  __device__ __forceinline__ void next() {
+    if (++this->stage < kStages) return;
+    this->stage = 0;
+    this->phase ^= 1;
+  }
+};
+
 // In shared memory. A stage is full when TMA has delivered all bytes, and empty again when every
 // warp that computes has released it.
 template <class Tile>
 struct KvPipeline {
-  using State = kit::PipelineState<Tile::kStages>;
+  using State = RingState<Tile::kStages>;
 
   unsigned char k[Tile::kStages][Tile::kKvBytes];
   unsigned char v[Tile::kStages][Tile::kKvBytes];
@@ -141,11 +153,11 @@ struct KvPipeline {
   __device__ __forceinline__ void wait_v(const State& at) { kit::wait_full(v_full, at); }
   __device__ __forceinline__ void release_k(State& at) {
     kit::release(&k_empty[at.stage]);
-    at.advance();
+    at.next();
   }
   __device__ __forceinline__ void release_v(State& at) {
     kit::release(&v_empty[at.stage]);
-    at.advance();
+    at.next();
   }
 
   // region issue
@@ -162,7 +174,7 @@ struct KvPipeline {
       if constexpr (Tile::kReadByThreads) ptx::fence_proxy_async();
       ptx::mbarrier_arrive_expect_tx(&full[at.stage], Tile::kKvBytes);
       ptx::tensor_load(to[at.stage], &map, 0, tile * Tile::kTileN, 0, head, &full[at.stage]);
-      at.advance();
+      at.next();
     };
     const auto issue_k = [&](int tile) { issue_tile(maps.k, k, k_full, k_empty, k_at, tile); };
     const auto issue_v = [&](int tile) { issue_tile(maps.v, v, v_full, v_empty, v_at, tile); };

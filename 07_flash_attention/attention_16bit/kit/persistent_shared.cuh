@@ -32,7 +32,7 @@ struct QueryBuffers<Tile, 0> {
 // The buffer of Q is a ring of one stage: the producer fills it again for the next tile of queries.
 template <class Tile, int kOBytes = 0>
 struct PersistentShared : QueryBuffers<Tile, kOBytes> {
-  using QState = kit::PipelineState<1>;
+  using QState = RingState<1>;
 
   KvPipeline<Tile> kv;
   std::uint64_t q_full, q_empty;
@@ -56,13 +56,13 @@ struct PersistentShared : QueryBuffers<Tile, kOBytes> {
                                           int head) {
     ptx::mbarrier_arrive_expect_tx(&q_full, Tile::kQBytes);
     ptx::tensor_load(this->q, &maps.q, 0, first_query, 0, head, &q_full);
-    at.advance();
+    at.next();
   }
 
   // The consumers': the queries are here; a warp has no more use for them.
   __device__ __forceinline__ void wait_q(QState& at) {
     kit::wait(&q_full, at.phase);
-    at.advance();
+    at.next();
   }
   __device__ __forceinline__ void release_q() { kit::release(&q_empty); }
 #endif
