@@ -28,7 +28,6 @@ the lists. Exit status 0 only if every mutant that was tried was killed.
 import collections
 import concurrent.futures
 import contextlib
-import ctypes
 import itertools
 import os
 import queue
@@ -118,42 +117,6 @@ def copy_repository(root, folder):
             shutil.copytree(root / "build/simt" / kind, folder / "build/simt" / kind)
 
 
-def adopt_orphans():
-    """From now on what a child has started becomes a child of this process when that child ends."""
-    set_child_subreaper = 36  # of <sys/prctl.h>
-    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
-
-
-def children_of(pid):
-    """All that it has started and what those have started, whatever session each is in."""
-    found = []
-    for path in Path("/proc", str(pid), "task").glob("*/children"):
-        with contextlib.suppress(OSError):  # it has ended
-            for child in map(int, path.read_text().split()):
-                found += [child, *children_of(child)]
-    return found
-
-
-def end_processes(pid=None):
-    """Ends a process and all that it has started; without one, all that this process has."""
-    while True:
-        running = [one for one in children_of(pid or os.getpid()) if is_running(one)]
-        for one in running + [pid] * bool(pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
-        if not running:  # what one had started while it was looked for has come here by now
-            return
-        time.sleep(0.01)
-
-
-def is_running(pid):
-    """Not if it has ended and only its parent has not asked how."""
-    try:
-        return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 class Copy:
     """A copy of the repository in which tests are built and run."""
 
@@ -162,13 +125,14 @@ class Copy:
         self.environment = environment
         self.beginning = threading.Lock()
         self.ended = False  # whether nothing may begin any more
+        self.running = None  # the last command
         self.said = ""  # by the last command
 
     def succeeds(self, command, limit=TIMEOUT):
         with self.beginning:
             if self.ended:
                 raise Ended
-            running = subprocess.Popen(
+            self.running = running = subprocess.Popen(
                 command,
                 cwd=self.root,
                 env=self.environment,
@@ -181,15 +145,18 @@ class Copy:
         try:
             self.said, _ = running.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            end_processes(running.pid)
+            os.killpg(running.pid, signal.SIGKILL)
             self.said = f"{command[0]} took more than {limit:.0f} s"
         if self.ended:
             raise Ended
         return running.wait() == 0
 
     def end(self):
+        """Ends what runs here, with what it has started; nothing begins here any more."""
         with self.beginning:
             self.ended = True
+            if self.running and self.running.poll() is None:
+                os.killpg(self.running.pid, signal.SIGKILL)
 
     def build_engine(self):
         """simt's engine takes a minute to build and fits every copy; tests with checks take one,
@@ -375,17 +342,14 @@ class Run:
 
 
 def end_all(copies):
-    """Ends what runs in the copies; nothing begins in them any more."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave half of it
     for copy in copies:
         copy.end()
-    end_processes()
 
 
 def run_all(root, mutants, arguments):
     with_engine = not all(mutant.test.endswith(".py") for mutant in mutants)
-    adopt_orphans()
     with contextlib.ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="mutate-")))
         environment = environment_of(arguments.jobs, folder)
