@@ -78,7 +78,7 @@ else ifndef NVCC
   endif
 endif
 # Verbs that run no kernel need not say where kernels run.
-WITHOUT_KERNELS := bench timelines mutate compare standalone doctor lessons check format clean distclean editor help book book-serve book-test exercise-%
+WITHOUT_KERNELS := bench timelines mutate compare standalone doctor lessons slides check format clean distclean editor help book book-serve book-test exercise-%
 ifeq ($(NVCC),simt/nvcc)
   SIMT := 1
   # simt's engine is built on first use: into the build folder, for the sources may be read-only.
@@ -313,7 +313,7 @@ CHECKED := $(if $(SIMT),$(BUILD)/checked,$(BUILD))
 checked_program_of = $(patsubst $(BUILD)/%,$(CHECKED)/%,$(call program_of,$(1)))
 build_checked = $(if $(SIMT),@SIMT_CHECK=1 $(MAKE) --no-print-directory BUILD=$(CHECKED) NVCC=$(NVCC) $(1))
 
-.PHONY: bench timelines counts sanitize compare try standalone doctor lessons check format clean distclean editor mutate
+.PHONY: bench timelines counts sanitize compare try standalone doctor lessons slides check format clean distclean editor mutate
 bench: $(if $(SIMT),,programs)  ## measure on this GPU, write results/<gpu>.json, fill the tables that quote that file
 	$(if $(SIMT),@echo "bench: nothing to measure here: $(or $(WHY_SIMT),NVCC is simt/nvcc) (\`make doctor\` says more)" >&2; exit 1)
 	@tools/bench.py --build $(BUILD) $(if $(ALLOW_DIRTY),--allow-dirty)
@@ -412,6 +412,9 @@ editor:  ## let editors that speak to clangd understand the sources: write .clan
 lessons:  ## fill the code, the tables and the numbers that the lessons take from elsewhere
 	@tools/lessons.py
 
+slides:  ## slides and handouts of the lessons, to show or to print: HTML files in $(BUILD)/slides
+	@tools/slides.py --out $(BUILD)/slides
+
 mutate:  ## plant small mistakes one at a time; a test must notice each (hours; JOBS=4: four at a time)
 	@tools/mutate.py $${JOBS:+--jobs "$$JOBS"}
 
@@ -438,7 +441,7 @@ install-simt:  ## simt alone: PREFIX/bin/simt-nvcc works without this repository
 	ln -sf ../lib/simt/nvcc "$(PREFIX)/bin/simt-nvcc" && echo "$(PREFIX)/bin/simt-nvcc"
 
 # What somebody else put into the folder stays.
-MADE := config kept_counts tests simt tools checked try standalone nvcc all-archs exercise book page
+MADE := config kept_counts slides tests simt tools checked try standalone nvcc all-archs exercise book page
 clean:  ## remove everything that was built
 	@[ ! -e $(BUILD) ] || [ -f $(CONFIG) ] || [ -d $(BUILD)/simt ] || \
 	  { echo "clean: nothing was built in $(BUILD), so nothing is removed there" >&2; exit 1; }
