@@ -23,18 +23,6 @@
 
 namespace vector_add {
 
-// Most rungs are functions of (x, y, n), or (x, y, n, stream): these hand them their arguments.
-template <class Add>
-auto with_host_arrays(Add add) {
-  return [add](VectorAdd& p) { return add(p.x.host_data(), p.y.host_data(), p.n); };
-}
-template <class Add>
-auto with_device_arrays(Add add) {
-  return [add](VectorAdd& p, cudaStream_t stream) {
-    add(p.x.device_data(), p.y.device_data(), p.n, stream);
-  };
-}
-
 bench::Ladder<VectorAdd> ladder() {
   using bench::cpu_variant, bench::device_variant, bench::round_trip_variant;
   const auto born_on_device = [](VectorAdd& p) {

@@ -1,6 +1,7 @@
 // The problem of this chapter: y = x + y for n floats, with what it takes to check a solution.
 #pragma once
 
+#include <cuda_runtime.h>
 #include <cstdint>
 
 #include "common/bench/compare.hpp"
@@ -54,5 +55,17 @@ struct VectorAdd {
     return {8 * floats, 4 * floats};
   }
 };
+
+// Most rungs are functions of (x, y, n), or (x, y, n, stream): these hand them their arguments.
+template <class Add>
+auto with_host_arrays(Add add) {
+  return [add](VectorAdd& p) { return add(p.x.host_data(), p.y.host_data(), p.n); };
+}
+template <class Add>
+auto with_device_arrays(Add add) {
+  return [add](VectorAdd& p, cudaStream_t stream) {
+    add(p.x.device_data(), p.y.device_data(), p.n, stream);
+  };
+}
 
 }  // namespace vector_add

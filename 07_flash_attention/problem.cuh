@@ -6,9 +6,11 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cuda_runtime.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "common/bench/input_sets.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/random.cuh"
 #include "common/kit/workspace.cuh"
 
@@ -325,5 +328,14 @@ struct Problem {
 using Fp32 = Problem<float>;
 using Bf16 = Problem<__nv_bfloat16>;
 using Fp16 = Problem<__half>;
+
+// A rung on the device: run(shape, tensors, stream).
+template <class T, class Run>
+bench::Variant<Problem<T>> attention_rung(const std::string& name, const std::string& idea, Run run,
+                                          const bench::Needs& needs = {}) {
+  return bench::device_variant<Problem<T>>(
+      name, idea,
+      [run](Problem<T>& p, cudaStream_t stream) { run(p.shape, p.device_data(), stream); }, needs);
+}
 
 }  // namespace attention

@@ -17,6 +17,7 @@
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/random.cuh"
 
 namespace latency {
@@ -111,5 +112,20 @@ struct Latency {
             1.0 * (kSmallBytes + kMiddleBytes + kLargeBytes)};
   }
 };
+
+// A chain in one of the rings: `run` starts it, and it takes `laps` laps and then kHops loads.
+template <class Run>
+bench::Variant<Latency> latency_chain(const std::string& name, const std::string& idea,
+                                      Ring Latency::*ring, int laps, Run run) {
+  auto variant = bench::device_variant<Latency>(name, idea, [run](Latency& p, cudaStream_t stream) {
+    if (!p.has_clock) throw kit::Skip("needs the clock of a GPU");
+    run(p, stream);
+  });
+  variant.check = [=](const Latency& p) {
+    const Ring& chain = p.*ring;
+    return p.check_end(chain.offset_after(laps * chain.lines() + Latency::kHops));
+  };
+  return variant;
+}
 
 }  // namespace latency

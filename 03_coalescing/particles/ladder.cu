@@ -18,12 +18,6 @@
 
 namespace particles {
 
-// The same rung, judged by the structure of arrays.
-inline bench::Variant<Particles> advances_soa(bench::Variant<Particles> variant) {
-  variant.check = [](const Particles& p) { return p.check_soa(); };
-  return variant;
-}
-
 bench::Ladder<Particles> ladder() {
   using bench::cpu_variant, bench::device_variant;
   constexpr float dt = Particles::kStep;

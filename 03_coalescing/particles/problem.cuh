@@ -10,6 +10,7 @@
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/random.cuh"
 
@@ -88,5 +89,11 @@ struct Particles {
     return result.right() ? bench::compare(soa.fetched(), in_soa, soa.size(), 0.0) : result;
   }
 };
+
+// The same rung, judged by the structure of arrays.
+inline bench::Variant<Particles> advances_soa(bench::Variant<Particles> variant) {
+  variant.check = [](const Particles& p) { return p.check_soa(); };
+  return variant;
+}
 
 }  // namespace particles

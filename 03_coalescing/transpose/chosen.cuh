@@ -9,6 +9,8 @@
 #include "03_coalescing/transpose/10_write_order.cuh"
 #include "03_coalescing/transpose/beyond/01_aligned_stores.cuh"
 #include "03_coalescing/transpose/kit/tiles.cuh"
+#include "03_coalescing/transpose/problem.cuh"
+#include "common/bench/variant.cuh"
 
 namespace transpose {
 
@@ -22,6 +24,14 @@ inline std::string transpose_chosen(const float* in, float* out, std::int64_t ro
   }
   transpose_aligned_stores(in, out, rows, cols, stream);
   return "aligned_stores";
+}
+
+// Its row.
+inline bench::Variant<Transpose> transpose_chooser() {
+  return bench::chooser<Transpose>(
+      "a library's choice: by where the rows begin", [](Transpose& p, cudaStream_t stream) {
+        return transpose_chosen(p.in.device_data(), p.out.device_data(), p.rows, p.cols, stream);
+      });
 }
 
 }  // namespace transpose

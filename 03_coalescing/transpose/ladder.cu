@@ -26,15 +26,6 @@
 
 namespace transpose {
 
-// A rung on the device: void run(in, out, rows, cols, stream).
-template <class Run>
-bench::Variant<Transpose> transpose_rung(const std::string& name, const std::string& idea,
-                                         Run run) {
-  return bench::device_variant<Transpose>(name, idea, [run](Transpose& p, cudaStream_t stream) {
-    run(p.in.device_data(), p.out.device_data(), p.rows, p.cols, stream);
-  });
-}
-
 bench::Ladder<Transpose> ladder() {
   using bench::cpu_variant;
   bench::Ladder<Transpose> ladder;
@@ -66,11 +57,7 @@ bench::Ladder<Transpose> ladder() {
       transpose_rung("write_order", "neighbouring blocks along output rows", transpose_write_order),
       transpose_rung("aligned_stores", "whole sectors written, however long a row is",
                      transpose_aligned_stores),
-      bench::chooser<Transpose>("a library's choice: by where the rows begin",
-                                [](Transpose& p, cudaStream_t stream) {
-                                  return transpose_chosen(p.in.device_data(), p.out.device_data(),
-                                                          p.rows, p.cols, stream);
-                                }),
+      transpose_chooser(),
       transpose_peer(),
       coalescing::copy_kernel_yardstick<Transpose>(),
       bench::device_copy(&Transpose::in, &Transpose::out),

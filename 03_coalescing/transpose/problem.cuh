@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/random.cuh"
 
@@ -70,5 +72,14 @@ struct Transpose {
             2.0 * sizeof(float) * static_cast<double>(rows) * static_cast<double>(cols)};
   }
 };
+
+// A rung on the device: void run(in, out, rows, cols, stream).
+template <class Run>
+bench::Variant<Transpose> transpose_rung(const std::string& name, const std::string& idea,
+                                         Run run) {
+  return bench::device_variant<Transpose>(name, idea, [run](Transpose& p, cudaStream_t stream) {
+    run(p.in.device_data(), p.out.device_data(), p.rows, p.cols, stream);
+  });
+}
 
 }  // namespace transpose

@@ -9,6 +9,8 @@
 #include "03_coalescing/window/06_constant.cuh"
 #include "03_coalescing/window/08_four_outputs.cuh"
 #include "03_coalescing/window/09_unrolled.cuh"
+#include "03_coalescing/window/problem.cuh"
+#include "common/bench/variant.cuh"
 #include "common/kit/launch.cuh"
 
 namespace window {
@@ -27,6 +29,15 @@ inline std::string window_chosen(const float* x, float* y, std::int64_t n, int r
   }
   window_constant(x, y, n, radius, stream);
   return "constant";
+}
+
+// Its row.
+inline bench::Variant<Window> window_chooser() {
+  return bench::chooser<Window>(
+      "a library's choice: by radius and alignment", [](Window& p, cudaStream_t stream) {
+        use_weights_of(p, stream);
+        return window_chosen(p.x.device_data(), p.y.device_data(), p.n, p.radius, stream);
+      });
 }
 
 }  // namespace window

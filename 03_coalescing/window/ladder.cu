@@ -24,24 +24,6 @@
 
 namespace window {
 
-// Sees to it that constant memory holds the weights of this problem. They go there once per
-// problem, not once per launch: a program sets its coefficients and then uses them.
-inline void use_weights_of(const Window& p, cudaStream_t stream) {
-  static std::uint64_t owner = 0;
-  if (owner != p.id) window_set_weights(p.weights.pristine(), p.taps(), stream);
-  owner = p.id;
-}
-
-// A rung that finds its weights in constant memory: void run(x, y, n, radius, stream).
-template <class Run>
-bench::Variant<Window> with_constant_weights(const std::string& name, const std::string& idea,
-                                             Run run) {
-  return bench::device_variant<Window>(name, idea, [run](Window& p, cudaStream_t stream) {
-    use_weights_of(p, stream);
-    run(p.x.device_data(), p.y.device_data(), p.n, p.radius, stream);
-  });
-}
-
 bench::Ladder<Window> ladder() {
   using bench::cpu_variant, bench::device_variant;
   bench::Ladder<Window> ladder;
@@ -80,12 +62,7 @@ bench::Ladder<Window> ladder() {
       with_constant_weights("four_outputs", "four outputs a thread, inputs in registers",
                             window_four_outputs),
       with_constant_weights("unrolled", "the radius is known to the compiler", window_unrolled),
-      bench::chooser<Window>("a library's choice: by radius and alignment",
-                             [](Window& p, cudaStream_t stream) {
-                               use_weights_of(p, stream);
-                               return window_chosen(p.x.device_data(), p.y.device_data(), p.n,
-                                                    p.radius, stream);
-                             }),
+      window_chooser(),
       coalescing::copy_kernel_yardstick<Window>(),
       bench::device_copy(&Window::x, &Window::y),
   };

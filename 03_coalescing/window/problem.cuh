@@ -3,15 +3,18 @@
 // convolution.
 #pragma once
 
+#include <cuda_runtime.h>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <string>
 
 #include "03_coalescing/window/kit/weights.cuh"
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/random.cuh"
 
@@ -92,5 +95,23 @@ struct Window {
     return ++last;
   }
 };
+
+// Sees to it that constant memory holds the weights of this problem. They go there once per
+// problem, not once per launch: a program sets its coefficients and then uses them.
+inline void use_weights_of(const Window& p, cudaStream_t stream) {
+  static std::uint64_t owner = 0;
+  if (owner != p.id) window_set_weights(p.weights.pristine(), p.taps(), stream);
+  owner = p.id;
+}
+
+// A rung that finds its weights in constant memory: void run(x, y, n, radius, stream).
+template <class Run>
+bench::Variant<Window> with_constant_weights(const std::string& name, const std::string& idea,
+                                             Run run) {
+  return bench::device_variant<Window>(name, idea, [run](Window& p, cudaStream_t stream) {
+    use_weights_of(p, stream);
+    run(p.x.device_data(), p.y.device_data(), p.n, p.radius, stream);
+  });
+}
 
 }  // namespace window

@@ -8,6 +8,8 @@
 
 #include "05_reduction/scan/08_single_pass.cuh"
 #include "05_reduction/scan/10_pipelined.cuh"
+#include "05_reduction/scan/problem.cuh"
+#include "common/bench/variant.cuh"
 #include "common/kit/launch.cuh"
 
 namespace scan {
@@ -24,6 +26,15 @@ inline std::string scan_chosen(const float* x, float* y, std::int64_t n, std::ui
   }
   scan_single_pass(x, y, n, states, counters, stream);
   return "single_pass";
+}
+
+// Its row.
+inline bench::Variant<Scan> scan_chooser() {
+  return bench::chooser<Scan>(
+      "a library's choice: by what the device has", [](Scan& p, cudaStream_t stream) {
+        return scan_chosen(p.x.device_data(), p.y.device_data(), p.n, p.states.device_data(),
+                           p.counters.device_data(), stream);
+      });
 }
 
 }  // namespace scan

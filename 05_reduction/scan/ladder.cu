@@ -82,12 +82,7 @@ bench::Ladder<Scan> ladder() {
                  },
                  bench::needs_sm(90)),
              {"size"}),
-      bench::chooser<Scan>("a library's choice: by what the device has",
-                           [](Scan& p, cudaStream_t stream) {
-                             return scan_chosen(p.x.device_data(), p.y.device_data(), p.n,
-                                                p.states.device_data(), p.counters.device_data(),
-                                                stream);
-                           }),
+      scan_chooser(),
       tagged(scan_peer(), {"size"}),
       scan_device_copy(),
   };

@@ -32,6 +32,8 @@ std::string sum_chosen(const float* x, typename Op::Value* result, std::int64_t 
 template <class Op>
 bench::Variant<Reduction<Op>> sum_chooser() {
   using Problem = Reduction<Op>;
+  static_assert(kEarlyTile >= Problem::kElementsOfValue, "words for every block");
+  static_assert(kWordsOf<typename Op::Value> == Problem::kWordsOfValue, "and for its whole value");
   return bench::chooser<Problem>("a library's choice: by alignment", [](Problem& p,
                                                                         cudaStream_t stream) {
     return sum_chosen<Op>(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(),

@@ -34,74 +34,16 @@
 
 namespace reduction {
 
-// A rung that takes (x, result, n, partials, stream), as most do.
-using SumRung = void (*)(const float*, float*, std::int64_t, float*, cudaStream_t);
-inline bench::Variant<Sum> sum_rung(const std::string& name, const std::string& idea,
-                                    SumRung rung) {
-  return bench::device_variant<Sum>(name, idea, [rung](Sum& p, cudaStream_t stream) {
-    rung(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(), stream);
-  });
-}
-
-template <class Op>
-bench::Variant<Reduction<Op>> operator_rung() {
-  using Problem = Reduction<Op>;
-  return bench::device_variant<Problem>(
-      "operator", "the operator is a parameter", [](Problem& p, cudaStream_t stream) {
-        sum_operator<Op>(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(),
-                         stream);
-      });
-}
-
-template <class Op>
-bench::Variant<Reduction<Op>> single_pass_rung() {
-  using Problem = Reduction<Op>;
-  return bench::device_variant<Problem>(
-      "single_pass", "one launch: the last block to finish combines the partials",
-      [](Problem& p, cudaStream_t stream) {
-        sum_single_pass<Op>(p.x.device_data(), p.result.device_data(), p.n,
-                            p.partials.device_data(), p.counter.device_data(), stream);
-      });
-}
-
 template <class Op>
 bench::Variant<Reduction<Op>> cooperative_groups_rung() {
-  using Problem = Reduction<Op>;
   const char* idea = "groups with names; all blocks wait in grid.sync()";
 #ifdef SUM_HAS_COOPERATIVE_GROUPS
-  return bench::device_variant<Problem>(
-      "cooperative_groups", idea, [](Problem& p, cudaStream_t stream) {
-        sum_cooperative_groups<Op>(p.x.device_data(), p.result.device_data(), p.n,
-                                   p.partials.device_data(), stream);
-      });
+  return sum_rung<Op>("cooperative_groups", idea, sum_cooperative_groups<Op>);
 #else
-  return bench::device_variant<Problem>(
-      "cooperative_groups", idea, [](Problem&, cudaStream_t) {},
+  return bench::device_variant<Reduction<Op>>(
+      "cooperative_groups", idea, [](Reduction<Op>&, cudaStream_t) {},
       bench::Needs{0, false, "needs the headers cooperative_groups.h and its reduce.h"});
 #endif
-}
-
-template <class Op>
-bench::Variant<Reduction<Op>> tuned_rung() {
-  using Problem = Reduction<Op>;
-  return bench::device_variant<Problem>(
-      "tuned", "a shape tuned on an H200", [](Problem& p, cudaStream_t stream) {
-        sum_tuned<Op>(p.x.device_data(), p.result.device_data(), p.n, p.partials.device_data(),
-                      p.counter.device_data(), stream);
-      });
-}
-
-template <class Op>
-bench::Variant<Reduction<Op>> early_ticket_rung() {
-  using Problem = Reduction<Op>;
-  static_assert(kEarlyTile >= Problem::kElementsOfValue, "words for every block");
-  static_assert(kWordsOf<typename Op::Value> == Problem::kWordsOfValue, "and for its whole value");
-  return bench::device_variant<Problem>(
-      "early_ticket", "the number is drawn at the start; partials say that they are there",
-      [](Problem& p, cudaStream_t stream) {
-        sum_early_ticket<Op>(p.x.device_data(), p.result.device_data(), p.n, p.words.device_data(),
-                             p.counter.device_data(), stream);
-      });
 }
 
 // What the ladders of all operators have in common.
@@ -140,24 +82,34 @@ bench::Ladder<Sum> ladder() {
                                                     stream);
                                  }),
              {"size"}),
-      sum_rung("divergent_tree", "many blocks, in each a tree; lanes drop out", sum_divergent_tree),
-      sum_rung("conflicting_tree", "whole warps drop out; banks collide", sum_conflicting_tree),
-      sum_rung("sequential_tree", "neighbours add neighbours: no conflict", sum_sequential_tree),
-      sum_rung("first_add", "the first addition while loading", sum_first_add),
-      sum_rung("shuffle_down", "the last 32 by shuffles, without barriers", sum_shuffle_down),
-      tagged(sum_rung("shuffle_xor", "a butterfly: every lane has the total", sum_shuffle_xor),
-             {"size"}),
-      tagged(sum_rung("grid_stride", "one tree a block, not a tile; float4", sum_grid_stride),
+      sum_rung<Plus>("divergent_tree", "many blocks, in each a tree; lanes drop out",
+                     sum_divergent_tree),
+      sum_rung<Plus>("conflicting_tree", "whole warps drop out; banks collide",
+                     sum_conflicting_tree),
+      sum_rung<Plus>("sequential_tree", "neighbours add neighbours: no conflict",
+                     sum_sequential_tree),
+      sum_rung<Plus>("first_add", "the first addition while loading", sum_first_add),
+      sum_rung<Plus>("shuffle_down", "the last 32 by shuffles, without barriers", sum_shuffle_down),
+      tagged(
+          sum_rung<Plus>("shuffle_xor", "a butterfly: every lane has the total", sum_shuffle_xor),
+          {"size"}),
+      tagged(sum_rung<Plus>("grid_stride", "one tree a block, not a tile; float4", sum_grid_stride),
              {"end", "size"}),
-      operator_rung<Plus>(),
-      tagged(single_pass_rung<Plus>(), {"end", "size"}),
+      sum_rung<Plus>("operator", "the operator is a parameter", sum_operator<Plus>),
+      tagged(sum_rung<Plus>("single_pass",
+                            "one launch: the last block to finish combines the partials",
+                            sum_single_pass<Plus>),
+             {"end", "size"}),
       device_variant<Sum>("one_atomic", "one atomicAdd a block instead of partial sums",
                           [](Sum& p, cudaStream_t stream) {
                             sum_one_atomic(p.x.device_data(), p.result.device_data(), p.n, stream);
                           }),
-      tagged(tuned_rung<Plus>(), {"end", "size"}),
+      tagged(sum_rung<Plus>("tuned", "a shape tuned on an H200", sum_tuned<Plus>), {"end", "size"}),
       cooperative_groups_rung<Plus>(),
-      tagged(early_ticket_rung<Plus>(), {"end", "size"}),
+      tagged(sum_rung<Plus>("early_ticket",
+                            "the number is drawn at the start; partials say that they are there",
+                            sum_early_ticket<Plus>),
+             {"end", "size"}),
       sum_chooser<Plus>(),
       tagged(cub_reduce_peer<Plus>(), {"end", "size"}),
       tagged(sum_read_only(), {"end"}),
@@ -190,11 +142,14 @@ bench::Ladder<Reduction<Op>> extremum_ladder() {
                                  }
                                  *p.result.host_data() = value;
                                }),
-      operator_rung<Op>(),
-      single_pass_rung<Op>(),
-      tuned_rung<Op>(),
+      sum_rung<Op>("operator", "the operator is a parameter", sum_operator<Op>),
+      sum_rung<Op>("single_pass", "one launch: the last block to finish combines the partials",
+                   sum_single_pass<Op>),
+      sum_rung<Op>("tuned", "a shape tuned on an H200", sum_tuned<Op>),
       cooperative_groups_rung<Op>(),
-      early_ticket_rung<Op>(),
+      sum_rung<Op>("early_ticket",
+                   "the number is drawn at the start; partials say that they are there",
+                   sum_early_ticket<Op>),
       sum_chooser<Op>(),
       cub_reduce_peer<Op>(),
   };

@@ -2,8 +2,12 @@
 // same code the maximum and where it is.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "05_reduction/kit/operators.cuh"
@@ -11,6 +15,7 @@
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 
 namespace reduction {
 
@@ -97,5 +102,28 @@ struct Reduction {
 };
 
 using Sum = Reduction<Plus>;
+
+// Whether a rung takes these arguments and a stream.
+template <class Run, class... Arguments>
+constexpr bool takes = std::is_invocable_v<Run, Arguments..., cudaStream_t>;
+
+// A rung on the device: run(x, result, n, scratch ..., stream), whose scratch memory is partials,
+// or partials and the counter, or words and the counter.
+template <class Op, class Run>
+bench::Variant<Reduction<Op>> sum_rung(const std::string& name, const std::string& idea, Run run) {
+  using Problem = Reduction<Op>;
+  using Value = typename Op::Value;
+  return bench::device_variant<Problem>(name, idea, [run](Problem& p, cudaStream_t stream) {
+    const float* x = p.x.device_data();
+    Value* result = p.result.device_data();
+    if constexpr (takes<Run, const float*, Value*, std::int64_t, Value*>) {
+      run(x, result, p.n, p.partials.device_data(), stream);
+    } else if constexpr (takes<Run, const float*, Value*, std::int64_t, Value*, unsigned*>) {
+      run(x, result, p.n, p.partials.device_data(), p.counter.device_data(), stream);
+    } else {
+      run(x, result, p.n, p.words.device_data(), p.counter.device_data(), stream);
+    }
+  });
+}
 
 }  // namespace reduction

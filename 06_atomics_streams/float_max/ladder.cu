@@ -15,14 +15,6 @@
 
 namespace float_max {
 
-inline bench::Variant<FloatMax> float_max_rung(const std::string& name, const std::string& idea,
-                                               void (*launch)(const float*, std::int64_t, float*,
-                                                              cudaStream_t)) {
-  return bench::device_variant<FloatMax>(name, idea, [launch](FloatMax& p, cudaStream_t stream) {
-    launch(p.x.device_data(), p.n, p.largest.device_data(), stream);
-  });
-}
-
 bench::Ladder<FloatMax> ladder() {
   bench::Ladder<FloatMax> ladder;
   ladder.name = FloatMax::name;

@@ -1,14 +1,18 @@
 // Problem C1: the largest of n floats, in one cell. There is no atomicMax for floats.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "06_atomics_streams/float_max/kit/start.cuh"
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/random.cuh"
 
 namespace float_max {
@@ -51,5 +55,14 @@ struct FloatMax {
     return {2.0 * sizeof(float) * static_cast<double>(n), sizeof(float) * static_cast<double>(n)};
   }
 };
+
+// A rung on the device.
+inline bench::Variant<FloatMax> float_max_rung(const std::string& name, const std::string& idea,
+                                               void (*launch)(const float*, std::int64_t, float*,
+                                                              cudaStream_t)) {
+  return bench::device_variant<FloatMax>(name, idea, [launch](FloatMax& p, cudaStream_t stream) {
+    launch(p.x.device_data(), p.n, p.largest.device_data(), stream);
+  });
+}
 
 }  // namespace float_max

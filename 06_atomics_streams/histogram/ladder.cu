@@ -21,14 +21,6 @@
 
 namespace histogram {
 
-inline bench::Variant<Histogram> histogram_rung(const std::string& name, const std::string& idea,
-                                                void (*launch)(const unsigned char*, std::int64_t,
-                                                               unsigned*, cudaStream_t)) {
-  return bench::device_variant<Histogram>(name, idea, [launch](Histogram& p, cudaStream_t stream) {
-    launch(p.x.device_data(), p.n, p.counts.device_data(), stream);
-  });
-}
-
 bench::Ladder<Histogram> ladder() {
   bench::Ladder<Histogram> ladder;
   ladder.name = Histogram::name;

@@ -1,14 +1,18 @@
 // Problem B: how often each of the 256 byte values occurs among n bytes.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "06_atomics_streams/histogram/kit/bins.hpp"
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/random.cuh"
 
@@ -79,5 +83,14 @@ struct Histogram {
     return static_cast<unsigned char>(42 % distinct);
   }
 };
+
+// A rung on the device.
+inline bench::Variant<Histogram> histogram_rung(const std::string& name, const std::string& idea,
+                                                void (*launch)(const unsigned char*, std::int64_t,
+                                                               unsigned*, cudaStream_t)) {
+  return bench::device_variant<Histogram>(name, idea, [launch](Histogram& p, cudaStream_t stream) {
+    launch(p.x.device_data(), p.n, p.counts.device_data(), stream);
+  });
+}
 
 }  // namespace histogram

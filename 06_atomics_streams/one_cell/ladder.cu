@@ -18,14 +18,6 @@
 
 namespace one_cell {
 
-inline bench::Variant<OneCell> one_cell_rung(const std::string& name, const std::string& idea,
-                                             void (*launch)(const std::uint16_t*, std::int64_t,
-                                                            unsigned long long*, cudaStream_t)) {
-  return bench::device_variant<OneCell>(name, idea, [launch](OneCell& p, cudaStream_t stream) {
-    launch(p.x.device_data(), p.n, p.total.device_data(), stream);
-  });
-}
-
 bench::Ladder<OneCell> ladder() {
   bench::Ladder<OneCell> ladder;
   ladder.name = OneCell::name;

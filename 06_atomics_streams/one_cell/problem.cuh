@@ -1,12 +1,16 @@
 // Problem A: the sum of n 16-bit samples, added up in one 64-bit cell that every thread wants.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
+#include <string>
 
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/random.cuh"
 
 namespace one_cell {
@@ -50,5 +54,14 @@ struct OneCell {
     return {2.0 * sizeof(Sample) * static_cast<double>(n), sizeof(Sample) * static_cast<double>(n)};
   }
 };
+
+// A rung on the device.
+inline bench::Variant<OneCell> one_cell_rung(const std::string& name, const std::string& idea,
+                                             void (*launch)(const std::uint16_t*, std::int64_t,
+                                                            unsigned long long*, cudaStream_t)) {
+  return bench::device_variant<OneCell>(name, idea, [launch](OneCell& p, cudaStream_t stream) {
+    launch(p.x.device_data(), p.n, p.total.device_data(), stream);
+  });
+}
 
 }  // namespace one_cell

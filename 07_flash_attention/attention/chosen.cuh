@@ -7,7 +7,9 @@
 
 #include "07_flash_attention/attention/09_base_2.cuh"
 #include "07_flash_attention/attention/10_async_copy.cuh"
+#include "07_flash_attention/problem.cuh"
 #include "07_flash_attention/shape.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/launch.cuh"
 
 namespace attention {
@@ -21,6 +23,13 @@ inline std::string chosen(const Shape& shape, const Tensors<float>& t, cudaStrea
   }
   base_2(shape, t, stream);
   return "base_2";
+}
+
+// Its row.
+inline bench::Variant<Fp32> attention_chooser() {
+  return bench::chooser<Fp32>(
+      "the rung that a library would take",
+      [](Fp32& p, cudaStream_t stream) { return chosen(p.shape, p.device_data(), stream); });
 }
 
 }  // namespace attention

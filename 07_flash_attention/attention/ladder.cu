@@ -24,15 +24,6 @@
 
 namespace attention {
 
-// A rung on the device: run(shape, tensors, stream).
-template <class Run>
-bench::Variant<Fp32> fp32_rung(const std::string& name, const std::string& idea, Run run,
-                               bench::Needs needs = {}) {
-  return bench::device_variant<Fp32>(
-      name, idea, [run](Fp32& p, cudaStream_t stream) { run(p.shape, p.device_data(), stream); },
-      needs);
-}
-
 bench::Ladder<Fp32> attention_ladder() {
   auto sequential_rung = bench::baseline<Fp32>("sequential", "the definition, query by query",
                                                [](Fp32& p) { sequential(p.shape, p.host_data()); });
@@ -43,9 +34,6 @@ bench::Ladder<Fp32> attention_ladder() {
   const auto kv_outer_rung = [](Fp32& p, cudaStream_t stream) {
     kv_outer(p.shape, p.device_data(), p.workspace.get<float>(2 * p.shape.rows()), stream);
   };
-  const auto choose = [](Fp32& p, cudaStream_t stream) {
-    return chosen(p.shape, p.device_data(), stream);
-  };
 
   bench::Ladder<Fp32> ladder;
   ladder.name = Fp32::name;
@@ -54,16 +42,17 @@ bench::Ladder<Fp32> attention_ladder() {
       sequential_rung,
       openmp_rung,
       naive_variant<float>(),
-      fp32_rung("online", "a warp a query, softmax as the keys pass by", online),
+      attention_rung<float>("online", "a warp a query, softmax as the keys pass by", online),
       bench::device_variant<Fp32>(
           "kv_outer", "tiles; keys outside, queries inside (FlashAttention)", kv_outer_rung),
-      fp32_rung("q_outer", "queries outside, keys inside (FlashAttention-2)", q_outer),
-      fp32_rung("register_tile", "8 x 4 scores a thread", register_tile),
-      fp32_rung("vectorized", "V and the output 16 bytes at a time", vectorized),
-      fp32_rung("base_2", "less around the products: base 2, few masks, one sum", base_2),
-      fp32_rung("async_copy", "the next tile travels meanwhile (cp.async)", async_copy,
-                bench::needs_sm(80)),
-      bench::chooser<Fp32>("the rung that a library would take", choose),
+      attention_rung<float>("q_outer", "queries outside, keys inside (FlashAttention-2)", q_outer),
+      attention_rung<float>("register_tile", "8 x 4 scores a thread", register_tile),
+      attention_rung<float>("vectorized", "V and the output 16 bytes at a time", vectorized),
+      attention_rung<float>("base_2", "less around the products: base 2, few masks, one sum",
+                            base_2),
+      attention_rung<float>("async_copy", "the next tile travels meanwhile (cp.async)", async_copy,
+                            bench::needs_sm(80)),
+      attention_chooser(),
       cublas<float>(),
   };
   ladder.settings = settings<float>();

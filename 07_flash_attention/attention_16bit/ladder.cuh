@@ -37,15 +37,6 @@
 
 namespace attention {
 
-// A rung on the device: run(shape, tensors, stream).
-template <class T, class Run>
-bench::Variant<Problem<T>> rung_16bit(const std::string& name, const std::string& idea, Run run,
-                                      const bench::Needs& needs) {
-  return bench::device_variant<Problem<T>>(
-      name, idea,
-      [run](Problem<T>& p, cudaStream_t stream) { run(p.shape, p.device_data(), stream); }, needs);
-}
-
 // In fp16 most rungs are left out: they would keep the compiler busy for minutes and show nothing
 // that they do not show in bf16.
 template <class T>
@@ -53,38 +44,41 @@ std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
   const bench::Needs sm80 = bench::needs_sm(80), hopper = bench::needs_exactly_sm(90);
   if constexpr (std::is_same_v<T, __half>) {
     return {
-        rung_16bit<T>("lazy_rescale", "O is rescaled only when it must be", lazy_rescale<T>, sm80),
-        rung_16bit<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
-                      hopper),
+        attention_rung<T>("lazy_rescale", "O is rescaled only when it must be", lazy_rescale<T>,
+                          sm80),
+        attention_rung<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
+                          hopper),
     };
   } else {
     return {
-        rung_16bit<T>("through_shared", "tensor cores, 16 queries a warp", through_shared<T>, sm80),
-        rung_16bit<T>("mma", "weights stay in registers; 32 queries a warp", mma<T>, sm80),
-        rung_16bit<T>("swizzled", "chunks change places: ldmatrix without bank conflicts",
-                      swizzled<T>, sm80),
-        rung_16bit<T>("double_buffered", "the next tiles travel meanwhile (cp.async)",
-                      double_buffered<T>, sm80),
-        rung_16bit<T>("fragment_prefetch", "operands are fetched a step ahead",
-                      fragment_prefetch<T>, sm80),
-        rung_16bit<T>("lazy_rescale", "O is rescaled only when it must be", lazy_rescale<T>, sm80),
-        rung_16bit<T>("tma", "TMA brings the tiles; mbarriers say when", tma<T>, hopper),
-        rung_16bit<T>("warp_specialized", "a producer issues, eight warps multiply",
-                      warp_specialized<T>, hopper),
-        rung_16bit<T>("wgmma", "warpgroups multiply from shared memory", wgmma<T>, hopper),
-        rung_16bit<T>("wgmma_two", "the same in the tiles of the next rung, for comparison",
-                      wgmma<T, 2>, hopper),
-        rung_16bit<T>("ping_pong", "warpgroups take turns at the tensor cores", ping_pong<T>,
-                      hopper),
-        rung_16bit<T>("gemm_softmax_overlap", "exponentials while the tile before meets V",
-                      gemm_softmax_overlap<T>, hopper),
-        rung_16bit<T>("persistent", "blocks stay, each with a fixed share of the tiles",
-                      persistent<T>, hopper),
-        rung_16bit<T>("async_store", "O leaves by TMA; Q frees its buffer early", async_store<T>,
-                      hopper),
-        rung_16bit<T>("tile_counter", "a counter hands out the tiles", tile_counter<T>, hopper),
-        rung_16bit<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
-                      hopper),
+        attention_rung<T>("through_shared", "tensor cores, 16 queries a warp", through_shared<T>,
+                          sm80),
+        attention_rung<T>("mma", "weights stay in registers; 32 queries a warp", mma<T>, sm80),
+        attention_rung<T>("swizzled", "chunks change places: ldmatrix without bank conflicts",
+                          swizzled<T>, sm80),
+        attention_rung<T>("double_buffered", "the next tiles travel meanwhile (cp.async)",
+                          double_buffered<T>, sm80),
+        attention_rung<T>("fragment_prefetch", "operands are fetched a step ahead",
+                          fragment_prefetch<T>, sm80),
+        attention_rung<T>("lazy_rescale", "O is rescaled only when it must be", lazy_rescale<T>,
+                          sm80),
+        attention_rung<T>("tma", "TMA brings the tiles; mbarriers say when", tma<T>, hopper),
+        attention_rung<T>("warp_specialized", "a producer issues, eight warps multiply",
+                          warp_specialized<T>, hopper),
+        attention_rung<T>("wgmma", "warpgroups multiply from shared memory", wgmma<T>, hopper),
+        attention_rung<T>("wgmma_two", "the same in the tiles of the next rung, for comparison",
+                          wgmma<T, 2>, hopper),
+        attention_rung<T>("ping_pong", "warpgroups take turns at the tensor cores", ping_pong<T>,
+                          hopper),
+        attention_rung<T>("gemm_softmax_overlap", "exponentials while the tile before meets V",
+                          gemm_softmax_overlap<T>, hopper),
+        attention_rung<T>("persistent", "blocks stay, each with a fixed share of the tiles",
+                          persistent<T>, hopper),
+        attention_rung<T>("async_store", "O leaves by TMA; Q frees its buffer early",
+                          async_store<T>, hopper),
+        attention_rung<T>("tile_counter", "a counter hands out the tiles", tile_counter<T>, hopper),
+        attention_rung<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
+                          hopper),
     };
   }
 }

@@ -38,59 +38,16 @@
 #include "07_flash_attention/backward/chosen.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/problem.cuh"
+#include "07_flash_attention/backward/settings.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/options.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
 
 namespace backward {
-
-// A rung on the device: of_head_dim(d) is its function for heads of d elements, where scratch holds
-// scratch_of(shape) floats.
-template <class T, class OfHeadDim>
-bench::Variant<Backward<T>> rung(const std::string& name, const std::string& idea,
-                                 OfHeadDim of_head_dim, std::int64_t (*scratch_of)(const Shape&),
-                                 bench::Needs needs = {}) {
-  return bench::device_variant<Backward<T>>(
-      name, idea,
-      [of_head_dim, scratch_of](Backward<T>& p, cudaStream_t stream) {
-        float* scratch = p.workspace.template get<float>(scratch_of(p.shape));
-        attention::with_head_dim(
-            p.shape.d, [&](auto d) { of_head_dim(d)(p.shape, p.device_data(), scratch, stream); });
-      },
-      needs);
-}
-
-// What the settings say. Throws UsageError for what cannot be.
-template <class T>
-Shape shape_of(const bench::Settings& settings) {
-  const int n = static_cast<int>(settings["n"]);
-  const bool is_small = std::is_same_v<T, float> || n < 1024;
-  Shape shape;
-  shape.batch = settings["batch"];
-  shape.heads = settings["heads"];
-  shape.n_q = n;
-  shape.n_k = settings.given("nk") ? static_cast<int>(settings["nk"]) : n;
-  shape.d = settings.given("d") ? static_cast<int>(settings["d"]) : is_small ? 64 : 128;
-  shape.causal = settings["causal"] != 0;
-  if (settings.given("tokens")) {
-    if (settings["tokens"] % n != 0) {
-      throw bench::UsageError("--tokens: " + std::to_string(settings["tokens"]) +
-                              " is not a multiple of n = " + std::to_string(n));
-    }
-    if (!settings.given("batch")) shape.batch = settings["tokens"] / n;
-    if (!settings.given("heads")) shape.heads = 2048 / shape.d;
-  }
-  shape.kv_heads = settings.given("kv-heads") ? settings["kv-heads"] : shape.heads;
-  if (shape.heads % shape.kv_heads != 0) {
-    throw bench::UsageError("--kv-heads: " + std::to_string(shape.heads) +
-                            " heads are not a multiple of " + std::to_string(shape.kv_heads));
-  }
-  return shape;
-}
 
 // Those for tensor cores, in 16 bits.
 template <class T>
@@ -213,18 +170,7 @@ bench::Ladder<Backward<T>> backward_ladder() {
     }
   }
   ladder.variants.push_back(last_page);
-  const std::int64_t most = Shape::kMostLength;
-  ladder.settings = {
-      bench::number("batch", "sequences", kIs16Bit ? 4 : 1, 1, 1, 1 << 20),
-      bench::number("heads", "heads of a sequence", 16, 2, 1, 1 << 20),
-      bench::number("kv-heads", "K/V heads of a sequence (default: as many as heads)", 0, 1,
-                    1 << 20),
-      bench::number("n", "queries of a sequence, and keys", kIs16Bit ? 4096 : 1024, 250, 1, most),
-      bench::number("nk", "keys, if not as many as queries", 0, 1, most),
-      bench::one_of("d", "elements of a query, a key, a value", {64, 128, 256}),
-      bench::flag("causal", "query i sees no key after its own"),
-      bench::number("tokens", "sets batch to tokens / n, and heads to 2048 / d", 0, 1, 1 << 30),
-  };
+  ladder.settings = settings<T>();
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
     return std::make_unique<P>(shape_of<T>(settings), run.seed, run.device.is_real_gpu());
   };

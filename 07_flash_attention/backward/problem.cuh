@@ -6,9 +6,11 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cuda_runtime.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "07_flash_attention/backward/forward.cuh"
@@ -21,6 +23,7 @@
 #include "common/bench/input_sets.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/random.cuh"
 #include "common/kit/workspace.cuh"
@@ -203,5 +206,21 @@ struct Backward {
 
   Inputs inputs_;
 };
+
+// A rung on the device: of_head_dim(d) is its function for heads of d elements, where scratch holds
+// scratch_of(shape) floats.
+template <class T, class OfHeadDim>
+bench::Variant<Backward<T>> rung(const std::string& name, const std::string& idea,
+                                 OfHeadDim of_head_dim, std::int64_t (*scratch_of)(const Shape&),
+                                 bench::Needs needs = {}) {
+  return bench::device_variant<Backward<T>>(
+      name, idea,
+      [of_head_dim, scratch_of](Backward<T>& p, cudaStream_t stream) {
+        float* scratch = p.workspace.template get<float>(scratch_of(p.shape));
+        attention::with_head_dim(
+            p.shape.d, [&](auto d) { of_head_dim(d)(p.shape, p.device_data(), scratch, stream); });
+      },
+      needs);
+}
 
 }  // namespace backward

@@ -17,7 +17,10 @@
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/kit/key_ring.cuh"
 #include "07_flash_attention/decode/kit/tensor_rows.cuh"
+#include "07_flash_attention/decode/problem.cuh"
 #include "07_flash_attention/decode/shape.hpp"
+#include "common/bench/device_facts.cuh"
+#include "common/bench/variant.cuh"
 #include "common/kit/launch.cuh"
 
 namespace decode {
@@ -81,6 +84,36 @@ std::string chosen_paged(const Shape& shape, const Tensors<T>& t, const Cache& c
   }
   paged(shape, t, cache, scratch, stream);
   return "paged";
+}
+
+// The least of the device and the code: 90 for sm_90. Asked once.
+inline int capability() {
+  static const int kCapability = [] {
+    const bench::DeviceFacts device = bench::query_device();
+    const int of_code = device.code.capability, of_device = device.compute_capability();
+    return of_code > 0 ? std::min(of_code, of_device) : of_device;  // 0: unknown
+  }();
+  return kCapability;
+}
+
+// Their rows.
+template <class T>
+bench::Variant<Decode<T>> chooser() {
+  return bench::chooser<Decode<T>>(
+      "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
+        return chosen(p.shape, p.device_data(), capability(), scratch_of(p), stream);
+      });
+}
+
+template <class T>
+bench::Variant<Decode<T>> paged_chooser() {
+  auto variant = bench::chooser<Decode<T>>(
+      "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
+        return chosen_paged(p.shape, p.device_data(), p.device_cache(), true, capability(),
+                            scratch_of(p), stream);
+      });
+  variant.needs = bench::needs_sm(80);
+  return variant;
 }
 
 }  // namespace decode

@@ -30,46 +30,16 @@
 #include "07_flash_attention/decode/chosen.cuh"
 #include "07_flash_attention/decode/peers.cuh"
 #include "07_flash_attention/decode/problem.cuh"
+#include "07_flash_attention/decode/settings.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 #include "07_flash_attention/study/extra_memory.cuh"
-#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/options.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/run_settings.hpp"
+#include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
 
 namespace decode {
-
-// The scratch memory that belongs to a problem.
-template <class T>
-Scratch scratch_of(Decode<T>& p) {
-  return {[&p](std::int64_t count) { return p.workspace.template get<float>(count); },
-          [&p](std::int64_t count) { return p.tickets(count); }};
-}
-
-// A rung for caches in one piece: run(shape, tensors, scratch, stream).
-template <class T, class Run>
-bench::Variant<Decode<T>> rung(const std::string& name, const std::string& idea, Run run,
-                               bench::Needs needs = {}) {
-  return bench::device_variant<Decode<T>>(
-      name, idea,
-      [run](Decode<T>& p, cudaStream_t stream) {
-        run(p.shape, p.device_data(), scratch_of(p), stream);
-      },
-      needs);
-}
-
-// A rung for caches in pages: run(shape, tensors, cache, scratch, stream).
-template <class T, class Run>
-bench::Variant<Decode<T>> paged_rung(const std::string& name, const std::string& idea, Run run,
-                                     bench::Needs needs = bench::needs_sm(80)) {
-  return bench::device_variant<Decode<T>>(
-      name, idea,
-      [run](Decode<T>& p, cudaStream_t stream) {
-        run(p.shape, p.device_data(), p.device_cache(), scratch_of(p), stream);
-      },
-      needs);
-}
 
 template <class T>
 std::vector<bench::Variant<Decode<T>>> cpu_rungs() {
@@ -124,52 +94,6 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
   return rungs;
 }
 
-// The settings of both ladders. On the CPU a run is to take a second.
-template <class T>
-std::vector<bench::Setting> settings() {
-  const std::int64_t most = Shape::kMostLength;
-  return {
-      bench::number("batch", "sequences", 16, 2, 1, 1 << 20),
-      bench::number("heads", "query heads of a sequence", 32, 8, 1, 1 << 20),
-      bench::number("kv-heads", "K/V heads (default: a fourth of the heads, if that is whole)", 0,
-                    1, 1 << 20),
-      bench::number("n", "tokens in the cache of a sequence", 4096, 250, 1, most),
-      bench::one_of("d", "elements of a query, a key, a value", {64, 128, 256}),
-  };
-}
-
-// Throws UsageError for what cannot be.
-inline Shape shape_of(const bench::Settings& settings, const bench::RunSettings& run) {
-  Shape shape;
-  shape.batch = settings["batch"];
-  shape.heads = settings["heads"];
-  shape.n = static_cast<int>(settings["n"]);
-  shape.d = settings.given("d")        ? static_cast<int>(settings["d"])
-            : run.device.is_real_gpu() ? 128
-                                       : 64;
-  shape.kv_heads = settings.given("kv-heads") ? settings["kv-heads"]
-                   : shape.heads % 4 == 0     ? shape.heads / 4
-                                              : shape.heads;
-  if (shape.heads % shape.kv_heads != 0) {
-    throw bench::UsageError("--kv-heads: " + std::to_string(shape.heads) +
-                            " heads are not a multiple of " + std::to_string(shape.kv_heads));
-  }
-  // Blocks, and rows of the caches, are counted in 31 bits; there are at most twice as many of
-  // these as there are tokens.
-  if (shape.rows() > INT32_MAX || shape.all_kv_heads() * shape.n > INT32_MAX / 2) {
-    throw bench::UsageError("batch x heads x n is too large");
-  }
-  return shape;
-}
-
-inline Layout layout_of(const bench::Settings& settings) {
-  Layout layout;
-  layout.page = static_cast<int>(settings["page"]);
-  if (settings.given("window")) layout.window = static_cast<int>(settings["window"]);
-  layout.is_ragged = settings["ragged"] != 0;
-  return layout;
-}
-
 // What both ladders have in common. layout_of(settings): how the caches lie.
 template <class T, class LayoutOf>
 bench::Ladder<Decode<T>> ladder_of(const std::string& name, LayoutOf layout_of) {
@@ -196,26 +120,13 @@ void tag_device_rows(bench::Ladder<Decode<T>>& ladder) {
   }
 }
 
-// The least of the device and the code: 90 for sm_90. Asked once.
-inline int capability() {
-  static const int kCapability = [] {
-    const bench::DeviceFacts device = bench::query_device();
-    const int of_code = device.code.capability, of_device = device.compute_capability();
-    return of_code > 0 ? std::min(of_code, of_device) : of_device;  // 0: unknown
-  }();
-  return kCapability;
-}
-
 template <class T>
 bench::Ladder<Decode<T>> decode_ladder() {
   constexpr bool kIsHalf = std::is_same_v<T, __half>;
   auto ladder = ladder_of<T>(kIsHalf ? "decode_fp16" : "decode_bf16",
                              [](const bench::Settings&) { return Layout(); });
   ladder.variants = dense_rungs<T>();
-  ladder.variants.push_back(bench::chooser<Decode<T>>(
-      "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
-        return chosen(p.shape, p.device_data(), capability(), scratch_of(p), stream);
-      }));
+  ladder.variants.push_back(chooser<T>());
   ladder.variants.push_back(device_read<T>());
   tag_device_rows(ladder);
   return ladder;
@@ -233,12 +144,7 @@ bench::Ladder<Decode<T>> decode_paged_ladder() {
   ladder.variants.push_back(paged_rung<T>("early_lookups",
                                           "the first pages are found while the launch before ends",
                                           early_lookups<T>, bench::needs_sm(90)));
-  ladder.variants.push_back(bench::chooser<Decode<T>>(
-      "the rung that a library would take", [](Decode<T>& p, cudaStream_t stream) {
-        return chosen_paged(p.shape, p.device_data(), p.device_cache(), true, capability(),
-                            scratch_of(p), stream);
-      }));
-  ladder.variants.back().needs = bench::needs_sm(80);
+  ladder.variants.push_back(paged_chooser<T>());
   ladder.variants.push_back(device_read<T>());
   tag_device_rows(ladder);
   const std::int64_t most = Shape::kMostLength;

@@ -7,13 +7,16 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cuda_runtime.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/reference.hpp"
 #include "07_flash_attention/decode/shape.hpp"
 #include "07_flash_attention/element.hpp"
@@ -23,6 +26,7 @@
 #include "common/bench/input_sets.cuh"
 #include "common/bench/memory_need.hpp"
 #include "common/bench/report.hpp"
+#include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 #include "common/kit/random.cuh"
@@ -259,5 +263,36 @@ struct Decode {
   Inputs inputs_;
   kit::DeviceBuffer<unsigned> tickets_;
 };
+
+// The scratch memory that belongs to a problem.
+template <class T>
+Scratch scratch_of(Decode<T>& p) {
+  return {[&p](std::int64_t count) { return p.workspace.template get<float>(count); },
+          [&p](std::int64_t count) { return p.tickets(count); }};
+}
+
+// A rung for caches in one piece: run(shape, tensors, scratch, stream).
+template <class T, class Run>
+bench::Variant<Decode<T>> rung(const std::string& name, const std::string& idea, Run run,
+                               bench::Needs needs = {}) {
+  return bench::device_variant<Decode<T>>(
+      name, idea,
+      [run](Decode<T>& p, cudaStream_t stream) {
+        run(p.shape, p.device_data(), scratch_of(p), stream);
+      },
+      needs);
+}
+
+// A rung for caches in pages: run(shape, tensors, cache, scratch, stream).
+template <class T, class Run>
+bench::Variant<Decode<T>> paged_rung(const std::string& name, const std::string& idea, Run run,
+                                     bench::Needs needs = bench::needs_sm(80)) {
+  return bench::device_variant<Decode<T>>(
+      name, idea,
+      [run](Decode<T>& p, cudaStream_t stream) {
+        run(p.shape, p.device_data(), p.device_cache(), scratch_of(p), stream);
+      },
+      needs);
+}
 
 }  // namespace decode

@@ -9,6 +9,8 @@
 #include "07_flash_attention/softmax/05_online.cuh"
 #include "07_flash_attention/softmax/06_cached.cuh"
 #include "07_flash_attention/softmax/07_warp.cuh"
+#include "07_flash_attention/softmax/problem.cuh"
+#include "common/bench/variant.cuh"
 
 namespace softmax {
 
@@ -29,6 +31,11 @@ inline std::string chosen(const float* x, float* y, std::int64_t rows, std::int6
   }
   online(x, y, rows, columns, stream);
   return "online";
+}
+
+// Its row.
+inline bench::Variant<Softmax> softmax_chooser() {
+  return bench::chooser<Softmax>("the rung that a library would take", on_device(chosen));
 }
 
 }  // namespace softmax

@@ -22,18 +22,6 @@
 
 namespace softmax {
 
-// A rung on the host: run(x, y, rows, columns); one on the device: the same with a stream.
-template <class Run>
-auto on_host(Run run) {
-  return [run](Softmax& p) { run(p.x.host_data(), p.y.host_data(), p.rows, p.columns); };
-}
-template <class Run>
-auto on_device(Run run) {
-  return [run](Softmax& p, cudaStream_t stream) {
-    return run(p.x.device_data(), p.y.device_data(), p.rows, p.columns, stream);
-  };
-}
-
 bench::Ladder<Softmax> softmax_ladder() {
   using bench::cpu_variant, bench::device_variant;
   const auto naive_rung = [](Softmax& p, cudaStream_t stream) {
@@ -53,7 +41,7 @@ bench::Ladder<Softmax> softmax_ladder() {
                               on_device(cached)),
       device_variant<Softmax>("warp", "a short row is kept in the registers of a warp",
                               on_device(warp)),
-      bench::chooser<Softmax>("the rung that a library would take", on_device(chosen)),
+      softmax_chooser(),
       bench::device_copy(&Softmax::x, &Softmax::y),
   };
   ladder.settings = {

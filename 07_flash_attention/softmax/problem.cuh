@@ -1,6 +1,8 @@
 // The problem: the softmax of each row of a matrix, y = exp(x) / sum over the row of exp(x).
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -137,5 +139,17 @@ struct Softmax {
 
   std::vector<double> largest_, sums_;
 };
+
+// A rung on the host: run(x, y, rows, columns); one on the device: the same with a stream.
+template <class Run>
+auto on_host(Run run) {
+  return [run](Softmax& p) { run(p.x.host_data(), p.y.host_data(), p.rows, p.columns); };
+}
+template <class Run>
+auto on_device(Run run) {
+  return [run](Softmax& p, cudaStream_t stream) {
+    return run(p.x.device_data(), p.y.device_data(), p.rows, p.columns, stream);
+  };
+}
 
 }  // namespace softmax
