@@ -8,17 +8,22 @@ MINUTES = 15
 CALL = "multiply(float* a, float* b, float* c, int k)"
 
 
+def _case(name, k, a, b):
+    arrays = [Array("a", a, shape=(16, k)), Array("b", b, shape=(k, 8))]
+    arrays += [Array("c", role="output", count=128, shape=(16, 8))]
+    return Case(name, {"k": k}, arrays)
+
+
 def cases(random):
+    # One 8 x 8 matrix of A alone: where its products arrive says where it went.
+    for name, top, left in (("top right", 0, 8), ("bottom left", 8, 0)):
+        a = [0.0] * (16 * 16)
+        for row in range(top, top + 8):
+            a[row * 16 + left : row * 16 + left + 8] = eighths(random, 8)
+        b = eighths(random, 16 * 8)
+        yield _case(f"k = 16, and A is 0 but for its {name} 8 x 8", 16, a, b)
     for k in (16, 32, 80):
-        yield Case(
-            f"k = {k}",
-            {"k": k},
-            [
-                Array("a", eighths(random, 16 * k), shape=(16, k)),
-                Array("b", eighths(random, k * 8), shape=(k, 8)),
-                Array("c", role="output", count=128, shape=(16, 8)),
-            ],
-        )
+        yield _case(f"k = {k}", k, eighths(random, 16 * k), eighths(random, k * 8))
 
 
 def expected(case):

@@ -8,17 +8,22 @@ MINUTES = 12
 CALL = "multiply(float* a, float* b, float* c, int k)"
 
 
+def _case(name, k, a, b):
+    arrays = [Array("a", a, shape=(16, k)), Array("b", b, shape=(k, 8))]
+    arrays += [Array("c", role="output", count=128, shape=(16, 8))]
+    return Case(name, {"k": k}, arrays)
+
+
 def cases(random):
+    # One 8 x 8 matrix of A alone: where its products arrive says where it went.
+    for name, top, left in (("top right", 0, 8), ("bottom left", 8, 0)):
+        a = [0.0] * (16 * 64)
+        for row in range(top, top + 8):
+            a[row * 64 + left : row * 64 + left + 8] = eighths(random, 8)
+        b = eighths(random, 64 * 8)
+        yield _case(f"k = 64, and A is 0 but for its {name} 8 x 8", 64, a, b)
     for k in (64, 128, 320):
-        yield Case(
-            f"k = {k}",
-            {"k": k},
-            [
-                Array("a", eighths(random, 16 * k), shape=(16, k)),
-                Array("b", eighths(random, k * 8), shape=(k, 8)),
-                Array("c", role="output", count=128, shape=(16, 8)),
-            ],
-        )
+        yield _case(f"k = {k}", k, eighths(random, 16 * k), eighths(random, k * 8))
 
 
 def expected(case):
