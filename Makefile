@@ -129,7 +129,6 @@ ifndef SIMT
   LIBS_04_matmul = $(CUBLAS)
   LIBS_06_atomics_streams = $(call library_of,curand.h,curand)
   LIBS_07_flash_attention = $(CUBLAS)
-  LIBS_namespaces = $(CUBLAS)
 endif
 
 # ---------------------------------------------------------------- build
@@ -248,7 +247,7 @@ first: $(FIRST)  ## build and run the first kernel of all
 # ---------------------------------------------------------------- test
 # One Catch2 program per file in tests/. On the CPU they are built with simt's checks, which name
 # races, stray accesses and the like; simt's own tests (simt/tests) run there only.
-TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu) tests/namespaces.cu tests/programs.cu
+TEST_SOURCES := $(wildcard tests/common/*.cu tests/[0-9][0-9]_*.cu) tests/programs.cu
 TEST_SOURCES += $(if $(SIMT),$(wildcard simt/tests/*.cu simt/tests/*.cpp))
 TESTS := $(addprefix $(BUILD)/,$(basename $(sort $(TEST_SOURCES))))
 TEST_ENV := $(if $(SIMT),SIMT_CHECK=1 SIMT_PRECOMPILE=tests/catch.hpp)
@@ -285,7 +284,7 @@ endif
 $(foreach c,$(CHAPTERS),$(eval $(BUILD)/tests/$(c)_program: $(filter $(BUILD)/$(c)/%,$(LADDER_OBJECTS))))
 # Of all that a ladder holds, this wants the names: it compiles several chapters at once.
 $(BUILD)/tests/programs $(BUILD)/tests/%_program: private TEST_ENV :=
-$(BUILD)/tests/%_program $(BUILD)/tests/namespaces: private FLAGS := $(UNOPTIMIZED)
+$(BUILD)/tests/%_program: private FLAGS := $(UNOPTIMIZED)
 # The rungs in it have their tests elsewhere; it runs a few blocks of them.
 $(BUILD)/tests/07_flash_attention_turns: private TEST_ENV :=
 $(BUILD)/tests/07_flash_attention_turns: private FLAGS := $(UNOPTIMIZED)

@@ -248,7 +248,7 @@ class Build(MakeCase):
         self.assertIn("built WHAT", self.make("-n", "CPU=0", "bench").stdout)
 
     def test_every_test_is_run_and_has_simts_checks(self):
-        tests = ["simt/tests/b", "tests/01_add", "tests/common/a", "tests/namespaces"]
+        tests = ["simt/tests/b", "tests/01_add", "tests/common/a"]
         tests.append("tests/programs")  # it starts programs, and runs no kernel itself
         for name in tests:
             self.write(f"{name}.cu", "")
