@@ -16,6 +16,9 @@
 #include "01_vector_add/beyond/02_zero_copy.cuh"
 #include "01_vector_add/peers.cuh"
 #include "01_vector_add/problem.cuh"
+#include "01_vector_add/study/advice.cuh"
+#include "01_vector_add/study/first_launch.cuh"
+#include "01_vector_add/study/stored_types.cuh"
 #include "01_vector_add/study/sweeps.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/run_ladder.cuh"
@@ -70,6 +73,12 @@ bench::Ladder<VectorAdd> ladder() {
   ladder.sweeps = {
       {"block", "block: rung `cuda` by threads a block", sweep_block, bench::Points::of_its_own},
       {"pieces", "pieces: rung `coarsened` by elements a thread", sweep_pieces,
+       bench::Points::of_its_own},
+      {"type", "type: y = x + y with fp32, fp16 and 8-bit elements", sweep_type,
+       bench::Points::of_its_own},
+      {"launch", "launch: the first launch of a kernel and those after it", sweep_launch,
+       bench::Points::of_its_own},
+      {"advice", "advice: a managed table that host and device read in turn", sweep_advice,
        bench::Points::of_its_own}};
   return ladder;
 }

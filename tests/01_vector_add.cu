@@ -250,7 +250,18 @@ TEST_CASE("bad arguments: exit status 2 and one line, at once") {
   tests::refuses_bad_arguments(
       kProgram, "--n 10 --only sequential",
       {"--n 0", "--n -1", "--n abc", "--n 99999999999999999", "--n 99999999999999999999", "--n 1.5",
-       "--n ''", "--n", "--verify --sweep block", "--demo memset --sweep block"});
+       "--n ''", "--n", "--verify --sweep block", "--demo memset --sweep block",
+       "--sweep type --n 1001"});
+}
+
+TEST_CASE("sweeps of types, launches and advice check what they time") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  for (const std::string sweep : {"type", "launch", "advice"}) {
+    const auto run = tests::run_command(kProgram + " --n 4096 --repeats 1 --sweep " + sweep);
+    INFO(run.output);
+    CHECK(run.status == 0);
+    CHECK(run.output.find("swept over " + sweep) != std::string::npos);
+  }
 }
 
 TEST_CASE("--list prints one variant a line") {

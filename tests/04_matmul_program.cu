@@ -65,6 +65,21 @@ TEST_CASE("sweeps have the rows that they promise") {
   CHECK(sweep.output.find("used_percent") != std::string::npos);
 }
 
+TEST_CASE("a sweep shows the rungs that --only names, and loops in three orders") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  if (device.is_real_gpu()) SKIP_TEST("takes minutes on a GPU, where the sweeps go to 8192");
+  const auto named = tests::run_command(
+      kProgram + " --sweep size --only sgemm/coalesced,sgemm/grouped_tiles --repeats 1");
+  CHECK(named.status == 0);
+  CHECK(named.output.find("coalesced_tflops") != std::string::npos);
+  CHECK(named.output.find("grouped_tiles_tflops") != std::string::npos);
+  CHECK(named.output.find("stream_k_tflops") == std::string::npos);
+  const auto loops = tests::run_command(kProgram + " --sweep loops --repeats 1");
+  CHECK(loops.status == 0);
+  CHECK(loops.output.find("row_column_sum_gflops") != std::string::npos);
+}
+
 TEST_CASE("the best rungs spill no registers on sm_90a") {
   const auto nvcc = tests::run_command(
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");

@@ -190,7 +190,7 @@ def bench_chapter(chapter, args):
     failures, by_file, counters = [], {}, None
     counter_arguments = wanted.pop(COUNTERS, None)
     for label, arguments in wanted.items():
-        if bench_args.is_for_checkers(label):
+        if bench_args.is_for_checkers(label) or (args.labels and label not in args.labels):
             continue
         what = f"{chapter.name}/{label}"
         try:
@@ -204,7 +204,7 @@ def bench_chapter(chapter, args):
             raise BenchError(f"{what}: no GPU took part, results not kept (see --allow-no-gpu)")
         path = args.results / f"{slug(name or 'cpu')}.json"
         by_file.setdefault(path, {})[what] = run
-    if counter_arguments is not None and args.counters and not args.allow_no_gpu:
+    if counter_arguments is not None and args.counters and not (args.labels or args.allow_no_gpu):
         try:
             what = f"{chapter.name}/{COUNTERS}"
             counters = profile(program, counter_arguments, what, args.commit)
@@ -234,12 +234,23 @@ def main():
         action="store_true",
         help="measure sources that no commit holds, and say so",
     )
+    parser.add_argument(
+        "--label",
+        action="append",
+        dest="labels",
+        default=[],
+        metavar="LABEL",
+        help="only this line of bench.args, without counters (may be given again)",
+    )
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="01 or 01_vector_add")
     args = parser.parse_args()
     args.results = args.results or args.root / "results"
     try:
         chapters = chapters_named(args.root, args.chapters)
-    except BenchError as error:
+        for label in args.labels:
+            if not any(label in bench_args.parse(path / "bench.args") for path in chapters):
+                parser.error(f"no label '{label}' in the bench.args of these chapters")
+    except (BenchError, bench_args.ArgumentsError) as error:
         parser.error(str(error))
     try:
         args.commit = commit_to_measure(args.root, args.allow_dirty)

@@ -55,9 +55,10 @@ inline bench::Shown sweep_block(const bench::RunSettings& run, const bench::Sett
   }
   int grid = 0, block = 0;
   CUDA_CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, vector_add_cuda_kernel));
-  return {sweep, bench::formatted("cudaOccupancyMaxPotentialBlockSize proposes %d threads "
-                                  "(it maximises occupancy)\n",
-                                  block)};
+  return {sweep,
+          bench::formatted("cudaOccupancyMaxPotentialBlockSize proposes %d threads a block and "
+                           "%d blocks or more: full occupancy\n",
+                           block, grid)};
 }
 
 template <int kPieces>

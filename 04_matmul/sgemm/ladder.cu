@@ -21,10 +21,12 @@
 #include "04_matmul/sgemm/beyond/02_split_k.cuh"
 #include "04_matmul/sgemm/beyond/03_stream_k.cuh"
 #include "04_matmul/sgemm/beyond/04_warp_specialized.cuh"
+#include "04_matmul/sgemm/beyond/05_register_only.cuh"
 #include "04_matmul/sgemm/chosen.cuh"
 #include "04_matmul/sgemm/peers.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "04_matmul/shape_settings.hpp"
+#include "04_matmul/study/loop_orders.cuh"
 #include "04_matmul/study/roofline.cuh"
 #include "04_matmul/study/sweeps.cuh"
 #include "common/bench/ladder.cuh"
@@ -89,6 +91,9 @@ std::vector<bench::Variant<Sgemm>> variants() {
       tagged(sgemm_rung("warp_specialized", "beyond: four warps copy, eight only multiply (sm_90a)",
                         sgemm_warp_specialized, needs_exactly_sm(90)),
              end),
+      tagged(sgemm_rung("register_only", "beyond: 8 x 8 accumulators a thread, no shared memory",
+                        sgemm_register_only),
+             large),
       tagged(sgemm_chosen(), end),
       tagged(sgemm_cublas(), end),
       sgemm_cublas_pedantic(),
@@ -116,9 +121,12 @@ bench::Ladder<Sgemm> ladder() {
     return {roof, reuse_table(report, problem.shape, run.device)};
   };
   ladder.sweeps = {
-      {"size", "size: the best rungs and cuBLAS from small to large", sweep_size<Sgemm>},
+      {"size", "size: the best rungs and cuBLAS from small to large, or those of --only",
+       sweep_size<Sgemm>},
       {"quantization", "quantization: the same around multiples of a tile",
-       sweep_quantization<Sgemm>}};
+       sweep_quantization<Sgemm>},
+      {"loops", "loops: three loops in three orders, on one core", sweep_loops,
+       bench::Points::of_its_own}};
   return ladder;
 }
 

@@ -22,16 +22,21 @@
 
 namespace matmul {
 
-// Those that are tagged "end", as far as this machine runs them on this problem; where none is, all
-// of them.
+// Those that are worth a column, as far as this machine runs them on this problem: of a whole
+// ladder those tagged "end", or all where none of these runs; where --only has named rungs, which
+// leaves the baseline out, all that it named.
 template <class Problem>
 std::vector<bench::Variant<Problem>> ends_of(const std::vector<bench::Variant<Problem>>& variants,
                                              Problem& problem, const bench::DeviceFacts& device) {
   const bench::WorkStream stream(device);
+  const bool is_whole_ladder = std::any_of(
+      variants.begin(), variants.end(),
+      [](const bench::Variant<Problem>& variant) { return variant.kind == bench::Kind::baseline; });
   std::vector<bench::Variant<Problem>> ends, others;
   for (const auto& variant : variants) {
     const auto& tags = variant.tags;
-    const bool is_end = std::find(tags.begin(), tags.end(), "end") != tags.end();
+    const bool is_end =
+        !is_whole_ladder || std::find(tags.begin(), tags.end(), "end") != tags.end();
     if (!is_end && !ends.empty()) continue;
     const bench::Verdict verdict = bench::verify(problem, variant, device, stream.get());
     if (verdict.status != bench::Status::skipped) (is_end ? ends : others).push_back(variant);
@@ -39,7 +44,8 @@ std::vector<bench::Variant<Problem>> ends_of(const std::vector<bench::Variant<Pr
   return ends.empty() ? others : ends;
 }
 
-// Their TFLOP/s for each shape, with the columns that `facts` puts before them.
+// Their TFLOP/s for each shape, with the columns that `facts` puts before them. A dash: too slow
+// there, unless --slow was given.
 template <class Problem, class Facts>
 bench::Shown sweep_shapes(const bench::RunSettings& run, const std::string& name,
                           const std::vector<Shape>& shapes, std::vector<std::string> columns,
@@ -52,9 +58,16 @@ bench::Shown sweep_shapes(const bench::RunSettings& run, const std::string& name
   for (const auto& variant : ends) sweep.columns.push_back(variant.name + "_tflops");
   for (const Shape& shape : shapes) {
     Problem problem(shape, run.seed, is_real_gpu);
+    std::vector<bench::Variant<Problem>> fast_enough;
+    for (const auto& variant : ends) {
+      if (run.slow || shape.flops() <= variant.slow_above) fast_enough.push_back(variant);
+    }
+    const std::vector<double> ms = bench::time_sweep(run, problem, fast_enough);
     std::vector<double> point = facts(shape);
-    for (const double ms : bench::time_sweep(run, problem, ends)) {
-      point.push_back(shape.flops() / (1e9 * ms));
+    auto next = ms.begin();
+    for (const auto& variant : ends) {
+      const bool is_timed = run.slow || shape.flops() <= variant.slow_above;
+      point.push_back(is_timed ? shape.flops() / (1e9 * *next++) : std::nan(""));
     }
     sweep.points.push_back(point);
   }

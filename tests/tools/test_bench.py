@@ -69,6 +69,17 @@ class Bench(BenchCase):
             sorted(self.results()["runs"]), ["01_vector_add/small", "02_polar/default"]
         )
 
+    def test_one_label_alone_and_the_others_stay(self):
+        self.bench()
+        self.write("01_vector_add/bench.args", "default: --n 3\nlarge: --n 4\nnew: --n 5\n")
+        self.bench("01", "--label", "new", "--label", "large")
+        runs = self.results()["runs"]
+        names = [f"01_vector_add/{name}" for name in ("default", "large", "new")]
+        self.assertEqual([runs[name]["arguments"] for name in names], ["", "--n 4", "--n 5"])
+        self.assertIn("02_polar/default", runs)
+        said = self.bench("01", "--label", "nosuch", status=2).stderr
+        self.assert_one_line(said, "no label 'nosuch'")
+
     def test_each_gpu_has_its_own_file(self):
         self.bench()
         self.bench(gpu="NVIDIA GeForce RTX 4090")
