@@ -4,6 +4,7 @@
 // Each problem's folder has its list, ladder.cu; the lesson is README.md. Build without make, here:
 //   nvcc -O3 -std=c++17 -I.. -Xcompiler -fopenmp {.,*}/ladder*.cu -lcublas
 #include "03_coalescing/study/pitch_demo.cuh"
+#include "03_coalescing/study/symbols_demo.cuh"
 #include "common/bench/program.cuh"
 
 namespace ladders {
@@ -15,6 +16,8 @@ int main(int argc, char** argv) {
                      "which bytes a warp asks for, and how long they take",
                      {ladders::copy(), ladders::particles(), ladders::transpose(),
                       ladders::window(), ladders::latency()},
-                     {{"pitch", "pitch: what cudaMallocPitch returns", transpose::pitch_demo}}},
+                     {{"pitch", "pitch: what cudaMallocPitch returns", transpose::pitch_demo},
+                      {"symbols", "symbols: variables on the device by name and by address",
+                       window::symbols_demo}}},
                     argc, argv);
 }

@@ -266,6 +266,14 @@ TEST_CASE("latency: a ring visits every line once a lap") {
   CHECK(ring.offset_after(ring.lines()) == 0);
 }
 
+TEST_CASE("a symbol is written by its name, by its address, and by a kernel") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const auto demo = tests::run_command(kProgram + " --demo symbols");
+  CHECK(demo.status == 0);
+  CHECK(demo.output.find(" 2\n") < demo.output.find(" 3\n"));
+  CHECK(demo.output.find(" 3\n") < demo.output.find(" 6\n"));
+}
+
 TEST_CASE("bad arguments: exit status 2 and one line, at once") {
   tests::refuses_bad_arguments(kProgram, "--n 10 --only copy/sequential",
                                {"--n 0",
