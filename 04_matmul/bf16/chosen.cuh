@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "04_matmul/bf16/06_multistage.cuh"
 #include "04_matmul/bf16/beyond/02_by_shape.cuh"
@@ -18,13 +20,13 @@
 #include "04_matmul/bf16/beyond/04_narrow_edge.cuh"
 #include "04_matmul/bf16/beyond/05_stream_k.cuh"
 #include "04_matmul/bf16/beyond/06_full_waves.cuh"
+#include "04_matmul/bf16/beyond/07_padded_copies.cuh"
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
 #include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
-#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
 #include "common/bench/device_facts.cuh"
@@ -68,8 +70,9 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
   return kCyclesOfLaunch + (waves + (1.1 + 0.25 * apart) * share) * pair + 16000;
 }
 
-// The name of the rung that should take the fewest cycles. For matrices that TMA can take.
-inline std::string cheapest_rung(const Product& product, const Chip& chip) {
+// The name of the rung that should take the fewest cycles. For matrices that TMA can load;
+// is_loose: and not store, which is for some rungs only.
+inline std::string cheapest_rung(const Product& product, const Chip& chip, bool is_loose) {
   const double by_shape = fewest_cycles(product, chip.sms);
   const auto tiles = tile_count<WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n);
   const auto pairs =
@@ -77,14 +80,15 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip) {
 
   // Narrow tiles at the right edge, where there is something left over and more than one wave.
   double narrow_edge = HUGE_VAL;
-  if (tiles > chip.sms && edge_columns(product.n) == 64) {
+  const bool may_be_narrow = !is_loose && tiles > chip.sms;
+  if (may_be_narrow && edge_columns(product.n) == 64) {
     narrow_edge = cycles_with_edge<EdgeTile<64>>(product, chip.sms);
-  } else if (tiles > chip.sms && edge_columns(product.n) == 128) {
+  } else if (may_be_narrow && edge_columns(product.n) == 128) {
     narrow_edge = cycles_with_edge<EdgeTile<128>>(product, chip.sms);
   }
 
   // Two ways to fill the last wave.
-  const double stream_k = cycles_of_stream_k(product, chip.clusters);
+  const double stream_k = is_loose ? HUGE_VAL : cycles_of_stream_k(product, chip.clusters);
   const double full_waves =
       pairs > chip.clusters ? plan_full_waves(product, chip.clusters).cycles : HUGE_VAL;
 
@@ -97,33 +101,49 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip) {
   return split.parts > 1 && split.cycles < by_shape ? "split_k" : "by_shape";
 }
 
-// C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
-// pointers; sizes up to 2e9. Returns the name of the rung that does it: multistage without TMA and
-// wgmma (has_wgmma) or where TMA cannot take the matrices. partials: kPartialBytes, this launch's
-// until it has ended.
+// Bytes of memory for one product: the partial sums of stream_k, and the copies of padded_copies.
 template <bool kTransposedB>
-std::string bf16_gemm_chosen(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
-                             int m, int n, int k, float4* partials, bool has_wgmma,
-                             cudaStream_t stream) {
-  if (!has_wgmma || !have_vector_rows<kTransposedB>(a, b, c, n, k)) {
-    bf16_gemm_multistage<kTransposedB>(a, b, c, m, n, k, stream);
-    return "multistage";
-  }
+std::int64_t scratch_bytes(const Operands& x, int m, int n, int k) {
+  const std::int64_t elements = padded_elements<kTransposedB>(x, m, n, k);
+  return kPartialBytes + elements * static_cast<std::int64_t>(sizeof(__nv_bfloat16));
+}
+
+// C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; rows may begin anywhere.
+// Device pointers, to 2 bytes; sizes up to 2e9. Returns the name of the rung that does it.
+// scratch: scratch_bytes(), aligned to 16 and this launch's until it has ended. Throws
+// std::invalid_argument if a size is below 1.
+template <bool kTransposedB>
+std::string multiply_by_choice(const Operands& operands, int m, int n, int k, void* scratch,
+                               cudaStream_t stream) {
+  if (m < 1 || n < 1 || k < 1) throw std::invalid_argument("a size below 1");
+  auto* const partials = static_cast<float4*>(scratch);
+  auto* const copies =
+      reinterpret_cast<__nv_bfloat16*>(static_cast<unsigned char*>(scratch) + kPartialBytes);
+  const Operands x = with_tight_rows<kTransposedB>(operands, m, n, k, copies, stream);
+  const bool is_loose = !can_store(x.c, n);
   const Chip chip = {kit::multiprocessor_count(), stream_k_clusters<kTransposedB>(),
                      room_for_parts<kTransposedB>()};
-  const std::string rung = cheapest_rung(Product::of<kTransposedB>(m, n, k), chip);
-  if (rung == "full_waves") {
-    bf16_gemm_full_waves<kTransposedB>(a, b, c, m, n, k, stream);
-  } else if (rung == "stream_k") {
-    bf16_gemm_stream_k<kTransposedB>(a, b, c, m, n, k, partials, stream);
+  const std::string rung = cheapest_rung(Product::of(x, m, n, k), chip, is_loose);
+  const auto multiply = [&](auto loose) {
+    if (rung == "full_waves") {
+      multiply_in_full_waves<kTransposedB, loose>(x, m, n, k, stream);
+    } else if (rung == "split_k") {
+      multiply_in_parts<kTransposedB, loose>(x, m, n, k, stream);
+    } else {
+      multiply_by_shape<kTransposedB, loose>(x, m, n, k, stream);
+    }
+  };
+  if (rung == "stream_k") {
+    launch_stream_k<kTransposedB>(x, m, n, k, partials, stream);
   } else if (rung == "narrow_edge") {
-    bf16_gemm_narrow_edge<kTransposedB>(a, b, c, m, n, k, stream);
-  } else if (rung == "split_k") {
-    bf16_gemm_split_k<kTransposedB>(a, b, c, m, n, k, stream);
+    multiply_with_narrow_edge<kTransposedB>(x, m, n, k, stream);
+  } else if (is_loose) {
+    multiply(std::true_type{});
   } else {
-    bf16_gemm_by_shape<kTransposedB>(a, b, c, m, n, k, stream);
+    multiply(std::false_type{});
   }
-  return rung;
+  const bool copied = x.a.data != operands.a.data || x.b.data != operands.b.data;
+  return copied ? "padded_copies, " + rung : rung;
 }
 
 // The memory that stream_k needs, allocated once.
@@ -142,15 +162,38 @@ bench::Variant<Bf16Gemm<kTransposedB>> stream_k() {
 }
 
 template <bool kTransposedB>
+bench::Variant<Bf16Gemm<kTransposedB>> padded_copies() {
+  const auto run = [workspace = kit::Workspace()](const Element* a, const Element* b, Element* c,
+                                                  int m, int n, int k, cudaStream_t stream) {
+    const Operands x = dense<kTransposedB>(a, b, c, n, k);
+    Element* const copies = workspace.get<Element>(padded_elements<kTransposedB>(x, m, n, k));
+    const Operands tight = with_tight_rows<kTransposedB>(x, m, n, k, copies, stream);
+    if (can_store(x.c, n)) {
+      multiply_by_shape<kTransposedB, false>(tight, m, n, k, stream);
+    } else {
+      multiply_by_shape<kTransposedB, true>(tight, m, n, k, stream);
+    }
+  };
+  return rung<kTransposedB>("padded_copies", "beyond: rows of any length, copied for TMA (sm_90a)",
+                            run, bench::needs_exactly_sm(90));
+}
+
+template <bool kTransposedB>
 bench::Variant<Bf16Gemm<kTransposedB>> chosen() {
   using Problem = Bf16Gemm<kTransposedB>;
   const auto run = [workspace = kit::Workspace()](Problem& p, cudaStream_t stream) -> std::string {
     static const bool has_wgmma =
         bench::why_skipped(stream_k<kTransposedB>(), bench::query_device()).empty();
-    return bf16_gemm_chosen<kTransposedB>(p.device_a(), p.device_b(), p.c.device_data(),
-                                          static_cast<int>(p.shape.m), static_cast<int>(p.shape.n),
-                                          static_cast<int>(p.shape.k), partial_sums(workspace),
-                                          has_wgmma, stream);
+    const int m = static_cast<int>(p.shape.m), n = static_cast<int>(p.shape.n);
+    const int k = static_cast<int>(p.shape.k);
+    if (!has_wgmma) {
+      bf16_gemm_multistage<kTransposedB>(p.device_a(), p.device_b(), p.c.device_data(), m, n, k,
+                                         stream);
+      return "multistage";
+    }
+    const Operands x = dense<kTransposedB>(p.device_a(), p.device_b(), p.c.device_data(), n, k);
+    void* const scratch = workspace.get<unsigned char>(scratch_bytes<kTransposedB>(x, m, n, k));
+    return multiply_by_choice<kTransposedB>(x, m, n, k, scratch, stream);
   };
   auto variant = bench::chooser<Problem>("a library's choice: the rung by size and alignment", run);
   variant.needs = bench::needs_sm(80);

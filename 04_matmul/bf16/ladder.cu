@@ -99,6 +99,7 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
   all.push_back(bench::tagged(stream_k<kTransposedB>(), large));
   add(large, "full_waves", "beyond: transposed tiles of 248 rows fill all waves (sm_90a)",
       bf16_gemm_full_waves<kTransposedB>, hopper);
+  all.push_back(padded_copies<kTransposedB>());
   all.push_back(bench::tagged(chosen<kTransposedB>(), end));
   all.push_back(bench::tagged(cublas_peer<kTransposedB>(), end));
   all.push_back(cublas_default_yardstick<kTransposedB>());

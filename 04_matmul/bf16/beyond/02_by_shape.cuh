@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
@@ -29,12 +30,12 @@
 
 namespace matmul::bf16 {
 
-template <class T, bool kTransposedB>
+// C: CUtensorMap or LooseC.
+template <class T, bool kTransposedB, class C>
 __global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_by_shape_kernel(const __grid_constant__ CUtensorMap map_a,
                               const __grid_constant__ CUtensorMap map_b,
-                              const __grid_constant__ CUtensorMap map_c, int k,
-                              TileSchedule tiles) {
+                              const __grid_constant__ C c, int k, TileSchedule tiles) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kCluster = T::kCluster;
   extern __shared__ __align__(1024) unsigned char ring[];
@@ -103,7 +104,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 #pragma unroll
       for (int part = 0; part < T::kParts; ++part) {
         ptx::fence_registers(acc[part]);
-        store_by_tma(acc[part], staging, &map_c, row + 64 * part, col, warpgroup);
+        store_by_tma(acc[part], staging, &c, row + 64 * part, col, warpgroup);
       }
     }
 
@@ -116,21 +117,33 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   ptx::cluster_arrive();
   ptx::cluster_wait();
 #else
-  (void)map_a, (void)map_b, (void)map_c, (void)k, (void)tiles;
+  (void)map_a, (void)map_b, (void)c, (void)k, (void)tiles;
 #endif
 }
 
-template <class T, bool kTransposedB>
-void launch_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
-                     int k, cudaStream_t stream) {
+template <class T, bool kTransposedB, bool kLoose>
+void launch_by_shape(const Operands& x, int m, int n, int k, cudaStream_t stream) {
+  using C = std::conditional_t<kLoose, LooseC, CUtensorMap>;
   constexpr int kCluster = T::kCluster;
-  constexpr auto kKernel = bf16_gemm_by_shape_kernel<T, kTransposedB>;
+  constexpr auto kKernel = bf16_gemm_by_shape_kernel<T, kTransposedB, C>;
   const TileSchedule tiles = grouped_schedule(m, n, kCluster * T::kTileM, T::kTileN);
   const int most = clusters_at_once<kKernel>(kCluster, T::kThreads, T::kSharedBytes);
-  launch_clusters<kKernel>(Start::programmatic, std::min(tiles.count(), most), kCluster,
-                           T::kThreads, T::kSharedBytes, stream, map_of_rows(a, m, k, T::kTileM),
-                           map_of_b<kTransposedB>(b, n, k, T::kTileN / kCluster),
-                           map_of_rows(c, m, n, 64), k, tiles);
+  const C c = [&]() -> C {
+    if constexpr (kLoose) return {x.c, m, n};
+    if constexpr (!kLoose) return map_of_rows(x.c.data, m, n, 64, x.c.pitch);
+  }();
+  launch_clusters<kKernel>(
+      Start::programmatic, std::min(tiles.count(), most), kCluster, T::kThreads, T::kSharedBytes,
+      stream, map_of_rows(x.a.data, m, k, T::kTileM, x.a.pitch),
+      map_of_b<kTransposedB>(x.b.data, n, k, T::kTileN / kCluster, x.b.pitch), c, k, tiles);
+}
+
+// C = A B for operands whose rows TMA can load, and store unless kLoose.
+template <bool kTransposedB, bool kLoose>
+void multiply_by_shape(const Operands& x, int m, int n, int k, cudaStream_t stream) {
+  with_cheapest_tile(Product::of(x, m, n, k), kit::multiprocessor_count(), [&](auto tile) {
+    launch_by_shape<decltype(tile), kTransposedB, kLoose>(x, m, n, k, stream);
+  });
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
@@ -139,9 +152,7 @@ template <bool kTransposedB>
 void bf16_gemm_by_shape(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                         int n, int k, cudaStream_t stream) {
   require_vector_rows<kTransposedB>(a, b, c, n, k);
-  with_cheapest_tile(
-      Product::of<kTransposedB>(m, n, k), kit::multiprocessor_count(),
-      [&](auto tile) { launch_by_shape<decltype(tile), kTransposedB>(a, b, c, m, n, k, stream); });
+  multiply_by_shape<kTransposedB, false>(dense<kTransposedB>(a, b, c, n, k), m, n, k, stream);
 }
 
 }  // namespace matmul::bf16

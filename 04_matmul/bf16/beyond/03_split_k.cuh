@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
@@ -34,11 +35,13 @@ constexpr int kMostParts = 8;  // of a sum: larger clusters would not be portabl
 
 // The cluster computes one tile, number blockIdx.x / (blocks of the cluster); block r its
 // part r of k. T: for one warpgroup that multiplies.
-template <class T, bool kTransposedB>
+// C: a pointer where C has nothing between its rows and they begin at multiples of 16 bytes, or
+// LooseC.
+template <class T, bool kTransposedB, class C = __nv_bfloat16*>
 __global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_split_k_kernel(const __grid_constant__ CUtensorMap map_a,
-                             const __grid_constant__ CUtensorMap map_b, __nv_bfloat16* c, int m,
-                             int n, int k, int parts, TileSchedule tiles) {
+                             const __grid_constant__ CUtensorMap map_b, C c, int m, int n, int k,
+                             int parts, TileSchedule tiles) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kPitch = T::kTileN + 8;  // of a row of sums, floats: two rows are 8 banks apart
   static_assert(T::kWarpgroups == 1 && T::kParts == 1, "one warpgroup has all sums of the tile");
@@ -129,10 +132,14 @@ __global__ void __launch_bounds__(T::kThreads, 1)
         }
       }
     }
-    store_eight<true>(
-        c, row + y, col + x, m, n,
+    const uint4 eight =
         make_uint4(ptx::pack_bf16(total[0], total[1]), ptx::pack_bf16(total[2], total[3]),
-                   ptx::pack_bf16(total[4], total[5]), ptx::pack_bf16(total[6], total[7])));
+                   ptx::pack_bf16(total[4], total[5]), ptx::pack_bf16(total[6], total[7]));
+    if constexpr (std::is_pointer_v<C>) {
+      store_eight<true>(c, row + y, col + x, m, n, eight);
+    } else if (row + y < m) {
+      store_eight<false>(c.rows.data + (row + y) * c.rows.pitch, 0, col + x, 1, n, eight);
+    }
   }
   cluster.sync();  // a block may not end while others read its memory
 #else
@@ -143,12 +150,12 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 // How many clusters of 2, 4 and 8 blocks the device runs at once. Clusters that must wait for a
 // second wave would double the time.
 using RoomForParts = std::array<int, 3>;
-template <bool kTransposedB>
+template <bool kTransposedB, class C = __nv_bfloat16*>
 const RoomForParts& room_for_parts() {
   static const RoomForParts kRoom = [] {
     RoomForParts room;
     for (int i = 0; i < 3; ++i) {
-      room[i] = query_clusters_at_once(bf16_gemm_split_k_kernel<Small, kTransposedB>, 2 << i,
+      room[i] = query_clusters_at_once(bf16_gemm_split_k_kernel<Small, kTransposedB, C>, 2 << i,
                                        Small::kThreads, Small::kSharedBytes);
     }
     return room;
@@ -157,16 +164,17 @@ const RoomForParts& room_for_parts() {
 }
 
 // Launches clusters of `parts` blocks, 1 to kMostParts and not more than there are k tiles.
-template <bool kTransposedB>
-void launch_split_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
-                    int k, int parts, cudaStream_t stream) {
+template <bool kTransposedB, class C>
+void launch_split_k(const Operands& x, const C& c, int m, int n, int k, int parts,
+                    cudaStream_t stream) {
   using T = Small;
-  constexpr auto kKernel = bf16_gemm_split_k_kernel<T, kTransposedB>;
-  static_cast<void>(room_for_parts<kTransposedB>());  // allows the kernel its shared memory
+  constexpr auto kKernel = bf16_gemm_split_k_kernel<T, kTransposedB, C>;
+  static_cast<void>(room_for_parts<kTransposedB, C>());  // allows the kernel its shared memory
   const TileSchedule tiles = grouped_schedule(m, n, T::kTileM, T::kTileN);
   launch_clusters<kKernel>(Start::programmatic, tiles.count(), parts, T::kThreads, T::kSharedBytes,
-                           stream, map_of_rows(a, m, k, T::kTileM),
-                           map_of_b<kTransposedB>(b, n, k, T::kTileN), c, m, n, k, parts, tiles);
+                           stream, map_of_rows(x.a.data, m, k, T::kTileM, x.a.pitch),
+                           map_of_b<kTransposedB>(x.b.data, n, k, T::kTileN, x.b.pitch), c, m, n, k,
+                           parts, tiles);
 }
 
 // Into how many parts each sum is split, and the cycles that this should take. Larger clusters
@@ -192,15 +200,23 @@ inline SplitPlan plan_split_k(const Product& product, int sms, const RoomForPart
   return plan;
 }
 
+// C = A B for operands whose rows TMA can load; kLoose: C's rows may begin anywhere.
+template <bool kTransposedB, bool kLoose>
+void multiply_in_parts(const Operands& x, int m, int n, int k, cudaStream_t stream) {
+  using C = std::conditional_t<kLoose, LooseC, __nv_bfloat16*>;
+  const SplitPlan plan = plan_split_k(Product::of(x, m, n, k), kit::multiprocessor_count(),
+                                      room_for_parts<kTransposedB, C>());
+  if constexpr (kLoose) launch_split_k<kTransposedB>(x, C{x.c, m, n}, m, n, k, plan.parts, stream);
+  if constexpr (!kLoose) launch_split_k<kTransposedB>(x, x.c.data, m, n, k, plan.parts, stream);
+}
+
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
 // pointers; sizes up to 2e9. Throws Skip if TMA cannot take the matrices.
 template <bool kTransposedB>
 void bf16_gemm_split_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                        int n, int k, cudaStream_t stream) {
   require_vector_rows<kTransposedB>(a, b, c, n, k);
-  const SplitPlan plan = plan_split_k(Product::of<kTransposedB>(m, n, k),
-                                      kit::multiprocessor_count(), room_for_parts<kTransposedB>());
-  launch_split_k<kTransposedB>(a, b, c, m, n, k, plan.parts, stream);
+  multiply_in_parts<kTransposedB, false>(dense<kTransposedB>(a, b, c, n, k), m, n, k, stream);
 }
 
 }  // namespace matmul::bf16

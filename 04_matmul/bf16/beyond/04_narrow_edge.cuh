@@ -101,16 +101,27 @@ inline EdgeSchedule edge_schedule(std::int64_t m, std::int64_t n) {
 }
 
 template <class Edge, bool kTransposedB>
-void launch_narrow_edge(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
-                        int n, int k, cudaStream_t stream) {
+void launch_narrow_edge(const Operands& x, int m, int n, int k, cudaStream_t stream) {
   using T = WidePair;
   constexpr auto kKernel = bf16_gemm_narrow_edge_kernel<Edge, kTransposedB>;
   const EdgeSchedule pairs = edge_schedule(m, n);
   const int most = clusters_at_once<kKernel>(kClusterSize, T::kThreads, T::kSharedBytes);
-  launch_clusters<kKernel>(
-      Start::programmatic, std::min(pairs.count(), most), kClusterSize, T::kThreads,
-      T::kSharedBytes, stream, map_of_rows(a, m, k, WholeTile::kTileM),
-      map_of_b<kTransposedB>(b, n, k, 64), map_of_rows(c, m, n, 64), m, k, pairs);
+  launch_clusters<kKernel>(Start::programmatic, std::min(pairs.count(), most), kClusterSize,
+                           T::kThreads, T::kSharedBytes, stream,
+                           map_of_rows(x.a.data, m, k, WholeTile::kTileM, x.a.pitch),
+                           map_of_b<kTransposedB>(x.b.data, n, k, 64, x.b.pitch),
+                           map_of_rows(x.c.data, m, n, 64, x.c.pitch), m, k, pairs);
+}
+
+// C = A B for operands whose rows TMA can load and store.
+template <bool kTransposedB>
+void multiply_with_narrow_edge(const Operands& x, int m, int n, int k, cudaStream_t stream) {
+  // Without an edge the form of the tiles there makes no difference.
+  if (edge_columns(n) == 128) {
+    launch_narrow_edge<EdgeTile<128>, kTransposedB>(x, m, n, k, stream);
+  } else {
+    launch_narrow_edge<EdgeTile<64>, kTransposedB>(x, m, n, k, stream);
+  }
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
@@ -119,12 +130,7 @@ template <bool kTransposedB>
 void bf16_gemm_narrow_edge(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                            int n, int k, cudaStream_t stream) {
   require_vector_rows<kTransposedB>(a, b, c, n, k);
-  // Without an edge the form of the tiles there makes no difference.
-  if (edge_columns(n) == 128) {
-    launch_narrow_edge<EdgeTile<128>, kTransposedB>(a, b, c, m, n, k, stream);
-  } else {
-    launch_narrow_edge<EdgeTile<64>, kTransposedB>(a, b, c, m, n, k, stream);
-  }
+  multiply_with_narrow_edge<kTransposedB>(dense<kTransposedB>(a, b, c, n, k), m, n, k, stream);
 }
 
 }  // namespace matmul::bf16

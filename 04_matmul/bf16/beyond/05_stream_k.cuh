@@ -202,14 +202,16 @@ int stream_k_clusters() {
 }
 
 template <bool kTransposedB>
-void launch_stream_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n,
-                     int k, float4* partials, cudaStream_t stream) {
+void launch_stream_k(const Operands& x, int m, int n, int k, float4* partials,
+                     cudaStream_t stream) {
   using T = WidePair;
   const int clusters = stream_k_clusters<kTransposedB>();
   launch_clusters<bf16_gemm_stream_k_kernel<kTransposedB>>(
       Start::programmatic, clusters, kClusterSize, T::kThreads, T::kSharedBytes, stream,
-      map_of_rows(a, m, k, T::kTileM), map_of_b<kTransposedB>(b, n, k, 64),
-      map_of_rows(c, m, n, 64), m, plan_stream_k(m, n, k, clusters), partials, next_arrivals());
+      map_of_rows(x.a.data, m, k, T::kTileM, x.a.pitch),
+      map_of_b<kTransposedB>(x.b.data, n, k, 64, x.b.pitch),
+      map_of_rows(x.c.data, m, n, 64, x.c.pitch), m, plan_stream_k(m, n, k, clusters), partials,
+      next_arrivals());
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
@@ -219,7 +221,7 @@ template <bool kTransposedB>
 void bf16_gemm_stream_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                         int n, int k, float4* partials, cudaStream_t stream) {
   require_vector_rows<kTransposedB>(a, b, c, n, k);
-  launch_stream_k<kTransposedB>(a, b, c, m, n, k, partials, stream);
+  launch_stream_k<kTransposedB>(dense<kTransposedB>(a, b, c, n, k), m, n, k, partials, stream);
 }
 
 }  // namespace matmul::bf16

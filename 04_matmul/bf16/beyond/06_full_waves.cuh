@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
@@ -47,15 +48,22 @@ EdgeSchedule transposed_pairs(int m, int n) {
           rows < m ? kit::divide_up(n, kClusterSize * Edge::kTileM) : 0};
 }
 
+// C as TMA stores it: 64 rows at a time, and those that are left over of a tile.
+struct MapsOfC {
+  CUtensorMap whole, rest;
+};
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+__device__ inline void store_slab(const MapsOfC* maps, const unsigned char* slab, int rows, int row,
+                                  int col) {
+  store_slab(rows == 64 ? &maps->whole : &maps->rest, slab, rows, row, col);
+}
+
 // As store_by_tma for a transposed tile: rounds the sums of a warpgroup, 64 columns of C by 2
-// kCount rows, and has TMA store them at (row, col), 64 rows at a time, those left over by
-// map_rest.
-template <int kCount>
+// kCount rows, and stores them at (row, col), 64 rows at a time. C: MapsOfC or LooseC.
+template <int kCount, class C>
 __device__ inline void store_transposed_by_tma(const float (&acc)[kCount], unsigned char* staging,
-                                               const CUtensorMap* map_c,
-                                               const CUtensorMap* map_rest, int row, int col,
-                                               int barrier) {
+                                               const C* c, int row, int col, int barrier) {
   constexpr int kTileM = 2 * kCount, kSlabs = kit::divide_up(kTileM, 64);
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const int chunk = 2 * warp + lane / 8 % 2;         // 8 columns, and
@@ -81,22 +89,17 @@ __device__ inline void store_transposed_by_tma(const float (&acc)[kCount], unsig
     // All have written: TMA may read.
     ptx::fence_proxy_async();
     ptx::named_barrier_sync(barrier, 128);  // the slab is complete
-    if (thread == 0) {
-      ptx::tensor_store(rows == 64 ? map_c : map_rest, slab, col, row + 64 * s);
-      ptx::bulk_commit_group();
-    }
+    store_slab(c, slab, rows, row + 64 * s, col);
   }
   if (kSlabs % kStagingSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
 }
 #endif
 
-template <class Whole, class Edge, bool kTransposedB>
+template <class Whole, class Edge, bool kTransposedB, class C>
 __global__ void __launch_bounds__(WidePair::kThreads, 1)
     bf16_gemm_full_waves_kernel(const __grid_constant__ CUtensorMap map_a,
                                 const __grid_constant__ CUtensorMap map_b,
-                                const __grid_constant__ CUtensorMap map_c,
-                                const __grid_constant__ CUtensorMap map_rest, int n, int k,
-                                EdgeSchedule pairs) {
+                                const __grid_constant__ C c, int n, int k, EdgeSchedule pairs) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using T = WidePair;
   extern __shared__ __align__(1024) unsigned char ring[];
@@ -131,8 +134,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
       multiply_k_tiles<Tile, true, !kTransposedB>(acc, first_col, 0, k, ring, full, empty, state);
 #pragma unroll
       for (int i = 0; i < Tile::kParts; ++i) {
-        store_transposed_by_tma(acc[i], staging, &map_c, &map_rest, row, col + first_col + 64 * i,
-                                warpgroup);
+        store_transposed_by_tma(acc[i], staging, &c, row, col + first_col + 64 * i, warpgroup);
       }
     });
     if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();
@@ -143,24 +145,32 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
   ptx::cluster_arrive();
   ptx::cluster_wait();
 #else
-  (void)map_a, (void)map_b, (void)map_c, (void)map_rest, (void)n, (void)k, (void)pairs;
+  (void)map_a, (void)map_b, (void)c, (void)n, (void)k, (void)pairs;
 #endif
 }
 
-template <class Whole, class Edge, bool kTransposedB>
-void launch_full_waves(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
-                       int n, int k, cudaStream_t stream) {
+// kLoose: c is LooseC, otherwise TMA can store it.
+template <class Whole, class Edge, bool kTransposedB, bool kLoose>
+void launch_full_waves(const Operands& x, int m, int n, int k, cudaStream_t stream) {
   using T = WidePair;
-  constexpr auto kKernel = bf16_gemm_full_waves_kernel<Whole, Edge, kTransposedB>;
+  using C = std::conditional_t<kLoose, LooseC, MapsOfC>;
+  constexpr auto kKernel = bf16_gemm_full_waves_kernel<Whole, Edge, kTransposedB, C>;
   constexpr int kRest = Whole::kTileN % 64;
   static_assert(kRest == 0 || kRest >= 16, "sums are stored 16 rows at a time");
   static_assert(Edge::kTileN % 64 == 0, "map_rest is for whole tiles");
   const EdgeSchedule pairs = transposed_pairs<Whole, Edge>(m, n);
   const int most = clusters_at_once<kKernel>(kClusterSize, T::kThreads, T::kSharedBytes);
-  launch_clusters<kKernel>(Start::programmatic, std::min(pairs.count(), most), kClusterSize,
-                           T::kThreads, T::kSharedBytes, stream, map_of_rows(a, m, k, 64),
-                           map_of_b<kTransposedB>(b, n, k, Whole::kTileM), map_of_rows(c, m, n, 64),
-                           map_of_rows(c, m, n, kRest == 0 ? 64 : kRest), n, k, pairs);
+  const C c = [&]() -> C {
+    if constexpr (kLoose) return {x.c, m, n};
+    if constexpr (!kLoose) {
+      return {map_of_rows(x.c.data, m, n, 64, x.c.pitch),
+              map_of_rows(x.c.data, m, n, kRest == 0 ? 64 : kRest, x.c.pitch)};
+    }
+  }();
+  launch_clusters<kKernel>(
+      Start::programmatic, std::min(pairs.count(), most), kClusterSize, T::kThreads,
+      T::kSharedBytes, stream, map_of_rows(x.a.data, m, k, 64, x.a.pitch),
+      map_of_b<kTransposedB>(x.b.data, n, k, Whole::kTileM, x.b.pitch), c, n, k, pairs);
 }
 
 // How many cycles that takes, by the model of kit/cost_model.cuh.
@@ -205,18 +215,24 @@ inline WavesPlan plan_full_waves(const Product& product, int clusters) {
   return plan;
 }
 
+// C = A B for operands whose rows TMA can load, and store unless kLoose.
+template <bool kTransposedB, bool kLoose>
+void multiply_in_full_waves(const Operands& x, int m, int n, int k, cudaStream_t stream) {
+  const WavesPlan plan =
+      plan_full_waves(Product::of(x, m, n, k), kit::multiprocessor_count() / kClusterSize);
+  each_transposed_form([&](auto whole, auto edge) {
+    if (plan.rows != whole.kTileN || plan.rows_at_edge != edge.kTileN) return;
+    launch_full_waves<decltype(whole), decltype(edge), kTransposedB, kLoose>(x, m, n, k, stream);
+  });
+}
+
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
 // pointers; sizes up to 2e9. Throws Skip if TMA cannot take the matrices.
 template <bool kTransposedB>
 void bf16_gemm_full_waves(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
                           int n, int k, cudaStream_t stream) {
   require_vector_rows<kTransposedB>(a, b, c, n, k);
-  const WavesPlan plan = plan_full_waves(Product::of<kTransposedB>(m, n, k),
-                                         kit::multiprocessor_count() / kClusterSize);
-  each_transposed_form([&](auto whole, auto edge) {
-    if (plan.rows != whole.kTileN || plan.rows_at_edge != edge.kTileN) return;
-    launch_full_waves<decltype(whole), decltype(edge), kTransposedB>(a, b, c, m, n, k, stream);
-  });
+  multiply_in_full_waves<kTransposedB, false>(dense<kTransposedB>(a, b, c, n, k), m, n, k, stream);
 }
 
 }  // namespace matmul::bf16

@@ -18,6 +18,9 @@ struct Product {
   std::int64_t m, n, k;
   double a_reads, b_reads;
 
+  static Product of(const Operands& x, std::int64_t m, std::int64_t n, std::int64_t k) {
+    return {m, n, k, reads(x.a.pitch), reads(x.b.pitch)};
+  }
   template <bool kTransposedB>
   static Product of(std::int64_t m, std::int64_t n, std::int64_t k) {
     return {m, n, k, reads(k), reads(kTransposedB ? k : n)};

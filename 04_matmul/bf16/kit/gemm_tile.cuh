@@ -26,19 +26,39 @@ constexpr int kTileK = 64;                  // values of k in a tile
 constexpr int kRowBytes = 128;              // of a row of a tile
 constexpr int kSlabBytes = 64 * kRowBytes;  // of 64 rows
 
+// A matrix on the device, row by row: element (i, j) is data[i * pitch + j].
+template <class T>
+struct Rows {
+  T* data;
+  std::int64_t pitch;
+};
+
+// What a product reads and writes.
+struct Operands {
+  Rows<const __nv_bfloat16> a, b;
+  Rows<__nv_bfloat16> c;
+};
+// A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; with nothing between their rows.
+template <bool kTransposedB>
+Operands dense(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int n, int k) {
+  return {{a, k}, {b, kTransposedB ? k : n}, {c, n}};
+}
+
 // A matrix as TMA sees it: boxes of box_rows rows and 64 columns. It asks the L2 cache for 128
 // bytes at a time, as much as a row of a box has: where rows do not begin at multiples of 256
-// bytes, twice as much would fetch some of it in vain.
-inline CUtensorMap map_of_rows(const __nv_bfloat16* x, int rows, int cols, int box_rows) {
+// bytes, twice as much would fetch some of it in vain. pitch: elements from a row to the next, or
+// 0, and there is nothing between them.
+inline CUtensorMap map_of_rows(const __nv_bfloat16* x, int rows, int cols, int box_rows,
+                               std::int64_t pitch = 0) {
   const auto width = static_cast<std::uint64_t>(cols), height = static_cast<std::uint64_t>(rows);
-  return kit::tensor_map(x, {width, height}, {sizeof *x * width},
-                         {64, static_cast<std::uint32_t>(box_rows)},
-                         CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  return kit::tensor_map(
+      x, {width, height}, {sizeof *x * (pitch == 0 ? width : static_cast<std::uint64_t>(pitch))},
+      {64, static_cast<std::uint32_t>(box_rows)}, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 }
 // B as n x k in boxes for `cols` columns of the product, as k x n in slabs.
 template <bool kTransposedB>
-CUtensorMap map_of_b(const __nv_bfloat16* b, int n, int k, int cols) {
-  return kTransposedB ? map_of_rows(b, n, k, cols) : map_of_rows(b, k, n, kTileK);
+CUtensorMap map_of_b(const __nv_bfloat16* b, int n, int k, int cols, std::int64_t pitch = 0) {
+  return kTransposedB ? map_of_rows(b, n, k, cols, pitch) : map_of_rows(b, k, n, kTileK, pitch);
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -118,12 +138,76 @@ __device__ inline void store_accumulators(const float (&acc)[kCount], __nv_bfloa
 constexpr int kStagingSlabs = 2;
 constexpr int kStagingBytes = kStagingSlabs * kSlabBytes;  // of a warpgroup
 
+// C where its rows do not begin at multiples of 16 bytes, so that TMA cannot store them.
+struct LooseC {
+  Rows<__nv_bfloat16> rows;
+  int m, n;
+};
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Rounds the accumulators of a warpgroup, 64 rows by 2 kCount columns, and has TMA store them at
-// (row, col), slab by slab. Returns before they have arrived. `barrier`: of this warpgroup.
-template <int kCount>
-__device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* staging,
-                                    const CUtensorMap* map_c, int row, int col, int barrier) {
+// Stores a slab of 64 columns, swizzled and complete, at (row, col) of C. By a warpgroup: by TMA,
+// which has not yet read it then,
+__device__ inline void store_slab(const CUtensorMap* map, const unsigned char* slab, int /*rows*/,
+                                  int row, int col) {
+  if (threadIdx.x % 128 == 0) {
+    ptx::tensor_store(map, slab, col, row);
+    ptx::bulk_commit_group();
+  }
+}
+// region loose
+// or row by row, two elements a lane. At an odd place pairs begin at the second element, and the
+// first and the last are stored for themselves.
+__device__ inline void store_slab(const LooseC* c, const unsigned char* slab, int rows, int row,
+                                  int col) {
+  constexpr unsigned kAllLanes = 0xffffffff;
+  constexpr int kRows = 16;  // of a warp, at most
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, first = warp * rows / 4;
+  const int height = min(rows / 4, c->m - row - first), width = min(64, c->n - col);
+  __nv_bfloat16* const to = c->rows.data + (row + first) * c->rows.pitch + col;
+  // Elements 2 i and 2 i + 1 of a row of the slab.
+  const auto word = [&](int y, int i) {
+    const unsigned char* const chunk = slab + ptx::swizzled_128B(first + y, i / 4);
+    return reinterpret_cast<const std::uint32_t*>(chunk)[i % 4];
+  };
+  const auto is_odd = [&](int y) {
+    return reinterpret_cast<std::uintptr_t>(to + y * c->rows.pitch) / sizeof *to % 2 != 0;
+  };
+#pragma unroll
+  for (int begin = 0; begin < kRows; begin += kRows / 2) {
+    // Elements 2 l and 2 l + 1 of each row, or, at an odd place, those after each.
+    std::uint32_t pair[kRows / 2];
+#pragma unroll
+    for (int i = 0; i < kRows / 2; ++i) {
+      const std::uint32_t mine = word(begin + i, lane);
+      const std::uint32_t next = __shfl_down_sync(kAllLanes, mine, 1);
+      pair[i] = is_odd(begin + i) ? __byte_perm(mine, next, 0x5432) : mine;
+    }
+#pragma unroll
+    for (int i = 0; i < kRows / 2; ++i) {
+      const int y = begin + i, x = 2 * lane + (is_odd(y) ? 1 : 0);
+      if (y < height && x + 1 < width) {
+        *reinterpret_cast<std::uint32_t*>(to + y * c->rows.pitch + x) = pair[i];
+      }
+    }
+  }
+  // Lane y has the first element of row y, lane 16 + y the last that has no other to go with.
+  const int y = lane % 16, odd = is_odd(y) ? 1 : 0;
+  const int x = lane < 16 ? 0 : width - 1;
+  const bool is_single = lane < 16 ? odd == 1 : (width - odd) % 2 == 1 && x >= odd;
+  if (y < height && width > 0 && is_single) {
+    const auto two = word(y, x / 2);
+    to[y * c->rows.pitch + x] =
+        __ushort_as_bfloat16(static_cast<unsigned short>(x % 2 == 0 ? two : two >> 16));
+  }
+}
+// endregion
+
+// Rounds the accumulators of a warpgroup, 64 rows by 2 kCount columns, and stores them at (row,
+// col) by way of shared memory, slab by slab. C: CUtensorMap or LooseC. Returns before they have
+// arrived. `barrier`: of this warpgroup.
+template <int kCount, class C>
+__device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* staging, const C* c,
+                                    int row, int col, int barrier) {
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const int y = 16 * warp + lane % 16;  // the row whose address this lane gives to stmatrix
 #pragma unroll
@@ -146,10 +230,7 @@ __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* s
     // TMA reads by another way: every thread that wrote makes its writes visible to it.
     ptx::fence_proxy_async();
     ptx::named_barrier_sync(barrier, 128);  // the slab is complete
-    if (thread == 0) {
-      ptx::tensor_store(map_c, slab, col + 64 * s, row);
-      ptx::bulk_commit_group();
-    }
+    store_slab(c, slab, 64, row, col + 64 * s);
   }
   // The next call begins with the first slab again, perhaps the one that was used last.
   if (kCount / 32 % kStagingSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
