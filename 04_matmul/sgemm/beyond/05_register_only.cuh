@@ -28,13 +28,12 @@ __global__ void __launch_bounds__(kTileM* kTileN / (kThreadM * kThreadN))
   // Columns kAcross apart: in each step the lanes of a row read neighbours.
   float acc[kThreadM][kThreadN] = {};
   for (int p = 0; p < k; ++p) {
+    // 16 loads, then an outer product: each value serves 8 times.
     float from_a[kThreadM], from_b[kThreadN];
 #pragma unroll
     for (int r = 0; r < kThreadM; ++r) from_a[r] = at_or_zero(a, first_row + r, p, m, k);
 #pragma unroll
     for (int s = 0; s < kThreadN; ++s) from_b[s] = at_or_zero(b, p, first_col + s * kAcross, k, n);
-
-      // An outer product: each of the 16 values loaded is used 8 times.
 #pragma unroll
     for (int r = 0; r < kThreadM; ++r) {
 #pragma unroll
