@@ -246,6 +246,17 @@ TEST_CASE("the first kernel builds with the toolkit's nvcc, where there is one")
   CHECK(built.output.empty());
 }
 
+TEST_CASE("loops with pragmas are right, in OpenMP and in OpenACC") {
+  for (const std::string option : {"-fopenmp", "-fopenacc"}) {
+    const std::string program = TEST_BUILD "/tests/01_pragmas";
+    const auto run =
+        tests::run_command("g++ -O1 " + option + " 01_vector_add/study/pragmas.cpp -o " + program +
+                           " 2>&1 && " + program);
+    CHECK(run.output == "right\n");
+    CHECK(run.status == 0);
+  }
+}
+
 TEST_CASE("bad arguments: exit status 2 and one line, at once") {
   tests::refuses_bad_arguments(
       kProgram, "--n 10 --only sequential",
