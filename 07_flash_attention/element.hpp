@@ -5,6 +5,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace attention {
 
 // kUnit: the most that rounding a number may change, as a part of it. kTiny: the most that rounding
@@ -38,6 +41,14 @@ inline double to_double(__half x) { return __half2float(x); }
 template <class T>
 double rounded_to(double x) {
   return to_double(T(static_cast<float>(x)));
+}
+
+// What the fp32 roundings of a sum of n terms may cost, relative to a sum of at most 1: a unit each
+// at most, and kDeviations sqrt(n) units if they have random signs (Hoeffding's inequality; 9.22
+// squared is 85: not once in a lifetime).
+constexpr double kFp32Unit = Element<float>::kUnit, kDeviations = 9.22;
+inline double rounding_of_sum(double n) {
+  return std::min(n, kDeviations * std::sqrt(n)) * kFp32Unit;
 }
 
 }  // namespace attention

@@ -110,8 +110,8 @@ struct Problem {
   // second bound holds as well, mostly the smaller one: twice the error of the plain way in T. The
   // plain way loses more: it rounds weights that are divided by their sum already.
   double bound(std::int64_t row) const {
-    const double weights = std::expm1(2 * score_error(row)) + 4 * kUnit;
-    double relative = 2 * (weights + sum_error()) + 4 * kUnit;
+    const double weights = std::expm1(2 * score_error(row)) + 4 * kFp32Unit;
+    double relative = 2 * (weights + sum_error()) + 4 * kFp32Unit;
     if (kIs16Bit) {
       relative += 2 * Element<T>::kUnit + static_cast<double>(shape.n_k) * Element<T>::kTiny;
     }
@@ -119,8 +119,8 @@ struct Problem {
     return kIs16Bit ? std::min(certain, eager_bound()) : certain;
   }
   double lse_bound(std::int64_t row) const {
-    const double sum = std::expm1(2 * score_error(row)) + sum_error() + 8 * kUnit;
-    return sum + 8 * kUnit * std::log(1.0 + static_cast<double>(shape.n_k));
+    const double sum = std::expm1(2 * score_error(row)) + sum_error() + 8 * kFp32Unit;
+    return sum + 8 * kFp32Unit * std::log(1.0 + static_cast<double>(shape.n_k));
   }
   // For a variant that computes in the plain way in T.
   double eager_bound() const { return eager_bound_; }
@@ -171,9 +171,7 @@ struct Problem {
 
  private:
   static constexpr double kMostReferenceFlops = 1e10;  // a second or two
-  static constexpr double kUnit = 1.0 / (1 << 24);
   static constexpr double kRounded = 1 + 0x1p-7;  // weights and outputs are, to 8 bits at worst
-  static constexpr double kDeviations = 9.22;     // L of bound()
 
   static void fill(bench::GuardedArray<T>& array, std::uint64_t seed, double factor) {
     T* to = array.pristine();
@@ -184,17 +182,13 @@ struct Problem {
     }
   }
 
-  // Rounding errors of a sum of n terms, each rounding relative to a sum of at most 1.
-  static double rounding_of_sum(double n) {
-    return std::min(n, kDeviations * std::sqrt(n)) * kUnit;
-  }
   double sum_error() const { return rounding_of_sum(static_cast<double>(shape.n_k)); }
 
   // No partial sum of a score exceeds |q| |k|; scaling and subtracting the largest round thrice.
   double score_error(std::int64_t row) const {
     const double most =
         shape.scale() * norm(q.pristine() + row * shape.d) * key_norms_[row / shape.n_q];
-    return most * (rounding_of_sum(shape.d) + 4 * kUnit);
+    return most * (rounding_of_sum(shape.d) + 4 * kFp32Unit);
   }
 
   double norm(const T* x) const {

@@ -30,6 +30,7 @@
 namespace backward {
 
 using attention::Element, attention::to_double;
+using attention::kDeviations, attention::kFp32Unit, attention::rounding_of_sum;
 
 // Some rows of a gradient: values and bounds are rows.size() x d.
 struct KnownRows {
@@ -112,7 +113,6 @@ class ReferenceRows {
   }
 
  private:
-  static constexpr double kFp32Unit = 0x1p-24, kDeviations = 9.22;
   static constexpr bool kIs16Bit = !std::is_same_v<T, float>;
   static constexpr double kOperandUnit = kIs16Bit ? Element<T>::kUnit : 0;
   static constexpr double kOperandTiny = kIs16Bit ? Element<T>::kTiny : 0;
@@ -129,10 +129,6 @@ class ReferenceRows {
   struct Sum {  // of terms x = weight factor
     double value = 0, error = 0, size = 0, squares = 0, factors = 0;
   };
-
-  static double rounding_of_sum(double n) {
-    return std::min(n, kDeviations * std::sqrt(n)) * kFp32Unit;
-  }
 
   double dot(const T* x, const T* y) const {
     double sum = 0;

@@ -27,6 +27,7 @@
 namespace decode {
 
 using attention::Element, attention::to_double;
+using attention::kDeviations, attention::kFp32Unit, attention::rounding_of_sum;
 
 struct Reference {
   std::vector<std::int64_t> rows;      // ascending: those that are known
@@ -75,12 +76,6 @@ class ReferenceRows {
   }
 
  private:
-  static constexpr double kFp32Unit = 0x1p-24, kDeviations = 9.22;
-
-  static double rounding_of_sum(double n) {
-    return std::min(n, kDeviations * std::sqrt(n)) * kFp32Unit;
-  }
-
   double dot(const T* x, const T* y) const {
     double sum = 0;
     for (int c = 0; c < shape_.d; ++c) sum += to_double(x[c]) * to_double(y[c]);
