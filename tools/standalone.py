@@ -178,7 +178,7 @@ def standalone(known, problem, rungs):
         without_includes(graph.text[mains[0]]),
         without_includes(main_of(graph, main, rungs)),
     ]
-    return "\n\n".join(parts) + "\n"
+    return cpp_source.whole_text("\n\n".join(parts)) + "\n"
 
 
 def formatted(text):
