@@ -13,8 +13,8 @@ import { layout, pagesOf } from './lib/layout.mjs'
 import { makeMarkdown, sections } from './lib/markdown.mjs'
 import { withAnswers } from './lib/predict.mjs'
 import { Site, deadLinks } from './lib/site.mjs'
-import { lineHtml } from './lib/tokens.mjs'
-import { exerciseBody } from './pages/exercises.mjs'
+import { isMark, lineHtml, textOf } from './lib/tokens.mjs'
+import { exercisePage, withProgress } from './pages/exercises.mjs'
 import { frontPage } from './pages/front.mjs'
 import { Glossary } from './pages/glossary.mjs'
 import { ladderPages } from './pages/ladders.mjs'
@@ -28,7 +28,7 @@ const ROOT = path.dirname(BOOK)
 
 // What the scripts in tools/ know; asked again where something has changed but the text of a page or the book's code.
 function readModel(memory, places) {
-  const isText = ([name]) => name.endsWith('.md') || (name.startsWith('book/') && name !== 'book/model.py')
+  const isText = ([name]) => name.endsWith('.md') || (name.startsWith('book/') && !/^book\/(model\.py|outcomes\.)/.test(name))
   const key = [...places].map((place) => (isText(place) ? place[0] : place.join()))
   const ask = () => execFileSync('python3', [path.join(ROOT, 'book/model.py')], { encoding: 'utf8', maxBuffer: 1 << 28 })
   return JSON.parse(memory.once('model', key.join('\n'), ask))
@@ -131,7 +131,8 @@ class Book {
     for (const lesson of this.lessons) {
       const exercise = this.model.exercises[lesson.source]
       const text = this.md.renderer.render(lesson.tokens, this.md.options, lesson.env)
-      this.add({ ...lesson, body: exercise ? exerciseBody(this, exercise, lesson, text) : text })
+      const page = lesson.source === 'exercises.md' ? withProgress(text) : text
+      this.add({ ...lesson, ...(exercise ? exercisePage(this, exercise, lesson, text) : { body: page }) })
     }
   }
 
@@ -144,7 +145,8 @@ class Book {
   // `known`: { problem, rung } where the file is a rung.
   addSource(source, known) {
     const out = this.site.outOf(source)
-    const rows = this.lines(source).map((tokens, i) => `<a id="L${i + 1}" href="#L${i + 1}">${i + 1}</a>${lineHtml(tokens)}`)
+    const all = this.lines(source).map((tokens, i) => [textOf(tokens), `<a id="L${i + 1}" href="#L${i + 1}">${i + 1}</a>${lineHtml(tokens)}`])
+    const rows = all.filter(([text]) => !isMark(text)).map(([, html]) => html)
     const body = `<h1 class="path">${escape(source)}</h1>
 ${known ? rungLine(this, known.problem, known.rung, out) + oneFile(this, known.problem, known.rung, out) : ''}
 <pre class="source" tabindex="0"><code>${rows.join('\n')}</code></pre>`

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import cli  # noqa: E402
+import outcomes  # noqa: E402
 import compare  # noqa: E402
 import counts  # noqa: E402
 import cpp_names  # noqa: E402
@@ -74,7 +75,7 @@ def one_file(book, problem, path):
 
 def exercises():
     """What a page says of each exercise, by the page of its task."""
-    found = {}
+    found, kept = {}, outcomes.load()
     for exercise in catalog.all_exercises(ROOT):
         judge, file = exercise.judge(), exercise.author_file
         text = cli.read_text(file)
@@ -87,6 +88,7 @@ def exercises():
             "gpu": exercise_pages.chip(exercise),
             "file": file.name,
             "skeleton": skeleton.skeleton(text, file.name),
+            "pick": outcomes.of(exercise, kept.get(exercise.id)),
             "tasks": [{"text": task.text, "hints": task.hints} for task in tasks],
         }
     return found

@@ -2,6 +2,8 @@
 
 import { offerCopies } from './copy.mjs'
 import { openContents } from './drawer.mjs'
+import { showPassed } from './passed.mjs'
+import { pickAnswers } from './pick.mjs'
 import { markPlace, showProgress } from './place.mjs'
 import { predict } from './predict.mjs'
 import { keepTheme } from './theme.mjs'
@@ -23,4 +25,6 @@ offerCopies()
 openContents()
 markPlace()
 predict()
+pickAnswers()
+showPassed()
 showProgress()

@@ -4,12 +4,10 @@
 import { escape, significant } from '../lib/format.mjs'
 import { count, countsOf, gainOf, howCounted, whereFrom } from '../lib/measured.mjs'
 import { changesOf, isMostlyKept } from '../lib/pair.mjs'
-import { lineHtml, markedHtml } from '../lib/tokens.mjs'
+import { lineHtml, markedHtml, textOf } from '../lib/tokens.mjs'
 
 const MILLISECONDS = 450
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches
-
-const textOf = (tokens) => tokens.map(([text]) => text).join('')
 
 // Each line of the next rung gets the number that the same line had in this one.
 function follow(ids, from, to, fresh) {

@@ -5,12 +5,11 @@
 import { isChange, rows, stretches } from './diff.mjs'
 import { NOTHING, escape, grouped } from './format.mjs'
 import { chooseRows, gainOf, howCounted, measuredLines, whereFrom, whyNone } from './measured.mjs'
-import { lineHtml, markedHtml } from './tokens.mjs'
+import { lineHtml, markedHtml, textOf } from './tokens.mjs'
 
 const MARKS = { same: ' ', wrapped: ' ', changed: '~', removed: '−', added: '+' }
 const SAID = { changed: 'changed', removed: 'removed', added: 'added' }
 
-const textOf = (tokens) => tokens.map(([text]) => text).join('')
 const asVersion = (rung) => ({ name: rung.name, own: rung.own, lines: rung.lines.map(textOf) })
 const plural = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`
 
@@ -116,11 +115,12 @@ const DOES = [
 // name -> the first line of the rung's own file where its kernels call it, or 0 where another file does.
 function callsOf(rung, pattern) {
   const found = new Map()
+  const others = rung.numbers.indexOf(null) // the name of another file, whose kernel follows
   rung.lines.forEach((tokens, i) => {
     if (!isInKernel({ left: i, right: null }, rung, rung)) return
     const code = textOf(tokens).replace(/\/\/.*/, '')
-    const isOwn = rung.numbers[i] === i + 1
-    for (const [name] of code.matchAll(pattern)) if (!found.get(name)) found.set(name, isOwn ? i + 1 : 0)
+    const isOwn = others < 0 || i < others
+    for (const [name] of code.matchAll(pattern)) if (!found.get(name)) found.set(name, isOwn ? rung.numbers[i] : 0)
   })
   return found
 }

@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { escape, relative } from './format.mjs'
+import { isMark } from './tokens.mjs'
 
 const ASSETS = new Set(['.svg', '.png'])
 const SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/|#)/i
@@ -79,7 +80,6 @@ export class Site {
 
   // Where the first line of `text` stands in a source, gaps at the left apart; 0 if nowhere.
   lineOf(source, text) {
-    const isMark = (line) => /^\/\/\s*(end)?region\b/.test(line)
     const wanted = text.trimEnd().split('\n').map((line) => line.trim())
     const lines = this.read(source).split('\n').map((line, i) => [line.trim(), i + 1])
     const kept = lines.filter(([line]) => !isMark(line))

@@ -2,6 +2,11 @@
 
 import { escape } from './format.mjs'
 
+// A line that only names a part of its file for `make lessons`: no reader needs it.
+export const isMark = (line) => /^\s*\/\/\s*(end)?region\b/.test(line)
+
+export const textOf = (tokens) => tokens.map(([text]) => text).join('')
+
 const span = ([text, kind]) => (kind ? `<span class="${kind}">${escape(text)}</span>` : escape(text))
 
 export const lineHtml = (tokens) => tokens.map(span).join('')

@@ -69,12 +69,13 @@ function card(book, group) {
   const practice = group.exercises.reduce((sum, { source }) => sum + book.model.exercises[source].minutes, 0)
   const hours = (minutes) => (minutes < 100 ? `${Math.round(minutes / 5) * 5} minutes` : `${(minutes / 60).toFixed(1)} hours`)
   const sections = pages.flatMap(({ sections }) => sections).filter(({ level }) => level > 1).length
+  const ids = group.exercises.map(({ source }) => book.model.exercises[source].id).join(' ')
   const outs = pages.map(({ out }) => out).join(' ')
   return `<li class="card"><h3><a href="${relative('index.html', lesson.out)}">${escape(lesson.title)}</a></h3>
 <p>${escape(question)}</p>
 ${climb(best)}
 <p class="quiet">${book.md.renderInline(about)}</p>
-<p class="quiet">About ${hours(words / WORDS_A_MINUTE)} to read, ${hours(practice)} for ${group.exercises.length} exercises<span class="read needs-js" data-pages="${outs}" data-sections="${sections}"></span></p></li>`
+<p class="quiet">About ${hours(words / WORDS_A_MINUTE)} to read, ${hours(practice)} for ${group.exercises.length} exercises<span class="read needs-js" data-pages="${outs}" data-sections="${sections}"></span><span class="passed needs-js" data-exercises="${ids}"></span></p></li>`
 }
 
 export function frontPage(book) {

@@ -4,6 +4,7 @@ import { escape, relative, significant } from '../lib/format.mjs'
 import { commonKey, gainOf, whereFrom } from '../lib/measured.mjs'
 import { opening } from '../lib/notes.mjs'
 import { pairHtml, titleOf } from '../lib/pair.mjs'
+import { isMark, textOf } from '../lib/tokens.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
 import { figuresOf } from './drawn.mjs'
 import { folderOf, labelOf as label, nameOf, placeOf, stepOut, trailOf } from './rungs.mjs'
@@ -19,7 +20,8 @@ function noteHtml(book, rung, out) {
   return `<div class="note">${text}<p class="quiet">From ${link}.</p></div>`
 }
 
-// A rung with all that its pages need of it, links as from `out`.
+// A rung with all that its pages need of it, links as from `out`. `numbers` are those of its file, without what names
+// a part of it.
 function shown(book, rung, out) {
   const lines = [...book.lines(rung.path)]
   const numbers = lines.map((_, i) => i + 1)
@@ -31,7 +33,16 @@ function shown(book, rung, out) {
     lines.push([[`[${path}]`, '']], ...own)
     numbers.push(null, ...own.map((_, i) => first + i))
   }
-  return { ...rung, one_file: undefined, lines, numbers, kernels, source: relative(out, book.site.outOf(rung.path)) }
+  const code = lines.map((tokens, i) => i).filter((i) => !isMark(textOf(lines[i])))
+  const moved = (line) => code.filter((i) => i < line).length // how many of the first `line` lines are left
+  return {
+    ...rung,
+    one_file: undefined,
+    lines: code.map((i) => lines[i]),
+    numbers: code.map((i) => numbers[i]),
+    kernels: kernels.map(([first, last]) => [moved(first - 1) + 1, moved(last)]),
+    source: relative(out, book.site.outOf(rung.path)),
+  }
 }
 
 // What is said of a run.
@@ -59,7 +70,7 @@ function stepPage(book, problem, i) {
     'the arrow keys ← and → go from step to step',
   ]
   const body = `<h1>${escape(titleOf(a))} <span class="arrow">→</span> ${escape(titleOf(b))}</h1>
-<p class="quiet">${escape(b.idea)}. ${ways.join(' · ')}</p>
+<p class="quiet">${escape(b.idea[0].toUpperCase() + b.idea.slice(1))}. ${ways.join(' · ')}</p>
 ${pair}`
   const place = { trail: trailOf(book, problem), place: placeOf(problem, b) }
   book.add({ title: `${a.name} → ${b.name}, ${nameOf(problem)}`, out, body, wide: true, ...place, before: step(i - 1), after: step(i + 1) })
@@ -68,6 +79,7 @@ ${pair}`
 function ladderTable(problem, runs) {
   const key = commonKey(problem.rungs)
   const row = (rung) => rung.rows[key]
+  const hasPeak = problem.rungs.some((rung) => row(rung)?.percent_of_roof)
   const lines = problem.rungs.map((rung, i) => {
     const before = problem.rungs[i - 1]
     const base = rung.beyond ? problem.rungs.findLast((other) => !other.beyond) : before
@@ -78,7 +90,7 @@ function ladderTable(problem, runs) {
       `<th scope="row">${href ? `<a href="${href}">${escape(titleOf(rung))}</a>` : escape(titleOf(rung))}</th>`,
       `<td class="text">${escape(rung.idea)}</td>`,
       `<td>${significant(r?.median_ms)}</td>`,
-      `<td>${r?.percent_of_roof?.toFixed(1) ?? '–'}</td>`,
+      ...(hasPeak ? [`<td>${r?.percent_of_roof?.toFixed(1) ?? '–'}</td>`] : []),
       `<td>${gain ? escape(gain.said) : '–'}${gain?.elsewhere ? `<br><span class="quiet">${escape(gain.elsewhere)}</span>` : ''}</td>`,
     ]
     return `<tr id="${label(rung)}">${cells.join('')}</tr>`
@@ -86,7 +98,7 @@ function ladderTable(problem, runs) {
   const measured = problem.rungs.find(row)
   const from = key ? whereFrom(key, row(measured), runs) : 'Not measured in results/'
   return `<div class="wide rungs" tabindex="0" role="region" aria-label="The ladder"><table>
-<thead><tr><th scope="col">Rung</th><th scope="col" class="text">Idea</th><th scope="col">Time, ms</th><th scope="col">% of peak</th><th scope="col">Over the rung before</th></tr></thead>
+<thead><tr><th scope="col">Rung</th><th scope="col" class="text">Idea</th><th scope="col">Time, ms</th>${hasPeak ? '<th scope="col">% of peak</th>' : ''}<th scope="col">Over the rung before</th></tr></thead>
 <tbody>${lines.join('\n')}</tbody></table></div><p class="quiet">${escape(from)}.${problem.rungs.some((rung) => rung.beyond) ? ' Rungs beyond the main road stand beside its last one.' : ''}</p>`
 }
 

@@ -32,7 +32,7 @@ export default {
   ],
   compute: occupancy,
   facts: (r) => [
-    ['Occupancy', `${r.percent.toFixed(3)} %`],
+    ['Occupancy', `${r.percent.toFixed(1)} %`],
     ['Blocks on an SM', r.blocks],
     ['Limited by', r.scarcest.join(' and ')],
     ...Object.entries(r.limits).map(([name, blocks]) => [`Blocks that ${name} allow${name === 'shared memory' ? 's' : ''}`, blocks]),

@@ -23,7 +23,8 @@ class Ci(ToolCase):
     def setUp(self):
         super().setUp()
         shutil.copytree(REPOSITORY / ".ci", self.root / ".ci")
-        for name in ("setup.sh", "exercise", "tools/mutate.py", "tools/run_tests.sh"):
+        tools = ("tools/mutate.py", "tools/run_tests.sh", "book/outcomes.py")
+        for name in ("setup.sh", "exercise", *tools):
             self.executable(self.root / name, STEP.format(root=self.root, name=name))
         self.fake("make", STEP.format(root=self.root, name="make"))
         for number in range(1, 8):
@@ -64,8 +65,8 @@ class Ci(ToolCase):
         self.assertEqual(ended.stdout.splitlines()[-1], "7 passed, 0 failed, 2 skipped")
 
     def test_a_step_that_fails_ends_it(self):
-        steps = ("setup.sh", "make -j", "make test", "exercise selftest", "exercise release")
-        for step in (*steps, "make check", "make run"):
+        steps = ["setup.sh", "make -j", "make test", "exercise selftest", "exercise release"]
+        for step in (*steps, "book/outcomes.py --prove", "make check", "make run"):
             with self.subTest(step):
                 self.write("bad", step)
                 self.assertNotEqual(self.ci().returncode, 0)
