@@ -20,8 +20,8 @@
 #include "01_vector_add/study/first_launch.cuh"
 #include "01_vector_add/study/stored_types.cuh"
 #include "01_vector_add/study/sweeps.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace vector_add {

@@ -12,7 +12,6 @@
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 #include "common/kit/host_buffer.hpp"
-#include "common/kit/phase.hpp"
 
 namespace vector_add {
 
@@ -40,14 +39,13 @@ inline bench::Variant<VectorAdd> vector_add_cpu_stream() {
   stream.idea = "yardstick: STREAM's add loop, z = x + y, all threads";
   stream.place = bench::Place::cpu;
   stream.kind = bench::Kind::yardstick;
-  stream.run = [z](VectorAdd& p, cudaStream_t) -> kit::Phases {
+  stream.run = [z](VectorAdd& p, cudaStream_t) {
     if (z->size() != p.n) *z = kit::HostBuffer<float>(p.n);
     const float* x = p.x.host_data();
     const float* y = p.y.host_data();
     float* to = z->data();
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < p.n; ++i) to[i] = x[i] + y[i];
-    return {};
   };
   stream.bytes = [](const VectorAdd& p) { return 4.0 * sizeof(float) * static_cast<double>(p.n); };
   stream.check = [z](const VectorAdd& p) {

@@ -15,7 +15,6 @@
 #include "common/bench/compare.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
-#include "common/kit/phase.hpp"
 
 namespace coalescing {
 
@@ -47,14 +46,13 @@ template <class Problem>
 bench::Variant<Problem> copy_kernel_yardstick() {
   auto yardstick =
       copy_yardstick<Problem>("copy_kernel", "a copy with 16-byte accesses", bench::Place::device);
-  yardstick.run = [](Problem& p, cudaStream_t stream) -> kit::Phases {
+  yardstick.run = [](Problem& p, cudaStream_t stream) {
     const int block = 256;
     const std::int64_t n = copied_floats(p), threads = n / 4 + n % 4;
     const std::int64_t grid = std::max<std::int64_t>(1, (threads + block - 1) / block);
     coalesced_copy::copy_vectorized_kernel<<<grid, block, 0, stream>>>(
         p.source().device_data(), p.destination().device_data(), n);
     CUDA_CHECK(cudaGetLastError());
-    return {};
   };
   return yardstick;
 }
@@ -64,13 +62,12 @@ template <class Problem>
 bench::Variant<Problem> cpu_copy_yardstick() {
   auto yardstick =
       copy_yardstick<Problem>("cpu_copy", "a copy on the CPU, all threads", bench::Place::cpu);
-  yardstick.run = [](Problem& p, cudaStream_t) -> kit::Phases {
+  yardstick.run = [](Problem& p, cudaStream_t) {
     const float* from = p.source().host_data();
     float* to = p.destination().host_data();
     const std::int64_t count = copied_floats(p);
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
-    return {};
   };
   return yardstick;
 }

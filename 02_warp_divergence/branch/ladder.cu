@@ -14,8 +14,8 @@
 #include "02_warp_divergence/branch/peers.cuh"
 #include "02_warp_divergence/branch/problem.cuh"
 #include "02_warp_divergence/study/branch_sweeps.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace branch {

@@ -14,8 +14,8 @@
 #include "02_warp_divergence/polar/problem.cuh"
 #include "02_warp_divergence/study/fast_math.cuh"
 #include "02_warp_divergence/study/polar_sweeps.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace polar {

@@ -11,8 +11,8 @@
 #include "03_coalescing/copy/06_vectorized.cuh"
 #include "03_coalescing/copy/problem.cuh"
 #include "03_coalescing/study/copy_sweeps.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 

@@ -9,8 +9,8 @@
 #include "03_coalescing/latency/04_global.cuh"
 #include "03_coalescing/latency/problem.cuh"
 #include "03_coalescing/study/latency_cycles.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 

@@ -11,8 +11,8 @@
 #include "03_coalescing/particles/06_soa_vector.cuh"
 #include "03_coalescing/particles/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 

@@ -19,8 +19,8 @@
 #include "03_coalescing/transpose/peers.cuh"
 #include "03_coalescing/transpose/problem.cuh"
 #include "03_coalescing/yardsticks.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/bench/yardsticks.cuh"
 

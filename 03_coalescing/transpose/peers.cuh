@@ -9,7 +9,6 @@
 #include "03_coalescing/transpose/problem.cuh"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
-#include "common/kit/phase.hpp"
 
 #if __has_include(<cublas_v2.h>)
 #include "common/bench/cublas_handle.hpp"
@@ -25,7 +24,7 @@ inline bench::Variant<Transpose> transpose_peer() {
   peer.kind = bench::Kind::peer;
 #if __has_include(<cublas_v2.h>)
   const auto handle = std::make_shared<bench::CublasHandle>();
-  peer.run = [handle](Transpose& p, cudaStream_t stream) -> kit::Phases {
+  peer.run = [handle](Transpose& p, cudaStream_t stream) {
     if (p.rows > INT_MAX || p.cols > INT_MAX) throw kit::Skip("its sizes are of type int");
     bench::CublasHandle::check(cublasSetStream(handle->get(), stream), "cublasSetStream");
     // cuBLAS counts by columns: our rows x cols matrix is its cols x rows matrix with leading
@@ -36,7 +35,6 @@ inline bench::Variant<Transpose> transpose_peer() {
         cublasSgeam(handle->get(), CUBLAS_OP_T, CUBLAS_OP_N, rows, cols, &one, p.in.device_data(),
                     cols, &zero, p.out.device_data(), rows, p.out.device_data(), rows),
         "cublasSgeam");
-    return {};
   };
 #else
   peer.needs.missing = "needs cuBLAS, which comes with the CUDA Toolkit";

@@ -30,8 +30,8 @@
 #include "04_matmul/shape_settings.hpp"
 #include "04_matmul/study/roofline.cuh"
 #include "04_matmul/study/sweeps.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace matmul::bf16 {

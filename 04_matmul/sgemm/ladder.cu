@@ -29,8 +29,8 @@
 #include "04_matmul/study/loop_orders.cuh"
 #include "04_matmul/study/roofline.cuh"
 #include "04_matmul/study/sweeps.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace matmul::sgemm {

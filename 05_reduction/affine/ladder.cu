@@ -9,8 +9,8 @@
 #include "05_reduction/affine/04_ordered_shuffle.cuh"
 #include "05_reduction/affine/peers.cuh"
 #include "05_reduction/affine/problem.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace affine {

@@ -17,9 +17,9 @@
 #include "05_reduction/scan/peers.cuh"
 #include "05_reduction/scan/problem.cuh"
 #include "05_reduction/study/sweep_size.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/memory_need.hpp"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace scan {

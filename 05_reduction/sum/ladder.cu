@@ -27,9 +27,9 @@
 #include "05_reduction/sum/chosen.cuh"
 #include "05_reduction/sum/peers.cuh"
 #include "05_reduction/sum/problem.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/memory_need.hpp"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace reduction {

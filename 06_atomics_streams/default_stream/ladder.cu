@@ -9,8 +9,8 @@
 #include "06_atomics_streams/default_stream/kit/eight_streams.cuh"
 #include "06_atomics_streams/default_stream/problem.cuh"
 #include "06_atomics_streams/study/eight_timelines.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 

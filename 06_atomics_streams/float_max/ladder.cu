@@ -9,8 +9,8 @@
 #include "06_atomics_streams/float_max/03_ordered_bits.cuh"
 #include "06_atomics_streams/float_max/04_aggregated.cuh"
 #include "06_atomics_streams/float_max/problem.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace float_max {

@@ -15,8 +15,8 @@
 #include "06_atomics_streams/histogram/peers.cuh"
 #include "06_atomics_streams/histogram/problem.cuh"
 #include "06_atomics_streams/study/sweep_bins.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace histogram {

@@ -10,8 +10,8 @@
 #include "06_atomics_streams/lock/03_per_warp.cuh"
 #include "06_atomics_streams/lock/04_packed.cuh"
 #include "06_atomics_streams/lock/problem.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace lock {

@@ -12,8 +12,8 @@
 #include "06_atomics_streams/one_cell/06_per_thread.cuh"
 #include "06_atomics_streams/one_cell/problem.cuh"
 #include "06_atomics_streams/study/racy_report.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace one_cell {

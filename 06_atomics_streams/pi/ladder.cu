@@ -9,10 +9,9 @@
 #include "06_atomics_streams/pi/04_curand_device.cuh"
 #include "06_atomics_streams/pi/05_philox.cuh"
 #include "06_atomics_streams/pi/problem.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
-#include "common/kit/phase.hpp"
 
 namespace pi {
 
@@ -23,10 +22,9 @@ inline bench::Variant<Pi> pi_curand_host_variant() {
   variant.place = bench::Place::device;
 #if __has_include(<curand.h>)
   const auto curand = std::make_shared<std::unique_ptr<CurandHost>>();  // made at first use
-  variant.run = [curand](Pi& p, cudaStream_t stream) -> kit::Phases {
+  variant.run = [curand](Pi& p, cudaStream_t stream) {
     if (!*curand) *curand = std::make_unique<CurandHost>();
     (*curand)->run(p.n, p.seed, p.hits.device_data(), stream);
-    return {};
   };
 #else
   variant.needs.missing = "needs cuRAND, which comes with the CUDA Toolkit";
@@ -40,9 +38,8 @@ inline bench::Variant<Pi> pi_curand_device_variant() {
   variant.idea = "cuRAND's generator inside the kernel";
   variant.place = bench::Place::device;
 #if __has_include(<curand_kernel.h>)
-  variant.run = [](Pi& p, cudaStream_t stream) -> kit::Phases {
+  variant.run = [](Pi& p, cudaStream_t stream) {
     pi_curand_device(p.n, p.seed, p.hits.device_data(), stream);
-    return {};
   };
 #else
   variant.needs.missing = "needs cuRAND, which comes with the CUDA Toolkit";

@@ -9,8 +9,8 @@
 #include "06_atomics_streams/pipeline/problem.cuh"
 #include "06_atomics_streams/pipeline/runs.cuh"
 #include "06_atomics_streams/study/overlap.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace pipeline {

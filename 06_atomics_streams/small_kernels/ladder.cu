@@ -7,8 +7,8 @@
 #include "06_atomics_streams/small_kernels/02_graph.cuh"
 #include "06_atomics_streams/small_kernels/problem.cuh"
 #include "06_atomics_streams/study/sweep_kernels.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace small_kernels {

@@ -18,8 +18,8 @@
 #include "07_flash_attention/settings.cuh"
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "07_flash_attention/study/sweep_n.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/bench/variant.cuh"
 
 namespace attention {

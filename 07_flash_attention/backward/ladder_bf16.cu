@@ -2,8 +2,8 @@
 #include <cuda_bf16.h>
 
 #include "07_flash_attention/backward/ladder.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 
 namespace ladders {
 

@@ -1,7 +1,7 @@
 // The gradients in fp32: ladder.cuh lists the rungs.
 #include "07_flash_attention/backward/ladder.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/run_ladder.cuh"
 
 namespace ladders {
 

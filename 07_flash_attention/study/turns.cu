@@ -4,8 +4,8 @@
 // Build without make:
 //   nvcc -O3 -std=c++17 -arch=sm_90a -I. -Xcompiler -fopenmp 07_flash_attention/study/turns.cu
 #include "07_flash_attention/study/turns.cuh"
+#include "common/bench/harness.cuh"
 #include "common/bench/program.cuh"
-#include "common/bench/run_ladder.cuh"
 
 int main(int argc, char** argv) {
   return bench::run({"07_flash_attention/study/turns",

@@ -127,7 +127,9 @@ inline Asked parse_command_line(const Chapter& chapter, int argc, char** argv) {
   if (asked.help) {
     std::printf("%s\n\n", wrapped(chapter.name + ": " + chapter.summary, 0).c_str());
     std::printf("%s", options.help().c_str());
-    return asked;
+    Asked nothing_else;
+    nothing_else.help = true;
+    return nothing_else;
   }
   if (cold && warm) throw UsageError("--cold and --warm exclude each other");
   if (run.verify_only && (repeats > 0 || cold || warm || run.time_model)) {

@@ -5,7 +5,7 @@
 //   namespace ladders { bench::Ladders vector_add(); }            // for a program: ladders.cu
 //
 // A program turns a ladder's settings into options, selects by --only, lists, refuses what does not
-// fit into memory, has it run (run_ladder.cuh), prints and writes JSON.
+// fit into memory, has it run (harness.cuh), prints and writes JSON.
 #pragma once
 
 #include <functional>
@@ -89,7 +89,7 @@ struct AnyLadder {
 
   AnyLadder() = default;
   template <class Problem>
-  AnyLadder(const Ladder<Problem>& ladder);  // in run_ladder.cuh
+  AnyLadder(const Ladder<Problem>& ladder);  // in harness.cuh
 
   std::string name;
   std::vector<Line> variants;

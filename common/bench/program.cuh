@@ -102,29 +102,6 @@ inline void require_threads() {
                    " threads: at most " + std::to_string(kMostThreads) + " are possible");
 }
 
-inline int run_or_throw(const Chapter& chapter, int argc, char** argv) {
-  Asked asked = parse_command_line(chapter, argc, argv);
-  if (asked.help) return 0;
-  const std::vector<Selected> selected = select(chapter, asked.only);
-  if (asked.list) {
-    list(selected);
-    return 0;
-  }
-  require_threads();
-  asked.run.device = query_device();
-  asked.run.progress = print_progress;
-  Output output(chapter, asked);
-  if (!asked.demo.empty()) {
-    show_demo(chapter, asked);
-  } else if (!asked.sweep.empty()) {
-    run_sweep(selected, asked, output);
-  } else {
-    run_ladders(selected, asked, output);
-  }
-  if (!asked.json_file.empty()) write_file(asked.json_file, output.json_text());
-  return output.failed() ? 1 : 0;
-}
-
 // Parses the command line, runs what it asks for, prints and writes the report. Exit status: 0 if
 // every variant that ran was right, 1 after a wrong result or a CUDA error, 2 after a mistake in
 // the command line.
@@ -135,9 +112,27 @@ inline int run(const Chapter& chapter, int argc, char** argv) {
     std::fprintf(stderr, "%s: %s\n", chapter.name.c_str(), message);
     return status;
   };
-  int status = 1;
+  int status = 0;
   try {
-    status = run_or_throw(chapter, argc, argv);
+    Asked asked = parse_command_line(chapter, argc, argv);
+    const std::vector<Selected> selected = select(chapter, asked.only);
+    if (asked.list) {
+      list(selected);
+    } else if (!asked.help) {
+      require_threads();
+      asked.run.device = query_device();
+      asked.run.progress = print_progress;
+      Output output(chapter, asked);
+      if (!asked.demo.empty()) {
+        show_demo(chapter, asked);
+      } else if (!asked.sweep.empty()) {
+        run_sweep(selected, asked, output);
+      } else {
+        run_ladders(selected, asked, output);
+      }
+      if (!asked.json_file.empty()) write_file(asked.json_file, output.json_text());
+      if (output.failed()) status = 1;
+    }
   } catch (const UsageError& error) {
     status = complain(2, error.what());
   } catch (const std::bad_alloc&) {

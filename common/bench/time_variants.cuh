@@ -44,8 +44,8 @@ std::function<double()> make_sampler(Problem& problem, const Variant<Problem>& v
         return timer.elapsed_ms();
       };
     case Place::round_trip:
-      return [&problem, &variant, stream, phases] {
-        phases->push_back(variant.run(problem, stream));
+      return [&problem, &variant, phases] {
+        phases->push_back(variant.run_in_phases(problem));
         double total = 0;
         for (const kit::Phase& phase : phases->back()) total += phase.ms;
         return total;

@@ -1,6 +1,6 @@
-// A variant: one way to solve a problem. The problem's ladder.cuh lists them in reading order.
+// A variant: one way to solve a problem. The problem's ladder.cu lists them in reading order.
 //
-// `Problem` is the chapter's own type; harness.cuh says what it must offer.
+// `Problem` is the chapter's own type; problem_traits.hpp says what it must offer.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -73,9 +73,11 @@ struct Variant {
   std::string name;  // as --only takes it
   std::string idea;  // one sentence: what is new in it
   Place place;
-  std::function<kit::Phases(Problem&, cudaStream_t)> run;
+  std::function<void(Problem&, cudaStream_t)> run;
   Kind kind = Kind::rung;
   Needs needs = {};
+  // Of a round trip: the same, and it says how long each of its phases took.
+  std::function<kit::Phases(Problem&)> run_in_phases = {};
   std::vector<std::string> tags = {};  // --only @end selects those that are tagged "end"
   // Operations above which one run takes minutes: then it is skipped, unless --slow was given.
   double slow_above = std::numeric_limits<double>::infinity();
@@ -92,10 +94,7 @@ struct Variant {
 // A rung that works on host arrays: void run(Problem&).
 template <class Problem, class Run>
 Variant<Problem> cpu_variant(const std::string& name, const std::string& idea, Run run) {
-  return {name, idea, Place::cpu, [run](Problem& problem, cudaStream_t) -> kit::Phases {
-            run(problem);
-            return {};
-          }};
+  return {name, idea, Place::cpu, [run](Problem& problem, cudaStream_t) { run(problem); }};
 }
 
 // The same, with which all others are compared.
@@ -109,23 +108,17 @@ Variant<Problem> baseline(const std::string& name, const std::string& idea, Run 
 // A rung that goes from host arrays to the device and back: kit::Phases run(Problem&).
 template <class Problem, class Run>
 Variant<Problem> round_trip_variant(const std::string& name, const std::string& idea, Run run) {
-  return {name, idea, Place::round_trip,
-          [run](Problem& problem, cudaStream_t) -> kit::Phases { return run(problem); }};
+  Variant<Problem> variant = cpu_variant<Problem>(name, idea, run);
+  variant.place = Place::round_trip;
+  variant.run_in_phases = run;
+  return variant;
 }
 
 // A rung that works on device arrays in a stream: void run(Problem&, cudaStream_t).
 template <class Problem, class Run>
 Variant<Problem> device_variant(const std::string& name, const std::string& idea, Run run,
                                 Needs needs = {}) {
-  return {name,
-          idea,
-          Place::device,
-          [run](Problem& problem, cudaStream_t stream) -> kit::Phases {
-            run(problem, stream);
-            return {};
-          },
-          Kind::rung,
-          needs};
+  return {name, idea, Place::device, run, Kind::rung, needs};
 }
 
 // The same variant, which --only @tag selects: tagged(variant, {"end"}).

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "common/bench/program.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/gpu_timer.cuh"
 #include "common/kit/phase.hpp"

@@ -1,4 +1,5 @@
 // common/bench/ladder.cuh, settings.hpp: what a program makes of ladders.
+#include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
 
 #include <cstdint>
@@ -12,7 +13,6 @@
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/program.cuh"
-#include "common/bench/run_ladder.cuh"
 #include "tests/catch.hpp"
 
 namespace {
