@@ -163,16 +163,33 @@ unsigned shared_bytes(const TensorMap& map) {
   return map.swizzle_bytes ? box_bytes(map) / row * map.swizzle_bytes : box_bytes(map);
 }
 
+// Seen on an H200: along the contiguous dimension a box begins at a multiple of 16 bytes, and one
+// that is stored not before the row.
+void check_start(const TensorMap& map, const int* coordinates, bool writes, Location at) {
+  const int64_t byte = int64_t{coordinates[0]} * map.element_bytes;
+  const bool is_before = writes && byte < 0;
+  if (byte % 16 == 0 && !is_before) return;
+  refuse_instruction("tensor-map",
+                     "cp.async.bulk.tensor of a box that begins " + std::to_string(byte) +
+                         " bytes into a row, which is " +
+                         (is_before ? "before it, and is stored" : "not a multiple of 16"),
+                     at, cudaErrorIllegalInstruction);
+}
+
 // Calls f(row in shared memory, row in global memory or null, first, behind) for every row of the
-// box: elements [first, behind) of it lie inside of the tensor.
+// box: elements [first, behind) of it lie inside of the tensor. Of a row that ends within 16 bytes
+// a store writes all 16 (seen on an H200), a load takes none that is outside.
 template <class Function>
-void for_each_row(const TensorMap& map, const int* coordinates, char* shared, Function f) {
+void for_each_row(const TensorMap& map, const int* coordinates, char* shared, bool writes,
+                  Function f) {
   const unsigned row_bytes = count(map, 0) * map.element_bytes;
   const unsigned shared_pitch = map.swizzle_bytes ? map.swizzle_bytes : row_bytes;
   const int64_t columns = count(map, 0), step = map.step[0], x = coordinates[0];
   const int64_t inside = std::max<int64_t>(0, int64_t(map.size[0]) - x);
   const int64_t first = x < 0 ? std::min(columns, (-x + step - 1) / step) : 0;
-  const int64_t behind = std::max(first, std::min(columns, (inside + step - 1) / step));
+  const int64_t in_16_bytes = writes ? 16 / map.element_bytes : 1;
+  const int64_t last = (inside + in_16_bytes - 1) / in_16_bytes * in_16_bytes;
+  const int64_t behind = std::max(first, std::min(columns, (last + step - 1) / step));
   unsigned index[5] = {};
   for (;;) {
     char* global = map.base + x * map.element_bytes;
@@ -220,45 +237,47 @@ void fill_outside(const TensorMap& map, char* to, size_t bytes) {
 void load_box(const TensorMap& map, const int* coordinates, char* shared) {
   const unsigned size = map.element_bytes, row_bytes = count(map, 0) * size;
   char row[256 * 8];
-  for_each_row(
-      map, coordinates, shared, [&](char* to, const char* from, int64_t first, int64_t behind) {
-        const char* source = row;
-        if (first == 0 && behind * size == row_bytes && map.step[0] == 1) {
-          source = from;
-        } else {
-          fill_outside(map, row, row_bytes);
-          if (map.step[0] == 1) {
-            memcpy(row + first * size, from + first * size, (behind - first) * size);
-          } else {
-            for (int64_t i = first; i < behind; ++i)
-              memcpy(row + i * size, from + i * map.step[0] * size, size);
-          }
-        }
-        for_each_piece(
-            to, row_bytes, map.swizzle_bytes,
-            [&](char* place, unsigned at, unsigned bytes) { memcpy(place, source + at, bytes); });
-      });
+  for_each_row(map, coordinates, shared, false,
+               [&](char* to, const char* from, int64_t first, int64_t behind) {
+                 const char* source = row;
+                 if (first == 0 && behind * size == row_bytes && map.step[0] == 1) {
+                   source = from;
+                 } else {
+                   fill_outside(map, row, row_bytes);
+                   if (map.step[0] == 1) {
+                     memcpy(row + first * size, from + first * size, (behind - first) * size);
+                   } else {
+                     for (int64_t i = first; i < behind; ++i)
+                       memcpy(row + i * size, from + i * map.step[0] * size, size);
+                   }
+                 }
+                 for_each_piece(to, row_bytes, map.swizzle_bytes,
+                                [&](char* place, unsigned at, unsigned bytes) {
+                                  memcpy(place, source + at, bytes);
+                                });
+               });
 }
 
 void store_box(const TensorMap& map, const int* coordinates, char* shared, Reduction operation) {
   const unsigned size = map.element_bytes, row_bytes = count(map, 0) * size;
   char row[256 * 8];
-  for_each_row(map, coordinates, shared, [&](char* from, char* to, int64_t first, int64_t behind) {
-    if (first == behind) return;
-    for_each_piece(
-        from, row_bytes, map.swizzle_bytes,
-        [&](char* place, unsigned at, unsigned bytes) { memcpy(row + at, place, bytes); });
-    if (map.step[0] == 1) {
-      store_bytes(to + first * size, row + first * size, (behind - first) * size, operation,
-                  map.element);
-      wrote(to + first * size, (behind - first) * size);
-    } else {
-      for (int64_t i = first; i < behind; ++i) {
-        store_bytes(to + i * map.step[0] * size, row + i * size, size, operation, map.element);
-        wrote(to + i * map.step[0] * size, size);
-      }
-    }
-  });
+  for_each_row(
+      map, coordinates, shared, true, [&](char* from, char* to, int64_t first, int64_t behind) {
+        if (first == behind) return;
+        for_each_piece(
+            from, row_bytes, map.swizzle_bytes,
+            [&](char* place, unsigned at, unsigned bytes) { memcpy(row + at, place, bytes); });
+        if (map.step[0] == 1) {
+          store_bytes(to + first * size, row + first * size, (behind - first) * size, operation,
+                      map.element);
+          wrote(to + first * size, (behind - first) * size);
+        } else {
+          for (int64_t i = first; i < behind; ++i) {
+            store_bytes(to + i * map.step[0] * size, row + i * size, size, operation, map.element);
+            wrote(to + i * map.step[0] * size, size);
+          }
+        }
+      });
 }
 
 // The observer looks at the global memory of a copy; of a box: from its first byte inside of the
@@ -272,10 +291,12 @@ void check_box(const TensorMap& map, const int* coordinates, bool writes, const 
   if (!observer) return;
   static char nowhere;
   const auto for_each_line = [&](auto f) {
-    for_each_row(map, coordinates, &nowhere, [&](char*, const char* row, int64_t from, int64_t to) {
-      const int64_t pitch = int64_t{map.step[0]} * map.element_bytes;
-      if (from != to) f(row + from * pitch, row + (to - 1) * pitch + map.element_bytes);
-    });
+    for_each_row(map, coordinates, &nowhere, writes,
+                 [&](char*, const char* row, int64_t from, int64_t to) {
+                   const int64_t pitch = int64_t{map.step[0]} * map.element_bytes;
+                   if (from != to)
+                     f(row + from * pitch, row + (to - 1) * pitch + map.element_bytes);
+                 });
   };
   const char *first = nullptr, *behind = nullptr;
   for_each_line([&](const char* begin, const char* end) {
@@ -574,6 +595,7 @@ void tensor_load(void* shared, const void* address, const int* coordinates, int 
   // By value: a kernel's parameter lives as long as its thread.
   const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
   const Coordinates where(coordinates, rank);
+  check_start(map, where.at, false, at);
   shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
   check_box(map, where.at, false, caller);
   count_load(box_bytes(map), multicast, mask);
@@ -595,6 +617,7 @@ void tensor_store(const void* address, const int* coordinates, int rank, const v
   if (!caller) caller = __builtin_return_address(0);
   const TensorMap map = map_at(address, rank, "cp.async.bulk.tensor", at);
   const Coordinates where(coordinates, rank);
+  check_start(map, where.at, true, at);
   shared_place(shared, kTileAlignment, "cp.async.bulk.tensor", at);
   check_box(map, where.at, true, caller);
   count_store(box_bytes(map));

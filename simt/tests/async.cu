@@ -538,7 +538,7 @@ __global__ void box_kernel(const __grid_constant__ CUtensorMap map,
   for (int i = threadIdx.x; i < bytes / 2; i += blockDim.x)
     out[i] = reinterpret_cast<uint16_t*>(tile)[i];
   __syncthreads();
-  if (kRank == 2 && threadIdx.x == 0) {
+  if (kRank == 2 && c.at[0] >= 0 && threadIdx.x == 0) {
     asm volatile(
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
             &target),
@@ -573,11 +573,12 @@ void check_box(const Tensor& tensor, std::vector<int> first) {
     REQUIRE(got[at / 2] == tensor.value(first, i));
   }
   if (kRank != 2) return;
-  const auto written = target.values();  // the box went back to where it came from, nothing else
+  // The box went back to where it came from, nothing else. One that begins before the rows stays.
+  const auto written = target.values();
   for (size_t i = 0; i < tensor.count(); ++i) {
     const long x = long(i % tensor.sizes[0]) - first[0], y = long(i / tensor.sizes[0]) - first[1];
     const bool inside = x >= 0 && x < long(tensor.box[0]) && y >= 0 && y < long(tensor.box[1]);
-    REQUIRE(written[i] == (inside ? uint16_t(i) : 7777));
+    REQUIRE(written[i] == (inside && first[0] >= 0 ? uint16_t(i) : 7777));
   }
 }
 
@@ -594,12 +595,32 @@ TEST_CASE("boxes of tensors: every swizzle, edges, 1 to 5 dimensions") {
     check_box<2>(matrix, {-8, -5});    // before both
     check_box<2>(matrix, {200, 100});  // outside
   }
-  check_box<1>({{100}, {}, {64}, CU_TENSOR_MAP_SWIZZLE_NONE}, {50});
+  check_box<1>({{100}, {}, {64}, CU_TENSOR_MAP_SWIZZLE_NONE}, {56});
   check_box<3>({{64, 6, 5}, {128, 768}, {64, 4, 2}, CU_TENSOR_MAP_SWIZZLE_128B}, {0, 3, 4});
   check_box<4>({{32, 5, 3, 4}, {64, 320, 960}, {32, 2, 2, 3}, CU_TENSOR_MAP_SWIZZLE_64B},
                {0, 4, 1, -1});
   check_box<5>({{16, 3, 2, 3, 2}, {32, 96, 192, 576}, {8, 2, 2, 2, 2}, CU_TENSOR_MAP_SWIZZLE_NONE},
                {8, 1, 0, 2, 1});
+}
+
+// As seen on an H200: rows that end within 16 bytes are loaded up to their end, and stored with
+// what follows within these.
+TEST_CASE("boxes at the end of rows that are no multiple of 16 bytes") {
+  const Tensor tensor{{77, 16}, {160}, {16, 16}, CU_TENSOR_MAP_SWIZZLE_NONE};
+  DeviceArray<uint16_t> data(80 * 16, 5), target(80 * 16, 7777), out(16 * 16);
+  alignas(64) CUtensorMap map, to;
+  REQUIRE(tensor.encode(&map, data.get()) == CUDA_SUCCESS);
+  REQUIRE(tensor.encode(&to, target.get()) == CUDA_SUCCESS);
+  First c{};
+  c.at[0] = 72;
+  box_kernel<2><<<1, 64, 512>>>(map, to, c, 512, out.get());
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  const auto loaded = out.values(), stored = target.values();
+  for (int i = 0; i < 16 * 16; ++i) CHECK(loaded[i] == (i % 16 < 5 ? 5 : 0));
+  for (int i = 0; i < 80 * 16; ++i) {
+    const int x = i % 80;
+    CHECK(stored[i] == (x < 72 ? 7777 : x < 77 ? 5 : 0));
+  }
 }
 
 // What lies in a box is combined with what lies in the tensor, by every operation.

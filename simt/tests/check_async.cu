@@ -26,7 +26,9 @@ __device__ unsigned address_of(const void* p) {
 #define ARRIVE(barrier) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_of(barrier)) : "memory")
 #define WAIT(barrier, parity) asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra W; }" ::"r"(address_of(barrier)), "r"(parity) : "memory")
 #define LOAD(to, from, bytes, barrier) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address_of(to)), "l"(from), "r"(bytes), "r"(address_of(barrier)) : "memory")
-#define LOAD_BOX(to, map, barrier) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(address_of(to)), "l"(map), "r"(0), "r"(0), "r"(address_of(barrier)) : "memory")
+#define LOAD_BOX_AT(to, map, x, barrier) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(address_of(to)), "l"(map), "r"(x), "r"(0), "r"(address_of(barrier)) : "memory")
+#define LOAD_BOX(to, map, barrier) LOAD_BOX_AT(to, map, 0, barrier)
+#define STORE_BOX_AT(from, map, x) asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), "r"(0), "r"(address_of(from)) : "memory")
 #define STORE(to, from, bytes) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(address_of(from)), "r"(bytes) : "memory")
 #define STORES_DONE() asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;" ::: "memory")
 #define PROXY_FENCE() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
@@ -124,7 +126,9 @@ __global__ void product_of_boxes(const __grid_constant__ CUtensorMap map_a,
     INIT(&full, 1);
     EXPECT(&full, 64 * 64 + 8 * 64);
     LOAD_BOX(a + (wrong == 1 ? 64 : 0), &map_a, &full);  // here: misaligned box
-    LOAD_BOX(b, &map_b, &full);
+    if (wrong == 3) LOAD_BOX_AT(b, &map_b, 3, &full);    // here: begins within 16 bytes
+    if (wrong != 3) LOAD_BOX(b, &map_b, &full);
+    if (wrong == 4) STORE_BOX_AT(b, &map_b, -8);  // here: begins before the rows
   }
   __syncthreads();
   WAIT(&full, 0);
@@ -403,6 +407,8 @@ TEST_CASE("a wgmma of tiles that TMA brings") {
   check_silent([&] { run(0); });
   check_named("misaligned", "misaligned box", [&] { run(1); });
   check_named("descriptor", "swizzle", [&] { run(2); });
+  check_named("tensor-map", "begins within 16 bytes", [&] { run(3); });
+  check_named("tensor-map", "begins before the rows", [&] { run(4); });
 }
 
 TEST_CASE("bulk copies in and out") {
