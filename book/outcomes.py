@@ -170,9 +170,9 @@ def kind(says):
     named = re.match(r"([a-z]+(?:-[a-z]+)*): ", says)
     if named:
         return named[1]
-    if says.startswith("no end after"):
+    if says.startswith("no end "):
         return "endless loop"
-    if re.match(r"it (crashed|stopped|ended|asked)", says):
+    if re.match(r"it (crashed|stopped|ended)", says):
         return "stopped"
     if re.match(r"wrote .*\b(before the start|past the end) of|input ", says):
         return "stray write"

@@ -12,7 +12,7 @@ from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
 
-from exercise import building, catalog, judging, rules, running, skeleton
+from exercise import building, catalog, judging, processes, rules, running, skeleton
 from exercise.catalog import ExerciseError
 
 SEAL = "5ea1" * 16
@@ -126,6 +126,11 @@ class Readers(ToolCase):
         sums = {"threads": 7, "kernels": 2, "sites": [site]}
         self.assertEqual(running.read_counts(path, SEAL), sums)
         self.assertEqual(running.read_counts(path, "another"), {})
+
+    def test_who_asks_for_all_memory_has_no_end(self):
+        said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
+        says = "no end within 1024 MB of memory: an endless loop?"
+        self.assertEqual(running._failure(processes.Done(-6, said)), says)
 
     def test_what_is_no_plain_file_is_waited_for_by_nobody(self):
         path = self.root / "pipe"

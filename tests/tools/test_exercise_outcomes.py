@@ -83,6 +83,7 @@ class Choice(unittest.TestCase):
             ("out-of-bounds: out-of-bounds read of 4 bytes\nat a.cuh:9", "out-of-bounds"),
             ("wrote past the end of y, 4 bytes beyond its 9 elements", "stray write"),
             ("no end after 6 s of work: an endless loop?", "endless loop"),
+            ("no end within 1024 MB of memory: an endless loop?", "endless loop"),
             ("it crashed (Segmentation fault)", "stopped"),
             ("1 of 9 wrong, the first is y[8]: expected 1, got 2", "wrong result"),
         ):

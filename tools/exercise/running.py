@@ -141,7 +141,7 @@ def _failure(done):
             return f"it stopped: {line[len('exercise: ') :]}"
     if any("bad_alloc" in line for line in lines):
         most = LIMITS.memory_bytes >> 20
-        return f"it asked for more than {most} MB of memory: a loop without an end?"
+        return f"no end within {most} MB of memory: an endless loop?"
     for line in lines:
         if line.startswith("simt: ") and not NO_TROUBLE.search(line):
             return f"it stopped: {line}"
