@@ -5,7 +5,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -39,11 +38,8 @@
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/settings.cuh"
-#include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/report.hpp"
 #include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
 

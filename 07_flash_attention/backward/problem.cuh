@@ -17,6 +17,7 @@
 #include "07_flash_attention/backward/reference.hpp"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/element.hpp"
+#include "07_flash_attention/shape.hpp"
 #include "common/bench/compare.hpp"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/guarded_array.cuh"

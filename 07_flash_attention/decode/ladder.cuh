@@ -34,7 +34,6 @@
 #include "07_flash_attention/decode/shape.hpp"
 #include "07_flash_attention/study/extra_memory.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/report.hpp"
 #include "common/bench/run_settings.hpp"
 #include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
