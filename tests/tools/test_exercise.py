@@ -25,6 +25,7 @@ from exercise import (
     running,
     skeleton,
     speed,
+    wrong_ways,
 )
 from exercise.api import Array, Case, Count, Right, Speed
 from exercise.catalog import ExerciseError
@@ -227,12 +228,68 @@ class Marks(unittest.TestCase):
             return self.right(case, reads=1) if case.name < "c" else running.Run("no")
 
         questions = judging.Questions(self.Module())
-        verdict = judging.mark(questions, wrong_from_c_on, workers=1, patience=0)
+        with mock.patch.object(judging, "PATIENCE", 0):
+            verdict = judging.mark(questions, wrong_from_c_on, workers=1)
         self.assertEqual([o.points for o in verdict.outcomes], [1, 0, 0])
         self.assertEqual(asked, ["a", "b", "c"])
         asked.clear()
         judging.mark(questions, wrong_from_c_on, workers=1)
         self.assertEqual(len(asked), 8)
+
+
+class Proofs(unittest.TestCase):
+    """Which parts of the points, and which bound, a wrong answer shows to be needed."""
+
+    class Module:
+        POINTS = [
+            Right(1, "short", lambda case: case.sizes["n"] < 9),
+            Right(1, "long", lambda case: case.sizes["n"] >= 9),
+            Count(1, "reads", lambda case: True, lambda counts, case: counts["reads"] == 1),
+        ]
+
+    def findings(self, **wrong):
+        """wrong: the cases in which each is wrong, those in which it is far off, and its reads."""
+        cases = [Case(str(n), {"n": n}, []) for n in (1, 2, 9)]
+        versions = []
+        for title, (bad, far, reads) in wrong.items():
+            version = author.Version("wrong", title, "")
+            for c in cases:
+                version.found[c.name] = c.name in bad and "no", {"reads": reads}
+                version.with_slack[c.name] = c.name in far and "no", {"reads": reads}
+            versions.append(version)
+        found = author._needless(self.Module, cases, versions)
+        return [says.split(" proves")[0] for says in found]
+
+    def test_a_part_is_needed_by_who_misses_it_or_earns_it_alone(self):
+        short, twice = ("1", "1", 2), ("", "", 2)
+        self.assertEqual(self.findings(a=short, c=twice), [])  # a earns long
+        self.assertEqual(self.findings(a=short), ["'reads'"])
+        self.assertEqual(self.findings(a=("19", "19", 1), c=twice), ["'short'", "'long'"])
+        self.assertEqual(self.findings(), ["'short'", "'long'", "'reads'"])
+
+    def test_a_bound_is_needed_by_who_is_off_by_little(self):
+        self.Module.bound = None
+        self.addCleanup(delattr, self.Module, "bound")
+        others = {"a": ("1", "1", 1), "c": ("", "", 2)}
+        self.assertEqual(self.findings(b=("9", "9", 1), **others), ["the bound"])
+        self.assertEqual(self.findings(b=("9", "", 1), **others), [])
+
+
+class WrongWays(unittest.TestCase):
+    def test_one_thread_and_the_host_where_threads_do_not_talk(self):
+        kernel = "__global__ void add(const float* x, int n) {\n  if (threadIdx.x < n) x;\n}\n"
+        launch = "add<<<dim3(f(n, 1), 2), 32, 0, stream>>>(x, n);"
+        ways = dict(wrong_ways.of(kernel + launch))
+        titles = ["a grid of one thread", "one thread does all", "the host does it"]
+        self.assertEqual([*ways], titles)
+        self.assertIn("add<<<1, 1, 0, stream>>>(x, n);", ways["a grid of one thread"])
+        one, host = ways["one thread does all"], ways["the host does it"]
+        self.assertIn("add<<<1, 1, 0, stream>>>(dim3(dim3(f(n, 1), 2)), dim3(32), x, n);", one)
+        self.assertIn("__global__ void add(dim3 grid_, dim3 size_, const float* x, int n) {", one)
+        self.assertIn("inline void add(dim3 grid_, dim3 size_, const float* x, int n) {", host)
+        self.assertNotIn("<<<", host)
+        self.assertEqual([*dict(wrong_ways.of("__shared__ " + kernel + launch))], titles[:1])
+        self.assertEqual([*wrong_ways.of(kernel)], [])
 
 
 class Speeds(ToolCase):
@@ -451,19 +508,36 @@ class Authors(AStudentsWay):
     test_start_fail_hint_pass_solution_progress_reset = None
     test_an_endless_loop_ends = None
 
-    def test_a_mutant_that_passes_is_found(self):
+    def test_each_fault_is_named(self):
         judge = self.exercise.folder / "judge.py"
         text = judge.read_text(encoding="utf-8")
         begin = text.index("RIGHTS = {")
-        wrong = 'MUTANTS = {"nothing is wrong": {}}\n'
-        judge.write_text(text[:begin] + wrong, encoding="utf-8")
+        text = text[:begin] + """
+RIGHTS = {"a thread too few": {1: "if (threadIdx.x > 0) y[threadIdx.x] += x[threadIdx.x];"}}
+MUTANTS = {
+    "nothing is wrong": {},
+    "no C++": {1: "this is no C++"},
+    "forbidden": {1: 'asm("");'},
+    "before: wrong": {1: "y[0] = 0;"},
+}
+"""
+        judge.write_text(text, encoding="utf-8")
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             faulty = author.selftest(self.root, catalog.all_exercises(self.root))
         self.assertEqual(faulty, 1)
-        self.assertIn("mutant 'nothing is wrong' earns full points", out.getvalue())
-        part = "as many blocks as it takes, all of their threads at work"
-        self.assertIn(f"misses '{part}'", out.getvalue())
+        for says in (
+            "1 right answers, at least 3 are wanted",
+            "right answer 'a thread too few' earns 0/6: ",
+            "wrong answer 'nothing is wrong' earns full points",
+            "wrong answer 'no C++' does not compile: it does not compile:",
+            "wrong answer 'forbidden' does not compile: guard.cuh:8: a file may not use asm",
+            "'before: wrong' should be right and miss a count: ",
+            "'sizes that fill every block' proves nothing: no wrong answer misses it, or earns it,",
+        ):
+            self.assertIn(says, out.getvalue())
+        # Those that do not compile keep nobody from being judged.
+        self.assertNotIn("the author's file earns", out.getvalue())
 
     def test_a_judge_that_raises_is_found_and_the_others_go_on(self):
         judge = self.exercise.folder / "judge.py"

@@ -145,10 +145,11 @@ class Rules(ToolCase):
         file.write_bytes(text.encode("utf-8", "surrogateescape"))
         rules.look_at(file, GUARD)
 
-    def test_every_author_and_every_wrong_answer_keeps_to_them(self):
+    def test_every_answer_of_an_author_keeps_to_them(self):
         for exercise in catalog.all_exercises(REPOSITORY):
             text, file = exercise.author_file.read_text(), self.root / exercise.author_file.name
-            for changes in ({}, *exercise.judge().MUTANTS.values()):
+            module = exercise.judge()
+            for changes in ({}, *module.RIGHTS.values(), *module.MUTANTS.values()):
                 file.write_text(skeleton.mutant(text, "a", changes))
                 rules.look_at(file, exercise)
 

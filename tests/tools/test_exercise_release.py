@@ -161,6 +161,15 @@ class Releases(ToolCase):
         with self.assertRaisesRegex(ExerciseError, "is no release: it holds 1 lines"):
             self.release()
 
+    def test_a_whole_task_in_the_students_file_of_another_exercise_is_found(self):
+        text = catalog.find(self.root, "guard").author_file.read_text(encoding="utf-8")
+        body = skeleton.tasks(text, "a")[0].solution
+        with catalog.find(self.root, "tree").author_file.open("a") as file:
+            file.write("".join(f"{line}  // as it is\n\n" for line in body))
+        self.commit()
+        with self.assertRaisesRegex(ExerciseError, "is no release: it holds 1 lines"):
+            self.release()
+
     def test_a_whole_task_in_a_tool_is_found(self):
         text = catalog.find(self.root, "tree").author_file.read_text(encoding="utf-8")
         solution = skeleton.tasks(text, "a")[0].solution

@@ -13,7 +13,8 @@
   commands.py   list, next, start, check, hint, solution, reset, progress, watch
   processes.py  limits and a sandbox for what students wrote
   speed.py      a score for time, where there is a GPU
-  author.py     selftest: the author's files pass, skeletons and mutants do not
+  author.py     selftest: authors' files pass, skeletons and wrong answers do not
+  wrong_ways.py wrong answers that any exercise may get
   pages.py      tables of exercises for the lessons and exercises.md
   release.py    a copy of the repository for students, without solutions
   handing_in.py finds the files that students have handed in

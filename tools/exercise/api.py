@@ -30,7 +30,10 @@ use, with the reason: {"__activemask": "guesses who comes along"}.
               lambda counts, case: counts["global"]["load_bytes"] == 8 * case.sizes["n"]),
     ]
 
-    # Other ways to be right, and to be wrong: task -> what stands in for its solution.
+    # Other ways to be right, three at least, and to be wrong, six: task -> what stands in for its
+    # solution; 0 -> (text, another) for what stands around the tasks. One of the wrong ones misses
+    # a part of the points alone, or earns it though it is wrong elsewhere; one is off by little,
+    # where there is a bound. Sizes that are drawn catch a table of answers.
     RIGHTS = {"a fixed grid": {1: ..., 2: ...}}
     MUTANTS = {"no guard": {1: "y[i] += x[i];"}}
 """

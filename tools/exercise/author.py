@@ -4,24 +4,27 @@ import os
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import cli
 
-from . import api, building, judging, rules, running, skeleton
+from . import api, building, judging, rules, running, skeleton, wrong_ways
 from .catalog import ExerciseError
 
-PARTS = ("TITLE", "KIND", "MINUTES", "POINTS", "MUTANTS", "cases", "expected")
+PARTS = ("TITLE", "KIND", "MINUTES", "POINTS", "RIGHTS", "MUTANTS", "cases", "expected")
+FEWEST_RIGHTS, FEWEST_WRONG = 3, 6
+SLACK = 10  # times as much as a bound allows: then a wrong answer must pass
+SLOW = 4  # seconds: who fails after so long has no end, and is not run again
 
 
 def selftest(root, exercises, seed=None):
     """Prints what is wrong with the exercises; returns how many are faulty. An author's file earns
-    full points, and so does every other right answer; a skeleton compiles and earns none for right
-    results (where speed is the task it is right already, and earns no full points); every mutant is
-    caught; one that is called "before: ..." is right and misses only counts, and each count is
-    missed by one of them: the effect that the exercise promises is there to be had. The inputs are
-    those of `seed`, without one always the same."""
+    full points, and so do other right answers; a skeleton compiles and earns none for right
+    results (where speed is the task it is right already, and earns no full points); every wrong
+    answer is caught, those too that wrong_ways.py makes; one that is called "before: ..." is right
+    and misses only counts. No part of the points and no bound is for nothing (_needless); what each
+    single case is for is not asked. The inputs are those of `seed`, without one always the same."""
     faulty = 0
     building.prepare(root)  # not by several threads at once
 
@@ -44,6 +47,18 @@ def selftest(root, exercises, seed=None):
     return faulty
 
 
+@dataclass
+class Version:
+    """A student's file, and how it does."""
+
+    kind: str  # author, right, skeleton, wrong
+    title: str
+    text: str
+    trouble: str = ""
+    found: dict = field(default_factory=dict)  # what is wrong, and the counts, by the case's name
+    with_slack: dict = field(default_factory=dict)  # the same, were the bound wider
+
+
 def _findings(root, exercise, seed):
     module, author = exercise.judge(), exercise.author_file
     text, name = cli.read_text(author), author.name
@@ -56,54 +71,133 @@ def _findings(root, exercise, seed):
             yield f"task {task.number} has no hint"
         if not task.solution:
             yield f"task {task.number} has no solution"
+    solved = skeleton.solution(text, name)
+    versions = [Version("author", "", solved)]
+    versions.append(Version("skeleton", "", skeleton.skeleton(text, name)))
+    for kind, changes in (("right", module.RIGHTS), ("wrong", module.MUTANTS)):
+        for title, change in changes.items():
+            versions.append(Version(kind, title, skeleton.mutant(text, name, change)))
+    for title, version in wrong_ways.of(solved):
+        versions.append(Version("wrong", title, version))
+    for kind, fewest in (("right", FEWEST_RIGHTS), ("wrong", FEWEST_WRONG)):
+        count = sum(version.kind == kind for version in versions)
+        if count < fewest:
+            yield f"{count} {kind} answers, at least {fewest} are wanted"
+    questions = judging.Questions(module, seed)
     with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
-        questions = judging.Questions(module, seed)
-
-        def verdict_of(version, patience=None):
-            file, program = Path(folder, name), Path(folder, "program")
-            file.write_text(version, encoding="utf-8")
-            try:
-                rules.look_at(file, exercise)
-                building.build(root, exercise, file, program)
-            except ExerciseError as error:
-                return judging.Verdict(trouble=str(error))
-            return judging.mark(questions, partial(running.run_case, program), patience=patience)
-
-        yield from _findings_of_versions(module, text, name, verdict_of)
+        for version, program in _build(root, exercise, versions, Path(folder)):
+            _run(questions, version, program)
+    yield from _findings_of_versions(module, questions.cases, versions)
+    wrong = [version for version in versions if version.kind == "wrong"]
+    yield from _needless(module, questions.cases, wrong)
 
 
-def _findings_of_versions(module, text, name, verdict_of):
-    verdict = verdict_of(skeleton.solution(text, name))
-    if not verdict.passed:
-        yield f"the author's file earns {verdict.points}/{verdict.most}: {_why(verdict)}"
-        return
-    for title, changes in getattr(module, "RIGHTS", {}).items():
-        verdict = verdict_of(skeleton.mutant(text, name, changes))
-        if not verdict.passed:
-            yield f"right answer '{title}' earns {verdict.points}/{verdict.most}: {_why(verdict)}"
-    verdict = verdict_of(skeleton.skeleton(text, name))
-    if verdict.trouble:
-        yield f"the skeleton does not run: {verdict.trouble}"
-    elif verdict.passed:
-        yield "the skeleton earns full points"
-    elif module.KIND != "speed" and _right_points(module, verdict):
-        yield f"the skeleton earns {verdict.points} points"
-    # The effects that no "before: ..." has missed yet.
-    effects = {part.title for part in module.POINTS if isinstance(part, api.Count)}
+def _build(root, exercise, versions, folder):
+    """Those that compile, each with its program."""
+    for version in versions:
+        file = folder / exercise.author_file.name
+        file.write_text(version.text, encoding="utf-8")
+        try:
+            rules.look_at(file, exercise)
+        except ExerciseError as error:
+            version.trouble = str(error)
+    good = [version for version in versions if not version.trouble]
+    try:
+        return zip(good, building.together(root, exercise, [v.text for v in good], folder))
+    except ExerciseError as error:
+        if len(versions) == 1:
+            versions[0].trouble = str(error)
+            return []
+    # Somebody is to blame for it.
+    built = []
+    for number, version in enumerate(good):
+        alone = folder / str(number)
+        alone.mkdir()
+        built += _build(root, exercise, [version], alone)
+    return built
+
+
+def _run(questions, version, program):
+    """Runs it on the cases, but for those that are of parts of the points that it has lost."""
+    settings = getattr(questions.module, "SETTINGS", {})
+    rights = [part for part in questions.module.POINTS if isinstance(part, api.Right)]
+    lost, enough = set(), False
+    for case in questions.cases:
+        parts = {part.title for part in rights if part.when(case)}
+        if enough or parts and parts <= lost:
+            version.found[case.name] = version.with_slack[case.name] = "not run", {}
+            continue
+        begin = time.monotonic()
+        run = running.run_case(program, case, settings=settings)
+        says = questions.says(case, run)
+        with_slack = questions.says(case, run, SLACK) if says and not run.trouble else says
+        version.found[case.name] = says, run.counts
+        version.with_slack[case.name] = with_slack, run.counts
+        if with_slack:
+            lost |= parts
+            enough = version.kind == "wrong" and time.monotonic() - begin > SLOW
+
+
+def _earned(module, cases, found):
+    """The parts of the points that it earns, if these are all the cases."""
+    found = {case.name: found[case.name] for case in cases}
+
+    def earns(part):
+        return not judging.cases_of(part, cases) or judging.outcome(part, cases, found).points
+
+    return {part.title for part in module.POINTS if earns(part)}
+
+
+def _findings_of_versions(module, cases, versions):
     most_right = sum(part.points for part in module.POINTS if isinstance(part, api.Right))
-    for title, changes in module.MUTANTS.items():
-        # One wrong case is enough to catch it.
-        verdict = verdict_of(skeleton.mutant(text, name, changes), patience=0)
-        if verdict.trouble:
-            yield f"mutant '{title}' does not compile: {verdict.trouble}"
-        elif verdict.passed:
-            yield f"mutant '{title}' earns full points"
-        elif title.startswith("before: "):
-            if _right_points(module, verdict) != most_right:
+    for version in versions:
+        kind, title = version.kind, version.title
+        if version.trouble:
+            verdict = judging.Verdict(trouble=version.trouble)
+        else:
+            parts = [judging.outcome(part, cases, version.found) for part in module.POINTS]
+            verdict = judging.Verdict(parts)
+        if kind == "author" and not verdict.passed:
+            yield f"the author's file earns {verdict.points}/{verdict.most}: {_why(verdict)}"
+        if kind == "right" and not verdict.passed:
+            yield f"right answer '{title}' earns {verdict.points}/{verdict.most}: {_why(verdict)}"
+        if kind == "skeleton":
+            if verdict.trouble:
+                yield f"the skeleton does not run: {verdict.trouble}"
+            elif verdict.passed:
+                yield "the skeleton earns full points"
+            elif module.KIND != "speed" and _right_points(module, verdict):
+                yield f"the skeleton earns {verdict.points} points"
+        if kind == "wrong":
+            if verdict.trouble:
+                yield f"wrong answer '{title}' does not compile: {verdict.trouble}"
+            elif verdict.passed:
+                yield f"wrong answer '{title}' earns full points"
+            elif title.startswith("before: ") and _right_points(module, verdict) != most_right:
                 yield f"'{title}' should be right and miss a count: {_why(verdict)}"
-            effects -= {outcome.title for outcome in verdict.outcomes if not outcome.points}
-    for title in sorted(effects):
-        yield f"no mutant 'before: ...' misses '{title}': where is the effect?"
+
+
+def _needless(module, cases, wrong):
+    """The parts of the points that tell no wrong answer from another, and the bound if it does not.
+    A part for right results does if one misses it alone, or earns it though it is wrong elsewhere;
+    a count if one misses it whose results are right: there the promised effect can be seen."""
+    wrong = [version for version in wrong if version.found]
+    most = {part.title for part in module.POINTS}
+    rights = {part.title for part in module.POINTS if isinstance(part, api.Right)}
+    all_earned = [_earned(module, cases, version.found) for version in wrong]
+    for title in (part.title for part in module.POINTS):
+        if title not in rights:
+            if not any(rights <= earned and title not in earned for earned in all_earned):
+                yield f"'{title}' proves nothing: no wrong answer has right results and misses it"
+        elif not any(
+            rights - earned == {title} or title in earned and rights - earned
+            for earned in all_earned
+        ):
+            yield f"'{title}' proves nothing: no wrong answer misses it, or earns it, alone"
+    if hasattr(module, "bound"):
+        caught = [v for v, earned in zip(wrong, all_earned) if earned != most]
+        if all(_earned(module, cases, v.with_slack) != most for v in caught):
+            yield f"the bound proves nothing: no wrong answer would pass with {SLACK} times as much"
 
 
 def _right_points(module, verdict):

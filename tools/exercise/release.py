@@ -12,6 +12,7 @@ from . import catalog, skeleton
 from .catalog import ExerciseError
 
 LEFT_OUT = re.compile(r"tests/tools/test_exercise")
+SHORT = 20  # characters: a barrier is nobody's secret
 HIDDEN = re.compile(r"^[ \t]*#@ hidden\n.*?^[ \t]*#@ end\n", re.M | re.S)
 
 
@@ -114,13 +115,18 @@ def _is_answer(node, used):
 def leaks(out, exercises):
     """Lines of a release that are somebody's solution. In an exercise's own folder each line counts
     that the student's file does not hold anyway; in judges, tests and tools all lines of a task
-    together. What lessons, rungs and the files of later exercises show is for everybody."""
+    together, and so they do in students' files of other exercises, blanks apart. What lessons and
+    rungs show is for everybody."""
     elsewhere = [path for folder in ("tests", "tools") for path in (out / folder).rglob("*")]
     elsewhere += out.glob(f"{cli.CHAPTERS}/exercises/*/judge.py")
     texts = {path: _lines(path) for path in elsewhere if path.is_file()}
+    files = {e.id: (e.author_file, cli.read_text(e.author_file)) for e in exercises}
+    codes = {
+        name: (file, _code(skeleton.skeleton(text, file.name).splitlines()))
+        for name, (file, text) in files.items()
+    }
     for exercise in exercises:
-        author = exercise.author_file
-        text = cli.read_text(author)
+        author, text = files[exercise.id]
         given = skeleton.skeleton(text, author.name)
         own = out / author.parent.relative_to(author.parents[3])
         for task in skeleton.tasks(text, author.name):
@@ -129,8 +135,16 @@ def leaks(out, exercises):
             if len(secret) > 1:
                 together = [path for path, lines in texts.items() if set(secret) <= set(lines)]
                 held += [(path, line) for path in together for line in secret]
+            body = _code(task.solution)
+            for name, (file, code) in codes.items():
+                if len(body) > SHORT and name != exercise.id and body in code:
+                    held.append((out / file.relative_to(file.parents[3]), task.solution[0].strip()))
             for path, line in held:
                 yield f"{path.relative_to(out)}: {exercise.id}, task {task.number}: {line}"
+
+
+def _code(lines):
+    return re.sub(r"\s", "", "".join(re.sub(r"//.*", "", line) for line in lines))
 
 
 def _held(secret, path):

@@ -57,6 +57,9 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "one element in the last block is too few": {
+        2: "const int grid = max(1, (n + block - 2) / block);"
+    },
     "no guard": {1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\ny[i] = x[i] + y[i];"},
     "guard one too far": {
         1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i <= n) y[i] = x[i] + y[i];"

@@ -5,7 +5,8 @@
 
 __global__ void vector_add_kernel(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i] + y[i];
+  if (i >= n) return;
+  y[i] += x[i];
 }
 
 // h_y[i] = h_x[i] + h_y[i] for all i < n, done when the function returns. h_x and h_y are pinned

@@ -1,6 +1,6 @@
 """Exercise 01/copies."""
 
-from exercise.api import Array, Case, Right, drawn, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "There and back through a stream"
 KIND = "step"
@@ -20,13 +20,46 @@ def expected(case):
 
 
 POINTS = [
-    Right(3, "one full block", lambda case: case.sizes["n"] == 256),
+    Right(2, "one full block", lambda case: case.sizes["n"] == 256),
     Right(2, "any other size", lambda case: case.sizes["n"] != 256),
+    Count(
+        1,
+        "a thread for each element",
+        "n = 256",
+        lambda counts, case: counts["threads"] >= case.sizes["n"],
+        lambda counts: f"{counts['threads']} threads were started",
+        task=2,
+    ),
 ]
 
 _BACK = "cudaMemcpyAsync(h_y, d_y, bytes, cudaMemcpyDeviceToHost, stream);\n"
 
+RIGHTS = {
+    "by the default direction": {
+        1: "cudaMemcpyAsync(d_y, h_y, bytes, cudaMemcpyDefault, stream);\n"
+        "cudaMemcpyAsync(d_x, h_x, bytes, cudaMemcpyDefault, stream);"
+    },
+    "launched by a call": {
+        2: "void* arguments[] = {&d_x, &d_y, &n};\n"
+        "const dim3 grid((n - 1) / 128 + 1), block(128);\n"
+        "cudaLaunchKernel(vector_add_kernel, grid, block, arguments, 0, stream);"
+    },
+    "waits for an event": {
+        3: _BACK + "cudaEvent_t done;\ncudaEventCreate(&done);\ncudaEventRecord(done, stream);\n"
+        "const cudaError_t error = cudaEventSynchronize(done);\ncudaEventDestroy(done);\n"
+        "return error;"
+    },
+}
+
 MUTANTS = {
+    "before: one thread": {
+        0: [("  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n", ""),
+            ("if (i >= n) return;\n  ", "for (int i = 0; i < n; ++i) ")],
+        2: "vector_add_kernel<<<1, 1, 0, stream>>>(d_x, d_y, n);",
+    },
+    "only whole blocks": {
+        2: "vector_add_kernel<<<max(1, n / 256), 256, 0, stream>>>(d_x, d_y, n);"
+    },
     "y stays behind": {1: "cudaMemcpyAsync(d_x, h_x, bytes, cudaMemcpyHostToDevice, stream);"},
     "a kernel in the default stream": {
         2: "vector_add_kernel<<<(n + 255) / 256, 256>>>(d_x, d_y, n);"

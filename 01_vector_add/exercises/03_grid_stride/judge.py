@@ -12,8 +12,9 @@ BLOCK = 128
 
 def cases(random):
     fixed = ((2, 256), (3, 200), (1, 1), (1, 300), (2, 1021), (3, 385), (2, 4096))
+    short = (3, drawn(random, 300, 384))
     long = (drawn(random, 3, 9), drawn(random, 2048, 9999, 128))
-    for grid, n in (*fixed, long):
+    for grid, n in (*fixed, short, long):
         x, y = floats(random, n), floats(random, n)
         yield Case(
             f"n = {n}, grid = {grid}",
@@ -69,10 +70,9 @@ RIGHTS = {
 }
 
 MUTANTS = {
-    "one thread does all": {1: "for (int i = threadIdx.x; i < n && i == 0; ++i) {\n"
-        "  for (int j = 0; j < n; ++j) y[j] += x[j];\n}"},
-    "a grid of one's own": {
-        1: "for (int i = blockIdx.x * 128 + threadIdx.x; i < n; i += 256) y[i] += x[i];"
+    "rounds that are not full are left out": {
+        1: _STRIDE + _FIRST + "y[first] += first < n ? x[first] : 0.0f;\n"
+        "for (int i = first + stride; i < n / stride * stride; i += stride) y[i] += x[i];"
     },
     "no loop": {1: _FIRST + "if (first < n) y[first] += x[first];"},
     "the step is one block": {

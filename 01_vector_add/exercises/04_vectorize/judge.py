@@ -76,6 +76,12 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "two are left over at most": {
+        2: "if (i < min(2, n - 4 * whole)) y[4 * whole + i] += x[4 * whole + i];"
+    },
+    "nothing is left over if nothing is whole": {
+        2: "if (whole > 0 && i < n - 4 * whole) y[4 * whole + i] += x[4 * whole + i];"
+    },
     "nothing is left over": {2: ""},
     "one is left over": {2: "if (i == 0 && 4 * whole < n) y[n - 1] += x[n - 1];"},
     "what is left over begins one too early": {

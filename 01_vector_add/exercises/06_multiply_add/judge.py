@@ -77,6 +77,9 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "divided before it is multiplied": {
+        1: _START + _LOOP.format(step="step", body="z[i] = a * (x[i] + y[2 * i] / a);")
+    },
     "before: 1024 blocks of 64 threads": {2: "multiply_add_kernel<<<1024, 64>>>(a, x, y, z, n);"},
     "before: one thread": {2: "multiply_add_kernel<<<1, 1>>>(a, x, y, z, n);"},
     "no loop": {

@@ -8,6 +8,7 @@ MINUTES = 20
 
 
 def cases(random):
+    drew = drawn(random, 1, 70), drawn(random, 1, 33)
     for rows, cols, pitch, row, col in (
         (16, 64, 64, 0, 0),
         (40, 64, 96, 3, 32),
@@ -15,6 +16,7 @@ def cases(random):
         (1, 100, 130, 0, 7),
         (70, 1, 3, 2, 1),
         (33, 35, 50, 4, 8),
+        (*drew, drew[1] + drawn(random, 4, 9), 2, 4),
         (2, 1100, 1104, 0, 0),  # more columns than a block may have threads
         (8 * drawn(random, 6, 12), 64, 32 * drawn(random, 4, 9), 1, 32),
     ):
@@ -57,8 +59,9 @@ def _is_regular(case):
     return case.sizes["cols"] == 64 and case.sizes["col"] == 32
 
 
-def _sectors(counts):
-    return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
+def _used(counts):
+    """Of what loads moved. (A thread alone moves a whole sector for one element.)"""
+    return counts["global"]["load_bytes_used"] / max(1, counts["global"]["load_bytes_moved"])
 
 
 POINTS = [
@@ -73,10 +76,10 @@ POINTS = [
     ),
     Count(
         2,
-        "neighbours in a warp are neighbours in a row: 4 sectors a load",
+        "neighbours in a warp are neighbours in a row: all of a sector is used",
         _is_regular,
-        lambda counts, case: _sectors(counts) <= 4,
-        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+        lambda counts, case: _used(counts) == 1,
+        lambda counts: f"{_used(counts):.0%} of what was loaded was used",
     ),
 ]
 
@@ -108,6 +111,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "added in 16 pieces": {
+        1: _INDEX + "if (r >= rows || c >= cols) return;\nfloat sum = to[r * pitch + c];\n"
+        "for (int k = 0; k < 16; ++k) sum += a / 16 * from[r * cols + c];\n"
+        "to[r * pitch + c] = sum;"
+    },
     "the pitch is forgotten": {
         1: _INDEX + "if (r < rows && c < cols) to[r * cols + c] += a * from[r * cols + c];"
     },

@@ -12,7 +12,8 @@ CALL = "to_cartesian(float* phi, float* z, int n)"
 
 def cases(random):
     fixed = (128, 1, 2, 31, 33, 127, 129, 1000, 4096)
-    for n in (*fixed, drawn(random, 1024, 9999, 128, fixed)):
+    odd = drawn(random, 2, 999, besides=(*fixed, *range(0, 999, 128)))
+    for n in (*fixed, odd, drawn(random, 1024, 9999, 128, fixed)):
         phi = Array("phi", floats(random, n, -10, 10))
         yield Case(
             f"n = {n}", {"n": n}, [phi, Array("z", role="output", count=2 * n, shape=(n, 2))]
@@ -35,8 +36,10 @@ POINTS = [
         2,
         "no branch at which the lanes of a warp part",
         lambda case: case.sizes["n"] >= 1024 and case.sizes["n"] % 128 == 0,
-        lambda counts, case: counts["divergent_branches"] == 0,
-        lambda counts: f"lanes parted at {counts['divergent_branches']} branches",
+        lambda counts, case: counts["divergent_branches"] == 0
+        and counts["threads"] >= case.sizes["n"],
+        lambda counts: f"lanes parted at {counts['divergent_branches']} branches of "
+        f"{counts['threads']} threads",
     ),
 ]
 
@@ -67,13 +70,14 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "to degrees and back": {
+        1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "if (i < n) {\n  const float angle = phi[i] * 57.29578f / 57.29578f;\n"
+        "  z[2 * i] = cosf(angle);\n  z[2 * i + 1] = sinf(angle);\n}"
+    },
     "sine and cosine have changed places": {
         1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "if (i < n) {\n  z[2 * i] = sinf(phi[i]);\n  z[2 * i + 1] = cosf(phi[i]);\n}"
-    },
-    "one thread does all": {
-        1: "for (int i = 0; i < n && blockIdx.x + threadIdx.x == 0; ++i) {\n"
-        "  z[2 * i] = cosf(phi[i]);\n  z[2 * i + 1] = sinf(phi[i]);\n}"
     },
     "degrees": {
         1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"

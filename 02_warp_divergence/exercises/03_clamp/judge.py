@@ -9,7 +9,8 @@ MINUTES = 5
 
 def cases(random):
     fixed = (128, 1, 31, 33, 1000, 4096)
-    for n in (*fixed, drawn(random, 1024, 9999, 32, fixed)):
+    odd = drawn(random, 2, 999, besides=(*fixed, *range(0, 999, 32)))
+    for n in (*fixed, odd, drawn(random, 1024, 9999, 32, fixed)):
         limits = sorted(floats(random, 2))
         yield Case(
             f"n = {n}",
@@ -64,6 +65,9 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "a warp that is not full does nothing": {
+        1: "if (i / 32 < n / 32) y[i] = fminf(fmaxf(x[i], low), high);"
+    },
     "only from below": {1: "y[i] = fmaxf(x[i], low);"},
     "the limits have changed places": {1: "y[i] = fminf(fmaxf(x[i], high), low);"},
     "one limit for both": {1: "y[i] = fminf(fmaxf(x[i], -high), high);"},

@@ -30,7 +30,8 @@ def cases(random):
         for i in negative:
             sparse[i] = -sparse[i] - 0.125
         yield case(f"n = {n}, negative in {_warps(sparse)} warps", sparse)
-    for n in (128, 1, 31, 33, 127, 1021):
+    odd = 32 * drawn(random, 4, 31) + drawn(random, 1, 28)
+    for n in (128, 1, 31, 33, 127, 1021, odd):
         yield case(f"n = {n}", floats(random, n))
 
 
@@ -111,6 +112,13 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the lowest 6 bits of x are cut off": {
+        1: "const float own = i < n ? x[i] : 0.0f;\n"
+        "const float value = __uint_as_float(__float_as_uint(own) & 0xFFFFFFC0u);\n"
+        "const bool any = __any_sync(kAllLanes, value < 0);\n"
+        "const float expensive = any ? expensive_path(value, coefficients) : 0.0f;\n"
+        "if (i < n) y[i] = value < 0 ? expensive : own;"
+    },
     "lanes past the end do not vote": {
         1: "if (i >= n) return;\nfloat result = x[i];\n"
         "if (__any_sync(kAllLanes, x[i] < 0)) {\n"

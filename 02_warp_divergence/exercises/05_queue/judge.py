@@ -24,7 +24,8 @@ def cases(random):
         )
 
     # Each has two negative elements in one warp: with a wrong place one of them is lost.
-    for n in (512, 32, 33, 255, 257, 1021):
+    odd = 256 * drawn(random, 2, 4) + drawn(random, 33, 252, besides=range(0, 255, 32))
+    for n in (512, 32, 33, 255, 257, 1021, odd):
         x = floats(random, n)
         x[3], x[30] = -0.5, -0.25
         yield case(f"n = {n}", x)
@@ -75,6 +76,13 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "in a warp that is not full the other lanes are negative": {
+        0: [("i < n ? x[i] : 0.0f", "i < n ? x[i] : i / 32 * 32 < n ? -1.0f : 0.0f")]
+    },
+    "the lowest 6 bits of x are cut off": {
+        0: [("= expensive_path(queue[t]",
+             "= expensive_path(__uint_as_float(__float_as_uint(queue[t]) & 0xFFFFFFC0u)")],
+    },
     "every lane adds for all": {1: "const int begin = atomicAdd(end, __popc(lanes));"},
     "nobody is told": {1: "int begin = 0;\nif (lane == 0) begin = atomicAdd(end, __popc(lanes));"},
     "a lane counts itself too": {2: "return begin + __popc(lanes & ((2u << lane) - 1));"},

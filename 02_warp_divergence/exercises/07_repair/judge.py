@@ -1,6 +1,6 @@
 """Exercise 02/repair."""
 
-from exercise.api import Array, Case, Right, floats
+from exercise.api import Array, Case, Right, drawn, floats
 
 TITLE = "Repair: a barrier, a vote and a count"
 KIND = "repair"
@@ -11,7 +11,9 @@ BLOCK = 64
 
 
 def cases(random):
-    for n in (64, 256, 32, 96, 1, 31, 33, 70, 1021):
+    blocks = [BLOCK * drawn(random, 5, 9) for _ in range(3)]
+    drew = (blocks[0], blocks[1] + 32, blocks[2] + drawn(random, 1, 31))
+    for n in (64, 256, 32, 96, 1, 31, 33, 70, 1021, *drew):
         yield Case(
             f"n = {n}",
             {"n": n},
@@ -37,7 +39,33 @@ POINTS = [
     Right(2, "a warp that is not full", lambda case: case.sizes["n"] % 32),
 ]
 
+RIGHTS = {
+    "a variable for each element": {
+        1: "const float mine = t < length ? x[begin + t] : 0.0f;\npart[t] = mine;\n"
+        "__syncthreads();\nif (t < length) y[begin + t] = part[length - 1 - t];",
+        2: "const unsigned votes = __ballot_sync(~0u, mine < 0);",
+    },
+    "written backwards, by pointers": {
+        1: "float value = 0;\nif (t < length) {\n  value = *(x + begin + t);\n"
+        "  part[length - 1 - t] = value;\n}\n__syncthreads();\n"
+        "if (t < length) *(y + begin + t) = part[t];",
+        2: "const bool negative = value < 0;\n"
+        "const unsigned votes = __ballot_sync(0xFFFFFFFFu, negative);",
+        3: "int* const to = negatives + 2 * blockIdx.x + t / 32;\n"
+        "if (lane == 31 && t - 31 < length) *to = __popc(votes);",
+    },
+    "bit by bit": {
+        3: "if ((t & 31) == 0 && begin + t < n) {\n  int count = 0;\n"
+        "  for (unsigned left = votes; left != 0; left &= left - 1) ++count;\n"
+        "  negatives[(blockIdx.x * blockDim.x + t) >> 5] = count;\n}"
+    },
+}
+
 MUTANTS = {
+    "the last lane of a warp writes": {
+        3: "if (lane == 31 && t < length) negatives[(begin + t) / 32] = __popc(votes);"
+    },
+    "one count a block": {3: "if (t == 0) negatives[blockIdx.x] = __popc(votes);"},
     "no barrier": {
         1: "if (t < length) part[t] = x[begin + t];\n"
         "if (t < length) y[begin + t] = part[length - 1 - t];"

@@ -12,7 +12,8 @@ TILE = 1024
 
 def cases(random):
     fixed = (TILE, 3 * TILE, 1, 33, TILE - 1, TILE + 1, 2500)
-    for n in (*fixed, drawn(random, 2 * TILE, 9 * TILE, TILE, fixed)):
+    odd = drawn(random, 2, 4999, besides=(*fixed, *range(0, 4999, TILE)))
+    for n in (*fixed, odd, drawn(random, 2 * TILE, 9 * TILE, TILE, fixed)):
         yield Case(
             f"n = {n}",
             {"n": n},
@@ -42,7 +43,23 @@ POINTS = [
     ),
 ]
 
+RIGHTS = {
+    "a piece for each warp": {
+        1: "const int i = tile + threadIdx.x / 32 * (32 * kItems) + k * 32 + threadIdx.x % 32;"
+    },
+    "bits": {1: "const unsigned t = threadIdx.x;\nconst int i = tile | k << 7 | t;"},
+    "memcpy": {
+        0: [("if (i < n) y[i] = x[i];", "if (i < n) memcpy(y + i, x + i, sizeof *y);")],
+        1: "const int i = threadIdx.x + blockDim.x * (k + kItems * blockIdx.x);",
+    },
+    "pointers, and the loop ends early": {
+        1: "const int i = threadIdx.x + tile + k * kBlock;\nif (i >= n) break;\n"
+        "const float* from = x + i;\n*(y + i) = *from;\ncontinue;"
+    },
+}
+
 MUTANTS = {
+    "a warp that is not full does nothing": {0: [("if (i < n)", "if (i < n / 32 * 32)")]},
     "the block is forgotten": {1: "const int i = k * kBlock + threadIdx.x;"},
     "steps overlap": {1: "const int i = tile + k * kItems + threadIdx.x;"},
     "steps as long as the grid": {

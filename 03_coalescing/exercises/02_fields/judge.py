@@ -11,7 +11,9 @@ CALL = "advance(float* fields, int pitch, int n, float dt)"
 def cases(random):
     n = drawn(random, 256, 2048, 128, (1024,))
     whole = ((128, 128), (1024, 1024), (n, n))
-    for n, pitch in (*whole, (1, 32), (31, 32), (33, 64), (1000, 1024)):
+    odd = drawn(random, 2, 900)
+    some = ((1, 32), (31, 32), (33, 64), (1000, 1024), (odd, odd + drawn(random, 1, 99)))
+    for n, pitch in (*whole, *some):
         yield Case(
             f"{n} particles, pitch {pitch}",
             {"n": n, "pitch": pitch},
@@ -56,7 +58,28 @@ for (int f = 0; f < 8; ++f) p[f] = fields[f * pitch + i];
 for (int axis = 0; axis < 3; ++axis) p[axis] += dt * p[3 + axis];
 for (int f = 0; f < 8; ++f) fields[f * pitch + i] = p[f];"""
 
+RIGHTS = {
+    "pointers": {
+        1: "float* p = fields + i;\nconst float* v = p + 3 * pitch;\np[0] += dt * v[0];\n"
+        "p[pitch] = fmaf(dt, v[pitch], p[pitch]);\np[2 * pitch] += v[2 * pitch] * dt;"
+    },
+    "a lambda that returns a reference": {
+        1: "auto at = [&](int f) -> float& { return fields[f * pitch + i]; };\n"
+        "for (int f = 0; f < 3; ++f) at(f) += dt * at(f + 3);"
+    },
+    "all loads first": {
+        1: "float now[6];\nfor (int f = 0; f < 6; ++f) now[f] = fields[f * pitch + i];\n"
+        "for (int f = 0; f < 3; ++f) fields[f * pitch + i] = now[f] + dt * now[f + 3];"
+    },
+}
+
 MUTANTS = {
+    "in 16 small steps": {
+        1: "for (int axis = 0; axis < 3; ++axis) {\n  float at = fields[axis * pitch + i];\n"
+        "  const float velocity = fields[(3 + axis) * pitch + i];\n"
+        "  for (int k = 0; k < 16; ++k) at += dt / 16 * velocity;\n"
+        "  fields[axis * pitch + i] = at;\n}"
+    },
     "an array of structures": {
         1: "for (int axis = 0; axis < 3; ++axis) {\n"
         "  fields[8 * i + axis] += dt * fields[8 * i + 3 + axis];\n}"

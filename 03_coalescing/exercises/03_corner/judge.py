@@ -10,7 +10,9 @@ CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 def cases(random):
     drew = (drawn(random, 64, 160, 32, (96,)), drawn(random, 32, 128, 32))
-    for rows, cols in ((32, 32), (96, 64), (1, 1), (1, 50), (50, 1), (31, 33), (40, 70), drew):
+    odd = (drawn(random, 2, 63, besides=(32,)), drawn(random, 71, 95))
+    fixed = ((32, 32), (96, 64), (1, 1), (1, 50), (50, 1), (31, 33), (40, 70))
+    for rows, cols in (*fixed, drew, odd):
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},
@@ -64,7 +66,35 @@ for (int y = threadIdx.y; y < kTile; y += kRows) {
   if (r < rows && c < cols) b[c * rows + r] = tile[y][threadIdx.x];
 }"""
 
+RIGHTS = {
+    "pointers, a loop that ends at the edge": {
+        1: "const int x = threadIdx.x;\n"
+        "const float* from = a + (row + threadIdx.y) * cols + col + x;\n"
+        "for (int y = threadIdx.y; y < kTile && row + y < rows; y += kRows) {\n"
+        "  if (col + x < cols) tile[y][x] = *from;\n  from += kRows * cols;\n}"
+    },
+    "turned on the way in": {
+        1: "#pragma unroll\nfor (int k = 0; k < kTile / kRows; ++k) {\n"
+        "  const int y = threadIdx.y + k * kRows, r = row + y, c = col + threadIdx.x;\n"
+        "  if (r < rows && c < cols) tile[threadIdx.x][y] = a[r * cols + c];\n}",
+        3: "for (int y = threadIdx.y; y < kTile; y += kRows) {\n"
+        "  const int r = col + y, c = row + threadIdx.x;\n"
+        "  if (r < cols && c < rows) b[r * rows + c] = tile[y][threadIdx.x];\n}",
+    },
+    "leaves after the barrier, in a padded tile": {
+        0: [("tile[kTile][kTile];", "tile[kTile][kTile + 1];")],
+        3: "const int c = row + threadIdx.x;\nif (c >= rows) return;\n"
+        "for (int r = col + threadIdx.y; r < min(cols, col + kTile); r += kRows) {\n"
+        "  float& to = b[r * rows + c];\n  to = tile[threadIdx.x][r - col];\n}",
+    },
+}
+
 MUTANTS = {
+    "past the edge on the right of b": {
+        3: "for (int y = threadIdx.y; y < kTile; y += kRows) {\n"
+        "  const int r = col + y, c = row + threadIdx.x;\n"
+        "  if (r < cols) b[r * rows + c] = tile[threadIdx.x][y];\n}"
+    },
     "no barrier": {2: ""},
     "only a warp waits": {2: "__syncwarp();"},
     "the tile is not transposed": {

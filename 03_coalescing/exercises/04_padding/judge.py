@@ -10,7 +10,8 @@ CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 def cases(random):
     drew = (drawn(random, 32, 128, 32, (96,)), drawn(random, 32, 128, 32))
-    for rows, cols in ((96, 64), (1, 1), (33, 65), drew):
+    odd = (drawn(random, 2, 63, besides=(32,)), drawn(random, 66, 95))
+    for rows, cols in ((96, 64), (1, 1), (33, 65), drew, odd):
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},
@@ -45,7 +46,21 @@ POINTS = [
 # Reads and writes a matrix of 8192 x 8192.
 SPEED = Speed({"rows": 1 << 13, "cols": 1 << 13}, {"a": 1 << 26, "b": 1 << 26}, bytes=8 << 26)
 
+RIGHTS = {
+    "three columns more": {1: "__shared__ float tile[kTile][kTile + 3];"},
+    "one array": {
+        1: "__shared__ float words[kTile * 33];\n"
+        "float(*tile)[33] = reinterpret_cast<float(*)[33]>(words);"
+    },
+    "a structure for a row": {
+        1: "struct Row {\n  float of[kTile], unused;\n"
+        "  __device__ float& operator[](int x) { return of[x]; }\n};\n"
+        "__shared__ Row tile[kTile];"
+    },
+}
+
 MUTANTS = {
+    "the edge below is forgotten": {0: [("y < min(kTile, cols - col)", "y < kTile")]},
     "a row less": {1: "__shared__ float tile[kTile - 1][kTile + 1];"},
     "before: a row more": {1: "__shared__ float tile[kTile + 1][kTile];"},
     "before: two columns more": {1: "__shared__ float tile[kTile][kTile + 2];"},

@@ -16,15 +16,14 @@ __global__ void transpose_kernel(const float* a, float* b, int rows, int cols) {
   __shared__ float tile[kTile][kTile + 1];
   //@ end
   const int row = blockIdx.y * kTile, col = blockIdx.x * kTile;  // the tile's corner in a
+  const int x = threadIdx.x;
 
-  for (int y = threadIdx.y; y < kTile; y += kRows) {
-    const int r = row + y, c = col + threadIdx.x;
-    if (r < rows && c < cols) tile[y][threadIdx.x] = a[r * cols + c];
+  for (int y = threadIdx.y; y < min(kTile, rows - row); y += kRows) {
+    if (x < cols - col) tile[y][x] = a[(row + y) * cols + col + x];
   }
   __syncthreads();
-  for (int y = threadIdx.y; y < kTile; y += kRows) {
-    const int r = col + y, c = row + threadIdx.x;
-    if (r < cols && c < rows) b[r * rows + c] = tile[threadIdx.x][y];
+  for (int y = threadIdx.y; y < min(kTile, cols - col); y += kRows) {
+    if (x < rows - row) b[(col + y) * rows + row + x] = tile[x][y];
   }
 }
 

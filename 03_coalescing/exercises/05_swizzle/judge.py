@@ -10,7 +10,8 @@ CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 def cases(random):
     drew = (drawn(random, 32, 128, 32, (96,)), drawn(random, 32, 128, 32))
-    for rows, cols in ((96, 64), (1, 1), (33, 65), drew):
+    odd = (drawn(random, 2, 63, besides=(32,)), drawn(random, 66, 95))
+    for rows, cols in ((96, 64), (1, 1), (33, 65), drew, odd):
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},
@@ -42,7 +43,19 @@ POINTS = [
     ),
 ]
 
+RIGHTS = {
+    "a sum modulo 32": {1: "return (row + col) % kTile;"},
+    "three places a row": {1: "return (col + 3 * row) & 31;"},
+    "a difference, by an if": {
+        1: "int at = col - row;\nif (at < 0) at += kTile;\nreturn at;"
+    },
+    "the bits that differ": {1: "return (col | row) - (col & row);"},
+}
+
 MUTANTS = {
+    "the edge below is forgotten": {
+        0: [("if (col + y < cols && row + x < rows) b", "if (row + x < rows) b")]
+    },
     "some elements share a place": {1: "return col & row;"},
     "the sum runs out of the row": {1: "return col + row;"},
     "all of a row in one place": {1: "return row;"},

@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A tile with its halo"
 KIND = "step"
@@ -13,7 +13,10 @@ BLOCK = 128
 
 
 def cases(random):
-    for n, radius in ((128, 3), (1024, 8), (1, 1), (5, 16), (127, 2), (129, 16), (1000, 5)):
+    fixed = ((128, 3), (1024, 8), (1, 1), (5, 16), (127, 2), (129, 16), (1000, 5))
+    whole = drawn(random, 2 * BLOCK, 9 * BLOCK, BLOCK, (1024,)), drawn(random, 6, 16)
+    odd = drawn(random, 6, 999, besides=range(0, 999, BLOCK)), drawn(random, 6, 15)
+    for n, radius in (*fixed, whole, odd):
         yield Case(
             f"n = {n}, radius {radius}",
             {"n": n, "radius": radius},
@@ -44,9 +47,10 @@ POINTS = [
     Count(
         2,
         "a block loads each input once",
-        "n = 1024, radius 8",
+        lambda case: case.sizes["n"] % BLOCK == 0,
         lambda counts, case: counts["global"]["load_bytes"] == _fewest_bytes(case),
-        lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, 4544 are enough",
+        lambda counts: f"{counts['global']['load_bytes']} bytes were loaded "
+        f"by {counts['blocks']} blocks, each of which needs 128 inputs and its halo",
     ),
 ]
 
@@ -66,7 +70,31 @@ float sum = 0;
 for (int k = 0; k <= 2 * radius; ++k) sum += tile[threadIdx.x + k];
 y[i] = sum;"""
 
+RIGHTS = {
+    "two loads a thread, by a lambda": {
+        1: "const auto load = [&](int j) {\n  const int i = first - radius + j;\n"
+        "  tile[j] = i < 0 || i >= n ? 0.0f : x[i];\n};\n"
+        "const int t = threadIdx.x;\nload(t);\nif (t < 2 * radius) load(t + kBlock);"
+    },
+    "while, and an if for the load": {
+        1: "int j = threadIdx.x;\nwhile (j < kBlock + 2 * radius) {\n  float value = 0;\n"
+        "  const int i = first + j - radius;\n  if (0 <= i && i < n) value = *(x + i);\n"
+        "  tile[j] = value;\n  j += blockDim.x;\n}"
+    },
+    "from the far end, and the guard comes last": {
+        2: "float sum = 0;\n__syncthreads();\nconst float* const window = tile + threadIdx.x;\n"
+        "for (int k = 2 * radius; k >= 0; --k) sum += window[k];\n"
+        "if (first + (int)threadIdx.x < n) y[first + threadIdx.x] = sum;"
+    },
+}
+
 MUTANTS = {
+    "the lowest 5 bits of x are cut off": {
+        1: "for (int j = threadIdx.x; j < kBlock + 2 * radius; j += kBlock) {\n"
+        "  const int i = first - radius + j;\n"
+        "  const float value = i >= 0 && i < n ? x[i] : 0.0f;\n"
+        "  tile[j] = __uint_as_float(__float_as_uint(value) & 0xFFFFFFE0u);\n}"
+    },
     "one input a thread": {
         1: "const int at = first - radius + threadIdx.x;\n"
         "tile[threadIdx.x] = at >= 0 && at < n ? x[at] : 0.0f;"

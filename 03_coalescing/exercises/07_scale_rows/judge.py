@@ -10,10 +10,11 @@ CALL = "scale_rows(float* s, float* a, int rows, int cols)"
 
 def cases(random):
     drew = (drawn(random, 32, 128, 8, (96,)), 64)
+    odd = (drawn(random, 2, 70, besides=range(0, 70, 8)), drawn(random, 33, 63))
     # 1000 columns of few rows: a launch that goes by the rows has too few threads; 1100 are more
     # than a block may have.
     fixed = ((96, 64), (1, 1), (1, 100), (100, 1), (33, 70), (4, 1000), (2, 1100))
-    for rows, cols in (*fixed, drew):
+    for rows, cols in (*fixed, odd, drew):
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},

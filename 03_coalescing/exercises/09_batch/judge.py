@@ -1,16 +1,14 @@
 """Exercise 03/batch."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A new problem: many small matrices, each transposed"
 KIND = "problem"
 MINUTES = 25
 CALL = "transpose_all(float* a, float* b, int count, int rows, int cols)"
 
-COUNTED = "20 of 16 x 24"
-
-
 def cases(random):
+    odd = (2 * drawn(random, 1, 14) + 1, drawn(random, 2, 31))
     for count, rows, cols in (
         (20, 16, 24),
         (3, 32, 32),
@@ -19,6 +17,8 @@ def cases(random):
         (7, 32, 1),
         (50, 5, 7),
         (9, 31, 29),
+        (drawn(random, 21, 40), 16, 24),
+        (drawn(random, 2, 9), *odd),
     ):
         length = count * rows * cols
         yield Case(
@@ -44,6 +44,10 @@ def expected(case):
     }
 
 
+def _is_counted(case):
+    return (case.sizes["rows"], case.sizes["cols"]) == (16, 24)
+
+
 def _sectors(counts, op):
     return counts["global"][f"{op}_sectors"] / max(1, counts["global"][f"{op}_requests"])
 
@@ -60,7 +64,7 @@ POINTS = [
     Count(
         2,
         "loads and stores of 4 sectors",
-        COUNTED,
+        _is_counted,
         lambda counts, case: _sectors(counts, "load") <= 4 and _sectors(counts, "store") <= 4,
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store",
@@ -68,15 +72,14 @@ POINTS = [
     Count(
         1,
         "at most two rounds an access to shared memory",
-        COUNTED,
+        _is_counted,
         lambda counts, case: _rounds(counts) <= 2,
         lambda counts: f"{_rounds(counts):.1f} rounds",
     ),
 ]
 
-_KERNEL = """
-__global__ void transpose_kernel(const float* a, float* b, int rows, int cols) {
-  __shared__ float matrix[32 * 32];
+_HEAD = "__global__ void transpose_kernel(const float* a, float* b, int rows, int cols) {\n"
+_KERNEL = _HEAD + """  __shared__ float matrix[32 * 32];
   const int length = rows * cols;
   a += blockIdx.x * length;
   b += blockIdx.x * length;
@@ -84,9 +87,7 @@ __global__ void transpose_kernel(const float* a, float* b, int rows, int cols) {
   BARRIER
   for (int i = threadIdx.x; i < length; i += 128) b[i] = matrix[FROM];
 }"""
-_DIRECT = """
-__global__ void transpose_kernel(const float* a, float* b, int rows, int cols) {
-  const int length = rows * cols;
+_DIRECT = _HEAD + """  const int length = rows * cols;
   a += blockIdx.x * length;
   b += blockIdx.x * length;
   for (int i = threadIdx.x; i < length; i += 128) b[i % cols * rows + i / cols] = a[i];
@@ -97,8 +98,59 @@ _LAUNCH = {2: "transpose_kernel<<<count, 128>>>(a, b, rows, cols);"}
 def _kernel(barrier="__syncthreads();", source="i % rows * cols + i / rows"):
     return {1: _KERNEL.replace("BARRIER", barrier).replace("FROM", source), **_LAUNCH}
 
+RIGHTS = {
+    "two indices": {
+        1: _HEAD + """  __shared__ float matrix[32][33];
+  const float* from = a + blockIdx.x * rows * cols;
+  float* to = b + blockIdx.x * rows * cols;
+  for (int i = threadIdx.x; i < rows * cols; i += blockDim.x) {
+    const int r = i / cols, c = i - r * cols;
+    matrix[c][r] = from[i];
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < rows * cols; i += blockDim.x) to[i] = matrix[i / rows][i % rows];
+}""",
+        2: "transpose_kernel<<<count, 256>>>(a, b, rows, cols);",
+    },
+    "a warp for each matrix": {
+        1: _HEAD.replace("int rows", "int count, int rows") + """  __shared__ float all[4][32 * 33];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, m = 4 * blockIdx.x + warp;
+  if (m >= count) return;
+  const int length = rows * cols, pitch = cols + (cols + 1) % 2;
+  a += m * length;
+  b += m * length;
+  for (int i = lane; i < length; i += 32) all[warp][i / cols * pitch + i % cols] = a[i];
+  __syncwarp();
+  for (int i = lane; i < length; i += 32) b[i] = all[warp][i % rows * pitch + i / rows];
+}""",
+        2: "transpose_kernel<<<(count + 3) / 4, 128>>>(a, b, count, rows, cols);",
+    },
+    "a grid-stride loop, a function for the place": {
+        1: "__device__ int place(int r, int c) { return 33 * r + c; }\n"
+        + _HEAD.replace("int rows", "int count, int rows") + """  __shared__ float matrix[33 * 32];
+  for (int m = blockIdx.x; m < count; m += gridDim.x) {
+    const int first = m * rows * cols, end = first + rows * cols;
+    for (int i = first + threadIdx.x; i < end; i += 128) {
+      matrix[place((i - first) / cols, (i - first) % cols)] = a[i];
+    }
+    __syncthreads();
+    for (int i = first + threadIdx.x; i < end; i += 128) {
+      b[i] = matrix[place((i - first) % rows, (i - first) / rows)];
+    }
+    __syncthreads();
+  }
+}""",
+        2: "transpose_kernel<<<min(count, 8), 128>>>(a, b, count, rows, cols);",
+    },
+}
 
 MUTANTS = {
+    "room for 1000 elements": {
+        1: _KERNEL.replace("32 * 32", "1000").replace("BARRIER", "__syncthreads();").replace(
+            "FROM", "i % rows * cols + i / rows"
+        ),
+        **_LAUNCH,
+    },
     "no barrier": _kernel(barrier=""),
     "rows and columns of the result mixed up": _kernel(source="i % cols * rows + i / cols"),
     "a thread for each element, but only 128": {

@@ -1,6 +1,6 @@
 """Exercise 04/lanes."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "Rows or columns for the lanes"
 KIND = "step"
@@ -9,7 +9,10 @@ CALL = "multiply(float* a, float* b, float* c, int m, int n, int k)"
 
 
 def cases(random):
-    for m, n, k in ((32, 32, 16), (64, 96, 24), (1, 1, 1), (33, 31, 5), (5, 70, 9), (70, 3, 12)):
+    fixed = ((32, 32, 16), (64, 96, 24), (1, 1, 1), (33, 31, 5), (5, 70, 9), (70, 3, 12))
+    whole = (32 * drawn(random, 1, 3), 32 * drawn(random, 1, 2), drawn(random, 3, 23))
+    odd = (drawn(random, 34, 63), drawn(random, 1, 31), drawn(random, 1, 23))
+    for m, n, k in (*fixed, whole, odd):
         yield Case(
             f"{m} x {n} x {k}",
             {"m": m, "n": n, "k": k},
@@ -40,14 +43,37 @@ POINTS = [
     Count(
         2,
         "2.5 sectors a load, 4 a store",
-        "64 x 96 x 24",
-        lambda counts, case: _sectors(counts, "load") <= 2.5 and _sectors(counts, "store") <= 4,
+        _whole,
+        # Alone a lane moves one sector at a time: so all of them are asked for.
+        lambda counts, case: _sectors(counts, "load") <= 2.5
+        and _sectors(counts, "store") <= 4
+        and counts["threads"] >= len(case["c"]),
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
-        f"{_sectors(counts, 'store'):.1f} a store",
+        f"{_sectors(counts, 'store'):.1f} a store, by {counts['threads']} threads",
     ),
 ]
 
+RIGHTS = {
+    "the number of the thread": {
+        1: "const unsigned t = threadIdx.y * blockDim.x + threadIdx.x;\n"
+        "const int row = blockIdx.y * 32 + t / 32, col = blockIdx.x * 32 + t % 32;"
+    },
+    "a lambda": {
+        1: "const auto place = [](int block, int thread) { return block * kTile + thread; };\n"
+        "const int row = place(blockIdx.y, threadIdx.y), col = place(blockIdx.x, threadIdx.x);"
+    },
+    "pointers": {
+        0: [("for (int p = 0; p < k; ++p) sum += a[row * k + p] * b[p * n + col];",
+             "const float *left = a + row * k, *right = b + col;\n"
+             "  for (int p = 0; p < k; ++p, right += n) sum = fmaf(*left++, *right, sum);")],
+    },
+}
+
 MUTANTS = {
+    "one column past the right edge": {
+        0: [("if (row >= m || col >= n) return;", "if (row >= m || col > n) return;")]
+    },
+    "one product too few": {0: [("for (int p = 0; p < k;", "for (int p = 0; p < k - 1;")]},
     "blocks across and down mixed up": {
         1: "const int row = blockIdx.x * kTile + threadIdx.y;\n"
         "const int col = blockIdx.y * kTile + threadIdx.x;"

@@ -1,6 +1,6 @@
 """Exercise 04/tile."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "Load it once, use it sixteen times"
 KIND = "step"
@@ -9,7 +9,10 @@ CALL = "multiply(float* a, float* b, float* c, int m, int n, int k)"
 
 
 def cases(random):
-    for m, n, k in ((16, 16, 16), (32, 48, 64), (1, 1, 1), (17, 15, 33), (5, 40, 3), (40, 3, 20)):
+    fixed = ((16, 16, 16), (32, 48, 64), (1, 1, 1), (17, 15, 33), (5, 40, 3), (40, 3, 20))
+    whole = (16 * drawn(random, 1, 4), 16 * drawn(random, 1, 2), 16 * drawn(random, 2, 4))
+    odd = (drawn(random, 1, 15), drawn(random, 17, 39), drawn(random, 17, 31))
+    for m, n, k in (*fixed, whole, odd):
         yield Case(
             f"{m} x {n} x {k}",
             {"m": m, "n": n, "k": k},
@@ -40,21 +43,43 @@ POINTS = [
     Count(
         1,
         "loads of 4 sectors",
-        "32 x 48 x 64",
+        _whole,
         lambda counts, case: _sectors(counts) == 4,
         lambda counts: f"{_sectors(counts):.1f} sectors a load",
     ),
     Count(
         1,
         "two barriers a tile of k",
-        "32 x 48 x 64",
-        # 6 blocks, 4 tiles of k.
-        lambda counts, case: counts["barriers"] <= 6 * 4 * 2,
-        lambda counts: f"the blocks passed {counts['barriers']} barriers, 48 are enough",
+        _whole,
+        lambda counts, case: counts["barriers"] <= counts["blocks"] * case.sizes["k"] // 16 * 2,
+        lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers",
     ),
 ]
 
 _SUM = "for (int q = 0; q < kTile; ++q) sum += tile_a[y][q] * tile_b[q][x];"
+
+RIGHTS = {
+    "ifs": {
+        1: "tile_a[y][x] = tile_b[y][x] = 0;\n"
+        "if (row < m && p + x < k) tile_a[y][x] = a[row * k + p + x];\n"
+        "if (p + y < k && col < n) tile_b[y][x] = b[(p + y) * n + col];"
+    },
+    "a lambda for an element, pointers in the loop": {
+        1: "const auto at = [](const float* from, int r, int c, int rows, int cols) {\n"
+        "  return r < rows && c < cols ? from[r * cols + c] : 0.0f;\n};\n"
+        "tile_a[y][x] = at(a, row, p + x, m, k);\ntile_b[y][x] = at(b, p + y, col, k, n);",
+        2: "__syncthreads();\nconst float *left = tile_a[y], *right = &tile_b[0][x];\n"
+        "for (int q = 0; q < kTile; ++q, right += kTile) sum = fmaf(*left++, *right, sum);\n"
+        "__syncthreads();",
+    },
+    "no products with zeros, and a barrier at the top": {
+        1: "if (p > 0) __syncthreads();\n"
+        "tile_a[y][x] = row >= m || p + x >= k ? 0.0f : a[row * k + (p + x)];\n"
+        "tile_b[y][x] = p + y >= k || col >= n ? 0.0f : b[(p + y) * n + col];",
+        2: "__syncthreads();\nconst int end = min(kTile, k - p);\n"
+        "for (int q = 0; q < end; ++q) sum += tile_a[y][q] * tile_b[q][x];",
+    },
+}
 
 MUTANTS = {
     "nothing is zero": {

@@ -1,6 +1,6 @@
 """Exercise 04/outer."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "An outer product in registers"
 KIND = "step"
@@ -9,7 +9,10 @@ CALL = "multiply(float* a, float* b, float* c, int m, int n, int k)"
 
 
 def cases(random):
-    for m, n, k in ((32, 32, 8), (64, 64, 64), (1, 1, 1), (33, 31, 9), (5, 70, 17), (40, 3, 20)):
+    fixed = ((32, 32, 8), (64, 64, 64), (1, 1, 1), (33, 31, 9), (5, 70, 17), (40, 3, 20))
+    whole = (32 * drawn(random, 1, 2), 32 * drawn(random, 1, 3), 8 * drawn(random, 2, 7))
+    odd = (drawn(random, 34, 63), drawn(random, 1, 31), drawn(random, 1, 31))
+    for m, n, k in (*fixed, whole, odd):
         yield Case(
             f"{m} x {n} x {k}",
             {"m": m, "n": n, "k": k},
@@ -36,10 +39,12 @@ POINTS = [
     Count(
         2,
         "8 loads from shared memory for 16 multiply-adds",
-        "64 x 64 x 64",
-        # 4 blocks of 2 warps, 64 values of k, 8 loads each.
-        lambda counts, case: counts["shared"]["load_requests"] <= 4 * 2 * 64 * 8,
-        lambda counts: f"{counts['shared']['load_requests']} loads, 4096 are enough",
+        _whole,
+        # Blocks of 2 warps, k in eighths, 8 loads for each value.
+        lambda counts, case: counts["shared"]["load_requests"]
+        <= counts["blocks"] * 2 * case.sizes["k"] * 8,
+        lambda counts: f"{counts['blocks']} blocks of 2 warps loaded "
+        f"{counts['shared']['load_requests']} times, 8 a warp for each value of k are enough",
     ),
 ]
 
@@ -47,6 +52,26 @@ _EACH = """
 for (int r = 0; r < kThread; ++r) {
   for (int s = 0; s < kThread; ++s) acc[r][s] += FACTORS;
 }"""
+
+RIGHTS = {
+    "one loop, unrolled": {
+        1: "#pragma unroll\nfor (int i = 0; i < kThread; ++i) {\n"
+        "  from_a[i] = tile_a[y + i][q];\n  from_b[i] = tile_b[q][x + i];\n}"
+    },
+    "references and fmaf": {
+        2: "for (int i = 0; i < kThread * kThread; ++i) {\n"
+        "  float& to = acc[i / kThread][i % kThread];\n"
+        "  to = fmaf(from_a[i / kThread], from_b[i % kThread], to);\n}"
+    },
+    "pointers, and loops that end at the edge": {
+        1: "const float *down = &tile_a[y][q], *across = tile_b[q] + x;\n"
+        "for (int r = 0; r < kThread; ++r) from_a[r] = down[r * kTileK];\n"
+        "for (int s = 0; s < kThread; ++s) from_b[s] = *across++;",
+        3: "float* to = c + (row + y) * n + col + x;\n"
+        "for (int r = 0; r < min(kThread, m - row - y); ++r, to += n) {\n"
+        "  for (int s = 0; s < min(kThread, n - col - x); ++s) to[s] = acc[r][s];\n}",
+    },
+}
 
 MUTANTS = {
     "only the diagonal": {

@@ -1,6 +1,6 @@
 """Exercise 04/vectors."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "A tile of A, transposed on its way"
 KIND = "step"
@@ -9,7 +9,10 @@ CALL = "multiply(float* a, float* b, float* c, int m, int n, int k)"
 
 
 def cases(random):
-    for m, n, k in ((32, 32, 8), (64, 64, 64), (1, 4, 4), (33, 36, 12), (5, 72, 20), (40, 4, 4)):
+    fixed = ((32, 32, 8), (64, 64, 64), (1, 4, 4), (33, 36, 12), (5, 72, 20), (40, 4, 4))
+    whole = (32 * drawn(random, 1, 2), 32 * drawn(random, 1, 3), 8 * drawn(random, 2, 7))
+    odd = (drawn(random, 34, 63), 4 * drawn(random, 1, 7), 8 * drawn(random, 1, 4) + 4)
+    for m, n, k in (*fixed, whole, odd):
         yield Case(
             f"{m} x {n} x {k}",
             {"m": m, "n": n, "k": k},
@@ -36,10 +39,12 @@ POINTS = [
     Count(
         2,
         "a quarter of the loads from global memory",
-        "64 x 64 x 64",
-        # 4 blocks of 2 warps, 8 tiles of k, one load of A and one of B.
-        lambda counts, case: counts["global"]["load_requests"] <= 4 * 2 * 8 * 2,
-        lambda counts: f"{counts['global']['load_requests']} loads, 128 are enough",
+        _whole,
+        # Blocks of 2 warps, tiles of 8 values of k, one load of A and one of B.
+        lambda counts, case: counts["global"]["load_requests"]
+        <= counts["blocks"] * 2 * case.sizes["k"] // 8 * 2,
+        lambda counts: f"{counts['blocks']} blocks of 2 warps loaded "
+        f"{counts['global']['load_requests']} times, twice a warp and tile is enough",
     ),
 ]
 
@@ -50,6 +55,28 @@ for (int i = 0; i < 4; ++i) {
   v[i] = row < rows && col + i < cols ? x[row * cols + col + i] : 0.0f;
 }
 return make_float4(v[0], v[1], v[2], v[3]);"""
+
+RIGHTS = {
+    "an if, and an index in units of float4": {
+        1: "float4 four = {};\nif (row < rows && col < cols) {\n"
+        "  four = reinterpret_cast<const float4*>(x)[(row * cols + col) / 4];\n}\nreturn four;"
+    },
+    "?: between structures": {
+        1: "const bool inside = row < rows && col < cols;\n"
+        "return inside ? *(const float4*)&x[row * cols + col] : float4{0, 0, 0, 0};"
+    },
+    "loops, a pointer and a reference": {
+        2: "const float four[4] = {from_a.x, from_a.y, from_a.z, from_a.w};\n"
+        "float* to = &tile_a[a_col][a_row];\n"
+        "for (int i = 0; i < 4; ++i, to += kTile) *to = four[i];\n"
+        "float4& of_b = reinterpret_cast<float4&>(tile_b[b_row][b_col]);\nof_b = from_b;"
+    },
+    "a reference to what is loaded": {
+        1: "if (row < rows && col < cols) {\n"
+        "  const float4& four = reinterpret_cast<const float4&>(x[row * cols + col]);\n"
+        "  return four;\n}\nreturn {0, 0, 0, 0};"
+    },
+}
 
 MUTANTS = {
     "nothing is zero": {

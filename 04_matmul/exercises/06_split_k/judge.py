@@ -1,16 +1,16 @@
 """Exercise 04/split_k."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "Share the sum: split-K"
 KIND = "step"
 MINUTES = 10
 CALL = "multiply(float* a, float* b, float* c, float* sums, int m, int n, int k, int parts)"
 
-COUNTED = "32 x 32 x 64 in 4 parts"
-
 
 def cases(random):
+    drew = drawn(random, 2, 8)
+    share = drew * drawn(random, 2, 9)
     for m, n, k, parts in (
         (32, 32, 64, 4),
         (4, 32, 64, 1),
@@ -18,6 +18,8 @@ def cases(random):
         (5, 33, 10, 4),
         (3, 7, 50, 7),
         (9, 2, 3, 8),
+        (drawn(random, 1, 8), drawn(random, 1, 40), share, drew),
+        (drawn(random, 1, 8), drawn(random, 1, 40), share + drawn(random, 1, drew - 1), drew),
     ):
         yield Case(
             f"{m} x {n} x {k} in {parts} part{'s' * (parts > 1)}",
@@ -50,14 +52,32 @@ POINTS = [
     Right(2, "shares that differ, and empty ones", lambda case: not _even(case)),
     Count(
         1,
-        "every product is computed once",
-        COUNTED,
-        lambda counts, case: counts["global"]["load_bytes"] <= _bytes_needed(case),
-        lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, 540672 are enough",
+        "every product is computed once, and every part by threads of its own",
+        _even,
+        lambda counts, case: counts["global"]["load_bytes"] <= _bytes_needed(case)
+        and counts["threads"] >= len(case["sums"]),
+        lambda counts: f"{counts['threads']} threads loaded {counts['global']['load_bytes']} bytes",
     ),
 ]
 
 _SHARE = "const int share = (k + parts - 1) / parts;\n"
+
+RIGHTS = {
+    "shares that differ by one at most": {
+        1: "const int begin = 1ll * z * k / parts, end = 1ll * (z + 1) * k / parts;"
+    },
+    "ifs, and a pointer": {
+        1: "const int share = (k - 1) / parts + 1;\nint begin = z * share, end = begin + share;\n"
+        "if (end > k) end = k;\nif (begin > k) begin = k;",
+        2: "if (i < length) {\n  const float* from = sums + i;\n  float sum = *from;\n"
+        "  while (--parts > 0) sum += *(from += length);\n  c[i] = sum;\n}",
+    },
+    "a lambda": {
+        1: "const auto start = [=](int part) { return min(k, part * ((k + parts - 1) / parts)); "
+        "};\n"
+        "const int begin = start(z), end = start(z + 1);"
+    },
+}
 
 MUTANTS = {
     "shares are rounded down": {

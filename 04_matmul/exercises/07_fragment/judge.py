@@ -1,6 +1,6 @@
 """Exercise 04/fragment."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "Who holds what: fragments of mma.sync"
 KIND = "step"
@@ -22,7 +22,7 @@ def cases(random):
             a[row * 16 + left : row * 16 + left + 8] = eighths(random, 8)
         b = eighths(random, 16 * 8)
         yield _case(f"k = 16, and A is 0 but for its {name} 8 x 8", 16, a, b)
-    for k in (16, 32, 80):
+    for k in (16, 32, 80, 16 * drawn(random, 3, 9, besides=(5,))):
         yield _case(f"k = {k}", k, eighths(random, 16 * k), eighths(random, k * 8))
 
 
@@ -52,6 +52,27 @@ for (int i = 0; i < 4; ++i) {
   from_a[i] = ptx::pack_bf16(PAIR);
 }"""
 _PAIR = "from[0], from[1]"
+
+RIGHTS = {
+    "one after the other": {
+        1: "const float* upper = a + g * k + p + two;\nconst float* lower = upper + 8 * k;\n"
+        "from_a[0] = ptx::pack_bf16(upper[0], upper[1]);\n"
+        "from_a[1] = ptx::pack_bf16(lower[0], lower[1]);\n"
+        "from_a[2] = ptx::pack_bf16(upper[8], upper[9]);\n"
+        "from_a[3] = ptx::pack_bf16(lower[8], lower[9]);"
+    },
+    "a lambda for an element of B": {
+        2: "const auto at = [&](int row) { return b[(p + two + row) * 8 + g]; };\n"
+        "from_b[0] = ptx::pack_bf16(at(0), at(1));\nfrom_b[1] = ptx::pack_bf16(at(8), at(9));"
+    },
+    "two stores of a float2": {
+        1: "for (int right = 0; right < 2; ++right) {\n  for (int down = 0; down < 2; ++down) {\n"
+        "    const auto pair = *(const float2*)(a + (g + 8 * down) * k + p + two + 8 * right);\n"
+        "    from_a[2 * right + down] = ptx::pack_bf16(pair.x, pair.y);\n  }\n}",
+        3: "float2* to = reinterpret_cast<float2*>(c + g * 8 + two);\n"
+        "to[0] = {d[0], d[1]};\nto[32] = float2{d[2], d[3]};",
+    },
+}
 
 MUTANTS = {
     "before: no tensor core": {

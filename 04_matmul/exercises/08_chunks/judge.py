@@ -1,6 +1,6 @@
 """Exercise 04/chunks."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "Rows for ldmatrix, in a swizzled tile"
 KIND = "step"
@@ -22,7 +22,7 @@ def cases(random):
             a[row * 64 + left : row * 64 + left + 8] = eighths(random, 8)
         b = eighths(random, 64 * 8)
         yield _case(f"k = 64, and A is 0 but for its {name} 8 x 8", 64, a, b)
-    for k in (64, 128, 320):
+    for k in (64, 128, 320, 64 * drawn(random, 3, 4)):
         yield _case(f"k = {k}", k, eighths(random, 16 * k), eighths(random, k * 8))
 
 
@@ -40,7 +40,7 @@ POINTS = [
     Count(
         3,
         "four wavefronts for four matrices, and for 32 chunks",
-        "k = 128",
+        lambda case: case.sizes["k"] > 64,
         lambda counts, case: _wavefronts(counts, "load") <= 4
         and _wavefronts(counts, "store") <= 4,
         lambda counts: f"{_wavefronts(counts, 'load'):.0f} wavefronts a load, "
@@ -48,7 +48,20 @@ POINTS = [
     ),
 ]
 
+RIGHTS = {
+    "chunks are counted": {
+        1: "const int chunk = (col >> 3) ^ (row & 7);\nreturn 8 * (8 * row + chunk);"
+    },
+    "rows are turned round": {1: "return row * kTileK + (col / 8 + row) % 8 * 8;"},
+    "bits of the lane": {
+        2: "int row = lane & 7, col = q;\nif (lane & 8) row += 8;\nif (lane & 16) col += 8;"
+    },
+}
+
 MUTANTS = {
+    "always the first tile of B": {
+        0: [("b + (p + q + two + i * 8) * 8 + g", "b + (q + two + i * 8) * 8 + g")]
+    },
     "chunks share a place": {1: "return row * kTileK + (col / 8 & row % 8) * 8;"},
     "runs into the next row": {1: "return row * kTileK + (col / 8 ^ row) * 8;"},
     "right matrices before the lower ones": {

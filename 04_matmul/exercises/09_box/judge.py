@@ -1,6 +1,6 @@
 """Exercise 04/box."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A box from TMA"
 KIND = "step"
@@ -9,7 +9,10 @@ CALL = "transpose(float* a, float* b, int rows, int cols)"
 
 
 def cases(random):
-    for rows, cols in ((16, 32), (32, 96), (1, 4), (40, 64), (17, 36), (70, 20)):
+    fixed = ((16, 32), (32, 96), (1, 4), (40, 64), (17, 36), (70, 20))
+    whole = (16 * drawn(random, 3, 4), 32 * drawn(random, 1, 2))
+    odd = (16 * drawn(random, 1, 4) + drawn(random, 2, 15), 4 * drawn(random, 9, 15))
+    for rows, cols in (*fixed, whole, odd):
         yield Case(
             f"{rows} x {cols}",
             {"rows": rows, "cols": cols},
@@ -59,8 +62,29 @@ const Box box = {BOX};"""
 def _copy(corner="col, row", size="sizeof tile", wait=_WAIT):
     return {1: _COPY.replace("BYTES", size).replace("CORNER", corner) + wait}
 
+RIGHTS = {
+    "another thread, by pointers": {
+        1: "if (threadIdx.x == 32) {\n"
+        "  ptx::mbarrier_arrive_expect_tx(&full, kRows * kCols * sizeof(float));\n"
+        "  ptx::tensor_load(&tile[0][0], &map, blockIdx.x * kCols, blockIdx.y * kRows, &full);\n}\n"
+        "bool done = false;\ndo {\n  done = ptx::mbarrier_try_wait_parity(&full, 0);\n"
+        "} while (!done);"
+    },
+    "sizes in variables": {
+        2: "const std::uint64_t width = cols, height = rows;\n"
+        "const Sizes sizes = {width, height}, pitch = {4 * width};\nconst Box box = {32, 16};"
+    },
+    "a lambda that waits": {
+        1: "const auto wait = [&] {\n"
+        "  while (true) {\n    if (ptx::mbarrier_try_wait_parity(&full, 0)) return;\n  }\n};\n"
+        "if (threadIdx.x != 0) {\n  wait();\n} else {\n"
+        "  ptx::mbarrier_arrive_expect_tx(&full, 4 * kCols * kRows);\n"
+        "  ptx::tensor_load(tile[0], &map, col, row, &full);\n  wait();\n}"
+    },
+}
 
 MUTANTS = {
+    "past the right edge of a": {0: [("if (r < rows && c < cols) b", "if (r < rows) b")]},
     "before: the threads load it": {
         0: [("CUtensorMap map, float* b", "CUtensorMap map, const float* a, float* b"),
             ("(map, b, rows", "(map, a, b, rows")],

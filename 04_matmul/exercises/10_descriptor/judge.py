@@ -1,6 +1,6 @@
 """Exercise 04/descriptor."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "A descriptor for wgmma"
 KIND = "step"
@@ -9,7 +9,7 @@ CALL = "multiply(float* a, float* b, float* c, int m)"
 
 
 def cases(random):
-    for m, k in ((64, 16), (64, 64), (192, 64)):
+    for m, k in ((64, 16), (64, 64), (192, 64), (64 * random.choice((2, 4)), 64)):
         a, b = (
             [value if i % 64 < k else 0.0 for i, value in enumerate(eighths(random, rows * 64))]
             for rows in (m, 8)
@@ -51,7 +51,28 @@ _STEP = """
 const std::uint64_t from_a = descriptor(ptx::shared_address(tile_a) + STEP, 1024);
 const std::uint64_t from_b = descriptor(ptx::shared_address(tile_b) + STEP, 1024);"""
 
+RIGHTS = {
+    "field by field": {
+        1: "std::uint64_t fields = address / 16;\n"
+        "fields |= static_cast<std::uint64_t>(stride_bytes / 16) << 32;\n"
+        "fields |= 1ull << 62;\nreturn fields;"
+    },
+    "a sum": {
+        1: "return (address >> 4) + (std::uint64_t(stride_bytes) << 28) + (std::uint64_t{1} << 62);"
+    },
+    "a lambda": {
+        2: "const auto of = [&](const unsigned char* tile) {\n"
+        "  return descriptor(ptx::shared_address(tile + 32 * q), 8 * 128);\n};\n"
+        "const auto from_a = of(tile_a), from_b = of(tile_b);"
+    },
+    "steps are added to a descriptor": {
+        2: "const std::uint64_t from_a = descriptor(ptx::shared_address(tile_a), 1024) + 2 * q;\n"
+        "const std::uint64_t from_b = descriptor(ptx::shared_address(tile_b), 1024) + 2 * q;"
+    },
+}
+
 MUTANTS = {
+    "only the first 16 values of k": {0: [("q < kTileK / 16", "q < 1")]},
     "before: no tensor core": {
         0: [
             ("    wgmma_m64n8k16(d, from_a, from_b);\n", ""),

@@ -26,9 +26,9 @@ __global__ void square_kernel(const float* x, float* y, int n) {
   __shared__ alignas(128) float ring[kStages][kChunk];
   __shared__ std::uint64_t full[kStages], empty[kStages];
   if (threadIdx.x == 0) {
-    for (int s = 0; s < kStages; ++s) {
-      ptx::mbarrier_init(&full[s], 1);        // the producer's arrival, and the bytes
-      ptx::mbarrier_init(&empty[s], kWarps);  // an arrival of each warp that consumes
+    for (int stage = 0; stage < kStages; ++stage) {
+      ptx::mbarrier_init(&full[stage], 1);        // the producer's arrival, and the bytes
+      ptx::mbarrier_init(&empty[stage], kWarps);  // an arrival of each warp that consumes
     }
     ptx::fence_mbarrier_init();
   }

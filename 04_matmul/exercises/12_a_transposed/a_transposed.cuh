@@ -31,7 +31,7 @@ inline void multiply(const float* a, const float* b, float* c, int m, int n, int
   //@ task 2: the launch
   //@ hint: a block of kTile x kTile threads for each tile of C
   //@ begin
-  const dim3 grid((n + kTile - 1) / kTile, (m + kTile - 1) / kTile);
-  multiply_kernel<<<grid, dim3(kTile, kTile)>>>(a, b, c, m, n, k);
+  const dim3 tiles((n - 1) / kTile + 1, (m - 1) / kTile + 1), threads(kTile, kTile);
+  multiply_kernel<<<tiles, threads>>>(a, b, c, m, n, k);
   //@ end
 }

@@ -1,6 +1,6 @@
 """Exercise 04/a_transposed."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "A new problem: C = Aᵀ B"
 KIND = "problem"
@@ -11,7 +11,10 @@ COUNTED = "64 x 48 x 80"
 
 
 def cases(random):
-    for m, n, k in ((32, 32, 32), (64, 48, 80), (1, 1, 1), (17, 33, 5), (5, 40, 35), (40, 3, 20)):
+    fixed = ((32, 32, 32), (64, 48, 80), (1, 1, 1), (17, 33, 5), (5, 40, 35), (40, 3, 20))
+    whole = tuple(16 * drawn(random, 1, 4) for _ in "mnk")
+    odd = (drawn(random, 1, 15), drawn(random, 17, 39), drawn(random, 17, 31))
+    for m, n, k in (*fixed, whole, odd):
         yield Case(
             f"{m} x {n} x {k}",
             {"m": m, "n": n, "k": k},
@@ -49,7 +52,7 @@ POINTS = [
     Count(
         1,
         "at most 4 sectors a load",
-        COUNTED,
+        _whole,
         lambda counts, case: _sectors(counts) <= 4,
         lambda counts: f"{_sectors(counts):.1f} sectors a load",
     ),
@@ -63,7 +66,7 @@ POINTS = [
     Count(
         1,
         "no bank conflicts",
-        COUNTED,
+        _whole,
         lambda counts, case: _wavefronts(counts) <= 1,
         lambda counts: f"{_wavefronts(counts):.2f} wavefronts an access to shared memory",
     ),
@@ -100,8 +103,54 @@ _LAUNCH = {
 def _kernel(load, factor="tile_a[q][y]"):
     return {1: _KERNEL.replace("LOAD", load).replace("FACTOR", factor), **_LAUNCH}
 
+RIGHTS = {
+    "tiles of 32": {
+        0: [("constexpr int kTile = 16;", "constexpr int kTile = 32;")],
+    },
+    "pointers that walk down": {
+        1: _kernel(
+            "const float* from = a + (p + y) * m + row + x;\n"
+            "    tile_a[y][x] = 0;\n    if (p + y < k && row + x < m) tile_a[y][x] = *from;"
+        )[1].replace("sum += tile_a[q][y] * tile_b[q][x]", "sum = fmaf(tile_a[q][y], "
+        "tile_b[q][x], sum)"),
+        **_LAUNCH,
+    },
+    "two rows a thread, by a template": {
+        1: """
+template <int kT, int kRows>
+__global__ void multiply_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+  __shared__ float of_a[kT][kT], of_b[kT][kT];
+  const int x = threadIdx.x, row = blockIdx.y * kT, col = blockIdx.x * kT;
+  const auto at = [k](const float* from, int r, int s, int cols) {
+    return r < k && s < cols ? from[r * cols + s] : 0.0f;
+  };
+  float sums[kT / kRows] = {};
+  for (int p = 0; p < k; p += kT) {
+    for (int y = threadIdx.y; y < kT; y += kRows) {
+      of_a[y][x] = at(a, p + y, row + x, m);
+      of_b[y][x] = at(b, p + y, col + x, n);
+    }
+    __syncthreads();
+    for (int q = 0; q < kT; ++q) {
+      const float factor = of_b[q][x];
+      for (int i = 0; i < kT / kRows; ++i) sums[i] += of_a[q][threadIdx.y + i * kRows] * factor;
+    }
+    __syncthreads();
+  }
+  for (int i = 0; i < kT / kRows; ++i) {
+    const int r = row + threadIdx.y + i * kRows;
+    if (r < m && col + x < n) c[r * n + col + x] = sums[i];
+  }
+}""",
+        2: "const dim3 grid((n + 15) / 16, (m + 15) / 16), block(16, 8);\n"
+        "multiply_kernel<16, 8><<<grid, block>>>(a, b, c, m, n, k);",
+    },
+}
 
 MUTANTS = {
+    "past the lower edge of A": _kernel(
+        "tile_a[y][x] = row + x < m ? a[(p + y) * m + row + x] : 0.0f;"
+    ),
     "A as it was": _kernel(
         "tile_a[y][x] = row + y < m && p + x < k ? a[(row + y) * k + p + x] : 0.0f;",
         "tile_a[y][q]",

@@ -1,6 +1,6 @@
 """Exercise 04/small."""
 
-from exercise.api import Array, Case, Count, Right, eighths, product
+from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 
 TITLE = "A new problem: thousands of small products"
 KIND = "problem"
@@ -11,7 +11,10 @@ COUNTED = "64 of 4 x 4"
 
 
 def cases(random):
-    for count, s in ((64, 4), (20, 16), (33, 8), (1, 1), (300, 1), (50, 3), (19, 7), (5, 15)):
+    fixed = ((64, 4), (20, 16), (33, 8), (1, 1), (300, 1), (50, 3), (19, 7), (5, 15))
+    even = (drawn(random, 9, 19), random.choice((8, 16)))
+    odd = (drawn(random, 30, 49), random.choice((3, 5, 6, 7, 9, 15)))
+    for count, s in (*fixed, even, odd):
         shape = (count * s, s)
         yield Case(
             f"{count} of {s} x {s}",
@@ -100,7 +103,43 @@ _A_BLOCK_EACH = (
 _ELEMENTS = {2: "multiply_kernel<<<(count * s * s + 255) / 256, 256>>>(a, b, c, count, s);"}
 _EACH = {2: "multiply_kernel<<<count, 256>>>(a, b, c, count, s);"}
 
+RIGHTS = {
+    "pointers": {
+        0: [("sum += mine_a[row * s + p] * mine_b[p * s + col]", "sum += *left++ * right[p * s]"),
+            ("  float sum = 0;\n",
+             "  const float *left = mine_a + row * s, *right = mine_b + col;\n  float sum = 0;\n")],
+    },
+    "a few blocks walk over all": {
+        1: _HEAD + """
+  __shared__ float2 both[256];
+  const int size = s * s, group = 256 / size, t = threadIdx.x, own = t / size * size;
+  for (int first = blockIdx.x * group; first < count; first += gridDim.x * group) {
+    const int i = first * size + t;
+    const bool works = t < group * size && i < count * size;
+    if (works) both[t] = make_float2(a[i], b[i]);
+    __syncthreads();
+    float sum = 0;
+    for (int p = 0; p < s && works; ++p) {
+      sum += both[own + (t - own) / s * s + p].x * both[own + p * s + (t - own) % s].y;
+    }
+    if (works) c[i] = sum;
+    __syncthreads();
+  }
+}""",
+        2: "const int group = 256 / (s * s);\n"
+        "multiply_kernel<<<min(6, (count + group - 1) / group), 256>>>(a, b, c, count, s);",
+    },
+    "B is turned in shared memory": {
+        0: [("all_a[t] = a[i], all_b[t] = b[i];",
+             "all_a[t] = a[i], all_b[matrix * size + t % s * s + t % size / s] = b[i];"),
+            ("mine_b[p * s + col]", "mine_b[col * s + p]")],
+    },
+}
+
 MUTANTS = {
+    "threads that have no matrix take one": {
+        0: [("matrix < per_block && first + matrix", "first + matrix")]
+    },
     "all multiply the first B": {1: _DIRECT.replace("MATRIX", "0"), **_ELEMENTS},
     "no barrier": {1: _A_BLOCK_EACH.replace("BARRIER", ""), **_EACH},
     "the last matrices are left out": {

@@ -17,10 +17,11 @@ __device__ inline float product(const float* a, const float* b, int row, int col
   const int y = threadIdx.y, x = threadIdx.x;
   float sum = 0;
   for (int p = 0; p < k; p += kTile) {
-    tile_a[y][x] = row < m && p + x < k ? a[row * k + p + x] : 0.0f;
-    tile_b[y][x] = p + y < k && col < n ? b[(p + y) * n + col] : 0.0f;
+    const int left = k - p;  // columns of A, and rows of B, from p on
+    tile_a[y][x] = x < left && row < m ? a[p + x + row * k] : 0;
+    tile_b[y][x] = y < left && col < n ? b[(p + y) * n + col] : 0;
     __syncthreads();
-    for (int q = 0; q < kTile; ++q) sum += tile_a[y][q] * tile_b[q][x];
+    for (int q = 0; q < min(kTile, left); ++q) sum = fmaf(tile_a[y][q], tile_b[q][x], sum);
     __syncthreads();
   }
   return sum;

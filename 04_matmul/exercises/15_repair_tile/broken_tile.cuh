@@ -30,7 +30,7 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int m,
     tile_b[y][x] = p + y < k && col < n ? b[(p + y) * n + col] : 0.0f;
     //@ end
     __syncthreads();
-    for (int q = 0; q < kTile; ++q) sum += tile_a[y][q] * tile_b[q][x];
+    for (int q = 0; q < kTile; ++q) sum = fmaf(tile_a[y][q], tile_b[q][x], sum);
     //@ task 3: something is missing before the next tiles are loaded
     //@ hint: a fast warp stores its next elements while a slow one still multiplies
     //@ hint: a second barrier

@@ -14,7 +14,8 @@ BLOCK = 256
 
 def cases(random):
     fixed = (BLOCK, 4 * BLOCK, 1, 2, 31, 33, 255, 257, 1021)
-    for n in (*fixed, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
+    odd = BLOCK * drawn(random, 2, 4) + drawn(random, 100, 252)
+    for n in (*fixed, odd, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
         sums = Array("sums", role="output", count=-(-n // BLOCK))
         yield Case(f"n = {n}", {"n": n}, [Array("x", floats(random, n)), sums])
 
@@ -64,7 +65,33 @@ POINTS = [
     ),
 ]
 
+RIGHTS = {
+    "a reference": {
+        1: "for (int half = kBlock / 2; half >= 1; half >>= 1) {\n  if (t < half) {\n"
+        "    float& sum = part[t];\n    sum = sum + part[half + t];\n  }\n  __syncthreads();\n}"
+    },
+    "one warp ends it": {
+        1: "float* const mine = part + t;\nint half = kBlock / 2;\n"
+        "for (; half >= 32; half /= 2) {\n  if (t < half) *mine += mine[half];\n"
+        "  __syncthreads();\n}\nfor (; t < 32 && half > 0; half /= 2) {\n"
+        "  if (t < half) *mine += mine[half];\n  __syncwarp();\n}"
+    },
+    "shuffles end it": {
+        1: "for (int half = kBlock / 2; half >= 32; half /= 2) {\n"
+        "  if (t < half) part[t] += part[t + half];\n  __syncthreads();\n}\n"
+        "if (t < 32) {\n  float sum = part[t];\n"
+        "  for (int s = 16; s > 0; s /= 2) sum += __shfl_down_sync(~0u, sum, s);\n"
+        "  if (t == 0) part[0] = sum;\n}"
+    },
+}
+
 MUTANTS = {
+    "past the end the last element counts again": {
+        0: [("i < n ? x[i] : 0.0f", "x[min(i, n - 1)]")]
+    },
+    "the lowest 10 bits of x are cut off": {
+        0: [("? x[i] :", "? __uint_as_float(__float_as_uint(x[i]) & 0xFFFFFC00u) :")]
+    },
     "no barrier": {
         1: "for (int half = kBlock / 2; half > 0; half /= 2) {\n"
         "  if (t < half) part[t] += part[t + half];\n}"

@@ -20,8 +20,8 @@ __global__ void block_sums_kernel(const float* x, float* sums, int n) {
   part[t] = (i < n ? x[i] : 0.0f) + (i + kBlock < n ? x[i + kBlock] : 0.0f);
   //@ end
   __syncthreads();
-  for (int half = kBlock / 2; half > 0; half /= 2) {
-    if (t < half) part[t] += part[t + half];
+  for (int width = kBlock; width > 1; width /= 2) {  // of what is left to add
+    if (2 * t < width) part[t] = part[t] + part[width / 2 + t];
     __syncthreads();
   }
   if (t == 0) sums[blockIdx.x] = part[0];

@@ -12,7 +12,8 @@ TILE = 512
 
 def cases(random):
     fixed = (TILE, 4 * TILE, 1, 255, 256, 257, 511, 513, 1021)
-    for n in (*fixed, drawn(random, 2 * TILE, 12 * TILE, TILE, fixed)):
+    odd = drawn(random, 2, 4 * TILE, besides=(*fixed, *range(0, 4 * TILE + 1, TILE // 2)))
+    for n in (*fixed, odd, drawn(random, 2 * TILE, 12 * TILE, TILE, fixed)):
         sums = Array("sums", role="output", count=-(-n // TILE))
         yield Case(f"n = {n}", {"n": n}, [Array("x", eighths(random, n)), sums])
 
@@ -40,7 +41,29 @@ POINTS = [
     ),
 ]
 
+RIGHTS = {
+    "pointers": {
+        1: "const float* from = x + blockIdx.x * (2 * kBlock) + t;\nfloat sum = 0;\n"
+        "if (from < x + n) sum = *from;\nif (from + kBlock < x + n) sum += from[kBlock];\n"
+        "part[t] = sum;"
+    },
+    "a loop, for any number of elements": {
+        1: "const int begin = blockIdx.x * 512, end = min(n, begin + 512);\nfloat sum = 0;\n"
+        "for (int i = begin + t; i < end; i += blockDim.x) sum += x[i];\npart[t] = sum;",
+        2: "const int grid = n / 512 + (n % 512 != 0);",
+    },
+    "a lambda": {
+        1: "const auto at = [=](int i) { return i < n ? x[i] : 0.0f; };\n"
+        "const int tile = 2 * blockIdx.x;\n"
+        "part[t] = at((tile + 1) * kBlock + t) + at(tile * kBlock + t);",
+        2: "const dim3 grid((n - 1) / 512 + 1);",
+    },
+}
+
 MUTANTS = {
+    "one element a thread": {
+        1: "const int i = blockIdx.x * 2 * kBlock + t;\npart[t] = i < n ? x[i] : 0.0f;"
+    },
     "one bound for both elements": {
         1: "const int i = blockIdx.x * 2 * kBlock + t;\n"
         "part[t] = i + kBlock < n ? x[i] + x[i + kBlock] : 0.0f;"

@@ -12,7 +12,8 @@ BLOCK = 256
 
 def cases(random):
     fixed = (BLOCK, 4 * BLOCK, 1, 2, 31, 33, 255, 257, 1021)
-    for n in (*fixed, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
+    odd = drawn(random, 3, 4 * BLOCK, besides=(*fixed, *range(0, 4 * BLOCK + 1, BLOCK)))
+    for n in (*fixed, odd, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
         sums = Array("sums", role="output", count=-(-n // BLOCK))
         yield Case(f"n = {n}", {"n": n}, [Array("x", eighths(random, n)), sums])
 
@@ -65,6 +66,9 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "past the end the last element counts again": {
+        0: [("i < n ? x[i] : 0.0f", "x[min(i, n - 1)]")]
+    },
     "begins one step late": {
         1: "for (int s = 8; s > 0; s /= 2) sum += __shfl_down_sync(kAllLanes, sum, s);"
     },

@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Right, floats
+from exercise.api import Array, Case, Right, drawn, floats
 
 TITLE = "The same tree, another operator"
 KIND = "step"
@@ -13,11 +13,14 @@ CALL = "argmax(float* x, int n, float* value, int* index)"
 def cases(random):
     late = floats(random, 300)
     late.append(1000.0)  # no thread finds it first
+    many, few = drawn(random, 302, 1000), drawn(random, 257, 900)
     inputs = {
         "301 different floats": late,
         "1 float": floats(random, 1),
         "33 negative floats": floats(random, 33, -9, -1),
         "1000 floats of five values": [float(random.randrange(-2, 3)) for _ in range(1000)],
+        f"{many} different floats": floats(random, many, -9, 9),
+        f"{few} floats of three values": [float(random.randrange(-3, 0)) for _ in range(few)],
         "600 equal floats": [-0.5] * 600,
         "40 floats, all of them -infinity": [-math.inf] * 40,
     }
@@ -41,7 +44,23 @@ POINTS = [
     Right(3, "equal elements", _ties),
 ]
 
+RIGHTS = {
+    "member by member": {
+        1: "Best worst;\nworst.value = -INFINITY;\nworst.index = 2147483647;\nreturn worst;"
+    },
+    "two questions": {
+        2: "if (a.value != b.value) return a.value > b.value ? a : b;\n"
+        "return a.index < b.index ? a : b;"
+    },
+    "a new pair": {
+        1: "return Best{-HUGE_VALF, INT_MAX};",
+        2: "if (b.value < a.value) return a;\nif (b.value > a.value) return b;\n"
+        "return {a.value, min(a.index, b.index)};",
+    },
+}
+
 MUTANTS = {
+    "only the first 256 elements": {0: [("i < n; i += kBlock", "i < min(n, kBlock); i += kBlock")]},
     "the neutral element is 0": {1: "return {0, INT_MAX};"},
     "the neutral element wins against -infinity": {1: "return {-INFINITY, -1};"},
     "no rule for equal elements": {2: "return b.value > a.value ? b : a;"},

@@ -1,6 +1,6 @@
 """Exercise 05/last_block."""
 
-from exercise.api import Array, Case, Count, Right, eighths
+from exercise.api import Array, Case, Count, Right, drawn, eighths
 
 TITLE = "The last block's duty"
 KIND = "step"
@@ -8,7 +8,11 @@ MINUTES = 15
 
 
 def cases(random):
-    for n, blocks in ((128, 1), (1000, 1), (1024, 8), (1, 2), (300, 3), (2049, 7), (25_000, 200)):
+    fixed = ((128, 1), (1000, 1), (1024, 8), (1, 2), (300, 3), (2049, 7), (25_000, 200))
+    many = drawn(random, 129, 199)
+    one = (drawn(random, 2, 999, besides=(128,)), 1)
+    drew = (one, (drawn(random, 2, 4000), drawn(random, 9, 32)))
+    for n, blocks in (*fixed, *drew, (128 * many - drawn(random, 0, 400), many)):
         yield Case(
             f"n = {n} by {blocks} block{'s' * (blocks > 1)}",
             {"n": n, "blocks": blocks},
@@ -28,20 +32,46 @@ def _atomics(counts):
     return counts["atomics"]["global_executions"]
 
 
+def _several(case):
+    return 1 < case.sizes["blocks"] <= 128
+
+
 POINTS = [
     Right(2, "one block, which is always the last", lambda case: case.sizes["blocks"] == 1),
-    Right(3, "several blocks", lambda case: 1 < case.sizes["blocks"] <= 128),
+    Right(3, "several blocks", _several),
     Right(1, "more blocks than a block has threads", lambda case: case.sizes["blocks"] > 128),
     Count(
         1,
         "one atomic a block",
-        "n = 1024 by 8 blocks",
+        _several,
         lambda counts, case: _atomics(counts) == 2 * case.sizes["blocks"],
-        lambda counts: f"{_atomics(counts)} atomics in two launches of 8 blocks, 16 are enough",
+        lambda counts: f"{_atomics(counts)} atomics in two launches, of {counts['blocks']} blocks "
+        "together",
     ),
 ]
 
 _DRAW = "  is_last = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1;\n}"
+
+RIGHTS = {
+    "a plain store resets the counter": {
+        1: "if (threadIdx.x == 0) {\n  *(partials + blockIdx.x) = sum;\n  __threadfence();\n"
+        "  is_last = atomicAdd(counter, 1u) + 1 == gridDim.x;\n}",
+        3: "sum = 0;\nfor (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) {\n"
+        "  sum += partials[b];\n}\nsum = block_sum(sum);\n"
+        "if (threadIdx.x == 0) {\n  *result = sum;\n  *counter = 0;\n}",
+    },
+    "pointers": {
+        3: "float all = 0;\nconst float* from = partials + threadIdx.x;\n"
+        "for (; from < partials + gridDim.x; from += blockDim.x) all += *from;\n"
+        "all = block_sum(all);\nif (threadIdx.x == 0) result[0] = all;"
+    },
+    "all in one block of code": {
+        2: "__syncthreads();\nif (is_last) {\n  __threadfence();",
+        3: "  float own = 0;\n"
+        "  for (int b = threadIdx.x; b < (int)gridDim.x; b += kBlock) own += partials[b];\n"
+        "  own = block_sum(own);\n  if (threadIdx.x == 0) *result = own;\n}",
+    },
+}
 
 MUTANTS = {
     "no fence before the number is drawn": {

@@ -11,8 +11,8 @@ __device__ inline float block_sum(float sum) {
   const int t = threadIdx.x;
   part[t] = sum;
   __syncthreads();
-  for (int half = kBlock / 2; half > 0; half /= 2) {
-    if (t < half) part[t] += part[t + half];
+  for (int width = kBlock; width > 1; width /= 2) {  // of what is left to add
+    if (2 * t < width) part[t] = part[t] + part[width / 2 + t];
     __syncthreads();
   }
   sum = part[0];

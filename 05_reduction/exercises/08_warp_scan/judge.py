@@ -14,7 +14,9 @@ BLOCK = 256
 
 def cases(random):
     fixed = (1, 2, 31, 32, 33, 255, 256, 257, 4 * BLOCK, 1021)
-    for n in (*fixed, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
+    few = drawn(random, 3, 30)
+    odd = drawn(random, 34, 4 * BLOCK, besides=(*fixed, *range(0, 4 * BLOCK + 1, BLOCK)))
+    for n in (*fixed, few, odd, drawn(random, 2 * BLOCK, 12 * BLOCK, BLOCK, fixed)):
         x = Array("x", eighths(random, n))
         yield Case(f"n = {n}", {"n": n}, [x, Array("y", role="output", count=n)], tile=BLOCK)
 
@@ -49,7 +51,33 @@ _TWO_BARRIERS = _LEAVE + (
     "__syncthreads();\nif (warp > 0) sum += of_warps[warp - 1];"
 )
 
+RIGHTS = {
+    "every lane adds something": {
+        1: "#pragma unroll\nfor (int d = 1; d <= 16; d <<= 1) {\n"
+        "  const float earlier = __shfl_up_sync(~0u, sum, d);\n"
+        "  sum += lane < d ? 0.0f : earlier;\n}"
+    },
+    "pointers": {
+        2: "if ((threadIdx.x & 31) == 31) *(of_warps + warp) = sum;\n__syncthreads();\n"
+        "for (const float* w = of_warps; w < of_warps + warp; ++w) sum += *w;"
+    },
+    "all warps look at all sums": {
+        2: _LEAVE + "__syncthreads();\nfloat before = 0;\n"
+        "for (int w = 0; w < kWarps; ++w) before += w < warp ? of_warps[w] : 0.0f;\nsum += before;"
+    },
+    "the sums are scanned by every warp": {
+        2: _LEAVE + "__syncthreads();\nconst int lane = threadIdx.x % 32;\n"
+        "const float totals = warp_scan(lane < kWarps ? of_warps[lane] : 0.0f);\n"
+        "const float before = __shfl_sync(kAllLanes, totals, max(0, warp - 1));\n"
+        "if (warp > 0) sum += before;"
+    },
+}
+
 MUTANTS = {
+    "only the warp before is added": {
+        2: _LEAVE + "__syncthreads();\nif (warp > 0) sum += of_warps[warp - 1];"
+    },
+    "the guard is gone": {0: [("if (i < n) y[i] = sum;", "y[i] = sum;")]},
     "the first lanes add their own value": {
         1: "for (int d = 1; d < 32; d *= 2) sum += __shfl_up_sync(kAllLanes, sum, d);"
     },

@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from exercise.api import Array, Case, Right, eighths
+from exercise.api import Array, Case, Right, drawn, eighths
 
 TITLE = "What a tile tells the others"
 KIND = "step"
@@ -12,12 +12,14 @@ OF_TILE, UP_TO_END = 1, 2
 
 
 def cases(random):
-    for n in (1, 128, 129, 1000, 1024, 3001):
+    for n in (1, 128, 129, 1000, 1024, 3001, drawn(random, 500, 3000, besides=(1000, 1024))):
         arrays = [Array("x", eighths(random, n)), Array("y", role="output", count=n)]
         yield Case(f"n = {n}", {"n": n}, arrays, tile=128)
     # A tile that looks back to `known`, which knows the sum up to its end; so do those before that
     # one, whose sums nobody may add. All are positive: what is left out is never 0.
-    for tile, known, is_late in ((0, 0, 0), (1, 0, 0), (6, 5, 0), (9, 3, 0), (5, 4, 1)):
+    last = drawn(random, 6, 9)
+    drew = ((drawn(random, 10, 14), drawn(random, 2, 6), 0), (last, last - 1, 1))
+    for tile, known, is_late in ((0, 0, 0), (1, 0, 0), (6, 5, 0), (9, 3, 0), (5, 4, 1), *drew):
         sums = [abs(value) for value in eighths(random, tile)]
         flags = [UP_TO_END if k <= known else OF_TILE for k in range(tile)]
         late = sums[-1] if is_late else 0.0
@@ -76,7 +78,31 @@ for (int earlier = tile - 1; earlier >= 0; --earlier) {
 _EARLY = "publish(states, tile, make_state(kSumOfTile, sum));"
 _LATE = "publish(states, tile, make_state(kSumUpToEnd, before + sum));"
 
+RIGHTS = {
+    "while": {
+        1: _EARLY + "\nint earlier = tile;\nwhile (earlier > 0) {\n"
+        "  const State state = wait_for_state(states, --earlier);\n  before += sum_in(state);\n"
+        "  if (state >= kSumUpToEnd) earlier = 0;\n}\n" + _LATE
+    },
+    "tile 0 knows it at once": {
+        1: "if (tile == 0) {\n  publish(states, 0, make_state(kSumUpToEnd, sum));\n  return 0;\n}\n"
+        + _EARLY + _LOOP + _LATE
+    },
+    "do, and a lambda": {
+        1: "const auto tell = [=](State flag, float what) {\n"
+        "  publish(states, tile, make_state(flag, what));\n};\ntell(kSumOfTile, sum);\n"
+        "if (tile > 0) {\n  int at = tile;\n  State state;\n  do {\n"
+        "    state = wait_for_state(states, --at);\n    before = sum_in(state) + before;\n"
+        "  } while (!is_up_to_end(state) && at > 0);\n}\ntell(kSumUpToEnd, sum + before);"
+    },
+}
+
 MUTANTS = {
+    "looks at two tiles at least": {
+        1: _EARLY + _LOOP.replace("(is_up_to_end(state))", "(is_up_to_end(state) && earlier < "
+        "tile - 1)")
+        + _LATE
+    },
     "the own sum is told too late": {1: _LOOP + _LATE},
     "never stops": {1: _EARLY + _LOOP.replace("  if (is_up_to_end(state)) break;\n", "") + _LATE},
     "looks at one tile only": {

@@ -1,6 +1,6 @@
 """Exercise 05/compact."""
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A new problem: keep what is positive"
 KIND = "problem"
@@ -8,12 +8,15 @@ MINUTES = 45
 
 
 def cases(random):
+    few, many = drawn(random, 34, 254), drawn(random, 258, 4000)
     inputs = {
         "n = 256": floats(random, 256),
         "n = 1, kept": [0.5],
         "n = 1, not kept": [-0.5],
         "n = 33": floats(random, 33),
         "n = 255, all kept": floats(random, 255, 0.5, 1),
+        f"n = {few}": floats(random, few),
+        f"n = {many}": floats(random, many),
         "n = 257": floats(random, 257),
         "n = 5000": floats(random, 5000),
         "n = 12000, few kept": floats(random, 12_000, -9, 1),
@@ -68,7 +71,62 @@ count_kernel<<<blocks, kBlock>>>(x, n, scratch);
 {scan}
 place_kernel<<<blocks, kBlock>>>(x, n, scratch, y);"""
 
+RIGHTS = {
+    "one block walks over all, in order": {
+        1: """
+__global__ void compact_kernel(const float* x, int n, float* y, int* count) {
+  __shared__ int of_warps[kBlock / 32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  int before = 0;
+  for (int first = 0; first < n; first += kBlock) {
+    const int i = first + threadIdx.x;
+    const bool keep = i < n && x[i] > 0;
+    const unsigned mine = __ballot_sync(~0u, keep);
+    if (lane == 0) of_warps[warp] = __popc(mine);
+    __syncthreads();
+    int where = before + __popc(mine & ((1u << lane) - 1));
+    for (int w = 0; w < kBlock / 32; ++w) {
+      if (w < warp) where += of_warps[w];
+      before += of_warps[w];
+    }
+    if (keep) y[where] = x[i];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *count = before;
+}""",
+        2: "compact_kernel<<<1, kBlock>>>(x, n, y, count);",
+    },
+    "one thread scans the counts": {
+        0: [("  const int lane = threadIdx.x;\n  int before = 0;\n"
+        "  for (int first = 0; first < blocks; first += 32) {",
+             "  int all = 0;\n  for (int b = 0; b < blocks && threadIdx.x == 0; ++b) {\n"
+             "    int& at = kept[b];\n    const int own = at;\n    at = all;\n    all += own;\n"
+             "  }\n"
+             "  if (threadIdx.x == 0) *total = all;\n  return;\n"
+             "  const int lane = threadIdx.x;\n  int before = 0;\n"
+             "  for (int first = 0; first < blocks; first += 32) {")],
+    },
+    "counted by ballots, a template": {
+        0: [("__global__ void count_kernel(", "template <int kThreads>\n"
+        "__global__ void count_kernel("),
+            ("  const int count = __syncthreads_count(i < n && x[i] > 0);\n"
+             "  if (threadIdx.x == 0) kept[blockIdx.x] = count;",
+             "  __shared__ int count;\n  if (threadIdx.x == 0) count = 0;\n  __syncthreads();\n"
+             "  const float* from = x + i;\n"
+             "  const unsigned lanes = __ballot_sync(~0u, from < x + n && *from > 0);\n"
+             "  if (threadIdx.x % 32 == 0) atomicAdd(&count, __popc(lanes));\n  __syncthreads();\n"
+             "  if (threadIdx.x == kThreads - 1) kept[blockIdx.x] = count;")],
+        2: "const int blocks = (n - 1) / kBlock + 1;\n"
+        "count_kernel<kBlock><<<blocks, kBlock>>>(x, n, scratch);\n"
+        "scan_kernel<<<1, 32>>>(scratch, blocks, count);\n"
+        "place_kernel<<<blocks, kBlock>>>(x, n, scratch, y);",
+    },
+}
+
 MUTANTS = {
+    "no count if nothing is kept": {
+        0: [("if (lane == 0) *total = before;", "if (lane == 0 && before > 0) *total = before;")]
+    },
     "places are drawn from a counter": {
         1: _DRAWN,
         2: "cudaMemset(count, 0, sizeof(int));\n"

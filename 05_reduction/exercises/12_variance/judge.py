@@ -1,6 +1,6 @@
 """Exercise 05/variance."""
 
-from exercise.api import Array, Case, Right, floats
+from exercise.api import Array, Case, Right, drawn, floats
 
 TITLE = "Repair: mean and variance"
 KIND = "repair"
@@ -10,8 +10,10 @@ CALL = "variances(float* x, int rows, int columns, float* mean, float* variance,
 
 
 def cases(random):
-    one_row = [(1, columns) for columns in (128, 512, 1, 31, 77)]
-    for rows, columns in (*one_row, (5, 128), (7, 33), (4, 300)):
+    drew = (drawn(random, 256, 384, 128), drawn(random, 64, 127, besides=(77,)))
+    one_row = [(1, columns) for columns in (128, 512, 1, 31, 77, *drew)]
+    several = ((5, 128), (7, 33), (4, 300), (drawn(random, 2, 3), drawn(random, 64, 300)))
+    for rows, columns in (*one_row, *several):
         x = floats(random, rows * columns, -3, 5)
         if rows > 1:  # the largest variance is not that of the first row
             x[:columns] = [value / 4 for value in x[:columns]]
@@ -42,7 +44,11 @@ def bound(case, name, i):
 
 
 POINTS = [
-    Right(2, "one row, work for every thread", lambda case: case.name in ("1 x 128", "1 x 512")),
+    Right(
+        2,
+        "one row, work for every thread",
+        lambda case: case.sizes["rows"] == 1 and case.sizes["columns"] >= 128,
+    ),
     Right(
         3,
         "one row, fewer elements than threads",
@@ -64,7 +70,33 @@ if (threadIdx.x == 0) {
   atomicMax(largest, __float_as_uint(squares / columns));
 }"""
 
+RIGHTS = {
+    "pointers, and a distance in a variable": {
+        2: "for (const float* at = row + threadIdx.x; at < row + columns; at += kBlock) {\n"
+        "  const float distance = *at - center;\n  squares = fmaf(distance, distance, squares);\n"
+        "}\n"
+        "squares = block_sum(squares);"
+    },
+    "a lambda, and one result for both": {
+        2: "const auto square = [](float d) { return d * d; };\n"
+        "for (int c = threadIdx.x; c < columns; c += blockDim.x) squares += square(row[c] - "
+        "center);\n"
+        "squares = block_sum(squares) / columns;",
+        3: "if (threadIdx.x == kBlock - 1) {\n  mean[blockIdx.x] = center;\n"
+        "  variance[blockIdx.x] = squares;\n"
+        "  atomicMax(reinterpret_cast<int*>(largest), __float_as_int(squares));\n}",
+    },
+    "cleared by a copy of 0": {
+        4: "const float zero = 0;\n"
+        "cudaMemcpyAsync(largest, &zero, sizeof zero, cudaMemcpyHostToDevice);"
+    },
+    "cleared byte by byte": {4: "cudaMemset(largest, 0, 4);"},
+}
+
 MUTANTS = {
+    "the lowest 8 bits of x are cut off": {
+        0: [("sum += row[c];", "sum += __uint_as_float(__float_as_uint(row[c]) & 0xFFFFFF00u);")]
+    },
     "no barrier between two uses of the same memory": {1: ""},
     "only a warp waits": {1: "__syncwarp();"},
     "threads without an element stay away": {

@@ -1,6 +1,6 @@
 """Exercise 06/columns."""
 
-from exercise.api import Array, Case, Count, Right
+from exercise.api import Array, Case, Count, Right, drawn
 
 TITLE = "A bank for every lane"
 KIND = "step"
@@ -18,6 +18,10 @@ def cases(random):
         "2000 equal values": [random.randrange(BINS)] * 2000,
         "3001 random values": [random.randrange(BINS) for _ in range(3001)],
     }
+    few, equal, many = drawn(random, 2, 511), drawn(random, 1000, 1999), drawn(random, 2500, 3000)
+    for n in (few, many):
+        inputs[f"{n} random values"] = [random.randrange(BINS) for _ in range(n)]
+    inputs[f"{equal} equal values"] = [random.randrange(BINS)] * equal
     for name, values in inputs.items():
         bins = Array("bins", [random.randrange(9) for _ in range(BINS)], "in_out", "uint")
         yield Case(name, {"n": len(values)}, [Array("x", values, type="byte"), bins])
@@ -40,20 +44,37 @@ POINTS = [
     Count(
         2,
         "no two lanes meet in an atomic",
-        "2000 equal values",
+        lambda case: "equal" in case.name,
         lambda counts, case: counts["atomics"]["max_serialization"] == 1,
         lambda counts: f"up to {counts['atomics']['max_serialization']} lanes wanted one word",
     ),
     Count(
         1,
         "the sums at the end have no bank conflicts",
-        "3001 random values",
+        lambda case: case.sizes["n"] > 2000,
         lambda counts, case: _passes(counts) == 1,
         lambda counts: f"{_passes(counts):.0f} passes through shared memory a load",
     ),
 ]
 
+RIGHTS = {
+    "a reference, shifts": {
+        1: "const int column = threadIdx.x & 31;\n"
+        "unsigned& counter = columns[(x[i] << 5) + column];\natomicAdd(&counter, 1u);"
+    },
+    "pointers": {
+        1: "atomicInc(columns + 32 * x[i] + threadIdx.x % 32, 0xffffffffu);",
+        2: "const unsigned* const row = columns + 32 * v;\n"
+        "for (unsigned k = threadIdx.x; k < threadIdx.x + 32; ++k) sum += row[k % 32];",
+    },
+    "by xor": {2: "for (int k = 0; k < 32; ++k) sum += columns[v << 5 | ((v ^ k) & 31)];"},
+}
+
 MUTANTS = {
+    "no loop": {
+        0: [("for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock)",
+             "if (const int i = blockIdx.x * kBlock + threadIdx.x; i < n)")],
+    },
     "no atomic": {1: "columns[32 * x[i] + threadIdx.x % 32] += 1;"},
     "a column a thread, of which there are only 32": {
         1: "atomicAdd(&columns[32 * x[i] + threadIdx.x], 1u);"

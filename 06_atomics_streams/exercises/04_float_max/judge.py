@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Look, compute, try again"
 KIND = "step"
@@ -14,11 +14,13 @@ def cases(random):
     with_nan = floats(random, 300, -100, 100)
     for k in (*range(0, 300, 7), 299):
         with_nan[k] = math.nan
+    many = drawn(random, 501, 900)
     inputs = {
         "1 float": floats(random, 1),
         "100 negative floats": floats(random, 100, -9, -1),
         "500 floats": floats(random, 500, -100, 100),
         "500 rising floats": rising,
+        f"{many} floats": floats(random, many, -100, 100),
         "300 floats, some of them NaN": with_nan,
         "129 equal floats": floats(random, 1) * 129,
         "1000 floats, all below the cell": floats(random, 1000, -9, 9),
@@ -50,6 +52,28 @@ POINTS = [
 ]
 
 _TRY = "atomicCAS(bits, seen, __float_as_uint({}))"
+
+RIGHTS = {
+    "returns": {
+        1: "while (true) {\n  if (!(value > __uint_as_float(seen))) return;\n"
+        "  const unsigned found = atomicCAS(bits, seen, __float_as_uint(value));\n"
+        "  if (found == seen) return;\n  seen = found;\n}"
+    },
+    "do": {
+        1: "if (!(value > __uint_as_float(seen))) return;\nunsigned assumed;\ndo {\n"
+        "  assumed = seen;\n  seen = atomicCAS(bits, assumed, __float_as_uint(value));\n"
+        "} while (seen != assumed && value > __uint_as_float(seen));"
+    },
+    "for": {
+        1: "for (unsigned found; value > __uint_as_float(seen); seen = found) {\n"
+        "  found = atomicCAS(bits, seen, __float_as_uint(value));\n  if (found == seen) break;\n}"
+    },
+    "by the order of the bits": {
+        1: "if (!(value > __uint_as_float(seen))) return;\nif (value >= 0) {\n"
+        "  atomicMax(reinterpret_cast<int*>(cell), __float_as_int(value));\n} else {\n"
+        "  atomicMin(bits, __float_as_uint(value));\n}"
+    },
+}
 
 MUTANTS = {
     "one try": {1: "if (value > __uint_as_float(seen)) " + _TRY.format("value") + ";"},

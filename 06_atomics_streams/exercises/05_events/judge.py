@@ -1,6 +1,6 @@
 """Exercise 06/events."""
 
-from exercise.api import Array, Case, Right
+from exercise.api import Array, Case, Right, drawn
 
 TITLE = "Streams that wait for each other"
 KIND = "step"
@@ -9,7 +9,10 @@ MINUTES = 15
 
 
 def cases(random):
-    for chunks, chunk in ((1, 1), (3, 4), (4, 32), (7, 33), (9, 5)):
+    fixed = ((1, 1), (3, 4), (4, 32), (7, 33), (9, 5))
+    counts = (2, drawn(random, 5, 6), drawn(random, 10, 12))
+    drew = [(chunks, drawn(random, 1, 40)) for chunks in counts]
+    for chunks, chunk in (*fixed, *drew):
         yield Case(
             f"{chunks} chunk{'s' * (chunks > 1)} of {chunk}",
             {"chunks": chunks, "chunk": chunk},
@@ -35,7 +38,27 @@ POINTS = [
     Right(2, "and nobody waits without need", lambda case: case.sizes["chunks"] > 7),
 ]
 
+RIGHTS = {
+    "chunks are counted": {
+        1: "if (c >= kSlots) cudaStreamWaitEvent(in, *(computed + c - kSlots));",
+        3: "cudaStreamWaitEvent(out, computed[c]);",
+    },
+    "the other order": {
+        2: "if (before >= 0) cudaStreamWaitEvent(middle, left[before], cudaEventWaitDefault);\n"
+        "cudaStreamWaitEvent(middle, arrived[c], cudaEventWaitDefault);"
+    },
+    "a lambda": {
+        1: "const auto wait = [&](cudaStream_t stream, cudaEvent_t* of, int chunk) {\n"
+        "  if (chunk >= 0) cudaStreamWaitEvent(stream, of[chunk], 0);\n};\n"
+        "wait(in, computed, before);",
+        2: "wait(middle, arrived, c);\nwait(middle, left, c - 3);",
+        3: "wait(out, computed, c);",
+    },
+}
+
 MUTANTS = {
+    "the host waits": {1: "if (before >= 0) cudaStreamSynchronize(middle);"},
+    "chunk 0 is nobody": {1: "if (before > 0) cudaStreamWaitEvent(in, computed[before], 0);"},
     "the next input comes too early": {1: ""},
     "the kernel does not wait for its input": {
         2: "if (before >= 0) cudaStreamWaitEvent(middle, left[before], 0);"

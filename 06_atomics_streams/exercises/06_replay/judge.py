@@ -1,6 +1,6 @@
 """Exercise 06/replay."""
 
-from exercise.api import Array, Case, Right
+from exercise.api import Array, Case, Right, drawn
 
 TITLE = "Record once, replay often"
 KIND = "step"
@@ -8,7 +8,9 @@ MINUTES = 10
 
 
 def cases(random):
-    for n, kernels, times in ((1, 1, 1), (100, 3, 1), (65, 4, 2), (70, 5, 7), (33, 10, 20)):
+    fixed = ((1, 1, 1), (100, 3, 1), (65, 4, 2), (70, 5, 7), (33, 10, 20))
+    drew = [(drawn(random, 2, 99), drawn(random, 6, 9), n) for n in (1, drawn(random, 3, 9))]
+    for n, kernels, times in (*fixed, *drew):
         yield Case(
             f"{kernels} kernel{'s' * (kernels > 1)}, {times} time{'s' * (times > 1)}",
             {"n": n, "kernels": kernels, "times": times},
@@ -37,7 +39,32 @@ for (int k = 0; k < kernels; ++k) step(k, stream);
 cudaStreamEndCapture(stream, &graph);
 cudaGraphInstantiateWithFlags(&executable, graph, 0);"""
 
+RIGHTS = {
+    "while": {
+        1: "cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);\nint k = 0;\n"
+        "while (k < kernels) step(k++, stream);\ncudaStreamEndCapture(stream, &graph);\n"
+        "cudaGraphInstantiate(&executable, graph, 0);",
+        2: "while (times-- > 0) cudaGraphLaunch(executable, stream);",
+    },
+    "a lambda records": {
+        1: "const auto record = [&] {\n  for (int k = 0; k != kernels; ++k) step(k, stream);\n};\n"
+        "if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed) == cudaSuccess) {\n"
+        "  record();\n  cudaStreamEndCapture(stream, &graph);\n}\n"
+        "cudaGraphInstantiate(&executable, graph, 0);"
+    },
+    "uploaded first": {
+        2: "cudaGraphUpload(executable, stream);\n"
+        "for (int left = times; left > 0; --left) cudaGraphLaunch(executable, stream);"
+    },
+}
+
 MUTANTS = {
+    "one run too many": {
+        2: "for (int i = 0; i <= times; ++i) cudaGraphLaunch(executable, stream);"
+    },
+    "the last kernel first": {
+        1: _RECORD.replace("step(k, stream)", "step(kernels - 1 - k, stream)")
+    },
     "the recording counts as a run": {
         2: "for (int i = 1; i < times; ++i) cudaGraphLaunch(executable, stream);"
     },

@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from exercise.api import Array, Case, Right
+from exercise.api import Array, Case, Right, drawn
 
 TITLE = "Make it fast: a pipeline with a running total"
 KIND = "speed"
@@ -11,7 +11,9 @@ MINUTES = 25
 
 
 def cases(random):
-    for chunks, chunk in ((1, 1), (2, 5), (4, 32), (6, 33), (12, 8), (17, 3)):
+    fixed = ((1, 1), (2, 5), (4, 32), (6, 33), (12, 8), (17, 3))
+    drew = [(chunks, drawn(random, 1, 40)) for chunks in (5, drawn(random, 8, 11))]
+    for chunks, chunk in (*fixed, *drew):
         yield Case(
             f"{chunks} chunk{'s' * (chunks > 1)} of {chunk}",
             {"chunks": chunks, "chunk": chunk},
@@ -55,7 +57,57 @@ _RIGHT = {
     "record": "cudaEventRecord(carried, stream);\n  ",
 }
 
+RIGHTS = {
+    "an event for each slot": {
+        1: """
+cudaEvent_t carried[kSlots];
+for (cudaEvent_t& event : carried) cudaEventCreate(&event);
+for (int c = 0; c < chunks; ++c) {
+  const int slot = c % kSlots;
+  batch.copy_in(c, slot, streams[slot]);
+  batch.scale(c, slot, streams[slot]);
+  if (c > 0) cudaStreamWaitEvent(streams[slot], carried[(c - 1) % kSlots]);
+  batch.carry(c, slot, streams[slot]);
+  cudaEventRecord(carried[slot], streams[slot]);
+  batch.copy_out(c, slot, streams[slot]);
+}
+for (cudaEvent_t event : carried) cudaEventDestroy(event);"""
+    },
+    "recorded just before it is waited for": {
+        1: """
+cudaEvent_t done;
+cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+cudaStream_t before = nullptr;
+for (int c = 0; c < chunks; ++c) {
+  const cudaStream_t* const mine = streams + c % kSlots;
+  batch.copy_in(c, c % kSlots, *mine);
+  batch.scale(c, c % kSlots, *mine);
+  if (before != nullptr) cudaStreamWaitEvent(*mine, done, 0);
+  batch.carry(c, c % kSlots, *mine);
+  cudaEventRecord(done, before = *mine);
+  batch.copy_out(c, c % kSlots, *mine);
+}
+cudaEventDestroy(done);"""
+    },
+    "slot by slot, by a lambda": {
+        1: """
+cudaEvent_t carried = nullptr;
+cudaEventCreateWithFlags(&carried, cudaEventDisableTiming);
+const auto run = [&](int c, int slot, cudaStream_t stream) {
+  batch.copy_in(c, slot, stream);
+  batch.scale(c, slot, stream);
+  if (c != 0) cudaStreamWaitEvent(stream, carried, cudaEventWaitDefault);
+  batch.carry(c, slot, stream);
+  cudaEventRecord(carried, stream);
+  batch.copy_out(c, slot, stream);
+};
+for (int c = 0, slot = 0; c < chunks; ++c, slot = (slot + 1) % kSlots) run(c, slot, streams[slot]);
+cudaEventDestroy(carried);"""
+    },
+}
+
 MUTANTS = {
+    "one stream": {1: _LOOP.format(**{**_RIGHT, "stream": "0"})},
     "a carry does not wait for the one before": {1: _LOOP.format(**{**_RIGHT, "wait": ""})},
     "the event is recorded before the carry": {
         1: _LOOP.format(

@@ -1,6 +1,6 @@
 """Exercise 06/bins4096."""
 
-from exercise.api import Array, Case, Count, Right
+from exercise.api import Array, Case, Count, Right, drawn
 
 TITLE = "A new problem: 4096 bins"
 KIND = "problem"
@@ -12,6 +12,7 @@ BINS = 4096
 
 def cases(random):
     few = random.sample(range(BINS), 300)
+    small, large = drawn(random, 2, 254), drawn(random, 18_000, 19_999)
     inputs = {
         "20000 numbers, 300 different": [random.choice(few) for _ in range(20_000)],
         "1 number": [random.randrange(BINS)],
@@ -21,6 +22,8 @@ def cases(random):
             random.randrange(-BINS, BINS) for _ in range(3000)
         ]
         + [BINS],
+        f"{small} numbers": [random.randrange(BINS) for _ in range(small)],
+        f"{large} numbers, 300 different": [random.choice(few) for _ in range(large)],
         "3000 equal numbers": [random.randrange(BINS)] * 3000,
     }
     for name, values in inputs.items():
@@ -40,21 +43,24 @@ def _asked(counts):
     return counts["atomics"]["global_executions"]
 
 
-LARGE = "20000 numbers, 300 different"
+def _is_large(case):
+    return "different" in case.name
+
+
 POINTS = [
     Right(2, "up to 256 numbers", lambda case: case.sizes["n"] <= 256),
     Right(3, "more of them, some outside", lambda case: case.sizes["n"] > 256),
     Count(
         2,
         "at most 4096 atomics in global memory",
-        LARGE,
+        _is_large,
         lambda counts, case: _asked(counts) <= 4096,
         lambda counts: f"{_asked(counts)} atomics in global memory, 2400 are enough",
     ),
     Count(
         1,
         "work for four SMs",
-        LARGE,
+        _is_large,
         lambda counts, case: counts["threads"] >= 4 * 256,
         lambda counts: f"{counts['threads']} threads were started, 4 blocks have 1024",
     ),
@@ -74,7 +80,46 @@ for (int v = threadIdx.x; v < kBins; v += kBlock) {{
 _INSIDE = "x[i] >= 0 && x[i] < kBins"
 _SOME = "if (mine[v] > 0) "
 
+RIGHTS = {
+    "unsigned numbers": {
+        1: "__shared__ unsigned mine[kBins];\n"
+        "for (int v = kBins - 1 - threadIdx.x; v >= 0; v -= kBlock) "
+        "mine[v] = 0;\n__syncthreads();\n"
+        "for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) "
+        "{\n"
+        "  const unsigned value = static_cast<unsigned>(x[i]);\n"
+        "  if (value < kBins) atomicAdd(mine + value, 1u);\n}\n__syncthreads();\n"
+        "for (int v = threadIdx.x; v < kBins; v += kBlock) {\n  const unsigned count = mine[v];\n"
+        "  if (count != 0) atomicAdd(bins + v, count);\n}"
+    },
+    "memset, and pointers": {
+        1: "__shared__ unsigned mine[kBins];\n"
+        "memset(mine + 16 * threadIdx.x, 0, 16 * sizeof(unsigned));\n__syncthreads();\n"
+        "const int* from = x + blockIdx.x * kBlock + threadIdx.x;\n"
+        "for (; from < x + n; from += gridDim.x * kBlock) {\n"
+        "  if (0 <= *from && *from <= 4095) atomicAdd(&mine[*from], 1u);\n}\n__syncthreads();\n"
+        "for (unsigned* v = mine + threadIdx.x; v < mine + kBins; v += kBlock) {\n"
+        "  if (*v) atomicAdd(&bins[v - mine], *v);\n}",
+        2: "histogram_kernel<<<min(8, (n + 255) / 256), 256>>>(x, bins, n);",
+    },
+    "two counters in a word": {
+        1: "__shared__ unsigned pairs[kBins / 2];\n"
+        "for (int v = threadIdx.x; v < kBins / 2; v += kBlock) pairs[v] = 0;\n__syncthreads();\n"
+        "for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) {\n"
+        "  const int value = x[i];\n  if (value < 0 || value >= kBins) continue;\n"
+        "  atomicAdd(&pairs[value / 2], value % 2 ? 1u << 16 : 1u);\n}\n__syncthreads();\n"
+        "for (int v = threadIdx.x; v < kBins; v += kBlock) {\n"
+        "  const unsigned count = pairs[v / 2] >> v % 2 * 16 & 0xffffu;\n"
+        "  if (count > 0) atomicAdd(&bins[v], count);\n}",
+        2: "const int blocks = (n - 1) / kBlock + 1;\n"
+        "histogram_kernel<<<blocks > 7 ? 7 : blocks, kBlock>>>(x, bins, n);",
+    },
+}
+
 MUTANTS = {
+    "nobody waits until all have counted": {
+        1: _KERNEL.format(inside=_INSIDE, some=_SOME).replace("}\n__syncthreads();\n", "}\n")
+    },
     "a thread clears one counter": {
         1: _KERNEL.format(inside=_INSIDE, some=_SOME).replace(
             "for (int v = threadIdx.x; v < kBins; v += kBlock) mine[v] = 0;",

@@ -1,6 +1,6 @@
 """Exercise 06/append."""
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "A new problem: append to a list"
 KIND = "problem"
@@ -8,12 +8,15 @@ MINUTES = 25
 
 
 def cases(random):
+    small, large = drawn(random, 2, 31), drawn(random, 2048, 4000)
     inputs = {
         "n = 4096": (floats(random, 4096), 0.0),
         "n = 1, appended": ([0.5], 0.25),
         "n = 1, not appended": ([-0.5], 0.25),
         "n = 33": (floats(random, 33), -0.5),
         "n = 1021": (floats(random, 1021), 0.9),
+        f"n = {small}": (floats(random, small), -0.5),
+        f"n = {large}": (floats(random, large), 0.0),
         "n = 300, all appended": (floats(random, 300), -2.0),
         "n = 640, one of 64": ([float(i % 64 == 40) for i in range(640)], 0.5),
         "n = 129, the limit itself": (floats(random, 128) + [0.125], 0.125),
@@ -48,9 +51,9 @@ POINTS = [
     Count(
         2,
         "one atomic a warp",
-        "n = 4096",
-        lambda counts, case: _asked(counts) <= 128,
-        lambda counts: f"{_asked(counts)} lanes asked for places, 128 warps are enough",
+        lambda case: case.sizes["n"] > 1000,
+        lambda counts, case: _asked(counts) <= -(-case.sizes["n"] // 32),
+        lambda counts: f"{_asked(counts)} of {counts['threads']} lanes asked for places",
     ),
     Count(
         1,
@@ -75,7 +78,34 @@ _RIGHT = {
     "before": "((1u << lane) - 1)",
 }
 
+RIGHTS = {
+    "the lowest lane that wants draws": {
+        1: "const bool wants = i < n && x[i] > limit;\n"
+        "const unsigned all = __ballot_sync(~0u, wants);\nint first = 0;\n"
+        "const int leader = __ffs(all) - 1;\n"
+        "if (lane == leader) first = atomicAdd(count, __popc(all));\n"
+        "first = __shfl_sync(~0u, first, max(leader, 0));\n"
+        "if (wants) list[first + __popc(all & ~(~0u << lane))] = x[i];"
+    },
+    "one draw for a block": {
+        1: "__shared__ int end, begin;\nif (threadIdx.x == 0) end = 0;\n__syncthreads();\n"
+        "const float value = i < n ? x[i] : limit;\nint place = 0;\n"
+        "if (value > limit) place = atomicAdd(&end, 1);\n__syncthreads();\n"
+        "if (threadIdx.x == 0 && end > 0) begin = atomicAdd(count, end);\n__syncthreads();\n"
+        "if (value > limit) list[begin + place] = value;"
+    },
+    "shifts, and a pointer": {
+        1: "const float value = i < n ? *(x + i) : limit;\n"
+        "const unsigned wanting = __ballot_sync(0xffffffffu, value > limit);\n"
+        "if (!wanting) return;\nint first = lane == 31 ? atomicAdd(count, __popc(wanting)) : 0;\n"
+        "first = __shfl_sync(0xffffffffu, first, 31);\nfloat* const to = list + first - 1;\n"
+        "if (value > limit) to[__popc(wanting << (31 - lane))] = value;"
+    },
+}
+
 MUTANTS = {
+    "the limit itself is appended": {1: _APPEND.format(**_RIGHT).replace("value > limit", "value "
+    ">= limit")},
     "only lane 0 knows the first place": {1: _APPEND.format(**{**_RIGHT, "source": "lane"})},
     "a lane counts itself as before it": {
         1: _APPEND.format(**{**_RIGHT, "before": "((2u << lane) - 1)"})

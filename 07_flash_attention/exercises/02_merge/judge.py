@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "Two halves of the keys"
 KIND = "step"
@@ -22,6 +22,8 @@ def cases(random):
         (7, 8, 2, "a"),
         (9, 4, 2, "b"),
         (5, 16, 2, "ab"),
+        (drawn(random, 5, 32), drawn(random, 2, 16), 1, ""),
+        (drawn(random, 10, 39), drawn(random, 1, 16), 200, ""),
     ):
         arrays = []
         for half in "ab":
@@ -57,10 +59,21 @@ def bound(case, name, i):
     return 400 * 2**-23
 
 
+def _is_small(case):
+    return not case.sizes["empty"] and "200" not in case.name
+
+
 POINTS = [
-    Right(2, "small numbers", lambda case: not case.sizes["empty"] and "200" not in case.name),
+    Right(2, "small numbers", _is_small),
     Right(2, "numbers whose exponential overflows", lambda case: "200" in case.name),
-    Right(2, "halves without keys", lambda case: case.sizes["empty"]),
+    Right(1, "halves without keys", lambda case: case.sizes["empty"]),
+    Count(
+        1,
+        "a thread for each element of o",
+        _is_small,
+        lambda counts, case: counts["threads"] >= len(case["o"]),
+        lambda counts: f"{counts['threads']} threads were started",
+    ),
 ]
 
 _MERGE = """
@@ -70,7 +83,48 @@ const float of_a = expf(a - shift), of_b = expf(b - shift), sum = of_a + of_b;
 o[i] = sum > 0 ? (of_a * o_a[i] + of_b * o_b[i]) / sum : 0.0f;
 if (i % d == 0) lse[row] = shift + logf(sum);"""
 
+RIGHTS = {
+    "shares that add up to 1": {
+        1: "const float top = a > b ? a : b, base = isinf(top) ? 0.0f : top;\n"
+        "const float of_a = expf(a - base), sum = of_a + expf(b - base);\n"
+        "const float share = sum > 0 ? 1 / sum : 0.0f;\n"
+        "o[i] = of_a * share * o_a[i] + expf(b - base) * share * o_b[i];\n"
+        "if (i == row * d) lse[row] = logf(sum) + base;"
+    },
+    "nothing at all comes first": {
+        1: "float& out = o[i];\nif (a == -INFINITY && b == -INFINITY) {\n  out = 0;\n"
+        "  if (i % d == 0) lse[row] = -INFINITY;\n  return;\n}\nconst float most = fmaxf(a, b);\n"
+        "const float all = most + logf(expf(a - most) + expf(b - most));\n"
+        "out = expf(a - all) * o_a[i] + expf(b - all) * o_b[i];\nif (i % d == 0) lse[row] = all;"
+    },
+    "from the larger half, by log1pf": {
+        1: "const bool swap = b > a;\nconst float more = swap ? b : a, less = swap ? a : b;\n"
+        "const float *of_more = swap ? o_b : o_a, *of_less = swap ? o_a : o_b;\n"
+        "const float w = less == -INFINITY ? 0.0f : expf(less - more);\n"
+        "o[i] = (of_more[i] + w * of_less[i]) / (1 + w);\n"
+        "if (i % d == 0) lse[row] = more + log1pf(w);"
+    },
+}
+
 MUTANTS = {
+    "before: one thread": {
+        0: [("  const int i = blockIdx.x * blockDim.x + threadIdx.x;  // an element of o\n"
+             "  if (i >= rows * d) return;\n",
+             "  for (int i = 0; i < rows * d; ++i) {\n"),
+            ("<<<(rows * d + 127) / 128, 128>>>", "<<<1, 1>>>")],
+        1: _MERGE + "\n}",
+    },
+    "the shift is that of a": {
+        1: _MERGE.replace("larger == -INFINITY ? 0.0f : larger", "larger == -INFINITY ? 0.0f : a")
+    },
+    "the shift is that of b": {
+        1: _MERGE.replace("larger == -INFINITY ? 0.0f : larger", "larger == -INFINITY ? 0.0f : b")
+    },
+    "the lowest 11 bits of the sum are cut off": {
+        1: _MERGE.replace(
+            "sum = of_a + of_b", "sum = __uint_as_float(__float_as_uint(of_a + of_b) & 0xFFFFF800u)"
+        )
+    },
     "the mean of the two": {1: "o[i] = (o_a[i] + o_b[i]) / 2;\nif (i % d == 0) lse[row] = a + b;"},
     "nothing is subtracted": {
         1: _MERGE.replace("larger == -INFINITY ? 0.0f : larger", "0.0f * (larger > 0)")

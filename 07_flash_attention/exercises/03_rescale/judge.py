@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Right, floats
+from exercise.api import Array, Case, Right, drawn, floats
 
 TITLE = "Attention without its matrix"
 KIND = "step"
@@ -13,7 +13,9 @@ D = 32
 
 
 def cases(random):
-    for n_q, n, spread in ((8, 16, 1), (1, 1, 1), (3, 2, 1), (5, 33, 2), (6, 40, 30), (2, 70, 30)):
+    fixed = ((8, 16, 1), (1, 1, 1), (3, 2, 1), (5, 33, 2), (6, 40, 30), (2, 70, 30))
+    small = (drawn(random, 4, 9), drawn(random, 5, 40), 2)
+    for n_q, n, spread in (*fixed, small, (drawn(random, 3, 5), drawn(random, 20, 69), 30)):
         arrays = [Array("q", floats(random, n_q * D, -spread, spread))]
         arrays += [Array("k", floats(random, n * D, -spread, spread))]
         arrays += [Array("v", floats(random, n * D))]
@@ -56,7 +58,30 @@ largest = larger;
 sum = sum * correction + weight;
 mean = mean * correction + weight * value;"""
 
+RIGHTS = {
+    "only a larger one rescales": {
+        1: "if (score > largest) {\n  const float correction = expf(largest - score);\n"
+        "  sum *= correction;\n  mean *= correction;\n  largest = score;\n}\n"
+        "const float weight = expf(score - largest);\nsum += weight;\nmean += weight * value;"
+    },
+    "fmaf, and a lambda": {
+        1: "const float before = largest;\nlargest = score > before ? score : before;\n"
+        "const auto e = [&](float x) { return expf(x - largest); };\n"
+        "const float weight = e(score), correction = e(before);\n"
+        "sum = fmaf(sum, correction, weight);\nmean = fmaf(mean, correction, weight * value);"
+    },
+    "a reciprocal, and a pointer": {
+        2: "const float scale = 1.0f / sum;\nfloat* const to = o + row * kD + lane;\n"
+        "*to = mean * scale;\nif (lane == 31) *(lse + row) = logf(sum) + largest;"
+    },
+}
+
 MUTANTS = {
+    "the lowest 9 bits of q are cut off": {
+        0: [("const float own = q[row * kD + lane] /",
+             "const float own = __uint_as_float(__float_as_uint(q[row * kD + lane]) & "
+             "0xFFFFFE00u) /")],
+    },
     "the values are not rescaled": {1: _STEP.replace("mean * correction", "mean")},
     "the sum is not rescaled": {1: _STEP.replace("sum * correction", "sum")},
     "no maximum": {1: "largest = 0;\nsum += expf(score);\nmean += expf(score) * value;"},

@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Stop at the diagonal"
 KIND = "step"
@@ -16,7 +16,9 @@ def _visible(i, n_q, n_k):
 
 
 def cases(random):
-    for n_q, n_k in ((32, 32), (96, 96), (1, 1), (33, 33), (1, 50), (40, 70), (70, 40)):
+    fixed = ((32, 32), (96, 96), (1, 1), (33, 33), (1, 50), (40, 70), (70, 40))
+    n_q, side = drawn(random, 34, 60, besides=(40,)), drawn(random, 65, 90)
+    for n_q, n_k in (*fixed, (side, side), (n_q, n_q + drawn(random, 9, 30))):
         arrays = [Array("q", floats(random, n_q * D))]
         arrays += [Array(name, floats(random, n_k * D)) for name in "kv"]
         arrays += [Array("o", role="output", count=n_q * D, shape=(n_q, D))]
@@ -83,6 +85,10 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the lowest 9 bits of v are cut off": {
+        0: [("? v[first * kD + e]",
+             "? __uint_as_float(__float_as_uint(v[first * kD + e]) & ~511u)")],
+    },
     "aligned to the top left": {1: "return 0 * n_q * n_k + i + 1;"},
     "fewer than no keys": {1: "return i + 1 + n_k - n_q;"},
     "never more keys than queries": {1: "return max(0, min(i + 1, i + 1 + n_k - n_q));"},

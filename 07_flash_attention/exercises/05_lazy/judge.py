@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "Rescale only when you must"
 KIND = "step"
@@ -24,7 +24,9 @@ def _case(name, random, n_q, n, spread, k=None):
 
 
 def cases(random):
-    for n_q, n, spread in ((8, 16, 1), (1, 1, 1), (3, 2, 2), (6, 40, 30), (2, 70, 30)):
+    fixed = ((8, 16, 1), (1, 1, 1), (3, 2, 2), (6, 40, 30), (2, 70, 30))
+    small = (drawn(random, 4, 7), drawn(random, 3, 20), 1)
+    for n_q, n, spread in (*fixed, small, (drawn(random, 3, 5), drawn(random, 30, 69), 30)):
         name = f"{n_q} queries, {n} keys" + (", large scores" if spread > 2 else "")
         yield _case(name, random, n_q, n, spread)
     rising = [float32(j / 20 - 2.5) for j in range(100) for _ in range(D)]
@@ -75,7 +77,29 @@ if (score > {limit}) {{
   {mean}
 }}"""
 
+RIGHTS = {
+    "what may stay comes first": {
+        1: "const float most = shift + kSlack;\nif (!(score <= most)) {\n"
+        "  const float correction = exp2f(shift - score);\n  sum = sum * correction;\n"
+        "  means[warp][lane] = means[warp][lane] * correction;\n  shift = score;\n}"
+    },
+    "a difference, and a reference": {
+        1: "const float above = score - shift;\nif (above > kSlack) {\n  float& own = *mean;\n"
+        "  own *= exp2f(-above);\n  sum *= exp2f(-above);\n  shift += above;\n"
+        "  if (isinf(above)) shift = score;\n}"
+    },
+    "a lambda, and the first key alone": {
+        1: "const auto move_to = [&](float next) {\n  const float factor = exp2f(shift - next);\n"
+        "  *mean *= factor;\n  sum *= factor;\n  shift = next;\n};\n"
+        "if (j == 0) {\n  shift = score;\n} else if (score > shift + 8) {\n  move_to(score);\n}"
+    },
+}
+
 MUTANTS = {
+    "the lowest 12 bits of v are cut off": {
+        0: [("weight * v[j * kD + lane];",
+             "weight * __uint_as_float(__float_as_uint(v[j * kD + lane]) & 0xFFFFF000u);")],
+    },
     "the shift is never changed": {1: "if (shift == -INFINITY) shift = score;"},
     "the sum of the values is forgotten": {1: _RESCALE.format(limit="shift + kSlack", mean="")},
     "the first score is compared with 0": {

@@ -1,6 +1,6 @@
 """Exercise 07/turns."""
 
-from exercise.api import Array, Case, Right
+from exercise.api import Array, Case, Right, drawn
 
 TITLE = "Whose turn is it?"
 KIND = "step"
@@ -11,7 +11,7 @@ GROUP = 64
 
 
 def cases(random):
-    for rounds in (1, 2, 5, 7):
+    for rounds in (1, 2, 5, 7, drawn(random, 3, 6, besides=(5,))):
         tile = [float(random.randrange(-9, 9)) for _ in range(GROUP)]
         log = Array("log", role="output", type="int", count=2 * rounds)
         arrays = [Array("tile", tile, "in_out"), log]
@@ -30,7 +30,26 @@ POINTS = [
     Right(3, "several rounds", lambda case: case.sizes["rounds"] > 1),
 ]
 
+RIGHTS = {
+    "numbers": {
+        1: "const int own = group + 1;\nptx::named_barrier_sync(own, 128);",
+        2: "ptx::named_barrier_arrive(2 - group, 128);",
+    },
+    "a lambda": {
+        1: "const auto barrier_of = [](int g) { return g == 0 ? 1 : 2; };\n"
+        "ptx::named_barrier_sync(barrier_of(group), blockDim.x);",
+        2: "const int other = group ^ 1;\nptx::named_barrier_arrive(other + 1, blockDim.x);",
+    },
+    "by the threads": {
+        3: "if (threadIdx.x >= kGroup) ptx::named_barrier_arrive(1, 2 * kGroup);",
+        4: "if (threadIdx.x < kGroup) turn.wait();",
+    },
+}
+
 MUTANTS = {
+    "waits in the first round alone": {
+        0: [("    turn.wait();\n    shared[t]", "    if (r == 0) turn.wait();\n    shared[t]")]
+    },
     "one barrier for both": {
         1: "ptx::named_barrier_sync(1, 2 * kGroup);",
         2: "ptx::named_barrier_arrive(1, 2 * kGroup);",

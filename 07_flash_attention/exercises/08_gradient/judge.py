@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "The gradient of a score"
 KIND = "step"
@@ -32,7 +32,9 @@ def _forward(q, k, v, n_q, n_k):
 
 
 def cases(random):
-    for n_q, n_k, spread in ((8, 64, 1), (1, 1, 1), (65, 3, 1), (5, 70, 1), (7, 20, 5)):
+    fixed = ((8, 64, 1), (1, 1, 1), (65, 3, 1), (5, 70, 1), (7, 20, 5))
+    small = (drawn(random, 9, 20), drawn(random, 20, 63), 1)
+    for n_q, n_k, spread in (*fixed, small, (drawn(random, 3, 6), drawn(random, 10, 20), 5)):
         q, k = floats(random, n_q * D, -spread, spread), floats(random, n_k * D, -spread, spread)
         if spread > 1:  # every query has a score of 95, as the task promises: e^95 is no float
             for i in range(n_q):
@@ -71,16 +73,22 @@ def _loaded(counts):
     return counts["global"]["load_bytes"] // 4
 
 
+def _is_small(case):
+    return case.sizes["spread"] == 1
+
+
 POINTS = [
-    Right(3, "small scores", lambda case: case.sizes["spread"] == 1),
+    Right(3, "small scores", _is_small),
     Right(1, "large scores", lambda case: case.sizes["spread"] > 1),
     Count(
         2,
         "no look along a row",
-        "8 queries, 64 keys",
+        _is_small,
         # Four rows of d and two floats a pair; two rows of d a query.
-        lambda counts, case: _loaded(counts) <= 8 * 64 * (4 * D + 2) + 8 * 2 * D,
-        lambda counts: f"{_loaded(counts)} floats were loaded, 34048 are enough",
+        lambda counts, case: _loaded(counts)
+        <= len(case["d_s"]) * (4 * D + 2) + case.sizes["n_q"] * 2 * D
+        and counts["threads"] >= len(case["d_s"]),
+        lambda counts: f"{counts['threads']} threads loaded {_loaded(counts)} floats",
     ),
 ]
 
@@ -107,6 +115,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the lowest 11 bits of the weight are cut off": {
+        2: "const float weight = __uint_as_float(__float_as_uint(expf(score - lse[i])) & "
+        "~0x7FFu);\n"
+        "d_s[i * n_k + j] = weight * (d_p - mean[i]);"
+    },
     "the mean is not taken away": {2: "d_s[i * n_k + j] = expf(score - lse[i]) * d_p;"},
     "not weighted": {2: "d_s[i * n_k + j] = d_p - mean[i] + 0 * score;"},
     "the exponential of the score alone": {

@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A new problem: attention that prefers what is near"
 KIND = "problem"
@@ -16,6 +16,7 @@ D = 16
 
 
 def cases(random):
+    one, other = drawn(random, 2, 20), drawn(random, 25, 44)
     for heads, n_q, n_k, spread in (
         (1, 40, 40, 1),
         (1, 1, 1, 1),
@@ -24,6 +25,7 @@ def cases(random):
         (2, 10, 45, 2),
         (2, 45, 10, 1),
         (2, 20, 20, 20),
+        (2, *random.choice([(one, other), (other, one)]), 1),
     ):
         arrays = [Array("q", floats(random, heads * n_q * D, -spread, spread))]
         arrays += [Array("k", floats(random, heads * n_k * D, -spread, spread))]
@@ -76,8 +78,9 @@ POINTS = [
         "nothing beyond the diagonal is loaded",
         "1 x 40 queries, 40 keys",
         # 820 pairs: a query, a key, a value and the slope each, if nothing is kept.
-        lambda counts, case: _loaded(counts) <= 820 * (3 * D + 1),
-        lambda counts: f"{_loaded(counts)} floats were loaded, 40180 are enough",
+        lambda counts, case: _loaded(counts) <= 820 * (3 * D + 1) and counts["threads"] >= 40,
+        lambda counts: f"{counts['threads']} threads loaded {_loaded(counts)} floats, 40180 are "
+        "enough",
     ),
 ]
 
@@ -99,7 +102,46 @@ _MASKED = (
     .replace("  const float corr", "  if (larger == -INFINITY) continue;\n  const float corr")
 )
 
+RIGHTS = {
+    "pointers, and only a larger one rescales": {
+        1: """
+for (int far = i + n_k - n_q; far >= 0; --far, k += kD, v += kD) {
+  float score = -slope[head] * far;
+  for (int c = 0; c < kD; ++c) score += q[c] * k[c] / sqrtf(kD);
+  if (score > largest) {
+    const float correction = expf(largest - score);
+    for (float& m : mean) m *= correction;
+    sum *= correction;
+    largest = score;
+  }
+  const float weight = expf(score - largest);
+  sum += weight;
+  for (int c = 0; c < kD; ++c) mean[c] += weight * v[c];
+}"""
+    },
+    "from the query back": {
+        1: _LOOP.replace("int j = 0; j <= place; ++j", "int j = i + n_k - n_q; j >= 0; --j")
+    },
+    "the query is kept, a lambda": {
+        1: "float own[kD];\nfor (int c = 0; c < kD; ++c) own[c] = q[c] * (1 / sqrtf(kD));\n"
+        "const float steep = slope[head];\nconst auto score_of = [&](int j, int far) {\n"
+        "  float score = 0;\n"
+        "  for (int c = 0; c < kD; ++c) score = fmaf(own[c], k[j * kD + c], score);\n"
+        "  return score - steep * far;\n};\n"
+        "for (int j = 0; j < i + 1 + n_k - n_q; ++j) {\n"
+        "  const float score = score_of(j, i + n_k - n_q - j), larger = fmaxf(largest, score);\n"
+        "  const float correction = expf(largest - larger), weight = expf(score - larger);\n"
+        "  largest = larger;\n  sum = sum * correction + weight;\n"
+        "  for (int c = 0; c < kD; ++c) mean[c] = mean[c] * correction + weight * v[j * kD + c];\n}"
+    },
+}
+
 MUTANTS = {
+    "the lowest 10 bits of v are cut off": {
+        1: _LOOP.replace(
+            "v[j * kD + c];", "__uint_as_float(__float_as_uint(v[j * kD + c]) & 0xFFFFFC00u);"
+        )
+    },
     "the bias is scaled, too": {
         1: _LOOP.replace(
             "score / sqrtf(kD) - slope[head] * (place - j)",

@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
 TITLE = "A new problem: a sliding window"
 KIND = "problem"
@@ -13,7 +13,9 @@ D = 16
 
 
 def cases(random):
-    for n, window in ((32, 32), (32, 5), (1, 1), (31, 1), (33, 40), (100, 20), (97, 33), (160, 8)):
+    fixed = ((32, 32), (32, 5), (1, 1), (31, 1), (33, 40), (100, 20), (97, 33), (160, 8))
+    small = (drawn(random, 20, 30), drawn(random, 3, 19))
+    for n, window in (*fixed, small, (drawn(random, 65, 96), drawn(random, 33, 64))):
         arrays = [Array(name, floats(random, n * D, -2, 2)) for name in "qkv"]
         arrays += [Array("o", role="output", count=n * D, shape=(n, D))]
         yield Case(f"n = {n}, window = {window}", {"n": n, "window": window, "most": 1}, arrays)
@@ -118,7 +120,57 @@ for (int j = max(0, row - window + 1); j <= row; ++j) {
 }
 for (int c = 0; c < kD; ++c) o[row * kD + c] = mean[c] / sum;"""
 
+RIGHTS = {
+    "only a larger one rescales, pointers": {
+        1: _TILED.replace(
+            """    const float larger = fmaxf(largest, score);
+    const float correction = expf(largest - larger), weight = expf(score - larger);
+    largest = larger;
+    sum = sum * correction + weight;
+    for (int c = 0; c < kD; ++c) mean[c] = mean[c] * correction + weight * tile_v[j][c];
+""",
+            """    if (score > largest) {
+      const float correction = expf(largest - score);
+      sum *= correction;
+      for (float& m : mean) m *= correction;
+      largest = score;
+    }
+    const float weight = expf(score - largest), *value = tile_v[j];
+    sum += weight;
+    for (float& m : mean) m = fmaf(weight, *value++, m);
+""",
+        )
+    },
+    "masked in the tile": {
+        1: _TILED.replace("int j = begin; j < end; ++j) {", "int j = 0; j < kTileN; ++j) {\n"
+        "    if (j < begin || j >= end) continue;")
+    },
+    "two indices for the load": {
+        1: _TILED.replace(
+            """  for (int e = threadIdx.x; e < kTileN * kD; e += kTileM) {
+    const bool inside = first + e / kD < to;
+    tile_k[e / kD][e % kD] = inside ? k[first * kD + e] : 0.0f;
+    tile_v[e / kD][e % kD] = inside ? v[first * kD + e] : 0.0f;
+  }
+""",
+            """  const int c = threadIdx.x % kD;
+  for (int r = threadIdx.x / kD; r < kTileN; r += kTileM / kD) {
+    tile_k[r][c] = tile_v[r][c] = 0;
+    if (first + r >= to) continue;
+    tile_k[r][c] = *(k + (first + r) * kD + c);
+    tile_v[r][c] = *(v + (first + r) * kD + c);
+  }
+""",
+        )
+    },
+}
+
 MUTANTS = {
+    "the lowest 10 bits of v are cut off": {
+        1: _TILED.replace(
+            "? v[first * kD + e]", "? __uint_as_float(__float_as_uint(v[first * kD + e]) & ~1023u)"
+        )
+    },
     "the window is one key too long": {
         1: _TILED.replace("row - window + 1 - first", "row - window - first").replace(
             "first_row - window + 1", "first_row - window"

@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Make it fast: one token, grouped queries"
 KIND = "speed"
@@ -13,7 +13,8 @@ D, GROUP = 32, 4
 
 
 def cases(random):
-    for heads, n, spread in ((2, 128, 1), (1, 1, 1), (1, 3, 1), (2, 33, 2), (1, 70, 20)):
+    fixed = ((2, 128, 1), (1, 1, 1), (1, 3, 1), (2, 33, 2), (1, 70, 20))
+    for heads, n, spread in (*fixed, (drawn(random, 2, 3), drawn(random, 2, 20), 1)):
         arrays = [Array("q", floats(random, heads * GROUP * D, -spread, spread))]
         arrays += [Array("k", floats(random, heads * n * D, -spread, spread))]
         arrays += [Array("v", floats(random, heads * n * D))]
@@ -111,7 +112,51 @@ inline void decode(const float* q, const float* k, const float* v, float* o, int
   decode_kernel<<<kv_heads * kGroup, 32>>>(q, k, v, o, n);
 }"""
 
+RIGHTS = {
+    "the queries lie in shared memory, a template": {
+        0: [("float own[kGroup], largest[kGroup]",
+             "__shared__ float queries[kGroup][kD];\n"
+             "  for (int e = threadIdx.x; e < kGroup * kD; e += 32 * kWarps) {\n"
+             "    queries[e / kD][e % kD] = q[head * kGroup * kD + e] / sqrtf(kD);\n  }\n"
+             "  __syncthreads();\n  float largest[kGroup]"),
+            ("    own[g] = q[(head * kGroup + g) * kD + lane] / sqrtf(kD);\n", ""),
+            ("over_warp(own[g] * key)", "over_warp(queries[g][lane] * key)")],
+    },
+    "only a larger one rescales": {
+        0: [("""      const float larger = fmaxf(largest[g], score);
+      const float correction = expf(largest[g] - larger), weight = expf(score - larger);
+      largest[g] = larger;
+      sum[g] = sum[g] * correction + weight;
+      mean[g] = mean[g] * correction + weight * value;
+""", """      float &top = largest[g], &all = sum[g];
+      if (score > top) {
+        const float correction = expf(top - score);
+        all *= correction;
+        mean[g] *= correction;
+        top = score;
+      }
+      all += expf(score - top);
+      mean[g] = fmaf(expf(score - top), value, mean[g]);
+""")],
+    },
+    "pointers, each warp a stretch of the keys": {
+        0: [("  for (int j = warp; j < n; j += kWarps) {\n"
+             "    const float key = k[j * kD + lane], value = v[j * kD + lane];\n",
+             "  const int share = (n + kWarps - 1) / kWarps;\n"
+             "  const float *from = k + warp * share * kD + lane, *of_v = v + (from - k);\n"
+             "  for (int j = warp * share; j < min(n, (warp + 1) * share); ++j) {\n"
+             "    const float key = *from, value = *of_v;\n    from += kD, of_v += kD;\n")],
+    },
+}
+
 MUTANTS = {
+    "the lowest 9 bits of v are cut off": {
+        0: [("value = v[j * kD + lane];",
+             "value = __uint_as_float(__float_as_uint(v[j * kD + lane]) & ~511u);")],
+    },
+    "no maximum is taken away": {
+        0: [("const float larger = fmaxf(largest[g], score);", "const float larger = 0;")],
+    },
     "query heads are dealt out in turns": {
         1: _A_WARP_A_HEAD.replace("KV_HEAD", "(head % (gridDim.x / kGroup))")
     },
