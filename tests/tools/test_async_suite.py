@@ -4,7 +4,9 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import unittest
 
 from tool_case import REPOSITORY, ToolCase
@@ -34,6 +36,19 @@ class AsyncSuite(ToolCase):
             {(row["program"], row["pair"]): [int(n) for n in row["lines"].split()] for row in rows},
             marks,
         )
+
+    def test_the_table_is_what_was_recorded_on_a_gpu(self):
+        record = json.loads((SUITE / "on_gpu.json").read_text(encoding="utf-8"))
+        self.assertEqual(list(record["pairs"]), [row["pair"] for row in labels()])
+        readme = self.root / "simt/suites/async/README.md"
+        shutil.copytree(SUITE, readme.parent)
+        subprocess.run(
+            [sys.executable, readme.parent / "on_gpu.py", "--table"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        committed = (SUITE / "README.md").read_text(encoding="utf-8")
+        self.assertEqual(readme.read_text(encoding="utf-8"), committed)
 
     def reports(self, program, order):
         """What is reported, by kernel, and the results of all its kernels."""
