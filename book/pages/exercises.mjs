@@ -56,10 +56,10 @@ function rowsOf({ answers, parts }) {
   const others = [...new Set(answers.flatMap(({ wrong }) => Object.keys(wrong)))].filter((kind) => ![...STRAY, 'race', 'wrong result'].includes(kind))
   const rows = [
     ['Points', ({ points }) => [`${sum(points)} of ${most}`, sum(points) === most ? 'good' : 'bad']],
-    ['Right', (answer) => [`${answer.cases - wrongCases(answer)} of ${answer.cases}`, wrongCases(answer) ? 'bad' : 'good']],
+    ['Cases that are right', (answer) => [`${answer.cases - wrongCases(answer)} of ${answer.cases}`, wrongCases(answer) ? 'bad' : 'good']],
     ['Stray access', (answer) => named(answer, STRAY)],
     ['Race', (answer) => named(answer, ['race'])],
-    ...others.map((kind) => [kind, (answer) => named(answer, [kind])]),
+    ...others.map((kind) => [kind[0].toUpperCase() + kind.slice(1), (answer) => named(answer, [kind])]),
     ['Sectors a load', ratio(['global_load_sectors'], ['global_load_requests'])],
     ['Sectors a store', ratio(['global_store_sectors'], ['global_store_requests'])],
   ]
@@ -82,7 +82,7 @@ function besides(pick) {
 <div class="wide" tabindex="0" role="region" aria-label="All four side by side"><table class="numbers">
 <thead><tr><td></td>${LETTERS.map((letter) => `<th scope="col">${letter}</th>`).join('')}</tr></thead><tbody>
 ${rows.join('\n')}</tbody></table></div>
-<p class="quiet">Counted by simt in the case ${escape(pick.case)}. The words are <a href="WORDS">the judge's</a>.</p></details>`
+<p class="quiet">Counted by simt in the case ${escape(pick.case)}, of the answers that are right there. The words are <a href="WORDS">the judge's</a>.</p></details>`
 }
 
 // What is said of the part i of the points; where an earlier part has said the same of another case, its first line.

@@ -55,6 +55,13 @@ function climb({ problem, rungs }) {
   return `<figure>${spark(rungs)}<figcaption>${nameOf(problem)}: <code>${fastest.name}</code> is ${factor} times as fast as <code>${rungs[0].name}</code></figcaption></figure>`
 }
 
+// The paragraph of a lesson that asks its question: from "The question" on the first one with a question mark.
+function questionOf({ tokens }) {
+  const texts = tokens.filter(({ type }) => type === 'inline').map(({ content }) => content)
+  const first = texts.findIndex((text) => text.startsWith('**The question.**'))
+  return (first < 0 ? '' : texts.slice(first).find((text) => text.includes('?')) ?? '').replace('**The question.** ', '')
+}
+
 function card(book, group) {
   const lesson = book.lessons.find(({ out }) => out === group.road[0].out)
   const problems = book.model.problems.filter((problem) => `${problem.chapter}/` === group.folder)
@@ -62,8 +69,7 @@ function card(book, group) {
     .map((problem) => ({ problem, rungs: timed(problem) }))
     .sort((a, b) => b.rungs.length - a.rungs.length)[0]
   const [, about] = book.site.read('README.md').match(new RegExp(`^\\| ${lesson.title.slice(0, 2)} \\|[^|]*\\| (.*?) \\|$`, 'm')) ?? [null, '']
-  const paragraph = lesson.tokens.find((token) => token.type === 'inline' && token.content.startsWith('**The question.**'))
-  const question = paragraph?.content.replace(/\s+/g, ' ').match(/[^.?!]*\?/g)?.at(-1).trim() ?? ''
+  const question = book.md.renderInline(questionOf(lesson), { source: lesson.source, out: 'index.html' })
   const pages = book.lessons.filter(({ out }) => group.road.some((page) => page.out === out))
   const words = pages.flatMap(({ tokens }) => tokens).filter(({ type }) => type === 'inline').reduce((sum, { content }) => sum + content.split(/\s+/).length, 0)
   const practice = group.exercises.reduce((sum, { source }) => sum + book.model.exercises[source].minutes, 0)
@@ -72,7 +78,7 @@ function card(book, group) {
   const ids = group.exercises.map(({ source }) => book.model.exercises[source].id).join(' ')
   const outs = pages.map(({ out }) => out).join(' ')
   return `<li class="card"><h3><a href="${relative('index.html', lesson.out)}">${escape(lesson.title)}</a></h3>
-<p>${escape(question)}</p>
+<p>${question}</p>
 ${climb(best)}
 <p class="quiet">${book.md.renderInline(about)}</p>
 <p class="quiet">About ${hours(words / WORDS_A_MINUTE)} to read, ${hours(practice)} for ${group.exercises.length} exercises<span class="read needs-js" data-pages="${outs}" data-sections="${sections}"></span><span class="passed needs-js" data-exercises="${ids}"></span></p></li>`

@@ -205,6 +205,8 @@ test('the front page: a kernel runs as it is slid, cards lead to seven chapters,
   const tab = await openTab()
   await tab.page.goto(`${BASE}index.html`)
   assert.equal(await tab.page.locator('.card').count(), 7)
+  const questions = await tab.page.locator('.card h3 + p').allTextContents()
+  assert.ok(questions.every((text) => /^[^.]+\. [^]*\?/.test(text)), questions.join('\n')) // with what it is about
   await tab.page.locator('.try input[type=range]').press('End')
   await tab.page.locator('.try .outcome', { hasText: /Resultright.*counted32\.00.*12\.5 %/s }).waitFor()
   await tab.page.click('.card a >> text=03 Coalescing')
@@ -294,7 +296,7 @@ function wantedOf({ points, cases, wrong, counts }, most) {
   }
   return {
     Points: `${total(points)} of ${most}`,
-    Right: `${cases - total(wrong)} of ${cases}`,
+    'Cases that are right': `${cases - total(wrong)} of ${cases}`,
     'Stray access': some('out-of-bounds', 'stray write', 'misaligned', 'use-after-free', 'host-pointer'),
     Race: some('race'),
     'Sectors a load': sectors('load'),
