@@ -2,6 +2,7 @@
 // apart from these, since they are long, every source.
 
 import { anchorOf, entryOf } from '../lib/markdown.mjs'
+import { isMark } from '../lib/tokens.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
 import { WIDGETS } from '../widgets/all.mjs'
 import { folderOf, nameOf } from './rungs.mjs'
@@ -41,7 +42,7 @@ const ofSource = (book) => (source) => ({
   href: book.site.outOf(source),
   title: source.split('/').at(-1),
   page: source,
-  text: book.site.read(source).replace(/\s+/g, ' '),
+  text: book.site.read(source).split('\n').filter((line) => !isMark(line)).join(' ').replace(/\s+/g, ' '),
 })
 
 export function searchScripts(book) {

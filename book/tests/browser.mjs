@@ -181,6 +181,13 @@ test('the contents name the pages of a chapter in the order of README.md', () =>
   assert.deepEqual(pages, [...linked, 'beyond'])
 })
 
+test('lines that only name a part of a file are shown nowhere', () => {
+  const shown = ['compare', 'standalone', 'files'].flatMap((folder) => fs.readdirSync(path.join(OUT, folder), { recursive: true }).map((name) => `${folder}/${name}`))
+  const pages = ['search-sources.js', ...shown].filter((name) => /\.(html|js|cu)$/.test(name) && !/^files\/(tools|tests)/.test(name))
+  assert.ok(pages.length > 500)
+  assert.deepEqual(pages.filter((name) => /\/\/ (end)?region\b/.test(fs.readFileSync(path.join(OUT, name), 'utf8'))), [])
+})
+
 test('"next" leads from the front page through every lesson; what lies beside a lesson leads to all exercises and ladders', () => {
   const html = (at) => fs.readFileSync(path.join(OUT, at), 'utf8')
   const from = (at, links) => [...links.matchAll(/href="([^"]*)"/g)].map(([, href]) => path.join(path.dirname(at), href))
