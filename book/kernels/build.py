@@ -26,7 +26,7 @@ ARCHITECTURE = 90
 # What counts, meets and races is simt's own code.
 OF_SIMT = ["warp", "check_order", "check_races", "profile_counters", "profile_requests"]
 EXPORTS = ["__wasm_call_ctors", "run_vector_add", "run_branch", "run_copy", "run_transpose",
-           "run_sum", "counts"]
+           "run_product", "run_sum", "counts"]
 
 CLANG = ["clang++", "-std=c++17", "-w", "-fno-strict-aliasing", "-fno-threadsafe-statics"]
 WASI = ["--target=wasm32-wasi", "-fignore-exceptions"]

@@ -18,6 +18,7 @@ int main() {
     if (name == "branch") said = run_branch(v[0], v[1], v[2], v[3]);
     if (name == "copy") said = run_copy(v[0], v[1], v[2], v[3], v[4]);
     if (name == "transpose") said = run_transpose(v[0], v[1], v[2], v[3]);
+    if (name == "product") said = run_product(v[0], v[1], v[2], v[3], v[4]);
     if (name == "sum") said = run_sum(v[0], v[1], v[2]);
     const double* all = counts();
     std::printf("%d", said);

@@ -35,6 +35,9 @@ static bool keep_barriers = true;
 #include "03_coalescing/transpose/05_tiled.cuh"
 #include "03_coalescing/transpose/06_padded.cuh"
 #include "03_coalescing/transpose/07_swizzled.cuh"
+#include "04_matmul/sgemm/03_naive.cuh"
+#include "04_matmul/sgemm/04_coalesced.cuh"
+#include "04_matmul/sgemm/05_tiled.cuh"
 #include "05_reduction/sum/04_divergent_tree.cuh"
 #include "05_reduction/sum/05_conflicting_tree.cuh"
 #include "05_reduction/sum/06_sequential_tree.cuh"
@@ -189,6 +192,31 @@ Answer run_transpose(int kernel, int rows, int cols, int barriers) {
   for (int r = 0; r < rows; ++r)
     for (int c = 0; c < cols; ++c)
       if (result[c * rows + r] != values[r * cols + c]) return kWrong;
+  return kRight;
+}
+
+// naive, coalesced, tiled: C = A B, of m x k and k x n.
+Answer run_product(int kernel, int m, int n, int k, int barriers) {
+  const Barriers as_asked(barriers);
+  const Numbers left = random_numbers(std::int64_t{m} * k, 8);
+  const Numbers right = random_numbers(std::int64_t{k} * n, 9);
+  const Array a(left), b(right), c(untouched(std::int64_t{m} * n));
+  simt::profile_reset();
+  using namespace matmul::sgemm;
+  constexpr int kTile = 32;
+  const dim3 square(kTile, kTile);
+  const int tiles = blocks_for(m, kTile) * blocks_for(n, kTile);
+  if (kernel == 0) sgemm_naive_kernel<<<tiles, square>>>(a.data(), b.data(), c.data(), m, n, k);
+  if (kernel == 1) sgemm_coalesced_kernel<<<tiles, square>>>(a.data(), b.data(), c.data(), m, n, k);
+  if (kernel == 2)
+    sgemm_tiled_kernel<kTile><<<tiles, square>>>(a.data(), b.data(), c.data(), m, n, k);
+  const Numbers result = c.fetched();
+  for (int row = 0; row < m; ++row)
+    for (int col = 0; col < n; ++col) {
+      double wanted = 0;
+      for (int p = 0; p < k; ++p) wanted += double{left[row * k + p]} * right[p * n + col];
+      if (!(std::fabs(result[row * n + col] - wanted) < 1e-4)) return kWrong;
+    }
   return kRight;
 }
 

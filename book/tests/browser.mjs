@@ -550,6 +550,7 @@ const RUN = [
   ['run_copy', { kernel: 'gather', stride: 7 }, /Resultright.*global loads6432\.0032\.00/s],
   ['run_copy', { kernel: 'coalesced', output: 'its input, 4 floats on' }, /ResultwrongRacing accesses[1-9]/],
   ['run_transpose', { kernel: 'padded' }, /ResultrightRacing accesses0.*would do1\.00.*shared loads, stores25632\.00/s],
+  ['run_product', { kernel: 'naive' }, /Resultright.*global loads2,04832\.0016\.50/s],
   ['run_sum', { barriers: 'left out' }, /ResultwrongRacing accesses[1-9]/],
 ]
 

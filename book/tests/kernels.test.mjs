@@ -92,5 +92,5 @@ test('kernels without barriers or in place race in the page where they race on s
     assert.deepEqual(got, wanted, `${name} ${values}`)
     if (seen) racing.push(`${name} ${values[0]}`)
   })
-  assert.deepEqual(racing, ['copy 0', 'copy 1', 'copy 2', 'copy 3', 'transpose 2', 'transpose 3', 'transpose 4', 'sum 0', 'sum 1', 'sum 2', 'sum 3', 'sum 4'])
+  assert.deepEqual(racing, ['copy 0', 'copy 1', 'copy 2', 'copy 3', 'transpose 2', 'transpose 3', 'transpose 4', 'product 2', 'sum 0', 'sum 1', 'sum 2', 'sum 3', 'sum 4'])
 })

@@ -109,6 +109,20 @@ export const KERNELS = [
     ],
   }),
   widget({
+    name: 'product',
+    title: 'Run it: a product of matrices',
+    about: 'The first kernels of chapter 04. Compare the sectors of a load in naive and coalesced, then how many loads tiled still makes. Leave its barriers out, and threads multiply what others have yet to bring.',
+    lesson: '04_matmul/README.md',
+    sources: ['03_naive', '04_coalesced', '05_tiled'].map((rung) => `04_matmul/sgemm/${rung}.cuh`),
+    inputs: [
+      kernelOf(['naive', 'coalesced', 'tiled'], 'tiled'),
+      slider('m', 'Rows of A and C', 1, 48, 32),
+      slider('n', 'Columns of B and C', 1, 48, 32),
+      slider('k', 'Columns of A, rows of B', 1, 48, 32),
+      BARRIERS,
+    ],
+  }),
+  widget({
     name: 'sum',
     title: 'Run it: trees of a sum',
     about: 'One pass of the trees of chapter 05: every block leaves one partial sum. Leave the barriers out, and threads read sums that others have yet to write.',
