@@ -59,6 +59,10 @@ class StandaloneError(Exception):
     """There is no such file; the message is ready to print."""
 
 
+# Rungs that no file of their own can hold.
+NOT_ALONE = {"padded_copies": "copies matrices for other rungs, and multiplies by one of them"}
+
+
 class Entry(NamedTuple):
     """The function that runs a rung."""
 
@@ -102,7 +106,8 @@ def entry_of(text, rung):
             [tuple(p.rsplit(" ", 1)) for p in _split(parameters)],
         )
     if found is None:
-        raise StandaloneError(f"no function that runs '{rung}'")
+        why = NOT_ALONE.get(rung)
+        raise StandaloneError(f"'{rung}' {why}" if why else f"no function that runs '{rung}'")
     return found
 
 
