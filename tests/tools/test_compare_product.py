@@ -61,8 +61,12 @@ class Contenders(unittest.TestCase):
             self.calls.append(arguments)
             return 0
 
+        def bf16_gemm_scratch(*sizes):
+            self.assertEqual(sizes, (m, n, k))
+            return 5
+
         self.copies = [(Matrix(m, k), Matrix(k, n)) for _ in range(2)]
-        library = {"bf16_gemm": bf16_gemm, "bf16_gemm_scratch": lambda: 5}
+        library = {"bf16_gemm": bf16_gemm, "bf16_gemm_scratch": bf16_gemm_scratch}
         return compare_product.makers(self.torch, library, self.copies)
 
     def test_the_rung_is_called_as_it_is_declared(self):
