@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/gemm_tile.cuh"
-#include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/grid.cuh"
 
@@ -128,16 +128,9 @@ __global__ void __launch_bounds__(kCopyThreads)
 // Launches both copies. The kernel that comes next may start before they are done: it waits.
 inline void copy_tight(const CopyOfRows& a, const CopyOfRows& b, cudaStream_t stream) {
   const std::int64_t warps = a.warps() + b.warps();
-  cudaLaunchAttribute programmatic;
-  programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  programmatic.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = static_cast<unsigned>(kit::divide_up(warps, kCopyThreads / 32));
-  config.blockDim = kCopyThreads;
-  config.stream = stream;
-  config.attrs = &programmatic;
-  config.numAttrs = 1;
-  CUDA_CHECK(cudaLaunchKernelEx(&config, bf16_gemm_tight_rows_kernel, a, b));
+  launch_clusters<bf16_gemm_tight_rows_kernel>(Start::programmatic,
+                                               kit::divide_up(warps, kCopyThreads / 32), 1,
+                                               kCopyThreads, 0, stream, a, b);
 }
 
 // Elements of such a copy. Its rows begin at multiples of 128 bytes, so that a row of a tile is one
