@@ -69,4 +69,11 @@ std::vector<double> column_norms(const T* x, std::int64_t rows, std::int64_t col
   return norms;
 }
 
+// Half the distance of a bf16 of size x to the next larger one: 8 significant bits.
+inline double half_ulp_of_bf16(double x) {
+  int exponent = 0;
+  std::frexp(x, &exponent);  // x < 2^exponent
+  return std::ldexp(1.0, std::max(exponent, -125) - 9);
+}
+
 }  // namespace matmul

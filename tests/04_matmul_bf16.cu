@@ -234,7 +234,7 @@ TEST_CASE("half the distance of neighbours in bf16") {
     bits += 0x10000;
     float next;
     std::memcpy(&next, &bits, 4);
-    CHECK(Problem::half_ulp(rounded) == 0.5 * (next - rounded));
+    CHECK(half_ulp_of_bf16(rounded) == 0.5 * (next - rounded));
   }
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("the bound grows with k, and stays below the rounding to bf16") {
     CHECK(problem.bound(0, 0) > problem.sum_bound(0, 0));
     before = problem.sum_bound(0, 0);
     // Sums of k products of random sign are about sqrt(k) / 3.
-    CHECK(before < Bf16Gemm<false>::half_ulp(std::sqrt(1.0 * k)));
+    CHECK(before < half_ulp_of_bf16(std::sqrt(1.0 * k)));
   }
 }
 

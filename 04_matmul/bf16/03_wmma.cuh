@@ -14,8 +14,8 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/vector_rows.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/check.cuh"
 
 namespace matmul::bf16 {

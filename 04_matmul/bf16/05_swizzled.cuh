@@ -13,9 +13,9 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/mma_gemm_tile.cuh"
-#include "04_matmul/bf16/kit/vector_rows.cuh"
+#include "04_matmul/kit/mma_gemm_tile.cuh"
 #include "04_matmul/kit/tile_origin.cuh"
+#include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"

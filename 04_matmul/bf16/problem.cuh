@@ -107,14 +107,8 @@ struct Bf16Gemm {
   // neighbouring bf16 there.
   double bound(std::int64_t row, std::int64_t column) const {
     const double before = sum_bound(row, column);
-    return before + half_ulp(std::fabs(reference->c.data()[row * shape.n + column]) + before);
-  }
-
-  // Half the distance of a bf16 of size x to the next larger one: 8 significant bits.
-  static double half_ulp(double x) {
-    int exponent = 0;
-    std::frexp(x, &exponent);  // x < 2^exponent
-    return std::ldexp(1.0, std::max(exponent, -125) - 9);
+    return before +
+           half_ulp_of_bf16(std::fabs(reference->c.data()[row * shape.n + column]) + before);
   }
 
   bench::Comparison check() const {

@@ -24,12 +24,14 @@ template <class T>
 constexpr CUtensorMapDataType tensor_map_type() {
   if constexpr (std::is_same_v<T, float>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   if constexpr (std::is_same_v<T, __half>) return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  if constexpr (std::is_same_v<T, unsigned char>) return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, __half> ||
-                std::is_same_v<T, __nv_bfloat16>);
+                std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, unsigned char>);
   return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
-// A tensor on the device, of elements of T: float, __nv_bfloat16 or __half. sizes: elements in each
+// A tensor on the device, of elements of T: float, __nv_bfloat16, __half
+// or unsigned char. sizes: elements in each
 // dimension, the contiguous one first; pitches: bytes from one index to the next in each dimension
 // but the first; base and pitches are multiples of 16 bytes, or the driver refuses: an exception.
 // box: the elements of one copy, in each dimension at most 256. promotion: how many bytes the L2

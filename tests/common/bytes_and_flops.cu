@@ -14,6 +14,7 @@
 #include "03_coalescing/transpose/problem.cuh"
 #include "03_coalescing/window/problem.cuh"
 #include "04_matmul/bf16/problem.cuh"
+#include "04_matmul/fp8/problem.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "05_reduction/affine/problem.cuh"
 #include "05_reduction/scan/problem.cuh"
@@ -63,6 +64,13 @@ TEST_CASE("bytes and operations of every problem are those counted by hand") {
   counts("sgemm", matmul::sgemm::Sgemm(product, 1), 124, 60);
   counts("bf16_gemm", matmul::bf16::Bf16Gemm<false>(product, 1), 62, 60);
   counts("bf16_gemm_nt", matmul::bf16::Bf16Gemm<true>(product, 1), 62, 60);
+  // 3 x 16 times 16 x 2: 48 and 32 bytes in, 12 out, 96 multiply-adds; scales, 4 bytes each: 1 and
+  // 1; 3 and 2; one block of k, 4 and 4 with what fills them up.
+  using matmul::fp8::Fp8Gemm, matmul::Scaling;
+  const matmul::Shape small{3, 2, 16};
+  counts("fp8_gemm", Fp8Gemm<Scaling::tensor>(small, 1), 100, 192);
+  counts("fp8_gemm_rows", Fp8Gemm<Scaling::rows>(small, 1), 112, 192);
+  counts("fp8_gemm_blocks", Fp8Gemm<Scaling::blocks>(small, 1), 124, 192);
 
   counts("sum", reduction::Sum(7, 1), 28, 7);
   counts("max", reduction::Reduction<reduction::Max>(7, 1), 28, 7);

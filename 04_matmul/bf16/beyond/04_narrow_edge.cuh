@@ -13,13 +13,13 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
-#include "04_matmul/bf16/kit/gemm_tile.cuh"
-#include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
-#include "04_matmul/bf16/kit/vector_rows.cuh"
+#include "04_matmul/kit/cluster.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
+#include "04_matmul/kit/scheduler.cuh"
+#include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"

@@ -15,14 +15,14 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "04_matmul/bf16/kit/cluster.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
-#include "04_matmul/bf16/kit/gemm_tile.cuh"
-#include "04_matmul/bf16/kit/scheduler.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
-#include "04_matmul/bf16/kit/vector_rows.cuh"
+#include "04_matmul/kit/cluster.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
+#include "04_matmul/kit/scheduler.cuh"
+#include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
@@ -56,7 +56,7 @@ struct MapsOfC {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 __device__ inline void store_slab(const MapsOfC* maps, const unsigned char* slab, int rows, int row,
                                   int col) {
-  store_slab(rows == 64 ? &maps->whole : &maps->rest, slab, rows, row, col);
+  matmul::store_slab(rows == 64 ? &maps->whole : &maps->rest, slab, rows, row, col);
 }
 
 // As store_by_tma for a transposed tile: rounds the sums of a warpgroup, 64 columns of C by 2

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "04_matmul/bf16/kit/cluster.cuh"
-#include "04_matmul/bf16/kit/gemm_tile.cuh"
+#include "04_matmul/kit/cluster.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/grid.cuh"
 

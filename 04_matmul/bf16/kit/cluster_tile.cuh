@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/cluster.cuh"
-#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/kit/cluster.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"

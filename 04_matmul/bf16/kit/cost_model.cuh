@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/gemm_tile.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
 #include "common/kit/launch.cuh"
 
 namespace matmul::bf16 {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "04_matmul/bf16/kit/cluster.cuh"
-#include "04_matmul/bf16/kit/scheduler.cuh"
+#include "04_matmul/kit/cluster.cuh"
+#include "04_matmul/kit/scheduler.cuh"
 
 namespace matmul::bf16 {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/gemm_tile.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/grid.cuh"

@@ -93,6 +93,19 @@ __device__ inline void mma_m16n8k16(float (&d)[4], const std::uint32_t (&a)[4], 
   }
 }
 
+#if __CUDA_ARCH__ >= 890
+// The same for E4M3: a is 16 x 32 and b 32 x 8. A register holds four neighbours of k, so bytes
+// that ldmatrix brings as pairs of 16 bits lie right.
+__device__ inline void mma_m16n8k32_e4m3(float (&d)[4], const std::uint32_t (&a)[4],
+                                         std::uint32_t b0, std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+#endif
+
 // Four registers of a longer array of accumulators, as mma_m16n8k16 takes them.
 __device__ inline float (&four(float* registers))[4] {
   return *reinterpret_cast<float(*)[4]>(registers);

@@ -225,6 +225,40 @@ PTX_WGMMA_REGISTERS(256,
                     PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12),
                     PTX_OPERANDS(d, 13), PTX_OPERANDS(d, 14), PTX_OPERANDS(d, 15))
 
+// d = a b + (accumulate ? d : 0) with a 64 x 32 in E4M3 or E5M2 (wgmma_e4m3, wgmma_e5m2) and b
+// 32 x n in E4M3: descriptors of two K-major tiles, the only kind that there is for 8 bits.
+#define PTX_WGMMA_FP8_OF(type, n, text, a, b, p, ...)                                             \
+  __device__ inline void wgmma_##type(float(&d)[n / 2], std::uint64_t a_tile,                     \
+                                      std::uint64_t b_tile, bool accumulate = true) {             \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                          \
+                 ", 0;\n"                                                                         \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k32.f32." #type ".e4m3 {" text "}, %" #a \
+                 ", %" #b ", p, 1, 1;\n}"                                                         \
+                 : __VA_ARGS__                                                                    \
+                 : "l"(a_tile), "l"(b_tile), "r"(static_cast<int>(accumulate)));                  \
+  }
+#define PTX_WGMMA_FP8(...)            \
+  PTX_WGMMA_FP8_OF(e4m3, __VA_ARGS__) \
+  PTX_WGMMA_FP8_OF(e5m2, __VA_ARGS__)
+
+PTX_WGMMA_FP8(128,
+              PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
+                     ", " PTX_D7,
+              64, 65, 66, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
+              PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
+              PTX_OPERANDS(d, 7))
+PTX_WGMMA_FP8(256,
+              PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
+                     ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11 ", " PTX_D12
+                     ", " PTX_D13 ", " PTX_D14 ", " PTX_D15,
+              128, 129, 130, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
+              PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
+              PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9), PTX_OPERANDS(d, 10),
+              PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12), PTX_OPERANDS(d, 13), PTX_OPERANDS(d, 14),
+              PTX_OPERANDS(d, 15))
+
+#undef PTX_WGMMA_FP8
+#undef PTX_WGMMA_FP8_OF
 #undef PTX_WGMMA_REGISTERS
 #undef PTX_WGMMA_REGISTERS_OF
 #undef PTX_WGMMA_SHARED

@@ -20,7 +20,7 @@
 #include "common/kit/ptx/wgmma.cuh"
 #include "common/kit/tensor_map.cuh"
 
-namespace matmul::bf16 {
+namespace matmul {
 
 constexpr int kTileK = 64;                  // values of k in a tile
 constexpr int kRowBytes = 128;              // of a row of a tile
@@ -237,4 +237,4 @@ __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* s
 }
 #endif
 
-}  // namespace matmul::bf16
+}  // namespace matmul

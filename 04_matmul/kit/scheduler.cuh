@@ -5,7 +5,7 @@
 
 #include "common/kit/launch.cuh"
 
-namespace matmul::bf16 {
+namespace matmul {
 
 // The order in which tiles are computed: in groups of group_rows rows of tiles, each group column
 // by column, so that the tiles that are computed at the same time share rows of A and columns of B
@@ -29,4 +29,4 @@ inline TileSchedule grouped_schedule(int m, int n, int tile_m, int tile_n) {
   return {kit::divide_up(m, tile_m), kit::divide_up(n, tile_n), 2048 / tile_m};
 }
 
-}  // namespace matmul::bf16
+}  // namespace matmul

@@ -9,7 +9,7 @@
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 
-namespace matmul::bf16 {
+namespace matmul {
 
 // Whether accesses of 16 bytes may begin at every row: of A, m x k; of C, m x n; of B, k x n or, if
 // kTransposedB, n x k.
@@ -64,4 +64,4 @@ __device__ inline void store_eight(__nv_bfloat16* x, int row, int col, int rows,
   }
 }
 
-}  // namespace matmul::bf16
+}  // namespace matmul

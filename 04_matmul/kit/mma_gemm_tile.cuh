@@ -7,11 +7,11 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/vector_rows.cuh"
+#include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"
 
-namespace matmul::bf16 {
+namespace matmul {
 
 // kTransposedB: B is n x k, and so is its tile. kSlabsB: where B is k x n, its tile lies in slabs
 // of 64 columns, as TMA brings it; otherwise its rows lie as they are.
@@ -110,4 +110,4 @@ __device__ void store_part(const float (&acc)[T::kPartsA][2 * T::kPartsB][4],
 }
 #endif
 
-}  // namespace matmul::bf16
+}  // namespace matmul

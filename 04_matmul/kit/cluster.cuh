@@ -6,12 +6,12 @@
 
 #include <cstdint>
 
-#include "04_matmul/bf16/kit/gemm_tile.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/tma.cuh"
 
-namespace matmul::bf16 {
+namespace matmul {
 
 constexpr int kClusterSize = 2;  // blocks
 
@@ -90,4 +90,4 @@ void launch_clusters(Start start, int clusters, int size, int threads, int share
   CUDA_CHECK(cudaLaunchKernelEx(&config, kKernel, arguments...));
 }
 
-}  // namespace matmul::bf16
+}  // namespace matmul

@@ -1,0 +1,98 @@
+// A block's tile of a product in fp8 on Hopper: how TMA brings it, how a warpgroup multiplies it,
+// and how C leaves. Byte for byte it is a tile of bf16 (kit/gemm_tile.cuh): rows of 128 bytes,
+// swizzled; but these are 128 values of k.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "04_matmul/kit/gemm_tile.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+#include "common/kit/tensor_map.cuh"
+
+namespace matmul::fp8 {
+
+constexpr int kTileK = 128;  // values of k in a tile
+
+// A matrix of bytes, rows x k, in boxes of box_rows rows and 128 values of k.
+template <class Element>
+CUtensorMap map_of_bytes(const Element* x, int rows, int k, int box_rows) {
+  static_assert(sizeof(Element) == 1);
+  const auto width = static_cast<std::uint64_t>(k), height = static_cast<std::uint64_t>(rows);
+  return kit::tensor_map(reinterpret_cast<const unsigned char*>(x), {width, height}, {width},
+                         {kTileK, static_cast<std::uint32_t>(box_rows)},
+                         CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+}
+
+// C as a kernel stores it: by TMA where its rows begin at multiples of 16 bytes, else by threads.
+struct Result {
+  CUtensorMap map;
+  LooseC loose;
+  bool is_loose;
+};
+inline Result result(__nv_bfloat16* c, int m, int n) {
+  Result result = {{}, {{c, n}, m, n}, !kit::has_vector_rows(c, n)};
+  if (!result.is_loose) result.map = map_of_rows(c, m, n, 64);
+  return result;
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// Issues the products of one k tile, four wgmma of 32 values of k each: as issue_k_tile, for
+// A's elements of ElementA. `first`: they set the accumulators. Does not wait.
+template <class ElementA, int kCount>
+__device__ inline void issue_k_tile(float (&acc)[kCount], const unsigned char* a,
+                                    const unsigned char* b, bool first) {
+  constexpr int kEightRows = 8 * kRowBytes;
+  const std::uint64_t from_a = ptx::descriptor_128B(a, 0, kEightRows);
+  const std::uint64_t from_b = ptx::descriptor_128B(b, 0, kEightRows);
+#pragma unroll
+  for (int q = 0; q < kTileK / 32; ++q) {
+    const std::uint64_t a_tile = ptx::advance(from_a, 32 * q),
+                        b_tile = ptx::advance(from_b, 32 * q);
+    if constexpr (std::is_same_v<ElementA, __nv_fp8_e5m2>) {
+      ptx::wgmma_e5m2(acc, a_tile, b_tile, !first || q > 0);
+    } else {
+      ptx::wgmma_e4m3(acc, a_tile, b_tile, !first || q > 0);
+    }
+  }
+}
+
+// Rounds the sums of a warpgroup, 64 rows by 2 kCount columns, and stores them at (row, col) by way
+// of `slab`, 64 columns at a time. Returns before they have arrived. `barrier`: of this warpgroup.
+template <int kCount>
+__device__ inline void store_sums(const float (&sums)[kCount], unsigned char* slab, const Result& c,
+                                  int row, int col, int barrier) {
+  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+  const int y = 16 * warp + lane % 16;  // the row whose address this lane gives to stmatrix
+#pragma unroll
+  for (int s = 0; s < kCount / 32; ++s) {
+    // Only the thread that issued a store can wait until TMA has read the slab.
+    if (thread == 0) ptx::bulk_wait_group_read<0>();
+    ptx::named_barrier_sync(barrier, 128);  // the slab is free
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const float* d = &sums[32 * s + 8 * j];
+      ptx::stmatrix_x4(slab + ptx::swizzled_128B(y, 2 * j + lane / 16), ptx::pack_bf16(d[0], d[1]),
+                       ptx::pack_bf16(d[2], d[3]), ptx::pack_bf16(d[4], d[5]),
+                       ptx::pack_bf16(d[6], d[7]));
+    }
+    ptx::fence_proxy_async();
+    ptx::named_barrier_sync(barrier, 128);  // the slab is complete
+    if (c.is_loose) {
+      store_slab(&c.loose, slab, 64, row, col + 64 * s);
+    } else {
+      store_slab(&c.map, slab, 64, row, col + 64 * s);
+    }
+  }
+}
+#endif
+
+}  // namespace matmul::fp8
