@@ -584,6 +584,11 @@ def _is_strong(i):
     return any(w in i.words for w in ("volatile", "relaxed", "acquire", "release", "mmio"))
 
 
+def _scope(i):
+    scope = "kBlock" if i.has("cta") else "kSystem" if i.has("sys") else "kDevice"
+    return f"::simt::Scope::{scope}"
+
+
 def _load_store_type(i):
     kind = next((w for w in reversed(i.words[1:]) if w in TYPES), None)
     if kind is None:
@@ -597,10 +602,11 @@ def _ld(i):
     parts = i.vector(0)
     if i.has("param"):
         i.refuse()
-    strength = "strong" if _is_strong(i) else "weak"
-    code = f"{bits} simt_v[{len(parts)}]; {PTX}load_{strength}(simt_v, {i.address(1)});"
+    load = f"simt_v, {i.address(1)}"
+    load = f"strong({load}, {_scope(i)})" if _is_strong(i) else f"weak({load})"
+    code = f"{bits} simt_v[{len(parts)}]; {PTX}load_{load};"
     if i.has("acquire"):
-        code += f" {PTX}acquired();"
+        code += f" {PTX}acquired({_scope(i)});"
     for n, part in enumerate(parts):
         code += " " + i.block.write(part, f"{PTX}as<{kind}>(simt_v[{n}])")
     return f"{{ {code} }}"
@@ -616,11 +622,12 @@ def _st(i):
             f" {PTX}store_async({i.address(0, True)}, simt_v, sizeof simt_v,"
             f" {i.address(2, True)}); }}"
         )
-    strength = "strong" if _is_strong(i) else "weak"
-    release = f"{PTX}released(); " if i.has("release") else ""
+    store = f"{i.address(0)}, simt_v"
+    store = f"strong({store}, {_scope(i)})" if _is_strong(i) else f"weak({store})"
+    release = f"{PTX}released({_scope(i)}); " if i.has("release") else ""
     return (
         f"{{ const {bits} simt_v[] = {{{', '.join(i.block.read(p, bits) for p in parts)}}};"
-        f" {release}{PTX}store_{strength}({i.address(0)}, simt_v); }}"
+        f" {release}{PTX}store_{store}; }}"
     )
 
 
@@ -657,20 +664,21 @@ def _atom(i):
         )
     at, first = (1, 2) if returns else (0, 1)
     address = i.address(at)
-    before = f"{PTX}released(); " if any(i.has(w) for w in ("release", "acq_rel")) else ""
-    behind = f" {PTX}acquired();" if any(i.has(w) for w in ("acquire", "acq_rel")) else ""
+    scope = _scope(i)
+    before = f"{PTX}released({scope}); " if any(map(i.has, ("release", "acq_rel"))) else ""
+    behind = f" {PTX}acquired({scope});" if any(map(i.has, ("acquire", "acq_rel"))) else ""
     parts = i.vector(first)
     name = {"and": "and_", "or": "or_", "xor": "xor_"}.get(operation, operation)
     if len(parts) > 1:
         code, size = "", BITS[kind] // 8
         for n, part in enumerate(parts):
             value = (
-                f"{PTX}atomic_{name}<{TYPES[kind]}>({PTX}behind({address}, {n * size}), "
+                f"{PTX}atomic_{name}<{TYPES[kind]}>({scope}, {PTX}behind({address}, {n * size}), "
                 f"{i.block.read(part, TYPES[kind])})"
             )
             code += i.block.write(i.vector(0)[n], value) if returns else f"{value};"
         return f"{{ {before}{code}{behind} }}"
-    arguments = [address, i.read(first, kind)]
+    arguments = [scope, address, i.read(first, kind)]
     if operation == "cas":
         arguments.append(i.read(first + 1, kind))
     value = f"{PTX}atomic_{name}<{TYPES[kind]}>({', '.join(arguments)})"
@@ -685,8 +693,7 @@ def _fence(i):
     if i.has("proxy"):
         shared = i.has("async") and not i.has("global")
         return f"{PTX}fence_proxy();" if shared else ";"
-    scope = "kBlock" if i.has("cta") else "kSystem" if i.has("sys") else "kDevice"
-    return f"::simt::memory_fence(::simt::Scope::{scope});"
+    return f"::simt::memory_fence({_scope(i)});"
 
 
 # ---- control -------------------------------------------------------------------------------------

@@ -57,6 +57,12 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 };
 
+// The driver says it in the words of the runtime.
+inline CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = cudaGetErrorString(static_cast<cudaError_t>(error));
+  return CUDA_SUCCESS;
+}
+
 // Also found by cudaGetDriverEntryPoint, without linking anything.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
                                 void* base, const cuuint64_t* sizes, const cuuint64_t* pitches,

@@ -87,20 +87,23 @@ size_t offset_of(int i, unsigned leading, bool column_major) {
   return column_major ? size_t(column) * leading + row : size_t(row) * leading + column;
 }
 
+// `caller`: the return address into the user's code, whose line a report names.
 template <class Fragment, class T>
-SIMT_INLINE void load(Fragment& f, const T* from, unsigned leading, bool column_major) {
+SIMT_INLINE void load(Fragment& f, const T* from, unsigned leading, bool column_major,
+                      const void* caller) {
   for (int i = 0; i < Fragment::num_elements; ++i) {
     const T* element = from + offset_of<Fragment>(i, leading, column_major);
-    SIMT_NOTE(read, element, sizeof(T));
+    SIMT_NOTE_FOR(caller, read, element, sizeof(T));
     f.x[i] = *element;
   }
 }
 
 template <class Fragment, class T>
-SIMT_INLINE void store(T* to, const Fragment& f, unsigned leading, bool column_major) {
+SIMT_INLINE void store(T* to, const Fragment& f, unsigned leading, bool column_major,
+                       const void* caller) {
   for (int i = 0; i < Fragment::num_elements; ++i) {
     T* element = to + offset_of<Fragment>(i, leading, column_major);
-    SIMT_NOTE(write, element, sizeof(T));
+    SIMT_NOTE_FOR(caller, write, element, sizeof(T));
     *element = f.x[i];
   }
 }
@@ -151,14 +154,15 @@ SIMT_INLINE void load_matrix_sync(fragment<Use, TileM, TileN, TileK, T, Layout>&
                                   const Stored* from, unsigned leading,
                                   simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
-  detail::load(f, from, leading, std::is_same<Layout, col_major>::value);
+  detail::load(f, from, leading, std::is_same<Layout, col_major>::value,
+               __builtin_return_address(0));
 }
 template <int TileM, int TileN, int TileK, class T, class Stored>
 SIMT_INLINE void load_matrix_sync(fragment<accumulator, TileM, TileN, TileK, T>& f,
                                   const Stored* from, unsigned leading, layout_t layout,
                                   simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
-  detail::load(f, from, leading, layout == mem_col_major);
+  detail::load(f, from, leading, layout == mem_col_major, __builtin_return_address(0));
 }
 template <int TileM, int TileN, int TileK, class T, class Stored>
 SIMT_INLINE void store_matrix_sync(Stored* to,
@@ -166,7 +170,7 @@ SIMT_INLINE void store_matrix_sync(Stored* to,
                                    unsigned leading, layout_t layout,
                                    simt::Location at = simt::Location::here()) {
   __syncwarp(0xffffffffu, at);
-  detail::store(to, f, leading, layout == mem_col_major);
+  detail::store(to, f, leading, layout == mem_col_major, __builtin_return_address(0));
 }
 
 template <class Result, class FragmentA, class FragmentB, class FragmentC>

@@ -52,6 +52,7 @@ cudaError_t copy_rows(void* to, const void* from, Rows rows, cudaMemcpyKind kind
   if (empty) return cudaSuccess;
   Task task;
   task.kind = Task::kCopy;
+  task.waits = pageable || (synchronous && kind != cudaMemcpyDeviceToDevice);
   task.work = [=] {
     for (size_t row = 0; row < rows.height; ++row) {
       char* target = static_cast<char*>(to) + row * rows.to_pitch;
@@ -62,8 +63,7 @@ cudaError_t copy_rows(void* to, const void* from, Rows rows, cudaMemcpyKind kind
   };
   OperationPtr operation;
   if (cudaError_t e = submit(stream, std::move(task), &operation)) return e;
-  if (operation && (pageable || (synchronous && kind != cudaMemcpyDeviceToDevice)))
-    device.wait(operation);
+  if (operation && operation->place->waits) device.wait(operation);
   return cudaSuccess;
 }
 
@@ -175,7 +175,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle, Location at) {
     return record_error(cudaErrorInvalidValue);
   Task task;
   task.kind = Task::kFill;
-  task.work = [pointer] {
+  task.work = [pointer, a, at] {
+    if (observer) observer->stream_frees(a, at);
     if (cudaError_t e = free_device(pointer)) Device::get().set_async_error(e);
   };
   return record_error(submit(stream, std::move(task)));

@@ -42,6 +42,19 @@ void MemoryMap::add_locked(const Allocation& allocation) {
   }
   by_base_[memory->base] = std::move(memory);
   ++generation_;
+  if (allocation.kind == MemoryKind::kManaged || allocation.kind == MemoryKind::kPinned)
+    list_shared();
+}
+
+void MemoryMap::list_shared() {
+  unsigned count = 0;
+  for (const auto& [base, memory] : by_base_) {
+    const Allocation& a = memory->allocation;
+    if (a.freed || (a.kind != MemoryKind::kManaged && a.kind != MemoryKind::kPinned)) continue;
+    if (count < kShared) shared_begin[count++] = base;
+    shared_end[count - 1] = base + memory->bytes;
+  }
+  shared_count = count;
 }
 
 void MemoryMap::allocated(const Allocation& allocation) {
@@ -59,6 +72,7 @@ void MemoryMap::freed(const Allocation& allocation) {
   garbage_.push_back(std::move(found->second));
   found->second = std::make_unique<WatchedMemory>(gone);
   ++generation_;
+  if (gone.kind == MemoryKind::kManaged || gone.kind == MemoryKind::kPinned) list_shared();
 }
 
 WatchedMemory* MemoryMap::find_locked(uint64_t address) {
@@ -121,6 +135,24 @@ void MemoryMap::copied(const void* to, const void* from, uint64_t size) {
     std::memmove(target->written->data() + (begin - target->base),
                  origin->written->data() + (source - origin->base), size);
   }
+}
+
+uint64_t MemoryMap::unwritten(uint64_t address, uint64_t size) {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  const WatchedMemory* memory = find_locked(address);
+  if (memory == nullptr || !memory->written || !memory->holds(address, size)) return 0;
+  const uint8_t* written = memory->written->data() + (address - memory->base);
+  if (std::memchr(written, kUnwritten, size) == nullptr) return 0;
+  uint64_t sum = 0, run = 0;
+  for (uint64_t i = 0; i <= size; ++i) {
+    if (i < size && written[i] == kUnwritten) {
+      ++run;
+    } else {
+      if (run >= 16) sum += run;
+      run = 0;
+    }
+  }
+  return sum;
 }
 
 void MemoryMap::landed_on_host(uint64_t to, const void* from, uint64_t size,

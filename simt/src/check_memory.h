@@ -1,6 +1,7 @@
 // The device memory that the program has allocated, with what the checks remember of each byte.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -44,6 +45,8 @@ class MemoryMap {
   void freed(const Allocation& allocation);
   void filled(const void* to, uint64_t size);
   void copied(const void* to, const void* from, uint64_t size);
+  // How many of these bytes nobody wrote: gaps of structures, smaller than 16 bytes, do not count.
+  uint64_t unwritten(uint64_t address, uint64_t size);
 
   // The memory that holds the address, freed or not; null: none.
   WatchedMemory* find(uint64_t address);
@@ -63,12 +66,36 @@ class MemoryMap {
   // Bytes that were copied between host and device.
   std::atomic<uint64_t> to_device{0}, to_host{0};
 
+  // Managed and page-locked memory, as pairs of begin and end; where there are too many, the last
+  // pair holds all that is left.
+  static constexpr unsigned kShared = 8;
+  std::atomic<uint64_t> shared_begin[kShared] = {}, shared_end[kShared] = {};
+  std::atomic<unsigned> shared_count{0};
+  bool host_shares(uint64_t address) const {
+    const unsigned count = shared_count.load(std::memory_order_relaxed);
+    for (unsigned i = 0; i < count; ++i)
+      if (address >= shared_begin[i].load(std::memory_order_relaxed) &&
+          address < shared_end[i].load(std::memory_order_relaxed))
+        return true;
+    return false;
+  }
+  // Calls what(memory, offset, bytes) for the part of the range that one known allocation holds.
+  template <class What>
+  void with(uint64_t address, uint64_t bytes, What what) {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    WatchedMemory* memory = find_locked(address);
+    if (memory == nullptr || memory->allocation.freed || memory->races == nullptr) return;
+    const uint64_t offset = address - memory->base;
+    what(*memory, offset, std::min(bytes, memory->bytes - offset));
+  }
+
   // All memory from cudaMalloc lies in [low, high).
   std::atomic<uint64_t> low{~uint64_t{0}}, high{0};
 
  private:
   WatchedMemory* find_locked(uint64_t address);
   void add_locked(const Allocation& allocation);
+  void list_shared();
   void landed_on_host(uint64_t to, const void* from, uint64_t size, const uint8_t* writers);
 
   std::shared_mutex mutex_;

@@ -20,6 +20,12 @@ const Release* ReleaseBoard::publish(uint64_t address, Release release) {
   std::lock_guard<std::mutex> lock(mutex_);
   const Release*& newest = newest_[address];
   release.through = newest;
+  if (release.block_scope || release.own != release.own_in_block)
+    __atomic_store_n(&of_block_scope_, true, __ATOMIC_RELAXED);
+  release.everywhere = !release.block_scope && release.own == release.own_in_block &&
+                       (newest == nullptr || newest->everywhere);
+  for (const Received& each : release.received)
+    release.everywhere &= !each.block_scope && each.release->everywhere;
   all_.push_back(std::move(release));
   newest = &all_.back();
   __atomic_fetch_add(&count_, 1, __ATOMIC_RELEASE);
@@ -33,13 +39,15 @@ void BlockOrder::begin(uint64_t block, unsigned threads) {
   fenced_before_barrier_ = newest_fence_ = 0;
   std::fill_n(clock_, threads, 1);
   std::fill_n(fence_, threads, 0);
+  std::fill_n(block_fence_, threads, 0);
   std::fill_n(warp_base_, 32, 1);
   std::fill_n(partial_, 32, false);
-  last_found_ = nullptr;
+  last_found_ = {nullptr, false};
   observed_.clear();
   received_.clear();
   unread_.clear();
   visited_.clear();
+  visited_by_.clear();
   known_.clear();
 }
 
@@ -85,91 +93,116 @@ void BlockOrder::warp_sync(unsigned warp, uint32_t lanes) {
   }
 }
 
-void BlockOrder::fence(unsigned thread) {
-  release(thread);
-  acquire();
+void BlockOrder::fence(unsigned thread, bool block_scope) {
+  release(thread, block_scope);
+  acquire(block_scope);
 }
 
-void BlockOrder::release(unsigned thread) {
-  fence_[thread] = clock_[thread];
-  newest_fence_ = std::max(newest_fence_, clock_[thread]);
+void BlockOrder::release(unsigned thread, bool block_scope) {
+  block_fence_[thread] = clock_[thread];
+  if (!block_scope) {
+    fence_[thread] = clock_[thread];
+    newest_fence_ = std::max(newest_fence_, clock_[thread]);
+  }
   advance(thread, clock_[thread] + 1);
 }
 
-void BlockOrder::acquire() {
-  received_.insert(received_.end(), observed_.begin(), observed_.end());
-  unread_.insert(unread_.end(), observed_.begin(), observed_.end());
-  observed_.clear();
+void BlockOrder::acquire(bool block_scope) {
+  for (Observed& each : observed_) {
+    if (block_scope && each.received) continue;
+    each.received = true;
+    receive(Received{each.release, each.block_scope || block_scope});
+  }
+  if (!block_scope) observed_.clear();
+}
+
+void BlockOrder::receive(const Received& found) {
+  received_.push_back(found);
+  unread_.push_back({found, block_});
 }
 
 // What is published there, if the block did not find the same the last time that it looked.
-const Release* BlockOrder::find_new(uint64_t address, ReleaseBoard& board) {
+const Release* BlockOrder::find_new(uint64_t address, ReleaseBoard& board, bool block_scope) {
   if (board.empty()) return nullptr;
   const Release* found = board.find(address);
-  if (found == nullptr || found == last_found_) return nullptr;
-  return last_found_ = found;
+  if (found == nullptr) return nullptr;
+  if (found == last_found_.release && (block_scope || !last_found_.block_scope)) return nullptr;
+  last_found_ = {found, block_scope};
+  return found;
 }
 
-void BlockOrder::observe(uint64_t address, ReleaseBoard& board) {
-  if (const Release* found = find_new(address, board)) observed_.push_back(found);
+void BlockOrder::observe(uint64_t address, ReleaseBoard& board, bool block_scope) {
+  if (const Release* found = find_new(address, board, block_scope))
+    observed_.push_back({{found, block_scope}});
 }
 
 void BlockOrder::receive(uint64_t address, ReleaseBoard& board) {
-  const Release* found = find_new(address, board);
-  if (found == nullptr) return;
-  received_.push_back(found);
-  unread_.push_back(found);
+  if (const Release* found = find_new(address, board)) receive(Received{found, false});
 }
 
-void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board) {
+void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board, bool block_scope) {
   // Without a fence by the thread itself, what others fenced before the last barrier still counts.
   const bool fenced_now = fence_[thread] >= base_;
-  if (!fenced_now && fenced_before_barrier_ == 0) return;
+  const bool for_others = fenced_now || fenced_before_barrier_ != 0;
+  if (!for_others && block_fence_[thread] < base_) return;
   Release release;
-  release.block = block_;
-  release.thread = thread;
+  release.block_scope = block_scope || !for_others;
   release.own = fence_[thread];
+  release.own_in_block = block_fence_[thread];
   release.all_before = fenced_now ? base_ : std::min(base_, fenced_before_barrier_ + 1);
+  release.thread = thread;
   release.address = address;
   release.at = clock_[thread];
-  release.received = received_;
-  const Release* published = board.publish(address, std::move(release));
-  // The release carries all that was received so far: one entry stands for the whole list.
-  received_.assign(1, published);
+  publish(board, address, std::move(release));
 }
 
 void BlockOrder::publish_all(unsigned thread, uint64_t address, ReleaseBoard& board) {
   Release release;
-  release.block = block_;
-  release.thread = thread;
-  release.own = clock_[thread];
+  release.own = release.own_in_block = clock_[thread];
   release.all_before = base_;
+  release.thread = thread;
   release.warp_before = warp_base_[thread / 32];
+  publish(board, address, std::move(release));
+  advance(thread, clock_[thread] + 1);
+}
+
+// The release carries all that was received so far: one entry stands for the whole list.
+const Release* BlockOrder::publish(ReleaseBoard& board, uint64_t address, Release release) {
+  release.block = block_;
   release.received = received_;
   const Release* published = board.publish(address, std::move(release));
-  received_.assign(1, published);
-  advance(thread, clock_[thread] + 1);
+  received_.assign(1, {published, false});
+  return published;
+}
+
+bool BlockOrder::is_new(const Unread& next) {
+  if (visited_.count(next.release) != 0) return false;
+  if (next.release->everywhere && !next.block_scope) return visited_.insert(next.release).second;
+  return visited_by_.insert({next.release, next.by, next.block_scope}).second;
 }
 
 void BlockOrder::read_received() {
   while (!unread_.empty()) {
-    const Release* next = unread_.back();
+    const Unread next = unread_.back();
     unread_.pop_back();
-    if (next == nullptr || !visited_.insert(next).second) continue;
-    Known& known = known_[next->block];
-    known.all_before = std::max(known.all_before, next->all_before);
-    uint32_t& own = known.own[next->thread];
-    own = std::max(own, next->own);
-    if (next->at != 0) {
-      uint32_t& published = known.published[{next->address, next->thread}];
-      published = std::max(published, next->at);
+    if (next.release == nullptr || !is_new(next)) continue;
+    const Release& release = *next.release;
+    unread_.push_back({{release.through, next.block_scope}, next.by});
+    const bool own_block = release.block == next.by;
+    if (!own_block && (release.block_scope || next.block_scope)) continue;
+    Known& known = known_[release.block];
+    known.all_before = std::max(known.all_before, release.all_before);
+    uint32_t& own = known.own[release.thread];
+    own = std::max(own, own_block ? release.own_in_block : release.own);
+    if (release.at != 0) {
+      uint32_t& published = known.published[{release.address, release.thread}];
+      published = std::max(published, release.at);
     }
-    if (next->warp_before != 0) {
-      uint32_t& warp = known.warps[next->thread / 32];
-      warp = std::max(warp, next->warp_before);
+    if (release.warp_before != 0) {
+      uint32_t& warp = known.warps[release.thread / 32];
+      warp = std::max(warp, release.warp_before);
     }
-    unread_.push_back(next->through);
-    unread_.insert(unread_.end(), next->received.begin(), next->received.end());
+    for (const Received& each : release.received) unread_.push_back({each, release.block});
   }
 }
 
@@ -186,9 +219,10 @@ bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
 
 bool BlockOrder::observed_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock) {
   // Of one word's publications the newest leads to all that came before it.
-  const auto newest = std::find_if(observed_.rbegin(), observed_.rend(),
-                                   [&](const Release* found) { return found->address == address; });
-  const Release* next = newest == observed_.rend() ? nullptr : *newest;
+  const auto newest =
+      std::find_if(observed_.rbegin(), observed_.rend(),
+                   [&](const Observed& found) { return found.release->address == address; });
+  const Release* next = newest == observed_.rend() ? nullptr : newest->release;
   for (; next != nullptr; next = next->through) {
     if (next->block == block && next->thread == thread && clock <= next->at) return true;
   }

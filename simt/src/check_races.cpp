@@ -37,10 +37,27 @@ bool SharedRaces::access_words(uint64_t offset, unsigned size, const Accessor& n
   return found;
 }
 
+uint64_t GlobalRaces::asked_of(const Cell& cell) {
+  return cell.block | static_cast<uint64_t>(cell.clock) << 24;
+}
+
+Rival GlobalRaces::describe(const Cell& cell, bool wrote, uint32_t pc, uint32_t stamp) {
+  Rival rival{wrote, cell.atomic != 0, pc, cell.block, static_cast<uint32_t>(cell.thread)};
+  rival.block_scope = cell.block_scope != 0;
+  rival.of_other_work = cell.stamp != stamp;
+  rival.stamp = static_cast<uint32_t>(cell.stamp);
+  return rival;
+}
+
 bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now) {
-  if (cell.stamp != stamp || (cell.bytes & bytes) == 0) return false;
-  if (cell.atomic && now.atomic) return false;
+  if ((cell.bytes & bytes) == 0) return false;
+  if (cell.stamp != stamp)
+    return !(cell.atomic && now.atomic && !cell.block_scope && !now.block_scope) &&
+           now.others != nullptr && !now.others->comes_before(cell.stamp) &&
+           now.others->unordered(cell.stamp, asked_of(cell));
   BlockOrder& order = *now.order;
+  const bool in_reach = cell.block == order.block() || (cell.block_scope == 0 && !now.block_scope);
+  if (cell.atomic && now.atomic && in_reach) return false;
   // Blocks and clocks beyond the cell's range count as ordered: a race may be missed, none
   // invented.
   if (order.block() >= 1u << 24 || cell.clock == kClockLimit) return false;
@@ -50,7 +67,8 @@ bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, co
   if (ordered) return false;
   // An atomic is noted here before it is carried out, so of two blocks' the one noted last may have
   // come first: the other one has found what it left.
-  return !cell.atomic || !order.observed_at(now.address, cell.block, cell.thread, cell.clock);
+  return !cell.atomic || !in_reach ||
+         !order.observed_at(now.address, cell.block, cell.thread, cell.clock);
 }
 
 bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now,
@@ -63,6 +81,7 @@ bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const A
   self.thread = now.thread;
   self.clock = std::min(order.clock(now.thread), kClockLimit);
   self.atomic = now.atomic;
+  self.block_scope = now.block_scope;
   const auto load = [](const uint64_t& word) {
     const uint64_t bits = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
     Cell cell;
@@ -81,7 +100,7 @@ bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const A
     return before;
   };
   const auto note = [&](const Cell& cell, bool wrote, uint32_t pc) {
-    *rival = {wrote, cell.atomic != 0, pc, cell.block, static_cast<uint32_t>(cell.thread)};
+    *rival = describe(cell, wrote, pc, stamp);
     found = true;
   };
   const auto pc_of = [](const uint32_t& pc) { return __atomic_load_n(&pc, __ATOMIC_RELAXED); };
@@ -111,6 +130,61 @@ bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const A
   return found;
 }
 
+bool GlobalRaces::access_of_work(uint64_t offset, uint64_t size, uint32_t stamp, uint64_t asked,
+                                 uint32_t pc, bool writes, bool stays, OtherWork& others,
+                                 Rival* rival, uint64_t* where) {
+  bool found = false;
+  Cell self{};
+  self.stamp = stamp;
+  self.block = asked & ((1u << 24) - 1);
+  self.clock = asked >> 24 & kClockLimit;
+  const auto load = [](const uint64_t& word) {
+    const uint64_t bits = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
+    Cell cell;
+    std::memcpy(&cell, &bits, sizeof cell);
+    return cell;
+  };
+  for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
+    Granule& memory = granules_[granule];
+    const uint64_t end = std::min(offset + size, granule * 4 + 4);
+    const uint64_t begin = std::max(offset, granule * 4);
+    self.bytes = ((1u << (end - begin)) - 1) << (begin - granule * 4);
+    const auto races_with = [&](const uint64_t& word, const uint32_t& pc_there, bool wrote) {
+      const Cell cell = load(word);
+      if (found || (cell.bytes & self.bytes) == 0 || cell.stamp == stamp) return;
+      if (others.comes_before(cell.stamp)) return;
+      if (!others.unordered(cell.stamp, asked_of(cell))) return;
+      *rival = describe(cell, wrote, __atomic_load_n(&pc_there, __ATOMIC_RELAXED), stamp);
+      *where = begin;
+      found = true;
+    };
+    races_with(memory.write, memory.write_pc, true);
+    if (writes) races_with(memory.read, memory.read_pc, false);
+    if (writes) races_with(memory.other_read, memory.other_read_pc, false);
+    if (!stays) continue;
+    // A read beside that of somebody else: both count.
+    const bool second = !writes && load(memory.read).stamp != stamp;
+    uint64_t bits;
+    std::memcpy(&bits, &self, sizeof bits);
+    __atomic_store_n(writes   ? &memory.write_pc
+                     : second ? &memory.other_read_pc
+                              : &memory.read_pc,
+                     pc, __ATOMIC_RELAXED);
+    __atomic_store_n(writes   ? &memory.write
+                     : second ? &memory.other_read
+                              : &memory.read,
+                     bits, __ATOMIC_SEQ_CST);
+  }
+  return found;
+}
+
+uint32_t GlobalRaces::last_writer(uint64_t offset) {
+  const uint64_t bits = __atomic_load_n(&granules_[offset / 4].write, __ATOMIC_SEQ_CST);
+  Cell cell;
+  std::memcpy(&cell, &bits, sizeof cell);
+  return static_cast<uint32_t>(cell.stamp);
+}
+
 bool GlobalRaces::written(uint64_t offset, uint64_t size, uint32_t stamp, const Accessor& now,
                           Rival* rival, uint64_t* where) {
   for (uint64_t granule = offset / 4; granule <= (offset + size - 1) / 4; ++granule) {
@@ -119,8 +193,7 @@ bool GlobalRaces::written(uint64_t offset, uint64_t size, uint32_t stamp, const 
     Cell cell;
     std::memcpy(&cell, &bits, sizeof cell);
     if (!unordered(cell, 15, stamp, now)) continue;
-    *rival = {true, cell.atomic != 0, __atomic_load_n(&memory.write_pc, __ATOMIC_RELAXED),
-              cell.block, static_cast<uint32_t>(cell.thread)};
+    *rival = describe(cell, true, __atomic_load_n(&memory.write_pc, __ATOMIC_RELAXED), stamp);
     *where = 4 * granule;
     return true;
   }

@@ -6,14 +6,33 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "check_order.h"
 #include "check_shadow.h"
 
 namespace simt {
 
-// The present access: who makes it, where in the code, and how. Two atomic accesses never race.
+// What other launches, copies and the host do: an access of theirs stands in memory with their
+// stamp.
+class OtherWork {
+ public:
+  // Does nothing order what has this stamp (0: the host, when it had asked for so many operations)
+  // before the present work?
+  virtual bool unordered(uint32_t stamp, uint64_t asked) = 0;
+  bool comes_before(uint32_t stamp) const { return before_[stamp].load(std::memory_order_relaxed); }
+
+ protected:
+  explicit OtherWork(uint32_t stamps) : before_(stamps) {}
+  ~OtherWork() = default;
+  // Stamps that are known to; what is asked once need not be asked for every word.
+  std::vector<std::atomic<bool>> before_;
+};
+
+// The present access: who makes it, where in the code, and how. Two atomic accesses do not race, if
+// each one's scope reaches as far as the other.
 struct Accessor {
   BlockOrder* order;
   uint32_t thread;
@@ -21,6 +40,8 @@ struct Accessor {
   bool writes;
   bool atomic;
   uint64_t address = 0;  // in global memory
+  bool block_scope = false;
+  OtherWork* others = nullptr;
 };
 
 // An access that the present one was found to race with.
@@ -30,6 +51,9 @@ struct Rival {
   uint32_t pc = 0;
   uint64_t block = 0;
   uint32_t thread = 0;
+  bool block_scope = false;
+  bool of_other_work = false;
+  uint32_t stamp = 0;  // of that
 };
 
 // Shared memory of the blocks that one worker runs after one another.
@@ -139,7 +163,7 @@ class SharedRaces {
 // that cells of the past need no clearing until the stamps run out.
 class GlobalRaces {
  public:
-  static constexpr uint32_t kStamps = 1u << 12;  // usable: 1 .. kStamps - 1
+  static constexpr uint32_t kStamps = 1u << 11;  // usable: 1 .. kStamps - 1
   // Larger allocations are not checked for races.
   static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
@@ -148,18 +172,25 @@ class GlobalRaces {
 
   // As above.
   bool access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now, Rival* rival);
+  // The same for work without threads: a copy, a fill, the host (stamp 0, which has asked for so
+  // many operations). Left behind only if `stays`. `where`: the offset.
+  bool access_of_work(uint64_t offset, uint64_t size, uint32_t stamp, uint64_t asked, uint32_t pc,
+                      bool writes, bool stays, OtherWork& others, Rival* rival, uint64_t* where);
+  // The stamp of the last write of these bytes by other work than the host; 0: none.
+  uint32_t last_writer(uint64_t offset);
   // Does a read of it race with an earlier write? It is not entered. `where`: the offset.
   bool written(uint64_t offset, uint64_t size, uint32_t stamp, const Accessor& now, Rival* rival,
                uint64_t* where);
 
  private:
   struct Cell {
-    uint64_t stamp : 12;
+    uint64_t stamp : 11;
     uint64_t block : 24;
     uint64_t thread : 10;
     uint64_t clock : 13;
     uint64_t bytes : 4;
     uint64_t atomic : 1;
+    uint64_t block_scope : 1;
   };
   static_assert(sizeof(Cell) == 8, "a cell is one word");
   static constexpr uint32_t kClockLimit = (1u << 13) - 1;
@@ -168,6 +199,8 @@ class GlobalRaces {
     uint32_t write_pc, read_pc, other_read_pc, unused;
   };
   static bool unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now);
+  static uint64_t asked_of(const Cell& cell);  // of the host's, which have no block and no clock
+  static Rival describe(const Cell& cell, bool wrote, uint32_t pc, uint32_t stamp);
 
   ShadowArray<Granule> granules_;
 };

@@ -9,6 +9,13 @@
 
 namespace simt {
 
+CheckReports::CheckReports() : entries_(reports_of_earlier_runs()) {}
+
+std::vector<CheckReports::Entry> CheckReports::all() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return entries_;
+}
+
 void CheckReports::add(CheckReport report, const std::vector<std::string>& places) {
   std::lock_guard<std::mutex> lock(mutex_);
   Entry* known = nullptr;
@@ -28,6 +35,7 @@ void CheckReports::add(CheckReport report, const std::vector<std::string>& place
     return;
   }
   report.count = 1;
+  if (this_run.number > 0) report.message += std::string("\n  seen with ") + this_run.settings();
   fflush(stdout);  // so that the report stands where it belongs in a combined log
   std::string text;
   std::istringstream lines(report.message);
@@ -64,6 +72,9 @@ void CheckReports::print_summary(uint64_t unwatched) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
   };
   std::string text = counted(launches(), "kernel") + " checked, no errors found";
+  if (this_run.count > 1)
+    text = counted(launches(), "kernel") + " checked in " + std::to_string(this_run.count) +
+           " orders, no errors found";
   if (unwatched > 0) text += "; not looked for: races in " + counted(unwatched, "large array");
   if (errors > 0) {
     text = counted(errors, "error");
@@ -76,6 +87,67 @@ void CheckReports::print_summary(uint64_t unwatched) {
 
 bool CheckReports::write_json(const std::string& path) {
   return write_json_file("SIMT_CHECK_JSON", path, [this](JsonWriter& json) { write(json); });
+}
+
+bool CheckReports::write_sarif(const std::string& path) {
+  return write_json_file("SIMT_CHECK_SARIF", path,
+                         [this](JsonWriter& json) { write_for_tools(json); });
+}
+
+// SARIF 2.1.0: what editors and code hosts read.
+void CheckReports::write_for_tools(JsonWriter& json) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  json.open("{");
+  json.member("$schema", std::string("https://json.schemastore.org/sarif-2.1.0.json"));
+  json.member("version", std::string("2.1.0"));
+  json.name("runs");
+  json.open("[");
+  json.element();
+  json.open("{");
+  json.name("tool");
+  json.open("{");
+  json.name("driver");
+  json.open("{");
+  json.member("name", std::string("simt"));
+  json.close("}");
+  json.close("}");
+  json.name("results");
+  json.open("[");
+  for (const Entry& entry : entries_) {
+    const CheckReport& r = entry.report;
+    json.element();
+    json.open("\n{");
+    json.member("ruleId", r.check);
+    json.member("level", std::string("error"));
+    json.name("message");
+    json.open("{");
+    json.member("text", r.message);
+    json.close("}");
+    if (!r.file.empty() && r.line > 0) {
+      json.name("locations");
+      json.open("[");
+      json.element();
+      json.open("{");
+      json.name("physicalLocation");
+      json.open("{");
+      json.name("artifactLocation");
+      json.open("{");
+      json.member("uri", r.file);
+      json.close("}");
+      json.name("region");
+      json.open("{");
+      json.member("startLine", uint64_t{r.line});
+      json.close("}");
+      json.close("}");
+      json.close("}");
+      json.close("]");
+    }
+    json.close("}");
+  }
+  json.close("]");
+  json.close("}");
+  json.close("]");
+  json.close("}\n");
 }
 
 void CheckReports::write(JsonWriter& json) {

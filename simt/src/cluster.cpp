@@ -211,10 +211,13 @@ Turn Worker::run_cluster(Cluster& cluster) {
     }
     if (any || release_cluster_barrier(lead)) continue;
     std::string text;
-    for (Block* member : cluster.members)
-      if (member->exited != member->thread_count)
-        text += (text.empty() ? "" : "\n") + describe_waiting(*member);
-    report({"deadlock", text, cudaErrorLaunchTimeout, {}, &lead});
+    Location at;
+    for (Block* member : cluster.members) {
+      if (member->exited == member->thread_count) continue;
+      text += (text.empty() ? "" : "\n") + describe_waiting(*member);
+      if (at.line == 0) at = waiting_place(*member);
+    }
+    report({"deadlock", text, cudaErrorLaunchTimeout, at, &lead});
     abort_launch(*lead.launch, cudaErrorLaunchTimeout);
     return Turn::kAborted;
   }

@@ -96,6 +96,11 @@ OperationPtr Device::enqueue_after(const std::vector<OperationPtr>& before, Task
   auto operation = std::make_shared<Operation>();
   operation->task = std::move(task);
   std::lock_guard<std::mutex> lock(mutex_);
+  // The first one before it is the graph's start, or has its place: the end of the graph is the
+  // stream's next operation.
+  const Place& start = *before.front()->place;
+  *operation->place = start;
+  if (start.clock.at(start.stream) == start.position) ++operation->place->position;
   add(operation, before);
   return operation;
 }
@@ -118,6 +123,7 @@ void Device::make_ready(const OperationPtr& operation) {
   launch->number = ++launches_;
   launch->kernel = task.kernel;
   launch->call = task.call;
+  launch->place = operation->place;
   static_cast<LaunchShape&>(*launch) = task.shape;
   launch->block_count = uint64_t(launch->grid.x) * launch->grid.y * launch->grid.z;
   const dim3 cluster = launch->cluster;
@@ -197,6 +203,17 @@ bool Device::poll_done(const OperationPtr& operation) {
 void Device::wait_for_all() {
   std::unique_lock<std::mutex> lock(mutex_);
   unwaited_.clear();
+  {
+    std::lock_guard<std::mutex> host(host_mutex_);
+    const auto sees = [&](const StreamClock& clock) {
+      for (const auto& [number, position] : clock)
+        host_clock_[number] = std::max(host_clock_[number], position);
+    };
+    sees(legacy_.clock);
+    for (auto& stream : streams_) sees(stream->clock);
+    for (auto& [thread, stream] : per_thread_) sees(stream->clock);
+    sees(destroyed_clock_);
+  }
   auto want_last = [&](const CUstream_st& stream) {
     if (stream.last) want(stream.last);
   };

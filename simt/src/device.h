@@ -28,6 +28,7 @@ struct Task {
   enum Kind { kMarker, kKernel, kCopy, kFill, kHost };
   Kind kind = kMarker;
   std::function<void()> work;  // kCopy, kFill, kHost
+  bool waits = false;          // the host will wait for it
 
   // kKernel
   Kernel* kernel = nullptr;
@@ -35,16 +36,12 @@ struct Task {
   LaunchShape shape;
 };
 
-// How far each stream is known to have come: by its number, so many of its operations. What one
-// clock has and another has not may still be under way.
-using StreamClock = std::map<unsigned, uint64_t>;
-
 struct Operation {
   Task task;
-  StreamClock clock;               // who waits for this operation has waited for all of these
-  std::unique_ptr<Launch> launch;  // while a kernel runs
-  int waits_for = 0;               // operations that must be done before
-  bool wanted = false;             // SIMT_STREAMS=deferred: somebody waits for it
+  std::shared_ptr<Place> place = std::make_shared<Place>();
+  std::unique_ptr<Launch> launch;                  // while a kernel runs
+  int waits_for = 0;                               // operations that must be done before
+  bool wanted = false;                             // SIMT_STREAMS=deferred: somebody waits for it
   std::vector<std::shared_ptr<Operation>> before;  // SIMT_STREAMS=deferred: what it waits for
   std::vector<std::shared_ptr<Operation>> followers;
   std::atomic<bool> done{false};
@@ -87,6 +84,8 @@ class Device {
   OperationPtr enqueue(CUstream_st* stream, Task task);
   // An operation after exactly these (a graph's node).
   OperationPtr enqueue_after(const std::vector<OperationPtr>& before, Task task);
+  // Are there several streams that anything was asked of?
+  bool several_streams() const { return streams_used_ > 1; }
   // All operations of a graph launch, between a first and a last one of the stream.
   OperationPtr enqueue_graph(
       CUstream_st* stream,
@@ -96,6 +95,11 @@ class Device {
   void wait(const OperationPtr& operation);
   bool poll_done(const OperationPtr& operation);
   void wait_for_all();
+  // How many operations the host has asked for; and has it waited for this one?
+  uint64_t asked() const { return asked_; }
+  bool host_has_waited(const Place& place);
+  // The host has seen it in another way.
+  void host_sees(const Place& place);
   CUstream_st* create_stream(bool blocking, int priority);
   void destroy_stream(CUstream_st* stream);
   // ---- capture (stream.cpp)
@@ -153,6 +157,10 @@ class Device {
   CUstream_st legacy_;
   std::vector<OperationPtr> orphans_;  // last work of destroyed streams
   unsigned streams_used_ = 0;
+  StreamClock destroyed_clock_;  // what destroyed streams had done
+  std::mutex host_mutex_;        // locked last: checks ask while they hold locks of their own
+  StreamClock host_clock_;       // for what the host has waited
+  std::atomic<uint64_t> asked_{0};
   // The last kernel of each stream for which the host has not waited.
   struct Unwaited {
     uint64_t position;  // in the stream

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,6 +81,24 @@ struct LaunchShape {
   dim3 cluster{0, 0, 0};      // blocks of a cluster in each direction; 0: without clusters
 };
 
+// How far each stream is known to have come: by its number, so many of its operations. What one
+// clock has and another has not may still be under way.
+using StreamClock = std::map<unsigned, uint64_t>;
+
+// Where an operation (a kernel, a copy, a fill) stands among those of all streams.
+struct Place {
+  unsigned stream = 0;
+  uint64_t position = 0;  // in its stream; all nodes of a graph have that of its last
+  StreamClock clock;      // what it comes after
+  uint64_t asked = 0;     // how many operations the host had asked for by then
+  bool waits = false;     // the host asked and waited
+  bool comes_after(const Place& other) const {
+    if (stream == other.stream) return true;
+    const auto found = clock.find(other.stream);
+    return found != clock.end() && found->second >= other.position;
+  }
+};
+
 struct Launch : LaunchShape {
   uint64_t number = 0;  // 1, 2, 3, ... in the order the program asked for them
   Kernel* kernel = nullptr;
@@ -93,6 +112,7 @@ struct Launch : LaunchShape {
   std::atomic<uint64_t> waiting_at_grid{0};  // blocks that stand at grid.sync()
   std::atomic<uint64_t> grid_phase{0};       // how many times the whole grid has met there
   std::shared_ptr<const void> call;          // the kernel's body and arguments
+  std::shared_ptr<const Place> place;
 
   void* observer_data = nullptr;  // the observer's own; the engine never touches it
 
@@ -305,13 +325,15 @@ class Observer {
   virtual void write(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   virtual void range(const void* /*address*/, size_t /*bytes*/, bool /*writes*/,
                      const void* /*pc*/) {}
-  virtual void atomic(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
-  virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
-  virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  virtual void atomic(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {}
+  virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {
+  }
+  virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/,
+                            Scope) {}
   virtual void fence(Scope) {}
   // The running thread's next atomic access is a release; its last one was an acquire.
-  virtual void release() {}
-  virtual void acquire() {}
+  virtual void release(Scope) {}
+  virtual void acquire(Scope) {}
   // mbarriers, named barriers and barriers of a cluster: the running thread says under this key
   // that all it did so far is done, or learns all that was said so under it.
   virtual void publish(uint64_t /*key*/) {}
@@ -361,11 +383,17 @@ class Observer {
   // Something the engine itself found (see Finding). True: the observer has reported it.
   virtual bool finding(const Finding&) { return false; }
 
+  // A worker carries out a copy, a fill or a host function, and has done so.
+  virtual void task_begins(const std::shared_ptr<const Place>&) {}
+  virtual void task_ends() {}
+
   // Host side, by the calling host thread or, for stream-ordered work, when the work is done.
   virtual void allocated(const Allocation&) {}
   virtual void freed(const Allocation&) {}
   virtual void copied(void* /*to*/, const void* /*from*/, size_t /*bytes*/, Location) {}
   virtual void filled(void* /*to*/, size_t /*bytes*/, Location) {}
+  // cudaFreeAsync, before freed().
+  virtual void stream_frees(const Allocation&, Location) {}
 
   // Called once at the end of the program, after the device has come to rest.
   virtual void program_end() {}

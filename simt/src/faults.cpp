@@ -26,20 +26,20 @@ void note_read(const void* address, unsigned bytes, const void* pc) {
 void note_write(const void* address, unsigned bytes, const void* pc) {
   if (observer && state.block) observer->write(address, bytes, pc);
 }
-void note_atomic(const void* address, unsigned bytes, const void* pc) {
-  if (observer && state.block) observer->atomic(address, bytes, pc);
+void note_atomic(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  if (observer && state.block) observer->atomic(address, bytes, pc, scope);
 }
-void note_atomic_load(const void* address, unsigned bytes, const void* pc) {
-  if (observer && state.block) observer->atomic_load(address, bytes, pc);
+void note_atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  if (observer && state.block) observer->atomic_load(address, bytes, pc, scope);
 }
-void note_atomic_store(const void* address, unsigned bytes, const void* pc) {
-  if (observer && state.block) observer->atomic_store(address, bytes, pc);
+void note_atomic_store(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  if (observer && state.block) observer->atomic_store(address, bytes, pc, scope);
 }
-void note_release() {
-  if (observer && state.block) observer->release();
+void note_release(Scope scope) {
+  if (observer && state.block) observer->release(scope);
 }
-void note_acquire() {
-  if (observer && state.block) observer->acquire();
+void note_acquire(Scope scope) {
+  if (observer && state.block) observer->acquire(scope);
 }
 
 // ---- messages ---------------------------------------------------------------------------------
@@ -118,6 +118,25 @@ std::string describe_waiting(const Block& b) {
     text += line + what;
   }
   return text;
+}
+
+Location waiting_place(const Block& b) {
+  Location at;
+  for (unsigned i = 0; i < b.thread_count; ++i) {
+    switch (b.state[i]) {
+      case State::kNamed:
+      case State::kMbarrier:
+      case State::kCluster:
+      case State::kWarpgroup:
+      case State::kWarp: return b.place[i];
+      case State::kBarrier:
+      case State::kGrid:
+        if (at.line == 0) at = b.place[i];
+        break;
+      default: break;
+    }
+  }
+  return at;
 }
 
 // ---- ends of a launch -------------------------------------------------------------------------

@@ -84,18 +84,20 @@ Watcher::Watcher()
 
 // ---- launches ---------------------------------------------------------------------------------
 
-uint32_t Watcher::new_stamp() {
+uint32_t Watcher::new_stamp(const Work& work) {
   std::lock_guard<std::mutex> lock(stamp_mutex_);
   if (next_stamp_ == GlobalRaces::kStamps) {
     memory.clear_races();
     next_stamp_ = 1;
   }
+  works_[next_stamp_] = work;
+  waited_[next_stamp_] = false;
   return next_stamp_++;
 }
 
 uint32_t LaunchWatch::stamp(unsigned phase) {
   std::lock_guard<std::mutex> lock(stamp_mutex_);
-  while (stamps_.size() <= phase) stamps_.push_back(watcher->new_stamp());
+  while (stamps_.size() <= phase) stamps_.push_back(watcher->new_stamp(work));
   return stamps_[phase];
 }
 
@@ -172,13 +174,13 @@ void Watcher::warp_wait(uint32_t named, const WarpOperation&, Location) {
 void Watcher::thread_exit() { watch_of(state.block)->thread_exit(); }
 void Watcher::fence(Scope scope) {
   if (scope != Scope::kBlock) watch_of(state.block)->mbarrier_fence();
-  watch_of(state.block)->fence();
+  watch_of(state.block)->fence(scope == Scope::kBlock);
 }
-void Watcher::release() {
+void Watcher::release(Scope scope) {
   watch_of(state.block)->mbarrier_fence();
-  watch_of(state.block)->release();
+  watch_of(state.block)->release(scope == Scope::kBlock);
 }
-void Watcher::acquire() { watch_of(state.block)->acquire(); }
+void Watcher::acquire(Scope scope) { watch_of(state.block)->acquire(scope == Scope::kBlock); }
 void Watcher::publish(uint64_t key) { watch_of(state.block)->publish(key); }
 void Watcher::receive(uint64_t key) { watch_of(state.block)->receive(key); }
 void Watcher::event_wait() { watch_of(state.block)->event_wait(); }
@@ -242,10 +244,12 @@ void Watcher::remote_access(Block& owner, const void* pc) {
 
 namespace {
 
-void announce(const void* address, unsigned bytes, const void* pc, Use use) {
+void announce(const void* address, unsigned bytes, const void* pc, Use use,
+              Scope scope = Scope::kSystem) {
   const auto at = reinterpret_cast<uint64_t>(address);
   if (is_local(at)) return;
-  watch_of(state.block)->announced(at, bytes, relative_pc(pc, watcher->program_base), use);
+  watch_of(state.block)
+      ->announced(at, bytes, relative_pc(pc, watcher->program_base), use, scope == Scope::kBlock);
 }
 
 }  // namespace
@@ -263,24 +267,20 @@ void Watcher::range(const void* address, size_t bytes, bool writes, const void* 
       ->announced_range(at, bytes, relative_pc(pc, program_base),
                         writes ? Use::kWrite : Use::kRead);
 }
-void Watcher::atomic(const void* address, unsigned bytes, const void* pc) {
-  announce(address, bytes, pc, Use::kAtomic);
+void Watcher::atomic(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  announce(address, bytes, pc, Use::kAtomic, scope);
 }
-void Watcher::atomic_load(const void* address, unsigned bytes, const void* pc) {
-  announce(address, bytes, pc, Use::kAtomicLoad);
+void Watcher::atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  announce(address, bytes, pc, Use::kAtomicLoad, scope);
 }
-void Watcher::atomic_store(const void* address, unsigned bytes, const void* pc) {
-  announce(address, bytes, pc, Use::kAtomicStore);
+void Watcher::atomic_store(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  announce(address, bytes, pc, Use::kAtomicStore, scope);
 }
 
 // ---- memory -----------------------------------------------------------------------------------
 
 void Watcher::allocated(const Allocation& allocation) { memory.allocated(allocation); }
 void Watcher::freed(const Allocation& allocation) { memory.freed(allocation); }
-void Watcher::copied(void* to, const void* from, size_t bytes, Location) {
-  memory.copied(to, from, bytes);
-}
-void Watcher::filled(void* to, size_t bytes, Location) { memory.filled(to, bytes); }
 
 bool Watcher::is_program_data(uint64_t address) const {
   const ProgramImage& image = program_image();
@@ -329,10 +329,17 @@ bool Watcher::fault(const void* address, const void* pc, bool is_write) {
   const uint32_t at = relative_pc(pc, program_base) + 1;
   if (state.block == nullptr) {
     if (!in_device_range(address)) return false;
-    report("device-pointer",
-           std::string("host code ") + (is_write ? "writes" : "reads") +
-               " device memory: copy it with cudaMemcpy",
-           at, describe_address(address));
+    Allocation near;
+    const bool managed = nearest_allocation(address, &near) && near.kind == MemoryKind::kManaged;
+    const std::string does = std::string("host code ") + (is_write ? "writes" : "reads");
+    if (managed) {
+      report(near.freed ? "use-after-free" : "out-of-bounds",
+             does + (near.freed ? " managed memory after cudaFree" : " beyond managed memory"), at,
+             describe_address(address));
+    } else {
+      report("device-pointer", does + " device memory: copy it with cudaMemcpy", at,
+             describe_address(address));
+    }
     program_end();
     return true;
   }
@@ -362,7 +369,10 @@ bool Watcher::finding(const Finding& finding) {
 
 void Watcher::program_end() {
   if (const char* path = setting("SIMT_CHECK_JSON")) all_written &= reports.write_json(path);
-  if (checking) reports.print_summary(memory.unwatched());
+  if (const char* path = setting("SIMT_CHECK_SARIF")) all_written &= reports.write_sarif(path);
+  pass_on_reports(reports.all());
+  if (checking && this_run.number + 1 == this_run.count) reports.print_summary(memory.unwatched());
+  if (this_run.number > 0) return;
   const std::vector<KernelProfile> kernels = book.profiles();
   if (const char* path = setting("SIMT_PROFILE_JSON")) {
     all_written &= write_profiles_json(path, kernels);

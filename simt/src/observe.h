@@ -57,8 +57,9 @@ struct Access {
   uint16_t size;   // 1, 2, 4, 8 or 16
   uint16_t depth;  // of calls; only for the counters
   Use use;
-  bool aligned;            // the code demands an address that is a multiple of the size
-  bool continues = false;  // the next piece of the same copy: nothing was carried out in between
+  bool aligned;              // the code demands an address that is a multiple of the size
+  bool continues = false;    // the next piece of the same copy: nothing was carried out in between
+  bool block_scope = false;  // an atomic for the threads of the block alone
 };
 
 // A copy of a structure: on a GPU several loads or stores, each as wide as the alignment allows.
@@ -74,18 +75,38 @@ inline __attribute__((always_inline)) void in_pieces(uint64_t at, uint64_t size,
   }
 }
 
+// Who has a stamp: a launch (several, if its grid meets), a copy, a fill.
+struct Work {
+  std::shared_ptr<const Place> place;
+  std::string what;  // "kernel k", "a copy"
+  Location at;       // where it was asked for
+};
+
 // What the blocks of one launch share.
-class LaunchWatch {
+class LaunchWatch final : public OtherWork {
  public:
-  LaunchWatch(const Launch& launch, bool counting) : name(launch.name()), counting(counting) {
+  LaunchWatch(const Launch& launch, bool counting)
+      : OtherWork(GlobalRaces::kStamps),
+        name(launch.name()),
+        counting(counting),
+        work{launch.place, "kernel " + name, launch.at},
+        asked(launch.place->asked) {
     if (counting) structures = launch.kernel->structures(launch.call.get());
   }
+  bool unordered(uint32_t stamp, uint64_t asked) override;
+
+  // A thread looks at a word that the host may have stored.
+  void listens();
 
   // The stamp of the stretch after `phase` grid-wide barriers.
   uint32_t stamp(unsigned phase);
 
   const std::string name;
   const bool counting;
+  const Work work;
+  // The host's accesses since it asked for the launch are not ordered before it, unless the kernel
+  // has looked at a word of the host's.
+  std::atomic<uint64_t> asked;
   std::vector<StructurePointer> structures;
   ReleaseBoard board;
 
@@ -115,13 +136,13 @@ class BlockWatch {
   }
   // An access that a device function of our headers announces, on behalf of the code that called
   // it.
-  void announced(uint64_t address, unsigned size, uint32_t pc, Use use) {
-    access({address, pc, static_cast<uint16_t>(size), depth_, use, true});
+  void announced(uint64_t address, unsigned size, uint32_t pc, Use use, bool block_scope) {
+    access({address, pc, static_cast<uint16_t>(size), depth_, use, true, false, block_scope});
   }
   void announced_range(uint64_t address, uint64_t size, uint32_t pc, Use use);
-  void fence();
-  void release() { order_.release(state.thread); }
-  void acquire();
+  void fence(bool block_scope = false);
+  void release(bool block_scope) { order_.release(state.thread, block_scope); }
+  void acquire(bool block_scope);
   void publish(uint64_t key) { order_.publish_all(state.thread, key, launch_->board); }
   void receive(uint64_t key) { order_.receive(key, launch_->board); }
   void event_wait();
@@ -184,6 +205,7 @@ class BlockWatch {
   bool is_argument(const Access& access) const;
   bool shared_in_bounds(uint64_t offset, unsigned size) const;
   void report_race(const Access& access, unsigned thread, const Rival& rival, bool shared);
+  void report_unordered(const Access& access, const Rival& rival);
   void found_race(const Access& access, const Rival& rival, bool shared);
   void settle();
   AsyncChecks& async();
@@ -240,6 +262,7 @@ class BlockWatch {
   // An atomic or volatile access may meet what another block publishes between our hook and the
   // access itself, so it observes at the next event of the block, too.
   uint64_t observe_at_ = 0;
+  bool observe_block_scope_ = false;
   bool unsettled_ = false;                       // one of the two is waiting
   std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
   std::unique_ptr<AsyncChecks> async_;           // once the block does something in the background
@@ -279,12 +302,12 @@ class Watcher final : public Observer {
   void read(const void* address, unsigned bytes, const void* pc) override;
   void write(const void* address, unsigned bytes, const void* pc) override;
   void range(const void* address, size_t bytes, bool writes, const void* pc) override;
-  void atomic(const void* address, unsigned bytes, const void* pc) override;
-  void atomic_load(const void* address, unsigned bytes, const void* pc) override;
-  void atomic_store(const void* address, unsigned bytes, const void* pc) override;
+  void atomic(const void* address, unsigned bytes, const void* pc, Scope scope) override;
+  void atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) override;
+  void atomic_store(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void fence(Scope scope) override;
-  void release() override;
-  void acquire() override;
+  void release(Scope scope) override;
+  void acquire(Scope scope) override;
   void publish(uint64_t key) override;
   void receive(uint64_t key) override;
   void event_wait() override;
@@ -309,13 +332,28 @@ class Watcher final : public Observer {
   void freed(const Allocation& allocation) override;
   void copied(void* to, const void* from, size_t bytes, Location at) override;
   void filled(void* to, size_t bytes, Location at) override;
+  void stream_frees(const Allocation& allocation, Location at) override;
+  void task_begins(const std::shared_ptr<const Place>& place) override;
+  void task_ends() override;
   void program_end() override;
+
+  // ---- host, streams, copies (check_streams.cpp)
+  // Does nothing order the work with this stamp before the work at `place`?
+  bool unordered_work(uint32_t stamp, const Place& place);
+  // The host has seen, by a volatile or an atomic read of this address, what some work stored
+  // there.
+  void host_sees(uint64_t address);
+  void host_shares(uint64_t address, unsigned size, uint32_t pc, Use use);
+  // "x.cu:3: kernel k reads" and the like.
+  std::string describe_work(const Rival& rival);
+  void report_unordered(const std::string& now, const std::string& place, const Rival& rival,
+                        uint64_t address, CheckReport report, bool host);
 
   // By host code that touches an address between memory.low and memory.high.
   void host_access(uint64_t address, uint32_t pc, bool is_write);
   // A report about the running thread at the code address.
   void report(const char* check, const std::string& what, uint32_t pc, const std::string& more);
-  uint32_t new_stamp();
+  uint32_t new_stamp(const Work& work);
   // In the program's own image?
   bool is_program_data(uint64_t address) const;
 
@@ -332,6 +370,11 @@ class Watcher final : public Observer {
   int launches_running_ = 0;
   uint32_t next_stamp_ = 1;
   std::mutex stamp_mutex_;
+  std::vector<Work> works_ = std::vector<Work>(GlobalRaces::kStamps);
+  // For which the host is known to have waited.
+  std::vector<std::atomic<bool>> waited_ = std::vector<std::atomic<bool>>(GlobalRaces::kStamps);
+
+  void work_touches(uint64_t address, uint64_t bytes, bool writes, const char* what, Location at);
 };
 
 // Is it one of the running thread's own variables? They are registers or local memory, which the

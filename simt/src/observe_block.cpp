@@ -7,6 +7,7 @@
 
 #include "dwarf_lines.h"
 #include "observe.h"
+#include "options.h"
 #include "simt/runtime_types.h"
 #include "simt/sync.h"
 #include "worker.h"
@@ -284,9 +285,10 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
   if (!is_atomic(access.use) && !is_volatile(access.use)) return;
   const uint64_t key = board_key(order_.block(), offset);
-  order_.observe(key, launch_->board);
-  if (writes(access.use)) order_.publish(thread, key, launch_->board);
+  order_.observe(key, launch_->board, access.block_scope);
+  if (writes(access.use)) order_.publish(thread, key, launch_->board, access.block_scope);
   observe_at_ = key;
+  observe_block_scope_ = access.block_scope;
   unsettled_ = true;
 }
 
@@ -330,17 +332,28 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
     memory.stamp_of_writes.store(stamp_, std::memory_order_relaxed);
   const unsigned thread = state.thread;
   const bool strong = is_atomic(access.use) || is_volatile(access.use);
+  if (strong && reads(access.use) && memory.allocation.kind != MemoryKind::kDevice)
+    launch_->listens();
+  if (writes(access.use) && memory.allocation.constant) {
+    watcher->report("read-only", bytes_text(access) + " of constant memory in a kernel", access.pc,
+                    describe_address(pointer(access.address)));
+    fail_kernel(cudaErrorIllegalAddress);
+  }
   if (memory.races) {
     // What an atomic finds published at its address is observed before the access is judged.
-    if (strong) order_.observe(access.address, launch_->board);
-    const Accessor now{&order_, thread, access.pc, writes(access.use), strong, access.address};
+    if (strong) order_.observe(access.address, launch_->board, access.block_scope);
+    const bool excused = strong && !(options().plain_volatile && is_volatile(access.use));
+    const Accessor now{&order_, thread,         access.pc,          writes(access.use),
+                       excused, access.address, access.block_scope, launch_};
     Rival rival;
     if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
       found_race(access, rival, false);
     }
     if (strong) {
-      if (writes(access.use)) order_.publish(thread, access.address, launch_->board);
+      if (writes(access.use))
+        order_.publish(thread, access.address, launch_->board, access.block_scope);
       observe_at_ = access.address;
+      observe_block_scope_ = access.block_scope;
       unsettled_ = true;
     }
   }
@@ -365,7 +378,7 @@ void BlockWatch::found_race(const Access& access, const Rival& rival, bool share
 // The access before this event has been carried out.
 void BlockWatch::settle() {
   unsettled_ = false;
-  if (observe_at_ != 0) order_.observe(observe_at_, launch_->board);
+  if (observe_at_ != 0) order_.observe(observe_at_, launch_->board, observe_block_scope_);
   observe_at_ = 0;
   for (const Suspect& suspect : suspects_) {
     // Did the suspected write change anything?
@@ -386,14 +399,14 @@ void BlockWatch::announced_range(uint64_t address, uint64_t size, uint32_t pc, U
 }
 
 // What an atomic access before the fence has found is known only once it has been carried out.
-void BlockWatch::fence() {
+void BlockWatch::fence(bool block_scope) {
   if (unsettled_) settle();
-  order_.fence(state.thread);
+  order_.fence(state.thread, block_scope);
 }
 
-void BlockWatch::acquire() {
+void BlockWatch::acquire(bool block_scope) {
   if (unsettled_) settle();
-  order_.acquire();
+  order_.acquire(block_scope);
 }
 
 std::string BlockWatch::thread_name(unsigned thread) const {
@@ -402,16 +415,32 @@ std::string BlockWatch::thread_name(unsigned thread) const {
          std::to_string(index.z) + ")";
 }
 
+void BlockWatch::report_unordered(const Access& access, const Rival& rival) {
+  const SourceLine here = line_of_return_address(access.pc);
+  CheckReport report;
+  report.kernel = launch_->name;
+  report.file = here.file;
+  report.line = here.line;
+  watcher->report_unordered(
+      "kernel " + launch_->name + (writes(access.use) ? " writes" : " reads") + ", launched at " +
+          std::string(launch_->work.at.file) + ":" + std::to_string(launch_->work.at.line),
+      to_string(here), rival, access.address, std::move(report), false);
+}
+
 void BlockWatch::report_race(const Access& access, unsigned thread, const Rival& rival,
                              bool shared) {
+  if (rival.of_other_work) return report_unordered(access, rival);
   const dim3 grid = block_->launch->grid;
   const auto block_name = [&](uint64_t number) {
     return "block (" + std::to_string(number % grid.x) + "," +
            std::to_string(number / grid.x % grid.y) + "," +
            std::to_string(number / grid.x / grid.y) + ")";
   };
-  const auto does = [](bool wrote, bool atomic) {
-    return atomic ? " accesses atomically" : wrote ? " writes" : " reads";
+  const auto does = [](bool wrote, bool atomic, bool block_scope) {
+    return block_scope ? " accesses atomically, with block scope"
+           : atomic    ? " accesses atomically"
+           : wrote     ? " writes"
+                       : " reads";
   };
   const bool atomic = is_atomic(access.use);
   const SourceLine here = line_of_return_address(access.pc),
@@ -427,10 +456,10 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
   report.message = std::string("error [race]: ") + kind + " in " + (shared ? "shared" : "global") +
                    " memory without synchronisation between\n  kernel " + launch_->name;
   report.message += "\n  at " + to_string(here) + ": " + block_name(block_->number) + ", " +
-                    thread_name(thread) + does(writes(access.use), atomic);
+                    thread_name(thread) + does(writes(access.use), atomic, access.block_scope);
   // The thread index of another block follows from the same block shape.
   report.message += "\n  at " + to_string(there) + ": " + block_name(rival.block) + ", " +
-                    thread_name(rival.thread) + does(rival.wrote, rival.atomic);
+                    thread_name(rival.thread) + does(rival.wrote, rival.atomic, rival.block_scope);
   if (shared) {
     const uint64_t offset = access.address - shared_base_;
     const SharedName name = shared_variable_at(offset);
@@ -440,6 +469,10 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
   } else {
     report.message += "\n  " + describe_address(pointer(access.address));
   }
+  if (rival.block != block_->number &&
+      (access.block_scope || rival.block_scope || launch_->board.any_of_block_scope() ||
+       order_.needs_wider_fence()))
+    report.message += "\n  what has the scope of a block orders nothing for another block";
   // The barrier that stands between the two lines is no help to the next turn.
   const unsigned written = rival.wrote ? there.line : here.line;
   const unsigned read = rival.wrote ? here.line : there.line;

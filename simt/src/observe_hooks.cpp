@@ -16,8 +16,14 @@
 namespace simt {
 namespace {
 
-__attribute__((noinline)) void access_of_host(uint64_t address, const void* pc, bool is_write) {
-  watcher->host_access(address, relative_pc(pc, watcher->program_base), is_write);
+__attribute__((noinline)) void access_of_host(uint64_t address, unsigned size, const void* pc,
+                                              Use use) {
+  const uint32_t at = relative_pc(pc, watcher->program_base);
+  if (watcher->memory.host_shares(address)) {
+    watcher->host_shares(address, size, at, use);
+  } else {
+    watcher->host_access(address, at, writes(use));
+  }
 }
 
 // `top` is the stack pointer of the calling code: how far it has come down the stack says how deep
@@ -30,8 +36,9 @@ inline __attribute__((always_inline)) void on_access(const void* pointer, unsign
   const Block* block = state.block;
   if (block == nullptr) {
     const uint64_t low = watcher->memory.low.load(std::memory_order_relaxed);
-    if (address >= low && address < watcher->memory.high.load(std::memory_order_relaxed)) {
-      access_of_host(address, pc, writes(use));
+    if ((address >= low && address < watcher->memory.high.load(std::memory_order_relaxed)) ||
+        watcher->memory.host_shares(address)) {
+      access_of_host(address, size, pc, use);
     }
     return;
   }

@@ -107,7 +107,9 @@ Options read_options() {
   o.multiprocessors = static_cast<int>(number("SIMT_MULTIPROCESSORS", 0, 1, 1024));
   o.patience = static_cast<double>(number("SIMT_TIMEOUT", 20, 1, 1'000'000));
   o.seed = 1;
-  const std::string order = variable("SIMT_ORDER");
+  std::string order = variable("SIMT_ORDER"), async = variable("SIMT_ASYNC");
+  if (this_run.number == 1) order = "reverse", async = "early";
+  if (this_run.number > 1) order = async = "random:" + std::to_string(this_run.number);
   if (order.empty() || order == "forward") {
     o.order = Order::kForward;
   } else if (order == "reverse") {
@@ -118,7 +120,6 @@ Options read_options() {
     reject("SIMT_ORDER", order, "forward, reverse, random or random:SEED");
   }
   o.async_seed = 1;
-  const std::string async = variable("SIMT_ASYNC");
   if (async.empty() || async == "late") {
     o.async = Async::kLate;
   } else if (async == "early") {
@@ -132,6 +133,10 @@ Options read_options() {
   if (!streams.empty() && streams != "deferred" && streams != "eager")
     reject("SIMT_STREAMS", streams, "eager or deferred");
   o.deferred = streams == "deferred";
+  const std::string words = variable("SIMT_VOLATILE");
+  if (!words.empty() && words != "plain" && words != "relaxed")
+    reject("SIMT_VOLATILE", words, "relaxed or plain");
+  o.plain_volatile = words == "plain";
   return o;
 }
 
@@ -146,6 +151,15 @@ const char* setting(const char* name) {
 }
 
 const char* sealed_word() { return word; }
+
+Run this_run;
+
+const char* Run::settings() const {
+  static char text[80];
+  if (number == 1) return "SIMT_ORDER=reverse SIMT_ASYNC=early";
+  snprintf(text, sizeof text, "SIMT_ORDER=random:%u SIMT_ASYNC=random:%u", number, number);
+  return text;
+}
 
 const Options& options() {
   static const Options read = read_options();

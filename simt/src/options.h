@@ -20,10 +20,20 @@ struct Options {
                         // free
   int multiprocessors;  // SIMT_MULTIPROCESSORS: how many the model GPU has; 0: as the real one
   double patience;  // SIMT_TIMEOUT: seconds without progress until a launch counts as deadlocked
-  bool deferred;    // SIMT_STREAMS=deferred: asynchronous work waits until the host waits for it
+  bool plain_volatile;  // SIMT_VOLATILE=plain: to the race check `volatile` is no excuse
+  bool deferred;  // SIMT_STREAMS=deferred: asynchronous work waits until the host waits for it
 };
 
 const Options& options();
+
+// SIMT_ORDERS=8: the program runs so many times, each time in another order (check_orders.cpp).
+// This is run number ...
+struct Run {
+  unsigned number = 0, count = 1;
+  // Of all runs but the first: "SIMT_ORDER=random:3 SIMT_ASYNC=random:3".
+  const char* settings() const;
+};
+extern Run this_run;
 
 // The value of a variable SIMT_..., as the program was started with; null: none.
 const char* setting(const char* name);

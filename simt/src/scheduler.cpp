@@ -230,7 +230,7 @@ Turn Worker::run_block(Block& b) {
     if (b.launch->aborted) return Turn::kAborted;
     if (b.stands_at_grid()) return Turn::kAtGrid;
     if (b.cluster) return Turn::kWaiting;
-    report({"deadlock", describe_waiting(b), cudaErrorLaunchTimeout});
+    report({"deadlock", describe_waiting(b), cudaErrorLaunchTimeout, waiting_place(b)});
     abort_launch(*b.launch, cudaErrorLaunchTimeout);
     return Turn::kAborted;
   }

@@ -46,6 +46,7 @@ CUstream_st* Device::create_stream(bool blocking, int priority) {
 void Device::destroy_stream(CUstream_st* stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stream->last && !stream->last->done) orphans_.push_back(stream->last);
+  join(destroyed_clock_, stream->clock);
   orphans_.erase(std::remove_if(orphans_.begin(), orphans_.end(),
                                 [](const OperationPtr& o) { return o->done.load(); }),
                  orphans_.end());
@@ -86,7 +87,8 @@ OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
   operation->task = std::move(task);
   std::lock_guard<std::mutex> lock(mutex_);
   const std::vector<OperationPtr> before = predecessors(stream);
-  for (const OperationPtr& earlier : before) join(stream->clock, earlier->clock);
+  for (const OperationPtr& earlier : before) join(stream->clock, earlier->place->clock);
+  if (stream == &legacy_) join(stream->clock, destroyed_clock_);
   advance(stream, operation);
   add(operation, before);
   stream->last = operation;
@@ -96,20 +98,37 @@ OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
 // The operation is the stream's next one. The lock is held.
 void Device::advance(CUstream_st* stream, const OperationPtr& operation) {
   if (stream->number == 0) stream->number = ++streams_used_;
+  {
+    std::lock_guard<std::mutex> host(host_mutex_);
+    join(stream->clock, host_clock_);
+  }
   const uint64_t position = ++stream->clock[stream->number];
-  operation->clock = stream->clock;
   const Task& task = operation->task;
+  *operation->place = {stream->number, position, stream->clock, ++asked_, task.waits};
   if (task.kind == Task::kKernel)
     unwaited_[stream->number] = {position, task.kernel->name, task.shape.at};
 }
 
 // The host has waited for the operation, or has seen that it is done.
 void Device::waited(const OperationPtr& operation) {
+  host_sees(*operation->place);
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [stream, position] : operation->clock) {
+  for (const auto& [stream, position] : operation->place->clock) {
     const auto found = unwaited_.find(stream);
     if (found != unwaited_.end() && found->second.position <= position) unwaited_.erase(found);
   }
+}
+
+bool Device::host_has_waited(const Place& place) {
+  std::lock_guard<std::mutex> lock(host_mutex_);
+  const auto found = host_clock_.find(place.stream);
+  return found != host_clock_.end() && found->second >= place.position;
+}
+
+void Device::host_sees(const Place& place) {
+  std::lock_guard<std::mutex> lock(host_mutex_);
+  join(host_clock_, place.clock);
+  join(host_clock_, {{place.stream, place.position}});
 }
 
 // At the end of the program.
@@ -133,7 +152,7 @@ OperationPtr Device::enqueue_graph(
     CUstream_st* stream,
     const std::function<std::vector<OperationPtr>(const OperationPtr&)>& launch_nodes) {
   OperationPtr start = enqueue(stream, Task{});
-  std::vector<OperationPtr> nodes = launch_nodes(start);
+  std::vector<OperationPtr> nodes = launch_nodes(start);  // enqueue_after gives them their places
   auto end = std::make_shared<Operation>();
   std::lock_guard<std::mutex> lock(mutex_);
   nodes.push_back(start);
@@ -141,7 +160,7 @@ OperationPtr Device::enqueue_graph(
   for (const OperationPtr& node : nodes) {
     const Task& task = node->task;
     if (task.kind == Task::kKernel)
-      unwaited_[stream->number] = {end->clock[stream->number], task.kernel->name, task.shape.at};
+      unwaited_[stream->number] = {end->place->position, task.kernel->name, task.shape.at};
   }
   add(end, nodes);
   stream->last = end;
@@ -187,7 +206,7 @@ bool Device::end_capture(CUgraph_st* graph, const std::vector<CUgraphNode_st*>& 
 void Device::make_stream_wait(CUstream_st* stream, const OperationPtr& operation) {
   if (!operation) return;
   std::lock_guard<std::mutex> lock(mutex_);
-  join(stream->clock, operation->clock);
+  join(stream->clock, operation->place->clock);
   if (!operation->done) stream->awaited.push_back(operation);
 }
 

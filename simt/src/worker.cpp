@@ -38,7 +38,11 @@ void Worker::work() {
     if (active) continue;
     OperationPtr task;
     if (device.take_task(&task)) {
+      if (observer) observer->task_begins(task->place);
+      // A host function is the host's, which has seen all before it.
+      if (task->task.kind == Task::kHost) device.host_sees(*task->place);
       if (!device.fault()) task->task.work();
+      if (observer) observer->task_ends();
       device.task_done(task);
     } else if (parked_.empty()) {
       device.sleep_until_work();
@@ -236,7 +240,8 @@ void Worker::give_up_if_stuck() {
   if (!everybody || std::chrono::duration<double>(now - progress_at_).count() < options().patience)
     return;
   Block& stuck = *parked_.front();
-  report({"deadlock", describe_waiting(stuck), cudaErrorLaunchTimeout, {}, &stuck});
+  report(
+      {"deadlock", describe_waiting(stuck), cudaErrorLaunchTimeout, waiting_place(stuck), &stuck});
   abort_launch(*stuck.launch, cudaErrorLaunchTimeout);
 }
 

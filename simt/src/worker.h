@@ -128,5 +128,7 @@ Block* owner_of_shared(const void* address);
 
 // Text for the deadlock report: which threads wait where.
 std::string describe_waiting(const Block& block);
+// The line where it shows: of a thread that waits, rather for an event than at a barrier.
+Location waiting_place(const Block& block);
 
 }  // namespace simt

@@ -717,6 +717,9 @@ TEST_CASE("a tensor map is refused as the driver refuses it") {
   CHECK(bad.encode(&map, data.get()) == CUDA_ERROR_INVALID_VALUE);
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
+  const char* text = nullptr;
+  CHECK(cuGetErrorString(CUDA_ERROR_INVALID_VALUE, &text) == CUDA_SUCCESS);
+  CHECK(std::string(text) == "invalid argument");
   CHECK(cudaGetDriverEntryPoint("cuNothing", &function, cudaEnableDefault, &found) == cudaSuccess);
   CHECK(found == cudaDriverEntryPointSymbolNotFound);
 }

@@ -47,6 +47,23 @@ __global__ void load_by_generic_address(float* out) {
                : "memory");
   out[threadIdx.x] = v;
 }
+__global__ void fragment_not_waited_for(const half* in, float* out) {
+  using namespace nvcuda;
+  __shared__ float tile[256];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::fill_fragment(c, 0.f);
+  wmma::load_matrix_sync(a, in, 16);
+  wmma::load_matrix_sync(b, in, 16);
+  wmma::mma_sync(c, a, b, c);
+  wmma::store_matrix_sync(tile, c, 16, wmma::mem_row_major);  // here: fragment stored
+  for (unsigned i = threadIdx.x; i < 256; i += 32) out[i] = tile[255 - i];
+}
+__constant__ int table[32];
+__global__ void write_to(int* at) {
+  at[threadIdx.x] = 1;  // here: constant written
+}
 __global__ void write_far_before(int* out, int n) {
   out[n * 1000] = 1;  // here: an index far off
 }
@@ -474,6 +491,18 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"an index far off",
        {"out-of-bounds", "an index far off",
         [] { write_far_before<<<1, 1>>>(device_array<int>(32), -1500000); }}},
+      {"a fragment stored, and no __syncwarp",
+       {"race", "fragment stored",
+        [] {
+          fragment_not_waited_for<<<1, 32>>>(device_array<half>(256), device_array<float>(256));
+        }}},
+      {"constant memory written",
+       {"read-only", "constant written",
+        [] {
+          void* address = nullptr;
+          cudaGetSymbolAddress(&address, table);
+          write_to<<<1, 32>>>(static_cast<int*>(address));
+        }}},
       {"no barrier at the end of a turn",
        {"race", "next turn",
         [] { next_turn_too_early<<<1, 32>>>(device_array<int>(32), device_array<int>(32)); }}},

@@ -54,19 +54,19 @@ struct Exactly {
 
 }  // namespace simt
 
-#define SIMT_ATOMIC_SCOPED(name, expression)                              \
+#define SIMT_ATOMIC_SCOPED(name, scope, expression)                       \
   template <class T>                                                      \
   SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type value) { \
-    SIMT_NOTE(atomic, address, sizeof(T));                                \
+    SIMT_NOTE_ATOMIC(atomic, address, sizeof(T), simt::Scope::scope);     \
     return simt::atomic_update(address, [&](T old) SIMT_UNWATCHED -> T {  \
       (void)old;                                                          \
       return expression;                                                  \
     });                                                                   \
   }
-#define SIMT_ATOMIC(name, expression)          \
-  SIMT_ATOMIC_SCOPED(name, expression)         \
-  SIMT_ATOMIC_SCOPED(name##_block, expression) \
-  SIMT_ATOMIC_SCOPED(name##_system, expression)
+#define SIMT_ATOMIC(name, expression)                  \
+  SIMT_ATOMIC_SCOPED(name, kDevice, expression)        \
+  SIMT_ATOMIC_SCOPED(name##_block, kBlock, expression) \
+  SIMT_ATOMIC_SCOPED(name##_system, kSystem, expression)
 
 SIMT_ATOMIC(atomicAdd, T(old + value))
 SIMT_ATOMIC(atomicSub, T(old - value))
@@ -81,29 +81,29 @@ SIMT_ATOMIC(atomicDec, (old == 0 || old > value ? value : T(old - 1)))
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_SCOPED
 
-#define SIMT_ATOMIC_CAS(name)                                                              \
+#define SIMT_ATOMIC_CAS(name, scope)                                                       \
   template <class T>                                                                       \
   SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type compare,                  \
                      typename simt::Exactly<T>::type value) {                              \
-    SIMT_NOTE(atomic, address, sizeof(T));                                                 \
+    SIMT_NOTE_ATOMIC(atomic, address, sizeof(T), simt::Scope::scope);                      \
     return simt::atomic_update(                                                            \
         address, [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; }); \
   }
-SIMT_ATOMIC_CAS(atomicCAS)
-SIMT_ATOMIC_CAS(atomicCAS_block)
-SIMT_ATOMIC_CAS(atomicCAS_system)
+SIMT_ATOMIC_CAS(atomicCAS, kDevice)
+SIMT_ATOMIC_CAS(atomicCAS_block, kBlock)
+SIMT_ATOMIC_CAS(atomicCAS_system, kSystem)
 #undef SIMT_ATOMIC_CAS
 
 // Vectors of floats in global memory (sm_90): each element is added by itself.
 SIMT_INLINE float2 atomicAdd(float2* address, float2 value) {
-  SIMT_NOTE(atomic, address, sizeof(float2));
+  SIMT_NOTE_ATOMIC(atomic, address, sizeof(float2), simt::Scope::kDevice);
   const auto add = [](float* to, float more) SIMT_UNWATCHED {
     return simt::atomic_update(to, [&](float old) SIMT_UNWATCHED { return old + more; });
   };
   return {add(&address->x, value.x), add(&address->y, value.y)};
 }
 SIMT_INLINE float4 atomicAdd(float4* address, float4 value) {
-  SIMT_NOTE(atomic, address, sizeof(float4));
+  SIMT_NOTE_ATOMIC(atomic, address, sizeof(float4), simt::Scope::kDevice);
   const auto add = [](float* to, float more) SIMT_UNWATCHED {
     return simt::atomic_update(to, [&](float old) SIMT_UNWATCHED { return old + more; });
   };

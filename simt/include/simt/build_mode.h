@@ -27,26 +27,36 @@
 
 namespace simt {
 
+// For which threads an atomic operation or a fence is made: those of its block, of the device, all.
+enum class Scope : unsigned char { kBlock, kDevice, kSystem };
+
 // To the observer, if there is one.
 void note_read(const void* address, unsigned bytes, const void* pc);
 void note_write(const void* address, unsigned bytes, const void* pc);
-void note_atomic(const void* address, unsigned bytes, const void* pc);
-void note_atomic_load(const void* address, unsigned bytes, const void* pc);
-void note_atomic_store(const void* address, unsigned bytes, const void* pc);
+void note_atomic(const void* address, unsigned bytes, const void* pc, Scope scope);
+void note_atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope);
+void note_atomic_store(const void* address, unsigned bytes, const void* pc, Scope scope);
 // The atomic operation that follows publishes what the thread has written before.
-void note_release();
+void note_release(Scope scope);
 // The atomic operation just before has received what it found published.
-void note_acquire();
+void note_acquire(Scope scope);
 
 }  // namespace simt
 
 #if SIMT_INSTRUMENTED
 #define SIMT_NOTE(what, address, bytes) \
   ::simt::note_##what((const void*)(address), unsigned(bytes), __builtin_return_address(0))
-#define SIMT_NOTE_RELEASE() ::simt::note_release()
-#define SIMT_NOTE_ACQUIRE() ::simt::note_acquire()
+#define SIMT_NOTE_FOR(caller, what, address, bytes) \
+  ::simt::note_##what((const void*)(address), unsigned(bytes), caller)
+// what: atomic, atomic_load or atomic_store
+#define SIMT_NOTE_ATOMIC(what, address, bytes, scope) \
+  ::simt::note_##what((const void*)(address), unsigned(bytes), __builtin_return_address(0), scope)
+#define SIMT_NOTE_RELEASE(scope) ::simt::note_release(scope)
+#define SIMT_NOTE_ACQUIRE(scope) ::simt::note_acquire(scope)
 #else
 #define SIMT_NOTE(what, address, bytes) ((void)0)
-#define SIMT_NOTE_RELEASE() ((void)0)
-#define SIMT_NOTE_ACQUIRE() ((void)0)
+#define SIMT_NOTE_FOR(caller, what, address, bytes) ((void)(caller))
+#define SIMT_NOTE_ATOMIC(what, address, bytes, scope) ((void)0)
+#define SIMT_NOTE_RELEASE(scope) ((void)0)
+#define SIMT_NOTE_ACQUIRE(scope) ((void)0)
 #endif

@@ -637,9 +637,9 @@ SIMT_INLINE void load_weak(T (&values)[count], const void* address) {
 }
 // Volatile, relaxed or acquire: what other threads change meanwhile is seen.
 template <class T, size_t count>
-SIMT_INLINE void load_strong(T (&values)[count], const void* address) {
+SIMT_INLINE void load_strong(T (&values)[count], const void* address, Scope scope) {
   poll();
-  SIMT_NOTE(atomic_load, address, sizeof values);
+  SIMT_NOTE_ATOMIC(atomic_load, address, sizeof values, scope);
   for (size_t i = 0; i < count; ++i) {
     if constexpr (sizeof(T) <= 8) {
       values[i] = __atomic_load_n(static_cast<const T*>(address) + i, __ATOMIC_SEQ_CST);
@@ -654,8 +654,8 @@ SIMT_INLINE void store_weak(void* address, const T (&values)[count]) {
   memcpy(address, values, sizeof values);
 }
 template <class T, size_t count>
-SIMT_INLINE void store_strong(void* address, const T (&values)[count]) {
-  SIMT_NOTE(atomic_store, address, sizeof values);
+SIMT_INLINE void store_strong(void* address, const T (&values)[count], Scope scope) {
+  SIMT_NOTE_ATOMIC(atomic_store, address, sizeof values, scope);
   for (size_t i = 0; i < count; ++i) {
     if constexpr (sizeof(T) <= 8) {
       __atomic_store_n(static_cast<T*>(address) + i, values[i], __ATOMIC_SEQ_CST);
@@ -664,20 +664,20 @@ SIMT_INLINE void store_strong(void* address, const T (&values)[count]) {
     }
   }
 }
-SIMT_INLINE void acquired() {
+SIMT_INLINE void acquired(Scope scope) {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  SIMT_NOTE_ACQUIRE();
+  SIMT_NOTE_ACQUIRE(scope);
 }
-SIMT_INLINE void released() {
-  SIMT_NOTE_RELEASE();
+SIMT_INLINE void released(Scope scope) {
+  SIMT_NOTE_RELEASE(scope);
   __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 // atomic_update for pairs and small floats, too: they are their bits.
 #define SIMT_PTX_ATOMIC(name, expression)                                           \
   template <class T>                                                                \
-  SIMT_INLINE T atomic_##name(void* address, T value) {                             \
-    SIMT_NOTE(atomic, address, sizeof(T));                                          \
+  SIMT_INLINE T atomic_##name(Scope scope, void* address, T value) {                \
+    SIMT_NOTE_ATOMIC(atomic, address, sizeof(T), scope);                            \
     return atomic_update(static_cast<T*>(address), [&](T old) SIMT_UNWATCHED -> T { \
       (void)old;                                                                    \
       return expression;                                                            \
@@ -694,8 +694,8 @@ SIMT_PTX_ATOMIC(inc, (old >= value ? T{} : static_cast<T>(old + 1)))
 SIMT_PTX_ATOMIC(dec, (old == T{} || old > value ? value : static_cast<T>(old - 1)))
 #undef SIMT_PTX_ATOMIC
 template <class T>
-SIMT_INLINE T atomic_cas(void* address, T compare, T value) {
-  SIMT_NOTE(atomic, address, sizeof(T));
+SIMT_INLINE T atomic_cas(Scope scope, void* address, T compare, T value) {
+  SIMT_NOTE_ATOMIC(atomic, address, sizeof(T), scope);
   return atomic_update(static_cast<T*>(address),
                        [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; });
 }

@@ -12,6 +12,16 @@ enum thread_scope {
   thread_scope_thread
 };
 
+namespace detail {
+
+constexpr simt::Scope scope_of(thread_scope scope) {
+  return scope == thread_scope_system   ? simt::Scope::kSystem
+         : scope == thread_scope_device ? simt::Scope::kDevice
+                                        : simt::Scope::kBlock;
+}
+
+}  // namespace detail
+
 template <size_t Alignment>
 struct aligned_size_t {
   static constexpr size_t align = Alignment;

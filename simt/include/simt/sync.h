@@ -9,7 +9,6 @@
 namespace simt {
 
 enum class Barrier : unsigned char { kSync, kCount, kAnd, kOr };
-enum class Scope : unsigned char { kBlock, kDevice, kSystem };
 
 // All threads of the block meet. `me` is simt::state.
 void block_barrier(ThreadState& me, Location at);
