@@ -317,7 +317,7 @@ void give_way() {}
 
 void note_read(const void* address, unsigned bytes, const void*) { on_read(address, bytes); }
 void note_write(const void* address, unsigned bytes, const void*) { on_write(address, bytes); }
-void note_atomic(const void* address, unsigned bytes, const void*) {
+void note_atomic(const void* address, unsigned bytes, const void*, Scope) {
   on_access(address, bytes, TraceKind::kGlobalAtomic, TraceKind::kSharedAtomic);
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "common/bench/compare.hpp"
+#include "common/bench/model_counts.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 #include "common/kit/host_buffer.hpp"
@@ -68,6 +69,8 @@ class GuardedArray {
       T* data = device_data();
       CUDA_CHECK(cudaMemset(data - kGuard, kGuardByte, kGuardBytes));
       CUDA_CHECK(cudaMemset(data + count_, kGuardByte, kGuardBytes));
+      tell_of_guard(data - kGuard, kGuardBytes);
+      tell_of_guard(data + count_, kGuardBytes);
       if (role_ == Role::output) {
         CUDA_CHECK(cudaMemset(data, kPoisonByte, bytes));
       } else if (bytes > 0) {

@@ -14,6 +14,13 @@
 
 namespace bench {
 
+// To simt's checks, a kernel that reads these bytes beside an array is out of bounds.
+inline void tell_of_guard([[maybe_unused]] const void* begin, [[maybe_unused]] std::int64_t bytes) {
+#if SIMT_INSTRUMENTED
+  simt::guard(begin, static_cast<std::uint64_t>(bytes));
+#endif
+}
+
 #if SIMT_INSTRUMENTED
 
 // What all kernels did between two moments, added up.

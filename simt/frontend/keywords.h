@@ -7,13 +7,20 @@
 
 #define __CUDACC__ 1
 #define __NVCC__ 1
+#if SIMT_CUDA == 12  // for programs of older books
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 9
+#define CUDART_VERSION 12090
+#define CUDA_VERSION 12090
+#else
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
+#define CUDART_VERSION 13000
+#define CUDA_VERSION 13000
+#endif
 #define __CUDACC_VER_BUILD__ 0
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
-#define CUDART_VERSION 13000
-#define CUDA_VERSION 13000
 // Host and device code are compiled together for the model GPU, so code under __CUDA_ARCH__ is
 // seen. simt/nvcc defines SIMT_ARCH; for 90, what nvcc defines for sm_90a.
 #define __CUDA_ARCH__ (SIMT_ARCH * 10)

@@ -714,7 +714,7 @@ def _trap(i):
 
 @handles("nanosleep")
 def _nanosleep(i):
-    return "::simt::give_way();"
+    return f"::simt::sleep({i.read(0, 'u32')});"
 
 
 @handles("griddepcontrol", "setmaxnreg")

@@ -30,6 +30,7 @@ OLDER_FORMS = (
     (r"too few arguments to function .*cudaGraphAddDependencies",
      "since CUDA 13 cudaGraphAddDependencies takes the data of the edges, too, or a null pointer"),
 )
+OLDER = " (with SIMT_CUDA=12 it builds as it is)"
 # Kinds of textures and the like that simt lacks, and the names that belong to them.
 LACKING = (
     (r"surf[123C]\w*|cuda\w*Surface\w*", "surfaces"),
@@ -63,36 +64,46 @@ def without_false_carets(messages, changed):
     return "\n".join(kept)
 
 
-def missing_part(messages):
-    """One line for what g++ could not find because simt lacks that part of CUDA, or None."""
+def missing_parts(messages):
+    """A line for each thing that g++ could not find because simt, or CUDA 13, lacks it."""
     messages = COLOURS.sub("", messages)
     header = re.search(r"fatal error: (\S+): No such file", messages)
     if header:
         for start, library in LIBRARIES.items():
             if header.group(1).startswith(start):
-                return f"{header.group(1)} belongs to {library}, which simt does not have"
-    member = re.search(r"cudaDeviceProp. has no member named .(\w+)", messages)
-    if member and member.group(1) in GONE_FROM_DEVICE_PROP:
-        return f"CUDA 13 removed cudaDeviceProp::{member.group(1)}; cudaDeviceGetAttribute tells it"
+                return [f"{header.group(1)} belongs to {library}, which simt does not have"]
+    parts, explained = [], set()
+    for member in re.findall(r"cudaDeviceProp. has no member named .(\w+)", messages):
+        if member in GONE_FROM_DEVICE_PROP:
+            parts.append(f"CUDA 13 removed cudaDeviceProp::{member}; cudaDeviceGetAttribute tells "
+                         f"it{OLDER}")
     for pattern, message in OLDER_FORMS:
         if re.search(pattern, messages):
-            return message
+            parts.append(message + (OLDER if "CUDA 13" in message else ""))
     for name, other in GONE_FUNCTIONS.items():
         if re.search(rf"error: .{name}\W", messages):
-            return f"CUDA 13 has no {name}; {other} does the same"
+            explained.add(name)
+            older = OLDER if name.startswith("cudaThread") else ""
+            parts.append(f"CUDA 13 has no {name}; {other} does the same{older}")
     for names, kind in LACKING:
-        use = re.search(rf"^(\S.*?:\d+):(?:\d+:)? error: .({names}). was not declared", messages,
-                        re.MULTILINE)
-        if use:
-            return f"{use.group(1)}: {use.group(2)} belongs to {kind}, which simt does not have"
-    name = re.search(r"error: .(cu(?:da)?[A-Z]\w*). was not declared in this scope(.*)", messages)
-    if name and not re.search(r"did you mean \W+cu", name.group(2)):  # no typing mistake
-        if name.group(1).startswith("cuda"):
-            return f"simt has no {name.group(1)}"
-        return f"{name.group(1)} belongs to the driver API, which simt does not have"
-    name = re.search(r"error: .((?:tex|surf)[123C]\w*|curand\w+|CURAND_\w+). "
-                     r"(?:was not declared|has not been declared|does not name a type)", messages)
-    return f"simt has no {name.group(1)}" if name else None
+        for place, name in re.findall(
+            rf"^(\S.*?:\d+):(?:\d+:)? error: .({names}). was not declared", messages, re.MULTILINE
+        ):
+            explained.add(name)
+            parts.append(f"{place}: {name} belongs to {kind}, which simt does not have")
+    for name, more in re.findall(
+        r"error: .(cu(?:da)?[A-Z]\w*). was not declared in this scope(.*)", messages
+    ):
+        if name in explained or re.search(r"did you mean \W+cu", more):  # a typing mistake
+            continue
+        parts.append(f"simt has no {name}" if name.startswith("cuda") else
+                     f"{name} belongs to the driver API, which simt does not have")
+    for name in re.findall(r"error: .((?:tex|surf)[123C]\w*|curand\w+|CURAND_\w+). "
+                           r"(?:was not declared|has not been declared|does not name a type)",
+                           messages):
+        if name not in explained:
+            parts.append(f"simt has no {name}")
+    return list(dict.fromkeys(parts))
 
 
 def refuse_unreadable(source):

@@ -20,7 +20,7 @@ def rewrite(text, name, architecture, watched=False):
     refuse_unreadable(source)
     kernels = rewrite_kernels(source)
     rewrite_launches(source)
-    rewrite_variables(source)
+    rewrite_variables(source, watched)
     rewrite_loops(source)
     rewrite_device_calls(source, watched)
     if watched:

@@ -9,7 +9,7 @@ ACCESSOR = "simt_shared_variable_"  # in front of the name of a __shared__ varia
 ALIGNMENT_WORDS = ("alignas", "__attribute__", "_Alignas")
 
 
-def rewrite_variables(source):
+def rewrite_variables(source, watched=False):
     done = -1  # end of the last declaration dealt with
     at_file_scope = set()
     for i, token in enumerate(source.tokens):
@@ -21,7 +21,7 @@ def rewrite_variables(source):
         elif token.text in DEVICE_WORDS:
             source.replace(i, i + 1, "")
             if i > done and _is_variable(source, i):
-                done = _register(source, i)
+                done = _register(source, i, watched)
     if at_file_scope:
         _name_in_functions(source, at_file_scope)
 
@@ -241,14 +241,32 @@ def _is_variable(source, i):
     return False
 
 
-def _register(source, i):
+def _guard(name, filled):
+    """Bytes that belong to no variable."""
+    value = " = {1}" if filled else ""
+    return (f" [[gnu::used]] static char {name}[64]{value}; static const ::simt::Symbol "
+            f'{name}_symbol({name}, "", ::simt::Symbol::Space::kGuard); ')
+
+
+def _register(source, i, watched):
+    """Tells the engine of the variables. watched: bytes that belong to none lie beside them, so
+    that who runs past an end is seen."""
     first, end = source.statement_start(i), source.statement_end(i)
     _, _, declarators = _declaration(source, first, end)
     words = {token.text for token in source.tokens[first:end]}
-    constant = ", true" if "__simt_constant__" in words else ""
+    space, guard = "", ""
+    if "__simt_managed__" in words:
+        space = ", ::simt::Symbol::Space::kManaged"
+    elif "__simt_constant__" in words:
+        space = ", ::simt::Symbol::Space::kConstant"
+    if watched and not words & {"const", "constexpr", "inline"}:
+        # In the same section as the variable, so beside it: g++ keeps the order, or turns it round.
+        filled = any(t.text in "={" for t in source.tokens[first:end] if t.kind == "mark")
+        source.insert_before(first, _guard(f"simt_guard_{first}", filled))
+        guard = _guard(f"simt_guard_{i}_behind", filled)
     symbols = [
-        f' static const ::simt::Symbol simt_symbol_{i}_{d.name}({d.name}, "{d.name}"{constant});'
+        f' static const ::simt::Symbol simt_symbol_{i}_{d.name}({d.name}, "{d.name}"{space});'
         for d in declarators
     ]
-    source.insert_behind(end, "".join(symbols))
+    source.insert_behind(end, guard + "".join(symbols))
     return i

@@ -88,6 +88,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->hostRegisterSupported = 1;
   p->memoryPoolsSupported = 1;
   p->hostNumaId = -1;
+  p->reserved[0] = 1;  // in CUDA 12's form: deviceOverlap
+  p->reserved[1] = 2;  // and singleToDoublePrecisionPerfRatio
   return record_error(cudaSuccess);
 }
 

@@ -1,11 +1,13 @@
 // cudaGetLastError and its kin.
 
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "device.h"
 #include "errors.h"
+#include "memory.h"
 #include "simt/discarded.h"
 
 namespace simt {
@@ -66,9 +68,14 @@ void remember_discarded(cudaError_t error, Discarded call) {
       error == cudaErrorNotSupported)
     return;
   const std::string place = std::string(call.at.file) + ":" + std::to_string(call.at.line);
+  std::string reason;
+  if (std::strncmp(call.function, "cudaMemcpy", 10) == 0 &&
+      std::strstr(call.function, "Symbol") == nullptr)
+    reason = why_copy_fails();
+  if (!reason.empty()) reason = "\n  " + reason;
   const std::string what = std::string(call.function) + " at " + place +
                            " failed, and nobody looked: " + cudaGetErrorName(error) + ", " +
-                           cudaGetErrorString(error);
+                           cudaGetErrorString(error) + reason;
   std::lock_guard<std::mutex> lock(unseen_mutex);
   unseen.emplace(std::this_thread::get_id(), Finding{"api-error", what, error, call.at});
 }

@@ -360,7 +360,7 @@ namespace {
 
 // The front end registers the variables at namespace scope; others are taken at their word here.
 void know_symbol(const void* symbol, size_t bytes) {
-  if (!is_symbol(symbol, bytes)) Symbol(symbol, bytes, "a device variable");
+  if (!is_symbol(symbol, bytes)) Symbol(symbol, bytes, "a device variable", Symbol::Space::kFixed);
 }
 
 }  // namespace
@@ -373,6 +373,7 @@ cudaError_t copy_to_symbol(const void* symbol, size_t symbol_bytes, const void* 
     return record_error(cudaErrorInvalidMemcpyDirection);
   know_symbol(symbol, symbol_bytes);
   char* to = static_cast<char*>(const_cast<void*>(symbol)) + offset;
+  const UseOfSymbols use;
   return record_error(copy(to, from, bytes, kind, stream, wait, {}));
 }
 
@@ -384,12 +385,14 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, size_t symbol_bytes, 
     return record_error(cudaErrorInvalidMemcpyDirection);
   know_symbol(symbol, symbol_bytes);
   const char* from = static_cast<const char*>(symbol) + offset;
+  const UseOfSymbols use;
   return record_error(copy(to, from, bytes, kind, stream, wait, {}));
 }
 
 cudaError_t symbol_address(void** pointer, const void* symbol, size_t symbol_bytes) {
   if (!pointer) return record_error(cudaErrorInvalidValue);
   know_symbol(symbol, symbol_bytes);
+  tell_symbol_address(symbol);
   *pointer = const_cast<void*>(symbol);
   return record_error(cudaSuccess);
 }

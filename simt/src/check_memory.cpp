@@ -19,8 +19,20 @@ WatchedMemory::WatchedMemory(const Allocation& allocation)
   if (bytes <= GlobalRaces::kMaxBytes) races = std::make_unique<GlobalRaces>(bytes);
 }
 
+bool WatchedMemory::is_guard(uint64_t offset) const {
+  auto behind = guards.upper_bound(offset);
+  if (behind == guards.begin()) return false;
+  --behind;
+  return offset - behind->first < behind->second;
+}
+
 void WatchedMemory::mark_written(uint64_t offset, uint64_t size, Writer by) {
-  if (written) std::memset(written->data() + offset, by, size);
+  if (!written) return;
+  std::memset(written->data() + offset, by, size);
+  for (const auto& [guard, bytes] : guards) {
+    const uint64_t begin = std::max(offset, guard), end = std::min(offset + size, guard + bytes);
+    if (begin < end) std::memset(written->data() + begin, kUnwritten, end - begin);
+  }
 }
 
 void MemoryMap::add_locked(const Allocation& allocation) {
@@ -137,6 +149,20 @@ void MemoryMap::copied(const void* to, const void* from, uint64_t size) {
   }
 }
 
+void MemoryMap::guard(uint64_t address, uint64_t size) {
+  std::lock_guard<std::shared_mutex> lock(mutex_);
+  WatchedMemory* memory = find_locked(address);
+  if (memory == nullptr || !memory->written || !memory->holds(address, size)) return;
+  memory->mark_written(address - memory->base, size, kUnwritten);
+  memory->guards[address - memory->base] = size;
+}
+
+bool MemoryMap::is_guard(uint64_t address) {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  const WatchedMemory* memory = find_locked(address);
+  return memory != nullptr && memory->is_guard(address - memory->base);
+}
+
 uint64_t MemoryMap::unwritten(uint64_t address, uint64_t size) {
   std::shared_lock<std::shared_mutex> lock(mutex_);
   const WatchedMemory* memory = find_locked(address);
@@ -145,7 +171,7 @@ uint64_t MemoryMap::unwritten(uint64_t address, uint64_t size) {
   if (std::memchr(written, kUnwritten, size) == nullptr) return 0;
   uint64_t sum = 0, run = 0;
   for (uint64_t i = 0; i <= size; ++i) {
-    if (i < size && written[i] == kUnwritten) {
+    if (i < size && written[i] == kUnwritten && !memory->is_guard(address + i - memory->base)) {
       ++run;
     } else {
       if (run >= 16) sum += run;

@@ -31,11 +31,13 @@ struct WatchedMemory {
   std::unique_ptr<ShadowArray<uint8_t>> written;
   std::unique_ptr<GlobalRaces> races;        // null: too large to be checked
   std::atomic<uint32_t> stamp_of_writes{0};  // of the last write by a thread
+  std::map<uint64_t, uint64_t> guards;       // offset and bytes, see simt::guard()
 
   bool holds(uint64_t address, uint64_t size) const {
     return address - base < bytes && size <= bytes - (address - base);
   }
   void mark_written(uint64_t offset, uint64_t size, Writer by);
+  bool is_guard(uint64_t offset) const;
 };
 
 // All of them. Safe from any thread; an entry stays valid until no launch runs any more.
@@ -45,6 +47,9 @@ class MemoryMap {
   void freed(const Allocation& allocation);
   void filled(const void* to, uint64_t size);
   void copied(const void* to, const void* from, uint64_t size);
+  // What simt::guard() says; and was it said of this byte? Guards count as unwritten.
+  void guard(uint64_t address, uint64_t size);
+  bool is_guard(uint64_t address);
   // How many of these bytes nobody wrote: gaps of structures, smaller than 16 bytes, do not count.
   uint64_t unwritten(uint64_t address, uint64_t size);
 

@@ -52,8 +52,8 @@ Rival GlobalRaces::describe(const Cell& cell, bool wrote, uint32_t pc, uint32_t 
 bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now) {
   if ((cell.bytes & bytes) == 0) return false;
   if (cell.stamp != stamp)
-    return !(cell.atomic && now.atomic && !cell.block_scope && !now.block_scope) &&
-           now.others != nullptr && !now.others->comes_before(cell.stamp) &&
+    return now.others != nullptr && !now.others->comes_before(cell.stamp) &&
+           !(cell.atomic && now.atomic && !cell.block_scope && !now.block_scope) &&
            now.others->unordered(cell.stamp, asked_of(cell));
   BlockOrder& order = *now.order;
   const bool in_reach = cell.block == order.block() || (cell.block_scope == 0 && !now.block_scope);
@@ -176,6 +176,20 @@ bool GlobalRaces::access_of_work(uint64_t offset, uint64_t size, uint32_t stamp,
                      bits, __ATOMIC_SEQ_CST);
   }
   return found;
+}
+
+uint32_t GlobalRaces::own_read(uint64_t offset, uint32_t stamp, const Accessor& now) {
+  const Granule& memory = granules_[offset / 4];
+  const auto is_own = [&](const uint64_t& word) {
+    const uint64_t bits = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
+    Cell cell;
+    std::memcpy(&cell, &bits, sizeof cell);
+    return cell.stamp == stamp && cell.block == now.order->block() && cell.thread == now.thread &&
+           cell.clock == std::min(now.order->clock(now.thread), kClockLimit) && cell.atomic == 0;
+  };
+  if (is_own(memory.read)) return __atomic_load_n(&memory.read_pc, __ATOMIC_RELAXED);
+  if (is_own(memory.other_read)) return __atomic_load_n(&memory.other_read_pc, __ATOMIC_RELAXED);
+  return 0;
 }
 
 uint32_t GlobalRaces::last_writer(uint64_t offset) {

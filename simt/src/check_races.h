@@ -41,7 +41,7 @@ struct Accessor {
   bool atomic;
   uint64_t address = 0;  // in global memory
   bool block_scope = false;
-  OtherWork* others = nullptr;
+  OtherWork* others = nullptr;  // null: none is possible
 };
 
 // An access that the present one was found to race with.
@@ -80,6 +80,16 @@ class SharedRaces {
     const bool found = access_words(offset, size, now, rival);
     forget(offset, size);
     return found;
+  }
+  // The code address of the thread's own plain read of the word just before, if it is remembered;
+  // 0: none.
+  uint32_t own_read(uint64_t offset, const Accessor& now) {
+    const Granule& memory = granules_[offset / 4];
+    for (const Cell& read : {memory.read, memory.other_read})
+      if (read.clock == now.order->clock(now.thread) + clock_offset_ && read.thread == now.thread &&
+          !read.atomic)
+        return static_cast<uint32_t>(read.pc);
+    return 0;
   }
   void forget(uint64_t offset, unsigned size) {
     for (uint64_t i = offset / 4; i < (offset + size) / 4; ++i) granules_[i] = {};
@@ -176,6 +186,8 @@ class GlobalRaces {
   // many operations). Left behind only if `stays`. `where`: the offset.
   bool access_of_work(uint64_t offset, uint64_t size, uint32_t stamp, uint64_t asked, uint32_t pc,
                       bool writes, bool stays, OtherWork& others, Rival* rival, uint64_t* where);
+  // As above.
+  uint32_t own_read(uint64_t offset, uint32_t stamp, const Accessor& now);
   // The stamp of the last write of these bytes by other work than the host; 0: none.
   uint32_t last_writer(uint64_t offset);
   // Does a read of it race with an earlier write? It is not entered. `where`: the offset.

@@ -17,6 +17,9 @@ namespace {
 // What the worker that asks carries out at the moment.
 thread_local std::shared_ptr<const Place> present;
 thread_local uint32_t present_stamp = 0;  // once it has one: all rows of a copy have the same
+// Where this host thread looked last by a volatile or an atomic read. The hook comes before the
+// read itself, so what that has found is known at the thread's next step.
+thread_local uint64_t listened = 0;
 
 std::string line_of(Location at) {
   return at.file == nullptr || at.line == 0 ? "?"
@@ -97,10 +100,44 @@ void Watcher::host_sees(uint64_t address) {
   if (place != nullptr) Device::get().host_sees(*place);
 }
 
+void Watcher::host_asks() {
+  if (listened != 0) host_sees(listened);
+  listened = 0;
+  // Nothing is under way, so what the host has waited for comes before all that it asks for from
+  // now on: to keep it is no use.
+  if (!Device::get().idle()) return;
+  std::lock_guard<std::mutex> lock(stamp_mutex_);
+  if (kept_ < kKept) return;
+  kept_ = 0;
+  for (Work& work : works_) {
+    if (work.place == nullptr) continue;
+    if (Device::get().host_has_waited(*work.place)) {
+      work = Work();
+    } else {
+      ++kept_;
+    }
+  }
+}
+
+void Watcher::host_touches_variable(uint64_t address, uint32_t pc, Use use) {
+  if (!checking || present != nullptr) return;
+  Allocation variable;
+  if (!find_allocation(reinterpret_cast<const void*>(address), &variable) || variable.guard ||
+      variable.fixed || variable.kind != MemoryKind::kSymbol)
+    return;
+  report("device-variable",
+         std::string("host code ") + (writes(use) ? "writes" : "reads") + " its own " +
+             variable.name + ", not the device's",
+         pc,
+         std::string(writes(use) ? "cudaMemcpyToSymbol" : "cudaMemcpyFromSymbol") +
+             " copies the device's");
+}
+
 void Watcher::host_shares(uint64_t address, unsigned size, uint32_t pc, Use use) {
   if (!checking || present != nullptr) return;  // a host function comes after what is before it
+  host_asks();
   if (is_volatile(use) || is_atomic(use)) {
-    if (reads(use)) host_sees(address);
+    if (reads(use)) listened = address;
     return;
   }
   static OthersOfHost others;

@@ -166,7 +166,7 @@ Block* Worker::start_cluster(Launch& launch, uint64_t number) {
 uint64_t progress_of(const Block& block) {
   uint64_t sum = 0;
   for_each_member(block, [&](const Block& member) {
-    sum += member.exited + member.barriers_passed + member.at_grid + member.events;
+    sum += member.exited + member.barriers_passed + member.at_grid + member.events + member.sleeps;
   });
   return sum;
 }

@@ -95,6 +95,7 @@ class Device {
   void wait(const OperationPtr& operation);
   bool poll_done(const OperationPtr& operation);
   void wait_for_all();
+  bool idle() const { return outstanding_ == 0; }
   // How many operations the host has asked for; and has it waited for this one?
   uint64_t asked() const { return asked_; }
   bool host_has_waited(const Place& place);
@@ -170,8 +171,8 @@ class Device {
   std::map<unsigned, Unwaited> unwaited_;
   std::atomic<int> fault_{0};
   std::atomic<int> async_error_{0};
-  uint64_t outstanding_ = 0;          // operations not done
-  std::atomic<int> pending_work_{0};  // entries of ready_ and running_ (a hint for spinning)
+  std::atomic<uint64_t> outstanding_{0};  // operations not done
+  std::atomic<int> pending_work_{0};      // entries of ready_ and running_ (a hint for spinning)
   uint64_t launches_ = 0;
   std::atomic<bool> quitting_{false};
   std::vector<std::thread> threads_;

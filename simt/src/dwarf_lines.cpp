@@ -1,16 +1,12 @@
 #include "dwarf_lines.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
+#include <map>
 #include <vector>
+
+#include "dwarf_reader.h"
 
 namespace simt {
 namespace {
@@ -46,57 +42,6 @@ enum : uint64_t {
 };
 enum : uint64_t { kEndSequence = 1, kSetAddress = 2 };
 
-struct Section {
-  const uint8_t* begin = nullptr;
-  const uint8_t* end = nullptr;
-};
-
-// Reads one value after another and never past the end: past it, everything is 0.
-class Reader {
- public:
-  Reader(const uint8_t* at, const uint8_t* end) : at_(at), end_(end) {}
-  bool done() const { return at_ >= end_; }
-  const uint8_t* at() const { return at_; }
-  void skip(uint64_t bytes) { at_ += std::min<uint64_t>(bytes, end_ - at_); }
-  uint64_t fixed(unsigned bytes) {
-    uint64_t value = 0;
-    if (end_ - at_ >= bytes) std::memcpy(&value, at_, bytes);  // little endian, as both processors
-    skip(bytes);
-    return value;
-  }
-  uint64_t uleb() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; !done(); shift += 7) {
-      const uint8_t byte = *at_++;
-      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
-      if ((byte & 0x80) == 0) break;
-    }
-    return value;
-  }
-  int64_t sleb() {
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte = 0;
-    do {
-      if (done()) return 0;
-      byte = *at_++;
-      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
-      shift += 7;
-    } while ((byte & 0x80) != 0);
-    if (shift < 64 && (byte & 0x40) != 0) value |= ~uint64_t{0} << shift;
-    return static_cast<int64_t>(value);
-  }
-  std::string string() {
-    const uint8_t* zero = std::find(at_, end_, 0);
-    std::string text(reinterpret_cast<const char*>(at_), zero - at_);
-    skip(text.size() + 1);
-    return text;
-  }
-
- private:
-  const uint8_t *at_, *end_;
-};
-
 struct Row {
   uint64_t address;
   uint32_t file;  // index into LineTable::files_
@@ -120,39 +65,21 @@ class LineTable {
     if (row.line == 0) return {};
     return {files_[row.file], row.line, row.column};
   }
+  // A file by its number in the unit that begins at this offset of .debug_line.
+  std::string file_of_unit(uint64_t offset, uint64_t number) const {
+    const auto unit = files_of_.find(offset);
+    if (unit == files_of_.end() || number >= unit->second.size()) return "";
+    return files_[unit->second[number]];
+  }
 
  private:
   void load() {
-    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    struct stat info;
-    void* image = MAP_FAILED;
-    if (fstat(file, &info) == 0) {
-      image = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-    }
-    close(file);
-    if (image == MAP_FAILED) return;
-    const auto* bytes = static_cast<const uint8_t*>(image);
-    const Section lines = section(bytes, ".debug_line");
-    line_strings_ = section(bytes, ".debug_line_str");
-    strings_ = section(bytes, ".debug_str");
-    Reader reader(lines.begin, lines.end);
-    while (!reader.done()) read_unit(reader, lines.end);
-    munmap(image, static_cast<size_t>(info.st_size));
-  }
-
-  static Section section(const uint8_t* image, const char* name) {
-    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(image);
-    const auto* sections = reinterpret_cast<const ElfW(Shdr)*>(image + header->e_shoff);
-    const auto* names =
-        reinterpret_cast<const char*>(image + sections[header->e_shstrndx].sh_offset);
-    for (unsigned i = 0; i < header->e_shnum; ++i) {
-      const auto& candidate = sections[i];
-      if (std::strcmp(names + candidate.sh_name, name) != 0) continue;
-      if ((candidate.sh_flags & SHF_COMPRESSED) != 0) break;
-      return {image + candidate.sh_offset, image + candidate.sh_offset + candidate.sh_size};
-    }
-    return {};
+    const ProgramFile program;
+    lines_ = program.section(".debug_line");
+    line_strings_ = program.section(".debug_line_str");
+    strings_ = program.section(".debug_str");
+    Reader reader(lines_.begin, lines_.end);
+    while (!reader.done()) read_unit(reader, lines_.end);
   }
 
   // A string that lies in a section of its own.
@@ -205,6 +132,7 @@ class LineTable {
   // The line number program of one compilation unit: a small machine whose instructions append
   // rows.
   void read_unit(Reader& reader, const uint8_t* section_end) {
+    const auto offset = static_cast<uint64_t>(reader.at() - lines_.begin);
     uint64_t length = reader.fixed(4);
     unsigned offset_size = 4;
     if (length == 0xffffffff) {
@@ -228,7 +156,7 @@ class LineTable {
     const uint64_t line_range = std::max<uint64_t>(unit.fixed(1), 1), opcode_base = unit.fixed(1);
     std::vector<uint64_t> operands(opcode_base, 0);
     for (uint64_t i = 1; i < opcode_base; ++i) operands[i] = unit.fixed(1);
-    const std::vector<uint32_t> files = read_files(unit, version, offset_size);
+    const std::vector<uint32_t>& files = files_of_[offset] = read_files(unit, version, offset_size);
 
     Reader code(program, end);
     const Row start{0, 0, 1, 0};
@@ -312,8 +240,9 @@ class LineTable {
     return indices;
   }
 
-  Section line_strings_, strings_;
+  Section lines_, line_strings_, strings_;
   std::vector<std::string> files_{""};
+  std::map<uint64_t, std::vector<uint32_t>> files_of_;
   std::vector<Row> rows_;
 };
 
@@ -337,6 +266,10 @@ uint64_t program_base() {
     return found;
   }();
   return base;
+}
+
+std::string file_of_unit(uint64_t offset, uint64_t number) {
+  return line_table().file_of_unit(offset, number);
 }
 
 SourceLine line_of_return_address(uint32_t pc) { return line_table().find(uint64_t{pc} - 1); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace simt {
 
@@ -23,6 +24,18 @@ inline uint32_t relative_pc(const void* pc, uint64_t base) {
 SourceLine line_of_return_address(uint32_t pc);
 // The line of the instruction at `pc`.
 SourceLine line_of_instruction(uint32_t pc);
+
+// A file by its number in the compilation unit whose lines begin at this offset of .debug_line.
+std::string file_of_unit(uint64_t offset, uint64_t number);
+
+// ---- dwarf_calls.cpp
+
+// Where the functions were called that the compiler has put into one another at the call that
+// returns to `pc`, the innermost first. Known of what g++ wrote in DWARF 5, as it does by itself.
+std::vector<SourceLine> inlined_calls(uint32_t pc);
+// The lines of the calls that have led the running thread here, the innermost first, without simt's
+// own.
+std::vector<SourceLine> lines_of_calls();
 
 // "file:line", or "unknown line".
 std::string to_string(const SourceLine& line);

@@ -140,6 +140,8 @@ struct Block {
   uint8_t waiting_in_warp[kMaxWarps] = {};  // lanes of each warp in kWarp, kActiveMask, kPaused
 
   unsigned barriers_passed = 0;  // how many times the whole block has met at a barrier
+  uint64_t sleeps = 0;           // of threads that wait for nobody, see sleep()
+  std::vector<uint64_t> slept;   // nanoseconds of each thread, once one sleeps
 
   // __syncthreads_count/and/or: how many threads came to the present barrier with a true predicate;
   // and of the barrier passed last how many came, and how many of them with a true one, which its
@@ -210,6 +212,7 @@ struct SharedName {
   size_t bytes = 0;
 };
 SharedName shared_variable_at(size_t offset);
+SharedName shared_variable_at(const Block& block, size_t offset);
 // How its elements lie, if they have gaps, and where it begins.
 Layout shared_gaps_at(size_t offset, size_t* start);
 
@@ -225,10 +228,20 @@ struct Allocation {
   std::string name;       // of a __device__ or __constant__ variable
   bool freed = false;     // found again after cudaFree, until its addresses are reused
   bool constant = false;  // a __constant__ variable
+  bool fixed = false;     // a variable that is `const`: the host may read it
+  bool guard = false;     // no variable, but bytes beside one
+  bool asked = false;     // cudaGetSymbolAddress has told its address
 };
 
 // Is the address inside the range reserved for cudaMalloc and cudaMallocManaged, allocated or not?
 bool in_device_range(const void* address);
+
+// Where the __device__ and __constant__ variables lie, and others of the program between them.
+extern std::atomic<uint64_t> symbols_low, symbols_high;
+inline bool among_symbols(uint64_t address) {
+  return address >= symbols_low.load(std::memory_order_relaxed) &&
+         address < symbols_high.load(std::memory_order_relaxed);
+}
 
 // The allocation that holds the address: live or freed device memory, pinned host memory, or a
 // __device__, __constant__ or __managed__ variable. False: none. Safe from any thread.
@@ -326,6 +339,7 @@ class Observer {
   virtual void range(const void* /*address*/, size_t /*bytes*/, bool /*writes*/,
                      const void* /*pc*/) {}
   virtual void atomic(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {}
+  virtual void atomic_cas(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {}
   virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {
   }
   virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/,
@@ -386,6 +400,9 @@ class Observer {
   // A worker carries out a copy, a fill or a host function, and has done so.
   virtual void task_begins(const std::shared_ptr<const Place>&) {}
   virtual void task_ends() {}
+  // A host thread is about to ask for an operation; and it has asked for one in a second stream.
+  virtual void host_asks() {}
+  virtual void second_stream() {}
 
   // Host side, by the calling host thread or, for stream-ordered work, when the work is done.
   virtual void allocated(const Allocation&) {}

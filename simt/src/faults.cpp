@@ -29,6 +29,9 @@ void note_write(const void* address, unsigned bytes, const void* pc) {
 void note_atomic(const void* address, unsigned bytes, const void* pc, Scope scope) {
   if (observer && state.block) observer->atomic(address, bytes, pc, scope);
 }
+void note_atomic_cas(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  if (observer && state.block) observer->atomic_cas(address, bytes, pc, scope);
+}
 void note_atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) {
   if (observer && state.block) observer->atomic_load(address, bytes, pc, scope);
 }

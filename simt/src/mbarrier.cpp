@@ -25,9 +25,14 @@ static_assert(sizeof(Word) == 8, "an mbarrier is 64 bits");
 constexpr int64_t kMostBytes = (1 << 20) - 1;
 constexpr unsigned kMostArrivals = (1 << 20) - 1;
 
-std::string name_of(const SharedPlace& place) {
-  return "the mbarrier at shared offset " + std::to_string(place.offset);
+std::string name_of(const Block& block, size_t offset) {
+  const SharedName variable = shared_variable_at(block, offset);
+  if (variable.name.empty()) return "the mbarrier at shared offset " + std::to_string(offset);
+  if (variable.bytes == 8) return "the mbarrier " + variable.name;
+  return "the mbarrier at byte " + std::to_string(offset - variable.offset) + " of " +
+         variable.name;
 }
+std::string name_of(const SharedPlace& place) { return name_of(*place.block, place.offset); }
 
 struct Found {
   SharedPlace place;
@@ -118,8 +123,7 @@ bool test_wait(const void* address, unsigned parity, Location at) {
 std::string describe_mbarrier(const Block& block, const void* address) {
   const auto& word = *static_cast<const Word*>(address);
   const char* shared = block.async->shared;
-  std::string text = "the mbarrier at shared offset " +
-                     std::to_string(static_cast<const char*>(address) - shared) +
+  std::string text = name_of(block, static_cast<const char*>(address) - shared) +
                      ", whose phase of parity " + std::to_string(word.phase) + " lacks " +
                      std::to_string(word.pending) + " of " + std::to_string(word.expected) +
                      (word.expected == 1 ? " arrival" : " arrivals");

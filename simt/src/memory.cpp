@@ -232,15 +232,44 @@ class NamedRanges {
     ranges_.erase(found);
     return true;
   }
+  // Its address has been told to the program.
+  void tell(const void* base) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = ranges_.find(static_cast<const char*>(base));
+    if (found != ranges_.end()) found->second.asked = true;
+  }
+  // The range, no guard, that ends or begins nearest to the address.
+  bool nearest(const void* address, Allocation* result) {
+    const char* a = static_cast<const char*>(address);
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto behind = ranges_.upper_bound(a);
+    auto before = behind;
+    while (behind != ranges_.end() && behind->second.guard) ++behind;
+    while (before != ranges_.begin() && std::prev(before)->second.guard) --before;
+    const bool any_before = before != ranges_.begin(), any_behind = behind != ranges_.end();
+    if (any_before) *result = std::prev(before)->second;
+    if (any_behind && (!any_before || behind->first - a < a - (result->base + result->bytes)))
+      *result = behind->second;
+    return any_before || any_behind;
+  }
+  template <class Function>
+  void for_each(Function f) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [base, range] : ranges_) f(range);
+  }
   bool find(const void* address, Allocation* result) {
     const char* a = static_cast<const char*>(address);
     std::lock_guard<std::mutex> lock(mutex_);
     auto after = ranges_.upper_bound(a);
     if (after == ranges_.begin()) return false;
     const Allocation& candidate = std::prev(after)->second;
-    if (a >= candidate.base + candidate.bytes) return false;
     *result = candidate;
-    return true;
+    const char* end = candidate.base + candidate.bytes;
+    if (a < end) return true;
+    // What lies between a guard and a variable, for the sake of their alignment, is the guard's.
+    if (after == ranges_.end() || after->first - end >= 64) return false;
+    if (!candidate.guard) *result = after->second;
+    return candidate.guard != after->second.guard;
   }
 
  private:
@@ -256,6 +285,7 @@ NamedRanges& symbols() {
   static NamedRanges* ranges = new NamedRanges;
   return *ranges;
 }
+thread_local int symbols_in_use = 0;  // by cudaMemcpyToSymbol and its kin
 
 }  // namespace
 
@@ -277,6 +307,7 @@ std::string describe_address(const void* address) {
   char text[400];
   Allocation found;
   const bool inside = find_allocation(address, &found);
+  if (inside && found.guard) symbols().nearest(address, &found);
   if (!inside && !nearest_allocation(address, &found) &&
       !(in_device_range(address) && device_memory().find(address, &found, SIZE_MAX - 1))) {
     const auto before_shared =
@@ -313,10 +344,31 @@ std::string describe_address(const void* address) {
   return text;
 }
 
-Symbol::Symbol(const void* address, size_t bytes, const char* name, bool constant) {
-  symbols().add(
-      {static_cast<const char*>(address), bytes, MemoryKind::kSymbol, {}, name, false, constant});
+std::atomic<uint64_t> symbols_low{~uint64_t{0}}, symbols_high{0};
+
+Symbol::Symbol(const void* address, size_t bytes, const char* name, Space space) {
+  Allocation variable{static_cast<const char*>(address),
+                      bytes,
+                      space == Space::kManaged ? MemoryKind::kManaged : MemoryKind::kSymbol,
+                      {},
+                      name,
+                      false,
+                      space == Space::kConstant};
+  variable.fixed = space == Space::kFixed;
+  variable.guard = space == Space::kGuard;
+  symbols().add(variable);
+  if (space == Space::kManaged || space == Space::kFixed) return;
+  const auto begin = reinterpret_cast<uint64_t>(address);
+  if (begin < symbols_low) symbols_low = begin;
+  if (begin + bytes > symbols_high) symbols_high = begin + bytes;
 }
+
+void tell_symbol_address(const void* symbol) { symbols().tell(symbol); }
+
+void for_each_symbol(const std::function<void(const Allocation&)>& f) { symbols().for_each(f); }
+
+UseOfSymbols::UseOfSymbols() { ++symbols_in_use; }
+UseOfSymbols::~UseOfSymbols() { --symbols_in_use; }
 
 bool is_symbol(const void* address, size_t bytes) {
   Allocation a;
@@ -383,6 +435,7 @@ cudaError_t unregister_host(void* pointer) {
 namespace {
 
 enum class Side { kHost, kDevice, kEither, kWrong };
+thread_local std::string failure;
 
 // Where the bytes lie; kWrong: partly outside of an allocation.
 Side side_of(const void* address, size_t bytes) {
@@ -390,20 +443,29 @@ Side side_of(const void* address, size_t bytes) {
   if (!find_allocation(address, &a)) return in_device_range(address) ? Side::kWrong : Side::kHost;
   if (a.freed || static_cast<const char*>(address) + bytes > a.base + a.bytes) return Side::kWrong;
   switch (a.kind) {
-    case MemoryKind::kDevice:
-    case MemoryKind::kSymbol: return Side::kDevice;
+    case MemoryKind::kDevice: return Side::kDevice;
+    // A variable's address in host code is that of the host's own.
+    case MemoryKind::kSymbol: return a.asked || symbols_in_use > 0 ? Side::kDevice : Side::kHost;
     default: return Side::kEither;  // managed and page-locked memory belong to both
   }
 }
 
 }  // namespace
 
+std::string why_copy_fails() { return failure; }
+
 cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcpyKind* kind) {
+  failure.clear();
   if (static_cast<unsigned>(*kind) > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (bytes == 0) return cudaSuccess;
   if (!to || !from) return cudaErrorInvalidValue;
   const Side target = side_of(to, bytes), source = side_of(from, bytes);
-  if (target == Side::kWrong || source == Side::kWrong) return cudaErrorInvalidValue;
+  if (target == Side::kWrong || source == Side::kWrong) {
+    const void* begin = target == Side::kWrong ? to : from;
+    failure = "of the last of its " + std::to_string(bytes) + " bytes the " +
+              describe_address(static_cast<const char*>(begin) + bytes - 1);
+    return cudaErrorInvalidValue;
+  }
   const bool to_device = *kind == cudaMemcpyHostToDevice || *kind == cudaMemcpyDeviceToDevice;
   const bool from_device = *kind == cudaMemcpyDeviceToHost || *kind == cudaMemcpyDeviceToDevice;
   if (*kind == cudaMemcpyDefault) {
@@ -414,8 +476,14 @@ cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcp
   }
   // Host memory where device memory should be is an error. The other way round CUDA goes by the
   // address.
-  if (to_device && target == Side::kHost) return cudaErrorInvalidValue;
-  if (from_device && source == Side::kHost) return cudaErrorInvalidValue;
+  if (to_device && target == Side::kHost) {
+    failure = "it goes to the device, and its target is host memory";
+    return cudaErrorInvalidValue;
+  }
+  if (from_device && source == Side::kHost) {
+    failure = "it comes from the device, and its source is host memory";
+    return cudaErrorInvalidValue;
+  }
   return cudaSuccess;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "engine.h"
 #include "simt/runtime_types.h"
@@ -29,6 +30,8 @@ void memory_info(size_t* free_bytes, size_t* total_bytes);
 // Does the copy or fill stay inside what it touches, and does the direction fit? Replaces
 // cudaMemcpyDefault by the real direction.
 cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcpyKind* kind);
+// Why the calling thread's last copy could not be, in words; "": it could, or nobody knows.
+std::string why_copy_fails();
 cudaError_t check_device_range(const void* address, size_t bytes);
 
 // Host memory that is not page-locked: asynchronous copies of it are not asynchronous.
@@ -36,5 +39,13 @@ bool is_pageable(const void* address);
 
 // For cudaGetSymbolAddress and its kin: is there a registered variable at this address?
 bool is_symbol(const void* address, size_t bytes);
+// From now on the program has its address on the device.
+void tell_symbol_address(const void* symbol);
+// While this lives, the calling thread may copy from and to variables.
+struct UseOfSymbols {
+  UseOfSymbols();
+  ~UseOfSymbols();
+};
+void for_each_symbol(const std::function<void(const Allocation&)>& f);
 
 }  // namespace simt

@@ -1,6 +1,7 @@
 #include "observe.h"
 
 #include <link.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <iostream>
 
 #include "dwarf_lines.h"
+#include "memory.h"
 #include "options.h"
 #include "profile_report.h"
 #include "simt/runtime_types.h"
@@ -80,7 +82,11 @@ std::unique_ptr<Observer> make_observer() {
 Watcher::Watcher()
     : checking(environment_says("SIMT_CHECK", true)),
       program_base(simt::program_base()),
-      thread_data_bytes(program_image().thread_bytes) {}
+      thread_data_bytes(program_image().thread_bytes) {
+  for_each_symbol([this](const Allocation& variable) {
+    if (variable.kind == MemoryKind::kManaged) memory.allocated(variable);
+  });
+}
 
 // ---- launches ---------------------------------------------------------------------------------
 
@@ -91,6 +97,7 @@ uint32_t Watcher::new_stamp(const Work& work) {
     next_stamp_ = 1;
   }
   works_[next_stamp_] = work;
+  ++kept_;
   waited_[next_stamp_] = false;
   return next_stamp_++;
 }
@@ -101,16 +108,54 @@ uint32_t LaunchWatch::stamp(unsigned phase) {
   return stamps_[phase];
 }
 
+void LaunchWatch::guesses(uint32_t pc) {
+  std::lock_guard<std::mutex> lock(mutex);
+  guesses_.insert(pc);
+}
+void LaunchWatch::race_with_read(uint32_t pc, CheckReport report, std::vector<std::string> places) {
+  std::lock_guard<std::mutex> lock(mutex);
+  races_with_reads_.push_back({pc, std::move(report), std::move(places)});
+}
+void LaunchWatch::tell_races_with_reads() {
+  for (RaceWithRead& race : races_with_reads_)
+    if (guesses_.count(race.pc) == 0) watcher->reports.add(std::move(race.report), race.places);
+}
+
 void Watcher::launch_begin(Launch& launch) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (launches_running_++ == 0) memory.sweep();
   launch.observer_data = new LaunchWatch(launch, counting);
+  if (checking) check_arguments(launch);
   reports.count_launch();
+}
+
+// Host code that writes &x of a __device__ variable names the host's own, which no kernel can use.
+void Watcher::check_arguments(const Launch& launch) {
+  const auto* words = static_cast<const uint64_t*>(launch.call.get());
+  const size_t count = malloc_usable_size(const_cast<uint64_t*>(words)) / sizeof *words;
+  for (size_t i = 0; i < count; ++i) {
+    Allocation variable;
+    const auto* address = reinterpret_cast<const void*>(words[i]);
+    if (!among_symbols(words[i]) || !find_allocation(address, &variable) || variable.asked ||
+        variable.kind != MemoryKind::kSymbol || variable.guard || variable.fixed)
+      continue;
+    const std::string place = std::string(launch.at.file) + ":" + std::to_string(launch.at.line);
+    CheckReport report;
+    report.check = "host-pointer";
+    report.kernel = launch.name();
+    report.file = launch.at.file;
+    report.line = static_cast<unsigned>(launch.at.line);
+    report.message = "error [host-pointer]: a kernel is given the address of " + variable.name +
+                     " in the host's memory\n  kernel " + launch.name() + "\n  at " + place +
+                     "\n  cudaGetSymbolAddress tells where the variable lies on the device";
+    reports.add(std::move(report), {place});
+  }
 }
 
 void Watcher::launch_end(Launch& launch) {
   std::unique_ptr<LaunchWatch> watch(static_cast<LaunchWatch*>(launch.observer_data));
   launch.observer_data = nullptr;
+  watch->tell_races_with_reads();
   if (watch->counting) {
     Counters sum;
     sum.launches = 1;
@@ -245,11 +290,12 @@ void Watcher::remote_access(Block& owner, const void* pc) {
 namespace {
 
 void announce(const void* address, unsigned bytes, const void* pc, Use use,
-              Scope scope = Scope::kSystem) {
+              Scope scope = Scope::kSystem, bool compares = false) {
   const auto at = reinterpret_cast<uint64_t>(address);
   if (is_local(at)) return;
   watch_of(state.block)
-      ->announced(at, bytes, relative_pc(pc, watcher->program_base), use, scope == Scope::kBlock);
+      ->announced(at, bytes, relative_pc(pc, watcher->program_base), use, scope == Scope::kBlock,
+                  compares);
 }
 
 }  // namespace
@@ -270,6 +316,9 @@ void Watcher::range(const void* address, size_t bytes, bool writes, const void* 
 void Watcher::atomic(const void* address, unsigned bytes, const void* pc, Scope scope) {
   announce(address, bytes, pc, Use::kAtomic, scope);
 }
+void Watcher::atomic_cas(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  announce(address, bytes, pc, Use::kAtomic, scope, true);
+}
 void Watcher::atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) {
   announce(address, bytes, pc, Use::kAtomicLoad, scope);
 }
@@ -289,6 +338,30 @@ bool Watcher::is_program_data(uint64_t address) const {
 
 // ---- reports ----------------------------------------------------------------------------------
 
+namespace {
+
+std::string called_at(const SourceLine& line) { return "\n  called at " + to_string(line); }
+
+// A line lies in a function that others call: from where the running thread has come to it.
+std::string describe_calls(const std::string& place) {
+  std::string text;
+  bool found = false;
+  for (const SourceLine& line : lines_of_calls()) {
+    if (found) text += called_at(line);
+    found |= to_string(line) == place;
+  }
+  return text;
+}
+
+}  // namespace
+
+// The same for what happened before, as far as the compiler has put functions into one another.
+std::string describe_inlined_calls(uint32_t pc) {
+  std::string text;
+  for (const SourceLine& line : inlined_calls(pc)) text += called_at(line);
+  return text;
+}
+
 void Watcher::report(const char* check, const std::string& what, uint32_t pc,
                      const std::string& more) {
   const SourceLine at = line_of_return_address(pc);
@@ -296,8 +369,9 @@ void Watcher::report(const char* check, const std::string& what, uint32_t pc,
   report.check = check;
   report.file = at.file;
   report.line = at.line;
-  report.message =
-      std::string("error [") + check + "]: " + what + "\n  at " + to_string(at) + "\n  ";
+  report.message = std::string("error [") + check + "]: " + what + "\n  at " + to_string(at);
+  if (state.block != nullptr) report.message += describe_calls(to_string(at));
+  report.message += "\n  ";
   if (state.block != nullptr) {
     report.kernel = state.block->launch->name();
     report.message += describe_current_thread();
@@ -363,6 +437,8 @@ bool Watcher::finding(const Finding& finding) {
     }
   }
   const std::string place = report.file + ":" + std::to_string(report.line);
+  if (state.block != nullptr && block == state.block && finding.at.line != 0)
+    report.message += describe_calls(place);
   reports.add(std::move(report), {finding.at.line ? place : finding.message});
   return true;
 }
@@ -381,6 +457,10 @@ void Watcher::program_end() {
 }
 
 // ---- for tests (simt/profile.h) ---------------------------------------------------------------
+
+void guard(const void* begin, uint64_t bytes) {
+  if (watcher != nullptr) watcher->memory.guard(reinterpret_cast<uint64_t>(begin), bytes);
+}
 
 void profile_reset() {
   counting = true;

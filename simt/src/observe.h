@@ -60,6 +60,7 @@ struct Access {
   bool aligned;              // the code demands an address that is a multiple of the size
   bool continues = false;    // the next piece of the same copy: nothing was carried out in between
   bool block_scope = false;  // an atomic for the threads of the block alone
+  bool compares = false;     // atomicCAS and its kin
 };
 
 // A copy of a structure: on a GPU several loads or stores, each as wide as the alignment allows.
@@ -110,11 +111,26 @@ class LaunchWatch final : public OtherWork {
   std::vector<StructurePointer> structures;
   ReleaseBoard board;
 
+  // A plain read that goes before a compare-and-swap of the same word is a first guess: the swap
+  // finds out whether it was right. That the read at a place in the code is one is known only when
+  // the swap comes, so what races with it is told when the launch has ended.
+  void guesses(uint32_t pc);
+  void race_with_read(uint32_t pc, CheckReport report, std::vector<std::string> places);
+  void tell_races_with_reads();
+
   std::mutex mutex;
   std::vector<std::unique_ptr<class BlockWatch>>
       idle;  // finished blocks' watches, to be used again
 
  private:
+  struct RaceWithRead {
+    uint32_t pc;
+    CheckReport report;
+    std::vector<std::string> places;
+  };
+  std::vector<RaceWithRead> races_with_reads_;
+  std::unordered_set<uint32_t> guesses_;
+
   std::mutex stamp_mutex_;
   std::vector<uint32_t> stamps_;
 };
@@ -136,8 +152,10 @@ class BlockWatch {
   }
   // An access that a device function of our headers announces, on behalf of the code that called
   // it.
-  void announced(uint64_t address, unsigned size, uint32_t pc, Use use, bool block_scope) {
-    access({address, pc, static_cast<uint16_t>(size), depth_, use, true, false, block_scope});
+  void announced(uint64_t address, unsigned size, uint32_t pc, Use use, bool block_scope,
+                 bool compares) {
+    access({address, pc, static_cast<uint16_t>(size), depth_, use, true, false, block_scope,
+            compares});
   }
   void announced_range(uint64_t address, uint64_t size, uint32_t pc, Use use);
   void fence(bool block_scope = false);
@@ -205,6 +223,7 @@ class BlockWatch {
   bool is_argument(const Access& access) const;
   bool shared_in_bounds(uint64_t offset, unsigned size) const;
   void report_race(const Access& access, unsigned thread, const Rival& rival, bool shared);
+  void swaps(uint32_t guess);
   void report_unordered(const Access& access, const Rival& rival);
   void found_race(const Access& access, const Rival& rival, bool shared);
   void settle();
@@ -265,6 +284,7 @@ class BlockWatch {
   bool observe_block_scope_ = false;
   bool unsettled_ = false;                       // one of the two is waiting
   std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
+  std::unordered_set<uint32_t> guesses_;         // code addresses, see LaunchWatch::guesses()
   std::unique_ptr<AsyncChecks> async_;           // once the block does something in the background
 
   // Do the threads of the block wait at one and the same barrier?
@@ -303,6 +323,7 @@ class Watcher final : public Observer {
   void write(const void* address, unsigned bytes, const void* pc) override;
   void range(const void* address, size_t bytes, bool writes, const void* pc) override;
   void atomic(const void* address, unsigned bytes, const void* pc, Scope scope) override;
+  void atomic_cas(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void atomic_store(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void fence(Scope scope) override;
@@ -335,6 +356,8 @@ class Watcher final : public Observer {
   void stream_frees(const Allocation& allocation, Location at) override;
   void task_begins(const std::shared_ptr<const Place>& place) override;
   void task_ends() override;
+  void host_asks() override;
+  void second_stream() override { several_streams = true; }
   void program_end() override;
 
   // ---- host, streams, copies (check_streams.cpp)
@@ -344,13 +367,19 @@ class Watcher final : public Observer {
   // there.
   void host_sees(uint64_t address);
   void host_shares(uint64_t address, unsigned size, uint32_t pc, Use use);
+  // The host touches what lies among the program's variables.
+  void host_touches_variable(uint64_t address, uint32_t pc, Use use);
   // "x.cu:3: kernel k reads" and the like.
   std::string describe_work(const Rival& rival);
   void report_unordered(const std::string& now, const std::string& place, const Rival& rival,
                         uint64_t address, CheckReport report, bool host);
 
+  // Has the program asked for anything in more than one stream?
+  std::atomic<bool> several_streams{false};
+
   // By host code that touches an address between memory.low and memory.high.
   void host_access(uint64_t address, uint32_t pc, bool is_write);
+  void check_arguments(const Launch& launch);
   // A report about the running thread at the code address.
   void report(const char* check, const std::string& what, uint32_t pc, const std::string& more);
   uint32_t new_stamp(const Work& work);
@@ -371,11 +400,16 @@ class Watcher final : public Observer {
   uint32_t next_stamp_ = 1;
   std::mutex stamp_mutex_;
   std::vector<Work> works_ = std::vector<Work>(GlobalRaces::kStamps);
+  static constexpr unsigned kKept = 64;
+  unsigned kept_ = 0;  // of these, since those that the host has waited for were forgotten
   // For which the host is known to have waited.
   std::vector<std::atomic<bool>> waited_ = std::vector<std::atomic<bool>>(GlobalRaces::kStamps);
 
   void work_touches(uint64_t address, uint64_t bytes, bool writes, const char* what, Location at);
 };
+
+// "\n  called at x.cu:3" and the like, for a code address in functions that were inlined.
+std::string describe_inlined_calls(uint32_t pc);
 
 // Is it one of the running thread's own variables? They are registers or local memory, which the
 // checks do not look at.

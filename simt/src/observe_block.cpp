@@ -105,6 +105,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   stamp_ = launch.stamp(0);
   forget_if_changed();
   suspects_.clear();
+  guesses_.clear();
   unsettled_ = false;
   observe_at_ = 0;
   barrier_at_ = {nullptr, 0};
@@ -208,10 +209,16 @@ WatchedMemory* BlockWatch::find_memory(const Access& access) {
 // not return if the access would be a fault.
 __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& access) {
   WatchedMemory* memory = watcher->memory.find(access.address);
-  const bool good =
-      memory != nullptr && !memory->allocation.freed && memory->holds(access.address, access.size);
+  const bool good = memory != nullptr && !memory->allocation.freed && !memory->allocation.guard &&
+                    memory->holds(access.address, access.size);
   if (good) return memory;
-  if (memory == nullptr && (watcher->is_program_data(access.address) || is_argument(access))) {
+  const auto is_guard = [&] {
+    Allocation beside;
+    return among_symbols(access.address) && find_allocation(pointer(access.address), &beside) &&
+           beside.guard;
+  };
+  if (memory == nullptr && !is_guard() &&
+      (watcher->is_program_data(access.address) || is_argument(access))) {
     return nullptr;
   }
   if (!watcher->checking) return nullptr;
@@ -282,6 +289,7 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   const unsigned thread = state.thread;
   const Accessor now{&order_, thread, access.pc, writes(access.use), is_atomic(access.use)};
   Rival rival;
+  if (access.compares) swaps(shared_races_.own_read(offset, now));
   if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
   if (!is_atomic(access.use) && !is_volatile(access.use)) return;
   const uint64_t key = board_key(order_.block(), offset);
@@ -322,8 +330,13 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
       // Structures have gaps that nobody writes: a wide read is wrong only if none of it was
       // written.
       if (access.size <= 4 || all_zero(written, access.size)) {
-        watcher->report("uninitialized", bytes_text(access) + " of memory that was not written",
-                        access.pc, describe_address(pointer(access.address)));
+        const bool guard = watcher->memory.is_guard(access.address);
+        watcher->report(guard ? "out-of-bounds" : "uninitialized",
+                        guard ? "out-of-bounds " + bytes_text(access)
+                              : bytes_text(access) + " of memory that was not written",
+                        access.pc,
+                        describe_address(pointer(access.address)) +
+                            (guard ? ", a guard beside the array" : ""));
       }
     }
     if (writes(access.use)) assign(written, kAllByKernel, access.size);
@@ -343,9 +356,13 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
     // What an atomic finds published at its address is observed before the access is judged.
     if (strong) order_.observe(access.address, launch_->board, access.block_scope);
     const bool excused = strong && !(options().plain_volatile && is_volatile(access.use));
+    // In device memory, and with one stream, all other work comes before or behind.
+    const bool alone = memory.allocation.kind == MemoryKind::kDevice &&
+                       !watcher->several_streams.load(std::memory_order_relaxed);
     const Accessor now{&order_, thread,         access.pc,          writes(access.use),
-                       excused, access.address, access.block_scope, launch_};
+                       excused, access.address, access.block_scope, alone ? nullptr : launch_};
     Rival rival;
+    if (access.compares) swaps(memory.races->own_read(offset, stamp_, now));
     if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
       found_race(access, rival, false);
     }
@@ -360,6 +377,10 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
 }
 
 // ---- races ------------------------------------------------------------------------------------
+
+void BlockWatch::swaps(uint32_t guess) {
+  if (guess != 0 && guesses_.insert(guess).second) launch_->guesses(guess);
+}
 
 void BlockWatch::found_race(const Access& access, const Rival& rival, bool shared) {
   const uint64_t pair =
@@ -456,10 +477,12 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
   report.message = std::string("error [race]: ") + kind + " in " + (shared ? "shared" : "global") +
                    " memory without synchronisation between\n  kernel " + launch_->name;
   report.message += "\n  at " + to_string(here) + ": " + block_name(block_->number) + ", " +
-                    thread_name(thread) + does(writes(access.use), atomic, access.block_scope);
+                    thread_name(thread) + does(writes(access.use), atomic, access.block_scope) +
+                    describe_inlined_calls(access.pc);
   // The thread index of another block follows from the same block shape.
   report.message += "\n  at " + to_string(there) + ": " + block_name(rival.block) + ", " +
-                    thread_name(rival.thread) + does(rival.wrote, rival.atomic, rival.block_scope);
+                    thread_name(rival.thread) + does(rival.wrote, rival.atomic, rival.block_scope) +
+                    describe_inlined_calls(rival.pc);
   if (shared) {
     const uint64_t offset = access.address - shared_base_;
     const SharedName name = shared_variable_at(offset);
@@ -482,7 +505,13 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
         "\n  if both are in a loop, the write is that of a later turn, and a barrier " +
         std::string("is missing behind the read");
   }
-  watcher->reports.add(std::move(report), {to_string(here), to_string(there)});
+  const std::vector<std::string> places = {to_string(here), to_string(there)};
+  const bool reads_plainly = access.use == Use::kRead, read_plainly = !rival.wrote && !rival.atomic;
+  if ((reads_plainly && rival.atomic) || (atomic && read_plainly)) {
+    const uint32_t read_at = reads_plainly ? access.pc : rival.pc;
+    return launch_->race_with_read(read_at, std::move(report), places);
+  }
+  watcher->reports.add(std::move(report), places);
 }
 
 // ---- waiting ----------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ __attribute__((noinline)) void access_of_host(uint64_t address, unsigned size, c
   const uint32_t at = relative_pc(pc, watcher->program_base);
   if (watcher->memory.host_shares(address)) {
     watcher->host_shares(address, size, at, use);
+  } else if (among_symbols(address)) {
+    watcher->host_touches_variable(address, at, use);
   } else {
     watcher->host_access(address, at, writes(use));
   }
@@ -37,7 +39,7 @@ inline __attribute__((always_inline)) void on_access(const void* pointer, unsign
   if (block == nullptr) {
     const uint64_t low = watcher->memory.low.load(std::memory_order_relaxed);
     if ((address >= low && address < watcher->memory.high.load(std::memory_order_relaxed)) ||
-        watcher->memory.host_shares(address)) {
+        watcher->memory.host_shares(address) || among_symbols(address)) {
       access_of_host(address, size, pc, use);
     }
     return;

@@ -26,7 +26,7 @@ inline void Worker::make_current(ThreadState& me, unsigned thread) {
   block->state[thread] = State::kRunning;
   me.thread = thread;
   me.lane = thread % kWarpSize;
-  me.polls = 0;
+  me.polls = me.turns = 0;
   *me.index = block->thread_index[thread];
   ++position_;
 }
@@ -166,6 +166,8 @@ void Worker::begin_block(Block& b, Launch& launch, uint64_t block_number) {
   b.at_grid = b.yielded = b.barriers_passed = 0;
   b.woken = false;
   b.events = b.events_seen = 0;
+  b.sleeps = 0;
+  b.slept.clear();
   b.cluster = nullptr;
   b.cluster_rank = 0;
   if (b.async) b.async->begin(launch.threads_per_block);
@@ -343,6 +345,21 @@ void give_way() {
   if (!state.block) return;
   ++state.block->yielded;
   state.worker->suspend(State::kYield);
+}
+
+// A thread that looks at nothing between its sleeps waits for nobody: it comes further by sleeping,
+// though not for longer than a deadlock takes to be called one.
+void sleep(unsigned nanoseconds) {
+  if (!state.block) return;
+  Block& b = *state.block;
+  if (state.polls == 0) {
+    constexpr uint64_t kLeast = 1000;
+    b.slept.resize(kMaxThreads);
+    uint64_t& slept = b.slept[state.thread];
+    slept += std::max<uint64_t>(nanoseconds, kLeast);
+    if (static_cast<double>(slept) <= options().patience * 1e9) ++b.sleeps;
+  }
+  give_way();
 }
 
 void pause_thread() {

@@ -76,9 +76,8 @@ int place_shared_variable(const SharedVariable& variable) {
   return offset;
 }
 
-// Of the variable, and of none but those of the running kernel.
-static const SharedVariable* variable_at(size_t offset, size_t* start) {
-  const Kernel& kernel = *state.block->launch->kernel;
+// Of the variable, and of none but those of the kernel.
+static const SharedVariable* variable_at(const Kernel& kernel, size_t offset, size_t* start) {
   std::lock_guard<std::mutex> lock(layout_mutex);
   for (const SharedVariable* variable : variables()) {
     const int place = kernel.shared_offsets[variable->number];
@@ -91,15 +90,17 @@ static const SharedVariable* variable_at(size_t offset, size_t* start) {
 
 Layout shared_gaps_at(size_t offset, size_t* start) {
   if (!any_gaps) return {};
-  const SharedVariable* variable = variable_at(offset, start);
+  const SharedVariable* variable = variable_at(*state.block->launch->kernel, offset, start);
   return variable ? variable->element : Layout();
 }
 
-SharedName shared_variable_at(size_t offset) {
+SharedName shared_variable_at(size_t offset) { return shared_variable_at(*state.block, offset); }
+
+SharedName shared_variable_at(const Block& block, size_t offset) {
   if (offset >= kStaticSharedBytes)
-    return {"dynamic shared memory", kStaticSharedBytes, state.block->launch->dynamic_shared};
+    return {"dynamic shared memory", kStaticSharedBytes, block.launch->dynamic_shared};
   size_t start;
-  const SharedVariable* variable = variable_at(offset, &start);
+  const SharedVariable* variable = variable_at(*block.launch->kernel, offset, &start);
   return variable ? SharedName{variable->name, start, variable->bytes} : SharedName();
 }
 

@@ -85,6 +85,7 @@ OperationPtr Device::last_of(CUstream_st* stream) {
 OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
   auto operation = std::make_shared<Operation>();
   operation->task = std::move(task);
+  if (observer) observer->host_asks();
   std::lock_guard<std::mutex> lock(mutex_);
   const std::vector<OperationPtr> before = predecessors(stream);
   for (const OperationPtr& earlier : before) join(stream->clock, earlier->place->clock);
@@ -97,7 +98,10 @@ OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
 
 // The operation is the stream's next one. The lock is held.
 void Device::advance(CUstream_st* stream, const OperationPtr& operation) {
-  if (stream->number == 0) stream->number = ++streams_used_;
+  if (stream->number == 0) {
+    stream->number = ++streams_used_;
+    if (observer && streams_used_ == 2) observer->second_stream();
+  }
   {
     std::lock_guard<std::mutex> host(host_mutex_);
     join(stream->clock, host_clock_);

@@ -46,12 +46,12 @@ const Chip& chip() {
 TranslationUnit::TranslationUnit(bool instrumented, int architecture) {
   if (architecture > newest_architecture) newest_architecture = architecture;
   if (instrumented) return;
-  for (const char* variable : {"SIMT_CHECK", "SIMT_PROFILE"}) {
+  for (const char* variable : {"SIMT_CHECK", "SIMT_PROFILE", "SIMT_ORDERS", "SIMT_VOLATILE"}) {
     if (!asks_for(variable)) continue;
     fprintf(stderr,
-            "simt: %s is set, but this program was built without checks: set it when building, too "
-            "(%s=1 simt/nvcc ...), or unset it\n",
-            variable, variable);
+            "simt: %s is set, but this program was built without checks: build it with %s=1 "
+            "simt/nvcc ..., or unset it\n",
+            variable, strcmp(variable, "SIMT_PROFILE") == 0 ? variable : "SIMT_CHECK");
     exit(2);
   }
 }

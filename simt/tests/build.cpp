@@ -178,7 +178,7 @@ TEST_CASE("a launch that several blocks end reports one error") {
 
 TEST_CASE("a plain program is never run as if it were checked") {
   const std::string program = built_program("device_query");
-  for (const char* variable : {"SIMT_CHECK", "SIMT_PROFILE"}) {
+  for (const char* variable : {"SIMT_CHECK", "SIMT_PROFILE", "SIMT_ORDERS"}) {
     const auto ran = run_command(std::string("SIMT_CHECK=0 SIMT_PROFILE=0 ") + variable + "=1 " +
                                  program + " 2>&1");
     CHECK(ran.status == 2);
@@ -394,25 +394,7 @@ TEST_CASE("what cannot be built is refused with its name and line") {
   const std::vector<Case> cases = {
       {"library", "#include <cublas_v2.h>\nint main() {}\n",
        "cublas_v2.h belongs to cuBLAS, which simt does not have"},
-      {"driver", "#include <cuda.h>\nint main() { cuInit(0); }\n",
-       "cuInit belongs to the driver API, which simt does not have"},
-      {"fetch",
-       "__device__ float f(unsigned long long t) {\n  return tex2DLayered<float>(t, 0, 0, 1);\n}\n",
-       "fetch.cu:2: tex2DLayered belongs to layered textures, which simt does not have"},
-      {"surface", "__global__ void k(cudaSurfaceObject_t s) {\n  surf2Dwrite(1, s, 0, 0);\n}\n",
-       "surface.cu:1: cudaSurfaceObject_t belongs to surfaces, which simt does not have"},
-      {"generator",
-       "#include <curand_kernel.h>\n__device__ void f() {\n  curandStateSobol32_t state;\n}\n",
-       "simt has no curandStateSobol32_t"},
-      {"function", "int main() { cudaIpcGetMemHandle(nullptr, nullptr); }\n",
-       "simt has no cudaIpcGetMemHandle"},
       {"typing_mistake", "int main() { void* p; cudaMaloc(&p, 4); }\n", "did you mean"},
-      {"older_toolkit", "int main() { cudaDeviceProp p; return p.clockRate; }\n",
-       "CUDA 13 removed cudaDeviceProp::clockRate"},
-      {"older_form", "int main() { cudaMemPrefetchAsync(nullptr, 4, 0, 0); }\n",
-       "since CUDA 13 a cudaMemLocation stands where CUDA 12 had the number of a device"},
-      {"older_function", "int main() { cudaThreadSynchronize(); }\n",
-       "CUDA 13 has no cudaThreadSynchronize; cudaDeviceSynchronize does the same"},
       {"too_much_shared",
        "__global__ void k(float* x) {\n  __shared__ float s[128][128];\n  s[0][0] = *x;\n}\n",
        "uses too much shared data"},
@@ -431,6 +413,32 @@ TEST_CASE("what cannot be built is refused with its name and line") {
       CHECK(contains(built.output, c.message));
       if (c.name == "typing_mistake") CHECK(!contains(built.output, "simt has no"));
     }
+  }
+}
+
+TEST_CASE("all that a source wants of what is not there is named at once") {
+  const std::string source = write_file(
+      "lacking.cu",
+      "#include <cuda.h>\n#include <curand_kernel.h>\n"
+      "__device__ float f(unsigned long long t) {\n  return tex2DLayered<float>(t, 0, 0, 1);\n}\n"
+      "__global__ void k(cudaSurfaceObject_t s) {\n  surf2Dwrite(1, s, 0, 0);\n}\n"
+      "__device__ void g() {\n  curandStateSobol32_t state;\n}\n"
+      "int main() {\n  cuInit(0);\n  cudaIpcGetMemHandle(nullptr, nullptr);\n"
+      "  cudaDeviceProp p;\n  cudaMemPrefetchAsync(nullptr, 4, 0, 0);\n"
+      "  cudaThreadSynchronize();\n  return p.clockRate;\n}\n");
+  const auto built = quick_nvcc("-c " + source + " -o " + scratch("lacking.o"));
+  INFO(built.output);
+  CHECK(built.status != 0);
+  for (const std::string message :
+       {"cuInit belongs to the driver API, which simt does not have",
+        "lacking.cu:4: tex2DLayered belongs to layered textures, which simt does not have",
+        "lacking.cu:6: cudaSurfaceObject_t belongs to surfaces, which simt does not have",
+        "simt has no curandStateSobol32_t", "simt has no cudaIpcGetMemHandle",
+        "CUDA 13 removed cudaDeviceProp::clockRate",
+        "since CUDA 13 a cudaMemLocation stands where CUDA 12 had the number of a device",
+        "CUDA 13 has no cudaThreadSynchronize; cudaDeviceSynchronize does the same"}) {
+    INFO(message);
+    CHECK(contains(built.output, message));
   }
 }
 
@@ -546,7 +554,8 @@ int main() {
   CHECK(run(program).output == "0 0 0 0 0 0\n");
 }
 
-TEST_CASE("SIMT_ARCH chooses the model GPU, its macros and its instructions") {
+TEST_CASE(
+    "SIMT_ARCH chooses the model GPU, its macros and its instructions, SIMT_CUDA what is gone") {
   const std::string source =
       write_file("architecture.cu",
                  "#include <cstdio>\n__device__ void hopper() {\n#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n"
@@ -554,13 +563,18 @@ TEST_CASE("SIMT_ARCH chooses the model GPU, its macros and its instructions") {
                  "__global__ void k() { hopper(); printf(\"arch %d\\n\", __CUDA_ARCH__); }\n"
                  "int main() {\n  cudaDeviceProp p;\n  cudaGetDeviceProperties(&p, 0);\n"
                  "  printf(\"%d.%d %d %zu\\n\", p.major, p.minor, p.multiProcessorCount, "
-                 "p.sharedMemPerBlockOptin);\n  k<<<1, 1>>>();\n  cudaDeviceSynchronize();\n}\n");
+                 "p.sharedMemPerBlockOptin);\n  k<<<1, 1>>>();\n  cudaDeviceSynchronize();\n"
+                 "#if CUDART_VERSION < 13000\n  int* m;\n  cudaMallocManaged(&m, 4);\n"
+                 "  printf(\"older %d %d %d %d %d %d\\n\", p.deviceOverlap, p.clockRate, "
+                 "p.computeMode, cudaMemPrefetchAsync(m, 4, 0), cudaMemAdvise(m, 4, "
+                 "cudaMemAdviseSetPreferredLocation, cudaCpuDeviceId), "
+                 "cudaThreadSynchronize());\n#endif\n}\n");
   const std::string program = scratch("architecture");
   const struct {
     std::string setting, output;
   } cases[] = {{"", "9.0 132 232448\narch 900\n"},
                {"SIMT_ARCH=80 ", "8.0 108 166912\narch 800\n"},
-               {"SIMT_ARCH=75 ", "7.5 40 65536\narch 750\n"}};
+               {"SIMT_ARCH=75 SIMT_CUDA=12 ", "7.5 40 65536\narch 750\nolder 1 0 0 0 0 0\n"}};
   for (const auto& c : cases) {
     INFO(c.setting);
     const auto built = run_command("SIMT_CHECK=0 SIMT_PROFILE=0 " + c.setting + "simt/nvcc " +
@@ -578,6 +592,8 @@ TEST_CASE("SIMT_ARCH chooses the model GPU, its macros and its instructions") {
                  "needs_90.cu:2: error: inline PTX: wgmma.fence.sync.aligned needs sm_90"));
   CHECK(contains(run_command("SIMT_ARCH=100 simt/nvcc -c " + needs_90 + " 2>&1").output,
                  "SIMT_ARCH=100: expected 75, 80, 90"));
+  CHECK(contains(run_command("SIMT_CUDA=11 simt/nvcc -c " + needs_90 + " 2>&1").output,
+                 "SIMT_CUDA=11: expected 12, 13"));
 }
 
 TEST_CASE("no warnings from kernels or from the headers") {

@@ -9,6 +9,7 @@
 
 #include <cuda/atomic>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +38,26 @@ T* device_array(size_t count, bool filled = true) {
 __global__ void read_past_the_end(const float* in, float* out) {
   out[threadIdx.x] = in[threadIdx.x + 1];  // here: out of bounds read
 }
+__device__ __forceinline__ float load(const float* at) {
+  return *at;  // here: load
+}
+__device__ __noinline__ float load_behind(const float* at) {
+  return load(at + 1);  // here: caller of load
+}
+__global__ void load_through_functions(const float* in, float* out) {
+  out[threadIdx.x] = load_behind(in + threadIdx.x);  // here: caller of the caller
+}
+__device__ __forceinline__ void arrive(unsigned long long* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"  // here: arrive
+               ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))));
+}
+__global__ void arrive_through_a_function() {
+  __shared__ unsigned long long made, never_made;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(
+      static_cast<unsigned>(__cvta_generic_to_shared(&made))));
+  arrive(&made);
+  arrive(&never_made);  // here: caller of arrive
+}
 __global__ void load_by_generic_address(float* out) {
   __shared__ float s[32];
   s[threadIdx.x] = 1;
@@ -63,6 +84,25 @@ __global__ void fragment_not_waited_for(const half* in, float* out) {
 __constant__ int table[32];
 __global__ void write_to(int* at) {
   at[threadIdx.x] = 1;  // here: constant written
+}
+__device__ int four_words[4];
+__device__ int one_word;
+__device__ int filled_words[4] = {1, 2, 3, 4};
+__global__ void write_past_a_variable() {
+  four_words[5] = 1;  // here: past a variable
+}
+__global__ void read_past_a_variable(int* out, int i) {
+  *out = filled_words[i];  // here: past a variable with a value
+}
+__global__ void write_across_a_word() {
+  *reinterpret_cast<int*>(reinterpret_cast<char*>(&one_word) + 1) = 42;  // here: across a word
+}
+__global__ void count_to(int* n) { atomicAdd(n, 1); }
+int read_a_variable() {
+  return one_word;  // here: a variable read
+}
+void write_a_variable(int i) {
+  four_words[i] = 1;  // here: a variable written
 }
 __global__ void write_far_before(int* out, int n) {
   out[n * 1000] = 1;  // here: an index far off
@@ -472,6 +512,7 @@ struct Bad {
   const char* check;
   const char* place;  // the line that is marked so; null: the report has no line
   std::function<void()> run;
+  int status = 1;
 };
 
 Bad without_acquire(int mistake) {
@@ -485,6 +526,13 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"read past the end",
        {"out-of-bounds", "out of bounds read",
         [] { read_past_the_end<<<1, 32>>>(device_array<float>(32), device_array<float>(32)); }}},
+      {"past the end, through functions",
+       {"out-of-bounds", "load",
+        [] {
+          load_through_functions<<<1, 32>>>(device_array<float>(32), device_array<float>(32));
+        }}},
+      {"an arrival, through a function",
+       {"mbarrier", "arrive", [] { arrive_through_a_function<<<1, 1>>>(); }}},
       {"a generic address for shared memory",
        {"shared-address", "generic address",
         [] { load_by_generic_address<<<1, 32>>>(device_array<float>(32)); }}},
@@ -503,6 +551,38 @@ const std::map<std::string, Bad>& bad_kernels() {
           cudaGetSymbolAddress(&address, table);
           write_to<<<1, 32>>>(static_cast<int*>(address));
         }}},
+      {"past the end of a variable",
+       {"out-of-bounds", "past a variable", [] { write_past_a_variable<<<1, 1>>>(); }}},
+      {"past the end of a variable with a value",
+       {"out-of-bounds", "past a variable with a value",
+        [] { read_past_a_variable<<<1, 1>>>(device_array<int>(1), 4); }}},
+      {"an int across the end of a variable",
+       {"out-of-bounds", "across a word", [] { write_across_a_word<<<1, 1>>>(); }}},
+      {"a variable of the device, read by the host",
+       {"device-variable", "a variable read",
+        [] {
+          device_array<int>(1);
+          printf("%d\n", read_a_variable());
+        }}},
+      {"a variable of the device, written by the host",
+       {"device-variable", "a variable written",
+        [] {
+          device_array<int>(1);
+          write_a_variable(2);
+        }}},
+      {"the address of a variable in host code",
+       {"host-pointer", "address on the host",
+        [] {
+          count_to<<<1, 32>>>(&one_word);  // here: address on the host
+        }}},
+      {"past the end of managed memory, on the host",
+       {"out-of-bounds", "past managed memory",
+        [] {
+          int* managed = nullptr;
+          cudaMallocManaged(&managed, 4096);
+          managed[1024] = 1;  // here: past managed memory
+        },
+        128 + SIGSEGV}},  // as on a GPU
       {"no barrier at the end of a turn",
        {"race", "next turn",
         [] { next_turn_too_early<<<1, 32>>>(device_array<int>(32), device_array<int>(32)); }}},
@@ -763,7 +843,7 @@ TEST_CASE("every error is named with its place and spoils the exit status") {
     DYNAMIC_SECTION(name) {
       const tests::CommandResult result = run(name);
       INFO(result.output);
-      CHECK(result.status == 1);
+      CHECK(result.status == bad.status);
       CHECK(result.output.find(std::string("simt: error [") + bad.check + "]") !=
             std::string::npos);
       if (bad.place != nullptr) {
@@ -820,6 +900,40 @@ TEST_CASE("a report says how far away an address is, and which turn of a loop is
   const tests::CommandResult once = run("missing barrier");
   INFO(once.output);
   CHECK(once.output.find("later turn") == std::string::npos);
+}
+
+TEST_CASE("a report says who called the function that it names") {
+  const auto called_at = [](const char* place) {
+    return "called at simt/tests/check_errors.cu:" + std::to_string(tests::line_of(place));
+  };
+  const std::string loads = run("past the end, through functions").output;
+  INFO(loads);
+  const size_t caller = loads.find(called_at("caller of load"));
+  CHECK(caller != std::string::npos);
+  CHECK(loads.find(called_at("caller of the caller"), caller) != std::string::npos);
+  const std::string arrives = run("an arrival, through a function").output;
+  INFO(arrives);
+  CHECK(arrives.find(called_at("caller of arrive")) != std::string::npos);
+  CHECK(arrives.find("the mbarrier never_made") != std::string::npos);
+}
+
+TEST_CASE("what lies past a variable is told by its name") {
+  const tests::CommandResult result = run("past the end of a variable");
+  INFO(result.output);
+  CHECK(result.output.find("address is 4 bytes past the end of variable four_words of 16 bytes") !=
+        std::string::npos);
+}
+
+TEST_CASE("a copy or a fill by a variable's address in host code fails") {
+  int host[4] = {};
+  CHECK(cudaMemcpy(host, four_words, 16, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
+  CHECK(cudaMemset(&one_word, 0, 4) == cudaErrorInvalidValue);
+  CHECK(cudaMemcpyToSymbol(four_words, host, 16) == cudaSuccess);
+  CHECK(cudaMemcpyFromSymbol(host, four_words, 16) == cudaSuccess);
+  void* address = nullptr;
+  CHECK(cudaGetSymbolAddress(&address, four_words) == cudaSuccess);
+  CHECK(cudaMemset(address, 0, 16) == cudaSuccess);
+  cudaGetLastError();
 }
 
 TEST_CASE("one place is reported once, however often it is wrong") {

@@ -290,8 +290,52 @@ __global__ void write_members(Padded* items) {
 }
 __global__ void copy_structs(const Padded* in, Padded* out) { out[threadIdx.x] = in[threadIdx.x]; }
 
+// ---- what compare-and-swap checks: the first read is a guess
+
+__device__ void add_by_swaps(double* at, double more) {
+  auto* word = reinterpret_cast<unsigned long long*>(at);
+  unsigned long long seen = *word, assumed = 0;
+  do {
+    assumed = seen;
+    seen = atomicCAS(word, assumed, __double_as_longlong(more + __longlong_as_double(assumed)));
+  } while (seen != assumed);
+}
+__device__ void max_by_swaps(int* at, int value) {
+  int seen = *at;
+  while (seen < value) {
+    const int assumed = seen;
+    seen = atomicCAS(at, assumed, value);
+    if (seen == assumed) break;
+  }
+}
+__device__ void add_by_ptx(unsigned* at) {
+  unsigned seen = *at, assumed = 0;
+  do {
+    assumed = seen;
+    asm volatile("atom.cas.b32 %0, [%1], %2, %3;"
+                 : "=r"(seen)
+                 : "l"(at), "r"(assumed), "r"(assumed + 1)
+                 : "memory");
+  } while (seen != assumed);
+}
+__global__ void swaps(double* sum, int* most, unsigned* count) {
+  __shared__ double block_sum;
+  if (threadIdx.x == 0) block_sum = 0;
+  __syncthreads();
+  add_by_swaps(&block_sum, 1);
+  add_by_swaps(sum, 1);
+  max_by_swaps(most, static_cast<int>(threadIdx.x));
+  add_by_ptx(count);
+  __syncthreads();
+  if (threadIdx.x == 0 && block_sum != blockDim.x) *sum = -1;
+}
+
 __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int device_table[4] = {1, 2, 3, 4};
+__device__ int told_table[4] = {1, 2, 3, 4};
+__device__ const int fixed_table[4] = {1, 2, 3, 4};
+__managed__ int both_sides;
+__global__ void read_last(const int* in, int* out) { *out = in[3] + fixed_table[3] + both_sides; }
 __global__ void use_variables(int* out) {
   device_table[threadIdx.x] += table[threadIdx.x];
   out[threadIdx.x] = device_table[threadIdx.x];
@@ -538,6 +582,14 @@ TEST_CASE("blocks that wait for blocks") {
     scan_by_volatile<<<n, 32>>>(in, device_array<int>(n), zeros<int>(n), out);
     CHECK(to_host(out, n)[n - 1] == n);
   }
+  SECTION("the first guess of a compare-and-swap") {
+    double* sum = zeros<double>(1);
+    unsigned* count = zeros<unsigned>(1);
+    swaps<<<32, 64>>>(sum, out, count);
+    CHECK(to_host(sum, 1)[0] == 2048);
+    CHECK(to_host(out, 1)[0] == 63);
+    CHECK(to_host(count, 1)[0] == 2048);
+  }
   SECTION("a lock") {
     for (int i = 0; i < 20; ++i) under_a_lock<<<50, 32>>>(out);
     CHECK(to_host(out, 1)[0] == 1000);
@@ -629,6 +681,15 @@ TEST_CASE("memory of every kind") {
   SECTION("variables") {
     use_variables<<<1, 4>>>(out);
     CHECK(to_host(out, 4)[3] == 8);
+  }
+  SECTION("variables by their address, and those that the host may touch") {
+    void* address = nullptr;
+    REQUIRE(cudaGetSymbolAddress(&address, told_table) == cudaSuccess);
+    both_sides = 3;
+    read_last<<<1, 1>>>(static_cast<int*>(address), out);
+    CHECK(to_host(out, 1)[0] == 11);
+    volatile int i = 2;
+    CHECK(both_sides + fixed_table[i] == 6);
   }
   SECTION("arguments of class type") {
     through_a_view<<<1, 32>>>(View(out, 4));

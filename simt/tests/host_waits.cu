@@ -125,6 +125,12 @@ const std::map<std::string, Program>& programs() {
           cudaMemcpy(host, array(), 256, cudaMemcpyDeviceToHost);  // here: too much
         },
         "api-error", "too much"}},
+      {"copies the wrong way",
+       {[] {
+          static int host[32];
+          cudaMemcpy(host, array(), 128, cudaMemcpyHostToDevice);  // here: wrong way
+        },
+        "api-error", "wrong way"}},
       {"a symbol too small",
        {[] {
           static float host[8];
@@ -176,6 +182,17 @@ TEST_CASE("run PROGRAM", "[.]") {
   const char* name = getenv("PROGRAM");
   REQUIRE(name != nullptr);
   programs().at(name).run();
+}
+
+TEST_CASE("why a copy fails is told") {
+  const auto said = [](const std::string& name) {
+    return tests::run_command("PROGRAM='" + name + "' " + tests::this_program() +
+                              " 'run PROGRAM' 2>&1")
+        .output;
+  };
+  CHECK(said("copies the wrong way").find("goes to the device, and its target is host memory") !=
+        std::string::npos);
+  CHECK(said("copies too much").find("bytes past the end of") != std::string::npos);
 }
 
 TEST_CASE("what the host does not wait for or look at is named with its place") {

@@ -318,7 +318,9 @@ TEST_CASE("__constant__, __device__ and __managed__ variables") {
   CHECK(bytes == 16);
   REQUIRE(cudaMemcpyToSymbol(coefficients, fresh, 64) == cudaErrorInvalidValue);
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
-  CHECK(into_table == nullptr);
+  int2* first = table;
+  REQUIRE(cudaMemcpyFromSymbol(&first, into_table, sizeof first) == cudaSuccess);
+  CHECK(first == nullptr);
 }
 
 // ---- shared memory ----------------------------------------------------------------------------

@@ -90,6 +90,29 @@ TEST_CASE("there are stacks for all threads that may wait, however many cores sh
   }
 }
 
+__device__ unsigned long long now() {
+  unsigned long long nanoseconds;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
+  return nanoseconds;
+}
+__global__ void sleeps_for(unsigned long long nanoseconds) {
+  const unsigned long long end = now() + nanoseconds;
+  while (now() < end) __nanosleep(1);
+}
+
+TEST_CASE("64 threads sleep for longer than a deadlock takes", "[.]") {
+  sleeps_for<<<1, 64>>>(1'200'000'000);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("who sleeps, and looks at nothing meanwhile, is not stuck") {
+  const auto result = tests::run_command(
+      "SIMT_TIMEOUT=1 " TEST_BUILD
+      "/simt/tests/scheduling '64 threads sleep for longer than a deadlock takes' 2>&1");
+  INFO(result.output);
+  CHECK(result.status == 0);
+}
+
 TEST_CASE("a lock is passed on between the lanes of a warp and between blocks") {
   DeviceArray<int> lock(1, 0), sum(1, 0);
   lock_and_add<<<8, 64>>>(lock.get(), sum.get());

@@ -26,7 +26,29 @@ std::string damage_after(Role role, std::int64_t n, Fault fault) {
   return array.damage();
 }
 
+#if SIMT_INSTRUMENTED
+__global__ void shift(const float* from, float* to, int by) {
+  to[threadIdx.x] = from[static_cast<int>(threadIdx.x) + by];
+}
+#endif
+
 }  // namespace
+
+#if SIMT_INSTRUMENTED
+TEST_CASE("a kernel that reads a guard is named by simt's checks") {
+  bench::GuardedArray<float> from("x", Role::in_out, 32), to("y", Role::output, 32);
+  for (const int by : {-1, 0, 1}) {
+    INFO(by);
+    from.reset(Side::device), to.reset(Side::device);
+    shift<<<1, 32>>>(from.device_data(), to.device_data(), by);
+    to.fetch(Side::device);
+    const auto reports = simt::check_reports();
+    REQUIRE(reports.size() == (by == 0 ? 0 : 1));
+    if (by != 0) CHECK(reports[0].check == "out-of-bounds");
+    CHECK(to.damage() == "");
+  }
+}
+#endif
 
 TEST_CASE("an array that was treated well shows no damage") {
   CHECK(damage_after(Role::input, 1000, [](float*) {}).empty());

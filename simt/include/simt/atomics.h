@@ -85,7 +85,7 @@ SIMT_ATOMIC(atomicDec, (old == 0 || old > value ? value : T(old - 1)))
   template <class T>                                                                       \
   SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type compare,                  \
                      typename simt::Exactly<T>::type value) {                              \
-    SIMT_NOTE_ATOMIC(atomic, address, sizeof(T), simt::Scope::scope);                      \
+    SIMT_NOTE_ATOMIC(atomic_cas, address, sizeof(T), simt::Scope::scope);                  \
     return simt::atomic_update(                                                            \
         address, [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; }); \
   }

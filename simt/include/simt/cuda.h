@@ -32,6 +32,10 @@
 #include "simt/vector_types.h"
 #include "simt/warp.h"
 
+#if SIMT_CUDA == 12
+#include "simt/cuda12.h"
+#endif
+
 // The include guards of the toolkit's own headers, which programs ask for to learn what is there.
 #define __CUDA_RUNTIME_H__
 #define __CUDA_RUNTIME_API_H__

@@ -229,5 +229,17 @@ struct cudaDeviceProp {
   unsigned int gpuPciDeviceID;
   unsigned int gpuPciSubsystemID;
   int hostNumaMultinodeIpcSupported;
+#if SIMT_CUDA == 12  // what CUDA 13 removed
+  int deviceOverlap;
+  int singleToDoublePrecisionPerfRatio;
+  int maxTexture1DLinear;
+  int clockRate;
+  int memoryClockRate;
+  int kernelExecTimeoutEnabled;
+  int computeMode;
+  int cooperativeMultiDeviceLaunch;
+  int reserved[48];
+#else
   int reserved[56];
+#endif
 };

@@ -147,4 +147,8 @@ struct CheckReport {
 // Hands over the reports so far and forgets them, so that they no longer make the program fail.
 std::vector<CheckReport> check_reports();
 
+// These bytes of an allocation lie beside what it is for: a kernel that reads them is out of
+// bounds.
+void guard(const void* begin, uint64_t bytes);
+
 }  // namespace simt

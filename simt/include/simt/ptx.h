@@ -695,7 +695,7 @@ SIMT_PTX_ATOMIC(dec, (old == T{} || old > value ? value : static_cast<T>(old - 1
 #undef SIMT_PTX_ATOMIC
 template <class T>
 SIMT_INLINE T atomic_cas(Scope scope, void* address, T compare, T value) {
-  SIMT_NOTE_ATOMIC(atomic, address, sizeof(T), scope);
+  SIMT_NOTE_ATOMIC(atomic_cas, address, sizeof(T), scope);
   return atomic_update(static_cast<T*>(address),
                        [&](T old) SIMT_UNWATCHED -> T { return old == compare ? value : old; });
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <typeinfo>
 
 #include "simt/build_mode.h"
@@ -69,10 +70,13 @@ SIMT_INLINE size_t shared_offset(const void* pointer) {
 // A __device__, __constant__ or __managed__ variable, registered by the front end so that addresses
 // can be recognised and named. They live among the program's own variables.
 struct Symbol {
+  // kFixed: `const`, so the host may read it, too. kGuard: bytes that belong to none of them.
+  enum class Space : unsigned char { kDevice, kConstant, kManaged, kFixed, kGuard };
   template <class T>
-  Symbol(const T& variable, const char* name, bool constant = false)
-      : Symbol(&variable, sizeof(T), name, constant) {}
-  Symbol(const void* address, size_t bytes, const char* name, bool constant = false);
+  Symbol(T& variable, const char* name, Space space = Space::kDevice)
+      : Symbol(const_cast<const void*>(static_cast<const volatile void*>(&variable)), sizeof(T),
+               name, std::is_const_v<T> ? Space::kFixed : space) {}
+  Symbol(const void* address, size_t bytes, const char* name, Space space = Space::kDevice);
 };
 
 }  // namespace simt

@@ -16,6 +16,7 @@ struct ThreadState {
   unsigned lane = 0;       // index in the warp
   char* shared = nullptr;  // the worker's shared memory, see engine.h
   unsigned polls = 0;      // atomics since the thread last went on, see poll()
+  unsigned turns = 0;      // of `while` loops since then, see polling()
   const int* shared_offsets =
       nullptr;                // of the kernel's __shared__ variables, by number; -1: unplaced
   uint3* index = nullptr;     // where the OS thread's threadIdx is

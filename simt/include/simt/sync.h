@@ -21,6 +21,8 @@ bool launched_cooperatively();
 void memory_fence(Scope scope);
 // Lets other threads run for a while.
 void give_way();
+// The same, for so many nanoseconds of the GPU's.
+void sleep(unsigned nanoseconds);
 
 // Called by whatever a thread may do in a loop that waits for another thread. A CPU core runs one
 // thread of the block at a time, so a thread that polls must give way now and then or it waits for
@@ -32,7 +34,8 @@ SIMT_INLINE void poll() {
 
 // In the condition of every `while` loop of device code, put there by the front end.
 SIMT_INLINE bool polling() {
-  poll();
+  constexpr unsigned kPatience = 256;
+  if (++state.turns >= kPatience && state.block) give_way();
   return true;
 }
 
@@ -60,6 +63,6 @@ SIMT_INLINE void __threadfence() { simt::memory_fence(simt::Scope::kDevice); }
 SIMT_INLINE void __threadfence_block() { simt::memory_fence(simt::Scope::kBlock); }
 SIMT_INLINE void __threadfence_system() { simt::memory_fence(simt::Scope::kSystem); }
 
-SIMT_INLINE void __nanosleep(unsigned) { simt::give_way(); }
+SIMT_INLINE void __nanosleep(unsigned nanoseconds) { simt::sleep(nanoseconds); }
 [[noreturn]] inline void __trap(simt::Location at = simt::Location::here()) { simt::trap(at); }
 inline void __brkpt() {}

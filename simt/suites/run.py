@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Measures simt's checks by a labelled suite: how many faulty kernels it names (recall), and how
+many right ones (false alarms).
+
+  simt/suites/run.py scopes              # the suite in simt/suites/scopes
+  simt/suites/run.py async
+  simt/suites/run.py scor FOLDER         # ScoR's microbenchmarks, in a copy of yours
+  simt/suites/run.py scor FOLDER --orders 1 --volatile relaxed
+
+Of the suites here a kernel counts as named if a report names one of its marked lines; of ScoR,
+whose files say in their names whether they race, if any report is a race.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SUITES = Path(__file__).resolve().parent
+NVCC = SUITES.parent / "nvcc"
+SECONDS = 120  # for one run of a program
+
+
+class Missing(Exception):
+    """What was to be run is not there."""
+
+
+def build(source, program):
+    command = [NVCC, "-O1", "-std=c++17", source, "-o", program]
+    environment = {**os.environ, "SIMT_CHECK": "1", "SIMT_PRECOMPILE": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{Path(sys.argv[0]).name}: {source} could not be built: {done.stderr.strip()}")
+
+
+def reports(program, arguments, settings):
+    """What simt said of a run, one dict a report. (A program with reports does not exit 0.)"""
+    path = Path(f"{program}.json")
+    path.unlink(missing_ok=True)
+    environment = {**os.environ, **settings, "SIMT_THREADS": "1", "SIMT_CHECK_JSON": str(path)}
+    command = [program, *arguments]
+    try:
+        subprocess.run(command, env=environment, capture_output=True, timeout=SECONDS)
+        return json.loads(path.read_text(encoding="utf-8"))["reports"]
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        sys.exit(f"{Path(sys.argv[0]).name}: {program} ended without a report of its own")
+
+
+def own(name, settings, folder):
+    """(kernel, is faulty, is named) of each kernel of a suite here."""
+    for source in sorted((SUITES / name).glob("*.cu")):
+        text = source.read_text(encoding="utf-8")
+        marks = {}
+        for number, line in enumerate(text.split("\n"), 1):
+            if mark := re.search(r"// fault: (\w+)$", line):
+                marks.setdefault(mark[1], set()).add(number)
+        program = folder / source.stem
+        build(source, program)
+        named = {}
+        for report in reports(program, ["all"], settings):
+            lines = re.findall(rf"{source.name}:(\d+)", report["message"])
+            named.setdefault(report["kernel"], set()).update({report["line"], *map(int, lines)})
+        for pair in re.findall(r"PAIR\((\w+),", text):
+            yield pair, True, bool(named.get(f"{pair}<true>", set()) & marks[pair])
+            yield f"{pair}, mended", False, f"{pair}<false>" in named
+
+
+def scor(checkout, settings, folder):
+    """The same of ScoR: race_*.cu and norace_*.cu."""
+    sources = sorted(Path(checkout).glob("microbenchmarks/src/*race_*.cu"))
+    if not sources:
+        raise Missing(f"{checkout} has no microbenchmarks/src/race_*.cu")
+    for source in sources:
+        program = folder / source.stem
+        build(source, program)
+        found = any(report["check"] == "race" for report in reports(program, [], settings))
+        yield source.stem, source.stem.startswith("race_"), found
+
+
+def summary(results):
+    """The table's lines."""
+    faulty = [(name, named) for name, is_faulty, named in results if is_faulty]
+    right = [(name, named) for name, is_faulty, named in results if not is_faulty]
+    for name, named in faulty:
+        if not named:
+            yield f"not named: {name}"
+    for name, named in right:
+        if named:
+            yield f"false alarm: {name}"
+    found, alarms = (sum(named for _, named in kernels) for kernels in (faulty, right))
+    yield f"{found} of {len(faulty)} faulty kernels named, {alarms} of {len(right)} right ones"
+
+
+def count(text):
+    if not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 to 1000")
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("suite", choices=["async", "scopes", "scor"])
+    parser.add_argument("folder", nargs="?", help="of scor: where it lies")
+    parser.add_argument("--orders", type=count, default="8", help="of blocks and warps; default 8")
+    parser.add_argument("--volatile", choices=["plain", "relaxed"], help="default: of scor plain")
+    args = parser.parse_args()
+    if (args.folder is None) != (args.suite != "scor"):
+        parser.error("scor needs its FOLDER, and no other suite has one")
+    kind = args.volatile or ("plain" if args.suite == "scor" else "relaxed")
+    settings = {"SIMT_ORDERS": args.orders, "SIMT_VOLATILE": kind}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            if args.suite == "scor":
+                results = list(scor(args.folder, settings, Path(folder)))
+            else:
+                results = list(own(args.suite, settings, Path(folder)))
+        except Missing as missing:
+            parser.error(str(missing))
+    print("\n".join(summary(results)))
+
+
+if __name__ == "__main__":
+    main()
