@@ -486,6 +486,7 @@ TEST_CASE("Stream-K in two streams does not differ") {
   const bench::DeviceFacts device = bench::query_device();
   Bf16Gemm<false> problem(Shape{2180, 2312, 1096}, 11);
   problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+  CUDA_CHECK(cudaDeviceSynchronize());
   struct Lane {
     bench::WorkStream stream;
     kit::DeviceBuffer<char> partials{kPartialBytes};

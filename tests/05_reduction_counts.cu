@@ -28,6 +28,7 @@ simt::KernelProfile count(const std::vector<bench::Variant<Problem>>& variants,
   const bench::WorkStream stream(bench::query_device());
   const auto& variant = tests::variant_named(variants, name);
   problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+  CUDA_CHECK(cudaDeviceSynchronize());
   simt::profile_reset();
   variant.run(problem, stream.get());
   CUDA_CHECK(cudaDeviceSynchronize());

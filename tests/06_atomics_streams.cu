@@ -456,6 +456,7 @@ TEST_CASE("lock: of equal values the first counts, in a warp and beyond; -0.0 eq
         }
         const bench::Side side = bench::side_of(variant);
         problem.each_array([side](auto& array) { array.reset(side); });
+        if (device.available) CUDA_CHECK(cudaDeviceSynchronize());
         variant.run(problem, stream.get());
         if (device.available) CUDA_CHECK(cudaDeviceSynchronize());
         problem.each_array([side](auto& array) { array.fetch(side); });

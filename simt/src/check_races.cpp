@@ -49,12 +49,22 @@ Rival GlobalRaces::describe(const Cell& cell, bool wrote, uint32_t pc, uint32_t 
   return rival;
 }
 
-bool GlobalRaces::unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now) {
+// Most cells are of the past, where nothing else can be under way: this throws them out.
+inline __attribute__((always_inline)) bool GlobalRaces::unordered(const Cell& cell, unsigned bytes,
+                                                                  uint32_t stamp,
+                                                                  const Accessor& now) {
   if ((cell.bytes & bytes) == 0) return false;
-  if (cell.stamp != stamp)
-    return now.others != nullptr && !now.others->comes_before(cell.stamp) &&
-           !(cell.atomic && now.atomic && !cell.block_scope && !now.block_scope) &&
-           now.others->unordered(cell.stamp, asked_of(cell));
+  if (cell.stamp == stamp) return unordered_here(cell, now);
+  return now.others != nullptr && unordered_elsewhere(cell, now);
+}
+
+bool GlobalRaces::unordered_elsewhere(const Cell& cell, const Accessor& now) {
+  return !now.others->comes_before(cell.stamp) &&
+         !(cell.atomic && now.atomic && !cell.block_scope && !now.block_scope) &&
+         now.others->unordered(cell.stamp, asked_of(cell));
+}
+
+bool GlobalRaces::unordered_here(const Cell& cell, const Accessor& now) {
   BlockOrder& order = *now.order;
   const bool in_reach = cell.block == order.block() || (cell.block_scope == 0 && !now.block_scope);
   if (cell.atomic && now.atomic && in_reach) return false;

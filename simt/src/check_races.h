@@ -211,6 +211,8 @@ class GlobalRaces {
     uint32_t write_pc, read_pc, other_read_pc, unused;
   };
   static bool unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now);
+  static bool unordered_here(const Cell& cell, const Accessor& now);
+  static bool unordered_elsewhere(const Cell& cell, const Accessor& now);
   static uint64_t asked_of(const Cell& cell);  // of the host's, which have no block and no clock
   static Rival describe(const Cell& cell, bool wrote, uint32_t pc, uint32_t stamp);
 

@@ -89,13 +89,14 @@ __device__ int four_words[4];
 __device__ int one_word;
 __device__ int filled_words[4] = {1, 2, 3, 4};
 __global__ void write_past_a_variable() {
-  four_words[5] = 1;  // here: past a variable
+  four_words[blockDim.x + 4] = 1;  // here: past a variable
 }
 __global__ void read_past_a_variable(int* out, int i) {
   *out = filled_words[i];  // here: past a variable with a value
 }
 __global__ void write_across_a_word() {
-  *reinterpret_cast<int*>(reinterpret_cast<char*>(&one_word) + 1) = 42;  // here: across a word
+  char* byte = reinterpret_cast<char*>(&one_word);
+  *reinterpret_cast<int*>(byte + blockDim.x) = 42;  // here: across a word
 }
 __global__ void count_to(int* n) { atomicAdd(n, 1); }
 int read_a_variable() {
