@@ -20,6 +20,7 @@ class Batch {
     }
     exercise::require(cudaMalloc(&total_, sizeof(int)), "cudaMalloc");
     exercise::require(cudaMemset(total_, 0, sizeof(int)), "cudaMemset");
+    exercise::require(cudaDeviceSynchronize(), "cudaMemset");
   }
   void copy_in(int c, int slot, cudaStream_t stream) {
     stages_.add("copy in", c, stream, 0, input(slot), [&] {
