@@ -212,13 +212,13 @@ class CallTree {
   std::map<uint64_t, Kinds> kinds_;
 };
 
+// Headers and engine may come from two copies of simt: a folder's name and what is in none of them
+// tell.
 bool is_own(const std::string& file) {
-  static const std::string folder = [] {
-    const std::string here = __FILE__;
-    return here.substr(0, here.rfind("src/"));
-  }();
-  return file.compare(0, folder.size() + 4, folder + "src/") == 0 ||
-         file.compare(0, folder.size() + 8, folder + "include/") == 0;
+  const size_t dot = file.rfind('.');
+  if (dot != std::string::npos && file.compare(dot, 3, ".cu") == 0) return false;
+  return file.find("/simt/src/") != std::string::npos ||
+         file.find("/simt/include/") != std::string::npos;
 }
 
 struct Frames {

@@ -8,8 +8,14 @@ from tool_case import REPOSITORY, ToolCase
 
 PROGRAM = """
     #include <cstdio>
-    __global__ void hello() { printf("hello from thread %d\\n", threadIdx.x); }
-    int main() { hello<<<1, 2>>>(); return cudaDeviceSynchronize(); }
+    __global__ void hello(int* count) {
+      if (count != nullptr) *count = 1;
+      printf("hello from thread %d\\n", threadIdx.x);
+    }
+    int main(int arguments, char**) {
+      hello<<<1, 2>>>(arguments == 1 ? nullptr : &arguments);
+      return cudaDeviceSynchronize();
+    }
 """
 
 
@@ -42,6 +48,11 @@ class InstallSimt(ToolCase):
         ran = subprocess.run([self.root / "hello"], capture_output=True, text=True)
         self.assertEqual(ran.stdout, "hello from thread 0\nhello from thread 1\n")
         self.assertEqual(ran.stderr, "simt: 1 kernel checked, no errors found\n")
+        # The headers of one copy, the engine of another: simt's own calls are told of neither.
+        wrong = subprocess.run([self.root / "hello", "x"], capture_output=True, text=True)
+        self.assertIn("simt: error [host-pointer]", wrong.stderr)
+        self.assertIn("hello.cu:3", wrong.stderr)
+        self.assertNotIn("called at", wrong.stderr)
 
     def test_its_engine_is_built_in_the_cache(self):
         self.install()
