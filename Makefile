@@ -290,6 +290,8 @@ $(BUILD)/tests/07_flash_attention_turns: private TEST_ENV :=
 $(BUILD)/tests/07_flash_attention_turns: private FLAGS := $(UNOPTIMIZED)
 # It runs no kernel.
 $(BUILD)/tests/07_flash_attention_memory: private TEST_ENV :=
+# It asks for bits, of 3.7 million sums.
+$(BUILD)/simt/tests/tensor_sums: private TEST_ENV :=
 
 .PHONY: test tests test-programs $(CHAPTERS:%=test-%)
 test-programs:

@@ -136,9 +136,23 @@ SIMT_INLINE void multiply(void** payload, unsigned lanes) {
     for (int i = 0; i < FragmentC::num_elements; ++i)
       d[i * 32 + lane] = static_cast<Sum>(mine.c->x[i]);
   }
-  for (int m = 0; m < TileM; ++m)
-    for (int k = 0; k < TileK; ++k)
-      for (int n = 0; n < TileN; ++n) d[m * TileN + n] += a[m * TileK + k] * b[k * TileN + n];
+  if constexpr (std::is_same<Sum, float>::value) {
+    using simt::ptx::Element;
+    constexpr Element type = std::is_same<Input, __half>::value  ? Element::f16
+                             : std::is_same<Input, float>::value ? Element::tf32
+                                                                 : Element::bf16;
+    if (type == Element::tf32)  // the chip cuts it off after 10 bits
+      for (Sum* all : {a, b})
+        for (int i = 0; i < (all == a ? TileM : TileN) * TileK; ++i)
+          all[i] = simt::bits_as<float>(simt::bits_as<unsigned>(all[i]) & ~0x1fffu);
+    simt::ptx::add_products_of_wmma(type,
+                                    std::is_same<typename Result::element_type, __half>::value,
+                                    TileM, TileN, TileK, a, b, d);
+  } else {
+    for (int m = 0; m < TileM; ++m)
+      for (int k = 0; k < TileK; ++k)
+        for (int n = 0; n < TileN; ++n) d[m * TileN + n] += a[m * TileK + k] * b[k * TileN + n];
+  }
   for (int lane = 0; lane < 32; ++lane) {
     if (!(lanes >> lane & 1)) continue;
     Lane& mine = *static_cast<Lane*>(payload[lane]);

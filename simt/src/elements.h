@@ -1,11 +1,11 @@
-// The elements of matrices as floats. Products of two of them are exact in a float, so that only
-// the sums round.
+// The elements of matrices as floats.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
 #include "simt/ptx.h"
+#include "tensor_sum.h"
 
 namespace simt {
 
@@ -32,6 +32,18 @@ constexpr bool is_integer(ptx::Element element) {
   using ptx::Element;
   return element == Element::s4 || element == Element::u4 || element == Element::s8 ||
          element == Element::u8 || element == Element::s32;
+}
+
+// Of a floating-point element that a tensor core multiplies.
+inline Number number_of(ptx::Element element) {
+  using ptx::Element;
+  switch (element) {
+    case Element::e4m3: return Number::e4m3;
+    case Element::e5m2: return Number::e5m2;
+    case Element::f16: return Number::f16;
+    case Element::bf16: return Number::bf16;
+    default: return Number::tf32;
+  }
 }
 
 // The value of an element in the lower bits of a word. The chip cuts a tf32 off after 10 bits.

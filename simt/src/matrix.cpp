@@ -139,26 +139,39 @@ void combine_mma(void** payload, unsigned) {
   float a[kMostM][kMostK], b[kMostK][kMostN], sum[kMostM][kMostN] = {};
   load(shape, payload, a, b);
   const bool integer = is_integer(shape.a);
-  // Sums of products of 8-bit integers stay below 2^24, so floats hold them exactly.
-  for (int m = 0; m < shape.m; ++m)
-    for (int k = 0; k < shape.k; ++k)
-      for (int n = 0; n < kMostN; ++n) sum[m][n] += a[m][k] * b[k][n];
   const bool packed_c = shape.c == ptx::Element::f16, packed_d = shape.d == ptx::Element::f16;
+  const auto c_of = [&](unsigned lane, int i) {
+    const auto& mine = *static_cast<MmaLane*>(payload[lane]);
+    return packed_c ? mine.c[i / 2] >> 16 * (i % 2) & 0xffff : mine.c[i];
+  };
+  if (integer) {  // products of 8-bit integers add up to less than 2^24: floats hold them exactly
+    for (int m = 0; m < shape.m; ++m)
+      for (int k = 0; k < shape.k; ++k)
+        for (int n = 0; n < kMostN; ++n) sum[m][n] += a[m][k] * b[k][n];
+  } else {
+    for (unsigned lane = 0; lane < kWarpSize; ++lane)
+      for (int i = 0; i < shape.m / 4; ++i) {
+        const Place at = place_of_d(lane, i, 0, 1);
+        sum[at.row][at.column] = element_value(shape.c, c_of(lane, i));
+      }
+    add_products(Instruction::mma_sync, number_of(shape.a), number_of(shape.b), packed_d, shape.m,
+                 kMostN, shape.k, a[0], kMostK, b[0], kMostN, sum[0], kMostN);
+  }
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     const auto& mine = *static_cast<MmaLane*>(payload[lane]);
     for (int i = 0; i < shape.m / 4; ++i) {  // this lane's elements of D
       const Place at = place_of_d(lane, i, 0, 1);
-      const unsigned bits_c = packed_c ? mine.c[i / 2] >> 16 * (i % 2) & 0xffff : mine.c[i];
       unsigned result;
       if (integer) {
-        const int64_t total = int64_t(static_cast<int>(bits_c)) + int64_t(sum[at.row][at.column]);
+        const int64_t total =
+            int64_t(static_cast<int>(c_of(lane, i))) + int64_t(sum[at.row][at.column]);
         result = static_cast<unsigned>(total);
         if (shape.satfinite)
           result = static_cast<unsigned>(total > INT32_MAX   ? INT32_MAX
                                          : total < INT32_MIN ? INT32_MIN
                                                              : int(total));
       } else {
-        const float value = element_value(shape.c, bits_c) + sum[at.row][at.column];
+        const float value = sum[at.row][at.column];
         result = packed_d ? half_bits_from_float(value) : bits_as<unsigned>(value);
       }
       if (!packed_d) {
@@ -232,6 +245,12 @@ unsigned movmatrix(unsigned value, Location at) {
   static const WarpOperation operation{"movmatrix", &combine_movmatrix, true};
   warp_operation(kAllLanes, operation, &lane, at);
   return lane.result;
+}
+
+void add_products_of_wmma(Element type, bool half_result, int rows, int columns, int k,
+                          const float* a, const float* b, float* d) {
+  add_products(Instruction::wmma, number_of(type), number_of(type), half_result, rows, columns, k,
+               a, k, b, columns, d, columns);
 }
 
 void mma(const Mma& shape, unsigned* d, const unsigned* a, const unsigned* b, const unsigned* c,

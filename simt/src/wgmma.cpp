@@ -107,27 +107,11 @@ struct Operands {
   alignas(64) float d[kRows][kMostColumns];
 };
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define SIMT_VECTORS __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
-#else
-#define SIMT_VECTORS
-#endif
-
-// Four rows at a time, so that a row of B is read once for them.
-SIMT_VECTORS void multiply(Operands& p, int columns, int k_count) {
-  for (int row = 0; row < kRows; row += 4)
-    for (int k = 0; k < k_count; ++k) {
-      const float a0 = p.a[row][k], a1 = p.a[row + 1][k], a2 = p.a[row + 2][k],
-                  a3 = p.a[row + 3][k];
-      const float* b = p.b[k];
-      float *d0 = p.d[row], *d1 = p.d[row + 1], *d2 = p.d[row + 2], *d3 = p.d[row + 3];
-      for (int n = 0; n < columns; ++n) {
-        d0[n] += a0 * b[n];
-        d1[n] += a1 * b[n];
-        d2[n] += a2 * b[n];
-        d3[n] += a3 * b[n];
-      }
-    }
+// Sums of products of integers, which are exact in floats.
+void add_integers(Operands& p, int columns, int k_count) {
+  for (int row = 0; row < kRows; ++row)
+    for (int k = 0; k < k_count; ++k)
+      for (int n = 0; n < columns; ++n) p.d[row][n] += p.a[row][k] * p.b[k][n];
 }
 
 // Row and first column of a thread's accumulators; the next ones follow by 8 columns.
@@ -198,7 +182,12 @@ void compute(const Product& product) {
         float* at = &p.d[row_of(thread, pair)][column_of(thread, pair)];
         load_pair(shape.d, product.lanes[thread], pair, at, at + 1);
       }
-  multiply(p, shape.n, shape.k);
+  if (is_integer(shape.a))
+    add_integers(p, shape.n, shape.k);
+  else
+    add_products(Instruction::wgmma, number_of(shape.a), number_of(shape.b),
+                 shape.d == Element::f16, kRows, shape.n, shape.k, p.a[0], kMostK, p.b[0],
+                 kMostColumns, p.d[0], kMostColumns);
   for (int thread = 0; thread < int(kWarpgroupThreads); ++thread)
     for (int pair = 0; pair < pairs; ++pair) {
       const float* at = &p.d[row_of(thread, pair)][column_of(thread, pair)];

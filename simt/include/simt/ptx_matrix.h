@@ -48,6 +48,9 @@ struct Mma {
   bool satfinite;
   int d_registers, a_registers, b_registers, c_registers;
 };
+// Of WMMA: d += a b, all row-major.
+void add_products_of_wmma(Element type, bool half_result, int rows, int columns, int k,
+                          const float* a, const float* b, float* d);
 void mma(const Mma& shape, unsigned* d, const unsigned* a, const unsigned* b, const unsigned* c,
          Location at = Location::here());
 void mma(const Mma& shape, unsigned long long* d, const unsigned long long* a,
