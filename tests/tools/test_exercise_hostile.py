@@ -155,6 +155,8 @@ class Rules(ToolCase):
 
     def test_what_is_free(self):
         for text in (
+            "__device__ __noinline__ float f(float x) { return __fmaf_rn(x, x, __frcp_rz(x)); }",
+            "__builtin_assume(n > 0); if (__builtin_expect(__vadd4(a, b) == __LINE__, 0)) g();",
             "// opens a system thread\n/* getenv */ const char* s = \"getenv\";",
             "extern __shared__ float tile[];\n#pragma unroll 4\n#pragma once",
             "#define ROWS 4\n#if ROWS > 3 // that's it\nint n = 1'000;\n#endif",
