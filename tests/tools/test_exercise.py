@@ -183,6 +183,28 @@ class Marks(unittest.TestCase):
             self.assertEqual((verdict.points, verdict.outcomes[0].says), (0, "c"))
             self.assertTrue(self.verdict(lambda case: self.right(case, reads=1)).passed)
 
+    def test_one_block_for_all_loses_the_points_of_a_count(self):
+        part = Count(1, "reads", "c", lambda counts, case: True, blocks=lambda case: 2)
+        with mock.patch.object(self.Module, "POINTS", [part]):
+            blocks = lambda n: lambda case: running.Run(**{
+                **vars(self.right(case, reads=1)), "counts": {"blocks": n}
+            })
+            self.assertTrue(self.verdict(blocks(2)).passed)
+            says = self.verdict(blocks(1)).outcomes[0].says
+            self.assertIn("c: 1 block did all the work", says)
+
+    def test_who_shares_the_work_meets_where_arrays_overlap(self):
+        module = type("Module", (self.Module,), {})
+        module.cases = staticmethod(lambda random: [Case("a", {}, [], meets="all by one thread")])
+        questions = judging.Questions(module)
+        for trouble, says in (
+            ("race: two threads", ""),
+            ("", "all by one thread"),
+            ("it crashed", "it crashed"),
+        ):
+            run = running.Run(trouble)
+            self.assertEqual(questions.says(questions.cases[0], run), says)
+
     def test_what_no_kernel_wrote_is_no_result(self):
         made = lambda **more: lambda case: replace(self.right(case, reads=1), **more)
         self.assertTrue(self.verdict(made(copies=(64, 64))).passed)
@@ -290,6 +312,16 @@ class WrongWays(unittest.TestCase):
         self.assertNotIn("<<<", host)
         self.assertEqual([*dict(wrong_ways.of("__shared__ " + kernel + launch))], titles[:1])
         self.assertEqual([*wrong_ways.of(kernel)], [])
+
+    def test_one_block_does_the_work_of_all_where_blocks_count(self):
+        kernel = "__global__ void add(const float* x, int n) {\n  __syncthreads();\n}\n"
+        launch = "add<<<dim3(f(n, 1), 2), 32, 0, stream>>>(x, n);"
+        title = "one block does the work of all"
+        text = dict(wrong_ways.of(kernel + launch, blocks=True))[title]
+        self.assertIn("add<<<1, 32, 0, stream>>>(dim3(dim3(f(n, 1), 2)), x, n);", text)
+        self.assertIn("void add_at(dim3 gridDim, uint3 blockIdx, const float* x, int n) {", text)
+        for other in (launch.replace("dim3(f(n, 1), 2)", "1"), "cluster" + launch):
+            self.assertNotIn(title, dict(wrong_ways.of(kernel + other, blocks=True)))
 
 
 class Speeds(ToolCase):

@@ -81,6 +81,14 @@ def product(a, b, m, n, k):
     return [sum(map(mul, row, column)) for row in rows for column in columns]
 
 
+def is_wide(counts):
+    """Whether all stores are of 16 bytes a thread. Then loads are judged by their bytes, not by
+    sectors: of a float4 behind a reference simt sees four loads, where nvcc makes one, and of one
+    that goes by value into a function it may see none."""
+    found = counts["global"]
+    return found["store_bytes"] == 16 * found["store_executions"] > 0
+
+
 @dataclass
 class Array:
     """An array that the code under test is given.
@@ -128,6 +136,7 @@ class Case:
     sizes: dict
     arrays: list
     tile: int = 0  # if all wrong elements lie in the last tile of so many, that is said
+    meets: str = ""  # arrays overlap, and threads that share the work race; said if none do
 
     def __getitem__(self, name):
         return next(a for a in self.arrays if a.name == name)
@@ -149,7 +158,8 @@ class Count:
 
     case: the name of one, or a function that says of each whether it is counted.
     holds(counts, case) looks at the sums over all kernels of the run (simt/checks-and-counters.md
-    names them); says(counts) puts them into words for whoever missed it.
+    names them); says(counts) puts them into words for whoever missed it. What is counted has a
+    bound on one side: who needs less is right, too.
     """
 
     points: int
@@ -158,6 +168,7 @@ class Count:
     holds: Callable
     says: Callable = field(default=lambda counts: "")
     task: int = 0  # as above
+    blocks: Callable = None  # of a case: so many blocks must be started, for one SM alone is slow
 
 
 @dataclass

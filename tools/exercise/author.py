@@ -77,7 +77,8 @@ def _findings(root, exercise, seed):
     for kind, changes in (("right", module.RIGHTS), ("wrong", module.MUTANTS)):
         for title, change in changes.items():
             versions.append(Version(kind, title, skeleton.mutant(text, name, change)))
-    for title, version in wrong_ways.of(solved):
+    blocks = any(getattr(part, "blocks", None) for part in module.POINTS)
+    for title, version in wrong_ways.of(solved, blocks):
         versions.append(Version("wrong", title, version))
     for kind, fewest in (("right", FEWEST_RIGHTS), ("wrong", FEWEST_WRONG)):
         count = sum(version.kind == kind for version in versions)

@@ -39,8 +39,8 @@ NOT_CUDA = re.compile(
     r"|tsan|sanitizer|simt|extension|typeof|FILE|BASE_FILE|COUNTER|TIME"
     r"|DATE|environ|libc|cxa|gnu|restrict_arr|CONCAT|STRING|REDIRECT|THROW|NTH|glibc|has_include)"
 )
-# What simt's headers name only in parts, or not at all: then the compiler says so. Intrinsics with a
-# rounding, of pairs and quads, of halves, conversions; qualifiers, and what helps the compiler.
+# CUDA's words that simt's headers name only in parts, or not at all (then the compiler says so):
+# intrinsics with a rounding, of pairs and quads, of halves, conversions; qualifiers, assumptions.
 FAMILIES = re.compile(
     r"__(\w+_r[nzud](_sat)?|v(abs|add|avg|cmp|hadd|iadd|ib|im|max|min|neg|sad|set|sub)\w*"
     r"|h(abs|add|b|cmadd|div|eq|fma|g[et]|is|l[et]|max|min|mul|ne|sub)\w*"

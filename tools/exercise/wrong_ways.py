@@ -1,7 +1,7 @@
 """Wrong answers that any exercise may get: they come from its author's file, with other launches.
 
-Where the threads of a kernel do not talk to each other, one thread may do the work of all, one
-after the other; and so may the host. The results are right, and yet it is no answer."""
+One block may do the work of all, one after the other. Where the threads of a kernel do not talk to
+each other, so may one thread, and the host. The results are right, and yet it is no answer."""
 
 import re
 
@@ -9,6 +9,8 @@ KERNEL = re.compile(r"__global__ void (\w+)\(([^()]*)\) \{")
 LAUNCH = re.compile(r"<<<(.*?)>>>\(", re.S)
 # What one thread after the other cannot do, or the host has not got.
 TOGETHER = re.compile(r"__shared__|__sync|__shfl|__ballot|__any|__all|atomic|ptx::|asm|template")
+# What one block after the other cannot do: what they say to each other, or ask where they are.
+APART = re.compile(r"cluster|cooperative_groups|template <[^>]*>\s*__global__|__launch_bounds__")
 BUILT_IN = "dim3 gridDim, dim3 blockDim, uint3 blockIdx, uint3 threadIdx"
 ONE_BY_ONE = """\
 {where} void {name}_at({built_in}, {parameters});
@@ -22,16 +24,31 @@ ONE_BY_ONE = """\
   }}
 }}
 {where} void {name}_at({built_in}, {parameters}) {{"""
+ONE_BLOCK = """\
+__device__ void {name}_at(dim3 gridDim, uint3 blockIdx, {parameters});
+__global__ void {name}(dim3 grid_, {parameters}) {{
+  for (unsigned i_ = 0; i_ < grid_.x * grid_.y * grid_.z; ++i_) {{
+    const uint3 block_{{i_ % grid_.x, i_ / grid_.x % grid_.y, i_ / grid_.x / grid_.y}};
+    {name}_at(grid_, block_, {names});
+    __syncthreads();
+  }}
+}}
+__device__ void {name}_at(dim3 gridDim, uint3 blockIdx, {parameters}) {{"""
 
 
-def of(solved):
-    """(title, file) of each that can be made of an author's version."""
+def of(solved, blocks=False):
+    """(title, file) of each that can be made of an author's version. blocks: whether their number
+    counts."""
     launches = LAUNCH.findall(solved)
     if not launches:
         return
-    yield "a grid of one thread", LAUNCH.sub(lambda m: _launch(m[1], "1", "1") + "(", solved)
-    # A function that asks for its thread cannot be called by another one.
     functions = KERNEL.split(solved)[0]
+    if not blocks or APART.search(solved) or "blockIdx" in functions or "gridDim" in functions:
+        yield "a grid of one thread", LAUNCH.sub(lambda m: _launch(m[1], "1", "1") + "(", solved)
+    elif any(_arguments(launch)[0] != "1" for launch in launches):
+        text = KERNEL.sub(lambda m: ONE_BLOCK.format(**_words(m)), solved)
+        yield "one block does the work of all", LAUNCH.sub(lambda m: _one_block(m[1]), text)
+    # A function that asks for its thread cannot be called by another one.
     if TOGETHER.search(solved) or "Idx" in functions:
         return
     for title, where, kernel in (
@@ -43,10 +60,18 @@ def of(solved):
 
 
 def _one_by_one(kernel, where, outer):
+    return ONE_BY_ONE.format(where=where, kernel=outer, built_in=BUILT_IN, **_words(kernel))
+
+
+def _words(kernel):
     name, parameters = kernel.groups()
     names = ", ".join(re.findall(r"\w+$", each.strip())[0] for each in parameters.split(","))
-    words = {"name": name, "parameters": parameters, "names": names, "built_in": BUILT_IN}
-    return ONE_BY_ONE.format(where=where, kernel=outer, **words)
+    return {"name": name, "parameters": parameters, "names": names}
+
+
+def _one_block(launch):
+    grid, block = _arguments(launch)[:2]
+    return f"{_launch(launch, '1', block)}(dim3({grid}), "
 
 
 def _call(launch, kernel):
