@@ -5,7 +5,6 @@ from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 TITLE = "One grid for any n"
 KIND = "step"
 MINUTES = 8
-CALL = "vector_add(float* x, float* y, int n, int grid)"
 
 BLOCK = 128
 
@@ -18,9 +17,17 @@ def cases(random):
         x, y = floats(random, n), floats(random, n)
         yield Case(
             f"n = {n}, grid = {grid}",
-            {"n": n, "grid": grid},
+            {"n": n, "grid": grid, "shift": 0},
             [Array("x", x), Array("y", y, "in_out")],
         )
+    # Each block adds to the x of the block before.
+    n, grid = 6 * BLOCK, 3
+    yield Case(
+        "x begins 128 elements behind y",
+        {"n": n, "grid": grid, "shift": BLOCK},
+        [Array("x_and_y", floats(random, n + BLOCK), "in_out")],
+        meets="elements of different blocks were added by one thread: all blocks are to work",
+    )
 
 
 def expected(case):
@@ -29,6 +36,11 @@ def expected(case):
 
 def _one_round(case):
     return case.sizes["n"] <= case.sizes["grid"] * BLOCK
+
+
+def _is_used(counts):
+    found = counts["global"]
+    return found["load_bytes_used"] == found["load_bytes_moved"]
 
 
 def _sectors(counts):
@@ -40,10 +52,11 @@ POINTS = [
     Right(3, "more elements than threads", lambda case: not _one_round(case)),
     Count(
         2,
-        "neighbours take neighbours: 4 sectors a load",
+        "the caller's grid, and neighbours take neighbours: 4 sectors a load",
         lambda case: case.sizes["n"] >= 2048,
-        lambda counts, case: _sectors(counts) == 4,
-        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+        lambda counts, case: _is_used(counts) and counts["blocks"] == case.sizes["grid"],
+        lambda counts: f"{_sectors(counts):.1f} sectors a load, by {counts['blocks']} blocks",
+        blocks=lambda case: case.sizes["grid"],
     ),
 ]
 
@@ -51,6 +64,14 @@ _STRIDE = "const int stride = gridDim.x * blockDim.x;\n"
 _FIRST = "const int first = blockIdx.x * blockDim.x + threadIdx.x;\n"
 
 RIGHTS = {
+    "two elements a round, a function that is not inlined": {
+        0: [("// y[i] = x[i] + y[i]", "__device__ __noinline__ float plus(const float& a, "
+             "const float& b) { return a + b; }\n// y[i] = x[i] + y[i]")],
+        1: "int i = blockIdx.x * blockDim.x + threadIdx.x;\nconst int all = gridDim.x * 128;\n"
+        "for (; i + all < n; i += 2 * all) {\n"
+        "  const float a = x[i], b = x[i + all], c = y[i], d = y[i + all];\n"
+        "  y[i] = plus(a, c);\n  y[i + all] = plus(b, d);\n}\nif (i < n) y[i] = plus(x[i], y[i]);",
+    },
     "while": {
         1: "int i = threadIdx.x + blockIdx.x * blockDim.x;\nwhile (i < n) {\n"
         "  y[i] += x[i];\n  i += gridDim.x * blockDim.x;\n}"
@@ -70,6 +91,14 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "block 0 does all": {
+        1: "if (blockIdx.x > 0) return;\n"
+        "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] += x[i];"
+    },
+    "before: a grid of its own": {
+        0: [("<<<grid, 128>>>", "<<<(n + 127) / 128, 128>>>")],
+        1: _FIRST + "if (first < n) y[first] += x[first];",
+    },
     "rounds that are not full are left out": {
         1: _STRIDE + _FIRST + "y[first] += first < n ? x[first] : 0.0f;\n"
         "for (int i = first + stride; i < n / stride * stride; i += stride) y[i] += x[i];"

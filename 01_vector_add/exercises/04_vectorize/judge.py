@@ -9,7 +9,7 @@ CALL = "vector_add(float* x, float* y, int n)"
 
 
 def cases(random):
-    fixed = (4, 128, 4096, 1, 2, 3, 5, 127, 1001, 4099)
+    fixed = (4, 128, 8192, 1, 2, 3, 5, 127, 1001, 4099)
     for n in (*fixed, drawn(random, 256, 9999, 128, fixed), drawn(random, 131, 4999, 1, fixed)):
         x, y = floats(random, n), floats(random, n)
         yield Case(f"n = {n}", {"n": n}, [Array("x", x), Array("y", y, "in_out")], tile=4)
@@ -43,6 +43,7 @@ POINTS = [
             "are enough"
         ),
         task=1,
+        blocks=lambda case: case.sizes["n"] // 4096 + case.sizes["n"] // 8192,
     ),
 ]
 

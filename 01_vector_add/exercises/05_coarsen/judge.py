@@ -12,8 +12,14 @@ TILE, PIECE = 512, 128
 def cases(random):
     # Who loads a piece only after he has stored the one before meets, where x begins one piece
     # before y, what he stored himself.
-    both = Array("both", floats(random, TILE + PIECE), "in_out")
-    yield Case("x begins one piece before y", {"n": TILE, "shift": PIECE}, [both])
+    both = Array("x_and_y", floats(random, TILE + PIECE), "in_out")
+    yield Case("x begins 512 bytes before y", {"n": TILE, "shift": PIECE}, [both])
+    yield Case(
+        "x begins 128 bytes behind y",  # where each warp adds to the x of the warp before
+        {"n": TILE, "shift": -32},
+        [Array("x_and_y", floats(random, TILE + 32), "in_out")],
+        meets="elements of different warps were added by one thread: all warps are to work",
+    )
     fixed = (TILE, 4 * TILE, 1, 127, 129, TILE - 1, TILE + 1, 1021, 3 * TILE + 300)
     whole = drawn(random, 2 * TILE, 16 * TILE, TILE, fixed)
     for n in (*fixed, whole, drawn(random, TILE, 9999, 1, fixed)):
@@ -24,8 +30,8 @@ def cases(random):
 
 def expected(case):
     if case.sizes["shift"]:
-        x = case["both"].values
-        return {"both": x[:PIECE] + [float32(a + b) for a, b in zip(x, x[PIECE:])]}
+        x = case["x_and_y"].values
+        return {"x_and_y": x[:PIECE] + [float32(a + b) for a, b in zip(x, x[PIECE:])]}
     return {"y": [float32(a + b) for a, b in zip(case["x"].values, case["y"].values)]}
 
 
@@ -34,9 +40,9 @@ def _sectors(counts, op):
 
 
 POINTS = [
-    Right(1, "whole tiles", lambda case: case.sizes["n"] % TILE == 0 and not case.sizes["shift"]),
+    Right(1, "whole tiles", lambda case: case.sizes["n"] % TILE == 0 and case.sizes["shift"] <= 0),
     Right(2, "a last tile that is not full", lambda case: case.sizes["n"] % TILE, task=2),
-    Right(1, "all loads come before the stores", lambda case: case.sizes["shift"], task=1),
+    Right(1, "all loads come before the stores", lambda case: case.sizes["shift"] > 0, task=1),
     Count(
         2,
         "loads and stores of 4 sectors",
@@ -44,6 +50,7 @@ POINTS = [
         lambda counts, case: _sectors(counts, "load") == 4 and _sectors(counts, "store") == 4,
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store",
+        blocks=lambda case: case.sizes["n"] // (2 * TILE),
     ),
 ]
 
@@ -71,6 +78,12 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "one warp of four works": {
+        1: "if (threadIdx.x >= 32) return;\nfloat sums[16];\n"
+        "for (int p = 0; p < 16; ++p) {\n  const int i = tile + 32 * p + threadIdx.x;\n"
+        "  sums[p] = x[i] + y[i];\n}\n"
+        "for (int p = 0; p < 16; ++p) y[tile + 32 * p + threadIdx.x] = sums[p];"
+    },
     "pieces overlap": {
         1: "const int first = tile + threadIdx.x;\n"
         "for (int p = 0; p < kPieces; ++p) a[p] = x[first + p], b[p] = y[first + p];\n"

@@ -5,8 +5,9 @@
 int main(int argc, char** argv) {
   return exercise::run(argc, argv, [](exercise::Case& c) {
     if (const auto shift = c.size("shift")) {
-      float* const both = c.device<float>("both");
-      return vector_add(both, both + shift, static_cast<int>(c.size("n")));
+      float* const both = c.device<float>("x_and_y");
+      float* const x = shift > 0 ? both : both - shift;
+      return vector_add(x, x + shift, static_cast<int>(c.size("n")));
     }
     vector_add(c.device<float>("x"), c.device<float>("y"), static_cast<int>(c.size("n")));
   });

@@ -1,6 +1,6 @@
 """Exercise 01/view."""
 
-from exercise.api import Array, Case, Count, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats, is_wide
 
 TITLE = "A new problem: add to a part of a matrix"
 KIND = "problem"
@@ -61,6 +61,8 @@ def _is_regular(case):
 
 def _used(counts):
     """Of what loads moved. (A thread alone moves a whole sector for one element.)"""
+    if is_wide(counts):
+        return 1
     return counts["global"]["load_bytes_used"] / max(1, counts["global"]["load_bytes_moved"])
 
 
@@ -73,6 +75,7 @@ POINTS = [
         _is_regular,
         lambda counts, case: counts["launches"] == 1,
         lambda counts: f"{counts['launches']} launches",
+        blocks=lambda case: case.sizes["rows"] // 20,  # of 2560 elements or more
     ),
     Count(
         2,
@@ -89,6 +92,10 @@ const int r = blockIdx.y * blockDim.y + threadIdx.y;
 """
 
 RIGHTS = {
+    "rounded by hand": {
+        1: _INDEX + "if (r < rows & c < cols) {\n"
+        "  to[r * pitch + c] = __fmaf_rn(a, from[r * cols + c], to[r * pitch + c]);\n}"
+    },
     "blocks of 16 x 16 and pointers": {
         1: "const int c = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "const int r = blockIdx.y * blockDim.y + threadIdx.y;\n"
@@ -111,6 +118,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one warp for all": {
+        1: "for (int r = 0; r < rows; ++r) {\n  for (int c = threadIdx.x; c < cols; c += 32) {\n"
+        "    to[r * pitch + c] += a * from[r * cols + c];\n  }\n}",
+        2: "add_to_view_kernel<<<1, 32>>>(a, from, to, rows, cols, pitch);",
+    },
     "added in 16 pieces": {
         1: _INDEX + "if (r >= rows || c >= cols) return;\nfloat sum = to[r * pitch + c];\n"
         "for (int k = 0; k < 16; ++k) sum += a / 16 * from[r * cols + c];\n"

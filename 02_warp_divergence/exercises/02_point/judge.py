@@ -11,7 +11,7 @@ CALL = "to_cartesian(float* phi, float2* z, int n)"
 
 
 def cases(random):
-    fixed = (128, 1, 31, 33, 1000, 4096)
+    fixed = (128, 1, 31, 33, 1000, 8192)
     odd = drawn(random, 2, 999, besides=(*fixed, *range(0, 999, 32)))
     for n in (*fixed, odd, drawn(random, 1024, 9999, 32, fixed)):
         phi = Array("phi", floats(random, n, -10, 10))
@@ -46,6 +46,7 @@ POINTS = [
         and counts["global"]["store_requests"] <= 2 * case.sizes["n"] // 32,
         lambda counts: f"{_places(counts)} places in the kernel store a part of z, "
         f"{counts['global']['store_requests']} times together",
+        blocks=lambda case: case.sizes["n"] // 4096,
     ),
 ]
 

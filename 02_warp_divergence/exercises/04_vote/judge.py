@@ -41,7 +41,12 @@ def _warps(x):
 
 
 def _lanes(counts):
-    return counts["global"]["load_executions"]
+    """That load something, from global or shared memory."""
+    return counts["global"]["load_executions"] + counts["shared"]["load_executions"]
+
+
+def _requests(counts):
+    return counts["global"]["load_requests"] + counts["shared"]["load_requests"]
 
 
 def _is_counted(case):
@@ -71,18 +76,21 @@ POINTS = [
     Right(2, "whole warps", lambda case: case.sizes["n"] % 32 == 0),
     Right(2, "a warp that is not full", lambda case: case.sizes["n"] % 32),
     Count(
-        1,
+        2,
         "all lanes of a warp take the expensive path, or none",
         _is_counted,
-        lambda counts, case: _lanes(counts)
-        == case.sizes["n"] + 32 * TERMS * _warps(case["x"].values),
-        lambda counts: f"{_lanes(counts)} lanes loaded something: some took it alone",
+        # Who loads the coefficients once for many lanes has fewer loads, some by few of them.
+        lambda counts, case: _lanes(counts) == 32 * _requests(counts)
+        or _requests(counts) < _loads(case),
+        lambda counts: f"{_lanes(counts) / _requests(counts):.1f} lanes of 32 load together, on "
+        "average",
+        blocks=lambda case: 2,
     ),
     Count(
-        2,
+        1,
         "only warps that need it load the coefficients",
         _is_counted,
-        lambda counts, case: counts["global"]["load_requests"] == _loads(case),
+        lambda counts, case: counts["global"]["load_requests"] <= _loads(case),
         lambda counts: f"{counts['global']['load_requests']} loads; one for 32 elements, and "
         "16 for a warp with a negative one, are enough",
     ),
@@ -91,6 +99,14 @@ POINTS = [
 _VALUE = "const float value = i < n ? x[i] : 0.0f;\n"
 
 RIGHTS = {
+    "a coefficient for each lane, the others get it by a shuffle": {
+        1: "const float value = i < n ? x[i] : 0.0f;\nfloat sum = value;\n"
+        "if (__any_sync(kAllLanes, value < 0)) {\n"
+        "  const float own = coefficients[threadIdx.x % kTerms];\n  sum = 0;\n"
+        "  for (int k = 0; k < kTerms; ++k) {\n"
+        "    sum = fmaf(sum, value, __shfl_sync(kAllLanes, own, k));\n  }\n}\n"
+        "if (i < n) y[i] = value < 0 ? sum : value;"
+    },
     "a ballot": {
         1: "float value = 0;\nif (i < n) value = x[i];\n"
         "const unsigned negative = __ballot_sync(0xFFFFFFFFu, value < 0);\nfloat result = value;\n"
@@ -112,6 +128,12 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: a plain branch, coefficients in shared memory": {
+        1: "__shared__ float all[kTerms];\n"
+        "if (threadIdx.x < kTerms) all[threadIdx.x] = coefficients[threadIdx.x];\n"
+        "__syncthreads();\nif (i >= n) return;\n"
+        "y[i] = x[i] < 0 ? expensive_path(x[i], all) : x[i];"
+    },
     "the lowest 6 bits of x are cut off": {
         1: "const float own = i < n ? x[i] : 0.0f;\n"
         "const float value = __uint_as_float(__float_as_uint(own) & 0xFFFFFFC0u);\n"

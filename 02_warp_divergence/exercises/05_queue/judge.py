@@ -5,8 +5,6 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "A place in the queue"
 KIND = "step"
 MINUTES = 12
-CALL = "activate(float* x, float* coefficients, float* y, int n)"
-
 TERMS = 16
 
 
@@ -15,7 +13,7 @@ def cases(random):
         n = len(x)
         return Case(
             name,
-            {"n": n},
+            {"n": n, "lanes": 0},
             [
                 Array("x", x),
                 Array("coefficients", floats(random, TERMS)),
@@ -31,9 +29,18 @@ def cases(random):
         yield case(f"n = {n}", x)
     for n in (1024, drawn(random, 256, 4096, 32, (1024,))):
         yield case(f"n = {n}, all negative", floats(random, n, -1, -0.125))
+    for lanes in (0b100110, random.randrange(1 << 31, 1 << 32)):
+        end = Array("end", [drawn(random, 1, 99)], "in_out", "int")
+        places = Array("places", role="output", count=32, type="int")
+        yield Case(f"lanes = 0b{lanes:b}", {"n": 0, "lanes": lanes}, [end, places])
 
 
 def expected(case):
+    if lanes := case.sizes["lanes"]:
+        first, wants = case["end"].values[0], [lanes >> lane & 1 for lane in range(32)]
+        places = [first + sum(wants[:lane]) if wants[lane] else -1 for lane in range(32)]
+        return {"places": places, "end": [first + sum(wants)]}
+
     def path(x):
         total = 0.0
         for coefficient in case["coefficients"].values:
@@ -45,23 +52,32 @@ def expected(case):
 
 def bound(case, name, i):
     """16 steps, each rounded once, of sums that stay below 16."""
-    return 3e-5 if case["x"].values[i] < 0 else 0.0
+    return 3e-5 if not case.sizes["lanes"] and case["x"].values[i] < 0 else 0.0
 
 
 POINTS = [
-    Right(2, "whole warps", lambda case: case.sizes["n"] % 32 == 0),
+    Right(1, "whole warps", lambda case: case.sizes["n"] and case.sizes["n"] % 32 == 0),
+    Right(1, "the lowest lane has the first place", lambda case: case.sizes["lanes"], task=2),
     Right(2, "a warp that is not full", lambda case: case.sizes["n"] % 32),
     Count(
         2,
         "one atomic addition a warp",
         lambda case: "all negative" in case.name,
-        lambda counts, case: counts["atomics"]["shared_executions"] == case.sizes["n"] // 32,
+        lambda counts, case: counts["atomics"]["shared_executions"] <= case.sizes["n"] // 32,
         lambda counts: f"{counts['atomics']['shared_executions']} atomic additions; one for "
         "32 elements is enough",
+        blocks=lambda case: case.sizes["n"] // 512,
     ),
 ]
 
 RIGHTS = {
+    "a function that is not inlined counts": {
+        0: [("// Called by a whole warp.", "template <class T>\n"
+             "__device__ __noinline__ int below(T bits, int lane) {\n"
+             "  int count = 0;\n  while (lane-- > 0) count += bits & 1, bits >>= 1;\n"
+             "  return count;\n}\n// Called by a whole warp.")],
+        2: "return begin + below(lanes, lane);",
+    },
     "the lowest lane that wants a place adds": {
         1: "const int leader = __ffs(lanes) - 1;\nint begin = 0;\n"
         "if (lane == leader) begin = atomicAdd(end, __popc(lanes));\n"
@@ -76,6 +92,7 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the highest lane comes first": {2: "return begin + __popc(lanes >> lane >> 1);"},
     "in a warp that is not full the other lanes are negative": {
         0: [("i < n ? x[i] : 0.0f", "i < n ? x[i] : i / 32 * 32 < n ? -1.0f : 0.0f")]
     },

@@ -8,6 +8,7 @@ MINUTES = 30
 CALL = "activate(float* x, float* coefficients, float* y, int n)"
 
 TERMS = 32
+FEWEST_LANES = 16
 MOST_LOADS = 1 / 8.2  # an element, with the loads of the tail: 2000 for 16384
 
 
@@ -57,10 +58,14 @@ POINTS = [
     Right(3, "none, half or all of them are", lambda case: "3 %" not in case.name),
     Count(
         4,
-        "at most 2000 loads for 16384 elements",
+        "at most 2000 loads for 16384 elements, and lanes that work together",
         lambda case: "3 %" in case.name and case.sizes["n"] % 2048 == 0,
-        lambda counts, case: counts["global"]["load_requests"] <= MOST_LOADS * case.sizes["n"],
-        lambda counts: f"{counts['global']['load_requests']} loads",
+        lambda counts, case: counts["global"]["load_requests"] <= MOST_LOADS * case.sizes["n"]
+        and counts["active_lanes_per_instruction"] >= FEWEST_LANES
+        and counts["threads"] >= case.sizes["n"] // 8,
+        lambda counts: f"{counts['global']['load_requests']} loads by {counts['threads']} "
+        f"threads; {counts['active_lanes_per_instruction']:.1f} lanes of a warp work together",
+        blocks=lambda case: case.sizes["n"] // 4096,
     ),
 ]
 
@@ -138,6 +143,39 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: a plain branch, coefficients in shared memory": {
+        1: _PLAIN.replace(
+            "  const int i",
+            "  __shared__ float all[kTerms];\n"
+            "  if (threadIdx.x < kTerms) all[threadIdx.x] = coefficients[threadIdx.x];\n"
+            "  __syncthreads();\n  const int i",
+        ).replace("(x[i], coefficients)", "(x[i], all)"),
+        2: "activate_kernel<<<(n + 1023) / 1024, 1024>>>(x, coefficients, y, n);",
+    },
+    "before: one block, coefficients in registers": {
+        1: _KERNEL + """  float all[kTerms];
+  for (int k = 0; k < kTerms; ++k) all[k] = coefficients[k];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    float sum = 0;
+    for (int k = 0; k < kTerms && x[i] < 0; ++k) sum = fmaf(sum, x[i], all[k]);
+    y[i] = x[i] < 0 ? sum : x[i];
+  }
+}""",
+        2: "activate_kernel<<<1, 256>>>(x, coefficients, y, n);",
+    },
+    "before: a plain branch, four coefficients at a time, by value": {
+        1: "__device__ float four(float4 c, float s, float x) {\n"
+        "  return fmaf(fmaf(fmaf(fmaf(s, x, c.x), x, c.y), x, c.z), x, c.w);\n}\n"
+        + _PLAIN.replace("y[i] = x[i] < 0 ? tail(x[i], coefficients) : x[i];", """{
+    float sum = 0;
+    const float4* const all = reinterpret_cast<const float4*>(coefficients);
+    if (x[i] < 0) {
+      for (int k = 0; k < kTerms / 4; ++k) sum = four(all[k], sum, x[i]);
+    }
+    y[i] = x[i] < 0 ? sum : x[i];
+  }"""),
+        **_ONE_BY_ONE,
+    },
     "the lowest 6 bits of x are cut off": {
         1: _queue(2048, _PUT, _ALL.replace("x[owner[t]]", _CUT)), **_TILES
     },

@@ -11,7 +11,7 @@ TILE = 1024
 
 
 def cases(random):
-    fixed = (TILE, 3 * TILE, 1, 33, TILE - 1, TILE + 1, 2500)
+    fixed = (TILE, 5 * TILE, 1, 33, TILE - 1, TILE + 1, 2500)
     odd = drawn(random, 2, 4999, besides=(*fixed, *range(0, 4999, TILE)))
     for n in (*fixed, odd, drawn(random, 2 * TILE, 9 * TILE, TILE, fixed)):
         yield Case(
@@ -40,6 +40,7 @@ POINTS = [
         lambda counts, case: _sectors(counts, "load") == 4 and _sectors(counts, "store") == 4,
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store",
+        blocks=lambda case: case.sizes["n"] // (2 * TILE),
     ),
 ]
 

@@ -1,6 +1,6 @@
 """Exercise 03/fields."""
 
-from exercise.api import Array, Case, Count, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats, is_wide
 
 TITLE = "A field is an array"
 KIND = "step"
@@ -9,8 +9,8 @@ CALL = "advance(float* fields, int pitch, int n, float dt)"
 
 
 def cases(random):
-    n = drawn(random, 256, 2048, 128, (1024,))
-    whole = ((128, 128), (1024, 1024), (n, n))
+    n = drawn(random, 256, 2048, 128)
+    whole = ((128, 128), (4096, 4096), (n, n))
     odd = drawn(random, 2, 900)
     some = ((1, 32), (31, 32), (33, 64), (1000, 1024), (odd, odd + drawn(random, 1, 99)))
     for n, pitch in (*whole, *some):
@@ -38,6 +38,10 @@ def bound(case, name, i):
     return 3 * 2**-24 if moves else 0.0
 
 
+def _loaded(counts):
+    return counts["global"]["load_bytes" if is_wide(counts) else "load_bytes_moved"]
+
+
 POINTS = [
     Right(2, "arrays without a gap", lambda case: case.sizes["n"] == case.sizes["pitch"]),
     Right(2, "a pitch larger than n", lambda case: case.sizes["n"] != case.sizes["pitch"]),
@@ -45,10 +49,11 @@ POINTS = [
         2,
         "24 bytes loaded and 12 stored for a particle",
         lambda case: case.sizes["n"] == case.sizes["pitch"],
-        lambda counts, case: counts["global"]["load_bytes_moved"] == 24 * case.sizes["n"]
-        and counts["global"]["store_bytes_moved"] == 12 * case.sizes["n"],
-        lambda counts: f"{counts['global']['load_bytes_moved']} bytes were loaded "
-        f"and {counts['global']['store_bytes_moved']} stored",
+        lambda counts, case: _loaded(counts) <= 24 * case.sizes["n"]
+        and counts["global"]["store_bytes_moved"] <= 12 * case.sizes["n"],
+        lambda counts: f"the emulator saw {_loaded(counts)} bytes loaded and "
+        f"{counts['global']['store_bytes_moved']} stored, whole sectors",
+        blocks=lambda case: case.sizes["n"] // 2048,
     ),
 ]
 
@@ -58,7 +63,41 @@ for (int f = 0; f < 8; ++f) p[f] = fields[f * pitch + i];
 for (int axis = 0; axis < 3; ++axis) p[axis] += dt * p[3 + axis];
 for (int f = 0; f < 8; ++f) fields[f * pitch + i] = p[f];"""
 
+_WIDE = """
+  if (pitch % 4 == 0 && 4 * i + 3 < n) {
+    for (int f = 0; f < 3; ++f) {
+      float4* const p = reinterpret_cast<float4*>(fields + f * pitch) + i;
+      *p = ahead(*p, *reinterpret_cast<const float4*>(fields + (f + 3) * pitch + 4 * i), dt);
+    }
+    return;
+  }
+  for (int j = 4 * i; j < min(n, 4 * i + 4); ++j) {
+    for (int f = 0; f < 3; ++f) fields[f * pitch + j] += dt * fields[(f + 3) * pitch + j];
+  }
+"""
+
+
+def _wide(kind):
+    """Four particles a thread."""
+    ahead = (
+        f"__device__ float4 ahead({kind} p, {kind} v, float dt) {{\n"
+        "  return make_float4(fmaf(dt, v.x, p.x), fmaf(dt, v.y, p.y), fmaf(dt, v.z, p.z), "
+        "fmaf(dt, v.w, p.w));\n}\n__global__"
+    )
+    return [
+        ("__global__", ahead),
+        ("  if (i >= n) return;\n", _WIDE + "  if (i >= 0) return;\n"),
+        ("<<<(n + 127) / 128, 128>>>", "<<<(n + 511) / 512, 128>>>"),
+    ]
+
+
 RIGHTS = {
+    "rounded by hand": {
+        1: "for (int f = 0; f < 3; ++f) {\n  float& at = fields[f * pitch + i];\n"
+        "  at = __fadd_rn(at, __fmul_rn(dt, fields[(f + 3) * pitch + i]));\n}"
+    },
+    "float4 by reference": {0: _wide("const float4&")},
+    "float4 by value": {0: _wide("float4")},
     "pointers": {
         1: "float* p = fields + i;\nconst float* v = p + 3 * pitch;\np[0] += dt * v[0];\n"
         "p[pitch] = fmaf(dt, v[pitch], p[pitch]);\np[2 * pitch] += v[2 * pitch] * dt;"
@@ -74,6 +113,13 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one warp for all": {
+        0: [("  if (i >= n) return;\n",
+             "  for (int j = i; j < n; j += 32) {\n    for (int f = 0; f < 3; ++f) {\n"
+             "      fields[f * pitch + j] += dt * fields[(f + 3) * pitch + j];\n    }\n  }\n"
+             "  if (i >= 0) return;\n"),
+            ("<<<(n + 127) / 128, 128>>>", "<<<1, 32>>>")],
+    },
     "in 16 small steps": {
         1: "for (int axis = 0; axis < 3; ++axis) {\n  float at = fields[axis * pitch + i];\n"
         "  const float velocity = fields[(3 + axis) * pitch + i];\n"

@@ -52,6 +52,7 @@ POINTS = [
         _whole,
         lambda counts, case: _sectors(counts, "store") == 4,
         lambda counts: f"{_sectors(counts, 'store'):.1f} sectors a store",
+        blocks=lambda case: case.sizes["rows"] * case.sizes["cols"] // 3072,
     ),
 ]
 

@@ -40,6 +40,7 @@ POINTS = [
         lambda counts, case: _rounds(counts, "load") == 1 and _rounds(counts, "store") == 1,
         lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
         f"{_rounds(counts, 'store'):.0f} a store",
+        blocks=lambda case: case.sizes["rows"] * case.sizes["cols"] // 3072,
     ),
 ]
 

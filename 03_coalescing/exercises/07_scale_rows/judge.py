@@ -1,6 +1,6 @@
 """Exercise 03/scale_rows."""
 
-from exercise.api import Array, Case, Count, Right, Speed, drawn, float32, floats
+from exercise.api import Array, Case, Count, Right, Speed, drawn, float32, floats, is_wide
 
 TITLE = "Make it fast: scale the rows of a matrix"
 KIND = "speed"
@@ -30,25 +30,32 @@ def expected(case):
     return {"a": [float32(value * s[i // cols]) for i, value in enumerate(a)]}
 
 
+def _loaded(counts):
+    found = counts["global"]
+    return found["load_bytes"] // 32 if is_wide(counts) else found["load_sectors"]
+
+
 POINTS = [
     Right(1, "still right"),
     Count(
         2,
-        "stores of 4 sectors",
+        "128 bytes a store or more, in sectors used in full",
         lambda case: case.sizes["cols"] == 64,
-        lambda counts, case: counts["global"]["store_sectors"]
-        == 4 * counts["global"]["store_requests"],
+        lambda counts, case: counts["global"]["store_bytes_used"]
+        == counts["global"]["store_bytes_moved"] >= 128 * counts["global"]["store_requests"],
         lambda counts: f"{counts['global']['store_sectors']} sectors in "
-        f"{counts['global']['store_requests']} stores",
+        f"{counts['global']['store_requests']} stores, of which "
+        f"{counts['global']['store_bytes_used']} bytes were used",
+        blocks=lambda case: case.sizes["rows"] // 48,
     ),
     Count(
         2,
         "each element is loaded once, in sectors used in full",
         lambda case: case.sizes["cols"] == 64,
         # Beside a: a factor a warp, one sector each.
-        lambda counts, case: counts["global"]["load_sectors"] <= 5 * case.sizes["rows"] * 64 // 32,
-        lambda counts: f"{counts['global']['load_sectors']} sectors were loaded, 5 for 32 elements "
-        "are enough",
+        lambda counts, case: _loaded(counts) <= 5 * case.sizes["rows"] * 64 // 32,
+        lambda counts: f"{_loaded(counts)} sectors were loaded; for 32 elements 4 "
+        "are enough, and one for their factor",
     ),
 ]
 
@@ -56,6 +63,15 @@ POINTS = [
 SPEED = Speed({"rows": 1 << 13, "cols": 1 << 13}, {"s": 1 << 13, "a": 1 << 26}, bytes=8 << 26)
 
 RIGHTS = {
+    "float4 where a row allows it": {
+        1: "const int r = blockIdx.y;\nconst int c = 4 * (blockIdx.x * blockDim.x + threadIdx.x);\n"
+        "float* const p = a + r * cols + c;\nif (cols % 4 == 0 && c < cols) {\n"
+        "  float4 v = *reinterpret_cast<float4*>(p);\n"
+        "  v.x *= s[r], v.y *= s[r], v.z *= s[r], v.w *= s[r];\n"
+        "  *reinterpret_cast<float4*>(p) = v;\n} else {\n"
+        "  for (int k = 0; k < 4 && c + k < cols; ++k) p[k] *= s[r];\n}",
+        2: "scale_rows_kernel<<<dim3((cols + 127) / 128, rows), 32>>>(s, a, rows, cols);",
+    },
     "a block a row, its threads walk": {
         1: "const float factor = s[blockIdx.x];\n"
         "for (int c = threadIdx.x; c < cols; c += blockDim.x) a[blockIdx.x * cols + c] *= factor;",
@@ -75,6 +91,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one warp for all": {
+        1: "for (int r = 0; r < rows; ++r) {\n"
+        "  for (int c = threadIdx.x; c < cols; c += 32) a[r * cols + c] *= s[r];\n}",
+        2: "scale_rows_kernel<<<1, 32>>>(s, a, rows, cols);",
+    },
     "the factor of the column": {
         1: "const int c = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "const int r = blockIdx.y * blockDim.y + threadIdx.y;\n"

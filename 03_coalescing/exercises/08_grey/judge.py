@@ -53,6 +53,7 @@ POINTS = [
         _is_whole,
         lambda counts, case: counts["global"]["store_requests"] <= 32 * case.sizes["n"] // 4096,
         lambda counts: f"{counts['global']['store_requests']} stores",
+        blocks=lambda case: case.sizes["n"] // 2048,
     ),
     Count(
         2,

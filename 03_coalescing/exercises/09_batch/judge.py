@@ -1,6 +1,6 @@
 """Exercise 03/batch."""
 
-from exercise.api import Array, Case, Count, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats, is_wide
 
 TITLE = "A new problem: many small matrices, each transposed"
 KIND = "problem"
@@ -48,8 +48,11 @@ def _is_counted(case):
     return (case.sizes["rows"], case.sizes["cols"]) == (16, 24)
 
 
-def _sectors(counts, op):
-    return counts["global"][f"{op}_sectors"] / max(1, counts["global"][f"{op}_requests"])
+def _sectors(counts):
+    """Loaded, and stored."""
+    found = counts["global"]
+    loaded = found["load_bytes"] // 32 if is_wide(counts) else found["load_sectors"]
+    return loaded, found["store_sectors"]
 
 
 def _rounds(counts):
@@ -63,11 +66,13 @@ POINTS = [
     Right(3, "odd sizes", lambda case: case.sizes["rows"] % 8 or case.sizes["cols"] % 8),
     Count(
         2,
-        "loads and stores of 4 sectors",
+        "each sector is loaded once and stored once",
         _is_counted,
-        lambda counts, case: _sectors(counts, "load") <= 4 and _sectors(counts, "store") <= 4,
-        lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
-        f"{_sectors(counts, 'store'):.1f} a store",
+        lambda counts, case: max(_sectors(counts)) <= 1.25 * len(case["a"]) / 8
+        and counts["threads"] >= 16 * case.sizes["count"],
+        lambda counts: f"{_sectors(counts)[0]} sectors were loaded and {_sectors(counts)[1]} "
+        f"stored (48 a matrix are enough), by {counts['threads']} threads",
+        blocks=lambda case: case.sizes["count"] // 10,
     ),
     Count(
         1,
@@ -99,6 +104,27 @@ def _kernel(barrier="__syncthreads();", source="i % rows * cols + i / rows"):
     return {1: _KERNEL.replace("BARRIER", barrier).replace("FROM", source), **_LAUNCH}
 
 RIGHTS = {
+    "float4 out, where a column allows it": {
+        1: _HEAD + """  __shared__ float matrix[32][33];
+  const int length = rows * cols;
+  for (int i = threadIdx.x; i < length; i += 128) {
+    matrix[i / cols][i % cols] = a[blockIdx.x * length + i];
+  }
+  __syncthreads();
+  b += blockIdx.x * length;
+  const int wide = rows % 4 == 0 ? 4 : 1;
+  for (int i = wide * threadIdx.x; i < length; i += wide * 128) {
+    const int r = i % rows, c = i / rows;
+    if (wide == 1) {
+      b[i] = matrix[r][c];
+    } else {
+      const float4 four = {matrix[r][c], matrix[r + 1][c], matrix[r + 2][c], matrix[r + 3][c]};
+      *reinterpret_cast<float4*>(b + i) = four;
+    }
+  }
+}""",
+        **_LAUNCH,
+    },
     "two indices": {
         1: _HEAD + """  __shared__ float matrix[32][33];
   const float* from = a + blockIdx.x * rows * cols;
@@ -145,6 +171,14 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one thread a matrix": {
+        1: _DIRECT.replace("i += 128", "++i"),
+        2: "transpose_kernel<<<count, 1>>>(a, b, rows, cols);",
+    },
+    "before: four threads a matrix": {
+        1: _DIRECT.replace("i += 128", "i += 4"),
+        2: "transpose_kernel<<<count, 4>>>(a, b, rows, cols);",
+    },
     "room for 1000 elements": {
         1: _KERNEL.replace("32 * 32", "1000").replace("BARRIER", "__syncthreads();").replace(
             "FROM", "i % rows * cols + i / rows"
