@@ -33,6 +33,12 @@ def _whole(case):
     return all(case.sizes[name] % 16 == 0 for name in "mnk")
 
 
+def _most_bytes(case):
+    """Each thread loads an element of A and one of B for 16 values of k."""
+    m, n, k = (case.sizes[name] for name in "mnk")
+    return 4 * 2 * m * n * k // 16
+
+
 def _sectors(counts):
     return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
 
@@ -42,10 +48,13 @@ POINTS = [
     Right(3, "tiles that stick out over an edge", lambda case: not _whole(case)),
     Count(
         1,
-        "loads of 4 sectors",
+        "a block loads each element of its tiles once, in loads of 4 sectors",
         _whole,
-        lambda counts, case: _sectors(counts) == 4,
-        lambda counts: f"{_sectors(counts):.1f} sectors a load",
+        lambda counts, case: counts["global"]["load_bytes_moved"] <= _most_bytes(case)
+        and counts["global"]["load_bytes"] <= _most_bytes(case),
+        lambda counts: f"{counts['global']['load_bytes'] // 4} floats were loaded by "
+        f"{counts['blocks']} blocks, {_sectors(counts):.1f} sectors a load",
+        blocks=lambda case: case.sizes["m"] * case.sizes["n"] // 768,
     ),
     Count(
         1,
@@ -59,6 +68,12 @@ POINTS = [
 _SUM = "for (int q = 0; q < kTile; ++q) sum += tile_a[y][q] * tile_b[q][x];"
 
 RIGHTS = {
+    "four sums, rounded by hand": {
+        2: "__syncthreads();\nfloat part[4] = {};\nfor (int q = 0; q < kTile; q += 4) {\n"
+        "  for (int e = 0; e < 4; ++e) {\n"
+        "    part[e] = __fmaf_rn(tile_a[y][q + e], tile_b[q + e][x], part[e]);\n  }\n}\n"
+        "sum += (part[0] + part[1]) + (part[2] + part[3]);\n__syncthreads();",
+    },
     "ifs": {
         1: "tile_a[y][x] = tile_b[y][x] = 0;\n"
         "if (row < m && p + x < k) tile_a[y][x] = a[row * k + p + x];\n"
@@ -82,6 +97,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: each product from global memory": {
+        2: "__syncthreads();\nfor (int q = 0; q < min(kTile, k - p); ++q) {\n"
+        "  if (row < m && col < n) sum += a[row * k + p + q] * b[(p + q) * n + col];\n}\n"
+        "__syncthreads();",
+    },
     "nothing is zero": {
         1: "tile_a[y][x] = a[min(row, m - 1) * k + min(p + x, k - 1)];\n"
         "tile_b[y][x] = b[min(p + y, k - 1) * n + min(col, n - 1)];"

@@ -39,10 +39,14 @@ POINTS = [
     Right(1, "more than that", lambda case: case.sizes["k"] > 16),
     Count(
         1,
-        "tensor cores multiply",
+        "tensor cores multiply, and each element is loaded once",
         lambda case: case.sizes["k"] > 16,
-        lambda counts, case: _operations(counts) == 2 * 16 * 8 * case.sizes["k"],
-        lambda counts: f"tensor cores did {_operations(counts)} operations",
+        # Who multiplies in another way loads an element of A for each of 8 columns, or of 4 lanes.
+        lambda counts, case: _operations(counts) == 2 * 16 * 8 * case.sizes["k"]
+        and counts["global"]["load_bytes"] <= 4 * 24 * case.sizes["k"],
+        lambda counts: f"tensor cores did {_operations(counts)} operations, and "
+        f"{counts['global']['load_bytes'] // 4} floats were loaded: 24 for each value of k are "
+        "enough",
     ),
 ]
 
@@ -54,6 +58,14 @@ for (int i = 0; i < 4; ++i) {
 _PAIR = "from[0], from[1]"
 
 RIGHTS = {
+    "bits shifted by a function that is not inlined": {
+        0: [("// C = A B by one warp",
+             "__device__ __noinline__ std::uint32_t both(float low, float high) {\n"
+             "  return __float_as_uint(low) >> 16 | (__float_as_uint(high) & 0xffff0000u);\n}\n"
+             "// C = A B by one warp")],
+        2: "for (int i = 0; i < 2; ++i) {\n  const float* from = b + (p + two + i * 8) * 8 + g;\n"
+        "  from_b[i] = both(from[0], from[8]);\n}",
+    },
     "one after the other": {
         1: "const float* upper = a + g * k + p + two;\nconst float* lower = upper + 8 * k;\n"
         "from_a[0] = ptx::pack_bf16(upper[0], upper[1]);\n"
@@ -75,6 +87,18 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: tensor cores multiply zeros": {
+        1: "for (int i = 0; i < 16; ++i) {\n  for (int j = 0; j < 4; ++j) {\n"
+        "    d[j] += a[(g + j / 2 * 8) * k + p + i] * b[(p + i) * 8 + two + j % 2];\n  }\n}",
+        2: "",
+    },
+    "before: tensor cores multiply zeros, and lane 0 computes all": {
+        1: "",
+        2: "",
+        3: "for (int i = 0; i < 16 * 8 && lane == 0; ++i) {\n  float sum = d[0];\n"
+        "  for (int p = 0; p < k; ++p) sum += a[i / 8 * k + p] * b[p * 8 + i % 8];\n"
+        "  c[i] = sum;\n}",
+    },
     "before: no tensor core": {
         0: [("    ptx::mma_m16n8k16(d, from_a, from_b[0], from_b[1]);\n", "")],
         3: "for (int i = 0; i < 4; ++i) {\n  const int row = g + i / 2 * 8, column = two + i % 2;\n"

@@ -62,6 +62,7 @@ POINTS = [
         COUNTED,
         lambda counts, case: counts["global"]["load_bytes"] <= 4 * 64_000,
         lambda counts: f"{counts['global']['load_bytes'] // 4} floats were loaded",
+        blocks=lambda case: 2,
     ),
     Count(
         1,
@@ -104,6 +105,12 @@ def _kernel(load, factor="tile_a[q][y]"):
     return {1: _KERNEL.replace("LOAD", load).replace("FACTOR", factor), **_LAUNCH}
 
 RIGHTS = {
+    "a function that is not inlined": {
+        1: "__device__ __noinline__ float at(const float* from, int r, int s, int rows, int cols) "
+        "{\n  return r < rows && s < cols ? from[r * cols + s] : 0.0f;\n}\n"
+        + _kernel("tile_a[y][x] = at(a, p + y, row + x, k, m);")[1],
+        **_LAUNCH,
+    },
     "tiles of 32": {
         0: [("constexpr int kTile = 16;", "constexpr int kTile = 32;")],
     },

@@ -47,6 +47,7 @@ POINTS = [
         lambda counts, case: _atomics(counts) == 2 * case.sizes["blocks"],
         lambda counts: f"{_atomics(counts)} atomics in two launches, of {counts['blocks']} blocks "
         "together",
+        blocks=lambda case: 2 * case.sizes["blocks"],
     ),
 ]
 

@@ -60,8 +60,11 @@ POINTS = [
         1,
         "half of the lanes work",
         _is_large,
-        lambda counts, case: counts["active_lanes_per_instruction"] >= 16,
-        lambda counts: f"{counts['active_lanes_per_instruction']:.1f} lanes worked on average",
+        lambda counts, case: counts["active_lanes_per_instruction"] >= 16
+        and counts["launches"] <= 8,
+        lambda counts: f"{counts['active_lanes_per_instruction']:.1f} lanes worked on average, in "
+        f"{counts['launches']} launches",
+        blocks=lambda case: 2,
     ),
 ]
 
@@ -125,6 +128,34 @@ inline void sum_rows(const float* x, const int* begin, int rows, float* sums) {
 }
 
 MUTANTS = {
+    "before: one warp for all rows": {
+        1: """
+__global__ void sum_rows_kernel(const float* x, const int* begin, int rows, float* sums) {
+  for (int row = 0; row < rows; ++row) {
+    float sum = 0;
+    for (int i = begin[row] + threadIdx.x; i < begin[row + 1]; i += 32) sum += x[i];
+    for (int s = 16; s > 0; s /= 2) sum += __shfl_down_sync(~0u, sum, s);
+    if (threadIdx.x == 0) sums[row] = sum;
+  }
+}
+inline void sum_rows(const float* x, const int* begin, int rows, float* sums) {
+  sum_rows_kernel<<<1, 32>>>(x, begin, rows, sums);
+}"""
+    },
+    "before: a launch for each row": {
+        1: """
+__global__ void sum_rows_kernel(const float* x, const int* begin, int row, float* sums) {
+  {
+    float sum = 0;
+    for (int i = begin[row] + threadIdx.x; i < begin[row + 1]; i += 32) sum += x[i];
+    for (int s = 16; s > 0; s /= 2) sum += __shfl_down_sync(~0u, sum, s);
+    if (threadIdx.x == 0) sums[row] = sum;
+  }
+}
+inline void sum_rows(const float* x, const int* begin, int rows, float* sums) {
+  for (int r = 0; r < rows; ++r) sum_rows_kernel<<<1, 32>>>(x, begin, r, sums);
+}"""
+    },
     "at most 32 elements a row": {
         1: _WARP.format(
             loop="if (begin[row] + lane < begin[row + 1]) sum = x[begin[row] + lane];",

@@ -4,6 +4,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "A new problem: keep what is positive"
 KIND = "problem"
+SETTINGS = {"SIMT_ORDER": "random:7"}  # no GPU promises that block 0 begins, or warp 0
 MINUTES = 45
 
 
@@ -49,6 +50,7 @@ POINTS = [
         lambda counts, case: _requests(counts) <= 1000,
         lambda counts: f"the warps made {_requests(counts)} loads for 5000 elements, "
         "1000 are more than enough",
+        blocks=lambda case: 4,
     ),
 ]
 
@@ -72,29 +74,12 @@ count_kernel<<<blocks, kBlock>>>(x, n, scratch);
 place_kernel<<<blocks, kBlock>>>(x, n, scratch, y);"""
 
 RIGHTS = {
-    "one block walks over all, in order": {
-        1: """
-__global__ void compact_kernel(const float* x, int n, float* y, int* count) {
-  __shared__ int of_warps[kBlock / 32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  int before = 0;
-  for (int first = 0; first < n; first += kBlock) {
-    const int i = first + threadIdx.x;
-    const bool keep = i < n && x[i] > 0;
-    const unsigned mine = __ballot_sync(~0u, keep);
-    if (lane == 0) of_warps[warp] = __popc(mine);
-    __syncthreads();
-    int where = before + __popc(mine & ((1u << lane) - 1));
-    for (int w = 0; w < kBlock / 32; ++w) {
-      if (w < warp) where += of_warps[w];
-      before += of_warps[w];
-    }
-    if (keep) y[where] = x[i];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) *count = before;
-}""",
-        2: "compact_kernel<<<1, kBlock>>>(x, n, y, count);",
+    "counted by atomics in shared memory": {
+        0: [("  const int count = __syncthreads_count(i < n && x[i] > 0);\n"
+             "  if (threadIdx.x == 0) kept[blockIdx.x] = count;",
+             "  __shared__ int all;\n  if (threadIdx.x == 0) all = 0;\n  __syncthreads();\n"
+             "  if (i < n && x[i] > 0) atomicAdd(&all, 1);\n  __syncthreads();\n"
+             "  if (threadIdx.x == 0) kept[blockIdx.x] = all;")],
     },
     "one thread scans the counts": {
         0: [("  const int lane = threadIdx.x;\n  int before = 0;\n"
@@ -124,6 +109,45 @@ __global__ void compact_kernel(const float* x, int n, float* y, int* count) {
 }
 
 MUTANTS = {
+    "blocks draw their places from a counter": {
+        1: """
+__global__ void draw_kernel(const float* x, int n, float* y, int* count) {
+  __shared__ int of_warps[8], first;
+  const int i = blockIdx.x * 256 + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const float value = i < n ? x[i] : 0;
+  const unsigned kept = __ballot_sync(~0u, value > 0);
+  if (lane == 0) of_warps[warp] = __popc(kept);
+  __syncthreads();
+  int before = 0, all = 0;
+  for (int w = 0; w < 8; ++w) before += w < warp ? of_warps[w] : 0, all += of_warps[w];
+  if (threadIdx.x == 0) first = atomicAdd(count, all);
+  __syncthreads();
+  if (value > 0) y[first + before + __popc(kept & ((1u << lane) - 1))] = value;
+}
+__global__ void zero_kernel(int* count) { *count = 0; }""",
+        2: "zero_kernel<<<1, 1>>>(count);\n"
+        "draw_kernel<<<(n + kBlock - 1) / kBlock, kBlock>>>(x, n, y, count);",
+    },
+    "before: one block for all": {
+        1: """
+__global__ void all_kernel(const float* x, int n, float* y, int* count) {
+  __shared__ int of_warps[8];
+  const int t = threadIdx.x;
+  int before = 0;
+  for (int first = 0; first < n; first += 256) {
+    const float value = first + t < n ? x[first + t] : 0;
+    const unsigned kept = __ballot_sync(~0u, value > 0);
+    if (t % 32 == 0) of_warps[t / 32] = __popc(kept);
+    __syncthreads();
+    int place = before + __popc(kept & ((1u << t % 32) - 1));
+    for (int w = 0; w < 8; ++w) place += w < t / 32 ? of_warps[w] : 0, before += of_warps[w];
+    if (value > 0) y[place] = value;
+    __syncthreads();
+  }
+  if (t == 0) *count = before;
+}""",
+        2: "all_kernel<<<1, 256>>>(x, n, y, count);",
+    },
     "no count if nothing is kept": {
         0: [("if (lane == 0) *total = before;", "if (lane == 0 && before > 0) *total = before;")]
     },
