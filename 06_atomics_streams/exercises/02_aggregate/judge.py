@@ -32,8 +32,11 @@ POINTS = [
         2,
         "one atomic a warp",
         lambda case: case.sizes["n"] % 32 == 0,
-        lambda counts, case: _asked(counts) <= case.sizes["n"] // 32,
-        lambda counts: f"{_asked(counts)} of {counts['threads']} lanes asked for the cell",
+        lambda counts, case: _asked(counts) <= case.sizes["n"] // 32
+        and counts["global"]["load_executions"] <= case.sizes["n"] + _asked(counts),
+        lambda counts: f"{_asked(counts)} of {counts['threads']} lanes asked for the cell, and "
+        f"{counts['global']['load_executions']} bytes were loaded",
+        blocks=lambda case: case.sizes["n"] // 2048,
     ),
 ]
 
@@ -41,6 +44,14 @@ _ADD = "if (threadIdx.x % 32 == 0) {} static_cast<unsigned long long>(sum){};"
 _SUM = "const unsigned sum = warp_sum(i < n ? x[i] : 0u);\n"
 
 RIGHTS = {
+    "a few blocks, a function that is not inlined": {
+        0: [("__global__", "__device__ __noinline__ unsigned all_of(unsigned sum) {\n"
+             "  for (int s = 1; s < 32; s <<= 1) sum += __shfl_xor_sync(~0u, sum, s);\n"
+             "  return sum;\n}\n__global__")],
+        1: "unsigned own = 0;\nfor (int k = i; k < n; k += gridDim.x * blockDim.x) own += x[k];\n"
+        "own = all_of(own);\n"
+        "if (threadIdx.x % 32 == 31) atomicAdd(total, static_cast<unsigned long long>(own));",
+    },
     "by an instruction": {
         1: "unsigned own = 0;\nif (i < n) own = *(x + i);\n"
         "const unsigned sum = __reduce_add_sync(0xffffffffu, own);\n"
@@ -60,6 +71,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: each lane of one warp adds up all": {
+        1: "unsigned long long own = 0;\n"
+        "for (int k = 0; k < n && blockIdx.x == 0; ++k) own += x[k];\n"
+        "if (i == 0) atomicAdd(total, own);"
+    },
     "a byte for the sum": {
         1: _SUM.replace("const unsigned sum", "const unsigned char sum")
         + _ADD.format("atomicAdd(total,", ")")

@@ -7,6 +7,7 @@ from exercise.api import Array, Case, Count, Right, drawn, floats
 TITLE = "Look, compute, try again"
 KIND = "step"
 MINUTES = 15
+REFUSED = {"atomicExch": "overwrites whatever the cell holds by then, a larger value, too"}
 
 
 def cases(random):
@@ -76,6 +77,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "two tries": {
+        1: "for (int k = 0; k < 2 && value > __uint_as_float(seen); ++k) {\n"
+        "  const unsigned found = " + _TRY.format("value")
+        + ";\n  if (found == seen) break;\n  seen = found;\n}"
+    },
     "one try": {1: "if (value > __uint_as_float(seen)) " + _TRY.format("value") + ";"},
     "bits are compared as if they were the numbers": {
         1: "while (__float_as_uint(value) > seen) {\n  const unsigned found = "

@@ -1,10 +1,13 @@
 // Runs exercise 06/float_max on one case. Each time that somebody is about to raise the cell a lot,
-// a rival raises it a little just before.
+// a rival raises it just before, half of the way, five times or more.
 #include "tools/exercise/runner.hpp"
 
 __device__ inline unsigned cas_after_rival(unsigned* cell, unsigned seen, unsigned value) {
-  const float rival = __uint_as_float(value) - 0.25f;
-  if (__uint_as_float(seen) < rival) atomicCAS(cell, seen, __float_as_uint(rival));
+  const float wanted = __uint_as_float(value), now = __uint_as_float(seen);
+  if (wanted - now > 0.25f) {
+    const float rival = isinf(now) ? wanted - 8 : now + (wanted - now) / 2;
+    atomicCAS(cell, seen, __float_as_uint(rival));
+  }
   return atomicCAS(cell, seen, value);
 }
 __device__ inline int cas_after_rival(int* cell, int seen, int value) {

@@ -19,7 +19,7 @@ def cases(random):
             [
                 Array("x", [random.randrange(-99, 99) for _ in range(chunks * chunk)], type="int"),
                 Array("y", role="output", count=chunks * chunk, type="int"),
-                Array("longest", role="output", count=1, type="int", by_host=True),
+                Array("longest_chain_of_stages", role="output", count=1, type="int", by_host=True),
             ],
             tile=chunk,
         )
@@ -28,7 +28,7 @@ def cases(random):
 def expected(case):
     results = {"y": [3 * value + 1 for value in case["x"].values]}
     if case.sizes["chunks"] > 7:
-        results["longest"] = [case.sizes["chunks"] + 2]
+        results["longest_chain_of_stages"] = [case.sizes["chunks"] + 2]
     return results
 
 

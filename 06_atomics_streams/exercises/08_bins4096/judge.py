@@ -25,6 +25,7 @@ def cases(random):
         f"{small} numbers": [random.randrange(BINS) for _ in range(small)],
         f"{large} numbers, 300 different": [random.choice(few) for _ in range(large)],
         "3000 equal numbers": [random.randrange(BINS)] * 3000,
+        "270000 equal numbers": [random.randrange(BINS)] * 270_000,  # 16 bits are not enough
     }
     for name, values in inputs.items():
         bins = Array("bins", [random.randrange(9) for _ in range(BINS)], "in_out", "uint")
@@ -61,8 +62,14 @@ POINTS = [
         1,
         "work for four SMs",
         _is_large,
-        lambda counts, case: counts["threads"] >= 4 * 256,
-        lambda counts: f"{counts['threads']} threads were started, 4 blocks have 1024",
+        # Blocks that share the numbers see most of the 300 each; or each sees all of the numbers,
+        # for a part of the bins.
+        lambda counts, case: counts["threads"] >= 4 * 256
+        and (_asked(counts) >= 600 or counts["global"]["load_executions"] >= 2 * case.sizes["n"]),
+        lambda counts: f"{counts['threads']} threads were started, 4 blocks have 1024; they handed "
+        f"in {_asked(counts)} counts of 300 different numbers, so "
+        f"{'several' if _asked(counts) >= 600 else 'one'} of them did the work",
+        blocks=lambda case: 4,
     ),
 ]
 
@@ -81,6 +88,16 @@ _INSIDE = "x[i] >= 0 && x[i] < kBins"
 _SOME = "if (mine[v] > 0) "
 
 RIGHTS = {
+    "a part of the bins for each block": {
+        1: "__shared__ unsigned mine[kBins / 4];\nconst int first = blockIdx.x * kBins / 4;\n"
+        "for (int v = threadIdx.x; v < kBins / 4; v += kBlock) mine[v] = 0;\n__syncthreads();\n"
+        "for (int i = threadIdx.x; i < n; i += kBlock) {\n"
+        "  const unsigned v = static_cast<unsigned>(x[i]) - first;\n"
+        "  if (v < kBins / 4) atomicAdd(&mine[v], 1u);\n}\n__syncthreads();\n"
+        "for (int v = threadIdx.x; v < kBins / 4; v += kBlock) {\n"
+        "  if (mine[v] > 0) atomicAdd(&bins[first + v], mine[v]);\n}",
+        2: "histogram_kernel<<<4, kBlock>>>(x, bins, n);",
+    },
     "unsigned numbers": {
         1: "__shared__ unsigned mine[kBins];\n"
         "for (int v = kBins - 1 - threadIdx.x; v >= 0; v -= kBlock) "
@@ -102,7 +119,10 @@ RIGHTS = {
         "  if (*v) atomicAdd(&bins[v - mine], *v);\n}",
         2: "histogram_kernel<<<min(8, (n + 255) / 256), 256>>>(x, bins, n);",
     },
-    "two counters in a word": {
+}
+
+MUTANTS = {
+    "two counters in a word, of 16 bits": {
         1: "__shared__ unsigned pairs[kBins / 2];\n"
         "for (int v = threadIdx.x; v < kBins / 2; v += kBlock) pairs[v] = 0;\n__syncthreads();\n"
         "for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) {\n"
@@ -111,12 +131,14 @@ RIGHTS = {
         "for (int v = threadIdx.x; v < kBins; v += kBlock) {\n"
         "  const unsigned count = pairs[v / 2] >> v % 2 * 16 & 0xffffu;\n"
         "  if (count > 0) atomicAdd(&bins[v], count);\n}",
-        2: "const int blocks = (n - 1) / kBlock + 1;\n"
-        "histogram_kernel<<<blocks > 7 ? 7 : blocks, kBlock>>>(x, bins, n);",
+        2: "histogram_kernel<<<4, kBlock>>>(x, bins, n);",
     },
-}
-
-MUTANTS = {
+    "before: three blocks of four return at once": {
+        1: _KERNEL.format(inside=_INSIDE, some=_SOME).replace(
+            "\n__shared__", "\nif (blockIdx.x > 0) return;\n__shared__", 1
+        ).replace("blockIdx.x * kBlock + threadIdx.x", "threadIdx.x").replace("gridDim.x * ", ""),
+        2: "histogram_kernel<<<4, kBlock>>>(x, bins, n);",
+    },
     "nobody waits until all have counted": {
         1: _KERNEL.format(inside=_INSIDE, some=_SOME).replace("}\n__syncthreads();\n", "}\n")
     },

@@ -54,6 +54,7 @@ POINTS = [
         lambda case: case.sizes["n"] > 1000,
         lambda counts, case: _asked(counts) <= -(-case.sizes["n"] // 32),
         lambda counts: f"{_asked(counts)} of {counts['threads']} lanes asked for places",
+        blocks=lambda case: case.sizes["n"] // 2048,
     ),
     Count(
         1,

@@ -13,14 +13,14 @@ D = 32
 RISING = "4 queries, 100 keys whose scores rise"
 
 
-def _case(name, random, n_q, n, spread, k=None):
+def _case(name, random, n_q, n, spread, k=None, power=0):
     q = floats(random, n_q * D, -spread, spread)
     if k is not None:
         q = [abs(value) for value in q]
     arrays = [Array("q", q), Array("k", k or floats(random, n * D, -spread, spread))]
-    arrays += [Array("v", floats(random, n * D))]
+    arrays += [Array("v", floats(random, n * D, -(2.0**power), 2.0**power))]
     arrays += [Array("o", role="output", count=n_q * D, shape=(n_q, D))]
-    return Case(name, {"n_q": n_q, "n": n, "spread": spread}, arrays)
+    return Case(name, {"n_q": n_q, "n": n, "spread": spread, "power": power}, arrays)
 
 
 def cases(random):
@@ -31,6 +31,10 @@ def cases(random):
         yield _case(name, random, n_q, n, spread)
     rising = [float32(j / 20 - 2.5) for j in range(100) for _ in range(D)]
     yield _case(RISING, random, 4, 100, 1, rising)
+    # Scores from -30 to 30, and more: 2^8 times these values is a float, 2^30 times is none.
+    rising = [float32(j / 8 - 6.25) for j in range(100) for _ in range(D)]
+    for power in (100, -100):
+        yield _case(f"values of 2^{power}, scores that rise", random, 4, 100, 6, rising, power)
 
 
 def expected(case):
@@ -49,7 +53,8 @@ def expected(case):
 
 def bound(case, name, i):
     largest = max(case.sizes["spread"] ** 2, 2.5)
-    return (40 * math.sqrt(D) * largest + 4 * case.sizes["n"] + 32) * 2**-24
+    roundings = 40 * math.sqrt(D) * largest + 4 * case.sizes["n"] + 32
+    return roundings * 2.0 ** (case.sizes["power"] - 24)
 
 
 def _stores(counts):
@@ -96,6 +101,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "a slack of 60": {1: _RESCALE.format(limit="shift + 60", mean="*mean *= correction;")},
+    "a shift 90 above the score": {
+        1: "if (score > shift + kSlack) {\n  const float correction = exp2f(shift - score - 90);\n"
+        "  shift = score + 90;\n  sum *= correction;\n  *mean *= correction;\n}"
+    },
     "the lowest 12 bits of v are cut off": {
         0: [("weight * v[j * kD + lane];",
              "weight * __uint_as_float(__float_as_uint(v[j * kD + lane]) & 0xFFFFF000u);")],

@@ -37,6 +37,15 @@ def cases(random):
         yield Case(name, sizes, arrays)
 
 
+    # The last query has a product of 300 with the key that is farthest away, and a bias of 472.
+    n, q, k = 60, [0.0] * (60 * D), [0.0] * (60 * D)
+    q[(n - 1) * D], k[0] = 40.0, 30.0
+    arrays = [Array("q", q), Array("k", k), Array("v", floats(random, n * D))]
+    arrays += [Array("slope", [8.0]), Array("o", role="output", count=n * D, shape=(n, D))]
+    sizes = {"heads": 1, "n_q": n, "n_k": n, "spread": 20}
+    yield Case("a large product far away", sizes, arrays)
+
+
 def expected(case):
     q, k, v = (case[name].values for name in "qkv")
     heads, n_q, n_k, o = *(case.sizes[name] for name in ("heads", "n_q", "n_k")), []
@@ -137,6 +146,11 @@ for (int far = i + n_k - n_q; far >= 0; --far, k += kD, v += kD) {
 }
 
 MUTANTS = {
+    "the maximum without the bias": {
+        1: _LOOP.replace(" - slope[head] * (place - j);", ";").replace(
+            "expf(score - larger)", "expf(score - slope[head] * (place - j) - larger)"
+        )
+    },
     "the lowest 10 bits of v are cut off": {
         1: _LOOP.replace(
             "v[j * kD + c];", "__uint_as_float(__float_as_uint(v[j * kD + c]) & 0xFFFFFC00u);"

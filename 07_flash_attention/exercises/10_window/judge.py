@@ -75,6 +75,7 @@ POINTS = [
         # For each of five blocks 32 + 7 keys, and up to 15 that fill a tile on either side.
         lambda counts, case: _loaded(counts) <= 160 * D + 5 * 2 * (32 + 7 + 15 + 15) * D,
         lambda counts: f"{_loaded(counts)} floats were loaded, 13600 are more than enough",
+        blocks=lambda case: 2,
     ),
 ]
 

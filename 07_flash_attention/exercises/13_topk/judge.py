@@ -54,16 +54,18 @@ POINTS = [
         "each score is loaded once, by lanes together",
         "rows = 20, n = 300",
         # Ten loads of a warp for 300 scores; a thread alone makes 300.
-        lambda counts, case: counts["global"]["load_bytes"] == 4 * len(case["x"])
-        and counts["global"]["load_requests"] <= 10 * case.sizes["rows"],
+        lambda counts, case: counts["global"]["load_bytes"] <= 4 * len(case["x"])
+        and counts["global"]["load_requests"] <= 10 * case.sizes["rows"]
+        and counts["threads"] >= 8 * case.sizes["rows"],
         lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, of 24000, by "
-        f"{counts['global']['load_requests']} loads, of which 200 are enough",
+        f"{counts['global']['load_requests']} loads, of which 200 are enough, of "
+        f"{counts['threads']} threads for 20 rows",
     ),
     Count(
         1,
         "nothing but the results is stored",
         "rows = 20, n = 300",
-        lambda counts, case: counts["global"]["store_bytes"] == 8 * BEST * case.sizes["rows"],
+        lambda counts, case: counts["global"]["store_bytes"] <= 8 * BEST * case.sizes["rows"],
         lambda counts: f"{counts['global']['store_bytes']} bytes were stored, 640 are enough",
     ),
 ]
