@@ -6,9 +6,10 @@ many right ones (false alarms).
   simt/suites/run.py async
   simt/suites/run.py scor FOLDER         # ScoR's microbenchmarks, in a copy of yours
   simt/suites/run.py scor FOLDER --orders 1 --volatile relaxed
+  simt/suites/run.py indigo FOLDER --orders 1   # Indigo, in the artifact of HiRace (SC24)
 
-Of the suites here a kernel counts as named if a report names one of its marked lines; of ScoR,
-whose files say in their names whether they race, if any report is a race.
+Of the suites here a kernel counts as named if a report names one of its marked lines; of the
+others, whose files say in their names whether they race, if any report is a race.
 """
 
 import argparse
@@ -23,14 +24,15 @@ from pathlib import Path
 SUITES = Path(__file__).resolve().parent
 NVCC = SUITES.parent / "nvcc"
 SECONDS = 120  # for one run of a program
+THREADS_AND_BLOCKS = ("64", "256")  # of Indigo's: a warp for each of the 200 nodes of its graphs
 
 
 class Missing(Exception):
     """What was to be run is not there."""
 
 
-def build(source, program):
-    command = [NVCC, "-O1", "-std=c++17", source, "-o", program]
+def build(source, program, *more):
+    command = [NVCC, "-O1", "-std=c++17", *more, source, "-o", program]
     environment = {**os.environ, "SIMT_CHECK": "1", "SIMT_PRECOMPILE": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
@@ -81,6 +83,25 @@ def scor(checkout, settings, folder):
         yield source.stem, source.stem.startswith("race_"), found
 
 
+def indigo(checkout, settings, folder):
+    """The same of Indigo's kernels, on each graph of its folder `input`."""
+    root = Path(checkout) / "indigo"
+    sources = sorted(root.glob("indigo_sources/*/*.cu"))
+    graphs = sorted(root.glob("input/*.egr"))
+    if not sources or not graphs:
+        raise Missing(f"{root} has no indigo_sources/*/*.cu, or no input/*.egr")
+    for source in sources:
+        program = folder / source.stem
+        build(source, program, f"-I{root}/indigo_include")
+        found = any(
+            report["check"] == "race"
+            for graph in graphs
+            for report in reports(program, [graph, *THREADS_AND_BLOCKS], settings)
+        )
+        yield source.stem, bool(re.search("(atomic|guard|sync)Bug", source.stem)), found
+        program.unlink()
+
+
 def summary(results):
     """The table's lines."""
     faulty = [(name, named) for name, is_faulty, named in results if is_faulty]
@@ -95,6 +116,9 @@ def summary(results):
     yield f"{found} of {len(faulty)} faulty kernels named, {alarms} of {len(right)} right ones"
 
 
+ELSEWHERE = {"scor": scor, "indigo": indigo}
+
+
 def count(text):
     if not text.isdigit() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 to 1000")
@@ -105,19 +129,19 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("suite", choices=["async", "scopes", "scor"])
-    parser.add_argument("folder", nargs="?", help="of scor: where it lies")
+    parser.add_argument("suite", choices=["async", "scopes", *ELSEWHERE])
+    parser.add_argument("folder", nargs="?", help="of scor and indigo: where it lies")
     parser.add_argument("--orders", type=count, default="8", help="of blocks and warps; default 8")
     parser.add_argument("--volatile", choices=["plain", "relaxed"], help="default: of scor plain")
     args = parser.parse_args()
-    if (args.folder is None) != (args.suite != "scor"):
-        parser.error("scor needs its FOLDER, and no other suite has one")
+    if (args.folder is None) != (args.suite not in ELSEWHERE):
+        parser.error("scor and indigo need their FOLDER, and no other suite has one")
     kind = args.volatile or ("plain" if args.suite == "scor" else "relaxed")
     settings = {"SIMT_ORDERS": args.orders, "SIMT_VOLATILE": kind}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            if args.suite == "scor":
-                results = list(scor(args.folder, settings, Path(folder)))
+            if args.suite in ELSEWHERE:
+                results = list(ELSEWHERE[args.suite](args.folder, settings, Path(folder)))
             else:
                 results = list(own(args.suite, settings, Path(folder)))
         except Missing as missing:

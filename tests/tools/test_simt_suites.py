@@ -29,6 +29,23 @@ int main() {
   k<<<2, 1>>>(data);
 }
 """
+# As Indigo's: the header has main(), which takes a graph, threads and blocks.
+INDIGO_HEADER = """
+#include <cstdlib>
+__global__ void test_kernel(int* data);
+int main(int count, char** words) {
+  int* data;
+  if (count != 4) return 2;
+  cudaMalloc(&data, sizeof(int));
+  cudaMemset(data, 0, sizeof(int));
+  test_kernel<<<atoi(words[3]), atoi(words[2])>>>(data);
+  return cudaDeviceSynchronize();
+}
+"""
+INDIGO_KERNEL = """
+#include "indigo_cuda.h"
+__global__ void test_kernel(int* data) { ADD; }
+"""
 
 
 class Suites(ToolCase):
@@ -49,7 +66,7 @@ class Suites(ToolCase):
         self.assertEqual([r["pair"] for r in rows], re.findall(r"PAIR\((\w+),", text))
 
     def test_every_race_of_scopes_is_named_and_nothing_else(self):
-        ran = self.suite("scopes")
+        ran = self.suite("scopes", "--orders", "3")  # two are enough, one is not
         self.assertEqual(ran.stdout, "17 of 17 faulty kernels named, 0 of 17 right ones\n")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
@@ -60,6 +77,21 @@ class Suites(ToolCase):
         ran = self.suite("scor", str(self.root), "--orders", "2")
         self.assertEqual(
             ran.stdout, "1 of 1 faulty kernels named, 0 of 0 right ones\n", ran.stderr
+        )
+
+    def test_indigo_is_labelled_by_its_names(self):
+        folder = self.root / "indigo"
+        (folder / "indigo_sources/sum").mkdir(parents=True)
+        (folder / "indigo_include").mkdir()
+        (folder / "input").mkdir()
+        (folder / "input/two.egr").touch()
+        (folder / "indigo_include/indigo_cuda.h").write_text(INDIGO_HEADER)
+        for name, add in (("sum", "atomicAdd(data, 1)"), ("sum_atomicBug", "*data = *data + 1")):
+            text = INDIGO_KERNEL.replace("ADD", add)
+            (folder / "indigo_sources/sum" / f"{name}.cu").write_text(text)
+        ran = self.suite("indigo", str(self.root), "--orders", "1")
+        self.assertEqual(
+            ran.stdout, "1 of 1 faulty kernels named, 0 of 1 right ones\n", ran.stderr
         )
 
     def test_what_is_missed_and_what_is_a_false_alarm(self):
@@ -78,8 +110,9 @@ class Suites(ToolCase):
 
     def test_what_cannot_be_run_is_told_in_one_line(self):
         for arguments, says in (
-            (["scor"], "scor needs its FOLDER"),
-            (["scopes", "x"], "scor needs its FOLDER"),
+            (["scor"], "need their FOLDER"),
+            (["scopes", "x"], "need their FOLDER"),
+            (["indigo", str(self.root)], "has no indigo_sources"),
             (["scor", str(self.root)], "has no microbenchmarks"),
             (["scopes", "--orders", "0"], "expected a whole number from 1 to 1000"),
         ):
