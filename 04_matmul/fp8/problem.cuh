@@ -22,6 +22,7 @@
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/input_sets.cuh"
 #include "common/bench/memory_need.hpp"
+#include "common/bench/options.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
@@ -58,7 +59,7 @@ struct Fp8Gemm {
   std::vector<double> a_largest, b_largest;  // elements of A's and B's rows, with their scales
 
   // is_real_gpu: false where kernels run on the CPU; then one launch makes a sample. Throws
-  // std::invalid_argument if k is not a multiple of 16.
+  // bench::UsageError if k is not a multiple of 16.
   Fp8Gemm(Shape shape, std::uint64_t seed, bool is_real_gpu = true)
       : shape(checked(shape)),
         layout{kScaling, shape.m, shape.n, shape.k},
@@ -173,7 +174,7 @@ struct Fp8Gemm {
   static constexpr double kDeviations = 9.2;
 
   static Shape checked(Shape shape) {
-    if (shape.k % 16 != 0) throw std::invalid_argument("k must be a multiple of 16 in fp8");
+    if (shape.k % 16 != 0) throw bench::UsageError("k must be a multiple of 16 in fp8");
     return shape;
   }
   double expected(std::int64_t row, std::int64_t column) const {

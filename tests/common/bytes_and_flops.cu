@@ -15,6 +15,7 @@
 #include "03_coalescing/window/problem.cuh"
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/fp8/problem.cuh"
+#include "04_matmul/quantize/problem.cuh"
 #include "04_matmul/sgemm/problem.cuh"
 #include "05_reduction/affine/problem.cuh"
 #include "05_reduction/scan/problem.cuh"
@@ -71,6 +72,11 @@ TEST_CASE("bytes and operations of every problem are those counted by hand") {
   counts("fp8_gemm", Fp8Gemm<Scaling::tensor>(small, 1), 100, 192);
   counts("fp8_gemm_rows", Fp8Gemm<Scaling::rows>(small, 1), 112, 192);
   counts("fp8_gemm_blocks", Fp8Gemm<Scaling::blocks>(small, 1), 124, 192);
+  // 3 x 144: 432 elements of two bytes in and of one out; 1, 3 or 2 x 3 scales of four bytes.
+  using matmul::quantize::Quantize;
+  counts("quantize_tensor", Quantize<Scaling::tensor>(3, 144, 1), 1300, 0);
+  counts("quantize_rows", Quantize<Scaling::rows>(3, 144, 1), 1308, 0);
+  counts("quantize_blocks", Quantize<Scaling::blocks>(3, 144, 1), 1320, 0);
 
   counts("sum", reduction::Sum(7, 1), 28, 7);
   counts("max", reduction::Reduction<reduction::Max>(7, 1), 28, 7);
