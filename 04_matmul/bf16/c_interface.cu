@@ -13,7 +13,7 @@
 
 // Bytes of `scratch`, below, for these sizes: enough for copies of A and of B.
 extern "C" std::int64_t bf16_gemm_scratch(int m, int n, int k) {
-  const matmul::bf16::Operands nothing_tight = {{nullptr, 1}, {nullptr, 1}, {nullptr, 1}};
+  const matmul::Operands nothing_tight = {{nullptr, 1}, {nullptr, 1}, {nullptr, 1}};
   return matmul::bf16::scratch_bytes<false>(nothing_tight, m, n, k);
 }
 
@@ -24,7 +24,7 @@ extern "C" std::int64_t bf16_gemm_scratch(int m, int n, int k) {
 extern "C" int bf16_gemm(const void* a, const void* b, void* c, void* scratch, int m, int n, int k,
                          void* stream) {
   try {
-    using matmul::bf16::dense;
+    using matmul::dense;
     matmul::bf16::multiply_by_choice<false>(
         dense<false>(static_cast<const __nv_bfloat16*>(a), static_cast<const __nv_bfloat16*>(b),
                      static_cast<__nv_bfloat16*>(c), n, k),
