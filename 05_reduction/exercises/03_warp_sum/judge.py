@@ -26,6 +26,7 @@ def expected(case):
 POINTS = [
     Right(2, "whole blocks", lambda case: case.sizes["n"] % BLOCK == 0),
     Right(2, "blocks that are not full", lambda case: case.sizes["n"] % BLOCK),
+    # Steps are basic blocks and accesses: a shuffle for each of 32 lanes takes 686 a block.
     Count(
         2,
         "one barrier a block, and a sum of a warp by its lanes",
@@ -33,10 +34,12 @@ POINTS = [
         # Who adds alone loads one element after the other.
         lambda counts, case: counts["barriers"] <= counts["blocks"]
         and counts["global"]["load_requests"] <= 8 * counts["blocks"]
-        and counts["shared"]["load_requests"] <= 16 * counts["blocks"],
+        and counts["shared"]["load_requests"] <= 16 * counts["blocks"]
+        and counts["instructions"] <= 480 * counts["blocks"],
         lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers, loaded "
         f"{counts['global']['load_requests']} times, and {counts['shared']['load_requests']} times "
-        "from shared memory",
+        f"from shared memory; {counts['instructions'] // counts['blocks']} steps of warps a block, "
+        "as the emulator counts them",
     ),
 ]
 
@@ -66,6 +69,10 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: 32 shuffles, one after the other": {
+        1: "float all = 0;\n"
+        "for (int l = 0; l < 32; ++l) all += __shfl_sync(kAllLanes, sum, l);\nreturn all;"
+    },
     "past the end the last element counts again": {
         0: [("i < n ? x[i] : 0.0f", "x[min(i, n - 1)]")]
     },
