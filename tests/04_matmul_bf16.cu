@@ -226,7 +226,6 @@ TEST_CASE("the bound lets one rounding pass and nothing else") {
 }
 
 TEST_CASE("half the distance of neighbours in bf16") {
-  using Problem = Bf16Gemm<false>;
   for (const float x : {1.0f, 1.5f, 1.9921875f, 2.0f, 0.75f, 100.0f, 3e-5f, 40.0f}) {
     const float rounded = static_cast<Element>(x);
     std::uint32_t bits;
