@@ -25,7 +25,7 @@ namespace {
 // longer than the registers of a block.
 std::vector<bench::Settings::Given> all_sizes() {
   std::vector<bench::Settings::Given> sizes = {
-      {{"m", 1}, {"k", 16}},   {{"m", 2}, {"k", 128}},   {{"m", 3}, {"k", 144}},
+      {{"m", 1}, {"k", 16}},   {{"m", 2}, {"k", 121}},   {{"m", 3}, {"k", 137}},
       {{"m", 33}, {"k", 112}}, {{"m", 5}, {"k", 1040}},  {{"m", 4}, {"k", 4112}},
       {{"m", 35}, {"k", 272}}, {{"m", 1}, {"k", 33040}},
   };
@@ -193,11 +193,4 @@ TEST_CASE("a scale of its own for each row saves the rows that are small") {
   CHECK(rows.of_all > 0.01);
   CHECK(tensor.of_all < 0.036);
   CHECK(tensor.of_worst_row > 0.05);
-}
-
-TEST_CASE("k that is no multiple of 16 is refused, before anything is allocated") {
-  for (const std::int64_t k : {1, 17, 4097}) {
-    CHECK_THROWS_AS((Quantize<Scaling::rows>(1, k, 1)), bench::UsageError);
-    CHECK_THROWS_AS((Quantize<Scaling::rows>::memory(1, k)), bench::UsageError);
-  }
 }

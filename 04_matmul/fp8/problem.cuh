@@ -1,5 +1,6 @@
-// The problem: C = A B' with A and B in fp8, sums in fp32 and C in bf16, for any m and n and any k
-// that is a multiple of 16. The way to scale, and the type of A, make problems of their own.
+// The problem: C = A B' with A and B in fp8, sums in fp32 and C in bf16, for any m, n and k. Rows
+// are filled up with zeros to a multiple of 16 elements. The way to scale, and the type of A, make
+// problems of their own.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -22,7 +23,6 @@
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/input_sets.cuh"
 #include "common/bench/memory_need.hpp"
-#include "common/bench/options.hpp"
 #include "common/bench/report.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/host_buffer.hpp"
@@ -48,7 +48,8 @@ struct Fp8Gemm {
                                       : kScaling == Scaling::rows   ? "fp8_gemm_rows"
                                                                     : "fp8_gemm_blocks";
 
-  Shape shape;
+  std::int64_t asked_k;
+  Shape shape;  // with the zeros that fill rows up
   ScaleLayout layout;
   bench::GuardedArray<ElementA> a;
   bench::GuardedArray<Element> b;
@@ -58,10 +59,10 @@ struct Fp8Gemm {
   std::vector<double> a_norms, b_norms;      // of A's and B's rows, with their scales
   std::vector<double> a_largest, b_largest;  // elements of A's and B's rows, with their scales
 
-  // is_real_gpu: false where kernels run on the CPU; then one launch makes a sample. Throws
-  // bench::UsageError if k is not a multiple of 16.
-  Fp8Gemm(Shape shape, std::uint64_t seed, bool is_real_gpu = true)
-      : shape(checked(shape)),
+  // is_real_gpu: false where kernels run on the CPU; then one launch makes a sample.
+  Fp8Gemm(Shape asked, std::uint64_t seed, bool is_real_gpu = true)
+      : asked_k(asked.k),
+        shape{asked.m, asked.n, filled_up(asked.k)},
         layout{kScaling, shape.m, shape.n, shape.k},
         a("A", bench::Role::input, shape.m * shape.k),
         b("B", bench::Role::input, shape.n * shape.k),
@@ -148,12 +149,12 @@ struct Fp8Gemm {
     });
   }
 
-  bench::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}}; }
+  bench::Sizes sizes() const { return {{"m", shape.m}, {"n", shape.n}, {"k", asked_k}}; }
   double bytes() const {
     return 1.0 * shape.m * shape.k + 1.0 * shape.n * shape.k + 2.0 * shape.m * shape.n +
            4.0 * (layout.count_a() + layout.count_b());
   }
-  double flops() const { return shape.flops(); }
+  double flops() const { return Shape{shape.m, shape.n, asked_k}.flops(); }
   int batch() const { return launches_; }
   void rotate(int k) {
     sets_a_.rotate(k, {&a});
@@ -164,6 +165,7 @@ struct Fp8Gemm {
   }
 
   static bench::MemoryNeed memory(Shape shape) {
+    shape.k = filled_up(shape.k);
     const double a_and_b = 1.0 * shape.m * shape.k + 1.0 * shape.n * shape.k;
     const double c = 1.0 * shape.m * shape.n;
     return {2 * a_and_b + 4 * c + 8 * (a_and_b + 1.0 * shape.n * shape.k + c),
@@ -173,12 +175,13 @@ struct Fp8Gemm {
  private:
   static constexpr double kDeviations = 9.2;
 
-  static Shape checked(Shape shape) {
-    if (shape.k % 16 != 0) throw bench::UsageError("k must be a multiple of 16 in fp8");
-    return shape;
-  }
   double expected(std::int64_t row, std::int64_t column) const {
     return reference.data()[row * shape.n + column];
+  }
+
+  // Element (i, p) before it is rounded.
+  float number(std::uint64_t seed, std::int64_t i, std::int64_t p) const {
+    return p < asked_k ? kit::random_float(seed, i * shape.k + p) : 0.0f;
   }
 
   // Fills `to` and `scales` with random numbers, rounded with the largest element of those that
@@ -197,7 +200,7 @@ struct Fp8Gemm {
     for (std::int64_t first = 0; first < rows; first += kScaleBlock) {
       for (std::int64_t i = first; i < std::min(rows, first + kScaleBlock); ++i) {
         for (std::int64_t p = 0; p < shape.k; ++p) {
-          const float size = std::fabs(kit::random_float(seed, i * shape.k + p));
+          const float size = std::fabs(number(seed, i, p));
           largest[i] = std::max(largest[i], size);
           if (kScaling != Scaling::tensor) {
             scale[index(i, p)] = std::max(scale[index(i, p)], size);
@@ -211,7 +214,7 @@ struct Fp8Gemm {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t p = 0; p < shape.k; ++p) {
         const float s = scale[index(i, p)];
-        const To q(kit::random_float(seed, i * shape.k + p) / s);
+        const To q(number(seed, i, p) / s);
         to.pristine()[i * shape.k + p] = q;
         real.data()[i * shape.k + p] = static_cast<double>(static_cast<float>(q)) * s;
       }

@@ -16,6 +16,9 @@ namespace matmul {
 
 enum class Scaling { tensor, rows, blocks };
 
+// Rows of 8-bit elements are filled up with zeros to a multiple of 16 bytes, as TMA asks.
+inline std::int64_t filled_up(std::int64_t k) { return (k + 15) / 16 * 16; }
+
 constexpr int kScaleBlock = 128;  // values of k, and columns of B, that share a scale
 
 // Where scales lie. They are the layouts that cuBLASLt asks for, but that there rows of A's scales

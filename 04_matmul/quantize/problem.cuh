@@ -18,7 +18,6 @@
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 #include "common/bench/memory_need.hpp"
-#include "common/bench/options.hpp"
 #include "common/bench/report.hpp"
 #include "common/kit/host_buffer.hpp"
 #include "common/kit/random.cuh"
@@ -37,16 +36,17 @@ struct Quantize {
   static constexpr const char* name = kScaling == Scaling::tensor ? "quantize_tensor"
                                       : kScaling == Scaling::rows ? "quantize_rows"
                                                                   : "quantize_blocks";
-  std::int64_t m, k;
+  std::int64_t m, asked_k;
+  std::int64_t k;  // with the zeros that fill a row up to a multiple of 16
   ScaleLayout layout;
   bench::GuardedArray<__nv_bfloat16> x;
   bench::GuardedArray<__nv_fp8_e4m3> q;
   bench::GuardedArray<float> scales;
 
-  // Throws bench::UsageError if k is not a multiple of 16.
-  Quantize(std::int64_t m, std::int64_t k, std::uint64_t seed)
+  Quantize(std::int64_t m, std::int64_t asked_k, std::uint64_t seed)
       : m(m),
-        k(checked(k)),
+        asked_k(asked_k),
+        k(filled_up(asked_k)),
         layout{kScaling, m, 0, k},
         x("x", bench::Role::input, m * k),
         q("q", bench::Role::output, m * k),
@@ -57,7 +57,7 @@ struct Quantize {
     for (std::int64_t i = 0; i < m; ++i) {
       const int exponent = static_cast<int>(kit::random_bits(seed + 1, i) % 13) - 6;
       for (std::int64_t p = 0; p < k; ++p) {
-        const float number = kit::random_float(seed, i * k + p);
+        const float number = p < asked_k ? kit::random_float(seed, i * k + p) : 0.0f;
         x.pristine()[i * k + p] =
             __float2bfloat16(std::ldexp(number, exponent + (p % 64 == 5 ? 4 : 0)));
       }
@@ -119,7 +119,7 @@ struct Quantize {
     return {all > 0 ? std::sqrt(lost / all) : 0, std::sqrt(worst)};
   }
 
-  bench::Sizes sizes() const { return {{"m", m}, {"k", k}}; }
+  bench::Sizes sizes() const { return {{"m", m}, {"k", asked_k}}; }
   // x in, q and the scales out, each once.
   double bytes() const {
     const double of_scales = kScaling == Scaling::tensor ? 1.0
@@ -132,15 +132,11 @@ struct Quantize {
 
   // x pristine and working, q, and what it stands for; x and q.
   static bench::MemoryNeed memory(std::int64_t m, std::int64_t k) {
-    const double elements = 1.0 * m * checked(k);
+    const double elements = 1.0 * m * filled_up(k);
     return {9.2 * elements, 3.1 * elements};
   }
 
  private:
-  static std::int64_t checked(std::int64_t k) {
-    if (k % 16 != 0) throw bench::UsageError("k must be a multiple of 16 in fp8");
-    return k;
-  }
   std::int64_t pieces() const { return (k + kScaleBlock - 1) / kScaleBlock; }
 
   // Half the distance of E4M3's numbers near `size`: four significant bits, down to 2^-9.
