@@ -74,7 +74,7 @@ std::string error_line(Problem& problem) {
   quantize_openmp(problem.host_operand(), Problem::scaling);
   const RoundingError error = problem.rounding_error();
   return "error made by rounding: " + bench::with_decimals(100 * error.of_all, 1) +
-         " % of x, root mean square; of the row that loses most " +
+         " % of x, root mean square;\nof the row that loses most " +
          bench::with_decimals(100 * error.of_worst_row, 1) + " %";
 }
 
