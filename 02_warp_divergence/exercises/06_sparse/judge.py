@@ -115,7 +115,7 @@ def _queue(size, place, last):
 
 _PUT = "owner[atomicAdd(&end, 1)] = i;"
 _ALL = "for (int t = threadIdx.x; t < end; t += 256) y[owner[t]] = tail(x[owner[t]], coefficients);"
-_CUT = "__uint_as_float(__float_as_uint(x[owner[t]]) & 0xFFFFFFC0u)"
+_CUT = "__uint_as_float(__float_as_uint(x[owner[t]]) & 0xFFFFFF80u)"
 _FEW = "if (threadIdx.x < end) y[owner[threadIdx.x]] = tail(x[owner[threadIdx.x]], coefficients);"
 
 RIGHTS = {
@@ -176,7 +176,7 @@ MUTANTS = {
   }"""),
         **_ONE_BY_ONE,
     },
-    "the lowest 6 bits of x are cut off": {
+    "the lowest 7 bits of x are cut off": {
         1: _queue(2048, _PUT, _ALL.replace("x[owner[t]]", _CUT)), **_TILES
     },
     "no barrier before the queue is read": {
