@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       ptx::fence_registers(acc);
       scales.share(tile_scales[warpgroup - 1], mine, warpgroup);
       scales.apply(acc, tile_scales[warpgroup - 1], 0);
-      store_sums(acc, slab, c, row, col, warpgroup);
+      store_by_tma<1>(acc, slab, &c, row, col, warpgroup);
     }
     if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // its stores have arrived
     __syncwarp();

@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       // endregion
 #pragma unroll
       for (int h = 0; h < T::kHalves; ++h) {
-        store_sums(sums[h], slab, c, row + 64 * h, col, warpgroup);
+        store_by_tma<1>(sums[h], slab, &c, row + 64 * h, col, warpgroup);
       }
     }
     if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // its stores have arrived

@@ -203,9 +203,9 @@ __device__ inline void store_slab(const LooseC* c, const unsigned char* slab, in
 // endregion
 
 // Rounds the accumulators of a warpgroup, 64 rows by 2 kCount columns, and stores them at (row,
-// col) by way of shared memory, slab by slab. C: CUtensorMap or LooseC. Returns before they have
-// arrived. `barrier`: of this warpgroup.
-template <int kCount, class C>
+// col) by way of shared memory, in turn through kSlabs slabs. C: what store_slab() takes. Returns
+// before they have arrived. `barrier`: of this warpgroup.
+template <int kSlabs = kStagingSlabs, int kCount, class C>
 __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* staging, const C* c,
                                     int row, int col, int barrier) {
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
@@ -213,8 +213,8 @@ __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* s
 #pragma unroll
   for (int s = 0; s < kCount / 32; ++s) {
     // Only the thread that issued a store can wait until TMA has read the slab.
-    unsigned char* const slab = staging + s % kStagingSlabs * kSlabBytes;
-    if (thread == 0) ptx::bulk_wait_group_read<kStagingSlabs - 1>();
+    unsigned char* const slab = staging + s % kSlabs * kSlabBytes;
+    if (thread == 0) ptx::bulk_wait_group_read<kSlabs - 1>();
     ptx::named_barrier_sync(barrier, 128);  // the slab is free
 
     // 16 columns at a time, swizzled as TMA expects them; lanes 16 .. 31 address the right half.
@@ -233,7 +233,7 @@ __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* s
     store_slab(c, slab, 64, row, col + 64 * s);
   }
   // The next call begins with the first slab again, perhaps the one that was used last.
-  if (kCount / 32 % kStagingSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
+  if (kCount / 32 % kSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
 }
 #endif
 

@@ -12,9 +12,6 @@
 
 #include "04_matmul/kit/gemm_tile.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/ptx/mma.cuh"
-#include "common/kit/ptx/roles.cuh"
-#include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 #include "common/kit/tensor_map.cuh"
 
@@ -65,32 +62,13 @@ __device__ inline void issue_k_tile(float (&acc)[kCount], const unsigned char* a
   }
 }
 
-// Rounds the sums of a warpgroup, 64 rows by 2 kCount columns, and stores them at (row, col) by way
-// of `slab`, 64 columns at a time. Returns before they have arrived. `barrier`: of this warpgroup.
-template <int kCount>
-__device__ inline void store_sums(const float (&sums)[kCount], unsigned char* slab, const Result& c,
-                                  int row, int col, int barrier) {
-  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
-  const int y = 16 * warp + lane % 16;  // the row whose address this lane gives to stmatrix
-#pragma unroll
-  for (int s = 0; s < kCount / 32; ++s) {
-    // Only the thread that issued a store can wait until TMA has read the slab.
-    if (thread == 0) ptx::bulk_wait_group_read<0>();
-    ptx::named_barrier_sync(barrier, 128);  // the slab is free
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const float* d = &sums[32 * s + 8 * j];
-      ptx::stmatrix_x4(slab + ptx::swizzled_128B(y, 2 * j + lane / 16), ptx::pack_bf16(d[0], d[1]),
-                       ptx::pack_bf16(d[2], d[3]), ptx::pack_bf16(d[4], d[5]),
-                       ptx::pack_bf16(d[6], d[7]));
-    }
-    ptx::fence_proxy_async();
-    ptx::named_barrier_sync(barrier, 128);  // the slab is complete
-    if (c.is_loose) {
-      store_slab(&c.loose, slab, 64, row, col + 64 * s);
-    } else {
-      store_slab(&c.map, slab, 64, row, col + 64 * s);
-    }
+// Stores a slab of 64 columns, swizzled and complete, at (row, col) of C.
+__device__ inline void store_slab(const Result* c, const unsigned char* slab, int rows, int row,
+                                  int col) {
+  if (c->is_loose) {
+    matmul::store_slab(&c->loose, slab, rows, row, col);
+  } else {
+    matmul::store_slab(&c->map, slab, rows, row, col);
   }
 }
 #endif
