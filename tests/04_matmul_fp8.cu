@@ -54,14 +54,7 @@ double relative_error(Problem& problem, const std::string& name) {
   const auto verdict =
       tests::verify(problem, tests::variant_named(all, name), bench::query_device(), nullptr);
   CHECK(verdict.status == bench::Status::right);
-  double error = 0, size = 0;
-  for (std::int64_t i = 0; i < problem.c.size(); ++i) {
-    const double expected = problem.reference.data()[i];
-    const double off = static_cast<double>(problem.c.fetched()[i]) - expected;
-    error += off * off;
-    size += expected * expected;
-  }
-  return std::sqrt(error / size);
+  return 1e-3 * thousandths_off(problem, problem.c.fetched());
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
-#include "common/kit/swizzle.cuh"
 
 namespace matmul::bf16 {
 
