@@ -282,7 +282,8 @@ class Lesson:
         run = result_table.run_named(data, options["run"])
         timelines = timeline_svg.chosen(options["run"], run, options["problem"])
         names = result_table.text_cell(", ".join(timeline["name"] for timeline in timelines))
-        said, drawing = f"Measured timelines: {names}", timeline_svg.svg(timelines)
+        until = timeline_svg.time_of(options["until"]) if "until" in options else None
+        said, drawing = f"Measured timelines: {names}", timeline_svg.svg(timelines, until)
         image = self._image(options["file"], drawing, said, line)
         table = ["", *timeline_svg.busy_table(timelines)] if with_table else []
         return [image, *table, "", result_table.caption(run)]

@@ -12,8 +12,8 @@ from html import escape
 
 from result_table import TableError, aligned, significant
 
-LEFT, PLOT, RIGHT = 124, 676, 20
-ROW, TITLE, GAP, AXIS = 24, 28, 10, 30
+LEFT, PLOT, RIGHT = 112, 680, 28
+ROW, TITLE, GAP, AXIS = 34, 32, 14, 34
 # Of words, as (fill and line on white, line on black).
 WORDS = [
     ("#2f6fb5", "#6aa5e8"),
@@ -23,6 +23,7 @@ WORDS = [
 ]
 NUMBERS = ["#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#b07aa1", "#76b7b2", "#9c755f", "#edc948"]
 WAIT = "wait"
+IN_BARS = ".in{font-size:14px;text-anchor:middle}.in.number{font-size:13px;fill:#111}"
 
 
 def _style():
@@ -30,9 +31,9 @@ def _style():
     for i, (on_white, on_black) in enumerate(WORDS):
         light.append(f".w{i}{{fill:{on_white};fill-opacity:.2;stroke:{on_white}}}")
         dark.append(f".w{i}{{stroke:{on_black}}}")
-    light += [f".n{i}{{fill:{colour};fill-opacity:.8}}" for i, colour in enumerate(NUMBERS)]
+    light += [f".n{i}{{fill:{colour}}}" for i, colour in enumerate(NUMBERS)]
     return (
-        "<style>text{fill:#24292f}.small{font-size:12px;fill:#57606a}.line{stroke:#57606a;"
+        "<style>text{fill:#24292f}.small{font-size:14px;fill:#57606a}.line{stroke:#57606a;"
         "stroke-opacity:.45}.wait{fill:none;stroke:#57606a;stroke-dasharray:3 3}"
         + "".join(light)
         + "@media(prefers-color-scheme:dark){text{fill:#d7dee5}.small{fill:#a9b4bf}"
@@ -63,7 +64,7 @@ def _axis(end, unit, x_of, y):
         x = x_of(i * step)
         parts.append(f'<line class="line" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 4}" y2="{y + 4}"/>')
         parts.append(
-            f'<text class="small" x="{x:.1f}" y="{y + 17}" text-anchor="middle">{words}</text>'
+            f'<text class="small" x="{x:.1f}" y="{y + 20}" text-anchor="middle">{words}</text>'
         )
     return parts
 
@@ -73,35 +74,66 @@ def _line(y):
 
 
 def _bar(bar, x_of, y, kinds):
+    """The rectangle of a bar, and its word."""
     x, width = x_of(bar["begin"]), max(0.5, x_of(bar["end"]) - x_of(bar["begin"]))
     what = bar["what"]
     if what.isdigit():
-        kind = f"n{int(what) % len(NUMBERS)}"
+        kind, has_word = f"n{int(what) % len(NUMBERS)}", int(what) % 4 == 0 and width > 8
     else:
         kind = WAIT if what == WAIT else f"w{kinds.setdefault(what, len(kinds)) % len(WORDS)}"
-    rect = f'<rect class="{kind}" x="{x:.2f}" y="{y + 3}" width="{width:.2f}" height="{ROW - 6}"/>'
-    if what.isdigit() or 7 * len(what) + 4 > width:
-        return rect
-    middle = x + width / 2
-    return rect + f'<text class="in" x="{middle:.1f}" y="{y + 16}">{escape(what)}</text>'
+        has_word = 8 * len(what) + 2 <= width
+    words = "in number" if what.isdigit() else "in"
+    return (
+        f'<rect class="{kind}" x="{x:.2f}" y="{y + 3}" width="{width:.2f}" height="{ROW - 6}"/>',
+        f'<text class="{words}" x="{x + width / 2:.1f}" y="{y + 22}">{escape(what)}</text>'
+        if has_word
+        else "",
+    )
 
 
-def svg(timelines):
-    """One picture of them all, one below the other."""
+def _lane(bars, x_of, y, kinds):
+    """All words come after all rectangles: bars of a lane may overlap."""
+    if not bars:
+        return []
+    rects, words = zip(*(_bar(bar, x_of, y, kinds) for bar in bars))
+    is_named_by_lane = len(bars) == 1 and bars[0]["what"].isdigit()
+    return [*rects, *([] if is_named_by_lane else filter(None, words))]
+
+
+def time_of(text):
+    """'4' as a number above 0."""
+    try:
+        if float(text) > 0:
+            return float(text)
+    except ValueError:
+        pass
+    raise TableError(f"'{text}' is no time above 0")
+
+
+def _until(end, bars):
+    """The bars that begin before `end`, cut off there."""
+    return [{**bar, "end": min(bar["end"], end)} for bar in bars if bar["begin"] < end]
+
+
+def svg(timelines, until=None):
+    """One picture of them all, one below the other; only what ran before `until`, if that is given.
+    A lane that goes on ends with three dots."""
     body, y, kinds = [], 0, {}
     for _, group in itertools.groupby(timelines, lambda timeline: timeline["problem"]):
         group = list(group)
-        end = max(map(end_of, group))
+        end = min(max(map(end_of, group)), until or math.inf)
         x_of = lambda time: LEFT + PLOT * time / end
         for timeline in group:
             title = f"{escape(timeline['name'])}: {length_of(timeline)}"
-            body.append(f'<text x="0" y="{y + 19}" font-weight="bold">{title}</text>')
+            body.append(f'<text x="0" y="{y + 22}" font-weight="bold">{title}</text>')
             y += TITLE
             for lane in timeline["lanes"]:
-                body.append(f'<text class="small" x="0" y="{y + 16}">{escape(lane)}</text>')
+                body.append(f'<text class="small" x="0" y="{y + 22}">{escape(lane)}</text>')
                 body.append(_line(y + ROW - 1))
-                mine = (bar for bar in timeline["bars"] if bar["lane"] == lane)
-                body += [_bar(bar, x_of, y, kinds) for bar in mine]
+                mine = [bar for bar in timeline["bars"] if bar["lane"] == lane]
+                body += _lane(_until(end, mine), x_of, y, kinds)
+                if any(bar["end"] > end for bar in mine):
+                    body.append(f'<text class="small" x="{LEFT + PLOT + 6}" y="{y + 22}">…</text>')
                 y += ROW
             y += GAP
         body += _axis(end, group[0]["unit"], x_of, y)
@@ -109,9 +141,9 @@ def svg(timelines):
     said = "; ".join(f"{timeline['name']} {length_of(timeline)}" for timeline in timelines)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + PLOT + RIGHT} {y}" '
-        'font-family="sans-serif" font-size="14" role="img" '
+        'font-family="sans-serif" font-size="16" role="img" '
         f'aria-label="Measured timelines: {escape(said)}">\n'
-        + _style().replace("</style>", ".in{font-size:12px;text-anchor:middle}</style>")
+        + _style().replace("</style>", IN_BARS + "</style>")
         + "\n"
         + "\n".join(body)
         + "\n</svg>\n"

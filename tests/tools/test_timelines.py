@@ -50,6 +50,16 @@ class Drawing(unittest.TestCase):
         self.assertEqual([r.get("class") for r in rects], ["w0", "w1", "w2", "wait"])
         self.assertEqual(float(rects[2].get("width")), timeline_svg.PLOT / 2)
 
+    def test_a_picture_of_the_beginning(self):
+        bars = [{"lane": "copy", "what": str(i), "begin": i, "end": i + 0.9} for i in range(9)]
+        chunks = {**DRAWN, "lanes": ["copy"], "bars": bars}
+        root = ElementTree.fromstring(timeline_svg.svg([chunks], until=4.5))
+        widths = [float(e.get("width")) for e in root.iter() if e.tag.endswith("rect")]
+        whole, cut = timeline_svg.PLOT * 0.9 / 4.5, timeline_svg.PLOT * 0.5 / 4.5
+        self.assertEqual(widths, [round(width, 2) for width in [whole] * 4 + [cut]])
+        words = [e.text for e in root.iter() if e.tag.endswith("text")]
+        self.assertEqual([w for w in words if w in ("0", "1", "4", "…")], ["0", "4", "…", "1", "4"])
+
     def test_busy_counts_no_time_twice_and_no_waiting(self):
         self.assertEqual(timeline_svg.busy(DRAWN, "A: products"), 500)
         self.assertEqual(timeline_svg.busy(DRAWN, "A: softmax"), 500)
@@ -80,6 +90,11 @@ class Lessons(ToolCase):
         self.assertIn("stale, run `make lessons`: t.svg", self.lessons("--check", status=1))
         self.lessons()
         self.assertIn("softmax", self.read("07_flash_attention/t.svg"))
+
+    def test_a_time_that_is_none(self):
+        for word in ("0", "late"):
+            self.write("07_flash_attention/README.md", PAGE.replace("table", f"until={word}"))
+            self.assertIn(f"'{word}' is no time above 0", self.lessons("--check", status=1))
 
     def test_what_is_not_there(self):
         self.write("07_flash_attention/README.md", PAGE.replace("=attention", "=no"))
