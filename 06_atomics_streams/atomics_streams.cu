@@ -38,15 +38,15 @@ void openmp(const Byte* x, Count* bins, Size n) {
 constexpr int kBlock = 256;  // threads of a block
 
 // A thread for each byte. ++bins[x[i]] would lose counts: two threads may read the same old value.
-// An atomic is a read, a change and a write with no other access in between; who comes second
+// An atomic is a read, a change and a write with no other access in between: whoever comes second
 // waits.
 __global__ void global_bins(const Byte* x, Count* bins, Size n) {
   const Size i = Size{blockIdx.x} * kBlock + threadIdx.x;
   if (i < n) atomicAdd(&bins[x[i]], Count{1});
 }
 
-// Privatized: each block counts into bins of its own, in shared memory, and adds them to those of
-// all once, at the end. As few blocks as fill the GPU, each with many bytes.
+// Privatized: each block counts into bins of its own, in shared memory, and adds them to the common
+// ones once, at the end. There are as few blocks as fill the GPU, each with many bytes.
 __global__ void private_bins(const Byte* x, Count* bins, Size n) {
   __shared__ unsigned own[kBins];
   for (int b = threadIdx.x; b < kBins; b += kBlock) own[b] = 0;
@@ -58,8 +58,8 @@ __global__ void private_bins(const Byte* x, Count* bins, Size n) {
   for (int b = threadIdx.x; b < kBins; b += kBlock) atomicAdd(&bins[b], Count{own[b]});
 }
 
-// In chunks. What lies in one stream runs in order: a chunk is copied, then counted. Streams run
-// side by side: while one chunk is counted, the next ones are on their way.
+// In chunks. Work in one stream runs in order: a chunk is copied, then counted. Streams run side by
+// side: while one chunk is counted, the next ones are on their way.
 constexpr int kStreams = 4, kChunks = 16;
 
 void copy_and_count(const Byte* x, Byte* d_x, Count* d_bins, Size n, cudaStream_t* streams,
@@ -83,7 +83,7 @@ void print_times(const char* name, double ms, double bytes, double sequential_ms
   }
 }
 
-// Whole numbers, counted: nothing but the same counts is right.
+// Counts are whole numbers: only equal ones are right.
 bool print_verdict(const std::vector<Count>& bins, const std::vector<Count>& expected) {
   double largest = 0;
   int wrong = kBins;  // the first one

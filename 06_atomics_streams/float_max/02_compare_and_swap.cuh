@@ -1,11 +1,10 @@
-// compare_and_swap: an atomic operation of one's own, out of the one that can be all
-// others.
+// compare_and_swap: a new atomic operation, built from the one that can be all others.
 //
-// atomicCAS(cell, seen, wanted) stores `wanted` only if the cell still holds `seen`, and tells what
-// it did hold. So: look, compute, try, and if somebody was faster, compute again from what is there
-// now. The try that fails costs time but never the result. A value that is not larger asks for
-// nothing, so the requests die out as the maximum rises. What is still wrong: at the start
-// everybody is larger than minus infinity, and for a maximum there is a shorter way.
+// atomicCAS(cell, seen, wanted) stores `wanted` only if the cell still holds `seen`, and returns
+// what it held. So: look, compute, try, and if another thread was faster, compute again from what
+// is there now. A try that fails costs time but never the result. A value that is not larger sends
+// no request, so requests become rare as the maximum rises. What is still wrong: at the start every
+// value is larger than minus infinity, and for a maximum there is a shorter way.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,9 +1,9 @@
 // aggregated: the ladder of problem A, climbed with another operator.
 //
 // Registers, shuffles, then the cell: a thread keeps the largest of its own elements, a warp finds
-// the largest of its lanes, and one request per warp is left. Nothing here depends on what is
-// asked for at the end: it may be a loop, a native atomic, or a lock. What is left to do:
-// wider loads, as chapter 05 shows.
+// the largest of its lanes, and one request per warp is left. The last step may be anything: a loop
+// of compare and swap, a native atomic, or a lock. What is left to do: wider loads, as chapter 05
+// shows.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// per_warp: the warp settles it among its lanes, and lane 0 takes the lock.
+// per_warp: the lanes of a warp find their best candidate, and lane 0 takes the lock.
 //
 // Only one lane per warp ever waits, so lanes of a warp no longer wait for each other, and there
 // are 32 times fewer turns. Aggregation is worth more for a lock than for an atomic: a turn costs

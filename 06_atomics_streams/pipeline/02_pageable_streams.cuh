@@ -3,8 +3,8 @@
 // Work in different streams has no order, so it may overlap. But here the host memory is ordinary
 // (pageable): the driver must first move each piece through a pinned buffer of its own, with the
 // CPU, and cudaMemcpyAsync does not return until that is done. The copy out even waits for its
-// kernel. So the calls that should fill the queues come one after the other, and slower than in
-// `one_stream`. What is still wrong: the memory.
+// kernel. So each call waits for its copy, and all of it takes longer than in `one_stream`. What is
+// still wrong: the memory.
 #pragma once
 
 #include "06_atomics_streams/pipeline/kit/batch.cuh"
