@@ -64,8 +64,8 @@ __global__ void one_each(const float* a, const float* b, float* c, Size m, Size 
   c[row * n + col] = sum;
 }
 
-// The block brings a tile of A and one of B into shared memory, an element a thread, and uses each
-// element 32 times. A 32nd of the loads goes to global memory.
+// The block brings a tile of A and one of B into shared memory, one element per thread, and uses
+// each element 32 times. Only a 32nd of the loads goes to global memory.
 __global__ void tiled(const float* a, const float* b, float* c, Size m, Size n, Size k) {
   __shared__ float tile_a[kTile][kTile], tile_b[kTile][kTile];
   const Tile tile(n);

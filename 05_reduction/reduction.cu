@@ -33,7 +33,7 @@ void openmp(const float* x, float* sum, Size n) {
 }
 
 // ---------------------------------------------------------------- on the GPU
-// A thread for each element. *sum is zero before the launch. A large block, for each block has to
+// A thread for each element. *sum is zero before the launch. Blocks are large, because each has to
 // wait until it can add its total to *sum.
 constexpr int kBlock = 1024, kWarp = 32;
 
@@ -59,7 +59,8 @@ __global__ void tree(const float* x, float* sum, Size n) {
 }
 
 // The total of a warp, in lane 0: at each level a lane gets the number of the lane `half` further
-// on from its register. No shared memory, and no barrier, for the lanes take each step together.
+// on from its register. It needs no shared memory and no barrier: the lanes take each step
+// together.
 __device__ float warp_total(float value) {
   for (int half = kWarp / 2; half > 0; half /= 2) value += __shfl_down_sync(~0u, value, half);
   return value;
@@ -73,7 +74,7 @@ __global__ void shuffles(const float* x, float* sum, Size n) {
   if (lane == 0) part[warp] = total;
   __syncthreads();  // all warps have left their totals
   if (warp > 0) return;
-  static_assert(kBlock / kWarp == kWarp, "the first warp takes one total a lane");
+  static_assert(kBlock / kWarp == kWarp, "the first warp takes one total per lane");
   const float whole = warp_total(part[lane]);
   if (lane == 0) atomicAdd(sum, whole);
 }

@@ -1,4 +1,4 @@
-// large_tile: 128 x 256 elements of C a block, and registers for those who need them.
+// large_tile: 128 x 256 elements of C per block, and registers for those who need them.
 //
 // A k tile now brings 48 KB for twice as many accumulators: the L2 cache delivers a quarter less
 // for each. And wgmma reads 64 rows of A for 256 columns instead of 128, so shared memory is read

@@ -70,8 +70,8 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
   return kCyclesOfLaunch + (waves + (1.1 + 0.25 * apart) * share) * pair + 16000;
 }
 
-// The name of the rung that should take the fewest cycles. For matrices that TMA can load;
-// is_loose: and not store, which is for some rungs only.
+// The name of the rung that should take the fewest cycles. For matrices that TMA can load.
+// is_loose: it cannot store C, so only rungs that store C by threads, too, may be chosen.
 inline std::string cheapest_rung(const Product& product, const Chip& chip, bool is_loose) {
   const double by_shape = fewest_cycles(product, chip.sms);
   const auto tiles = tile_count<WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n);

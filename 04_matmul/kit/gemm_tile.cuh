@@ -145,8 +145,8 @@ struct LooseC {
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Stores a slab of 64 columns, swizzled and complete, at (row, col) of C. By a warpgroup: by TMA,
-// which has not yet read it then,
+// Stores a slab of 64 columns, swizzled and complete, at (row, col) of C. All threads of a
+// warpgroup call it. By TMA: it has not yet read the slab when this returns.
 __device__ inline void store_slab(const CUtensorMap* map, const unsigned char* slab, int /*rows*/,
                                   int row, int col) {
   if (threadIdx.x % 128 == 0) {
@@ -155,8 +155,9 @@ __device__ inline void store_slab(const CUtensorMap* map, const unsigned char* s
   }
 }
 // region loose
-// or row by row, two elements a lane. At an odd place pairs begin at the second element, and the
-// first and the last are stored for themselves.
+// Where TMA cannot: row by row, two elements per lane, at multiples of 4 bytes. If a row begins
+// between two of these, pairs begin at its second element. The first and the last element are
+// stored alone where they have no partner.
 __device__ inline void store_slab(const LooseC* c, const unsigned char* slab, int rows, int row,
                                   int col) {
   constexpr unsigned kAllLanes = 0xffffffff;
@@ -174,7 +175,7 @@ __device__ inline void store_slab(const LooseC* c, const unsigned char* slab, in
   };
 #pragma unroll
   for (int begin = 0; begin < kRows; begin += kRows / 2) {
-    // Elements 2 l and 2 l + 1 of each row, or, at an odd place, those after each.
+    // Lane l: elements 2 l and 2 l + 1 of each row, or 2 l + 1 and 2 l + 2 where pairs begin later.
     std::uint32_t pair[kRows / 2];
 #pragma unroll
     for (int i = 0; i < kRows / 2; ++i) {
@@ -190,7 +191,7 @@ __device__ inline void store_slab(const LooseC* c, const unsigned char* slab, in
       }
     }
   }
-  // Lane y has the first element of row y, lane 16 + y the last that has no other to go with.
+  // Lane y stores the first element of row y, lane 16 + y the last, if it has no partner.
   const int y = lane % 16, odd = is_odd(y) ? 1 : 0;
   const int x = lane < 16 ? 0 : width - 1;
   const bool is_single = lane < 16 ? odd == 1 : (width - odd) % 2 == 1 && x >= odd;

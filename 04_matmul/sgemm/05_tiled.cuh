@@ -2,7 +2,7 @@
 //
 // A block of 32 x 32 threads needs 32 rows of A and 32 columns of B. It walks along them one k tile
 // of 32 after the other: each thread brings one element of either matrix into shared memory, a
-// barrier, 32 products from there, a barrier. Each element is read from global memory once a block
+// barrier, 32 products from there, a barrier. A block reads each element once from global memory
 // instead of 32 times. Past an edge the tiles hold zeros, so no size is special and no thread
 // leaves early: it would be missed at the barrier. What is still wrong: each multiply-add still
 // needs two loads, now from shared memory.

@@ -1,4 +1,4 @@
-// large_tile: 16 x 8 accumulators a thread, a tile of 128 x 256 for 8 warps.
+// large_tile: 16 x 8 accumulators per thread, a tile of 128 x 256 for 8 warps.
 //
 // A thread loads 24 values for 128 multiply-adds, where it loaded 16 for 64: a quarter less for
 // each. Global memory is read a quarter less, too. The price: 128 registers of a thread hold

@@ -3,9 +3,9 @@
 // A thread has two sets of operands. While it multiplies one, the other is in flight from shared
 // memory, so no product waits for the load just before it. At the end of a k tile, the first
 // operands of the next one are needed before the last products are done: there stands the barrier,
-// and behind it the stage that has just been left is filled again. What is still wrong: the copies
-// stand between the barrier and the products, each with its address and the question for its edge,
-// and have the time of 8 k to come.
+// and after it the stage that has just been left is filled again. What is still wrong: the copies
+// stand between the barrier and the products, each with its address and its test for the edge, and
+// have only the time of 8 k to arrive.
 #pragma once
 
 #include <cuda_pipeline.h>

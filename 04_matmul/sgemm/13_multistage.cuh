@@ -1,11 +1,11 @@
 // multistage: three stages, so copies are issued two k tiles ahead.
 //
 // While one stage is multiplied and the next is complete, the third is being filled, and no copy
-// stands behind the barrier that frees its place. k tiles are 16 long, so a copy has twice the time
-// to come. The copies themselves take fewer instructions: TileCopy moves pointers along
-// instead of computing addresses, loads A as float4 and asks for no edge; the part of k that fills
-// no whole k tile comes first, padded with zeros. What is still wrong: blocks that run at the same
-// time compute one long row of tiles, and share little of B in the L2 cache.
+// stands between the barrier and the products. k tiles are 16 long, so a copy has twice the time to
+// arrive. The copies themselves take fewer instructions: TileCopy moves pointers along instead of
+// computing addresses, loads A as float4 and tests for no edge; the part of k that fills no whole k
+// tile comes first, padded with zeros. What is still wrong: blocks that run at the same time
+// compute one long row of tiles, and share little of B in the L2 cache.
 #pragma once
 
 #include <cuda_pipeline.h>

@@ -3,7 +3,7 @@
 // After the steps 1, 2, 4, ... each element holds the sum of all up to itself (Hillis and Steele,
 // "Data parallel algorithms", 1986). Two buffers take turns, so that nobody overwrites what another
 // still has to read. The block goes through the array tile by tile and carries the sum along. What
-// is still wrong: 10 additions an element where the loop makes one, and a single block.
+// is still wrong: 10 additions per element where the loop makes one, and a single block.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// blelloch: the same block with two additions an element instead of ten.
+// blelloch: the same block with two additions per element instead of ten.
 //
 // On the way up a tree of sums is built in place, as in a reduction. On the way down each node
 // hands to its left child what lies before it, and to its right child that plus the left child's

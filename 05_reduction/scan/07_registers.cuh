@@ -3,7 +3,7 @@
 // A warp owns a stretch of the tile and loads it row by row, 32 float4 at a time: neighbours read
 // neighbours. In each row a lane scans its own four elements, five shuffles scan the sums of the
 // lanes, and the row's sum is carried to the next row. Between warps there is one exchange through
-// shared memory: one barrier a tile instead of 23, for tiles eight times as large.
+// shared memory: one barrier per tile instead of 23, for tiles eight times as large.
 // What is still wrong: x is read twice.
 #pragma once
 

@@ -3,8 +3,8 @@
 // In `single_pass` a block holds its tile in registers while it looks back, and loads nothing. Here
 // one block per SM stays to the end. A producer fills a ring of slots in shared memory through TMA,
 // up to seven tiles ahead; eight scan warps take one slot after the other and go on as in
-// `single_pass`. (Chapter 04 explains TMA and mbarriers.) What is still wrong: with several tiles a
-// block it is slower than `single_pass`. A tile that has come waits for up to seven look-backs
+// `single_pass`. (Chapter 04 explains TMA and mbarriers.) What is still wrong: with several tiles
+// per block it is slower than `single_pass`. A tile that has come waits for up to seven look-backs
 // before its sum is published, and all later tiles wait for that sum.
 #pragma once
 

@@ -30,7 +30,7 @@ inline float sum_pairwise(const float* x, std::int64_t n) {
   return sum_pairwise(x, n / 2) + sum_pairwise(x + n / 2, n - n / 2);
 }
 
-// The loop, with the rounding error of each addition brought to account in the next (Kahan,
+// The loop, with the rounding error of each addition taken into account in the next (Kahan,
 // "Further remarks on reducing truncation errors", 1965). A compiler that may regroup additions
 // (-ffast-math) would find that `lost` is always 0.
 inline float sum_kahan(const float* x, std::int64_t n) {

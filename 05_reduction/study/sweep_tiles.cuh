@@ -15,7 +15,7 @@
 
 namespace reduction {
 
-// The kernel of sum/14 for several numbers of tiles per block.
+// The kernel of `tuned` for several numbers of tiles per block.
 inline bench::Shown sweep_tiles(const bench::RunSettings& run, const bench::Settings& settings,
                                 const std::vector<bench::Variant<Sum>>&) {
   const std::vector<int> tiles = {1, 2, 3, 4, 6, 8, 16};

@@ -22,7 +22,7 @@
 
 namespace reduction {
 
-constexpr int kTunedLoads = 4;                             // float4 a thread and tile
+constexpr int kTunedLoads = 4;                             // float4 per thread and tile
 constexpr int kTunedTile = 4 * kTunedBlock * kTunedLoads;  // floats
 
 // finish_in_last_block of `single_pass`, with one acquire-release atomic in place of two full

@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   __syncthreads();  // racecheck (compute-sanitizer) does not follow the cluster's barrier
   cluster.sync();   // everybody's sums can be read
 
-  // This block adds up its rows, eight columns a thread, always in the same order.
+  // This block adds up its rows, eight columns per thread, always in the same order.
   constexpr int kEights = T::kTileN / 8;
   const int first_row = T::kTileM * rank / parts, rows = T::kTileM * (rank + 1) / parts - first_row;
   for (int i = threadIdx.x; i < rows * kEights; i += T::kThreads) {

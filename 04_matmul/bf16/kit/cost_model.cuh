@@ -25,9 +25,9 @@ struct Product {
   static Product of(std::int64_t m, std::int64_t n, std::int64_t k) {
     return {m, n, k, reads(k), reads(kTransposedB ? k : n)};
   }
-  // A row of a tile has 128 bytes, four sectors. Where the matrix's rows of so many elements begin
-  // at odd places it lies in two lines of the cache, and in five sectors where they begin within
-  // one. What that costs was measured on an H200.
+  // A row of a tile has 128 bytes, four sectors. If the rows of the matrix, of so many elements, do
+  // not begin at lines of the cache, it lies in two lines; if not even at sectors, in five sectors.
+  // What that costs was measured on an H200.
   static double reads(std::int64_t elements) {
     return elements % 64 == 0 ? 1 : elements % 16 == 0 ? 1.25 : 1.7;
   }

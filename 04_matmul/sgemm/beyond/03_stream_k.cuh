@@ -52,7 +52,7 @@ struct PinnedOperands {
   }
 };
 
-// The full waves: a block a tile.
+// The full waves: one block per tile.
 template <class T, bool kVectorsA, bool kVectorsB>
 __global__ void __launch_bounds__(T::kThreads, T::kMinBlocksPerSm)
     sgemm_stream_k_whole_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kMinBlocksPerSm)
   }
 }
 
-// The rest: a block a part.
+// The rest: one block per part.
 template <class T, bool kVectorsA, bool kVectorsB>
 __global__ void __launch_bounds__(T::kThreads, T::kMinBlocksPerSm)
     sgemm_stream_k_kernel(const float* a, const float* b, float* c, int m, int n, int k,

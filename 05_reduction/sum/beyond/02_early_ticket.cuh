@@ -23,10 +23,10 @@
 
 namespace reduction {
 
-constexpr int kEarlyLoads = 8;                             // float4 a thread and tile
+constexpr int kEarlyLoads = 8;                             // float4 per thread and tile
 constexpr int kEarlyTile = 4 * kTunedBlock * kEarlyLoads;  // floats
 
-// Two blocks an SM are enough. Left alone, the compiler makes room for four and lets go of the
+// Two blocks per SM are enough. Left alone, the compiler makes room for four and gives up the
 // registers that eight loads at once need.
 template <class Op>
 __global__ void __launch_bounds__(kTunedBlock, 2)
@@ -63,7 +63,7 @@ void launch_early_ticket(const float* x, typename Op::Value* result, std::int64_
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Up to four tiles a block, if each SM still gets twelve blocks, one after the other.
+// Up to four tiles per block, if each SM still gets twelve blocks, one after the other.
 inline int tiles_per_early_block(std::int64_t n, int multiprocessors) {
   return static_cast<int>(std::clamp<std::int64_t>(n / kEarlyTile / (12 * multiprocessors), 1, 4));
 }

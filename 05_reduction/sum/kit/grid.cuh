@@ -10,8 +10,8 @@ namespace reduction {
 
 constexpr int kSumBlock = 256;  // threads
 
-// Blocks of kSumBlock threads for n elements, four a thread: no more than fit on the device at
-// once.
+// Blocks of kSumBlock threads for n elements, four per thread: no more than fit on the device
+// at once.
 template <class Kernel>
 int blocks_that_fit(Kernel kernel, std::int64_t n) {
   const std::int64_t most = kit::resident_blocks(kernel, kSumBlock);

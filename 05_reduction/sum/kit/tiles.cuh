@@ -12,7 +12,7 @@ namespace reduction {
 
 constexpr int kTunedBlock = 512;  // threads
 
-// A thread's part of the `tiles` tiles of this block, kLoads float4 a thread and tile. x must be
+// A thread's part of the `tiles` tiles of this block, kLoads float4 per thread and tile. x must be
 // aligned to 16 bytes.
 template <class Op, int kLoads>
 __device__ __forceinline__ typename Op::Value combine_tiles(const float* x, std::int64_t n,
