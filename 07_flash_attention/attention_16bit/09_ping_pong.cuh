@@ -1,10 +1,10 @@
 // ping_pong: warpgroups take turns at the tensor cores.
 //
-// Left alone they fall into step: all multiply, then all compute exponentials. Now a warpgroup
-// issues two products together (O += P V of the tile before and the scores of the next) and passes
+// Left alone, all multiply for a part of the time, and for another part none does. Now a warpgroup
+// issues two products together (the scores of a tile and O += P V of the tile before) and passes
 // the turn on, by a named barrier; during its exponentials the other one multiplies. Two
-// warpgroups, with 240 registers a thread, suffice for that. What is still wrong: each waits for O
-// before it begins its exponentials, although they need only the scores.
+// warpgroups, with 240 registers per thread, are enough for that. What is still wrong: each waits
+// for O before it begins its exponentials, although they need only the scores.
 #pragma once
 
 #include <cuda_runtime.h>
