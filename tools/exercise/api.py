@@ -67,6 +67,13 @@ def eighths(random, count):
     return [random.choice((-1, 1)) * random.randrange(1, 9) / 8 for _ in range(count)]
 
 
+def e4m3(byte):
+    """The number that a byte of E4M3 is, unless it is NaN: of 1 + 4 + 3 bits."""
+    exponent, mantissa = byte >> 3 & 15, byte & 7
+    size = math.ldexp(mantissa + 8 * (exponent > 0), max(exponent, 1) - 10)
+    return -size if byte > 127 else size
+
+
 def drawn(random, low, high, multiple=1, besides=()):
     """A size between low and high that the seed draws, a multiple of `multiple`: nobody can write a
     kernel for the sizes that are known."""
