@@ -1,11 +1,11 @@
 // wgmma: four warps multiply straight from shared memory.
 //
-// mma.sync is an instruction of a warp, takes its operands from registers, and stops short of two
-// thirds of Hopper's tensor cores. wgmma is an instruction of a warpgroup, four warps: it reads A
-// and B from shared memory itself, up to 64 x 256 x 16 at once, and runs in the background. Where a
-// tile lies it learns from a descriptor, 64 bits: address, distances, swizzle. B may lie along k
-// or along n. What is still wrong: there is one stage. In a block, loading and multiplying take
-// turns.
+// mma.sync is an instruction of a warp, takes its operands from registers, and reaches two thirds
+// of what Hopper's tensor cores can do. wgmma is an instruction of a warpgroup, four warps: it
+// reads A and B from shared memory itself, up to 64 x 256 x 16 at once, and runs in the background.
+// Where a tile lies it learns from a descriptor, 64 bits: address, distances, swizzle. B may lie
+// along k or along n. What is still wrong: there is one stage. In a block, loading and multiplying
+// take turns.
 #pragma once
 
 #include <cuda_bf16.h>

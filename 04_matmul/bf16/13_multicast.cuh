@@ -1,4 +1,4 @@
-// multicast: two blocks work side by side and load what both need once.
+// multicast: two blocks work together and load what both need once.
 //
 // A cluster here is a pair of blocks, on neighbouring SMs, whose tiles lie one below the other:
 // other rows of A, the same columns of B. Each issues half of B's tile, and TMA writes it to the

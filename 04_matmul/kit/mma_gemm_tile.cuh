@@ -19,9 +19,9 @@ template <bool kTransposedB_, int kTileM_, int kTileN_, int kWarpM_, int kWarpN_
           int kStages_, bool kSlabsB_ = false>
 struct MmaGemmTile {
   static constexpr bool kTransposedB = kTransposedB_, kSlabsB = kSlabsB_;
-  static constexpr int kTileM = kTileM_, kTileN = kTileN_;  // of C, a block
-  static constexpr int kWarpM = kWarpM_, kWarpN = kWarpN_;  // of C, a warp
-  static constexpr int kTileK = kTileK_;                    // values of k, a stage
+  static constexpr int kTileM = kTileM_, kTileN = kTileN_;  // of C, per block
+  static constexpr int kWarpM = kWarpM_, kWarpN = kWarpN_;  // of C, per warp
+  static constexpr int kTileK = kTileK_;                    // values of k, per stage
   static constexpr int kStages = kStages_;                  // whose tiles are in shared memory
   static constexpr int kWarpsAcross = kTileN / kWarpN;
   static constexpr int kThreads = kTileM / kWarpM * kWarpsAcross * 32;

@@ -1,10 +1,10 @@
 // grouped_tiles: tiles that are computed at the same time lie together in C.
 //
-// 132 tiles of a C of 4096 x 4096 are, row by row, 8 rows of 16, and by the time the next ones
-// begin, these rows of A are done with. For a wider C they are a part of one row, which share no
-// columns of B at all. Groups of 8 rows of tiles, gone through column by column, make them 8 x 16.5
-// for any C: what they read stays in the L2 cache and is read from memory less often. What is still
-// wrong: when the tiles are fewer than the SMs, or a few more, most of the chip is idle.
+// Row by row, the 132 tiles of one wave of a wide C are a part of one row of tiles: they share
+// their rows of A, but no columns of B. In groups of 8 rows of tiles, gone through column by
+// column, they are 8 x 16.5: what they read stays in the L2 cache and is read from memory less
+// often. What is still wrong: when the tiles are fewer than the SMs, or a few more, most of the
+// chip is idle.
 #pragma once
 
 #include <cuda_pipeline.h>

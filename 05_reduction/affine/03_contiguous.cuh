@@ -4,7 +4,7 @@
 // first. So threads take runs instead of every n-th element, and the tree is that of
 // `conflicting_tree`, which joins neighbouring stretches. The blocks' results, in the order of the
 // blocks, are maps again: the kernel runs over them until one is left. What is still wrong: the
-// lanes of a warp read 128 bytes apart, 32 sectors a request instead of 8.
+// lanes of a warp read 128 bytes apart, 32 sectors per request instead of 8.
 #pragma once
 
 #include <cuda_runtime.h>

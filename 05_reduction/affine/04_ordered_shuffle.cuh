@@ -5,7 +5,7 @@
 // left one first; the rows follow each other in lane 0. The butterfly of `shuffle_xor` would not
 // do: half of its lanes have the left stretch in the other lane. A shuffle per row instead of one
 // per thread is more instructions, all of them hidden behind the memory, which now delivers 8
-// sectors a request.
+// sectors per request.
 #pragma once
 
 #include <cuda_runtime.h>

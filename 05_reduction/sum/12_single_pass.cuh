@@ -5,7 +5,7 @@
 // the number is taken; the one after it lets the last block see the values of the others. No block
 // waits for another, so the order in which blocks run does not matter. atomicInc wraps around at
 // the last number, which leaves the counter at 0 for the next launch. What is still wrong: the
-// fence keeps a block on the chip until its value has arrived, when all it had left was one number.
+// fence keeps a block on the chip until its value has arrived, though it has nothing else to do.
 #pragma once
 
 #include <cuda_runtime.h>

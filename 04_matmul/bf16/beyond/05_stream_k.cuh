@@ -2,9 +2,9 @@
 //
 // 5000 x 5000 elements are 400 pairs of tiles for 66 clusters: six waves, and a seventh for four.
 // Here the work of the last wave, and of one more, is cut into equal shares, wherever in a pair the
-// cuts fall. But a sum may be rounded only once: of a tile's two partial sums the one complete
-// first is left, in fp32, in memory, and the other cluster adds it to its own. Nobody waits. What
-// is still wrong: the exchange takes longer than a nearly full wave is idle.
+// cuts fall. But a sum may be rounded only once: of a tile's two partial sums the one that is
+// complete first is left in memory, in fp32, and the other cluster adds it to its own. Nobody
+// waits. What is still wrong: the exchange takes longer than a nearly full wave is idle.
 #pragma once
 
 #include <cuda_bf16.h>

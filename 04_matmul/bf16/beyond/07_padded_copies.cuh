@@ -1,8 +1,8 @@
 // padded_copies: rows of any length, at any address.
 //
-// TMA wants rows that begin at multiples of 16 bytes: of an odd number of elements one row in eight
-// does. So what does not fit is copied first, A, B or both in one launch, to rows that begin on
-// lines of the L2 cache; that costs a tenth of a product of 4096, and its tiles then come faster
+// TMA wants rows that begin at multiples of 16 bytes. With an odd number of elements one row in
+// eight does. So what does not fit is copied first, A, B or both in one launch, to rows that begin
+// on lines of the L2 cache; that costs a tenth of a product of 4096, and its tiles then come faster
 // than from rows that just fit. C needs no copy: where TMA cannot store it, the threads do, from
 // where it was staged for TMA. What is still wrong: the tensor cores wait for the copies, and thin
 // products take less time than these.
