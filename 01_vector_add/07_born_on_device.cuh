@@ -1,7 +1,7 @@
 // born_on_device: the input is made where it is used, so nothing has to travel.
 //
 // The kernel that adds is the same as before. A second kernel, new here, fills x and y first; each
-// thread computes its own random numbers from its index. Writing 8 bytes an element at the
+// thread computes its own random numbers from its index. Writing 8 bytes per element at the
 // device's bandwidth replaces sending them over the much slower link to the host. Next: the kernel
 // itself.
 #pragma once

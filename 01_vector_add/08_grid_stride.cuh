@@ -1,9 +1,9 @@
 // grid_stride: as many blocks as the chip can hold, each thread walking on by the grid.
 //
-// The grid no longer depends on n: any grid covers any n. Blocks that stay are not started and
-// retired by the ten thousand, and a block may set up something once and use it often. Expect
-// little gain here, where a thread's set-up is one multiplication; the pattern is what matters.
-// What is still wrong: a thread moves 4 bytes at a time.
+// The grid no longer depends on n: any grid covers any n. All blocks start at once and stay, where
+// `cuda` starts tens of thousands one after the other, and a block may set up something once and
+// use it often. Expect little gain here, where a thread's set-up is one multiplication; the pattern
+// is what matters. What is still wrong: a thread moves 4 bytes at a time.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -3,7 +3,7 @@
 // Back to the floats of `grid_stride`, but without its loop: a thread takes three elements and asks
 // for all of them before it adds the first. They lie a block apart, so that neighbouring threads
 // still ask for neighbouring floats. Memory answers after several hundred cycles; what counts is
-// how many bytes are asked for meanwhile: 24 a thread, where `grid_stride` has 8. No alignment is
+// how many bytes are asked for meanwhile: 24 per thread, where `grid_stride` has 8. No alignment is
 // needed. Three is the best on an H200: `--sweep pieces` tries others. What is left: nothing, the
 // memory is busy.
 #pragma once

@@ -71,8 +71,8 @@ bench::Ladder<VectorAdd> ladder() {
     return VectorAdd::memory(settings["n"]);
   };
   ladder.sweeps = {
-      {"block", "block: rung `cuda` by threads a block", sweep_block, bench::Points::of_its_own},
-      {"pieces", "pieces: rung `coarsened` by elements a thread", sweep_pieces,
+      {"block", "block: rung `cuda` by threads per block", sweep_block, bench::Points::of_its_own},
+      {"pieces", "pieces: rung `coarsened` by elements per thread", sweep_pieces,
        bench::Points::of_its_own},
       {"type", "type: y = x + y with fp32, fp16 and 8-bit elements", sweep_type,
        bench::Points::of_its_own},

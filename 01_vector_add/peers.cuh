@@ -31,7 +31,7 @@ inline bench::Variant<VectorAdd> vector_add_device_copy() {
 
 // Yardstick of the CPU, after the STREAM benchmark (McCalpin, 1995): its "add" loop, z = x + y,
 // with all threads. z is written without having been read, so most processors fetch each line of it
-// first. STREAM does not count those bytes; they move, so here they do: 16 an element.
+// first. STREAM does not count those bytes. They move, so here they count: 16 per element.
 inline bench::Variant<VectorAdd> vector_add_cpu_stream() {
   const auto z = std::make_shared<kit::HostBuffer<float>>();
   bench::Variant<VectorAdd> stream;

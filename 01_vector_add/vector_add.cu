@@ -46,7 +46,7 @@ __global__ void grid_stride(const float* x, float* y, Size n) {
   for (Size i = first; i < n; i += stride) y[i] += x[i];
 }
 
-// Four neighbours a thread, loaded and stored by one instruction of 16 bytes: more bytes are on
+// Four neighbours per thread, loaded and stored by one instruction of 16 bytes: more bytes are on
 // their way at any time. The last thread may find fewer than four.
 __global__ void vectorized(const float* x, float* y, Size n) {
   const Size first = 4 * (Size{blockIdx.x} * kBlock + threadIdx.x);

@@ -3,7 +3,7 @@
 // No load instruction per warp, no registers waiting for an answer: cp.async.bulk moves the tiles
 // of x and y into shared memory and reports to a barrier there; the threads wake when all bytes
 // have come. The bytes in flight no longer depend on how many threads run, so they can be chosen:
-// 48 KB an SM, by admitting 12 blocks of 4 KB. More is slower: the requests only queue. This is
+// 48 KB per SM, by admitting 12 blocks of 4 KB. More is slower: the requests only queue. This is
 // also what the library does. Chapter 04 explains the parts: mbarriers and the TMA.
 #pragma once
 
@@ -24,7 +24,7 @@ template <int kBlock>
 __global__ void __launch_bounds__(kBlock)
     vector_add_bulk_copy_kernel(const float* x, float* y, std::int64_t n) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  constexpr int kTile = 4 * kBlock;  // floats: one float4 a thread
+  constexpr int kTile = 4 * kBlock;  // floats: one float4 per thread
   __shared__ alignas(128) float4 tile_x[kBlock];
   __shared__ alignas(128) float4 tile_y[kBlock];
   __shared__ alignas(8) std::uint64_t arrived;

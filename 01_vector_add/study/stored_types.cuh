@@ -32,7 +32,7 @@ __host__ __device__ inline void store(float value, std::int8_t& to) {
   to = static_cast<std::int8_t>(fminf(fmaxf(rintf(value / kStep), -128.0f), 127.0f));
 }
 
-// y = x + y, 16 bytes a thread, whatever they hold.
+// y = x + y, 16 bytes per thread, whatever they hold.
 template <class T>
 __global__ void add_stored_kernel(const uint4* x, uint4* y, std::int64_t vectors) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

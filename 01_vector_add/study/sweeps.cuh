@@ -1,4 +1,4 @@
-// --sweep block: how many threads should a block have? --sweep pieces: how many elements a thread?
+// --sweep block: how many threads per block? --sweep pieces: how many elements per thread?
 #pragma once
 
 #include <cuda_runtime.h>
@@ -56,7 +56,7 @@ inline bench::Shown sweep_block(const bench::RunSettings& run, const bench::Sett
   int grid = 0, block = 0;
   CUDA_CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, vector_add_cuda_kernel));
   return {sweep,
-          bench::formatted("cudaOccupancyMaxPotentialBlockSize proposes %d threads a block and "
+          bench::formatted("cudaOccupancyMaxPotentialBlockSize proposes %d threads per block and "
                            "%d blocks or more: full occupancy\n",
                            block, grid)};
 }

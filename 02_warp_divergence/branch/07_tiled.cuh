@@ -1,4 +1,4 @@
-// tiled: eight elements a thread, so a block's queue fills whole warps.
+// tiled: eight elements per thread, so a block's queue fills whole warps.
 //
 // Of 2048 elements about 41 are expensive: enough for one full warp and a part of a second. All
 // eight loads of a thread are in flight before the first is looked at, and the two barriers are

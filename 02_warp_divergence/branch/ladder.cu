@@ -47,7 +47,7 @@ bench::Ladder<Branch> ladder() {
           [](Branch& p, cudaStream_t stream) {
             branch_aligned(p.x.device_data(), p.y.device_data(), p.n, stream);
           }),
-      device_variant<Branch>("tiled", "eight elements a thread: the queue fills whole warps",
+      device_variant<Branch>("tiled", "eight elements per thread: the queue fills whole warps",
                              [](Branch& p, cudaStream_t stream) {
                                branch_tiled(p.x.device_data(), p.y.device_data(), p.n, stream);
                              }),

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kCoarsenedBlock)
   coarsened_points<Accurate, kAnglesPerThread>(phi, z, n);
 }
 
-// Blocks that cover n with `pieces` elements a thread.
+// Blocks that cover n with `pieces` elements per thread.
 inline std::int64_t coarsened_grid(std::int64_t n, int pieces) {
   const std::int64_t tile = static_cast<std::int64_t>(kCoarsenedBlock) * pieces;
   return (n + tile - 1) / tile;

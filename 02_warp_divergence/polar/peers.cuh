@@ -30,8 +30,8 @@ inline bench::Variant<Polar> polar_peer() {
   });
 }
 
-// z[i] = (phi[i], -phi[i]): reads 4 bytes and writes 8 an element, like the problem, and computes
-// nothing to speak of. Once as plainly as possible, and once with four elements a thread.
+// z[i] = (phi[i], -phi[i]): reads 4 bytes and writes 8 per element, like the problem, and computes
+// nothing to speak of. Once as plainly as possible, and once with four elements per thread.
 __global__ void polar_stream_kernel(const float* phi, float2* z, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) z[i] = make_float2(phi[i], -phi[i]);
@@ -73,7 +73,7 @@ inline bench::Variant<Polar> polar_stream() {
 }
 
 inline bench::Variant<Polar> polar_stream_coarsened() {
-  return polar_yardstick("stream_coarsened", "yardstick: the same, several elements a thread",
+  return polar_yardstick("stream_coarsened", "yardstick: the same, several elements per thread",
                          [](Polar& p, cudaStream_t stream) {
                            const std::int64_t grid = coarsened_grid(p.n, kAnglesPerThread);
                            polar_stream_coarsened_kernel<<<grid, kCoarsenedBlock, 0, stream>>>(

@@ -42,7 +42,7 @@ bench::Variant<Polar> angles_per_thread(const std::string& function) {
       });
 }
 
-// The kernel of problem A's last rung with 1 to 8 angles a thread, accurate and fast.
+// The kernel of problem A's last rung with 1 to 8 angles per thread, accurate and fast.
 inline bench::Shown sweep_pieces(const bench::RunSettings& run, const bench::Settings& settings,
                                  const std::vector<bench::Variant<Polar>>&) {
   Polar problem(settings["n"], run.seed);

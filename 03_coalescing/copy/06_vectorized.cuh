@@ -1,8 +1,8 @@
 // vectorized: 16 bytes per thread, in one load and one store.
 //
-// A request of a warp now covers 512 bytes: 16 sectors, again all used. The sectors per request
-// grow and the requests shrink alike; what matters is the share of used bytes, still 100 %. One
-// load and one store a thread where the rung before has eight of each. float4 wants 16-byte
+// A request of a warp now covers 512 bytes: 16 sectors, again all used. Four times the sectors per
+// request, a quarter of the requests; what matters is the share of used bytes, still 100 %. One
+// load and one store per thread where the rung before has eight of each. float4 wants 16-byte
 // alignment: other pointers are refused. This kernel is the yardstick of the chapter: what moves
 // the same bytes and does more is hardly faster than the best copy.
 #pragma once

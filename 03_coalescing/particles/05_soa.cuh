@@ -1,10 +1,10 @@
 // soa: a structure of arrays. Every field has an array of its own.
 //
-// The source is that of `aos`, nine accesses of 4 bytes, and so is the machine code: there are no
-// neighbours in it to merge. But the x of 32 neighbouring particles now lie side by side: each
-// request is 128 bytes in 4 sectors. Fields that nobody asks for stay where they are. The price is
-// in the program: a particle is no longer one object, and whoever needs all fields of a single
-// particle touches eight lines. What is left: 4 bytes per access.
+// As in `aos`, the source has nine accesses of 4 bytes. The machine code has nine too, because no
+// two are neighbours that could be merged. But the x of 32 neighbouring particles now lie side by
+// side: each request is 128 bytes in 4 sectors. Fields that nobody asks for stay where they are.
+// The price is in the program: a particle is no longer one object, and whoever needs all fields of
+// a single particle touches eight lines. What is left: 4 bytes per access.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,8 +1,8 @@
 // soa_vector: four particles per thread, one float4 per field.
 //
 // In a structure of arrays a float4 holds the same field of four neighbours, so all of it is used:
-// 16 sectors a request, a quarter of the requests, six independent loads in flight per thread. The
-// pitch makes every field begin on a 16-byte boundary. All bytes that move are needed now; what
+// 16 sectors per request, a quarter of the requests, six independent loads in flight per thread.
+// The pitch makes every field begin on a 16-byte boundary. All bytes that move are needed now; what
 // remains is the bandwidth of the memory.
 #pragma once
 

@@ -59,7 +59,7 @@ struct Pattern {
   int stride, offset;
 };
 
-// Times the gathers and reports useful bytes (4 read, 4 written an element) beside all bytes that
+// Times the gathers and reports useful bytes (4 read, 4 written per element) beside all bytes that
 // whole sectors make of them, and the useful rate against that of the first gather, the plain copy.
 inline bench::Shown sweep_patterns(const bench::RunSettings& run, Copy& problem,
                                    const std::string& name, const std::vector<Pattern>& patterns) {

@@ -1,8 +1,8 @@
 // read_coalesced: one thread per element, the lanes of a warp along a row of the input.
 //
-// Reading is perfect: 32 neighbouring floats, 4 sectors a request. Writing is the opposite: the 32
-// floats go to 32 rows of the output, each to a sector of its own, and 4 bytes of 32 are used. What
-// is wrong: the stores. Could it not be the loads instead?
+// Reading is perfect: 32 neighbouring floats, 4 sectors per request. Writing is the opposite: the
+// 32 floats go to 32 rows of the output, each to a sector of its own, and 4 bytes of 32 are used.
+// What is wrong: the stores. Could it not be the loads instead?
 #pragma once
 
 #include <cuda_runtime.h>

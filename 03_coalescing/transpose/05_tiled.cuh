@@ -1,10 +1,10 @@
 // tiled: the corner is turned in shared memory.
 //
 // A block brings a tile of 32 x 32 into shared memory row by row and takes it out column by column.
-// Both sides of device memory are coalesced, 4 sectors a request. Shared memory has no sectors, but
-// it has 32 banks, and word w lies in bank w % 32. A column of the tile is 32 words apart: one
-// bank. The 32 lanes that read a column queue up, 32 passes for one load. What is wrong: that
-// queue.
+// Both sides of global memory are coalesced, 4 sectors per request. Shared memory has no sectors,
+// but it has 32 banks, and word w lies in bank w % 32. The words of a column are 32 apart: all in
+// one bank. The 32 lanes that read a column take turns, 32 wavefronts for one load. What is wrong:
+// those turns.
 #pragma once
 
 #include <cuda_runtime.h>

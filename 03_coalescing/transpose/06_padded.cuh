@@ -1,7 +1,7 @@
 // padded: each row of the tile is one word longer.
 //
 // Element (r, c) of the tile is now word 33 r + c, in bank (r + c) % 32. The 32 lanes along a row
-// hit 32 banks, and so do the 32 lanes down a column: one pass each. In the source it is one `+ 1`.
+// hit 32 banks, and so do the 32 lanes down a column: one wavefront. In the source it is a `+ 1`.
 // What is left: 128 bytes of shared memory that hold nothing, and rows that no longer begin on 16
 // bytes.
 #pragma once

@@ -3,8 +3,8 @@
 // A thread loads a block of 4 x 4 floats as four float4, transposes it in its registers, and puts
 // four float4 into shared memory; from there float4 go out. The unit of the swizzle is now a
 // float4: group q of tile row c lies at q XOR (c / 4 % 8). A quarter of the instructions, 64 bytes
-// a thread in flight, pieces of 256 bytes on both sides. What is left: the order of the blocks; and
-// sizes that are not multiples of 4, whose rows float4 cannot take: they are refused.
+// in flight per thread, pieces of 256 bytes on both sides. What is left: the order of the blocks;
+// and sizes that are not multiples of 4, whose rows float4 cannot take: they are refused.
 #pragma once
 
 #include <cuda_runtime.h>

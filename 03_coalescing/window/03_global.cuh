@@ -2,7 +2,7 @@
 //
 // Each input is loaded by 2 r + 1 threads. The loads of a warp are coalesced, but most begin in the
 // middle of a sector: 5 sectors instead of 4. The L1 cache answers nearly all of them, so device
-// memory is not what this rung waits for; it waits for 2 (2 r + 1) load instructions an output,
+// memory is not what this rung waits for; it waits for 2 (2 r + 1) load instructions per output,
 // half of them for weights that are the same for all. What is wrong: every one goes through the
 // cache.
 #pragma once

@@ -1,8 +1,8 @@
 // read_only: the compiler is told that nobody writes x and weights.
 //
-// y could overlap x for all the compiler knows, so it must neither reorder loads around stores nor
-// use a load for data that nobody writes. `const` and `__restrict__` on the parameters, or
-// __ldg() at the load, promise it: the loads become ld.global.nc. Here there is one store, at the
+// Without a promise the compiler must assume that y overlaps x: it may not move a load past a
+// store, nor load as from data that nobody writes. `const` and `__restrict__` on the parameters, or
+// __ldg() at the load, promise that: the loads become ld.global.nc. Here there is one store, at the
 // end, so little can move; on chips before Volta this was a path of its own, through the texture
 // cache. Expect next to nothing; on an H200 it takes 16 % longer. What is still wrong: as many
 // loads as before.

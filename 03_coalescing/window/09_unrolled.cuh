@@ -2,8 +2,8 @@
 //
 // The compiler now knows how many taps there are: no loop, no test for the last group. On sm_90 the
 // weights come from the constant cache two at a time into uniform registers, of which a warp has
-// one set for all its lanes; a multiply-add takes them from there. The tile is loaded as float4
-// too; its start is rounded down to 16 bytes, and the shift that this takes is a constant as well.
+// one set for all its lanes; a multiply-add takes them from there. The tile is loaded as float4,
+// too: it begins up to three floats before the first window, and how many is a constant.
 // One kernel per radius is compiled, for the radii people use.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Exercise 01/coarsen: y = x + y, four elements a thread.
+// Exercise 01/coarsen: y = x + y, four elements per thread.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,7 +2,7 @@
 
 from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
-TITLE = "Four elements a thread"
+TITLE = "Four elements per thread"
 KIND = "step"
 MINUTES = 12
 

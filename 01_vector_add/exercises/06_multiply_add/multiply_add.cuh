@@ -20,7 +20,7 @@ __global__ void multiply_add_kernel(float a, const float* x, const float* y, flo
 
 inline void multiply_add(float a, const float* x, const float* y, float* z, int n) {
   //@ task 2: launch it, with at most 64 blocks
-  //@ hint: 256 threads a block are a good start; round the number of blocks up
+  //@ hint: 256 threads per block are a good start; round the number of blocks up
   //@ hint: take the smaller of that number and 64
   //@ begin
   const int block = 256;

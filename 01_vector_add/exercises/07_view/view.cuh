@@ -7,7 +7,7 @@
 // memory, `to` at the part's first element.
 __global__ void add_to_view_kernel(float a, const float* from, float* to, int rows, int cols,
                                    int pitch) {
-  //@ task 1: one element a thread, in a grid of two dimensions
+  //@ task 1: one element per thread, in a grid of two dimensions
   //@ hint: blocks and grids have a y, too: blockIdx.y * blockDim.y + threadIdx.y
   //@ hint: let x choose the column and y the row; a thread outside of either does nothing
   //@ answer: the column follows threadIdx.x: a warp then loads 128 bytes that lie side by side

@@ -5,7 +5,7 @@
 
 // z[2 i] = cos(phi[i]), z[2 i + 1] = sin(phi[i]) for all i < n. phi and z point to device memory.
 __global__ void to_cartesian_kernel(const float* phi, float* z, int n) {
-  //@ task 1: one angle a thread: its cosine and its sine
+  //@ task 1: one angle per thread: its cosine and its sine
   //@ hint: the number of a thread is the number of its angle now, not of an element of z
   //@ hint: no if on threadIdx is left; the bounds guard stays
   //@ instead: const int j = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Exercise 03/coalesced: a copy, eight elements a thread.
+// Exercise 03/coalesced: a copy, eight elements per thread.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -7,7 +7,7 @@
 __global__ void scale_rows_kernel(const float* s, float* a, int rows, int cols) {
   //@ task 1: right, but slow: a thread walks along a row; let the lanes of a warp share it
   //@ hint: 32 lanes that walk along 32 rows are always a row apart: every request has 32 sectors
-  //@ hint: one thread an element: threadIdx.x along the row, threadIdx.y for the row
+  //@ hint: one thread per element: threadIdx.x along the row, threadIdx.y for the row
   //@ instead: const int r = blockIdx.x * blockDim.x + threadIdx.x;
   //@ instead: if (r >= rows) return;
   //@ instead: for (int c = 0; c < cols; ++c) a[r * cols + c] *= s[r];

@@ -9,7 +9,7 @@ __host__ __device__ inline unsigned brightness(unsigned red, unsigned green, uns
 }
 
 //@ task 1: the kernel
-//@ hint: a warp that loads one byte a lane moves 32 bytes; one that loads a 32-bit word moves 128
+//@ hint: a warp that loads one byte per lane moves 32 bytes; one that loads a 32-bit word moves 128
 //@ hint: 4 pixels are 3 words; words 3 t, 3 t + 1, 3 t + 2 of 32 threads lie apart: 12 sectors
 //@ hint: let the block load its words in order, thread t word t, through shared memory
 //@ hint: then thread t takes its 12 bytes from there, packs 4 results into a word and stores it
