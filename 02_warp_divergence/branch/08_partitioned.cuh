@@ -1,10 +1,10 @@
 // partitioned: the whole array is divided first, then a warp finds 32 expensive elements.
 //
-// The kernel of before keeps its queue, but hands it on to a list in global memory instead of
-// working it off; a second kernel takes the list. A block gets its stretch of the list by one
-// atomic addition. Now every lane has work, and no block is left with more than its
-// share. The price: scratch memory, the list written and read, y written at scattered places, and a
-// second launch.
+// As in `tiled`, a block fills a queue. But it does not compute it: it copies it to a list in
+// global memory, and a second kernel takes the list. A block gets its stretch of the list by one
+// atomic addition. Now every lane has work, and no block is left with more than its share. The
+// price: scratch memory, the list written and read, y written at scattered places, and a second
+// launch.
 #pragma once
 
 #include <cuda_runtime.h>
