@@ -5,6 +5,7 @@ framework say."""
 import hashlib
 import os
 import subprocess
+import sys
 
 from . import engine
 
@@ -14,8 +15,9 @@ TARGET = "front"  # in the list of what a header needs
 def header(compiler, flags, always, names):
     """Path of a header that includes `names`, with its compiled form (.gch) beside it. g++ takes
     that form if it fits the macros at hand, and the header itself if not. always: what every .cu
-    file is compiled with."""
-    flags = [flag for flag in flags if not flag.startswith(("-D", "-I"))] + always
+    file is compiled with. None: it cannot be compiled with these flags; g++ says why when it comes
+    to the program itself."""
+    flags = _without_names(flags) + always
     key = hashlib.sha256(repr((flags, names)).encode()).hexdigest()[:16]
     directory = os.path.join(engine.build_directory(), "headers", key)
     path = os.path.join(directory, "front.h")
@@ -30,10 +32,25 @@ def header(compiler, flags, always, names):
             listed = ["-MD", "-MP", "-MF", path + ".d", "-MT", TARGET]
             partial = path + ".part"
             command = [*compiler, *flags, *listed, "-x", "c++-header", path, "-o", partial]
-            subprocess.run(command, check=True)
+            made = subprocess.run(command, stderr=subprocess.PIPE)
+            if made.returncode:
+                return None
+            sys.stderr.buffer.write(made.stderr)
             os.replace(partial, path + ".gch")
             engine.write(path + ".stamp", wanted)
     return path
+
+
+def _without_names(flags):
+    """The flags without macros and folders, most of which mean nothing to these headers."""
+    words = iter(flags)
+    kept = []
+    for word in words:
+        if word in ("-isystem", "-idirafter"):
+            next(words, None)
+        elif not word.startswith(("-D", "-I", "-U")):
+            kept.append(word)
+    return kept
 
 
 def dependencies(path, target):

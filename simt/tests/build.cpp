@@ -229,6 +229,50 @@ TEST_CASE("nvcc's options are understood") {
   CHECK(run(program).output == "40\n");
 }
 
+TEST_CASE("options take their value as a second word, too, with headers compiled before") {
+  std::system(("mkdir -p " + scratch("words_a") + " " + scratch("words_b")).c_str());
+  write_file("words_a/a.h", "constexpr int kA = 1;\n");
+  write_file("words_b/b.h", "constexpr int kB = 20;\n");
+  const std::string first = write_file("words_first.h", "__device__ int c() { return 300; }\n");
+  const std::string rest = write_file("words.options", "-D 'D=4000' # and more\n-lineinfo\n");
+  // What it is called does not say that it is CUDA: -x does.
+  const std::string source = write_file(
+      "words.cpp",
+      "#include <a.h>\n#include <b.h>\n#include <cstdio>\n"
+      "__global__ void k(int* p) { *p = kA + kB + c() + D + E; }\n"
+      "int main(int count, char** words) { int* p; cudaMallocManaged(&p, 4); k<<<1, 1>>>(p);"
+      " cudaDeviceSynchronize(); std::printf(\"%d %s\\n\", *p, count > 1 ? words[1] : \"\"); }\n");
+  const std::string program = scratch("words");
+  const auto built = quick_nvcc(
+      "-run -I " + scratch("words_a") + " -isystem " + scratch("words_b") + " -include " + first +
+      " -D E=50000 -U F -x cu -std c++17 -Xcompiler -I -Xcompiler . -Xlinker --as-needed -l "
+      "cudart" +
+      " -L . -arch sm_90 -code sm_90 -gencode arch=compute_90,code=sm_90 -t 2 -m 64 -rdc true" +
+      " -maxrregcount 64 -ftz true -diag-suppress 177 -keep-dir . -ftemplate-depth 900" +
+      " -default-stream legacy -cudart static -run-args given -optf " + rest + " -o " + program +
+      " " + source);
+  CHECK(built.output == "54321 given\n");
+  CHECK(built.status == 0);
+  const std::string object = scratch("words_a/plain.o");
+  std::system(("rm -f " + object).c_str());
+  const std::string plain = write_file("plain.cu", "int main() {}\n");
+  CHECK(quick_nvcc("-c " + plain + " -odir " + scratch("words_a")).output == "");
+  CHECK(std::ifstream(object).good());
+  CHECK(quick_nvcc("-M " + plain + " -o " + scratch("words.d")).output == "");
+  CHECK(contains(contents(scratch("words.d")), "plain.cu"));
+  // What g++ does not know is told once, by g++.
+  const auto unknown = quick_nvcc("-fno-such-thing " + plain + " -o " + program);
+  CHECK(contains(unknown.output, "-fno-such-thing"));
+  CHECK(!contains(unknown.output, "Traceback"));
+  CHECK(unknown.status != 0);
+  for (const std::string last : {"-I", "-D", "-include", "-isystem", "-o", "-x", "-Xcompiler"})
+    CHECK(quick_nvcc(plain + " " + last).output == "simt/nvcc: " + last + " needs a value\n");
+  CHECK(quick_nvcc(plain + " -Xcompiler -I").output == "simt/nvcc: -I needs a value\n");
+  CHECK(quick_nvcc("-x fortran " + plain).output == "simt/nvcc: -x fortran: expected cu, c++, c\n");
+  CHECK(quick_nvcc("-optf no_such_file " + plain).output ==
+        "simt/nvcc: -optf no_such_file: No such file or directory\n");
+}
+
 TEST_CASE("several sources and objects make one program") {
   write_file("shared_between.h", "__global__ void fill(int* p, int v);\nint host_part();\n");
   const std::string kernel = write_file("part_kernel.cu",
@@ -296,6 +340,12 @@ TEST_CASE("--version, -E, and errors of use") {
   CHECK(contains(preprocessed.output, "vecAdd"));
   CHECK(!contains(preprocessed.output, "Traceback"));
   CHECK(preprocessed.status == 0);
+  // Who reads it may stop early, or need not be there.
+  for (const std::string action : {"-E", "-M"})
+    for (const std::string reader : {"| cat > /dev/null", "| head -1 > /dev/null", "| true"})
+      CHECK(run_command("{ simt/nvcc " + action + " simt/tests/programs/vector_add.cu " + reader +
+                        "; } 2>&1")
+                .output == "");
   CHECK(nvcc("").status != 0);
   CHECK(nvcc("-ptx simt/tests/programs/vector_add.cu").status != 0);
   CHECK(nvcc("no_such_file.cu -o " + scratch("nothing")).status != 0);
