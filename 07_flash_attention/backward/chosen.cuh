@@ -13,8 +13,9 @@
 
 namespace backward {
 
-// The last of `rungs` that this device can run and that is for this d; one whose warpgroups take
-// turns where that is faster, and two_passes, which is slower than the rung before, never.
+// The last of `rungs` that this device can run and that is for this d. Rungs whose warpgroups take
+// turns only at d = 128, where they are faster; never two_passes, which is slower than the rung
+// before it.
 template <class T>
 bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
   return bench::chooser<Backward<T>>(
