@@ -57,7 +57,7 @@ void openmp(const float* q, const float* k, const float* v, float* o, Size n, Si
 
 // ---------------------------------------------------------------- on the GPU
 // A thread for each query. Its block brings kKeys keys or values at a time into shared memory,
-// where all its queries use them. (Loops over registers are unrolled: a register has no address.)
+// where all its queries use them. (Loops over registers are unrolled: a register has no index.)
 constexpr int kQueries = 64, kKeys = 16;
 
 // Where a thread works: the rows of its head begin at `head`, its query is row `row` of these.
@@ -183,9 +183,9 @@ void print_times(const char* name, double ms, double operations, double sequenti
   }
 }
 
-// A score is off by 2 d roundings of 2^-24 at most, and so, relatively, is its weight; a sum of n
-// weights by about 2 sqrt(n) more. The result is a mean of numbers below 1, a quotient of two such
-// sums, and two results may be off in opposite directions.
+// A score is off by at most 2 d roundings of 2^-24, and the relative error of its weight is as
+// large. A sum of n weights is off by about 2 sqrt(n) roundings more. The result is a mean of
+// numbers below 1, a quotient of two such sums, and two results may be off in opposite directions.
 bool print_verdict(const std::vector<float>& o, const std::vector<float>& expected, Size n) {
   const double bound = 4 * std::ldexp(1, -24) * (2 * kD + 2 * std::sqrt(n));
   double largest = 0;
