@@ -1,5 +1,6 @@
 // What the model GPU says about itself.
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -17,29 +18,39 @@ void* driver_function(const char* name);  // tensor_map.cpp
 
 namespace {
 
-bool is_device(int device) { return device == 0; }
+bool is_device(int device) { return device >= 0 && device < simt::options().devices; }
+
+thread_local int device_of_thread = 0;
+std::atomic<bool> peers[simt::kMaxDevices][simt::kMaxDevices];  // whose memory each one may use
 
 size_t limit_values[] = {1024, size_t(1) << 20, size_t(8) << 20, 2, 2048, 128, 0};
 
 }  // namespace
 
+int simt::current_device() { return device_of_thread; }
+bool simt::peer_access_enabled(int device, int peer) { return peers[device][peer]; }
+
 cudaError_t cudaGetDeviceCount(int* count) {
   if (!count) return record_error(cudaErrorInvalidValue);
-  *count = 1;
+  *count = simt::options().devices;
   return record_error(cudaSuccess);
 }
 
 cudaError_t cudaGetDevice(int* device) {
   if (!device) return record_error(cudaErrorInvalidValue);
-  *device = 0;
+  *device = device_of_thread;
   return record_error(cudaSuccess);
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return record_error(is_device(device) ? cudaSuccess : cudaErrorInvalidDevice);
+  if (!is_device(device)) return record_error(cudaErrorInvalidDevice);
+  device_of_thread = device;
+  return record_error(cudaSuccess);
 }
 
-cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  return record_error(is_device(device) ? cudaSuccess : cudaErrorInvalidDevice);
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   using namespace simt;
@@ -88,6 +99,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->hostRegisterSupported = 1;
   p->memoryPoolsSupported = 1;
   p->hostNumaId = -1;
+  p->pciBusID = device;
   p->reserved[0] = 1;  // in CUDA 12's form: deviceOverlap
   p->reserved[1] = 2;  // and singleToDoublePrecisionPerfRatio
   return record_error(cudaSuccess);
@@ -146,6 +158,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrReservedSharedMemoryPerBlock: *value = int(p.reservedSharedMemPerBlock); break;
     case cudaDevAttrMemoryPoolsSupported: *value = p.memoryPoolsSupported; break;
     case cudaDevAttrHostNumaId: *value = p.hostNumaId; break;
+    case cudaDevAttrPciBusId: *value = p.pciBusID; break;
     default: *value = 0;  // features that the model GPU lacks
   }
   return record_error(cudaSuccess);
@@ -156,7 +169,7 @@ cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGe
 cudaError_t cudaDeviceSynchronize() {
   if (cudaError_t e = simt::check_may_wait(__func__)) return record_error(e);
   if (cudaError_t e = simt::check_no_capture_anywhere()) return record_error(e);
-  simt::Device::get().wait_for_all();
+  simt::Device::get().wait_for_device(device_of_thread);
   return record_error(cudaSuccess);
 }
 
@@ -202,17 +215,38 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   if (!is_device(device) || !is_device(peer)) return record_error(cudaErrorInvalidDevice);
-  *can = 0;
+  *can = device != peer;
   return record_error(cudaSuccess);
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
-  return record_error(cudaErrorInvalidDevice);
+
+// Of the current device to the memory of another one.
+static cudaError_t set_peer_access(int peer, bool enabled) {
+  if (!is_device(peer) || peer == device_of_thread) return cudaErrorInvalidDevice;
+  if (peers[device_of_thread][peer].exchange(enabled) == enabled)
+    return enabled ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
+  if (simt::observer) simt::observer->peer_access_changed();
+  return cudaSuccess;
 }
-cudaError_t cudaDeviceDisablePeerAccess(int) { return record_error(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return record_error(flags != 0 ? cudaErrorInvalidValue : set_peer_access(peer, true));
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return record_error(set_peer_access(peer, false));
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
+                                      int peer) {
+  if (!value) return record_error(cudaErrorInvalidValue);
+  if (!is_device(device) || !is_device(peer) || device == peer)
+    return record_error(cudaErrorInvalidDevice);
+  *value = attribute == cudaDevP2PAttrAccessSupported ||
+           attribute == cudaDevP2PAttrNativeAtomicSupported;
+  return record_error(cudaSuccess);
+}
 
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   if (!is_device(device)) return record_error(cudaErrorInvalidDevice);
-  snprintf(id, size_t(length), "0000:00:00.0");
+  snprintf(id, size_t(length), "0000:%02x:00.0", unsigned(device));
   return record_error(cudaSuccess);
 }
 

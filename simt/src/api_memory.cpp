@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "graph.h"
 #include "memory.h"
+#include "options.h"
 #include "textures.h"
 
 using namespace simt;
@@ -61,8 +62,20 @@ cudaError_t copy_rows(void* to, const void* from, Rows rows, cudaMemcpyKind kind
       if (observer) observer->copied(target, source, rows.width, at);
     }
   };
+  // In the legacy default stream a copy between two devices comes after all that was asked of
+  // either, and before all that is asked of them later.
+  std::vector<int> others;
+  if (device.is_legacy(stream) && options().devices > 1)
+    for (const int owner : {owner_of(to), owner_of(from)})
+      if (owner >= 0 && owner != stream->device) others.push_back(owner);
+  for (const int other : others)
+    device.make_stream_wait(stream, device.last_of(device.legacy(other)));
   OperationPtr operation;
   if (cudaError_t e = submit(stream, std::move(task), &operation)) return e;
+  for (const int other : others) {
+    device.make_stream_wait(device.legacy(other), operation);
+    device.enqueue(device.legacy(other), Task{});
+  }
   if (operation && operation->place->waits) device.wait(operation);
   return cudaSuccess;
 }
@@ -97,7 +110,7 @@ cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, Location at)
   if (cudaError_t fault = Device::get().fault()) return fault;
   if (cudaError_t e = check_no_capture_anywhere()) return e;
   *pointer = nullptr;
-  return bytes == 0 ? cudaSuccess : allocate_device(pointer, bytes, kind, at);
+  return bytes == 0 ? cudaSuccess : allocate_device(pointer, bytes, kind, current_device(), at);
 }
 
 }  // namespace
@@ -146,7 +159,12 @@ cudaError_t cudaFree(void* pointer) {
   if (cudaError_t fault = Device::get().fault()) return record_error(fault);
   if (!pointer) return record_error(cudaSuccess);
   if (cudaError_t e = check_no_capture_anywhere()) return record_error(e);
-  Device::get().wait_for_all();  // kernels may still use it
+  const int owner = owner_of(pointer);
+  if (owner < 0) {
+    Device::get().wait_for_all();
+  } else {
+    Device::get().wait_for_device(owner);  // its kernels may still use it
+  }
   return record_error(free_device(pointer));
 }
 
@@ -207,7 +225,7 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
   if (!free_bytes || !total_bytes) return record_error(cudaErrorInvalidValue);
-  memory_info(free_bytes, total_bytes);
+  memory_info(current_device(), free_bytes, total_bytes);
   return record_error(cudaSuccess);
 }
 
@@ -221,6 +239,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     attributes->device = cudaInvalidDeviceId;
     return record_error(cudaSuccess);
   }
+  attributes->device = a.device;
   switch (a.kind) {
     case MemoryKind::kDevice:
     case MemoryKind::kSymbol:
@@ -326,16 +345,28 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t 
   return record_error(copy_box(parameters, stream, false, at));
 }
 
-cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
-                           size_t bytes) {
-  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
-  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+namespace {
+
+// The devices that a copy names must be there, and have what it copies.
+cudaError_t check_devices(const void* to, int to_device, const void* from, int from_device) {
+  for (const int device : {to_device, from_device})
+    if (device < 0 || device >= options().devices) return cudaErrorInvalidDevice;
+  const bool good = owner_of(to) == to_device && owner_of(from) == from_device;
+  return good ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                           Location at) {
+  if (cudaError_t e = check_devices(to, to_device, from, from_device)) return record_error(e);
+  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice, at);
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
-                                size_t bytes, cudaStream_t stream) {
-  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
-  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+                                size_t bytes, cudaStream_t stream, Location at) {
+  if (cudaError_t e = check_devices(to, to_device, from, from_device)) return record_error(e);
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream, at);
 }
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes, Location at) {
@@ -412,7 +443,8 @@ cudaError_t check_managed(const void* pointer, size_t bytes) {
 }
 
 bool is_location(cudaMemLocation location) {
-  if (location.type == cudaMemLocationTypeDevice) return location.id == 0;
+  if (location.type == cudaMemLocationTypeDevice)
+    return location.id >= 0 && location.id < options().devices;
   return location.type >= cudaMemLocationTypeHost &&
          location.type <= cudaMemLocationTypeHostNumaCurrent;
 }
@@ -447,17 +479,17 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* pointer, size_t,
   return record_error(submit(stream, Task{}));
 }
 
-// ---- memory pools: there is one, and it keeps nothing back ------------------------------------
+// ---- memory pools: each device has one, and it keeps nothing back ------------------------------
 
 struct CUmemPoolHandle_st {
   unsigned long long release_threshold = 0;
 };
-static CUmemPoolHandle_st default_pool;
+static CUmemPoolHandle_st default_pool[kMaxDevices];
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   if (!pool) return record_error(cudaErrorInvalidValue);
-  if (device != 0) return record_error(cudaErrorInvalidDevice);
-  *pool = &default_pool;
+  if (device < 0 || device >= options().devices) return record_error(cudaErrorInvalidDevice);
+  *pool = &default_pool[device];
   return record_error(cudaSuccess);
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
@@ -469,7 +501,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   if (!pool || !value) return record_error(cudaErrorInvalidValue);
   size_t free_bytes, total_bytes;
-  memory_info(&free_bytes, &total_bytes);
+  memory_info(static_cast<int>(pool - default_pool), &free_bytes, &total_bytes);
   auto* number = static_cast<unsigned long long*>(value);
   switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold: *number = pool->release_threshold; break;

@@ -85,6 +85,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
       cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
   if (!event || (flags & ~kKnown)) return record_error(cudaErrorInvalidValue);
   *event = new CUevent_st;
+  (*event)->device = current_device();
   (*event)->timed = !(flags & cudaEventDisableTiming);
   return record_error(cudaSuccess);
 }
@@ -103,7 +104,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   CUstream_st* stream = Device::get().stream(handle);
-  if (!event || !stream) return record_error(cudaErrorInvalidResourceHandle);
+  if (!event || !stream || event->device != stream->device)
+    return record_error(cudaErrorInvalidResourceHandle);
   if (stream->capture) {
     event->capture = stream->capture;
     event->capture_tail = stream->capture_tail;
@@ -142,7 +144,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   if (!milliseconds) return record_error(cudaErrorInvalidValue);
-  if (!start || !end || !start->timed || !end->timed || !start->record || !end->record)
+  if (!start || !end || !start->timed || !end->timed || !start->record || !end->record ||
+      start->device != end->device)
     return record_error(cudaErrorInvalidResourceHandle);
   Device& device = Device::get();
   if (!device.poll_done(start->record) || !device.poll_done(end->record))

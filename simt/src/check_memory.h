@@ -58,6 +58,7 @@ class MemoryMap {
 
   // Changes whenever an address may have got another owner.
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  void changed() { ++generation_; }
   // Forgets all accesses (the race check's stamps have run out).
   void clear_races();
   // Arrays so far that were too large to be checked for races.

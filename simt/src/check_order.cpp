@@ -3,6 +3,68 @@
 #include <algorithm>
 
 namespace simt {
+namespace {
+
+constexpr unsigned index(Scope scope) { return static_cast<unsigned>(scope); }
+
+template <class Key, class Map>
+uint32_t at(const Map& map, const Key& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? 0 : found->second;
+}
+
+template <class Map>
+void join_newest(Map& map, const Map& other) {
+  for (const auto& [key, clock] : other) {
+    uint32_t& known = map[key];
+    known = std::max(known, clock);
+  }
+}
+
+}  // namespace
+
+bool Known::has(unsigned thread, uint32_t clock) const {
+  if (clock < all_before || clock < at(warps, thread / 32)) return true;
+  const auto found = own.find(thread);
+  return found != own.end() && clock <= found->second;
+}
+
+bool Known::has_published(uint64_t address, unsigned thread, uint32_t clock) const {
+  return clock <= at(published, std::pair<uint64_t, uint32_t>(address, thread));
+}
+
+void Known::join(const Known& other) {
+  all_before = std::max(all_before, other.all_before);
+  join_newest(published, other.published);
+  join_newest(own, other.own);
+  join_newest(warps, other.warps);
+}
+
+bool Knowledge::has_all(uint64_t id) const {
+  const auto found = clock.find(LaunchId::stream(id));
+  return found != clock.end() && found->second >= LaunchId::position(id);
+}
+
+bool Knowledge::has(uint64_t block, unsigned thread, uint32_t clock) const {
+  if (has_all(block)) return true;
+  const auto found = blocks.find(block);
+  return found != blocks.end() && found->second.has(thread, clock);
+}
+
+bool Knowledge::has_published(uint64_t address, uint64_t block, unsigned thread,
+                              uint32_t clock) const {
+  if (has_all(block)) return true;
+  const auto found = blocks.find(block);
+  return found != blocks.end() && found->second.has_published(address, thread, clock);
+}
+
+void Knowledge::join(const Knowledge& other) {
+  for (const auto& [stream, position] : other.clock) {
+    uint64_t& known = clock[stream];
+    known = std::max(known, position);
+  }
+  for (const auto& [block, known] : other.blocks) blocks[block].join(known);
+}
 
 void ReleaseBoard::clear() {
   newest_.clear();
@@ -20,29 +82,34 @@ const Release* ReleaseBoard::publish(uint64_t address, Release release) {
   std::lock_guard<std::mutex> lock(mutex_);
   const Release*& newest = newest_[address];
   release.through = newest;
-  if (release.block_scope || release.own != release.own_in_block)
-    __atomic_store_n(&of_block_scope_, true, __ATOMIC_RELAXED);
-  release.everywhere = !release.block_scope && release.own == release.own_in_block &&
-                       (newest == nullptr || newest->everywhere);
+  release.everywhere =
+      release.scope == Scope::kSystem &&
+      release.own[index(Scope::kSystem)] == release.own[index(Scope::kBlock)] &&
+      release.all_before[index(Scope::kSystem)] == release.all_before[index(Scope::kDevice)] &&
+      (newest == nullptr || newest->everywhere);
   for (const Received& each : release.received)
-    release.everywhere &= !each.block_scope && each.release->everywhere;
+    release.everywhere &= each.scope == Scope::kSystem && each.release->everywhere;
   all_.push_back(std::move(release));
   newest = &all_.back();
   __atomic_fetch_add(&count_, 1, __ATOMIC_RELEASE);
   return newest;
 }
 
-void BlockOrder::begin(uint64_t block, unsigned threads) {
-  block_ = block;
+void BlockOrder::begin(uint64_t number, unsigned threads, uint64_t launch, const Knowledge* start) {
+  block_ = LaunchId::block(launch, number);
+  number_ = number;
+  launch_ = launch;
+  start_ = start;
+  learned_.clear();
   threads_ = threads;
   base_ = newest_ = 1;
-  fenced_before_barrier_ = newest_fence_ = 0;
+  std::fill_n(fenced_before_barrier_, kScopes, 0);
+  std::fill_n(newest_fence_, kScopes, 0);
   std::fill_n(clock_, threads, 1);
-  std::fill_n(fence_, threads, 0);
-  std::fill_n(block_fence_, threads, 0);
+  for (auto& fences : fence_) std::fill_n(fences, threads, 0);
   std::fill_n(warp_base_, 32, 1);
   std::fill_n(partial_, 32, false);
-  last_found_ = {nullptr, false};
+  last_found_ = {nullptr, Scope::kBlock};
   observed_.clear();
   received_.clear();
   unread_.clear();
@@ -53,7 +120,7 @@ void BlockOrder::begin(uint64_t block, unsigned threads) {
 
 void BlockOrder::barrier() {
   base_ = ++newest_;
-  fenced_before_barrier_ = newest_fence_;
+  std::copy_n(newest_fence_, kScopes, fenced_before_barrier_);
   std::fill_n(clock_, threads_, base_);
   std::fill_n(warp_base_, 32, base_);
   std::fill_n(partial_, 32, false);
@@ -93,27 +160,26 @@ void BlockOrder::warp_sync(unsigned warp, uint32_t lanes) {
   }
 }
 
-void BlockOrder::fence(unsigned thread, bool block_scope) {
-  release(thread, block_scope);
-  acquire(block_scope);
+void BlockOrder::fence(unsigned thread, Scope scope) {
+  release(thread, scope);
+  acquire(scope);
 }
 
-void BlockOrder::release(unsigned thread, bool block_scope) {
-  block_fence_[thread] = clock_[thread];
-  if (!block_scope) {
-    fence_[thread] = clock_[thread];
-    newest_fence_ = std::max(newest_fence_, clock_[thread]);
+void BlockOrder::release(unsigned thread, Scope scope) {
+  for (unsigned reach = 0; reach <= index(scope); ++reach) {
+    fence_[reach][thread] = clock_[thread];
+    newest_fence_[reach] = std::max(newest_fence_[reach], clock_[thread]);
   }
   advance(thread, clock_[thread] + 1);
 }
 
-void BlockOrder::acquire(bool block_scope) {
+void BlockOrder::acquire(Scope scope) {
   for (Observed& each : observed_) {
-    if (block_scope && each.received) continue;
-    each.received = true;
-    receive(Received{each.release, each.block_scope || block_scope});
+    if (static_cast<int>(scope) <= each.reached) continue;
+    each.reached = static_cast<int>(scope);
+    receive(Received{each.release, std::min(each.scope, scope)});
   }
-  if (!block_scope) observed_.clear();
+  if (scope == Scope::kSystem) observed_.clear();
 }
 
 void BlockOrder::receive(const Received& found) {
@@ -122,34 +188,39 @@ void BlockOrder::receive(const Received& found) {
 }
 
 // What is published there, if the block did not find the same the last time that it looked.
-const Release* BlockOrder::find_new(uint64_t address, ReleaseBoard& board, bool block_scope) {
+const Release* BlockOrder::find_new(uint64_t address, ReleaseBoard& board, Scope scope) {
   if (board.empty()) return nullptr;
   const Release* found = board.find(address);
   if (found == nullptr) return nullptr;
-  if (found == last_found_.release && (block_scope || !last_found_.block_scope)) return nullptr;
-  last_found_ = {found, block_scope};
+  if (found == last_found_.release && scope <= last_found_.scope) return nullptr;
+  last_found_ = {found, scope};
   return found;
 }
 
-void BlockOrder::observe(uint64_t address, ReleaseBoard& board, bool block_scope) {
-  if (const Release* found = find_new(address, board, block_scope))
-    observed_.push_back({{found, block_scope}});
+void BlockOrder::observe(uint64_t address, ReleaseBoard& board, Scope scope) {
+  if (const Release* found = find_new(address, board, scope)) observed_.push_back({{found, scope}});
 }
 
 void BlockOrder::receive(uint64_t address, ReleaseBoard& board) {
-  if (const Release* found = find_new(address, board)) receive(Received{found, false});
+  if (const Release* found = find_new(address, board)) receive(Received{found, Scope::kSystem});
 }
 
-void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board, bool block_scope) {
-  // Without a fence by the thread itself, what others fenced before the last barrier still counts.
-  const bool fenced_now = fence_[thread] >= base_;
-  const bool for_others = fenced_now || fenced_before_barrier_ != 0;
-  if (!for_others && block_fence_[thread] < base_) return;
+void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board, Scope scope) {
+  // How far the thread's own fences reach, or those of others before the last barrier, which count
+  // for other blocks.
+  int reach = fence_[index(Scope::kBlock)][thread] >= base_ ? 0 : -1;
   Release release;
-  release.block_scope = block_scope || !for_others;
-  release.own = fence_[thread];
-  release.own_in_block = block_fence_[thread];
-  release.all_before = fenced_now ? base_ : std::min(base_, fenced_before_barrier_ + 1);
+  for (const Scope each : {Scope::kDevice, Scope::kSystem}) {
+    const unsigned i = index(each);
+    const bool fenced_now = fence_[i][thread] >= base_;
+    if (fenced_now || fenced_before_barrier_[i] != 0) reach = static_cast<int>(i);
+    release.own[i] = fence_[i][thread];
+    release.all_before[i] = fenced_now ? base_ : std::min(base_, fenced_before_barrier_[i] + 1);
+  }
+  if (reach < 0) return;
+  release.own[index(Scope::kBlock)] = fence_[index(Scope::kBlock)][thread];
+  release.all_before[index(Scope::kBlock)] = release.all_before[index(Scope::kDevice)];
+  release.scope = std::min(scope, static_cast<Scope>(reach));
   release.thread = thread;
   release.address = address;
   release.at = clock_[thread];
@@ -158,8 +229,8 @@ void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board,
 
 void BlockOrder::publish_all(unsigned thread, uint64_t address, ReleaseBoard& board) {
   Release release;
-  release.own = release.own_in_block = clock_[thread];
-  release.all_before = base_;
+  std::fill_n(release.own, kScopes, clock_[thread]);
+  std::fill_n(release.all_before, kScopes, base_);
   release.thread = thread;
   release.warp_before = warp_base_[thread / 32];
   publish(board, address, std::move(release));
@@ -169,16 +240,18 @@ void BlockOrder::publish_all(unsigned thread, uint64_t address, ReleaseBoard& bo
 // The release carries all that was received so far: one entry stands for the whole list.
 const Release* BlockOrder::publish(ReleaseBoard& board, uint64_t address, Release release) {
   release.block = block_;
+  release.start = start_;
   release.received = received_;
   const Release* published = board.publish(address, std::move(release));
-  received_.assign(1, {published, false});
+  received_.assign(1, {published, Scope::kSystem});
   return published;
 }
 
 bool BlockOrder::is_new(const Unread& next) {
   if (visited_.count(next.release) != 0) return false;
-  if (next.release->everywhere && !next.block_scope) return visited_.insert(next.release).second;
-  return visited_by_.insert({next.release, next.by, next.block_scope}).second;
+  if (next.release->everywhere && next.scope == Scope::kSystem)
+    return visited_.insert(next.release).second;
+  return visited_by_.insert({next.release, next.by, next.scope}).second;
 }
 
 void BlockOrder::read_received() {
@@ -187,13 +260,13 @@ void BlockOrder::read_received() {
     unread_.pop_back();
     if (next.release == nullptr || !is_new(next)) continue;
     const Release& release = *next.release;
-    unread_.push_back({{release.through, next.block_scope}, next.by});
-    const bool own_block = release.block == next.by;
-    if (!own_block && (release.block_scope || next.block_scope)) continue;
+    unread_.push_back({{release.through, next.scope}, next.by});
+    const Scope between = scope_between(release.block, next.by);
+    if (release.scope < between || next.scope < between) continue;
     Known& known = known_[release.block];
-    known.all_before = std::max(known.all_before, release.all_before);
+    known.all_before = std::max(known.all_before, release.all_before[index(between)]);
     uint32_t& own = known.own[release.thread];
-    own = std::max(own, own_block ? release.own_in_block : release.own);
+    own = std::max(own, release.own[index(between)]);
     if (release.at != 0) {
       uint32_t& published = known.published[{release.address, release.thread}];
       published = std::max(published, release.at);
@@ -202,6 +275,9 @@ void BlockOrder::read_received() {
       uint32_t& warp = known.warps[release.thread / 32];
       warp = std::max(warp, release.warp_before);
     }
+    if (release.start != start_ &&
+        std::find(learned_.begin(), learned_.end(), release.start) == learned_.end())
+      learned_.push_back(release.start);
     for (const Received& each : release.received) unread_.push_back({each, release.block});
   }
 }
@@ -209,12 +285,10 @@ void BlockOrder::read_received() {
 bool BlockOrder::received(uint64_t block, unsigned thread, uint32_t clock) {
   read_received();
   const auto found = known_.find(block);
-  if (found == known_.end()) return false;
-  if (clock < found->second.all_before) return true;
-  const auto warp = found->second.warps.find(thread / 32);
-  if (warp != found->second.warps.end() && clock < warp->second) return true;
-  const auto own = found->second.own.find(thread);
-  return own != found->second.own.end() && clock <= own->second;
+  if (found != known_.end() && found->second.has(thread, clock)) return true;
+  if (start_ != nullptr && start_->has(block, thread, clock)) return true;
+  return std::any_of(learned_.begin(), learned_.end(),
+                     [&](const Knowledge* start) { return start->has(block, thread, clock); });
 }
 
 bool BlockOrder::observed_at(uint64_t address, uint64_t block, unsigned thread, uint32_t clock) {
@@ -228,9 +302,37 @@ bool BlockOrder::observed_at(uint64_t address, uint64_t block, unsigned thread, 
   }
   read_received();
   const auto found = known_.find(block);
-  if (found == known_.end()) return false;
-  const auto published = found->second.published.find({address, thread});
-  return published != found->second.published.end() && clock <= published->second;
+  if (found != known_.end() && found->second.has_published(address, thread, clock)) return true;
+  const auto has = [&](const Knowledge* start) {
+    return start->has_published(address, block, thread, clock);
+  };
+  return (start_ != nullptr && has(start_)) || std::any_of(learned_.begin(), learned_.end(), has);
+}
+
+bool BlockOrder::in_reach_of_wider_scopes(uint64_t block, unsigned thread, uint32_t clock) const {
+  std::vector<const Release*> unread;
+  for (const Received& each : received_) unread.push_back(each.release);
+  std::unordered_set<const Release*> visited;
+  while (!unread.empty()) {
+    const Release* release = unread.back();
+    unread.pop_back();
+    if (release == nullptr || !visited.insert(release).second) continue;
+    if (release->block == block &&
+        (clock < release->all_before[index(Scope::kBlock)] ||
+         (thread == release->thread && clock <= release->own[index(Scope::kBlock)])))
+      return true;
+    if (release->start != nullptr && release->start->has(block, thread, clock)) return true;
+    unread.push_back(release->through);
+    for (const Received& each : release->received) unread.push_back(each.release);
+  }
+  return false;
+}
+
+void BlockOrder::pass_on(Knowledge& to, std::set<const Knowledge*>& joined) {
+  read_received();
+  for (const auto& [block, known] : known_) to.blocks[block].join(known);
+  for (const Knowledge* start : learned_)
+    if (joined.insert(start).second) to.join(*start);
 }
 
 }  // namespace simt

@@ -25,7 +25,7 @@ void SharedRaces::begin_block(uint32_t newest_clock) {
 }
 
 void SharedRaces::describe(const Cell& cell, bool wrote, const Accessor& now, Rival* rival) {
-  *rival = {wrote, cell.atomic != 0, static_cast<uint32_t>(cell.pc), now.order->block(),
+  *rival = {wrote, cell.atomic != 0, static_cast<uint32_t>(cell.pc), now.order->number(),
             static_cast<uint32_t>(cell.thread)};
 }
 
@@ -37,13 +37,15 @@ bool SharedRaces::access_words(uint64_t offset, unsigned size, const Accessor& n
   return found;
 }
 
-uint64_t GlobalRaces::asked_of(const Cell& cell) {
-  return cell.block | static_cast<uint64_t>(cell.clock) << 24;
+Earlier GlobalRaces::earlier(const Cell& cell) {
+  return {static_cast<uint32_t>(cell.stamp), cell.block,    static_cast<uint32_t>(cell.thread),
+          static_cast<uint32_t>(cell.clock), cell.atomic(), cell.scope()};
 }
 
 Rival GlobalRaces::describe(const Cell& cell, bool wrote, uint32_t pc, uint32_t stamp) {
-  Rival rival{wrote, cell.atomic != 0, pc, cell.block, static_cast<uint32_t>(cell.thread)};
-  rival.block_scope = cell.block_scope != 0;
+  Rival rival{wrote, cell.atomic(), pc, cell.block, static_cast<uint32_t>(cell.thread)};
+  rival.clock = static_cast<uint32_t>(cell.clock);
+  rival.scope = cell.scope();
   rival.of_other_work = cell.stamp != stamp;
   rival.stamp = static_cast<uint32_t>(cell.stamp);
   return rival;
@@ -60,25 +62,27 @@ inline __attribute__((always_inline)) bool GlobalRaces::unordered(const Cell& ce
 
 bool GlobalRaces::unordered_elsewhere(const Cell& cell, const Accessor& now) {
   return !now.others->comes_before(cell.stamp) &&
-         !(cell.atomic && now.atomic && !cell.block_scope && !now.block_scope) &&
-         now.others->unordered(cell.stamp, asked_of(cell));
+         !(cell.atomic() && now.atomic && cell.scope() == Scope::kSystem &&
+           now.scope == Scope::kSystem) &&
+         now.others->unordered(earlier(cell), &now);
 }
 
 bool GlobalRaces::unordered_here(const Cell& cell, const Accessor& now) {
   BlockOrder& order = *now.order;
-  const bool in_reach = cell.block == order.block() || (cell.block_scope == 0 && !now.block_scope);
-  if (cell.atomic && now.atomic && in_reach) return false;
+  const bool same_block = cell.block == order.number();
+  const bool in_reach = same_block || (cell.scope() != Scope::kBlock && now.scope != Scope::kBlock);
+  if (cell.atomic() && now.atomic && in_reach) return false;
   // Blocks and clocks beyond the cell's range count as ordered: a race may be missed, none
   // invented.
-  if (order.block() >= 1u << 24 || cell.clock == kClockLimit) return false;
-  const bool ordered = cell.block == order.block()
-                           ? order.ordered(now.thread, cell.thread, cell.clock)
-                           : order.received(cell.block, cell.thread, cell.clock);
+  if (order.number() >= 1u << 24 || cell.clock == kClockLimit) return false;
+  const uint64_t block = order.block_of_launch(cell.block);
+  const bool ordered = same_block ? order.ordered(now.thread, cell.thread, cell.clock)
+                                  : order.received(block, cell.thread, cell.clock);
   if (ordered) return false;
   // An atomic is noted here before it is carried out, so of two blocks' the one noted last may have
   // come first: the other one has found what it left.
-  return !cell.atomic || !in_reach ||
-         !order.observed_at(now.address, cell.block, cell.thread, cell.clock);
+  return !cell.atomic() || !in_reach ||
+         !order.observed_at(now.address, block, cell.thread, cell.clock);
 }
 
 bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const Accessor& now,
@@ -87,11 +91,10 @@ bool GlobalRaces::access(uint64_t offset, unsigned size, uint32_t stamp, const A
   bool found = false;
   Cell self;
   self.stamp = stamp;
-  self.block = order.block();
+  self.block = order.number();
   self.thread = now.thread;
   self.clock = std::min(order.clock(now.thread), kClockLimit);
-  self.atomic = now.atomic;
-  self.block_scope = now.block_scope;
+  self.strength = now.atomic ? static_cast<unsigned>(now.scope) + 1 : 0;
   const auto load = [](const uint64_t& word) {
     const uint64_t bits = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
     Cell cell;
@@ -163,7 +166,7 @@ bool GlobalRaces::access_of_work(uint64_t offset, uint64_t size, uint32_t stamp,
       const Cell cell = load(word);
       if (found || (cell.bytes & self.bytes) == 0 || cell.stamp == stamp) return;
       if (others.comes_before(cell.stamp)) return;
-      if (!others.unordered(cell.stamp, asked_of(cell))) return;
+      if (!others.unordered(earlier(cell), nullptr)) return;
       *rival = describe(cell, wrote, __atomic_load_n(&pc_there, __ATOMIC_RELAXED), stamp);
       *where = begin;
       found = true;
@@ -194,8 +197,8 @@ uint32_t GlobalRaces::own_read(uint64_t offset, uint32_t stamp, const Accessor& 
     const uint64_t bits = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
     Cell cell;
     std::memcpy(&cell, &bits, sizeof cell);
-    return cell.stamp == stamp && cell.block == now.order->block() && cell.thread == now.thread &&
-           cell.clock == std::min(now.order->clock(now.thread), kClockLimit) && cell.atomic == 0;
+    return cell.stamp == stamp && cell.block == now.order->number() && cell.thread == now.thread &&
+           cell.clock == std::min(now.order->clock(now.thread), kClockLimit) && !cell.atomic();
   };
   if (is_own(memory.read)) return __atomic_load_n(&memory.read_pc, __ATOMIC_RELAXED);
   if (is_own(memory.other_read)) return __atomic_load_n(&memory.other_read_pc, __ATOMIC_RELAXED);

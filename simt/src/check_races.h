@@ -17,11 +17,23 @@ namespace simt {
 
 // What other launches, copies and the host do: an access of theirs stands in memory with their
 // stamp.
+struct Accessor;
+
+// An access that stands in memory, of other work. Where there are no threads, there is no block,
+// thread and clock; the host (stamp 0) has there how many operations it had asked for.
+struct Earlier {
+  uint32_t stamp;
+  uint64_t block;
+  uint32_t thread, clock;
+  bool atomic;
+  Scope scope;
+  uint64_t asked() const { return block | uint64_t{clock} << 24; }
+};
+
 class OtherWork {
  public:
-  // Does nothing order what has this stamp (0: the host, when it had asked for so many operations)
-  // before the present work?
-  virtual bool unordered(uint32_t stamp, uint64_t asked) = 0;
+  // Does nothing order it before the present work, or access (null: it is no thread's)?
+  virtual bool unordered(const Earlier& then, const Accessor* now) = 0;
   bool comes_before(uint32_t stamp) const { return before_[stamp].load(std::memory_order_relaxed); }
 
  protected:
@@ -32,7 +44,8 @@ class OtherWork {
 };
 
 // The present access: who makes it, where in the code, and how. Two atomic accesses do not race, if
-// each one's scope reaches as far as the other.
+// each one's scope reaches as far as the other. (With one device that of the device and that of the
+// system are the same, and noted as the system's.)
 struct Accessor {
   BlockOrder* order;
   uint32_t thread;
@@ -40,7 +53,7 @@ struct Accessor {
   bool writes;
   bool atomic;
   uint64_t address = 0;  // in global memory
-  bool block_scope = false;
+  Scope scope = Scope::kSystem;
   OtherWork* others = nullptr;  // null: none is possible
 };
 
@@ -51,7 +64,8 @@ struct Rival {
   uint32_t pc = 0;
   uint64_t block = 0;
   uint32_t thread = 0;
-  bool block_scope = false;
+  uint32_t clock = 0;
+  Scope scope = Scope::kSystem;
   bool of_other_work = false;
   uint32_t stamp = 0;  // of that
 };
@@ -201,8 +215,12 @@ class GlobalRaces {
     uint64_t thread : 10;
     uint64_t clock : 13;
     uint64_t bytes : 4;
-    uint64_t atomic : 1;
-    uint64_t block_scope : 1;
+    uint64_t strength : 2;  // 0: no atomic access; otherwise its scope, and 1
+
+    bool atomic() const { return strength != 0; }
+    Scope scope() const {
+      return strength == 0 ? Scope::kSystem : static_cast<Scope>(strength - 1);
+    }
   };
   static_assert(sizeof(Cell) == 8, "a cell is one word");
   static constexpr uint32_t kClockLimit = (1u << 13) - 1;
@@ -213,7 +231,7 @@ class GlobalRaces {
   static bool unordered(const Cell& cell, unsigned bytes, uint32_t stamp, const Accessor& now);
   static bool unordered_here(const Cell& cell, const Accessor& now);
   static bool unordered_elsewhere(const Cell& cell, const Accessor& now);
-  static uint64_t asked_of(const Cell& cell);  // of the host's, which have no block and no clock
+  static Earlier earlier(const Cell& cell);
   static Rival describe(const Cell& cell, bool wrote, uint32_t pc, uint32_t stamp);
 
   ShadowArray<Granule> granules_;

@@ -9,7 +9,9 @@
 
 #include "device.h"
 #include "dwarf_lines.h"
+#include "memory.h"
 #include "observe.h"
+#include "options.h"
 
 namespace simt {
 namespace {
@@ -21,6 +23,9 @@ thread_local uint32_t present_stamp = 0;  // once it has one: all rows of a copy
 // read itself, so what that has found is known at the thread's next step.
 thread_local uint64_t listened = 0;
 
+constexpr const char* kHostWaits =
+    "the host has not waited: cudaDeviceSynchronize, cudaStreamSynchronize or an event";
+
 std::string line_of(Location at) {
   return at.file == nullptr || at.line == 0 ? "?"
                                             : std::string(at.file) + ":" + std::to_string(at.line);
@@ -29,22 +34,31 @@ std::string line_of(Location at) {
 class OthersOfPlace final : public OtherWork {
  public:
   explicit OthersOfPlace(const Place& place) : OtherWork(GlobalRaces::kStamps), place_(place) {}
-  bool unordered(uint32_t stamp, uint64_t asked) override {
-    if (stamp == 0) return asked >= place_.asked;
-    if (watcher->unordered_work(stamp, place_)) return true;
-    before_[stamp].store(true, std::memory_order_relaxed);
+  bool unordered(const Earlier& then, const Accessor*) override {
+    if (then.stamp == 0) return then.asked() >= place_.asked;
+    if (watcher->unordered_work(then.stamp, place_)) return !is_known(then);
+    before_[then.stamp].store(true, std::memory_order_relaxed);
     return false;
   }
 
  private:
+  // By way of flags between kernels.
+  bool is_known(const Earlier& then) {
+    if (options().devices == 1) return false;
+    if (known_ == nullptr) known_ = std::make_unique<Knowledge>(watcher->known_before(place_));
+    const uint64_t id = watcher->id_of(then.stamp);
+    return known_->has(LaunchId::block(id, then.block), then.thread, then.clock);
+  }
+
   const Place& place_;
+  std::unique_ptr<Knowledge> known_;
 };
 
 class OthersOfHost final : public OtherWork {
  public:
   OthersOfHost() : OtherWork(GlobalRaces::kStamps) {}
-  bool unordered(uint32_t stamp, uint64_t) override {
-    return stamp != 0 && watcher->unordered_work(stamp, host_);
+  bool unordered(const Earlier& then, const Accessor*) override {
+    return then.stamp != 0 && watcher->unordered_work(then.stamp, host_);
   }
 
  private:
@@ -68,11 +82,71 @@ bool Watcher::unordered_work(uint32_t stamp, const Place& place) {
   return !waited;
 }
 
-bool LaunchWatch::unordered(uint32_t stamp, uint64_t asked_then) {
-  if (stamp == 0) return asked_then >= asked.load(std::memory_order_relaxed);
-  if (watcher->unordered_work(stamp, *work.place)) return true;
-  before_[stamp].store(true, std::memory_order_relaxed);
-  return false;
+bool LaunchWatch::unordered(const Earlier& then, const Accessor* now) {
+  if (then.stamp == 0) return then.asked() >= asked.load(std::memory_order_relaxed);
+  if (!watcher->unordered_work(then.stamp, *work.place)) {
+    before_[then.stamp].store(true, std::memory_order_relaxed);
+    return false;
+  }
+  if (work.id == 0) return true;
+  // Kernels of several devices, or streams, that run at the same time and talk to one another.
+  BlockOrder& order = *now->order;
+  const uint64_t block = LaunchId::block(watcher->id_of(then.stamp), then.block);
+  if (order.received(block, then.thread, then.clock)) return false;
+  if (!then.atomic) return true;
+  const Scope between = scope_between(block, order.block());
+  const bool in_reach = then.scope >= between && now->scope >= between;
+  return !in_reach ||
+         !(now->atomic || order.observed_at(now->address, block, then.thread, then.clock));
+}
+
+void LaunchWatch::learns(BlockOrder& order) {
+  std::lock_guard<std::mutex> lock(mutex);
+  order.pass_on(learned_, joined_);
+}
+
+// Without what everybody knows who comes behind the launch.
+Knowledge LaunchWatch::take_learned() {
+  learned_.join(*start);
+  auto& blocks = learned_.blocks;
+  for (auto each = blocks.begin(); each != blocks.end();) {
+    const bool own = LaunchId::stream(each->first) == LaunchId::stream(work.id) &&
+                     LaunchId::position(each->first) == LaunchId::position(work.id);
+    each = own || learned_.has_all(each->first) ? blocks.erase(each) : std::next(each);
+  }
+  return std::move(learned_);
+}
+
+uint64_t Watcher::id_of(uint32_t stamp) {
+  std::lock_guard<std::mutex> lock(stamp_mutex_);
+  return works_[stamp].id;
+}
+
+Knowledge Watcher::known_before(const Place& place) {
+  Knowledge known;
+  known.clock = place.clock;
+  // Nodes of a graph share one place, and count as ordered.
+  uint64_t& own = known.clock[place.stream];
+  own = std::max(own, place.position) - (place.in_graph ? 0 : 1);
+  std::lock_guard<std::mutex> lock(knowledge_mutex_);
+  for (const auto& [stream, position] : StreamClock(known.clock)) {
+    const auto ends = ends_.find(stream);
+    if (ends == ends_.end()) continue;
+    const auto behind = ends->second.upper_bound(position);
+    if (behind != ends->second.begin()) known.join(std::prev(behind)->second);
+  }
+  return known;
+}
+
+// No launch runs: when there is much to remember, all accesses so far count as ordered.
+void Watcher::forget_launches() {
+  std::lock_guard<std::mutex> lock(knowledge_mutex_);
+  constexpr size_t kReleases = 1 << 16, kLaunches = 256;
+  if (board.size() < kReleases && starts_.size() < kLaunches) return;
+  memory.clear_races();
+  board.clear();
+  starts_.clear();
+  ends_.clear();
 }
 
 void LaunchWatch::listens() {
@@ -155,7 +229,7 @@ void Watcher::host_shares(uint64_t address, unsigned size, uint32_t pc, Use use)
   report.file = here.file;
   report.line = here.line;
   report_unordered(std::string("host code ") + (writes(use) ? "writes" : "reads"), to_string(here),
-                   rival, base + where, std::move(report), true);
+                   rival, base + where, std::move(report), kHostWaits);
 }
 
 // The present copy or fill.
@@ -167,7 +241,8 @@ void Watcher::work_touches(uint64_t address, uint64_t bytes, bool writes, const 
   if (!memory.host_shares(address) && !Device::get().several_streams()) return;
   OthersOfPlace others(*place);
   const bool stays = !place->waits;
-  if (stays && present_stamp == 0) present_stamp = new_stamp({place, what, at});
+  if (stays && present_stamp == 0)
+    present_stamp = new_stamp({LaunchId::make(0, *place), place, what, at});
   const uint32_t stamp = stays ? present_stamp : GlobalRaces::kStamps;
   Rival rival;
   uint64_t where = 0, base = 0;
@@ -182,13 +257,22 @@ void Watcher::work_touches(uint64_t address, uint64_t bytes, bool writes, const 
   report.file = at.file == nullptr ? "" : at.file;
   report.line = static_cast<unsigned>(at.line);
   report_unordered(std::string(what) + (writes ? " writes" : " reads"), line_of(at), rival,
-                   base + where, std::move(report), false);
+                   base + where, std::move(report), "");
 }
 
 void Watcher::copied(void* to, const void* from, size_t bytes, Location at) {
   const auto target = reinterpret_cast<uint64_t>(to), source = reinterpret_cast<uint64_t>(from);
   work_touches(source, bytes, false, "a copy", at);
   work_touches(target, bytes, true, "a copy", at);
+  if (is_counting() && options().devices > 1) {
+    const int there = owner_of(to), here = owner_of(from);
+    if (there >= 0 && here >= 0 && there != here) {
+      Counters between;
+      between.launches = 1;
+      between.count(Beside::kLinkWritten, bytes);
+      book.add("copies between devices", between);
+    }
+  }
   if (checking && !in_device_range(to)) {
     const uint64_t unwritten = memory.unwritten(source, bytes);
     if (unwritten != 0) {
@@ -229,7 +313,7 @@ std::string Watcher::describe_work(const Rival& rival) {
 }
 
 void Watcher::report_unordered(const std::string& now, const std::string& place, const Rival& rival,
-                               uint64_t address, CheckReport report, bool host) {
+                               uint64_t address, CheckReport report, const std::string& missing) {
   const std::string other = describe_work(rival);
   report.check = "unordered";
   report.message =
@@ -237,9 +321,10 @@ void Watcher::report_unordered(const std::string& now, const std::string& place,
       "at " +
       place + ": " + now + "\n  at " + other + "\n  " +
       describe_address(reinterpret_cast<const void*>(address)) + "\n  " +
-      (host || rival.stamp == 0
-           ? "the host has not waited: cudaDeviceSynchronize, cudaStreamSynchronize or an event"
-           : "their streams do not wait for one another: record an event, cudaStreamWaitEvent");
+      (!missing.empty()   ? missing
+       : rival.stamp == 0 ? kHostWaits
+                          : "their streams do not wait for one another: record an event, "
+                            "cudaStreamWaitEvent");
   reports.add(std::move(report), {place, other.substr(0, other.find(": "))});
 }
 

@@ -43,7 +43,9 @@ Device& Device::get() {
   return *device;
 }
 
-Device::Device() = default;
+Device::Device() {
+  for (int device = 0; device < kMaxDevices; ++device) legacy_[device].device = device;
+}
 
 void Device::start_workers() {
   install_fault_handlers();
@@ -101,6 +103,7 @@ OperationPtr Device::enqueue_after(const std::vector<OperationPtr>& before, Task
   const Place& start = *before.front()->place;
   *operation->place = start;
   if (start.clock.at(start.stream) == start.position) ++operation->place->position;
+  operation->place->in_graph = true;
   add(operation, before);
   return operation;
 }
@@ -121,6 +124,7 @@ void Device::make_ready(const OperationPtr& operation) {
   }
   auto launch = std::make_unique<Launch>();
   launch->number = ++launches_;
+  launch->device = task.device;
   launch->kernel = task.kernel;
   launch->call = task.call;
   launch->place = operation->place;
@@ -178,24 +182,42 @@ void Device::want(const OperationPtr& operation) {
   }
 }
 
+// On another device there may be what it waits for by itself.
+void Device::want_all() {
+  for_each_stream([&](const CUstream_st& stream) {
+    if (stream.last) want(stream.last);
+  });
+  for (auto& orphan : orphans_) want(orphan);
+}
+
+// The lock is held.
+template <class Function>
+void Device::for_each_stream(Function f) {
+  for (auto& stream : legacy_) f(stream);
+  for (auto& stream : streams_) f(*stream);
+  for (auto& [thread, stream] : per_thread_) f(*stream);
+}
+
 void Device::wait(const OperationPtr& operation) {
   if (!operation) return;
-  waited(operation);
+  waited(*operation->place);
   if (!options().deferred && spin_until([&] { return operation->done.load(); })) return;
   std::unique_lock<std::mutex> lock(mutex_);
   want(operation);
+  if (options().devices > 1) want_all();
   work_done_.wait(lock, [&] { return operation->done.load(); });
 }
 
 bool Device::poll_done(const OperationPtr& operation) {
   if (!operation) return true;
   if (operation->done) {
-    waited(operation);
+    waited(*operation->place);
     return true;
   }
   if (options().deferred) {
     std::lock_guard<std::mutex> lock(mutex_);
     want(operation);
+    if (options().devices > 1) want_all();
   }
   return false;
 }
@@ -209,19 +231,30 @@ void Device::wait_for_all() {
       for (const auto& [number, position] : clock)
         host_clock_[number] = std::max(host_clock_[number], position);
     };
-    sees(legacy_.clock);
-    for (auto& stream : streams_) sees(stream->clock);
-    for (auto& [thread, stream] : per_thread_) sees(stream->clock);
-    sees(destroyed_clock_);
+    for_each_stream([&](const CUstream_st& stream) { sees(stream.clock); });
+    for (const StreamClock& clock : destroyed_clock_) sees(clock);
   }
-  auto want_last = [&](const CUstream_st& stream) {
-    if (stream.last) want(stream.last);
-  };
-  want_last(legacy_);
-  for (auto& stream : streams_) want_last(*stream);
-  for (auto& [thread, stream] : per_thread_) want_last(*stream);
-  for (auto& orphan : orphans_) want(orphan);
+  want_all();
   work_done_.wait(lock, [&] { return outstanding_ == 0; });
+}
+
+void Device::wait_for_device(int device) {
+  if (options().devices == 1) return wait_for_all();
+  std::vector<OperationPtr> last;
+  Place destroyed;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for_each_stream([&](const CUstream_st& stream) {
+      if (stream.device != device) return;
+      if (stream.last) last.push_back(stream.last);
+      last.insert(last.end(), stream.awaited.begin(), stream.awaited.end());
+    });
+    for (auto& orphan : orphans_)
+      if (orphan->task.device == device) last.push_back(orphan);
+    destroyed.clock = destroyed_clock_[device];
+  }
+  for (const OperationPtr& operation : last) wait(operation);
+  waited(destroyed);
 }
 
 // ---- workers ----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ namespace simt {
 struct Task {
   enum Kind { kMarker, kKernel, kCopy, kFill, kHost };
   Kind kind = kMarker;
+  int device = 0;
   std::function<void()> work;  // kCopy, kFill, kHost
   bool waits = false;          // the host will wait for it
 
@@ -52,6 +53,7 @@ using OperationPtr = std::shared_ptr<Operation>;
 }  // namespace simt
 
 struct CUstream_st {
+  int device = 0;
   bool blocking = true;  // waits for the legacy default stream, and it for this one
   int priority = 0;
   simt::OperationPtr last;
@@ -66,6 +68,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
+  int device = 0;
   bool timed = true;
   simt::OperationPtr record;  // null: never recorded
   CUgraph_st* capture = nullptr;
@@ -74,6 +77,11 @@ struct CUevent_st {
 
 namespace simt {
 
+// The calling thread's (api_device.cpp).
+int current_device();
+
+// All devices of the machine: SIMT_DEVICES of them. They share the workers; each has streams and
+// memory of its own.
 class Device {
  public:
   static Device& get();
@@ -81,6 +89,10 @@ class Device {
   // ---- streams (stream.cpp)
   CUstream_st* stream(
       cudaStream_t handle);  // resolves null, legacy and per-thread; null: not a stream
+  CUstream_st* legacy(int device) { return &legacy_[device]; }
+  bool is_legacy(const CUstream_st* stream) const {
+    return stream >= legacy_ && stream < legacy_ + kMaxDevices;
+  }
   OperationPtr enqueue(CUstream_st* stream, Task task);
   // An operation after exactly these (a graph's node).
   OperationPtr enqueue_after(const std::vector<OperationPtr>& before, Task task);
@@ -95,13 +107,14 @@ class Device {
   void wait(const OperationPtr& operation);
   bool poll_done(const OperationPtr& operation);
   void wait_for_all();
+  void wait_for_device(int device);
   bool idle() const { return outstanding_ == 0; }
   // How many operations the host has asked for; and has it waited for this one?
   uint64_t asked() const { return asked_; }
   bool host_has_waited(const Place& place);
   // The host has seen it in another way.
   void host_sees(const Place& place);
-  CUstream_st* create_stream(bool blocking, int priority);
+  CUstream_st* create_stream(bool blocking, int priority);  // of the current device
   void destroy_stream(CUstream_st* stream);
   // ---- capture (stream.cpp)
   bool any_blocking_capture();
@@ -141,10 +154,13 @@ class Device {
   void make_ready(const OperationPtr& operation);
   void complete(const OperationPtr& operation);
   void want(const OperationPtr& operation);
+  void want_all();
+  template <class Function>
+  void for_each_stream(Function f);
   std::vector<OperationPtr> predecessors(CUstream_st* stream);
   void meet_at_grid(Launch& launch);
   void advance(CUstream_st* stream, const OperationPtr& operation);
-  void waited(const OperationPtr& operation);
+  void waited(const Place& place);
   void report_unwaited();
 
   std::mutex mutex_;
@@ -154,13 +170,13 @@ class Device {
   std::deque<OperationPtr> running_;  // kernels with blocks left to take
   std::deque<OperationPtr> started_;  // kernels whose blocks are all taken
   std::vector<std::unique_ptr<CUstream_st>> streams_;
-  std::map<std::thread::id, std::unique_ptr<CUstream_st>> per_thread_;
-  CUstream_st legacy_;
+  std::map<std::pair<std::thread::id, int>, std::unique_ptr<CUstream_st>> per_thread_;
+  CUstream_st legacy_[kMaxDevices];
   std::vector<OperationPtr> orphans_;  // last work of destroyed streams
   unsigned streams_used_ = 0;
-  StreamClock destroyed_clock_;  // what destroyed streams had done
-  std::mutex host_mutex_;        // locked last: checks ask while they hold locks of their own
-  StreamClock host_clock_;       // for what the host has waited
+  StreamClock destroyed_clock_[kMaxDevices];  // what destroyed streams had done
+  std::mutex host_mutex_;   // locked last: checks ask while they hold locks of their own
+  StreamClock host_clock_;  // for what the host has waited
   std::atomic<uint64_t> asked_{0};
   // The last kernel of each stream for which the host has not waited.
   struct Unwaited {

@@ -34,6 +34,7 @@ namespace simt {
 
 constexpr unsigned kWarpSize = 32;
 constexpr unsigned kMaxThreads = 1024;  // of a block
+constexpr int kMaxDevices = 8;
 constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;
 constexpr unsigned kAhead = 2;  // so many threads before its turn a thread's stack is fetched
 
@@ -92,6 +93,7 @@ struct Place {
   StreamClock clock;      // what it comes after
   uint64_t asked = 0;     // how many operations the host had asked for by then
   bool waits = false;     // the host asked and waited
+  bool in_graph = false;  // a node of a graph
   bool comes_after(const Place& other) const {
     if (stream == other.stream) return true;
     const auto found = clock.find(other.stream);
@@ -101,6 +103,7 @@ struct Place {
 
 struct Launch : LaunchShape {
   uint64_t number = 0;  // 1, 2, 3, ... in the order the program asked for them
+  int device = 0;
   Kernel* kernel = nullptr;
   unsigned cluster_blocks = 1;  // of one cluster
   uint64_t block_count = 0;
@@ -231,7 +234,11 @@ struct Allocation {
   bool fixed = false;     // a variable that is `const`: the host may read it
   bool guard = false;     // no variable, but bytes beside one
   bool asked = false;     // cudaGetSymbolAddress has told its address
+  int device = 0;         // whose memory it is, if it is kDevice
 };
+
+// Has `device` enabled its kernels to use the memory of device `peer`? (api_device.cpp)
+bool peer_access_enabled(int device, int peer);
 
 // Is the address inside the range reserved for cudaMalloc and cudaMallocManaged, allocated or not?
 bool in_device_range(const void* address);
@@ -294,8 +301,10 @@ enum class Beside : uint8_t {
   kTensor,          // operations: a product and a sum are two
   kStageWait,       // waits for an mbarrier
   kStageWaitFound,  // those of them that found the phase complete
+  kLinkRead,        // bytes of another device's memory
+  kLinkWritten,
 };
-constexpr unsigned kBesideKinds = 6;
+constexpr unsigned kBesideKinds = 8;
 
 class Observer {
  public:
@@ -403,6 +412,8 @@ class Observer {
   // A host thread is about to ask for an operation; and it has asked for one in a second stream.
   virtual void host_asks() {}
   virtual void second_stream() {}
+  // Peer access was enabled or disabled.
+  virtual void peer_access_changed() {}
 
   // Host side, by the calling host thread or, for stream-ordered work, when the work is done.
   virtual void allocated(const Allocation&) {}
@@ -429,6 +440,8 @@ void pause_thread();
 
 // ---- faults -----------------------------------------------------------------------------------
 
+// "vadd", or with several devices "vadd on device 1".
+std::string name_with_device(const Launch& launch);
 // "kernel vadd, block (0,0,0), thread (3,0,0)" of the running thread.
 std::string describe_current_thread();
 

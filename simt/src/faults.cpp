@@ -13,6 +13,7 @@
 #include <set>
 
 #include "faults.h"
+#include "options.h"
 #include "simt/runtime_types.h"
 #include "worker.h"
 
@@ -70,7 +71,13 @@ std::string describe_current_thread() {
   char text[160];
   snprintf(text, sizeof text, ", block (%u,%u,%u), thread (%u,%u,%u)", b.index.x, b.index.y,
            b.index.z, t.x, t.y, t.z);
-  return std::string("kernel ") + b.launch->name() + text;
+  return "kernel " + name_with_device(*b.launch) + text;
+}
+
+std::string name_with_device(const Launch& launch) {
+  std::string name = launch.name();
+  if (options().devices > 1) name += " on device " + std::to_string(launch.device);
+  return name;
 }
 
 std::string describe_waiting(const Block& b) {
@@ -112,7 +119,7 @@ std::string describe_waiting(const Block& b) {
   char head[160];
   snprintf(head, sizeof head, ", block (%u,%u,%u): no thread can go on", b.index.x, b.index.y,
            b.index.z);
-  std::string text = std::string("deadlock in kernel ") + b.launch->name() + head;
+  std::string text = "deadlock in kernel " + name_with_device(*b.launch) + head;
   for (const auto& [what, threads] : groups) {
     const uint3 first = b.thread_index[threads.front()];
     char line[120];

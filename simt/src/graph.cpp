@@ -120,6 +120,7 @@ cudaError_t kernel_task(const cudaKernelNodeParams& p, Task* task) {
 cudaError_t submit(CUstream_st* stream, Task task, OperationPtr* operation) {
   Device& device = Device::get();
   if (stream->capture) {
+    task.device = stream->device;
     stream->capture_tail = {add_node(stream->capture, std::move(task), stream->capture_tail)};
     return cudaSuccess;
   }

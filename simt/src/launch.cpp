@@ -62,14 +62,15 @@ std::mutex handles_mutex;
 }  // namespace
 
 Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run,
-               Clone clone, Destroy destroy, Structures structures)
+               Clone clone, Destroy destroy, Structures structures, size_t call_bytes)
     : name(kernel_name(signature)),
       type_name(type_name),
       bounds(bounds),
       run(run),
       clone(clone),
       destroy(destroy),
-      structures(structures) {
+      structures(structures),
+      call_bytes(call_bytes) {
   place_known_variables(*this);
 }
 
@@ -153,7 +154,7 @@ void launch_configured(Kernel& kernel, const void* call) {
   }
   cudaError_t error = request.error ? request.error : check_launch(kernel, request.shape);
   CUstream_st* stream = Device::get().stream(request.stream);
-  if (!stream) error = cudaErrorInvalidResourceHandle;
+  if (!stream || stream->device != current_device()) error = cudaErrorInvalidResourceHandle;
   if (error) {
     if (error == cudaErrorNotSupported)
       report({"unsupported",
@@ -167,6 +168,7 @@ void launch_configured(Kernel& kernel, const void* call) {
   }
   Task task;
   task.kind = Task::kKernel;
+  task.device = current_device();
   task.kernel = &kernel;
   task.shape = request.shape;
   task.call = std::shared_ptr<const void>(

@@ -56,10 +56,11 @@ class DeviceMemory {
     return a >= range_ && a < range_ + range_bytes_ + range_bytes_ / 3;
   }
 
-  cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, Location at) {
+  cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, int device, Location at) {
     const size_t pages = round_up(bytes, kPage);
     std::lock_guard<std::mutex> lock(mutex_);
-    if (bytes > options().memory_bytes || used_ + bytes > options().memory_bytes)
+    size_t& used = used_[device];
+    if (bytes > options().memory_bytes || used + bytes > options().memory_bytes)
       return cudaErrorMemoryAllocation;
     if (next_ + pages + kPage > range_ + range_bytes_ && !start_over(pages))
       return cudaErrorMemoryAllocation;
@@ -73,10 +74,11 @@ class DeviceMemory {
       memset(start, kGarbage, bytes < kGarbageBytes ? bytes : kGarbageBytes);
     Pages& block = blocks_[start];
     block.allocation = {start, bytes, kind, at, "", false};
+    block.allocation.device = device;
     block.pages = first;
     block.page_bytes = pages;
     next_ = first + pages + kPage;
-    used_ += bytes;
+    used += bytes;
     *pointer = start;
     if (observer) observer->allocated(block.allocation);
     return cudaSuccess;
@@ -89,7 +91,7 @@ class DeviceMemory {
     if (found == blocks_.end() || found->second.allocation.freed) return cudaErrorInvalidValue;
     Pages& block = found->second;
     block.allocation.freed = true;
-    used_ -= block.allocation.bytes;
+    used_[block.allocation.device] -= block.allocation.bytes;
     // A fresh mapping gives the pages back and makes every later access a fault.
     mmap(block.pages, block.page_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -139,6 +141,7 @@ class DeviceMemory {
     memset(start, kGarbage, bytes);
     Pages& block = blocks_[start];
     block.allocation = {start, bytes, MemoryKind::kDevice, at, "", false};
+    if (state.block) block.allocation.device = state.block->launch->device;
     block.pages = nullptr;
     block.page_bytes = taken;
     heap_used_ += taken;
@@ -175,10 +178,10 @@ class DeviceMemory {
     return best <= slack;
   }
 
-  void info(size_t* free_bytes, size_t* total_bytes) {
+  void info(int device, size_t* free_bytes, size_t* total_bytes) {
     std::lock_guard<std::mutex> lock(mutex_);
     *total_bytes = options().memory_bytes;
-    *free_bytes = options().memory_bytes - used_;
+    *free_bytes = options().memory_bytes - used_[device];
   }
 
  private:
@@ -201,7 +204,7 @@ class DeviceMemory {
   size_t range_bytes_ = 0;
   char* first_ = nullptr;  // far behind the start: an index that overflows stays in the range
   char* next_ = nullptr;
-  size_t used_ = 0;
+  size_t used_[kMaxDevices] = {};
   std::map<char*, Pages> blocks_;  // of the heap: without pages, and page_bytes with the gap
 
   // ---- the heap
@@ -325,8 +328,11 @@ std::string describe_address(const void* address) {
   }
   char what[200];
   if (found.name.empty()) {
-    snprintf(what, sizeof what, "%zu bytes %s at %s:%d", found.bytes,
-             found.freed ? "freed, allocated" : "allocated", found.at.file, found.at.line);
+    std::string place = "at " + std::string(found.at.file) + ":" + std::to_string(found.at.line);
+    if (options().devices > 1 && found.kind == MemoryKind::kDevice)
+      place = "on device " + std::to_string(found.device) + " " + place;
+    snprintf(what, sizeof what, "%zu bytes %s %s", found.bytes,
+             found.freed ? "freed, allocated" : "allocated", place.c_str());
   } else {
     snprintf(what, sizeof what, "variable %s of %zu bytes", found.name.c_str(), found.bytes);
   }
@@ -383,8 +389,9 @@ bool is_pageable(const void* address) {
 
 // ---- allocating -------------------------------------------------------------------------------
 
-cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, Location at) {
-  return device_memory().allocate(pointer, bytes, kind, at);
+cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, int device,
+                            Location at) {
+  return device_memory().allocate(pointer, bytes, kind, device, at);
 }
 cudaError_t free_device(void* pointer) { return device_memory().free(pointer); }
 void* heap_allocate(size_t bytes, size_t alignment, Location at) {
@@ -392,8 +399,12 @@ void* heap_allocate(size_t bytes, size_t alignment, Location at) {
 }
 bool heap_free(void* pointer) { return device_memory().free_in_heap(pointer); }
 bool heap_holds(const void* pointer) { return pointer >= heap_begin && pointer < heap_end; }
-void memory_info(size_t* free_bytes, size_t* total_bytes) {
-  device_memory().info(free_bytes, total_bytes);
+void memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
+  device_memory().info(device, free_bytes, total_bytes);
+}
+int owner_of(const void* address) {
+  Allocation a;
+  return find_allocation(address, &a) && a.kind == MemoryKind::kDevice ? a.device : -1;
 }
 
 cudaError_t allocate_host(void** pointer, size_t bytes, Location at) {

@@ -11,7 +11,7 @@ namespace simt {
 
 // Reserves and frees device memory. The pointer is aligned to 256 bytes; an unmapped page follows
 // at most 255 bytes behind the end, and freed addresses stay unmapped until the range is used up.
-cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, Location at);
+cudaError_t allocate_device(void** pointer, size_t bytes, MemoryKind kind, int device, Location at);
 cudaError_t free_device(void* pointer);
 
 // Page-locked host memory: ordinary memory that the engine knows of.
@@ -25,7 +25,10 @@ void* heap_allocate(size_t bytes, size_t alignment, Location at);
 bool heap_free(void* pointer);  // false: no object begins there, or it was freed already
 bool heap_holds(const void* pointer);
 
-void memory_info(size_t* free_bytes, size_t* total_bytes);
+void memory_info(int device, size_t* free_bytes, size_t* total_bytes);
+
+// The device whose memory holds the address; -1: none's.
+int owner_of(const void* address);
 
 // Does the copy or fill stay inside what it touches, and does the direction fit? Replaces
 // cudaMemcpyDefault by the real direction.

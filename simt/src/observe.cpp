@@ -1,7 +1,6 @@
 #include "observe.h"
 
 #include <link.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -72,6 +71,8 @@ std::atomic<bool> counting{environment_says("SIMT_PROFILE", false) ||
                            environment_says("SIMT_PROFILE_JSON", false)};
 }  // namespace
 
+bool Watcher::is_counting() { return counting; }
+
 std::unique_ptr<Observer> make_observer() {
   auto made = std::make_unique<Watcher>();
   watcher = made.get();
@@ -108,6 +109,17 @@ uint32_t LaunchWatch::stamp(unsigned phase) {
   return stamps_[phase];
 }
 
+LaunchWatch::LaunchWatch(const Launch& launch, bool counting)
+    : OtherWork(GlobalRaces::kStamps),
+      name(launch.name()),
+      counting(counting),
+      work{options().devices > 1 ? LaunchId::make(launch.device, *launch.place) : 0, launch.place,
+           "kernel " + name_with_device(launch), launch.at},
+      asked(launch.place->asked),
+      board(options().devices > 1 ? watcher->board : own_board_) {
+  if (counting) structures = launch.kernel->structures(launch.call.get());
+}
+
 void LaunchWatch::guesses(uint32_t pc) {
   std::lock_guard<std::mutex> lock(mutex);
   guesses_.insert(pc);
@@ -123,8 +135,18 @@ void LaunchWatch::tell_races_with_reads() {
 
 void Watcher::launch_begin(Launch& launch) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (launches_running_++ == 0) memory.sweep();
-  launch.observer_data = new LaunchWatch(launch, counting);
+  if (launches_running_++ == 0) {
+    memory.sweep();
+    forget_launches();
+  }
+  auto* watch = new LaunchWatch(launch, counting);
+  launch.observer_data = watch;
+  if (options().devices > 1) {
+    auto start = std::make_unique<const Knowledge>(known_before(*launch.place));
+    watch->start = start.get();
+    std::lock_guard<std::mutex> knowledge(knowledge_mutex_);
+    starts_.push_back(std::move(start));
+  }
   if (checking) check_arguments(launch);
   reports.count_launch();
 }
@@ -132,7 +154,7 @@ void Watcher::launch_begin(Launch& launch) {
 // Host code that writes &x of a __device__ variable names the host's own, which no kernel can use.
 void Watcher::check_arguments(const Launch& launch) {
   const auto* words = static_cast<const uint64_t*>(launch.call.get());
-  const size_t count = malloc_usable_size(const_cast<uint64_t*>(words)) / sizeof *words;
+  const size_t count = launch.kernel->call_bytes / sizeof *words;
   for (size_t i = 0; i < count; ++i) {
     Allocation variable;
     const auto* address = reinterpret_cast<const void*>(words[i]);
@@ -156,6 +178,10 @@ void Watcher::launch_end(Launch& launch) {
   std::unique_ptr<LaunchWatch> watch(static_cast<LaunchWatch*>(launch.observer_data));
   launch.observer_data = nullptr;
   watch->tell_races_with_reads();
+  if (options().devices > 1) {
+    std::lock_guard<std::mutex> knowledge(knowledge_mutex_);
+    ends_[launch.place->stream][launch.place->position].join(watch->take_learned());
+  }
   if (watch->counting) {
     Counters sum;
     sum.launches = 1;
@@ -205,6 +231,15 @@ void Watcher::block_end(Block& block) {
 
 // ---- passed on to the block -------------------------------------------------------------------
 
+namespace {
+
+// One device is all there is of the system.
+Scope reach_of(Scope scope) {
+  return scope == Scope::kDevice && options().devices == 1 ? Scope::kSystem : scope;
+}
+
+}  // namespace
+
 void Watcher::barrier(Block& block) { watch_of(&block)->barrier(); }
 void Watcher::grid_barrier(Block& block) { watch_of(&block)->grid_barrier(); }
 void Watcher::warp_operation(Block& block, unsigned warp, uint32_t lanes, uint32_t) {
@@ -219,13 +254,13 @@ void Watcher::warp_wait(uint32_t named, const WarpOperation&, Location) {
 void Watcher::thread_exit() { watch_of(state.block)->thread_exit(); }
 void Watcher::fence(Scope scope) {
   if (scope != Scope::kBlock) watch_of(state.block)->mbarrier_fence();
-  watch_of(state.block)->fence(scope == Scope::kBlock);
+  watch_of(state.block)->fence(reach_of(scope));
 }
 void Watcher::release(Scope scope) {
   watch_of(state.block)->mbarrier_fence();
-  watch_of(state.block)->release(scope == Scope::kBlock);
+  watch_of(state.block)->release(reach_of(scope));
 }
-void Watcher::acquire(Scope scope) { watch_of(state.block)->acquire(scope == Scope::kBlock); }
+void Watcher::acquire(Scope scope) { watch_of(state.block)->acquire(reach_of(scope)); }
 void Watcher::publish(uint64_t key) { watch_of(state.block)->publish(key); }
 void Watcher::receive(uint64_t key) { watch_of(state.block)->receive(key); }
 void Watcher::event_wait() { watch_of(state.block)->event_wait(); }
@@ -250,9 +285,9 @@ void Watcher::takes_off(const InFlight& flight) {
   if (watch != nullptr) watch->takes_off(flight, flight.owner == state.block);
 }
 bool Watcher::copies_global(const void* address, size_t bytes, bool is_write, const void* pc) {
-  return checking && watch_of(state.block)
-                         ->copies_global(reinterpret_cast<uint64_t>(address), bytes, is_write,
-                                         relative_pc(pc, program_base));
+  return watch_of(state.block)
+      ->copies_global(reinterpret_cast<uint64_t>(address), bytes, is_write,
+                      relative_pc(pc, program_base));
 }
 void Watcher::copy_reads(const void* address, size_t bytes, const void* pc) {
   watch_of(state.block)
@@ -294,7 +329,7 @@ void announce(const void* address, unsigned bytes, const void* pc, Use use,
   const auto at = reinterpret_cast<uint64_t>(address);
   if (is_local(at)) return;
   watch_of(state.block)
-      ->announced(at, bytes, relative_pc(pc, watcher->program_base), use, scope == Scope::kBlock,
+      ->announced(at, bytes, relative_pc(pc, watcher->program_base), use, reach_of(scope),
                   compares);
 }
 
@@ -433,13 +468,18 @@ bool Watcher::finding(const Finding& finding) {
   if (block != nullptr) {
     report.kernel = block->launch->name();
     if (std::strcmp(finding.check, "deadlock") == 0 && watch_of(block) != nullptr) {
-      report.message += watch_of(block)->describe_loops();
+      SourceLine loops;
+      report.message += watch_of(block)->describe_loops(&loops);
+      if (report.line == 0) {
+        report.file = loops.file;
+        report.line = loops.line;
+      }
     }
   }
   const std::string place = report.file + ":" + std::to_string(report.line);
   if (state.block != nullptr && block == state.block && finding.at.line != 0)
     report.message += describe_calls(place);
-  reports.add(std::move(report), {finding.at.line ? place : finding.message});
+  reports.add(std::move(report), {report.line ? place : finding.message});
   return true;
 }
 

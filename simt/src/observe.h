@@ -13,8 +13,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -24,6 +26,7 @@
 #include "check_order.h"
 #include "check_races.h"
 #include "check_reports.h"
+#include "dwarf_lines.h"
 #include "engine.h"
 #include "profile_counters.h"
 #include "profile_trace.h"
@@ -57,10 +60,10 @@ struct Access {
   uint16_t size;   // 1, 2, 4, 8 or 16
   uint16_t depth;  // of calls; only for the counters
   Use use;
-  bool aligned;              // the code demands an address that is a multiple of the size
-  bool continues = false;    // the next piece of the same copy: nothing was carried out in between
-  bool block_scope = false;  // an atomic for the threads of the block alone
-  bool compares = false;     // atomicCAS and its kin
+  bool aligned;            // the code demands an address that is a multiple of the size
+  bool continues = false;  // the next piece of the same copy: nothing was carried out in between
+  Scope scope = Scope::kSystem;  // of an atomic
+  bool compares = false;         // atomicCAS and its kin
 };
 
 // A copy of a structure: on a GPU several loads or stores, each as wide as the alignment allows.
@@ -78,6 +81,7 @@ inline __attribute__((always_inline)) void in_pieces(uint64_t at, uint64_t size,
 
 // Who has a stamp: a launch (several, if its grid meets), a copy, a fill.
 struct Work {
+  uint64_t id;  // of a launch: the part of its blocks' ids that is the same for all of them
   std::shared_ptr<const Place> place;
   std::string what;  // "kernel k", "a copy"
   Location at;       // where it was asked for
@@ -86,15 +90,8 @@ struct Work {
 // What the blocks of one launch share.
 class LaunchWatch final : public OtherWork {
  public:
-  LaunchWatch(const Launch& launch, bool counting)
-      : OtherWork(GlobalRaces::kStamps),
-        name(launch.name()),
-        counting(counting),
-        work{launch.place, "kernel " + name, launch.at},
-        asked(launch.place->asked) {
-    if (counting) structures = launch.kernel->structures(launch.call.get());
-  }
-  bool unordered(uint32_t stamp, uint64_t asked) override;
+  LaunchWatch(const Launch& launch, bool counting);
+  bool unordered(const Earlier& then, const Accessor* now) override;
 
   // A thread looks at a word that the host may have stored.
   void listens();
@@ -109,7 +106,15 @@ class LaunchWatch final : public OtherWork {
   // has looked at a word of the host's.
   std::atomic<uint64_t> asked;
   std::vector<StructurePointer> structures;
-  ReleaseBoard board;
+  // With several devices all launches have one.
+  ReleaseBoard& board;
+  // What is published in shared memory or of barriers there, by all launches.
+  uint64_t key(uint64_t of_launch) const { return of_launch ^ (work.id & kKeyBits); }
+  // What comes before it; null: with one device.
+  const Knowledge* start = nullptr;
+  // A block has ended; and all have.
+  void learns(BlockOrder& order);
+  Knowledge take_learned();
 
   // A plain read that goes before a compare-and-swap of the same word is a first guess: the swap
   // finds out whether it was right. That the read at a place in the code is one is known only when
@@ -128,6 +133,11 @@ class LaunchWatch final : public OtherWork {
     CheckReport report;
     std::vector<std::string> places;
   };
+  // The keys are inverted numbers of a block and 20 bits; these are ones in all of them.
+  static constexpr uint64_t kKeyBits = uint64_t{0x7ffff} << 44;
+  ReleaseBoard own_board_;
+  Knowledge learned_;
+  std::set<const Knowledge*> joined_;
   std::vector<RaceWithRead> races_with_reads_;
   std::unordered_set<uint32_t> guesses_;
 
@@ -152,17 +162,18 @@ class BlockWatch {
   }
   // An access that a device function of our headers announces, on behalf of the code that called
   // it.
-  void announced(uint64_t address, unsigned size, uint32_t pc, Use use, bool block_scope,
+  void announced(uint64_t address, unsigned size, uint32_t pc, Use use, Scope scope,
                  bool compares) {
-    access({address, pc, static_cast<uint16_t>(size), depth_, use, true, false, block_scope,
-            compares});
+    access({address, pc, static_cast<uint16_t>(size), depth_, use, true, false, scope, compares});
   }
   void announced_range(uint64_t address, uint64_t size, uint32_t pc, Use use);
-  void fence(bool block_scope = false);
-  void release(bool block_scope) { order_.release(state.thread, block_scope); }
-  void acquire(bool block_scope);
-  void publish(uint64_t key) { order_.publish_all(state.thread, key, launch_->board); }
-  void receive(uint64_t key) { order_.receive(key, launch_->board); }
+  void fence(Scope scope = Scope::kSystem);
+  void release(Scope scope) { order_.release(state.thread, scope); }
+  void acquire(Scope scope);
+  void publish(uint64_t key) {
+    order_.publish_all(state.thread, launch_->key(key), launch_->board);
+  }
+  void receive(uint64_t key) { order_.receive(launch_->key(key), launch_->board); }
   void event_wait();
   // A copy in the background has written to this block's shared memory.
   void copy_wrote(uint64_t offset, size_t bytes);
@@ -201,7 +212,7 @@ class BlockWatch {
   void warp_idle(unsigned warp);
 
   // Where the threads that loop without an end were seen last; "" if there are none.
-  std::string describe_loops() const;
+  std::string describe_loops(SourceLine* first) const;
 
  private:
   void wait(TraceKind kind, uint32_t lanes);
@@ -219,6 +230,12 @@ class BlockWatch {
   void forget_if_changed();
   WatchedMemory* find_memory(const Access& access);
   WatchedMemory* look_up(const Access& access);
+  // Is it the memory of another device?
+  bool is_elsewhere(const WatchedMemory& memory) const {
+    return memory.allocation.device != device_ && memory.allocation.kind == MemoryKind::kDevice;
+  }
+  void check_device(const Access& access, const WatchedMemory& memory);
+  void count_link(uint64_t bytes, Use use);
 
   bool is_argument(const Access& access) const;
   bool shared_in_bounds(uint64_t offset, unsigned size) const;
@@ -245,6 +262,7 @@ class BlockWatch {
   Block* block_ = nullptr;
   LaunchWatch* launch_ = nullptr;
   bool counting_ = false;
+  int device_ = 0;
   uint64_t shared_base_ = 0;
   // The worker's thread-local data, with threadIdx and the like in it.
   uint64_t thread_data_ = 0, thread_data_bytes_ = 0;
@@ -281,7 +299,7 @@ class BlockWatch {
   // An atomic or volatile access may meet what another block publishes between our hook and the
   // access itself, so it observes at the next event of the block, too.
   uint64_t observe_at_ = 0;
-  bool observe_block_scope_ = false;
+  Scope observe_scope_ = Scope::kSystem;
   bool unsettled_ = false;                       // one of the two is waiting
   std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
   std::unordered_set<uint32_t> guesses_;         // code addresses, see LaunchWatch::guesses()
@@ -358,11 +376,16 @@ class Watcher final : public Observer {
   void task_ends() override;
   void host_asks() override;
   void second_stream() override { several_streams = true; }
+  void peer_access_changed() override { memory.changed(); }
   void program_end() override;
 
   // ---- host, streams, copies (check_streams.cpp)
   // Does nothing order the work with this stamp before the work at `place`?
   bool unordered_work(uint32_t stamp, const Place& place);
+  // Of the launch that has it.
+  uint64_t id_of(uint32_t stamp);
+  // All that comes before an operation at the place.
+  Knowledge known_before(const Place& place);
   // The host has seen, by a volatile or an atomic read of this address, what some work stored
   // there.
   void host_sees(uint64_t address);
@@ -372,7 +395,10 @@ class Watcher final : public Observer {
   // "x.cu:3: kernel k reads" and the like.
   std::string describe_work(const Rival& rival);
   void report_unordered(const std::string& now, const std::string& place, const Rival& rival,
-                        uint64_t address, CheckReport report, bool host);
+                        uint64_t address, CheckReport report, const std::string& missing);
+
+  // Are launches that begin now counted?
+  static bool is_counting();
 
   // Has the program asked for anything in more than one stream?
   std::atomic<bool> several_streams{false};
@@ -390,6 +416,7 @@ class Watcher final : public Observer {
   MemoryMap memory;
   CheckReports reports;
   ProfileBook book;
+  ReleaseBoard board;  // of all launches, with several devices
   const uint64_t program_base;
   const uint64_t thread_data_bytes;  // of the program's thread-local variables, in each OS thread
 
@@ -404,6 +431,13 @@ class Watcher final : public Observer {
   unsigned kept_ = 0;  // of these, since those that the host has waited for were forgotten
   // For which the host is known to have waited.
   std::vector<std::atomic<bool>> waited_ = std::vector<std::atomic<bool>>(GlobalRaces::kStamps);
+
+  // With several devices: what launches began with, and what is known where they have ended, by
+  // stream and position.
+  void forget_launches();
+  std::mutex knowledge_mutex_;
+  std::vector<std::unique_ptr<const Knowledge>> starts_;
+  std::map<unsigned, std::map<uint64_t, Knowledge>> ends_;
 
   void work_touches(uint64_t address, uint64_t bytes, bool writes, const char* what, Location at);
 };

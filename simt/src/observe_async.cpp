@@ -148,14 +148,18 @@ void BlockWatch::check_bounds(const InFlight& flight, uint32_t pc) {
 bool BlockWatch::copies_global(uint64_t address, uint64_t bytes, bool is_write, uint32_t pc) {
   if (bytes == 0) return false;
   const WatchedMemory* memory = watcher->memory.find(address);
+  const Use use = is_write ? Use::kWrite : Use::kRead;
+  if (counting_ && memory != nullptr && is_elsewhere(*memory)) count_link(bytes, use);
+  if (!watcher->checking) return false;
   uint64_t inside = 0;
   if (memory != nullptr && !memory->allocation.freed) {
+    check_device({address, pc, kPiece, 0, use, false}, *memory);
     if (memory->holds(address, bytes))
       return !is_write && memory->races &&
              memory->stamp_of_writes.load(std::memory_order_relaxed) == stamp_;
     inside = (memory->bytes - (address - memory->base)) / kPiece * kPiece;
   }
-  look_up({address + inside, pc, kPiece, 0, is_write ? Use::kWrite : Use::kRead, false});
+  look_up({address + inside, pc, kPiece, 0, use, false});
   return false;
 }
 
@@ -461,9 +465,9 @@ void BlockWatch::check_remotes() {
     report.message =
         "error [cluster]: shared memory of another block is touched after that block may have ended"
         "\n  kernel " +
-        launch_->name + "\n  at " + to_string(here) + ": " + block_name(who.first) + ", " +
-        thread_name(who.second) + "\n  " + block_name(block_->number) +
-        " owns it and does not wait";
+        launch_->name + "\n  at " + to_string(here) + ": " +
+        block_name(order_.number_of(who.first)) + ", " + thread_name(who.second) + "\n  " +
+        block_name(block_->number) + " owns it and does not wait";
     watcher->reports.add(std::move(report), {to_string(here)});
   }
 }

@@ -1,7 +1,5 @@
 // What happens to one running block: its accesses are checked and written down for the counters.
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -95,7 +93,9 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   thread_data_bytes_ = 2 * watcher->thread_data_bytes;
   thread_data_ = reinterpret_cast<uint64_t>(&state) - watcher->thread_data_bytes;
   shared_races_.begin_block(order_.newest_clock());
-  order_.begin(block.number, block.thread_count);
+  order_.begin(block.number, block.thread_count, launch.work.id, launch.start);
+  if (device_ != block.launch->device) generation_ = 0;  // what one may touch another may not
+  device_ = block.launch->device;
   if (++run_ == 0) {
     shared_written_.clear();
     run_ = 1;
@@ -123,6 +123,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
 
 void BlockWatch::end() {
   if (async_ && !async_->remotes.empty()) check_remotes();
+  if (launch_->start != nullptr) launch_->learns(order_);
   block_ = nullptr;
   launch_ = nullptr;
 }
@@ -165,6 +166,7 @@ void BlockWatch::record_shared(const Access& access, uint64_t offset) {
 
 void BlockWatch::record_global(const Access& access, const WatchedMemory& memory) {
   const TraceKind kind = trace_kind(access.use, false);
+  if (is_elsewhere(memory)) count_link(access.size, access.use);
   for (const StructurePointer& argument : launch_->structures) {
     const auto start = reinterpret_cast<uint64_t>(argument.pointer);
     if (!memory.holds(start, 1)) continue;
@@ -175,6 +177,12 @@ void BlockWatch::record_global(const Access& access, const WatchedMemory& memory
                           access.aligned ? access.size : type.alignment);
   }
   record({access.address, access.pc, access.depth, kind, static_cast<uint8_t>(access.size)});
+}
+
+// A plain store goes one way, a plain load the other, an atomic that returns a value both.
+void BlockWatch::count_link(uint64_t bytes, Use use) {
+  if (reads(use)) counters_.count(Beside::kLinkRead, bytes);
+  if (writes(use)) counters_.count(Beside::kLinkWritten, bytes);
 }
 
 // Writes down what lies between the gaps, in pieces as wide as their places and `widest` allow.
@@ -211,7 +219,10 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
   WatchedMemory* memory = watcher->memory.find(access.address);
   const bool good = memory != nullptr && !memory->allocation.freed && !memory->allocation.guard &&
                     memory->holds(access.address, access.size);
-  if (good) return memory;
+  if (good) {
+    if (watcher->checking) check_device(access, *memory);
+    return memory;
+  }
   const auto is_guard = [&] {
     Allocation beside;
     return among_symbols(access.address) && find_allocation(pointer(access.address), &beside) &&
@@ -244,11 +255,33 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
   fail_kernel(cudaErrorIllegalAddress);
 }
 
+// May a kernel on this device use it? Does not return if not.
+void BlockWatch::check_device(const Access& access, const WatchedMemory& memory) {
+  if (options().devices == 1) return;
+  const Allocation& allocation = memory.allocation;
+  if (allocation.kind == MemoryKind::kSymbol && !allocation.constant && device_ != 0 &&
+      writes(access.use)) {
+    watcher->report("unsupported",
+                    bytes_text(access) + " of a __device__ variable on device " +
+                        std::to_string(device_) + ": each GPU has its own, simt has one for all",
+                    access.pc, describe_address(pointer(access.address)));
+    fail_kernel(cudaErrorNotSupported);
+  }
+  if (!is_elsewhere(memory) || peer_access_enabled(device_, allocation.device)) return;
+  watcher->report("peer-access",
+                  bytes_text(access) + " of the memory of device " +
+                      std::to_string(allocation.device) + " on device " + std::to_string(device_) +
+                      ", which has not enabled it: cudaSetDevice(" + std::to_string(device_) +
+                      "), cudaDeviceEnablePeerAccess(" + std::to_string(allocation.device) + ", 0)",
+                  access.pc, describe_address(pointer(access.address)));
+  fail_kernel(cudaErrorIllegalAddress);
+}
+
 // Arguments of class type are copied by their own constructors from where the launch keeps them.
 bool BlockWatch::is_argument(const Access& access) const {
   const void* call = block_->launch->call.get();
   const uint64_t offset = access.address - reinterpret_cast<uint64_t>(call);
-  return offset < malloc_usable_size(const_cast<void*>(call));
+  return offset < block_->launch->kernel->call_bytes;
 }
 
 bool BlockWatch::shared_in_bounds(uint64_t offset, unsigned size) const {
@@ -292,11 +325,11 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   if (access.compares) swaps(shared_races_.own_read(offset, now));
   if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
   if (!is_atomic(access.use) && !is_volatile(access.use)) return;
-  const uint64_t key = board_key(order_.block(), offset);
-  order_.observe(key, launch_->board, access.block_scope);
-  if (writes(access.use)) order_.publish(thread, key, launch_->board, access.block_scope);
+  const uint64_t key = launch_->key(board_key(order_.number(), offset));
+  order_.observe(key, launch_->board, access.scope);
+  if (writes(access.use)) order_.publish(thread, key, launch_->board, access.scope);
   observe_at_ = key;
-  observe_block_scope_ = access.block_scope;
+  observe_scope_ = access.scope;
   unsettled_ = true;
 }
 
@@ -354,23 +387,22 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
   }
   if (memory.races) {
     // What an atomic finds published at its address is observed before the access is judged.
-    if (strong) order_.observe(access.address, launch_->board, access.block_scope);
+    if (strong) order_.observe(access.address, launch_->board, access.scope);
     const bool excused = strong && !(options().plain_volatile && is_volatile(access.use));
     // In device memory, and with one stream, all other work comes before or behind.
     const bool alone = memory.allocation.kind == MemoryKind::kDevice &&
                        !watcher->several_streams.load(std::memory_order_relaxed);
-    const Accessor now{&order_, thread,         access.pc,          writes(access.use),
-                       excused, access.address, access.block_scope, alone ? nullptr : launch_};
+    const Accessor now{&order_, thread,         access.pc,    writes(access.use),
+                       excused, access.address, access.scope, alone ? nullptr : launch_};
     Rival rival;
     if (access.compares) swaps(memory.races->own_read(offset, stamp_, now));
     if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
       found_race(access, rival, false);
     }
     if (strong) {
-      if (writes(access.use))
-        order_.publish(thread, access.address, launch_->board, access.block_scope);
+      if (writes(access.use)) order_.publish(thread, access.address, launch_->board, access.scope);
       observe_at_ = access.address;
-      observe_block_scope_ = access.block_scope;
+      observe_scope_ = access.scope;
       unsettled_ = true;
     }
   }
@@ -399,7 +431,7 @@ void BlockWatch::found_race(const Access& access, const Rival& rival, bool share
 // The access before this event has been carried out.
 void BlockWatch::settle() {
   unsettled_ = false;
-  if (observe_at_ != 0) order_.observe(observe_at_, launch_->board, observe_block_scope_);
+  if (observe_at_ != 0) order_.observe(observe_at_, launch_->board, observe_scope_);
   observe_at_ = 0;
   for (const Suspect& suspect : suspects_) {
     // Did the suspected write change anything?
@@ -420,14 +452,14 @@ void BlockWatch::announced_range(uint64_t address, uint64_t size, uint32_t pc, U
 }
 
 // What an atomic access before the fence has found is known only once it has been carried out.
-void BlockWatch::fence(bool block_scope) {
+void BlockWatch::fence(Scope scope) {
   if (unsettled_) settle();
-  order_.fence(state.thread, block_scope);
+  order_.fence(state.thread, scope);
 }
 
-void BlockWatch::acquire(bool block_scope) {
+void BlockWatch::acquire(Scope scope) {
   if (unsettled_) settle();
-  order_.acquire(block_scope);
+  order_.acquire(scope);
 }
 
 std::string BlockWatch::thread_name(unsigned thread) const {
@@ -442,10 +474,24 @@ void BlockWatch::report_unordered(const Access& access, const Rival& rival) {
   report.kernel = launch_->name;
   report.file = here.file;
   report.line = here.line;
-  watcher->report_unordered(
-      "kernel " + launch_->name + (writes(access.use) ? " writes" : " reads") + ", launched at " +
-          std::string(launch_->work.at.file) + ":" + std::to_string(launch_->work.at.line),
-      to_string(here), rival, access.address, std::move(report), false);
+  std::string missing;
+  if (launch_->work.id != 0 && rival.stamp != 0) {
+    const uint64_t there = watcher->id_of(rival.stamp);
+    const bool scope = (is_atomic(access.use) && rival.atomic) ||
+                       order_.in_reach_of_wider_scopes(LaunchId::block(there, rival.block),
+                                                       rival.thread, rival.clock);
+    missing = !scope ? "their streams do not wait for one another: record an event, "
+                       "cudaStreamWaitEvent; kernels that run at the same time hand over by a "
+                       "flag, with fences before its store and behind its load"
+              : LaunchId::device(there) == LaunchId::device(launch_->work.id)
+                  ? "what has the scope of a block orders nothing for another block"
+                  : "what has the scope of a device orders nothing for another device";
+  }
+  watcher->report_unordered(launch_->work.what + (writes(access.use) ? " writes" : " reads") +
+                                ", launched at " + std::string(launch_->work.at.file) + ":" +
+                                std::to_string(launch_->work.at.line),
+                            to_string(here) + describe_inlined_calls(access.pc), rival,
+                            access.address, std::move(report), missing);
 }
 
 void BlockWatch::report_race(const Access& access, unsigned thread, const Rival& rival,
@@ -457,11 +503,11 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
            std::to_string(number / grid.x % grid.y) + "," +
            std::to_string(number / grid.x / grid.y) + ")";
   };
-  const auto does = [](bool wrote, bool atomic, bool block_scope) {
-    return block_scope ? " accesses atomically, with block scope"
-           : atomic    ? " accesses atomically"
-           : wrote     ? " writes"
-                       : " reads";
+  const auto does = [](bool wrote, bool atomic, Scope scope) {
+    return scope == Scope::kBlock ? " accesses atomically, with block scope"
+           : atomic               ? " accesses atomically"
+           : wrote                ? " writes"
+                                  : " reads";
   };
   const bool atomic = is_atomic(access.use);
   const SourceLine here = line_of_return_address(access.pc),
@@ -477,11 +523,11 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
   report.message = std::string("error [race]: ") + kind + " in " + (shared ? "shared" : "global") +
                    " memory without synchronisation between\n  kernel " + launch_->name;
   report.message += "\n  at " + to_string(here) + ": " + block_name(block_->number) + ", " +
-                    thread_name(thread) + does(writes(access.use), atomic, access.block_scope) +
+                    thread_name(thread) + does(writes(access.use), atomic, access.scope) +
                     describe_inlined_calls(access.pc);
   // The thread index of another block follows from the same block shape.
   report.message += "\n  at " + to_string(there) + ": " + block_name(rival.block) + ", " +
-                    thread_name(rival.thread) + does(rival.wrote, rival.atomic, rival.block_scope) +
+                    thread_name(rival.thread) + does(rival.wrote, rival.atomic, rival.scope) +
                     describe_inlined_calls(rival.pc);
   if (shared) {
     const uint64_t offset = access.address - shared_base_;
@@ -493,8 +539,9 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
     report.message += "\n  " + describe_address(pointer(access.address));
   }
   if (rival.block != block_->number &&
-      (access.block_scope || rival.block_scope || launch_->board.any_of_block_scope() ||
-       order_.needs_wider_fence()))
+      (access.scope == Scope::kBlock || rival.scope == Scope::kBlock ||
+       order_.in_reach_of_wider_scopes(order_.block_of_launch(rival.block), rival.thread,
+                                       rival.clock)))
     report.message += "\n  what has the scope of a block orders nothing for another block";
   // The barrier that stands between the two lines is no help to the next turn.
   const unsigned written = rival.wrote ? there.line : here.line;
@@ -556,11 +603,11 @@ void BlockWatch::take_turns(uint32_t pc) {
   give_way();
 }
 
-std::string BlockWatch::describe_loops() const {
+std::string BlockWatch::describe_loops(SourceLine* first) const {
   for (unsigned thread = 0; thread < block_->thread_count; ++thread) {
     if (loop_pc_[thread] == 0) continue;
-    return "\n  " + thread_name(thread) + " loops at " +
-           to_string(line_of_return_address(loop_pc_[thread]));
+    *first = line_of_return_address(loop_pc_[thread]);
+    return "\n  " + thread_name(thread) + " loops at " + to_string(*first);
   }
   return "";
 }

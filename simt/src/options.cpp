@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "engine.h"
+
 namespace simt {
 namespace {
 
@@ -103,7 +105,9 @@ Options read_options() {
   Options o{};
   o.threads = static_cast<int>(number("SIMT_THREADS", cores(), 1, 4096));
   o.stack_bytes = number("SIMT_STACK_KB", 128, 16, 1 << 20) << 10;
-  o.memory_bytes = number("SIMT_MEMORY", free_memory() / 2 >> 20 << 20, 1, uint64_t(1) << 46, true);
+  o.devices = static_cast<int>(number("SIMT_DEVICES", 1, 1, kMaxDevices));
+  o.memory_bytes = number("SIMT_MEMORY", free_memory() / 2 / unsigned(o.devices) >> 20 << 20, 1,
+                          uint64_t(1) << 46, true);
   o.multiprocessors = static_cast<int>(number("SIMT_MULTIPROCESSORS", 0, 1, 1024));
   o.patience = static_cast<double>(number("SIMT_TIMEOUT", 20, 1, 1'000'000));
   o.seed = 1;

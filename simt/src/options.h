@@ -16,8 +16,9 @@ struct Options {
   Async async;  // SIMT_ASYNC=late|early|random[:seed]: when copies in the background are done
   uint64_t async_seed;
   size_t stack_bytes;   // SIMT_STACK_KB: stack of one CUDA thread; default 128
-  size_t memory_bytes;  // SIMT_MEMORY=bytes or 4G, 512M: of the model GPU; default half of what is
-                        // free
+  size_t memory_bytes;  // SIMT_MEMORY=bytes or 4G, 512M: of each model GPU; default: together half
+                        // of what is free
+  int devices;          // SIMT_DEVICES: how many model GPUs there are; default 1
   int multiprocessors;  // SIMT_MULTIPROCESSORS: how many the model GPU has; 0: as the real one
   double patience;  // SIMT_TIMEOUT: seconds without progress until a launch counts as deadlocked
   bool plain_volatile;  // SIMT_VOLATILE=plain: to the race check `volatile` is no excuse

@@ -146,7 +146,8 @@ KernelProfile Counters::profile(const std::string& kernel) const {
   const auto beside = [&](Beside what) { return beside_[static_cast<unsigned>(what)]; };
   result.beside = {beside(Beside::kTmaLoad),   beside(Beside::kTmaStore),
                    beside(Beside::kMulticast), beside(Beside::kTensor),
-                   beside(Beside::kStageWait), beside(Beside::kStageWaitFound)};
+                   beside(Beside::kStageWait), beside(Beside::kStageWaitFound),
+                   beside(Beside::kLinkRead),  beside(Beside::kLinkWritten)};
   // The compiler may have copied one access of the source (unrolled loops): its copies are one
   // site.
   using Place = std::tuple<std::string, unsigned, unsigned, AccessKind, unsigned>;

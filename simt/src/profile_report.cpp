@@ -81,6 +81,9 @@ void print_kernel(FILE* out, const KernelProfile& kernel) {
   if (beside.stage_waits > 0)
     fprintf(out, "  stages        %" PRIu64 " waits, %.0f %% found their phase complete\n",
             beside.stage_waits, 100 * beside.stages_found());
+  if (beside.link_read_bytes + beside.link_written_bytes > 0)
+    fprintf(out, "  link          %" PRIu64 " bytes read from other devices, %" PRIu64 " written\n",
+            beside.link_read_bytes, beside.link_written_bytes);
   if (kernel.sites.empty()) return;
   fprintf(out, "  %-36s %-13s %4s %10s %6s %8s %6s %8s %8s\n", "place", "access", "size",
           "requests", "lanes", "sectors", "used", "conflict", "in turn");
@@ -179,6 +182,8 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.member("tensor_operations", beside.tensor_operations);
   json.member("stage_waits", beside.stage_waits);
   json.member("stages_found", beside.stages_found());
+  json.member("link_read_bytes", beside.link_read_bytes);
+  json.member("link_written_bytes", beside.link_written_bytes);
   json.close("}");
   json.member("reads_per_thread", kernel.reads_per_thread());
   json.member("writes_per_thread", kernel.writes_per_thread());

@@ -22,11 +22,13 @@ void join(StreamClock& clock, const StreamClock& other) {
 void use_per_thread_default_stream() { per_thread_default = true; }
 
 CUstream_st* Device::stream(cudaStream_t handle) {
-  if (handle == cudaStreamLegacy || (!handle && !per_thread_default)) return &legacy_;
+  const int device = current_device();
+  if (handle == cudaStreamLegacy || (!handle && !per_thread_default)) return &legacy_[device];
   std::lock_guard<std::mutex> lock(mutex_);
   if (handle == cudaStreamPerThread || !handle) {
-    auto& mine = per_thread_[std::this_thread::get_id()];
+    auto& mine = per_thread_[{std::this_thread::get_id(), device}];
     if (!mine) mine = std::make_unique<CUstream_st>();
+    mine->device = device;
     return mine.get();
   }
   auto found = std::find_if(streams_.begin(), streams_.end(),
@@ -37,6 +39,7 @@ CUstream_st* Device::stream(cudaStream_t handle) {
 CUstream_st* Device::create_stream(bool blocking, int priority) {
   std::lock_guard<std::mutex> lock(mutex_);
   streams_.push_back(std::make_unique<CUstream_st>());
+  streams_.back()->device = current_device();
   streams_.back()->blocking = blocking;
   streams_.back()->priority = priority;
   return streams_.back().get();
@@ -46,7 +49,7 @@ CUstream_st* Device::create_stream(bool blocking, int priority) {
 void Device::destroy_stream(CUstream_st* stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stream->last && !stream->last->done) orphans_.push_back(stream->last);
-  join(destroyed_clock_, stream->clock);
+  join(destroyed_clock_[stream->device], stream->clock);
   orphans_.erase(std::remove_if(orphans_.begin(), orphans_.end(),
                                 [](const OperationPtr& o) { return o->done.load(); }),
                  orphans_.end());
@@ -60,15 +63,18 @@ std::vector<OperationPtr> Device::predecessors(CUstream_st* stream) {
   if (stream->last) before.push_back(stream->last);
   before.insert(before.end(), stream->awaited.begin(), stream->awaited.end());
   stream->awaited.clear();
-  if (stream == &legacy_) {
-    // The legacy default stream waits for all blocking streams, ...
+  CUstream_st& legacy = legacy_[stream->device];
+  if (stream == &legacy) {
+    // The legacy default stream waits for all blocking streams of its device, ...
     for (auto& other : streams_)
-      if (other->blocking && other->last) before.push_back(other->last);
+      if (other->device == stream->device && other->blocking && other->last)
+        before.push_back(other->last);
     for (auto& [thread, other] : per_thread_)
-      if (other->last) before.push_back(other->last);
-    for (auto& orphan : orphans_) before.push_back(orphan);
-  } else if (stream->blocking && legacy_.last) {
-    before.push_back(legacy_.last);  // ... and they wait for it.
+      if (other->device == stream->device && other->last) before.push_back(other->last);
+    for (auto& orphan : orphans_)
+      if (orphan->task.device == stream->device) before.push_back(orphan);
+  } else if (stream->blocking && legacy.last) {
+    before.push_back(legacy.last);  // ... and they wait for it.
   }
   return before;
 }
@@ -77,7 +83,7 @@ std::vector<OperationPtr> Device::predecessors(CUstream_st* stream) {
 OperationPtr Device::last_of(CUstream_st* stream) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (stream != &legacy_ && stream->awaited.empty()) return stream->last;
+    if (!is_legacy(stream) && stream->awaited.empty()) return stream->last;
   }
   return enqueue(stream, Task{});
 }
@@ -85,11 +91,12 @@ OperationPtr Device::last_of(CUstream_st* stream) {
 OperationPtr Device::enqueue(CUstream_st* stream, Task task) {
   auto operation = std::make_shared<Operation>();
   operation->task = std::move(task);
+  operation->task.device = stream->device;
   if (observer) observer->host_asks();
   std::lock_guard<std::mutex> lock(mutex_);
   const std::vector<OperationPtr> before = predecessors(stream);
   for (const OperationPtr& earlier : before) join(stream->clock, earlier->place->clock);
-  if (stream == &legacy_) join(stream->clock, destroyed_clock_);
+  if (is_legacy(stream)) join(stream->clock, destroyed_clock_[stream->device]);
   advance(stream, operation);
   add(operation, before);
   stream->last = operation;
@@ -108,16 +115,16 @@ void Device::advance(CUstream_st* stream, const OperationPtr& operation) {
   }
   const uint64_t position = ++stream->clock[stream->number];
   const Task& task = operation->task;
-  *operation->place = {stream->number, position, stream->clock, ++asked_, task.waits};
+  *operation->place = {stream->number, position, stream->clock, ++asked_, task.waits, false};
   if (task.kind == Task::kKernel)
     unwaited_[stream->number] = {position, task.kernel->name, task.shape.at};
 }
 
 // The host has waited for the operation, or has seen that it is done.
-void Device::waited(const OperationPtr& operation) {
-  host_sees(*operation->place);
+void Device::waited(const Place& place) {
+  host_sees(place);
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [stream, position] : operation->place->clock) {
+  for (const auto& [stream, position] : place.clock) {
     const auto found = unwaited_.find(stream);
     if (found != unwaited_.end() && found->second.position <= position) unwaited_.erase(found);
   }
@@ -158,6 +165,7 @@ OperationPtr Device::enqueue_graph(
   OperationPtr start = enqueue(stream, Task{});
   std::vector<OperationPtr> nodes = launch_nodes(start);  // enqueue_after gives them their places
   auto end = std::make_shared<Operation>();
+  end->task.device = stream->device;
   std::lock_guard<std::mutex> lock(mutex_);
   nodes.push_back(start);
   advance(stream, end);

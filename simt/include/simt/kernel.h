@@ -58,7 +58,7 @@ struct Kernel {
   using Structures = std::vector<StructurePointer> (*)(const void* call);
 
   Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run, Clone clone,
-         Destroy destroy, Structures structures);
+         Destroy destroy, Structures structures, size_t call_bytes);
 
   std::string name;  // "matmul<16>"
   const char*
@@ -68,6 +68,7 @@ struct Kernel {
   Clone clone;            // copies body and arguments
   Destroy destroy;        // ends a copy
   Structures structures;  // its pointers to structures that are moved in pieces
+  size_t call_bytes;      // of body and arguments
 
   // Set through cudaFuncSetAttribute.
   int max_dynamic_shared = 48 * 1024;
@@ -162,7 +163,7 @@ template <class Body, class... Given>
 void enter_kernel(const char* signature, LaunchBounds bounds, Body body, Given&&... arguments) {
   using ThisCall = Call<Body, std::decay_t<Given>...>;
   static Kernel kernel(signature, typeid(Body).name(), bounds, &ThisCall::run, &ThisCall::clone,
-                       &ThisCall::destroy, &ThisCall::structures);
+                       &ThisCall::destroy, &ThisCall::structures, sizeof(ThisCall));
   ThisCall call{body, std::tuple<Stored<std::decay_t<Given>>...>(arguments...)};
   launch_configured(kernel, &call);
 }

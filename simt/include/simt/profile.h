@@ -59,6 +59,7 @@ struct BesideCounts {
   uint64_t multicast_saved_bytes = 0;                // delivered, but not read again
   uint64_t tensor_operations = 0;                    // a product and a sum are two
   uint64_t stage_waits = 0, stage_waits_found = 0;
+  uint64_t link_read_bytes = 0, link_written_bytes = 0;  // of other devices' memory
 
   // How often a stage was full (or empty, for who fills it) when somebody came.
   double stages_found() const { return ratio(stage_waits_found, stage_waits); }
