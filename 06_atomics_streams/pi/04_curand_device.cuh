@@ -3,7 +3,7 @@
 // cuRAND's device API is a header: a state per thread, initialised with the same seed and a
 // sequence number of its own, so that no two threads draw the same numbers. The numbers live and
 // die in registers; memory sees one atomic per block. What is still wrong: the state is carried
-// along (64 bytes a thread), the answer depends on how many threads there are, and the CPU cannot
+// along (64 bytes per thread), the answer depends on how many threads there are, and the CPU cannot
 // check it.
 #pragma once
 

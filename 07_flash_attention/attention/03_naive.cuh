@@ -2,8 +2,8 @@
 //
 // S = scale Q K^T, softmax of each row of S in place, O = S V. The products use the tiles of 32 x
 // 32 in shared memory that every matrix product starts from. It is what a framework does when the
-// three steps are three calls. What is still wrong: S has n_q x n_k elements a head. It is written,
-// read three times and written, and read again; and long before time runs out, memory does.
+// three steps are three calls. What is still wrong: S has n_q x n_k elements per head. It is
+// written, read three times, written and read again. With long sequences it does not fit at all.
 #pragma once
 
 #include <cuda_runtime.h>

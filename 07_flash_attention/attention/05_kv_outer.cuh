@@ -4,7 +4,7 @@
 // A block takes a head. It loads 32 keys and values once, and lets all queries of the head pass by,
 // 32 at a time; each brings the state that `online` kept in registers (row max, sum, output) from
 // global memory and takes it back. What is still wrong: that state makes as many trips as there are
-// tiles of keys, and a block a head leaves most SMs without work.
+// tiles of keys, and one block per head leaves most SMs without work.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(SharedTile<kD>::kThreads)
   // endregion
 }
 
-// Device pointers; shapes as Shape says. state: room for two floats a query, 2 * shape.rows().
+// Device pointers; shapes as Shape says. state: room for two floats per query, 2 * shape.rows().
 inline void kv_outer(const Shape& shape, const Tensors<float>& t, float* state,
                      cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);

@@ -1,7 +1,7 @@
 // base_2: less work around the two products.
 //
 // Exponentials are taken in base 2, which is what the hardware has; the factor log2(e) is one with
-// the scale, and both go into one multiply-add a score. Only tiles that touch the diagonal or the
+// the scale, and both go into one multiply-add per score. Only tiles that touch the diagonal or the
 // end of the keys are masked. And the sum of the weights is put together once, at the end: until
 // then each lane has that of its own keys. What is still wrong: while a tile is being loaded,
 // nobody computes.

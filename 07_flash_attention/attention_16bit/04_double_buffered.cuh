@@ -1,7 +1,7 @@
 // double_buffered: the next tiles of K and V are on their way while these are multiplied.
 //
 // cp.async writes to shared memory past the registers, and there are two buffers of either tile:
-// one is read, the other one is filled (double buffering). One barrier a tile remains. A thread
+// one is read, the other one is filled (double buffering). One barrier per tile remains. A thread
 // copies the same chunk of rows a constant apart, so it needs one address for a tile and not one
 // for each copy: registers are what limits this kernel. What is still wrong: a warp waits for every
 // operand that it fetches from shared memory.

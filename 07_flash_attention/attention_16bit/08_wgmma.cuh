@@ -111,7 +111,7 @@ template <class T, int kConsumers = 3>
 void wgmma(const Shape& shape, const Tensors<T>& t, cudaStream_t stream) {
   const int n_q = static_cast<int>(shape.n_q), n_k = static_cast<int>(shape.n_k);
   with_head_dim(shape.d, shape.causal, [&](auto head_dim, auto causal) {
-    // 64 x 256 of O are 128 registers a thread: too many for three warpgroups that compute.
+    // 64 x 256 of O are 128 registers per thread: too many for three warpgroups that compute.
     using Tile =
         std::conditional_t<head_dim == 256, AttentionTile<T, 256, 2, kConsumers == 2 ? 80 : 64, 2>,
                            AttentionTile<T, head_dim, kConsumers, 128, 2>>;

@@ -4,8 +4,8 @@
 // In `mma` each warp fetches fragments of all queries for its 16 keys, by ldmatrix. wgmma takes 64
 // rows at a time, and reads K and Q itself: a descriptor says where a tile lies. The block's eight
 // warps are two warpgroups with 64 keys each, and a warp's accumulators lie as those of mma.sync
-// do. So all that follows is as before; only tiles lie in slabs of 128 bytes a row, as wgmma wants
-// them. What is still wrong: operands of the other three products still pass through registers.
+// do. So all that follows is as before, and only tiles lie in slabs of 128 bytes per row. What is
+// still wrong: operands of the other three products still pass through registers.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,7 +2,7 @@
 //
 // The thread waits for nobody but barriers that say that a stage is empty, and has TMA fill it. Who
 // multiplies waits for the stage it needs next and for nobody else. dS has two buffers, so the two
-// warpgroups meet once a step, not twice. setmaxnreg moves the feeding warps' registers to where
+// warpgroups meet once per step, not twice. setmaxnreg moves the feeding warps' registers to where
 // they are needed. What is still wrong: a step's products wait for each other, and for the
 // exponentials between them.
 #pragma once

@@ -4,7 +4,7 @@
 // lets the others run: weights are computed under dP^T; dQ is multiplied under the end of dV, and
 // is added under dK. Each stage is released as soon as its last product is done: dO before Q. This
 // is the order of FlashAttention-3 (Shah et al., 2024). What is still wrong: both warpgroups meet
-// once a step, so both are at their exponentials at the same time, and the tensor cores wait for
+// once per step, so both are at their exponentials at the same time, and the tensor cores wait for
 // them.
 #pragma once
 

@@ -1,10 +1,11 @@
-// row_per_warp: a warp a query head, and no shared memory: with one query there is nothing
+// row_per_warp: a warp per query head, and no shared memory: with one query there is nothing
 // to share a key with.
 //
 // Lanes lie along a key, each with two neighbouring elements of every 64, so a load is coalesced;
 // query, sums and outputs stay in registers, and the softmax is computed as the keys pass by. Every
-// product is of use. What is still wrong: 4 bytes a load and five shuffles a key; the query heads
-// of a group read the same keys, each for itself; and there are no more warps than query heads.
+// product is of use. What is still wrong: 4 bytes per load and five shuffles per key; the query
+// heads of a group read the same keys, each for itself; and there are no more warps than query
+// heads.
 #pragma once
 
 #include <cuda_runtime.h>

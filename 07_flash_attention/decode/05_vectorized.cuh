@@ -1,4 +1,4 @@
-// vectorized: 16 bytes a lane. Then d / 8 lanes have a whole key, and a warp has several.
+// vectorized: 16 bytes per lane. Then d / 8 lanes have a whole key, and a warp has several.
 //
 // A team of d / 8 lanes shares a key; with d = 128 a warp has two teams, which take keys in turn,
 // each with a softmax of its own. A quarter of the loads, a shuffle less for twice the keys, and

@@ -1,4 +1,4 @@
-// group: a block a K/V head. All queries of its group are in registers, so a key that was
+// group: a block per K/V head. All queries of its group are in registers, so a key that was
 // loaded serves every one of them: the bytes are divided by the group.
 //
 // Four warps take the keys in turn, each lane with its eight elements of up to eight queries. At

@@ -1,4 +1,4 @@
-// split: the cache is cut into chunks along its tokens, a block a chunk, and a second
+// split: the cache is cut into chunks along its tokens, a block per chunk, and a second
 // kernel merges what they leave. FlashDecoding, or split-K for attention.
 //
 // A chunk is a softmax of its own; its O and its log-sum-exp, in fp32, go to scratch memory. How

@@ -3,7 +3,7 @@
 //
 // Every block stores its part and draws a number from its work tile's ticket, as in rung
 // single_pass of chapter 05; who draws the last one knows that all parts are there. No block waits
-// for another. It merges with a warp a row, so that loads of many parts are in flight together.
+// for another. It merges with a warp per row, so that loads of many parts are in flight together.
 // What looks wrong: a lane asks for a key and a value, and waits for them before it asks for the
 // next ones.
 #pragma once

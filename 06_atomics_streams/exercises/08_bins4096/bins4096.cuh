@@ -6,7 +6,7 @@
 constexpr int kBins = 4096;
 constexpr int kBlock = 256;
 
-// bins[v] += number of i < n with x[i] == v, for 0 <= v < 4096. Other numbers count nowhere.
+// bins[v] += number of i < n with x[i] == v, for 0 <= v < 4096. Other numbers are not counted.
 __global__ void histogram_kernel(const int* x, unsigned* bins, int n) {
   //@ task 1: the kernel
   //@ hint: 4096 counters of 4 bytes fit into shared memory; a thread clears 16 of them

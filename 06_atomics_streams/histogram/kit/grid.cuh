@@ -8,7 +8,7 @@
 
 namespace histogram {
 
-// Blocks for n items, one a thread, but no more than the device holds at once.
+// Blocks for n items, one per thread, but no more than the device holds at once.
 template <class Kernel>
 int histogram_grid(Kernel kernel, int block, std::int64_t items) {
   const std::int64_t most = kit::resident_blocks(kernel, block);

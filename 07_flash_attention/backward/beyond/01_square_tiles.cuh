@@ -5,7 +5,7 @@
 // 128 on. So two warps (at d = 256 four) share 32 keys: each computes the scores of its own queries
 // and has its own columns of dK and dV. P^T and dS^T of the others' queries come through shared
 // memory. This is nearly how FlashAttention-2 cuts up its work. Up to d = 128 three buffers of Q
-// and dO fit, and two of P and dS: one barrier a step is enough. Still wrong: all wait at it.
+// and dO fit, and two of P and dS: one barrier per step is enough. Still wrong: all wait at it.
 #pragma once
 
 #include <cuda_runtime.h>

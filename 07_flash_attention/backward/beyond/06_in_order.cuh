@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   __syncthreads();
   // Blocks wait for those with smaller tickets alone, and these are running: nobody waits in vain.
   // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
-  // that all lanes have the same, so what follows from it takes registers once a warp.)
+  // that all lanes have the same, so what follows from it takes registers once per warp.)
   const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
   const TileRangeFromLast<Tile, 16> steps(shape, block);
   auto at = shared.q.begin();

@@ -95,8 +95,8 @@ __device__ __forceinline__ void store_fragments(T* head, const float* first, int
 
 template <class Tile>
 struct DqAccum {
-  // Parts count through the tiles of all heads: two a tile. This is warpgroup w's of the tile that
-  // begins at `first_row` of a head; and where it lies.
+  // Parts count through the tiles of all heads: two per tile. This is warpgroup w's of the tile
+  // that begins at `first_row` of a head; and where it lies.
   static __device__ __forceinline__ std::int64_t number(const RowStats& rows, std::int64_t head,
                                                         int first_row, int w) {
     static_assert(2 * Tile::kDqPart == Tile::kTileM * Tile::kD);

@@ -72,8 +72,8 @@ struct Warpgroup {
   }
   // endregion
 
-  // Writes the warpgroup's dS^T to shared memory, a row a key. Where both warpgroups have the same
-  // keys, each writes half of the queries.
+  // Writes the warpgroup's dS^T to shared memory, a row per key. Where both warpgroups have the
+  // same keys, each writes half of the queries.
   static __device__ __forceinline__ void store_ds(unsigned char* to,
                                                   const std::uint32_t (&ds)[kTileM / 16][4]) {
     const int lane = threadIdx.x % 32;

@@ -1,4 +1,4 @@
-// A product of matrices for many heads, in fp32 arithmetic, 32 x 32 elements a block.
+// A product of matrices for many heads, in fp32 arithmetic, 32 x 32 elements per block.
 #pragma once
 
 #include <cuda_runtime.h>

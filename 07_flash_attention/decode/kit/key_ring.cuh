@@ -36,7 +36,7 @@ struct Stage {
 // shared memory instead of two.
 template <int kD, int kQueries, int kW = kWarps, int kS = kD == 256 ? 2 : 384 / kD>
 union alignas(128) RingShared {
-  static constexpr int kStages = kS;  // unless told otherwise 24 KB a warp, or 32
+  static constexpr int kStages = kS;  // unless told otherwise 24 KB per warp, or 32
   Stage<kD> rings[kW][kStages];
   WarpParts<kD, kQueries, kW> parts;
 };

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-// Softmax of each row of x, a row-major matrix in device memory, into y. One thread a row.
+// Softmax of each row of x, a row-major matrix in device memory, into y. One thread per row.
 __global__ void softmax_kernel(const float* x, float* y, int rows, int cols) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-// o_a, o_b, o: rows of d floats. lse_a, lse_b, lse: one float a row, the logarithm of the sum of
+// o_a, o_b, o: rows of d floats. lse_a, lse_b, lse: one float per row, the logarithm of the sum of
 // the exponentials of its scores: -INFINITY, with o = 0, if it had no keys.
 __global__ void merge_kernel(const float* o_a, const float* lse_a, const float* o_b,
                              const float* lse_b, float* o, float* lse, int rows, int d) {

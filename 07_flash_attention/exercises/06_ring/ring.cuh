@@ -18,7 +18,7 @@ struct RingState {
   __device__ void next() {
     //@ task 1: to the next stage; behind the last one the next trip begins
     //@ hint: stages are 0, 1, 2, 0, 1, 2, ...
-    //@ hint: the phase changes once a trip, not once a stage
+    //@ hint: the phase changes once per trip, not once per stage
     //@ hint: when stage comes to kStages: stage = 0 and phase ^= 1
     //@ begin
     if (++stage == kStages) {

@@ -7,7 +7,7 @@
 
 constexpr int kD = 16;  // elements of a query, a key, a value
 
-// q, o: heads x n_q x d. k, v: heads x n_k x d. slope: one a head. A thread for each query.
+// q, o: heads x n_q x d. k, v: heads x n_k x d. slope: one per head. A thread for each query.
 __global__ void attention_kernel(const float* q, const float* k, const float* v, const float* slope,
                                  float* o, int heads, int n_q, int n_k) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x, head = blockIdx.y;

@@ -8,7 +8,7 @@
 constexpr int kD = 16;      // elements of a query, a key, a value
 constexpr int kTileN = 16;  // keys of a tile
 
-// One head: q and o are n_q x d, k and v n_k x d; lse has one float a query. A query that sees no
+// One head: q and o are n_q x d, k and v n_k x d; lse has one float per query. A query that sees no
 // key has o = 0 and lse = -INFINITY. A thread for each query; a tile's scores are made first, then
 // used.
 __global__ void attention_kernel(const float* q, const float* k, const float* v, float* o,
