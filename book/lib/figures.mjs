@@ -95,10 +95,14 @@ export function lines({ title, series, xLabel, yLabel, categories }) {
   const bottom = height - (categories ? 118 : 48)
   const x = categories ? scaleLinear([-0.5, categories.length - 0.5], [64, 550]) : shift ? scaleLinear([0, xs.at(-1)], [64, 550]) : scaleFor(xs, [64, 550])
   const y = scaleFor(all.map(([, value]) => value), [bottom, 28], true)
-  const drawn = series.map(({ name, points }, i) => {
+  // The names stand in the order in which the lines end, the highest first.
+  const lastOf = ({ points }) => points.findLast(([, value]) => value > 0)?.[1] ?? 0
+  const ranks = new Map([...series].sort((one, other) => lastOf(other) - lastOf(one)).map((one, rank) => [one, rank]))
+  const drawn = series.map((one, i) => {
+    const { name, points } = one
     const there = points.filter(([, value]) => value > 0)
     const style = `class="line" style="stroke: var(--series-${(i % COLOURS) + 1})" stroke-dasharray="${DASHES[i % DASHES.length]}"`
-    const at = 40 + i * 22
+    const at = 40 + ranks.get(one) * 22
     const [cx, fill] = [(at) => x(at).toFixed(1), `style="fill: var(--series-${(i % COLOURS) + 1})"`]
     if (categories) return there.map(([a, b]) => `<circle ${fill} cx="${cx(a)}" cy="${y(b).toFixed(1)}" r="${i < COLOURS ? 5 : 3}"/>`).join('') + `<circle ${fill} cx="580" cy="${at - 4}" r="${i < COLOURS ? 5 : 3}"/>${text(602, at, name)}`
     return `<polyline ${style} points="${there.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ')}"/>

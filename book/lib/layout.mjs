@@ -59,7 +59,8 @@ function trailHtml({ trail = [], place, out }) {
 
 const turn = (page, out, rel, mark) => {
   const arrow = `<span aria-hidden="true">${mark}</span>`
-  const words = page && (rel === 'prev' ? `${arrow} ${escape(page.title)}` : `${escape(page.title)} ${arrow}`)
+  // The arrow stays on the line of the word beside it.
+  const words = page && (rel === 'prev' ? `${arrow}&nbsp;${escape(page.title)}` : `${escape(page.title)}&nbsp;${arrow}`)
   return page ? `<a rel="${rel}" href="${relative(out, page.out)}">${words}</a>` : ''
 }
 

@@ -97,6 +97,15 @@ export function makeMarkdown(site) {
     isFigure(tokens[i - 1]) ? '</div>\n' : plain(tokens, i, options, env, self)
   rules.table_open = (tokens, i, options, env, self) =>
     `<div class="wide" tabindex="0" role="region" aria-label="Table">${plain(tokens, i, options, env, self)}`
+  // A rung's name in the head of a column may break behind an underscore, so that many columns fit a page.
+  rules.th_open = (tokens, i, options, env, self) => {
+    for (const child of tokens[i + 1].children) child.meta = { ...child.meta, isHead: true }
+    return plain(tokens, i, options, env, self)
+  }
+  const breaks = (html, { meta }) => (meta?.isHead ? html.replaceAll('_', '_<wbr>') : html)
+  rules.text = (tokens, i) => breaks(escape(tokens[i].content), tokens[i])
+  // No line ends between the hyphens of an option.
+  rules.code_inline = (tokens, i) => `<code>${breaks(escape(tokens[i].content), tokens[i]).replace(/(^|\s)(--?\w[\w-]*)/g, '$1<span class="whole">$2</span>')}</code>`
   rules.table_close = () => '</table></div>\n'
   rules.fence = (tokens, i, options, env) => {
     const [language = '', ...words] = tokens[i].info.trim().split(/\s+/)

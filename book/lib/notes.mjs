@@ -14,10 +14,15 @@ function filesIn(section, source) {
   return found
 }
 
+const RUNG = /^(\d\d_\w+\/\w+)\/(?:beyond\/)?\d\d_[^/]+$/ // of a ladder
+
 function score(section, files, rung, problem) {
   const named = new RegExp(`\\b${rung.name}\\b`).test(section.title)
   const quoted = files.has(rung.path)
   if (!named && !quoted) return 0
+  // A rung of the same name on another ladder: its section says nothing of this one.
+  const ladders = new Set([...files].map((file) => file.match(RUNG)?.[1]).filter(Boolean))
+  if (ladders.size && !ladders.has(problem)) return 0
   const near = [...files].some((file) => file.startsWith(`${problem}/`))
   return (quoted ? 3 : 0) + (named ? 3 : 0) + (near ? 1 : 0) + (section.level === 3 ? 1 : 0)
 }

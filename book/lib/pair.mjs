@@ -7,6 +7,9 @@ import { NOTHING, escape, grouped } from './format.mjs'
 import { chooseRows, gainOf, howCounted, measuredLines, whereFrom, whyNone } from './measured.mjs'
 import { lineHtml, markedHtml, textOf } from './tokens.mjs'
 
+// A line longer than this may wrap, and then goes on by so many columns further in than it begins.
+const [MAY_WRAP, FURTHER, MOST_IN] = [40, 4, 16]
+
 const MARKS = { same: ' ', wrapped: ' ', changed: '~', removed: '−', added: '+' }
 const SAID = { changed: 'changed', removed: 'removed', added: 'added' }
 
@@ -70,6 +73,11 @@ function isInKernel({ left, right }, a, b) {
   return isIn(a, left) || isIn(b, right)
 }
 
+function hanging(text) {
+  const begins = text.search(/\S/)
+  return text.length > MAY_WRAP ? ` style="--in:${Math.min(begins + FURTHER, MOST_IN)}"` : ''
+}
+
 function codeRow(row, a, b) {
   const [left, right] = [row.left === null ? null : a.lines[row.left], row.right === null ? null : b.lines[row.right]]
   let [leftHtml, rightHtml] = [left && lineHtml(left), right && lineHtml(right)]
@@ -83,7 +91,7 @@ function codeRow(row, a, b) {
   const side = (rung, html, index, mark) =>
     html === null
       ? '<td class="n"></td><td class="none"></td>'
-      : `<td class="n">${rung.numbers[index] ?? ''}</td><td class="line" data-mark="${mark}">${html === '' ? '' : said + html}</td>`
+      : `<td class="n">${rung.numbers[index] ?? ''}</td><td class="line" data-mark="${mark}"${hanging(textOf(rung.lines[index]))}>${html === '' ? '' : said + html}</td>`
   const [markA, markB] = row.kind === 'changed' ? ['−', '+'] : [MARKS[row.kind], MARKS[row.kind]]
   return `<tr class="${row.kind}${host}">${side(a, leftHtml, row.left, markA)}${side(b, rightHtml, row.right, markB)}</tr>`
 }

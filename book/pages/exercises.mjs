@@ -92,6 +92,10 @@ function fresh(says, i) {
   return says.slice(0, i).some((text) => mistake(text) === mistake(first)) ? first : [first, ...more].join('\n')
 }
 
+// Code with a longer line takes the whole width of the page, not half of it.
+const HALF_A_PAGE = 52
+const isWide = ({ code }) => code.some(([, text]) => text.split('\n').some((line) => line.length > HALF_A_PAGE))
+
 function verdict(answer, parts) {
   const most = sum(parts.map(([, points]) => points))
   const points = `${sum(answer.points)} of ${most} points`
@@ -119,7 +123,7 @@ function pickHtml({ id, file, pick }, words) {
 on ${Math.max(...pick.answers.map(({ cases }) => cases))} cases. To find the answer alone, write yours first.</p>
 <ul class="quiet">${tasks.join('')}</ul>
 <form class="pick" data-exercise="${id}"><fieldset><legend class="sr">Which answer earns all points?</legend>
-<ul class="answers">${pick.answers.map((answer, i) => answerHtml(answer, LETTERS[i], pick, file)).join('')}</ul></fieldset>
+<ul class="answers${pick.answers.some(isWide) ? ' one-column' : ''}">${pick.answers.map((answer, i) => answerHtml(answer, LETTERS[i], pick, file)).join('')}</ul></fieldset>
 <p class="needs-js"><button>Judge it</button> <span role="status"></span></p>
 ${besides(pick).replace('WORDS', words)}
 </form>`

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { lines } from '../lib/figures.mjs'
 import { relative, significant, slug } from '../lib/format.mjs'
 import { makeMarkdown, sections } from '../lib/markdown.mjs'
 import { change, chooseRows, commonKey, countsOf, gainOf, howCounted, measuredLines, sizesOf } from '../lib/measured.mjs'
@@ -85,6 +86,8 @@ test('quoted code names its true lines; what stands nowhere is an error', () => 
   const site = smallSite({ 'README.md': '', 'x.cuh': '// one\n  // region a\n  int a;\n  int b;\n' })
   const env = { source: 'README.md', out: 'index.html' }
   assert.match(site.quoted('x.cuh', 'int a;\nint b;\n', env), /#L3"><code>x.cuh<\/code>, lines 3 to 4/)
+  const deep = smallSite({ 'README.md': '', 'a/x.cuh': 'int a;\n' })
+  assert.match(deep.quoted('a/x.cuh', 'int a;\n', env), /<code>a\/<wbr>x.cuh</)
   assert.throws(() => site.quoted('x.cuh', 'int c;\n', env), /does not stand there/)
 })
 
@@ -104,6 +107,26 @@ test('a rung finds the section of the lesson that quotes it', () => {
   assert.equal(id('a'), '3-tiled')
   assert.equal(id('b'), '3-tiled-1')
   assert.equal(noteOf({ name: 'other', path: '01_x/a/04_other.cuh' }, '01_x/a', lessons), null)
+  assert.equal(id('c'), undefined) // what is said of a rung of the same name on another ladder
+})
+
+test('the name of a rung may break in the head of a column, an option nowhere', () => {
+  const html = makeMarkdown(asWritten).render('| last_one | `by_two` |\n| --- | --- |\n| a_b | `--only x` |\n')
+  assert.match(html, /<th>last_<wbr>one<\/th>\n<th><code>by_<wbr>two<\/code>/)
+  assert.match(html, /<td>a_b<\/td>\n<td><code><span class="whole">--only<\/span> x<\/code>/)
+})
+
+test('a long line of code that wraps goes on further in than it begins', () => {
+  const version = (name, text) => ({ name, number: 1, idea: 'x', path: `${name}.cuh`, source: '', own: [], kit: [], numbers: [1, 2], kernels: [], rows: {}, lines: [[[text, '']], [['  short', '']]] })
+  const html = pairHtml({ a: version('one', `    ${'a '.repeat(30)}`), b: version('two', `    ${'b '.repeat(30)}`), runs: {} })
+  assert.equal(html.match(/style="--in:8"/g).length, 2)
+  assert.equal(html.match(/style=/g).length, 2)
+})
+
+test('the names beside the lines of a figure stand in the order in which the lines end', () => {
+  const html = lines({ title: 't', xLabel: 'n', yLabel: 'y', series: [['low', 1], ['high', 9], ['none', 0], ['mid', 5]].map(([name, y]) => ({ name, points: [[1, y], [2, y]] })) })
+  const heights = [...html.matchAll(/<text x="602.0" y="([\d.]+)" >(\w+)</g)].map(([, y, name]) => [Number(y), name]).sort(([a], [b]) => a - b)
+  assert.deepEqual(heights.map(([, name]) => name), ['high', 'mid', 'low', 'none'])
 })
 
 test('two rungs are compared in one run where there is one, the default first', () => {
