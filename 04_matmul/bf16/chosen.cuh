@@ -21,6 +21,8 @@
 #include "04_matmul/bf16/beyond/05_stream_k.cuh"
 #include "04_matmul/bf16/beyond/06_full_waves.cuh"
 #include "04_matmul/bf16/beyond/07_padded_copies.cuh"
+#include "04_matmul/bf16/beyond/10_direct_fragments.cuh"
+#include "04_matmul/bf16/beyond/11_row_shares.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
@@ -101,6 +103,21 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
   return split.parts > 1 && split.cycles < by_shape ? "split_k" : "by_shape";
 }
 
+// Few rows of A, and the weights n x k: then their bytes decide, and a rung of the page on thin
+// products reads them best. Its name, or an empty one. Fewer than four rows of B per SM are left to
+// split_k; where more than 32 rows of A meet so few that most of row_shares' tile is empty, too.
+template <bool kTransposedB>
+std::string thin_rung(const Operands& x, int m, int n, int k) {
+  const int sms = kit::multiprocessor_count();
+  if (!kTransposedB || m > 64 || n < 4 * sms) return "";
+  if (kit::has_vector_rows(x.a.data, x.a.pitch) && kit::has_vector_rows(x.b.data, x.b.pitch)) {
+    return m <= 32 || n > 64 * sms ? "row_shares" : "";
+  }
+  // To copy the weights would take longer than the product.
+  const bool is_dense = x.a.pitch == k && x.b.pitch == k && x.c.pitch == n;
+  return m <= 32 && is_dense ? "direct_fragments" : "";
+}
+
 // Bytes of memory for one product: the partial sums of stream_k, and the copies of padded_copies.
 template <bool kTransposedB>
 std::int64_t scratch_bytes(const Operands& x, int m, int n, int k) {
@@ -116,6 +133,15 @@ template <bool kTransposedB>
 std::string multiply_by_choice(const Operands& operands, int m, int n, int k, void* scratch,
                                cudaStream_t stream) {
   if (m < 1 || n < 1 || k < 1) throw std::invalid_argument("a size below 1");
+  const std::string for_few_rows = thin_rung<kTransposedB>(operands, m, n, k);
+  if (for_few_rows == "row_shares") {
+    multiply_in_row_shares(operands, m, n, k, stream);
+    return for_few_rows;
+  }
+  if (for_few_rows == "direct_fragments") {
+    bf16_gemm_direct_fragments(operands.a.data, operands.b.data, operands.c.data, m, n, k, stream);
+    return for_few_rows;
+  }
   auto* const partials = static_cast<float4*>(scratch);
   auto* const copies =
       reinterpret_cast<__nv_bfloat16*>(static_cast<unsigned char*>(scratch) + kPartialBytes);

@@ -27,6 +27,7 @@
 #include "04_matmul/bf16/chosen.cuh"
 #include "04_matmul/bf16/peers.cuh"
 #include "04_matmul/bf16/problem.cuh"
+#include "04_matmul/bf16/thin_ladder.cuh"
 #include "04_matmul/shape_settings.hpp"
 #include "04_matmul/study/roofline.cuh"
 #include "04_matmul/study/sweeps.cuh"
@@ -152,7 +153,8 @@ namespace ladders {
 
 bench::Ladders bf16() {
   const auto reference = std::make_shared<matmul::bf16::KnownReference>();
-  return {matmul::bf16::ladder<false>(reference), matmul::bf16::ladder<true>(reference)};
+  return {matmul::bf16::ladder<false>(reference), matmul::bf16::ladder<true>(reference),
+          matmul::bf16::thin_ladder()};
 }
 
 }  // namespace ladders

@@ -137,6 +137,9 @@ int wrong_elements() {
 
 TEST_CASE("wgmma with both tiles in shared memory, B along K") {
   if (!has_wgmma()) SKIP_TEST("needs sm_90a");
+  CHECK(wrong_elements<8, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<16, false, FromA::shared>() == 0);
+  CHECK(wrong_elements<32, false, FromA::shared>() == 0);
   CHECK(wrong_elements<64, false, FromA::shared>() == 0);
   CHECK(wrong_elements<80, false, FromA::shared>() == 0);
   CHECK(wrong_elements<96, false, FromA::shared>() == 0);

@@ -49,6 +49,15 @@ __device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0,
       "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier))
       : "memory");
 }
+// The same with a policy that says how L2 is to keep the lines (createpolicy_evict_first).
+__device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1,
+                                   std::uint64_t* barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier)), "l"(policy)
+      : "memory");
+}
 __device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1, int c2,
                                    std::uint64_t* barrier) {
   asm volatile(

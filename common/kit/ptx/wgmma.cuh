@@ -130,6 +130,9 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
   PTX_WGMMA_REGISTERS_OF(bf16, __VA_ARGS__) \
   PTX_WGMMA_REGISTERS_OF(f16, __VA_ARGS__)
 
+PTX_WGMMA_SHARED(8, "%0, %1, %2, %3", 4, 5, 6, 7, 8, "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]))
+PTX_WGMMA_SHARED(16, PTX_D0, 8, 9, 10, 11, 12, PTX_OPERANDS(d, 0))
+PTX_WGMMA_SHARED(32, PTX_D0 ", " PTX_D1, 16, 17, 18, 19, 20, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1))
 PTX_WGMMA_SHARED(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, 36,
                  PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3))
 PTX_WGMMA_REGISTERS(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, 36, 37, 38,
