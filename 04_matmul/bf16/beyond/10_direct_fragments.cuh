@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(256, kVectors&& kEights <= 2 ? 3 : 2)
                                       __nv_bfloat16* c, int m, int n, int k) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   constexpr int kWarps = 8, kStep = 32;  // values of k
-  constexpr int kAhead = kEights > 2 ? 2 : 4;
+  constexpr int kAhead = kVectors && kEights <= 2 ? 4 : 2;
   __shared__ float parts[kWarps][8 * kEights][16 + 1];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int row = lane / 4, col = lane % 4 * 8;
