@@ -368,14 +368,15 @@ int place_shared_variable(const SharedVariable& variable) {
 }
 
 Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run,
-               Clone clone, Destroy destroy, Structures structures)
+               Clone clone, Destroy destroy, Structures structures, size_t call_bytes)
     : name(signature),
       type_name(type_name),
       bounds(bounds),
       run(run),
       clone(clone),
       destroy(destroy),
-      structures(structures) {
+      structures(structures),
+      call_bytes(call_bytes) {
   shared_offsets.assign(shared_variables, -1);
 }
 
