@@ -18,7 +18,7 @@
 
 namespace matmul::bf16 {
 
-template <bool kVectors>
+template <int kRowsOfA, bool kVectors>
 __global__ void __launch_bounds__(256)
     bf16_gemm_loads_ahead_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                  int m, int n, int k) {
@@ -44,17 +44,27 @@ __global__ void __launch_bounds__(256)
   store_sums(sum, c, first, j, m, n);
 }
 
+template <int kRowsOfA>
+void launch_loads_ahead(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
+                        int n, int k, cudaStream_t stream) {
+  const dim3 blocks(kit::divide_up(n, 8), kit::divide_up(m, kRowsOfA));
+  if (kit::has_vector_rows(a, k) && kit::has_vector_rows(b, k)) {
+    bf16_gemm_loads_ahead_kernel<kRowsOfA, true><<<blocks, 256, 0, stream>>>(a, b, c, m, n, k);
+  } else {
+    bf16_gemm_loads_ahead_kernel<kRowsOfA, false><<<blocks, 256, 0, stream>>>(a, b, c, m, n, k);
+  }
+  CUDA_CHECK(cudaGetLastError());
+}
+
 // C = A B'; A is m x k, B is n x k, C is m x n, all row-major. Device pointers; sizes up to 2e9,
 // m up to 500,000.
 inline void bf16_gemm_loads_ahead(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c,
                                   int m, int n, int k, cudaStream_t stream) {
-  const dim3 blocks(kit::divide_up(n, 8), kit::divide_up(m, kRowsOfA));
-  if (kit::has_vector_rows(a, k) && kit::has_vector_rows(b, k)) {
-    bf16_gemm_loads_ahead_kernel<true><<<blocks, 256, 0, stream>>>(a, b, c, m, n, k);
+  if (m == 1) {
+    launch_loads_ahead<1>(a, b, c, m, n, k, stream);
   } else {
-    bf16_gemm_loads_ahead_kernel<false><<<blocks, 256, 0, stream>>>(a, b, c, m, n, k);
+    launch_loads_ahead<8>(a, b, c, m, n, k, stream);
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 }  // namespace matmul::bf16

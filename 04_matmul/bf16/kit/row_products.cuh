@@ -1,4 +1,4 @@
-// What the lanes of a warp do with a row of B, n x k, and eight rows of A: multiply and add, and
+// What the lanes of a warp do with a row of B, n x k, and a few rows of A: multiply and add, and
 // bring their parts of each sum together.
 #pragma once
 
@@ -8,8 +8,6 @@
 #include <cstdint>
 
 namespace matmul::bf16 {
-
-constexpr int kRowsOfA = 8;  // that a warp multiplies at once
 
 // Adds eight products to `sum`.
 __device__ inline void add_products(float& sum, uint4 x, uint4 y) {
@@ -25,6 +23,7 @@ __device__ inline void add_products(float& sum, uint4 x, uint4 y) {
 
 // Adds the lanes' parts of each sum, and stores the sums of row `j` of B: lane i that of row
 // `first` + i of A.
+template <int kRowsOfA>
 __device__ inline void store_sums(float (&sum)[kRowsOfA], __nv_bfloat16* c, int first, int j, int m,
                                   int n) {
   constexpr unsigned kAllLanes = 0xffffffff;
