@@ -1,4 +1,4 @@
-// warp_per_row: a warp reads a row of B once and multiplies it by eight rows of A, or by its only one.
+// warp_per_row: a warp reads a row of B once and multiplies it by eight rows of A, or by one.
 //
 // With m rows of A there are 2 m operations for each weight of 2 bytes: m per byte. An H200 could
 // do 200 for each byte that it reads, so B's bytes decide, and they come once, 16 bytes per lane.
