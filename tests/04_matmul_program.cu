@@ -80,6 +80,28 @@ TEST_CASE("a sweep shows the rungs that --only names, and loops in three orders"
   CHECK(loops.output.find("row_column_sum_gflops") != std::string::npos);
 }
 
+TEST_CASE("a network learns in fp8 what it learns in bf16, but for the error of rounding") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const std::string json = TEST_BUILD "/tests/04_matmul_network.json";
+  REQUIRE(tests::run_command(kProgram + " --sweep network --json " + json).status == 0);
+  const auto check = tests::run_command(
+      "python3 -c '"
+      "import json, sys\n"
+      "points = json.load(open(sys.argv[1]))[\"sweeps\"][0][\"points\"]\n"
+      "at = {(p[\"larger\"], p[\"step\"]): p for p in points}\n"
+      "for kind in (\"tensor\", \"rows\", \"blocks\"):\n"
+      "    assert all(at[1, s][kind] < 1.05 * at[1, s][\"bf16\"] for s in (60, 120)), kind\n"
+      "    for larger in (1, 1e4):\n"
+      "        end = at[larger, 300]\n"
+      "        assert 0.0015 < end[kind] - end[\"bf16\"] < 0.005, (kind, larger)\n"
+      "five, six = at[1e5, 300], at[1e6, 300]\n"
+      "assert six[\"bf16\"] < 0.01 < five[\"blocks\"] < five[\"rows\"] < five[\"tensor\"]\n"
+      "assert 0.3 < six[\"blocks\"] < 0.5 < six[\"rows\"] < 0.9 < 0.99 < six[\"tensor\"]\n"
+      "print(\"good\")' " +
+      json + " 2>&1");
+  CHECK(check.output == "good\n");
+}
+
 TEST_CASE("the best rungs spill no registers on sm_90a") {
   const auto nvcc = tests::run_command(
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");

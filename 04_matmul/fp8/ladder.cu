@@ -14,6 +14,7 @@
 #include "04_matmul/fp8/peers.cuh"
 #include "04_matmul/fp8/problem.cuh"
 #include "04_matmul/fp8/sweep_digits.cuh"
+#include "04_matmul/fp8/sweep_network.cuh"
 #include "04_matmul/kit/scaling.cuh"
 #include "04_matmul/shape_settings.hpp"
 #include "common/bench/harness.cuh"
@@ -77,6 +78,10 @@ bench::Ladder<Problem> ladder() {
     return Problem::memory(shape_of(settings));
   };
   ladder.sweeps = {{"digits", "digits: how far off results are as k grows", sweep_digits<Problem>}};
+  if constexpr (Problem::scaling == Scaling::tensor && !Problem::kIsE5M2) {
+    ladder.sweeps.push_back({"network", "network: what one learns, by how products are rounded",
+                             sweep_network<Problem>, bench::Points::of_its_own});
+  }
   return ladder;
 }
 
