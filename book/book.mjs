@@ -149,7 +149,7 @@ class Book {
     const rows = all.filter(([text]) => !isMark(text)).map(([, html]) => html)
     const body = `<h1 class="path">${escape(source)}</h1>
 ${known ? rungLine(this, known.problem, known.rung, out) + oneFile(this, known.problem, known.rung, out) : ''}
-<pre class="source" tabindex="0"><code>${rows.join('\n')}</code></pre>`
+<figure class="code"><pre class="source" tabindex="0"><code>${rows.join('\n')}</code></pre></figure>`
     const place = known && trailOf(this, known.problem)
     this.add({ title: source, out, body, wide: true, ...(place ? { trail: place, place: known.rung.name } : {}) })
   }

@@ -8,7 +8,7 @@ function textOf(code) {
 
 export function offerCopies() {
   if (!navigator.clipboard) return
-  for (const code of document.querySelectorAll('figure.code pre > code, pre.source > code')) {
+  for (const code of document.querySelectorAll('figure.code pre > code')) {
     const button = Object.assign(document.createElement('button'), { type: 'button', className: 'copy', textContent: 'Copy' })
     button.addEventListener('click', async () => {
       await navigator.clipboard.writeText(textOf(code))

@@ -103,8 +103,9 @@ export function search() {
       list.replaceChildren(...found.slice(0, MOST).map((result) => entryOf(result, root)))
     }
     input.oninput = show
-    // The down arrow goes into the list, and on in it.
+    // The down arrow goes into the list, and on in it; Escape closes, where it would only empty the field at first.
     dialog.onkeydown = (event) => {
+      if (event.key === 'Escape') dialog.close()
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
       if (!step) return
       const stops = [input, ...list.querySelectorAll('a')]

@@ -15,6 +15,9 @@ export const grouped = (value) => value.toLocaleString('en')
 export const escape = (text) =>
   String(text).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c])
 
+// A path, which may break behind a slash.
+export const pathHtml = (path) => escape(path).replaceAll('/', '/<wbr>')
+
 // 'register_tile' -> 'register tile'
 export const words = (name) => name.replaceAll('_', ' ')
 

@@ -103,8 +103,8 @@ export function makeMarkdown(site) {
     return plain(tokens, i, options, env, self)
   }
   const breaks = (html, { meta }) => (meta?.isHead ? html.replaceAll('_', '_<wbr>') : html)
-  rules.text = (tokens, i) => breaks(escape(tokens[i].content), tokens[i])
-  // No line ends between the hyphens of an option.
+  // No line ends inside a date or an option.
+  rules.text = (tokens, i) => breaks(escape(tokens[i].content), tokens[i]).replace(/\b\d{4}-\d\d-\d\d\b/g, '<span class="whole">$&</span>')
   rules.code_inline = (tokens, i) => `<code>${breaks(escape(tokens[i].content), tokens[i]).replace(/(^|\s)(--?\w[\w-]*)/g, '$1<span class="whole">$2</span>')}</code>`
   rules.table_close = () => '</table></div>\n'
   rules.fence = (tokens, i, options, env) => {

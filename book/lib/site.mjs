@@ -2,7 +2,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { escape, relative } from './format.mjs'
+import { pathHtml, relative } from './format.mjs'
 import { isMark } from './tokens.mjs'
 
 const ASSETS = new Set(['.svg', '.png'])
@@ -68,14 +68,14 @@ export class Site {
     return height && { width: Math.round(width), height: Math.round(height) }
   }
 
-  // The caption of quoted code: its file, which may break behind a slash, and the lines where it stands there.
+  // The caption of quoted code: its file and the lines where it stands there.
   quoted(file, text, env) {
     const source = file.startsWith('/') ? file.slice(1) : path.posix.join(path.posix.dirname(env.source), file)
     const first = this.lineOf(source, text)
     if (!first) throw new Error(`${env.source}: what is quoted from ${file} does not stand there; run make lessons`)
     const last = first + text.trimEnd().split('\n').length - 1
     const href = `${relative(env.out, this.outOf(source))}#L${first}`
-    return `<a href="${href}"><code>${escape(source).replaceAll('/', '/<wbr>')}</code>, lines ${first} to ${last}</a>`
+    return `<a href="${href}"><code>${pathHtml(source)}</code>, lines ${first} to ${last}</a>`
   }
 
   // Where the first line of `text` stands in a source, gaps at the left apart; 0 if nowhere.

@@ -1,7 +1,7 @@
 // The front page: what this is, a kernel that runs, how far a ladder leads, and the chapters as cards.
 
 import { bars } from '../lib/figures.mjs'
-import { escape, relative, significant } from '../lib/format.mjs'
+import { escape, pathHtml, relative, significant } from '../lib/format.mjs'
 import { commonKey, whereFrom } from '../lib/measured.mjs'
 import { lineHtml } from '../lib/tokens.mjs'
 import { widgetHtml } from '../widgets/frame.mjs'
@@ -20,7 +20,7 @@ function kernelHtml(book, file) {
   const first = text.findIndex((line) => line.startsWith('template'))
   const last = text.findIndex((line, i) => i > first && line === '}')
   const lines = book.lines(file).slice(first, last + 1)
-  const link = `<a href="${to(book, file)}#L${first + 1}"><code>${file}</code></a>`
+  const link = `<a href="${to(book, file)}#L${first + 1}"><code>${pathHtml(file)}</code></a>`
   return `<figure class="code"><figcaption>${link}</figcaption><pre tabindex="0"><code>${lines.map(lineHtml).join('\n')}</code></pre></figure>`
 }
 

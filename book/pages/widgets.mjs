@@ -3,8 +3,8 @@
 import { WIDGETS } from '../widgets/all.mjs'
 import { widgetHtml } from '../widgets/frame.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
-import { escape } from '../lib/format.mjs'
-import { lineHtml } from '../lib/tokens.mjs'
+import { escape, pathHtml } from '../lib/format.mjs'
+import { isMark, lineHtml, textOf } from '../lib/tokens.mjs'
 
 // `kernels`: could the kernels be compiled?
 const shown = ({ kernels }) => (kernels ? [...WIDGETS, ...KERNELS] : WIDGETS)
@@ -21,8 +21,8 @@ function kernels(book, { sources, inputs }, out) {
     const name = inputs[0].options.find((option) => file.replace(/\.\w+$/, '').endsWith(`_${option}`))
     const lines = book.lines(file)
     const shown = rung?.kernels.length ? rung.kernels.map(([first, last]) => lines.slice(first - 1, last)) : [lines]
-    const code = shown.map((part) => part.map(lineHtml).join('\n')).join('\n\n')
-    return `<figure class="code" data-kernel="${name}"><figcaption>${link(book, file, out, `<code>${escape(file)}</code>`)}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
+    const code = shown.map((part) => part.filter((line) => !isMark(textOf(line))).map(lineHtml).join('\n')).join('\n\n')
+    return `<figure class="code" data-kernel="${name}"><figcaption>${link(book, file, out, `<code>${pathHtml(file)}</code>`)}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
   })
   return `<h2>The kernel</h2>${panels.join('')}
 <p>It runs in this page: simt made plain C++ of it, a compiler WebAssembly of that, and the counts are simt's.</p>`

@@ -426,6 +426,9 @@ test('the search finds terms and code; the theme is kept, and paper is light', a
     await first.locator('a', { hasText: title }).waitFor()
   }
   assert.match((await first.locator('mark').allTextContents()).join(' '), /mbarrier/i)
+  await tab.page.keyboard.press('Escape')
+  assert.ok(!(await tab.page.locator('#search').isVisible()))
+  await tab.page.keyboard.press('/')
   await tab.page.fill('#search input', 'sgemm_tiled_kernel') // the sources come behind the rest
   await tab.page.locator('#search li a', { hasText: /^05_tiled\.cuh.*source/ }).waitFor()
   await tab.page.keyboard.press('ArrowDown')
@@ -573,6 +576,7 @@ test('every kernel runs in the page, from a server and from a disk', { skip }, a
   }
   assert.match(await tab.page.locator('.bad').first().textContent(), /Resultwrong/)
   assert.match(await tab.page.locator('[data-kernel]:visible code').last().textContent(), /__syncthreads/)
+  assert.doesNotMatch(await tab.page.locator('[data-kernel]').last().locator('xpath=..').textContent(), /endregion/)
   assert.equal(await tab.page.locator('[data-kernel]:visible').count(), 1)
   assert.deepEqual(tab.wrong, [])
   await tab.close()

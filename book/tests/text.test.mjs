@@ -110,9 +110,10 @@ test('a rung finds the section of the lesson that quotes it', () => {
   assert.equal(id('c'), undefined) // what is said of a rung of the same name on another ladder
 })
 
-test('the name of a rung may break in the head of a column, an option nowhere', () => {
-  const html = makeMarkdown(asWritten).render('| last_one | `by_two` |\n| --- | --- |\n| a_b | `--only x` |\n')
+test('the name of a rung may break in the head of a column, an option and a date nowhere', () => {
+  const html = makeMarkdown(asWritten).render('| last_one | `by_two` |\n| --- | --- |\n| a_b | `--only x` |\n\non 2026-11-28\n')
   assert.match(html, /<th>last_<wbr>one<\/th>\n<th><code>by_<wbr>two<\/code>/)
+  assert.match(html, /on <span class="whole">2026-11-28<\/span>/)
   assert.match(html, /<td>a_b<\/td>\n<td><code><span class="whole">--only<\/span> x<\/code>/)
 })
 

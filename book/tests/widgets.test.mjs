@@ -7,6 +7,7 @@ import { coalescing } from '../widgets/coalescing.mjs'
 import { contention } from '../widgets/contention.mjs'
 import { divergence } from '../widgets/divergence.mjs'
 import { firstValues, outcome, valuesFrom, widgetHtml } from '../widgets/frame.mjs'
+import { KERNELS } from '../widgets/kernels.mjs'
 import { lookBack } from '../widgets/look_back.mjs'
 import { mbarrier } from '../widgets/mbarrier.mjs'
 import { occupancy } from '../widgets/occupancy.mjs'
@@ -19,6 +20,11 @@ import { swizzle } from '../widgets/swizzle.mjs'
 import { fragment } from '../widgets/wgmma.mjs'
 
 const H200 = 'H200 SXM'
+
+test('every widget asks a question', () => {
+  const silent = [...WIDGETS, ...KERNELS].filter(({ ask }) => !/\?$/.test(ask ?? ''))
+  assert.deepEqual(silent.map(({ name }) => name), [])
+})
 
 test('intensity of a product', () => {
   const of = (m, n, k) => roofline({ m, n, k, bytes: 2, chip: H200 })
