@@ -317,7 +317,8 @@ TEST_CASE("one core refuses what takes minutes") {
   }
 }
 
-TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing") {
+// Takes minutes: at night, and for every third commit (.ci/run).
+TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing", "[.nvcc]") {
   const auto nvcc = tests::run_command(
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");
   if (nvcc.status != 0) SKIP_TEST("needs nvcc");
