@@ -192,6 +192,7 @@ void Watcher::launch_end(Launch& launch) {
       sum.add(block->counters());
       block->counters().clear();
     }
+    sum.end_launch();
     book.add(watch->name, sum);
   }
   std::lock_guard<std::mutex> lock(mutex_);

@@ -317,6 +317,7 @@ class BlockWatch {
   // ---- counters
   uint16_t depth_ = 0;  // of the basic block that was entered last
   std::unique_ptr<WarpTrace[]> traces_;
+  std::vector<uint64_t> efforts_[kEfforts];  // of each thread
   Counters counters_;
 };
 

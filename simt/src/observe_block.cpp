@@ -115,6 +115,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   if (async_) async_->begin_block();
   if (!counting_) return;
   if (!traces_) traces_ = std::make_unique<WarpTrace[]>(kMaxWarps);
+  for (auto& of_threads : efforts_) of_threads.assign(block.thread_count, 0);
   for (unsigned warp = 0; warp < block.warp_count; ++warp) {
     const unsigned lanes = std::min(kWarpSize, block.thread_count - warp * kWarpSize);
     traces_[warp].begin(lanes == kWarpSize ? ~0u : (1u << lanes) - 1);
@@ -124,6 +125,8 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
 void BlockWatch::end() {
   if (async_ && !async_->remotes.empty()) check_remotes();
   if (launch_->start != nullptr) launch_->learns(order_);
+  for (unsigned i = 0; counting_ && i < kEfforts; ++i)
+    counters_.count_efforts(static_cast<Effort>(i), efforts_[i]);
   block_ = nullptr;
   launch_ = nullptr;
 }
@@ -564,6 +567,12 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
 // ---- waiting ----------------------------------------------------------------------------------
 
 void BlockWatch::record(const TraceEvent& event) {
+  const auto count = [this](Effort effort, uint64_t how_much) {
+    efforts_[static_cast<unsigned>(effort)][state.thread] += how_much;
+  };
+  count(Effort::kSteps, 1);
+  if (event.kind == TraceKind::kGlobalLoad) count(Effort::kLoadBytes, event.size);
+  if (event.kind == TraceKind::kGlobalStore) count(Effort::kStoreBytes, event.size);
   WarpTrace& trace = traces_[state.thread / kWarpSize];
   if (trace.record(state.lane, event)) pause_thread();
 }

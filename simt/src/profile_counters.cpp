@@ -117,6 +117,24 @@ void Counters::execute(const TraceEvent& event, uint32_t lanes, const uint64_t* 
   }
 }
 
+void Counters::count_efforts(Effort effort, const std::vector<uint64_t>& of_threads) {
+  Busiest& busiest = of_launch_[static_cast<unsigned>(effort)];
+  uint64_t of_block = 0;
+  for (uint64_t own : of_threads) {
+    of_block += own;
+    busiest.thread = std::max(busiest.thread, own);
+  }
+  busiest.block = std::max(busiest.block, of_block);
+}
+
+void Counters::end_launch() {
+  for (unsigned i = 0; i < kEfforts; ++i) {
+    busiest_[i].thread += of_launch_[i].thread;
+    busiest_[i].block += of_launch_[i].block;
+    of_launch_[i] = Busiest();
+  }
+}
+
 void Counters::add(const Counters& other) {
   launches += other.launches;
   blocks += other.blocks;
@@ -128,6 +146,13 @@ void Counters::add(const Counters& other) {
   barriers_ += other.barriers_;
   barrier_requests_ += other.barrier_requests_;
   for (unsigned i = 0; i < kBesideKinds; ++i) beside_[i] += other.beside_[i];
+  for (unsigned i = 0; i < kEfforts; ++i) {
+    Busiest& launch = of_launch_[i];
+    launch.thread = std::max(launch.thread, other.of_launch_[i].thread);
+    launch.block = std::max(launch.block, other.of_launch_[i].block);
+    busiest_[i].thread += other.busiest_[i].thread;
+    busiest_[i].block += other.busiest_[i].block;
+  }
   for (const auto& entry : other.sites_) sites_[entry.first].add(entry.second);
 }
 
@@ -148,6 +173,9 @@ KernelProfile Counters::profile(const std::string& kernel) const {
                    beside(Beside::kMulticast), beside(Beside::kTensor),
                    beside(Beside::kStageWait), beside(Beside::kStageWaitFound),
                    beside(Beside::kLinkRead),  beside(Beside::kLinkWritten)};
+  const auto busiest = [&](Effort effort) { return busiest_[static_cast<unsigned>(effort)]; };
+  result.busiest = {busiest(Effort::kLoadBytes), busiest(Effort::kStoreBytes),
+                    busiest(Effort::kSteps)};
   // The compiler may have copied one access of the source (unrolled loops): its copies are one
   // site.
   using Place = std::tuple<std::string, unsigned, unsigned, AccessKind, unsigned>;

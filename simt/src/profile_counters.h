@@ -25,6 +25,10 @@ struct SiteCounts {
   void add(const SiteCounts& other);
 };
 
+// What threads have to do, as BusiestCounts tells it.
+enum class Effort : uint8_t { kLoadBytes, kStoreBytes, kSteps };
+constexpr unsigned kEfforts = 3;
+
 // What one block after another adds up while it is replayed (the Sink of WarpTrace::replay), and
 // what a kernel has in total. Only sums and maxima: the order of the blocks leaves no trace.
 class Counters {
@@ -43,6 +47,11 @@ class Counters {
 
   void count(Beside what, uint64_t how_much) { beside_[static_cast<unsigned>(what)] += how_much; }
 
+  // What each thread of a block did.
+  void count_efforts(Effort effort, const std::vector<uint64_t>& of_threads);
+  // All blocks of a launch are added up, and the busiest of them is known.
+  void end_launch();
+
   void add(const Counters& other);
   void clear() { *this = Counters(); }
 
@@ -57,6 +66,8 @@ class Counters {
   uint64_t instructions_ = 0, instruction_lanes_ = 0, divergent_branches_ = 0, barriers_ = 0;
   uint64_t barrier_requests_ = 0;
   uint64_t beside_[kBesideKinds] = {};
+  Busiest of_launch_[kEfforts];  // of one that has not ended
+  Busiest busiest_[kEfforts];    // of all that have, added up
   // By code address and kind. The small table in front finds nearly all of them.
   std::unordered_map<uint64_t, SiteCounts> sites_;
   struct Recent {

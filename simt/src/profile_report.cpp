@@ -127,6 +127,7 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.member("threads", kernel.threads);
   json.member("warps", kernel.warps);
   json.member("instructions", kernel.instructions);
+  json.member("executions", kernel.instruction_lanes);
   json.member("active_lanes_per_instruction", kernel.active_lanes_per_instruction());
   json.member("divergent_branches", kernel.divergent_branches);
   json.member("barriers", kernel.barriers);
@@ -184,6 +185,16 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.member("stages_found", beside.stages_found());
   json.member("link_read_bytes", beside.link_read_bytes);
   json.member("link_written_bytes", beside.link_written_bytes);
+  json.close("}");
+  const BusiestCounts& busiest = kernel.busiest;
+  json.name("busiest");
+  json.open("{");
+  json.member("thread_load_bytes", busiest.load_bytes.thread);
+  json.member("block_load_bytes", busiest.load_bytes.block);
+  json.member("thread_store_bytes", busiest.store_bytes.thread);
+  json.member("block_store_bytes", busiest.store_bytes.block);
+  json.member("thread_steps", busiest.steps.thread);
+  json.member("block_steps", busiest.steps.block);
   json.close("}");
   json.member("reads_per_thread", kernel.reads_per_thread());
   json.member("writes_per_thread", kernel.writes_per_thread());

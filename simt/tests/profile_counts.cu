@@ -432,6 +432,30 @@ TEST_CASE("active lanes") {
   }
 }
 
+TEST_CASE("the busiest thread and the busiest block, of all launches") {
+  auto* data = zeros<float>(4 * kThreads);
+  const simt::KernelProfile even = counted("copy", [&] {
+    copy<<<2, kThreads>>>(data, data + 2 * kThreads);
+    copy<<<4, 64>>>(data, data + 2 * kThreads);
+  });
+  CHECK(even.busiest.load_bytes.thread == 2 * 4);
+  CHECK(even.busiest.load_bytes.block == (kThreads + 64) * 4);
+  CHECK(even.busiest.store_bytes.thread == 2 * 4);
+  CHECK(even.busiest.store_bytes.block == (kThreads + 64) * 4);
+  CHECK(even.busiest.steps.block == (kThreads + 64) * even.busiest.steps.thread / 2);
+  CHECK(even.instruction_lanes == (2 * kThreads + 4 * 64) * even.busiest.steps.thread / 2);
+
+  auto* numbers = zeros<float>(32 * 33);
+  const simt::KernelProfile uneven =
+      counted("triangle", [&] { triangle<<<1, 32>>>(numbers, data); });
+  CHECK(uneven.busiest.load_bytes.thread == 32 * 4);
+  CHECK(uneven.busiest.load_bytes.block == 528 * 4);
+  CHECK(uneven.busiest.store_bytes.thread == 4);
+  CHECK(uneven.busiest.store_bytes.block == 32 * 4);
+  cudaFree(numbers);
+  cudaFree(data);
+}
+
 TEST_CASE("constant memory is no global memory, a __device__ variable is") {
   float* out = zeros<float>(32);
   const auto p = counted("scale_by_constant", [&] { scale_by_constant<<<1, 32>>>(out); });

@@ -183,15 +183,32 @@ class Marks(unittest.TestCase):
             self.assertEqual((verdict.points, verdict.outcomes[0].says), (0, "c"))
             self.assertTrue(self.verdict(lambda case: self.right(case, reads=1)).passed)
 
-    def test_one_block_for_all_loses_the_points_of_a_count(self):
-        part = Count(1, "reads", "c", lambda counts, case: True, blocks=lambda case: 2)
+    def says(self, part, **counts):
+        """What is said of that part of the points, of a run with these counts."""
         with mock.patch.object(self.Module, "POINTS", [part]):
-            blocks = lambda n: lambda case: running.Run(**{
-                **vars(self.right(case, reads=1)), "counts": {"blocks": n}
-            })
-            self.assertTrue(self.verdict(blocks(2)).passed)
-            says = self.verdict(blocks(1)).outcomes[0].says
-            self.assertIn("c: 1 block did all the work", says)
+            return self.verdict(lambda case: self.right(case, **counts)).outcomes[0].says
+
+    def test_who_is_idle_shares_no_work(self):
+        def run(blocks, load_bytes, busiest):
+            busy = {"thread_load_bytes": busiest, "block_load_bytes": busiest}
+            busy |= {"block_store_bytes": 0, "thread_steps": 5}
+            total = {"load_bytes": load_bytes, "store_bytes": 0}
+            return {"blocks": blocks, "threads": 64, "executions": 100, "global": total,
+                    "busiest": busy}
+
+        part = Count(1, "reads", "c", lambda counts, case: True, blocks=lambda case: 2)
+        self.assertEqual(self.says(part, **run(2, 400, 200)), "")
+        self.assertEqual(self.says(part, **run(2, 300, 200)), "")  # one has half of the other's
+        self.assertIn("c: 1 block for work that 2", self.says(part, **run(1, 400, 400)))
+        self.assertIn("share the work as if 1 did", self.says(part, **run(2, 400, 400)))
+        asked = lambda case: {"loads": 4, "steps": 20}
+        part = Count(1, "reads", "c", lambda counts, case: True, threads=asked)
+        self.assertEqual(self.says(part, **run(2, 400, 100)), "")
+        self.assertIn("64 threads were started, but share the loads as if 2",
+                      self.says(part, **run(2, 400, 200)))
+        asked = lambda case: {"steps": 21}
+        part = Count(1, "reads", "c", lambda counts, case: True, threads=asked)
+        self.assertIn("share the steps as if 20", self.says(part, **run(2, 400, 100)))
 
     def test_who_shares_the_work_meets_where_arrays_overlap(self):
         module = type("Module", (self.Module,), {})

@@ -123,9 +123,19 @@ class Readers(ToolCase):
         site = {"line": 5}
         kernels = [{"threads": 3, "sites": []}, {"threads": 4, "sites": [site]}]
         path = self.written(json.dumps({"seal": SEAL, "kernels": kernels}).encode())
-        sums = {"threads": 7, "kernels": 2, "sites": [site]}
+        sums = {"threads": 7, "kernels": 2, "sites": [site], "active_lanes_per_instruction": 0}
         self.assertEqual(running.read_counts(path, SEAL), sums)
         self.assertEqual(running.read_counts(path, "another"), {})
+
+    def test_of_two_kernels_means_are_no_sums_and_the_largest_is_one_of_theirs(self):
+        atomics = {"max_serialization": 2, "serialization": 1.5, "global_requests": 3}
+        one = {"instructions": 10, "executions": 80, "active_lanes_per_instruction": 8}
+        one |= {"atomics": atomics, "sites": []}
+        kernels = [one, {**one, "atomics": {**atomics, "max_serialization": 1}}]
+        path = self.written(json.dumps({"seal": SEAL, "kernels": kernels}).encode())
+        counts = running.read_counts(path, SEAL)
+        self.assertEqual(counts["active_lanes_per_instruction"], 8)
+        self.assertEqual(counts["atomics"], {"max_serialization": 2, "global_requests": 6})
 
     def test_who_asks_for_all_memory_has_no_end(self):
         said = "terminate called after throwing an instance of 'std::bad_alloc'\n"

@@ -127,6 +127,35 @@ def cases_of(part, cases):
     return [case for case in cases if counted(case)]
 
 
+def _too_few(part, counts, case):
+    """Why blocks or threads do not share the work as a part asks; empty if they do."""
+    asked = [("block", "work", part.blocks(case))] if part.blocks else []
+    if part.threads:
+        asked += [("thread", what, fewest) for what, fewest in part.threads(case).items()]
+    for kind, what, fewest in asked:
+        started = counts[f"{kind}s"]
+        if started < fewest:
+            return f"{started} {kind}{'s' * (started != 1)} for {what} that {fewest} can share"
+        found = _sharing(counts, kind, what)
+        if found < fewest:
+            return (
+                f"{started} {kind}s were started, but share the {what} as if {found} did all; at "
+                f"least {fewest} are to share alike"
+            )
+    return ""
+
+
+def _sharing(counts, kind, what):
+    """By how many blocks or threads it is shared, if all were as busy as the busiest."""
+    if what == "steps":
+        done, busiest = counts["executions"], counts["busiest"][f"{kind}_steps"]
+    else:
+        keys = [f"{each}_bytes" for each in ("load", "store") if what in ("work", f"{each}s")]
+        done = sum(counts["global"][key] for key in keys)
+        busiest = sum(counts["busiest"][f"{kind}_{key}"] for key in keys)
+    return -(-done // max(1, busiest))
+
+
 def outcome(part, cases, found):
     """found: what is wrong, and the counts, by the case's name."""
     mine = cases_of(part, cases)
@@ -144,14 +173,10 @@ def outcome(part, cases, found):
     for case in mine:
         counts = found[case.name][1]
         try:
-            fewest = part.blocks(case) if part.blocks else 0
-            if fewest and counts["blocks"] < fewest:
-                few = f"{counts['blocks']} block{'s' * (counts['blocks'] != 1)}"
-                says = f"{few} did all the work, on as many SMs; there is enough for {fewest}"
-            elif part.holds(counts, case):
+            says = _too_few(part, counts, case)
+            if not says and part.holds(counts, case):
                 continue
-            else:
-                says = part.says(counts)
+            says = says or part.says(counts)
         except Exception:  # whatever the counts are, they are not those of the task
             says = "no kernel did what is counted here"
         return Outcome(part.title, 0, part.points, f"{case.name}: {says}".rstrip(": "))

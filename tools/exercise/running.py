@@ -25,6 +25,10 @@ LIMITS = Limits(
 NO_TROUBLE = re.compile(r"\bkernels? checked, ")  # what simt says at the end of every program
 MOST_REPORT = 16 << 20  # bytes of reports or counts that are looked at
 MOST_COUNT = 1 << 62
+# Of one kernel: those of two do not add up.
+MEANS = {"active_lanes_per_instruction", "load_sectors_per_request", "store_sectors_per_request"}
+MEANS |= {"load_conflict_degree", "store_conflict_degree", "serialization", "stages_found"}
+MEANS |= {"reads_per_thread", "writes_per_thread"}
 MOST_PRINTED = 8  # lines
 FREE_COPIES = 64  # bytes that host code may copy each way: a count of elements, say
 
@@ -185,15 +189,20 @@ def read_counts(path, seal):
         for kernel in kernels:
             _add(total, kernel)
             sites += [dict(site) for site in kernel["sites"]]
+        lanes = total.get("executions", 0) / max(1, total.get("instructions", 0))
+        total["active_lanes_per_instruction"] = lanes
         return {**total, "kernels": len(kernels), "sites": sites}
     except NOT_SIMTS:
         return {}
 
 
 def _add(into, what):
-    """Adds up all numbers in it that a count can be."""
+    """Adds up all numbers in it that a count can be, but for means; of the largest the larger."""
     for key, value in what.items():
         if isinstance(value, dict):
             _add(into.setdefault(key, {}), value)
+        elif key in MEANS:
+            continue
         elif type(value) in (int, float) and 0 <= value < MOST_COUNT:
-            into[key] = into.get(key, 0) + value
+            before = into.get(key, 0)
+            into[key] = max(before, value) if "max_" in key else before + value

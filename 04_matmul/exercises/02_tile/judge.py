@@ -55,6 +55,7 @@ POINTS = [
         lambda counts: f"{counts['global']['load_bytes'] // 4} floats were loaded by "
         f"{counts['blocks']} blocks, {_sectors(counts):.1f} sectors a load",
         blocks=lambda case: case.sizes["m"] * case.sizes["n"] // 768,
+        threads=lambda case: {"loads": case.sizes["m"] * case.sizes["n"] // 2},
     ),
     Count(
         1,
@@ -115,6 +116,12 @@ MUTANTS = {
         1: "const int r = row - y + x, s = col - x + y;\n"
         "tile_a[x][y] = r < m && p + y < k ? a[r * k + p + y] : 0.0f;\n"
         "tile_b[x][y] = p + x < k && s < n ? b[(p + x) * n + s] : 0.0f;"
+    },
+    "before: two warps of eight load for all": {
+        1: "for (int e = y * kTile + x; y < 4 && e < 256; e += 64) {\n"
+        "  const int r = e / kTile, s = e % kTile;\n"
+        "  tile_a[r][s] = row - y + r < m && p + s < k ? a[(row - y + r) * k + p + s] : 0.0f;\n"
+        "  tile_b[r][s] = p + r < k && col - x + s < n ? b[(p + r) * n + col - x + s] : 0.0f;\n}"
     },
     "before: a barrier for each product": {
         2: "for (int q = 0; q < kTile; ++q) {\n  __syncthreads();\n"

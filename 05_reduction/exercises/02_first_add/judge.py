@@ -39,6 +39,7 @@ POINTS = [
         lambda counts: f"{counts['global']['load_requests']} loads of {_sectors(counts):.1f} "
         "sectors",
         blocks=lambda case: case.sizes["n"] // (2 * TILE),
+        threads=lambda case: {"loads": case.sizes["n"] // 2},
     ),
 ]
 
@@ -79,6 +80,10 @@ MUTANTS = {
         "part[t] = (i < n ? x[i] : 0.0f) + (i + kBlock < n ? x[i + kBlock] : 0.0f);"
     },
     "as many blocks as before": {2: "const int grid = (n + kBlock - 1) / kBlock;"},
+    "before: half of the block loads for all": {
+        1: "part[t] = 0;\nfor (int i = blockIdx.x * 512 + t; t < 128 && i < min(n, "
+        "int(blockIdx.x + 1) * 512); i += 128) {\n  part[t] += x[i];\n}"
+    },
     "before: two neighbours a thread": {
         1: "const int i = (blockIdx.x * kBlock + t) * 2;\n"
         "part[t] = (i < n ? x[i] : 0.0f) + (i + 1 < n ? x[i + 1] : 0.0f);"

@@ -22,6 +22,7 @@ def cases(random):
         f"{many} different floats": floats(random, many, -9, 9),
         f"{few} floats of three values": [float(random.randrange(-3, 0)) for _ in range(few)],
         "600 equal floats": [-0.5] * 600,
+        "1 float, -infinity": [-math.inf],
         "40 floats, all of them -infinity": [-math.inf] * 40,
     }
     for name, x in inputs.items():
@@ -39,9 +40,14 @@ def _ties(case):
     return len(set(case["x"].values)) < case.sizes["n"]
 
 
+def _infinite(case):
+    return "infinity" in case.name
+
+
 POINTS = [
-    Right(3, "elements that are all different", lambda case: not _ties(case)),
-    Right(3, "equal elements", _ties),
+    Right(2, "different elements", lambda case: not _ties(case) and not _infinite(case)),
+    Right(2, "equal elements", lambda case: _ties(case) and not _infinite(case), task=2),
+    Right(2, "no element but -infinity", _infinite, task=1),
 ]
 
 RIGHTS = {
@@ -63,6 +69,9 @@ MUTANTS = {
     "only the first 256 elements": {0: [("i < n; i += kBlock", "i < min(n, kBlock); i += kBlock")]},
     "the neutral element is 0": {1: "return {0, INT_MAX};"},
     "the neutral element wins against -infinity": {1: "return {-INFINITY, -1};"},
+    "the neutral element is the smallest that is finite": {
+        1: "return {-3.402823466e38f, INT_MAX};"
+    },
     "no rule for equal elements": {2: "return b.value > a.value ? b : a;"},
     "the last of equal elements wins": {
         2: "const bool b_wins = b.value > a.value || (b.value == a.value && b.index > a.index);\n"

@@ -42,12 +42,14 @@ POINTS = [
     Right(1, "more blocks than a block has threads", lambda case: case.sizes["blocks"] > 128),
     Count(
         1,
-        "one atomic a block",
+        "one launch, and one atomic a block",
         _several,
-        lambda counts, case: _atomics(counts) == 2 * case.sizes["blocks"],
-        lambda counts: f"{_atomics(counts)} atomics in two launches, of {counts['blocks']} blocks "
-        "together",
-        blocks=lambda case: 2 * case.sizes["blocks"],
+        lambda counts, case: counts["launches"] <= 2
+        and _atomics(counts) == 2 * case.sizes["blocks"],
+        lambda counts: f"two sums took {counts['launches']} launches, of {counts['blocks']} blocks "
+        f"together, and {_atomics(counts)} atomics in global memory",
+        # Some may have nothing to add, others a stretch more.
+        blocks=lambda case: min(-(-case.sizes["n"] // 128), case.sizes["blocks"] // 2),
     ),
 ]
 
@@ -87,6 +89,21 @@ MUTANTS = {
     "a partial sum a thread, and no loop": {
         3: "sum = block_sum(threadIdx.x < gridDim.x ? partials[threadIdx.x] : 0.0f);\n"
         "if (threadIdx.x == 0) *result = sum;"
+    },
+    "before: the last block adds up all elements": {
+        0: [("  for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) "
+             "sum += x[i];\n  sum = block_sum(sum);\n", "")],
+        3: "sum = 0;\nfor (int i = threadIdx.x; i < n; i += kBlock) sum += x[i];\n"
+        "sum = block_sum(sum);\nif (threadIdx.x == 0) *result = sum;"
+    },
+    "before: a first launch clears the result, and all blocks add to it": {
+        0: [("__global__ void sum_kernel(",
+             "__global__ void clear(float* result) { *result = 0; }\n\n"
+             "__global__ void sum_kernel("),
+            ("  sum_kernel<<<", "  clear<<<1, 1>>>(result);\n  sum_kernel<<<")],
+        1: "if (threadIdx.x == 0) atomicAdd(result, sum);",
+        2: "return;",
+        3: "",
     },
     "before: a second atomic resets the counter": {
         1: "if (threadIdx.x == 0) {\n  partials[blockIdx.x] = sum;\n  __threadfence();\n"

@@ -65,6 +65,7 @@ POINTS = [
         lambda counts: f"{counts['active_lanes_per_instruction']:.1f} lanes worked on average, in "
         f"{counts['launches']} launches",
         blocks=lambda case: 2,
+        threads=lambda case: {"loads": 128},
     ),
 ]
 
@@ -140,6 +141,20 @@ __global__ void sum_rows_kernel(const float* x, const int* begin, int rows, floa
 }
 inline void sum_rows(const float* x, const int* begin, int rows, float* sums) {
   sum_rows_kernel<<<1, 32>>>(x, begin, rows, sums);
+}"""
+    },
+    "before: two blocks of a warp for all rows": {
+        1: """
+__global__ void sum_rows_kernel(const float* x, const int* begin, int rows, float* sums) {
+  for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+    float sum = 0;
+    for (int i = begin[row] + threadIdx.x; i < begin[row + 1]; i += 32) sum += x[i];
+    for (int s = 16; s > 0; s /= 2) sum += __shfl_down_sync(~0u, sum, s);
+    if (threadIdx.x == 0) sums[row] = sum;
+  }
+}
+inline void sum_rows(const float* x, const int* begin, int rows, float* sums) {
+  sum_rows_kernel<<<2, 32>>>(x, begin, rows, sums);
 }"""
     },
     "before: a launch for each row": {

@@ -22,6 +22,7 @@ def cases(random):
         "n = 5000": floats(random, 5000),
         "n = 12000, few kept": floats(random, 12_000, -9, 1),
         "n = 1000, none kept": floats(random, 1000, -1, -0.5),
+        "n = 200, some of them 0": [random.choice((-1.0, -0.0, 0.0, 1.0)) for _ in range(200)],
     }
     for name, x in inputs.items():
         kept = sum(value > 0 for value in x)
@@ -51,6 +52,8 @@ POINTS = [
         lambda counts: f"the warps made {_requests(counts)} loads for 5000 elements, "
         "1000 are more than enough",
         blocks=lambda case: 4,
+        # Those that keep something; a few may store counts, one after the other.
+        threads=lambda case: {"stores": len(case["y"]) // 50},
     ),
 ]
 
@@ -66,6 +69,23 @@ __global__ void alone_kernel(const float* x, int n, float* y, int* count) {
     if (x[i] > 0) y[kept++] = x[i];
   }
   *count = kept;
+}"""
+_ALL = """
+__global__ void all_kernel(const float* x, int n, float* y, int* count) {
+  __shared__ int of_warps[8];
+  const int t = threadIdx.x;
+  int before = 0;
+  for (int first = 0; first < n; first += 256) {
+    const float value = first + t < n ? x[first + t] : 0;
+    const unsigned kept = __ballot_sync(~0u, value > 0);
+    if (t % 32 == 0) of_warps[t / 32] = __popc(kept);
+    __syncthreads();
+    int place = before + __popc(kept & ((1u << t % 32) - 1));
+    for (int w = 0; w < 8; ++w) place += w < t / 32 ? of_warps[w] : 0, before += of_warps[w];
+    if (value > 0) y[place] = value;
+    __syncthreads();
+  }
+  if (t == 0) *count = before;
 }"""
 _LAUNCHES = """
 const int blocks = (n + kBlock - 1) / kBlock;
@@ -129,24 +149,37 @@ __global__ void zero_kernel(int* count) { *count = 0; }""",
         "draw_kernel<<<(n + kBlock - 1) / kBlock, kBlock>>>(x, n, y, count);",
     },
     "before: one block for all": {
-        1: """
-__global__ void all_kernel(const float* x, int n, float* y, int* count) {
-  __shared__ int of_warps[8];
-  const int t = threadIdx.x;
-  int before = 0;
-  for (int first = 0; first < n; first += 256) {
-    const float value = first + t < n ? x[first + t] : 0;
-    const unsigned kept = __ballot_sync(~0u, value > 0);
-    if (t % 32 == 0) of_warps[t / 32] = __popc(kept);
-    __syncthreads();
-    int place = before + __popc(kept & ((1u << t % 32) - 1));
-    for (int w = 0; w < 8; ++w) place += w < t / 32 ? of_warps[w] : 0, before += of_warps[w];
-    if (value > 0) y[place] = value;
-    __syncthreads();
-  }
-  if (t == 0) *count = before;
-}""",
+        1: _ALL,
         2: "all_kernel<<<1, 256>>>(x, n, y, count);",
+    },
+    "0 is kept": {0: [("x[i] > 0", "x[i] >= 0")]},
+    "before: one block of four does the work": {
+        1: _ALL.replace("  int before = 0;", "  if (blockIdx.x > 0) return;\n  int before = 0;"),
+        2: "all_kernel<<<4, 256>>>(x, n, y, count);",
+    },
+    "before: thread 0 places what its block has loaded": {
+        1: """
+__global__ void count_kernel(const float* x, int n, int* kept) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  const int count = __syncthreads_count(i < n && x[i] > 0);
+  if (threadIdx.x == 0) kept[blockIdx.x] = count;
+}
+__global__ void place_kernel(const float* x, int n, const int* kept, float* y, int* count) {
+  __shared__ float tile[256];
+  const int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  tile[t] = i < n ? x[i] : 0;
+  __syncthreads();
+  if (t > 0) return;
+  int place = 0;
+  for (int b = 0; b < int(blockIdx.x); ++b) place += kept[b];
+  for (int e = 0; e < 256; ++e) {
+    if (tile[e] > 0) y[place++] = tile[e];
+  }
+  if (blockIdx.x + 1 == gridDim.x) *count = place;
+}""",
+        2: "const int blocks = (n + kBlock - 1) / kBlock;\n"
+        "count_kernel<<<blocks, kBlock>>>(x, n, scratch);\n"
+        "place_kernel<<<blocks, kBlock>>>(x, n, scratch, y, count);",
     },
     "no count if nothing is kept": {
         0: [("if (lane == 0) *total = before;", "if (lane == 0 && before > 0) *total = before;")]

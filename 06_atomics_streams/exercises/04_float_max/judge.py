@@ -49,6 +49,7 @@ POINTS = [
         "1000 floats, all below the cell",
         lambda counts, case: _asked(counts) == 0,
         lambda counts: f"{_asked(counts)} lanes asked, though the cell was larger from the start",
+        threads=lambda case: {"loads": case.sizes["n"] // 4},
     ),
 ]
 
@@ -93,6 +94,10 @@ MUTANTS = {
         1: "while (!(value <= __uint_as_float(seen))) {\n  const unsigned found = "
         + _TRY.format("value")
         + ";\n  if (found == seen) break;\n  seen = found;\n}"
+    },
+    "before: one thread for all numbers": {
+        0: [("  if (i < n) atomic_max(cell, x[i]);",
+             "  for (int j = 0; i == 0 && j < n; ++j) atomic_max(cell, x[j]);")]
     },
     "before: always asks": {
         1: "while (true) {\n  const float larger = fmaxf(value, __uint_as_float(seen));\n"

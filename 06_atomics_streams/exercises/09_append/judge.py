@@ -55,6 +55,7 @@ POINTS = [
         lambda counts, case: _asked(counts) <= -(-case.sizes["n"] // 32),
         lambda counts: f"{_asked(counts)} of {counts['threads']} lanes asked for places",
         blocks=lambda case: case.sizes["n"] // 2048,
+        threads=lambda case: {"loads": case.sizes["n"] // 4, "stores": case.sizes["kept"] // 10},
     ),
     Count(
         1,
@@ -120,6 +121,23 @@ MUTANTS = {
     },
     "before: every thread draws": {
         1: "if (i < n && x[i] > limit) list[atomicAdd(count, 1)] = x[i];"
+    },
+    "before: lane 0 works for its warp": {
+        1: "if (lane != 0) return;\nint all = 0;\n"
+        "for (int j = i; j < min(n, i + 32); ++j) all += x[j] > limit;\nif (all == 0) return;\n"
+        "float* to = list + atomicAdd(count, all);\n"
+        "for (int j = i; j < min(n, i + 32); ++j) {\n  if (x[j] > limit) *to++ = x[j];\n}"
+    },
+    "before: lane 0 stores what its warp has loaded": {
+        1: "const float value = i < n ? x[i] : limit;\n"
+        "const unsigned wanting = __ballot_sync(~0u, value > limit);\nif (wanting == 0) return;\n"
+        "float* to = list;\nif (lane == 0) to += atomicAdd(count, __popc(wanting));\n"
+        "for (int k = 0; k < 32; ++k) {\n  const float of_lane = __shfl_sync(~0u, value, k);\n"
+        "  if (lane == 0 && of_lane > limit) *to++ = of_lane;\n}"
+    },
+    "before: one thread, in a grid for all": {
+        1: "if (i > 0) return;\nint all = 0;\nfor (int j = 0; j < n; ++j) {\n"
+        "  if (x[j] > limit) list[all++] = x[j];\n}\n*count = all;"
     },
     "before: warps that have nothing draw 0 places": {1: _APPEND.format(**{**_RIGHT, "leave": ""})},
 }

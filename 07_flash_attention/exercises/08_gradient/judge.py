@@ -89,6 +89,7 @@ POINTS = [
         <= len(case["d_s"]) * (4 * D + 2) + case.sizes["n_q"] * 2 * D
         and counts["threads"] >= len(case["d_s"]),
         lambda counts: f"{counts['threads']} threads loaded {_loaded(counts)} floats",
+        threads=lambda case: {"loads": len(case["d_s"]) // 4},
     ),
 ]
 
@@ -119,6 +120,15 @@ MUTANTS = {
         2: "const float weight = __uint_as_float(__float_as_uint(expf(score - lse[i])) & "
         "~0x7FFu);\n"
         "d_s[i * n_k + j] = weight * (d_p - mean[i]);"
+    },
+    "before: one thread for all means": {
+        0: [("  if (i >= n_q) return;", "  if (i > 0) return;")],
+        1: "for (int r = 0; r < n_q; ++r) mean[r] = dot(o + r * kD, d_o + r * kD);",
+    },
+    "before: one thread for a row of pairs": {
+        0: [("  if (j >= n_k) return;\n",
+             "  if (j > 0) return;\n  for (int j = 0; j < n_k; ++j) {\n"),
+            ("\n}\n\n// mean: room", "\n  }\n}\n\n// mean: room")],
     },
     "the mean is not taken away": {2: "d_s[i * n_k + j] = expf(score - lse[i]) * d_p;"},
     "not weighted": {2: "d_s[i * n_k + j] = d_p - mean[i] + 0 * score;"},

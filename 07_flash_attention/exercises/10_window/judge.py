@@ -76,6 +76,7 @@ POINTS = [
         lambda counts, case: _loaded(counts) <= 160 * D + 5 * 2 * (32 + 7 + 15 + 15) * D,
         lambda counts: f"{_loaded(counts)} floats were loaded, 13600 are more than enough",
         blocks=lambda case: 2,
+        threads=lambda case: {"steps": case.sizes["n"] // 4},
     ),
 ]
 

@@ -56,10 +56,13 @@ POINTS = [
         # Ten loads of a warp for 300 scores; a thread alone makes 300.
         lambda counts, case: counts["global"]["load_bytes"] <= 4 * len(case["x"])
         and counts["global"]["load_requests"] <= 10 * case.sizes["rows"]
-        and counts["threads"] >= 8 * case.sizes["rows"],
+        and counts["threads"] >= 8 * case.sizes["rows"]
+        # A lane looks at its own scores: three times as many steps as that takes.
+        and counts["executions"] <= 200 * len(case["x"]),
         lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, of 24000, by "
         f"{counts['global']['load_requests']} loads, of which 200 are enough, of "
-        f"{counts['threads']} threads for 20 rows",
+        f"{counts['threads']} threads for 20 rows; they made {counts['executions']} steps, "
+        "400000 are usual when each lane looks at its own scores",
     ),
     Count(
         1,

@@ -90,6 +90,16 @@ constexpr bool is_atomic(AccessKind kind) {
 }
 const char* to_string(AccessKind kind);  // "global load"
 
+// What the busiest thread of a launch did, and the busiest block; of several launches the sum. All
+// that was done, divided by it, says by how many the work was shared: by one, if one did it all.
+struct Busiest {
+  uint64_t thread = 0, block = 0;
+};
+struct BusiestCounts {
+  Busiest load_bytes, store_bytes;  // in global memory
+  Busiest steps;                    // basic blocks and memory accesses
+};
+
 // One place in the source that accesses memory.
 struct SiteProfile {
   std::string file;
@@ -119,6 +129,7 @@ struct KernelProfile {
   SharedCounts shared;
   AtomicCounts atomics;
   BesideCounts beside;
+  BusiestCounts busiest;
   std::vector<SiteProfile> sites;  // by file, line, column
 
   double active_lanes_per_instruction() const { return ratio(instruction_lanes, instructions); }
