@@ -574,7 +574,13 @@ void BlockWatch::record(const TraceEvent& event) {
   if (event.kind == TraceKind::kGlobalLoad) count(Effort::kLoadBytes, event.size);
   if (event.kind == TraceKind::kGlobalStore) count(Effort::kStoreBytes, event.size);
   WarpTrace& trace = traces_[state.thread / kWarpSize];
-  if (trace.record(state.lane, event)) pause_thread();
+  if (!trace.record(state.lane, event)) return;
+  // Who polls has room for a few looks only, and would begin to count them anew after every pause.
+  if (state.polls > 0) {
+    give_way();
+  } else {
+    pause_thread();
+  }
 }
 
 // For an event each lane waits by itself: some come when it is there already, others never ask. So

@@ -219,7 +219,8 @@ void Device::make_stream_wait(CUstream_st* stream, const OperationPtr& operation
   if (!operation) return;
   std::lock_guard<std::mutex> lock(mutex_);
   join(stream->clock, operation->place->clock);
-  if (!operation->done) stream->awaited.push_back(operation);
+  // Done or not: who waits for the stream has waited for it, too.
+  stream->awaited.push_back(operation);
 }
 
 }  // namespace simt
