@@ -127,6 +127,7 @@ ifndef SIMT
   CUBLAS = $(call library_of,cublas_v2.h,cublas)
   LIBS_03_coalescing = $(CUBLAS)
   LIBS_04_matmul = $(CUBLAS) $(call library_of,cublasLt.h,cublasLt)
+  LIBS_05_reduction = $(call library_of,nccl.h,nccl)
   LIBS_06_atomics_streams = $(call library_of,curand.h,curand)
   LIBS_07_flash_attention = $(CUBLAS)
 endif
@@ -221,9 +222,11 @@ PERCENT := %
 # `make run` and `make run-01`: exit status 0 only if every variant that ran was right; the last line
 # counts what was right, skipped and wrong.
 .PHONY: run $(CHAPTERS:%=run-%)
-# Without a GPU, tables show what was counted of each rung before, unless it has changed since.
+# Without a GPU, tables show what was counted of each rung before, unless it has changed since; and
+# what is for several GPUs has two.
 KEPT_COUNTS := $(BUILD)/kept_counts
-with_counts = $(if $(SIMT),tools/counts.py >$(KEPT_COUNTS) && export KEPT_COUNTS=$(KEPT_COUNTS);)
+with_counts = $(if $(SIMT),export SIMT_DEVICES=$${SIMT_DEVICES:-2}; \
+  tools/counts.py >$(KEPT_COUNTS) && export KEPT_COUNTS=$(KEPT_COUNTS);)
 # A chapter's program in one file comes before all its rungs.
 in_order = $(foreach c,$(1),$(filter-out $(LADDERS),$(call programs_of,$(c))) $(call program_of,$(c)))
 run: programs  ## build and run every chapter, for a short look (run-01: one chapter, with care)

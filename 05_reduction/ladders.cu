@@ -6,12 +6,12 @@
 #include "common/bench/program.cuh"
 
 namespace ladders {
-bench::Ladders sum(), affine(), scan();
+bench::Ladders sum(), affine(), scan(), all_reduce();
 }
 
 int main(int argc, char** argv) {
   return bench::run({"05_reduction",
-                     "sums, reductions in order, and prefix sums",
-                     {ladders::sum(), ladders::affine(), ladders::scan()}},
+                     "sums, reductions in order, prefix sums, and sums over several GPUs",
+                     {ladders::sum(), ladders::affine(), ladders::scan(), ladders::all_reduce()}},
                     argc, argv);
 }
