@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -93,12 +94,29 @@ struct RegisterRequest {
   Location at;
 };
 
+// What helps to find an arrival too many, once it has made something fail: who came to an mbarrier
+// when nobody expected it. Kept while there is an observer.
+struct Arrivals {
+  struct Last {
+    uint32_t phase = 0;        // the number of the phase, from 1 on
+    const void* pc = nullptr;  // of the call that returns there
+  };
+  uint32_t phase = 1;
+  bool waited = true;    // has anybody seen that the phase before is complete?
+  std::vector<Last> of;  // each thread of the block
+  // The first such arrival: again in the same phase, or before anybody had waited for the last one.
+  unsigned thread = 0;
+  const void* pc = nullptr;
+  const void* pc_before = nullptr;  // of the first arrival; null: there was none
+};
+
 struct BlockAsync {
   void begin(unsigned threads);
   ThreadCopies& copies_of(unsigned thread);
 
   NamedBarrier named[kNamedBarriers];
   unsigned mbarrier_waiters = 0;
+  std::map<unsigned, Arrivals> arrivals;  // by the offset of the mbarrier
   const char* shared = nullptr;  // where its shared memory is, once a thread waits at an mbarrier
   Warpgroup warpgroups[kMaxThreads / kWarpgroupThreads];
   std::vector<ThreadProducts> products;    // per thread, once one of them has asked for a wgmma
@@ -148,6 +166,10 @@ void finish_small_copies(BlockAsync& async, unsigned thread, uint64_t last_group
 // "the mbarrier at shared offset 16, whose phase of parity 0 lacks 1 of 1 arrival and 4096 bytes"
 std::string describe_mbarrier(const Block& block, const void* barrier);
 
+// Of each mbarrier of the block a line, if somebody came to it when nobody expected it; "": of
+// none.
+std::string describe_unexpected_arrivals(const Block& block);
+
 // Grows with whatever the threads of the block, or of its cluster, do other than poll.
 uint64_t progress_of(const Block& block);
 
@@ -166,7 +188,7 @@ SharedPlace shared_place(const void* address, unsigned alignment, const char* in
 
 // Ends the launch with a line that says what is wrong with the running thread's instruction.
 [[noreturn]] void refuse_instruction(const char* check, const std::string& what, Location at,
-                                     int cuda_error);
+                                     int cuda_error, const std::string& more = "");
 
 // The running thread uses the mbarrier, or asks for a copy that will: says so if the mbarrier.init
 // may not be seen yet.
@@ -177,7 +199,11 @@ void check_mbarrier_seen(const SharedPlace& mbarrier, bool by_copy, const char* 
 inline uint64_t order_key(const SharedPlace& place) {
   return ~(place.block->number << 20 | place.offset);
 }
+// The same for what came before the last phase of an mbarrier was complete: offsets are even.
+inline uint64_t completed_key(const SharedPlace& place) { return order_key(place) ^ 1; }
 void publish(uint64_t key);
 void receive(uint64_t key);
+// What has been published under `key` by now can be received under `to`, and later no more of it.
+void pass_on(uint64_t key, uint64_t to);
 
 }  // namespace simt

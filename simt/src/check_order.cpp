@@ -95,6 +95,12 @@ const Release* ReleaseBoard::publish(uint64_t address, Release release) {
   return newest;
 }
 
+void ReleaseBoard::pass_on(uint64_t address, uint64_t to) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = newest_.find(address);
+  if (found != newest_.end()) newest_[to] = found->second;
+}
+
 void BlockOrder::begin(uint64_t number, unsigned threads, uint64_t launch, const Knowledge* start) {
   block_ = LaunchId::block(launch, number);
   number_ = number;

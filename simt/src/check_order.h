@@ -118,6 +118,8 @@ class ReleaseBoard {
   const Release* find(uint64_t address);
   // Adds a release at `address` on top of what is published there.
   const Release* publish(uint64_t address, Release release);
+  // What is published at `address` now is published at `to`, too.
+  void pass_on(uint64_t address, uint64_t to);
   size_t size() const { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE); }
 
  private:

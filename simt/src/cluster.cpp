@@ -28,6 +28,7 @@ void BlockAsync::begin(unsigned threads) {
   products.clear();
   registers.clear();
   mbarrier_waiters = 0;
+  arrivals.clear();
   bulk.clear();
   copies.clear();
   threads_with_small = 0;
@@ -50,12 +51,16 @@ void publish(uint64_t key) {
 void receive(uint64_t key) {
   if (observer) observer->receive(key);
 }
+void pass_on(uint64_t key, uint64_t to) {
+  if (observer) observer->pass_on(key, to);
+}
 
-void refuse_instruction(const char* check, const std::string& what, Location at, int cuda_error) {
+void refuse_instruction(const char* check, const std::string& what, Location at, int cuda_error,
+                        const std::string& more) {
   report(
       {check,
        describe_current_thread() + ": " + what + " at " + at.file + ":" + std::to_string(at.line),
-       cuda_error, at});
+       cuda_error, at, nullptr, more});
   fail_kernel(cuda_error);
 }
 

@@ -213,6 +213,9 @@ struct SharedName {
   std::string name;
   size_t offset = 0;  // of its first byte
   size_t bytes = 0;
+  Strides strides = {};
+  // What lies there, if its elements have this size: "empty[1]"; else "byte 8 of stages[2]".
+  std::string element_at(size_t place, size_t size) const;
 };
 SharedName shared_variable_at(size_t offset);
 SharedName shared_variable_at(const Block& block, size_t offset);
@@ -270,7 +273,8 @@ struct Finding {
   int cuda_error = 0;   // the error that the launch ends with, 0 if it goes on
   Location at = {};     // in the user's source, if known
   const Block* block = nullptr;  // what it is about, if not the running block
-};
+  std::string more = {};  // lines for behind those that say where `at` was called, each begun
+};                        // by a newline
 
 // Shared memory that something in the background writes or reads: a copy, or a wgmma, which reads
 // pieces of 16 bytes here and there.
@@ -361,6 +365,7 @@ class Observer {
   // that all it did so far is done, or learns all that was said so under it.
   virtual void publish(uint64_t /*key*/) {}
   virtual void receive(uint64_t /*key*/) {}
+  virtual void pass_on(uint64_t /*key*/, uint64_t /*to*/) {}
   // The running thread starts to wait for one of these.
   virtual void event_wait() {}
   // The running thread was the last to come to a named barrier of so many warps.
@@ -385,6 +390,9 @@ class Observer {
   virtual void product_fence() {}
   virtual void product(uint32_t /*number*/, const ProductRegisters&, const void* /*pc*/) {}
   virtual void products_done(uint32_t /*count*/) {}
+  // The line of the call that returns to `pc`, in the function that is no part of another one
+  // there: most often the kernel.
+  virtual std::string place_of_call(const void* /*pc*/) { return "unknown line"; }
   // The running thread: mbarrier.init of the mbarrier at this offset of its block's shared memory;
   // and what makes it seen beyond the block, fence.mbarrier_init or more.
   virtual void mbarrier_made(unsigned /*offset*/) {}

@@ -62,7 +62,7 @@ void report(const Finding& finding) {
   const Location at = finding.at;
   const std::string place = std::string(at.file) + ":" + std::to_string(at.line);
   if (seen.insert(at.line ? finding.check + place : finding.message).second)
-    report(finding.message);
+    report(finding.message + finding.more);
 }
 
 std::string describe_current_thread() {
@@ -127,7 +127,7 @@ std::string describe_waiting(const Block& b) {
              threads.size() == 1 ? "" : "s", first.x, first.y, first.z);
     text += line + what;
   }
-  return text;
+  return text + describe_unexpected_arrivals(b);
 }
 
 Location waiting_place(const Block& b) {

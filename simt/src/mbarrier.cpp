@@ -28,9 +28,9 @@ constexpr unsigned kMostArrivals = (1 << 20) - 1;
 std::string name_of(const Block& block, size_t offset) {
   const SharedName variable = shared_variable_at(block, offset);
   if (variable.name.empty()) return "the mbarrier at shared offset " + std::to_string(offset);
-  if (variable.bytes == 8) return "the mbarrier " + variable.name;
-  return "the mbarrier at byte " + std::to_string(offset - variable.offset) + " of " +
-         variable.name;
+  const std::string element = variable.element_at(offset, 8);
+  return std::string(element.rfind("byte ", 0) == 0 ? "the mbarrier at " : "the mbarrier ") +
+         element;
 }
 std::string name_of(const SharedPlace& place) { return name_of(*place.block, place.offset); }
 
@@ -62,8 +62,14 @@ void complete_if_due(const Found& b) {
   if (b.word->pending != 0 || b.word->bytes != 0) return;
   b.word->phase ^= 1;
   b.word->pending = b.word->expected;
+  pass_on(order_key(b.place), completed_key(b.place));
   Block& owner = *b.place.block;
   BlockAsync& async = async_of(owner);
+  if (observer) {
+    Arrivals& arrivals = async.arrivals[b.place.offset];
+    ++arrivals.phase;
+    arrivals.waited = false;
+  }
   for (unsigned i = 0; async.mbarrier_waiters != 0 && i < owner.thread_count; ++i) {
     if (owner.state[i] != State::kMbarrier || owner.waiting[i].object != b.word) continue;
     wake(owner, i);
@@ -88,6 +94,27 @@ void count_wait(bool found) {
   if (found) observer->count(Beside::kStageWaitFound, 1);
 }
 
+// The running thread has seen that the last phase is complete.
+void waited_for(const Found& b) {
+  receive(completed_key(b.place));
+  if (observer) async_of(*b.place.block).arrivals[b.place.offset].waited = true;
+}
+
+// An arrival of the running thread. pc: of the call that returns there.
+void note_arrival(const Found& b, const void* pc) {
+  if (b.place.block != state.block) return;
+  Arrivals& arrivals = async_of(*b.place.block).arrivals[b.place.offset];
+  if (arrivals.pc != nullptr) return;
+  if (arrivals.of.empty()) arrivals.of.resize(state.block->thread_count);
+  Arrivals::Last& last = arrivals.of[state.thread];
+  if (last.phase == arrivals.phase || !arrivals.waited) {
+    arrivals.thread = state.thread;
+    arrivals.pc = pc;
+    arrivals.pc_before = last.phase == arrivals.phase ? last.pc : nullptr;
+  }
+  last = {arrivals.phase, pc};
+}
+
 bool try_wait(const void* address, unsigned parity, Location at) {
   const Found b = barrier_at(address, "mbarrier.try_wait", at);
   Block& own = *state.block;
@@ -104,7 +131,7 @@ bool try_wait(const void* address, unsigned parity, Location at) {
     ++async.mbarrier_waiters;
     state.worker->wait_for_event(State::kMbarrier, at);
   }
-  receive(order_key(b.place));
+  waited_for(b);
   return true;
 }
 
@@ -114,7 +141,7 @@ bool test_wait(const void* address, unsigned parity, Location at) {
     give_way();
     return false;
   }
-  receive(order_key(b.place));
+  waited_for(b);
   return true;
 }
 
@@ -130,6 +157,23 @@ std::string describe_mbarrier(const Block& block, const void* address) {
   if (word.bytes > 0) text += " and " + std::to_string(word.bytes) + " bytes";
   if (word.bytes < 0)
     text += "; " + std::to_string(-word.bytes) + " bytes more came than expect_tx promised";
+  return text;
+}
+
+std::string describe_unexpected_arrivals(const Block& block) {
+  std::string text;
+  if (!block.async || !observer) return text;
+  for (const auto& [offset, arrivals] : block.async->arrivals) {
+    if (arrivals.pc == nullptr) continue;
+    const uint3 t = block.thread_index[arrivals.thread];
+    text += "\n  thread (" + std::to_string(t.x) + "," + std::to_string(t.y) + "," +
+            std::to_string(t.z) + ") arrived at " + name_of(block, offset);
+    text +=
+        arrivals.pc_before != nullptr
+            ? " twice in one phase: at " + observer->place_of_call(arrivals.pc_before) + " and at "
+            : " before anybody had waited for its last phase: at ";
+    text += observer->place_of_call(arrivals.pc);
+  }
   return text;
 }
 
@@ -172,6 +216,7 @@ void mbarrier_init(void* barrier, unsigned count, Location at) {
   word.pending = word.expected = count;
   word.valid = 1;
   *static_cast<Word*>(barrier) = word;
+  async_of(*place.block).arrivals.erase(place.offset);
   if (!observer) return;
   observer->copy_wrote(barrier, 8);
   if (place.block == state.block) observer->mbarrier_made(place.offset);
@@ -200,7 +245,8 @@ uint64_t mbarrier_arrive(void* barrier, unsigned count, unsigned expected_bytes,
     refuse_instruction("mbarrier",
                        name_of(b.place) + " gets more arrivals than the " +
                            std::to_string(b.word->expected) + " of a phase",
-                       at, cudaErrorLaunchFailure);
+                       at, cudaErrorLaunchFailure, describe_unexpected_arrivals(*b.place.block));
+  if (observer) note_arrival(b, caller);
   b.word->pending -= count;
   if (drop) b.word->expected -= count;
   complete_if_due(b);

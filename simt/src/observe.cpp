@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include "dwarf_lines.h"
@@ -264,6 +265,12 @@ void Watcher::release(Scope scope) {
 void Watcher::acquire(Scope scope) { watch_of(state.block)->acquire(reach_of(scope)); }
 void Watcher::publish(uint64_t key) { watch_of(state.block)->publish(key); }
 void Watcher::receive(uint64_t key) { watch_of(state.block)->receive(key); }
+void Watcher::pass_on(uint64_t key, uint64_t to) { watch_of(state.block)->pass_on(key, to); }
+std::string Watcher::place_of_call(const void* pc) {
+  const uint32_t at = relative_pc(pc, program_base);
+  const std::vector<SourceLine> calls = inlined_calls(at);
+  return to_string(calls.empty() ? line_of_return_address(at) : calls.back());
+}
 void Watcher::event_wait() { watch_of(state.block)->event_wait(); }
 void Watcher::named_barrier(unsigned warps) { watch_of(state.block)->named_barrier(warps); }
 void Watcher::copy_wrote(const void* address, size_t bytes) {
@@ -380,11 +387,14 @@ std::string called_at(const SourceLine& line) { return "\n  called at " + to_str
 
 // A line lies in a function that others call: from where the running thread has come to it.
 std::string describe_calls(const std::string& place) {
+  const auto plain = [](const std::string& path) {  // ./a/b and a/b are one file
+    return std::filesystem::path(path).lexically_normal();
+  };
   std::string text;
   bool found = false;
   for (const SourceLine& line : lines_of_calls()) {
     if (found) text += called_at(line);
-    found |= to_string(line) == place;
+    found |= plain(to_string(line)) == plain(place);
   }
   return text;
 }
@@ -480,6 +490,7 @@ bool Watcher::finding(const Finding& finding) {
   const std::string place = report.file + ":" + std::to_string(report.line);
   if (state.block != nullptr && block == state.block && finding.at.line != 0)
     report.message += describe_calls(place);
+  report.message += finding.more;
   reports.add(std::move(report), {report.line ? place : finding.message});
   return true;
 }

@@ -174,6 +174,9 @@ class BlockWatch {
     order_.publish_all(state.thread, launch_->key(key), launch_->board);
   }
   void receive(uint64_t key) { order_.receive(launch_->key(key), launch_->board); }
+  void pass_on(uint64_t key, uint64_t to) {
+    launch_->board.pass_on(launch_->key(key), launch_->key(to));
+  }
   void event_wait();
   // A copy in the background has written to this block's shared memory.
   void copy_wrote(uint64_t offset, size_t bytes);
@@ -350,6 +353,8 @@ class Watcher final : public Observer {
   void acquire(Scope scope) override;
   void publish(uint64_t key) override;
   void receive(uint64_t key) override;
+  void pass_on(uint64_t key, uint64_t to) override;
+  std::string place_of_call(const void* pc) override;
   void event_wait() override;
   void named_barrier(unsigned warps) override;
   void copy_wrote(const void* address, size_t bytes) override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "async.h"
 #include "dwarf_lines.h"
 #include "observe.h"
 #include "options.h"
@@ -555,6 +556,7 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
         "\n  if both are in a loop, the write is that of a later turn, and a barrier " +
         std::string("is missing behind the read");
   }
+  if (shared) report.message += describe_unexpected_arrivals(*block_);
   const std::vector<std::string> places = {to_string(here), to_string(there)};
   const bool reads_plainly = access.use == Use::kRead, read_plainly = !rival.wrote && !rival.atomic;
   if ((reads_plainly && rival.atomic) || (atomic && read_plainly)) {

@@ -42,8 +42,13 @@ int place(Kernel& kernel, const SharedVariable& variable) {
 }  // namespace
 
 SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
-                               Layout element)
-    : owner(owner), name(name), bytes(bytes), alignment(alignment), element(element) {
+                               Layout element, const Strides& strides)
+    : owner(owner),
+      name(name),
+      bytes(bytes),
+      alignment(alignment),
+      element(element),
+      strides(strides) {
   any_gaps |= element.gaps;
   number = static_cast<int>(variables().size());
   variables().push_back(this);
@@ -98,10 +103,23 @@ SharedName shared_variable_at(size_t offset) { return shared_variable_at(*state.
 
 SharedName shared_variable_at(const Block& block, size_t offset) {
   if (offset >= kStaticSharedBytes)
-    return {"dynamic shared memory", kStaticSharedBytes, block.launch->dynamic_shared};
+    return {"dynamic shared memory", kStaticSharedBytes, block.launch->dynamic_shared, {}};
   size_t start;
   const SharedVariable* variable = variable_at(*block.launch->kernel, offset, &start);
-  return variable ? SharedName{variable->name, start, variable->bytes} : SharedName();
+  return variable ? SharedName{variable->name, start, variable->bytes, variable->strides}
+                  : SharedName();
+}
+
+std::string SharedName::element_at(size_t place, size_t size) const {
+  size_t inside = place - offset, unit = bytes;
+  std::string text = name;
+  for (size_t stride : strides.bytes) {
+    if (stride == 0) break;
+    text += "[" + std::to_string(inside / stride) + "]";
+    inside %= stride;
+    unit = stride;
+  }
+  return unit == size ? text : "byte " + std::to_string(inside) + " of " + text;
 }
 
 }  // namespace simt

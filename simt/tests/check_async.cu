@@ -305,6 +305,42 @@ __global__ void __cluster_dims__(2, 1, 1) shown_to_others(const int* in, int* ou
   asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
 }
 
+// A ring of two stages that one thread fills and two warps read. wrong: 1: one of them releases
+// each stage twice, 2: a lane releases one stage once more.
+__device__ __forceinline__ void release(uint64_t* stage) { ARRIVE(stage); }
+__global__ void ring(const int* in, int* out, int wrong) {
+  __shared__ alignas(128) int tiles[2][64];
+  __shared__ alignas(8) uint64_t full[2], empty[2];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) {
+      INIT(&full[i], 1);
+      INIT(&empty[i], 2);
+    }
+  }
+  INIT_FENCE();
+  __syncthreads();
+  int sum = 0;
+  for (int i = 0; i < 12; ++i) {
+    const int stage = i % 2, parity = i / 2 % 2;
+    if (warp == 2) {
+      if (lane != 0) break;
+      if (i >= 2) WAIT(&empty[stage], parity ^ 1);
+      EXPECT(&full[stage], 256);                  // here: told too late
+      LOAD(tiles[stage], in, 256, &full[stage]);  // here: before all had read it
+      continue;
+    }
+    WAIT(&full[stage], parity);
+    sum += tiles[stage][threadIdx.x];
+    PROXY_FENCE();
+    __syncwarp();
+    if (lane == 0) release(&empty[stage]);                             // here: once
+    if (wrong == 1 && warp == 0 && lane == 0) release(&empty[stage]);  // here: twice
+    if (wrong == 2 && i == 3 && threadIdx.x == 37) release(&empty[stage]);
+  }
+  if (warp < 2) out[threadIdx.x] = sum;
+}
+
 // ---- running them -----------------------------------------------------------------------------
 
 void check_silent(const std::function<void()>& run) {
@@ -432,6 +468,21 @@ TEST_CASE("a stage that is refilled") {
   check_named("race", "somebody may still read", [&] { run(1); });
   check_named(
       "proxy-fence", "somebody may still read", [&] { run(2); }, "read by thread");
+}
+
+TEST_CASE("an arrival too many is named where it is, and what comes of it") {
+  const auto run = [](int wrong) { ring<<<1, 96>>>(zeros<int>(64), zeros<int>(64), wrong); };
+  check_silent([&] { run(0); });
+  check_named(
+      "race", "before all had read it", [&] { run(2); },
+      "thread (37,0,0) arrived at the mbarrier empty[1] before anybody had waited for its last "
+      "phase: at ");
+  const std::string file = " at simt/tests/check_async.cu:";
+  check_named(
+      "mbarrier", "told too late", [&] { run(1); },
+      "thread (0,0,0) arrived at the mbarrier empty[1] twice in one phase:" + file +
+          std::to_string(tests::line_of("once")) + " and" + file +
+          std::to_string(tests::line_of("twice")));
 }
 
 TEST_CASE("a tile that is refilled after other uses") {

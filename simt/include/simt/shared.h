@@ -22,17 +22,33 @@ namespace simt {
 
 bool in_device_range(const void* address);  // memory.cpp
 
+// Of an array, how many bytes lie between neighbours, for each index; behind them zeros.
+struct Strides {
+  size_t bytes[4];
+};
+template <class T>
+constexpr Strides strides_of() {
+  Strides strides{};
+  if constexpr (std::is_array_v<T>) {
+    using Inner = std::remove_extent_t<T>;
+    strides.bytes[0] = sizeof(Inner);
+    for (int i = 0; i < 3; ++i) strides.bytes[i + 1] = strides_of<Inner>().bytes[i];
+  }
+  return strides;
+}
+
 // One __shared__ variable of the program, registered before main().
 struct SharedVariable {
   SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
-                 Layout element);
+                 Layout element, const Strides& strides);
 
   const char* owner;  // mangled name of the tag: says in which kernel it was declared
   const char* name;
   size_t bytes;
   size_t alignment;
   Layout element;  // the type of its elements
-  int number;      // 0, 1, 2, ... in the whole program
+  Strides strides;
+  int number;  // 0, 1, 2, ... in the whole program
 };
 
 // Gives the variable its place in the running kernel; returns its offset.
@@ -45,9 +61,10 @@ struct SharedVariableOf {
   static_assert(sizeof(T) <= kStaticSharedBytes,
                 "uses too much shared data: __shared__ variables have 48 KiB (0xc000 bytes), "
                 "dynamic shared memory may have more");
-  static inline const SharedVariable variable{typeid(Tag).name(), Tag::name(), sizeof(T),
-                                              alignof(Tag) > alignof(T) ? alignof(Tag) : alignof(T),
-                                              layout_of<T>()};
+  static inline const SharedVariable variable{
+      typeid(Tag).name(), Tag::name(),
+      sizeof(T),          alignof(Tag) > alignof(T) ? alignof(Tag) : alignof(T),
+      layout_of<T>(),     strides_of<T>()};
 };
 
 template <class Tag, class T>
