@@ -30,6 +30,8 @@ TYPES = {
     "bf16": f"{PTX}bf16",
     "f16x2": f"{PTX}f16x2",
     "bf16x2": f"{PTX}bf16x2",
+    "s16x2": f"{PTX}s16x2",
+    "u16x2": f"{PTX}u16x2",
 }
 BITS = {
     "b8": 8,
@@ -46,6 +48,8 @@ BITS = {
     "f32": 32,
     "f16x2": 32,
     "bf16x2": 32,
+    "s16x2": 32,
+    "u16x2": 32,
     "b64": 64,
     "u64": 64,
     "s64": 64,
@@ -202,10 +206,12 @@ def translate(text, block):
 # ---- arithmetic ----------------------------------------------------------------------------------
 
 ROUNDINGS = ("rz", "rm", "rp")
+DIRECTED = ("add", "sub", "mul", "fma", "div", "sqrt", "rcp")  # of f32 and f64
 
 
 def _flushed(i, kind, value):
-    return f"{PTX}flushed({value})" if i.has("ftz") and kind == "f32" else value
+    flushes = i.has("ftz") and kind in ("f32", "f16", "f16x2")
+    return f"{PTX}flushed({value})" if flushes else value
 
 
 def _finish(i, kind, value):
@@ -226,13 +232,17 @@ def _operation(name, count):
         if kind in FLOATS:
             modes = [r for r in ROUNDINGS if i.has(r)]
             if modes:
-                if kind != "f32" or name not in ("add", "sub", "mul", "fma", "div"):
+                if kind not in ("f32", "f64") or name not in DIRECTED:
                     i.refuse()
                 function = f"{name}_{modes[0]}"
         elif i.has("sat"):
             function = f"{name}_sat"
         arguments = ", ".join(_flushed(i, kind, i.read(n + 1, kind)) for n in range(count))
-        return _finish(i, kind, f"{PTX}{function}<{TYPES[kind]}>({arguments})")
+        value = f"{PTX}{function}<{TYPES[kind]}>({arguments})"
+        if i.has("ftz") and name in ("mul", "fma"):
+            directed = _flag(any(map(i.has, ROUNDINGS)))
+            value = f"{PTX}flushed_product<{TYPES[kind]}>({directed}, {value}, {arguments})"
+        return _finish(i, kind, value)
 
     return translate_operation
 
@@ -277,10 +287,18 @@ def _with_carry(i):
 def _extreme(i):
     kind = i.type()
     function = i.words[0] + ("_nan" if i.has("NaN") else "")
-    value = i.read(1, kind)
+    value = _flushed(i, kind, i.read(1, kind))
     for n in range(2, len(i.operands)):
-        value = f"{PTX}{function}<{TYPES[kind]}>({value}, {i.read(n, kind)})"
+        other = _flushed(i, kind, i.read(n, kind))
+        value = f"{PTX}{function}<{TYPES[kind]}>({value}, {other})"
     return _finish(i, kind, value)
+
+
+def _product(i, kind, a, b):
+    """The lower or the upper half of an integer product."""
+    if i.words[0].endswith("24"):
+        return f"{PTX}mul24<{TYPES[kind]}>({a}, {b}, {_flag(i.has('hi'))})"
+    return f"{PTX}mul_{'hi' if i.has('hi') else 'lo'}<{TYPES[kind]}>({a}, {b})"
 
 
 @handles("mul", "mul24")
@@ -291,7 +309,7 @@ def _mul(i):
     a, b = i.read(1, kind), i.read(2, kind)
     if i.has("wide"):
         return i.write(0, f"static_cast<{WIDE[kind]}>({a}) * static_cast<{WIDE[kind]}>({b})")
-    return i.write(0, f"{PTX}mul_{'hi' if i.has('hi') else 'lo'}<{TYPES[kind]}>({a}, {b})")
+    return i.write(0, _product(i, kind, a, b))
 
 
 @handles("mad", "mad24", "madc")
@@ -305,13 +323,14 @@ def _mad(i):
         return i.write(
             0, f"static_cast<{wide}>({a}) * static_cast<{wide}>({b}) + {i.read(3, wide)}"
         )
-    product = f"{PTX}mul_{'hi' if i.has('hi') else 'lo'}<{TYPES[kind]}>({a}, {b})"
+    product = _product(i, kind, a, b)
     if i.words[0] == "madc" or i.has("cc"):
         flags = f"{_flag(i.words[0] == 'madc')}, {_flag(i.has('cc'))}"
         return i.write(
             0, f"{PTX}add_carry<{TYPES[kind]}>({product}, {i.read(3, kind)}, {flags})"
         )
-    return i.write(0, f"{PTX}add<{TYPES[kind]}>({product}, {i.read(3, kind)})")
+    add = "add_sat" if i.has("sat") else "add"
+    return i.write(0, f"{PTX}{add}<{TYPES[kind]}>({product}, {i.read(3, kind)})")
 
 
 @handles("shl", "shr")
@@ -325,6 +344,8 @@ def _special_function(i):
     kind = i.type()
     if kind not in FLOATS:
         i.refuse()
+    if i.words[0] in DIRECTED and any(map(i.has, ROUNDINGS)):
+        return _operation(i.words[0], 1)(i)
     return _finish(
         i, kind, f"{PTX}{i.words[0]}<{TYPES[kind]}>({_flushed(i, kind, i.read(1, kind))})"
     )
@@ -391,6 +412,18 @@ def _dot(i):
     return i.write(0, f"{PTX}dp2a<{halves_of[a]}, {bytes_of[b]}>({operands}, {upper})")
 
 
+@handles("szext")
+def _szext(i):
+    kind = i.type()
+    arguments = f"{i.read(1, kind)}, {i.read(2, 'u32')}, {_flag(i.has('clamp'))}"
+    return i.write(0, f"{PTX}szext<{TYPES[kind]}>({arguments})")
+
+
+@handles("fns")
+def _fns(i):
+    return i.write(0, f"::__fns({i.read(1, 'u32')}, {i.read(2, 'u32')}, {i.read(3, 's32')})")
+
+
 @handles("bmsk")
 def _bmsk(i):
     clamp = _flag(i.has("clamp"))
@@ -415,6 +448,8 @@ COMPARISONS = {
 
 def _comparison(i, a, b):
     word = i.words[1]
+    if word == "ne" and i.type() in FLOATS:  # of numbers
+        return f"({a} < {b} || {a} > {b})"
     if word in COMPARISONS:
         return f"({a} {COMPARISONS[word]} {b})"
     if word in ("num", "nan"):
@@ -430,7 +465,7 @@ def _setp(i):
     if kind in ("f16x2", "bf16x2"):
         i.refuse()
     signed = kind if i.words[1] not in ("lo", "ls", "hi", "hs") else kind.replace("s", "u")
-    value = _comparison(i, i.read(1, signed), i.read(2, signed))
+    value = _comparison(i, *(_flushed(i, kind, i.read(n, signed)) for n in (1, 2)))
     both = [part.strip() for part in i.operands[0].split("|")]
     other = f"!{value}"
     if i.words[2] in ("and", "or", "xor"):
@@ -448,7 +483,7 @@ def _set(i):
     to, kind = i.type(-2), i.type()
     if kind in ("f16x2", "bf16x2"):
         i.refuse()
-    value = _comparison(i, i.read(1, kind), i.read(2, kind))
+    value = _comparison(i, *(_flushed(i, kind, i.read(n, kind)) for n in (1, 2)))
     return i.write(0, f"({value} ? {PTX}true_of<{TYPES[to]}>() : {TYPES[to]}{{}})")
 
 
@@ -461,7 +496,8 @@ def _selp(i):
 @handles("slct")
 def _slct(i):
     kind, by = i.type(-2), i.type()
-    return i.write(0, f"({i.read(3, by)} >= 0 ? {i.read(1, kind)} : {i.read(2, kind)})")
+    choice = _flushed(i, by, i.read(3, by))
+    return i.write(0, f"({choice} >= 0 ? {i.read(1, kind)} : {i.read(2, kind)})")
 
 
 @handles("testp")
@@ -554,13 +590,16 @@ def _cvt(i):
             i.refuse()
         return i.write(0, f"{PTX}pack_{to[:-2]}({values}, {relu})")
     if kind in ("e4m3x2", "e5m2x2") and to == "f16x2":
-        return i.write(0, f"{PTX}unpack_{kind[:-2]}({i.read(1, 'u16')})")
+        value = f"{PTX}unpack_{kind[:-2]}({i.read(1, 'u16')})"
+        return i.write(0, f"{PTX}relu({value})" if i.has("relu") else value)
     if to == "tf32" and kind == "f32":
         value = f"{PTX}to_tf32<{PTX}Round::{rounding}>({i.read(1, 'f32')})"
         return i.write(0, f"{PTX}relu({value})" if i.has("relu") else value)
     if to not in TYPES or kind not in TYPES:
         i.refuse()
-    value = _flushed(i, kind, i.read(1, kind))
+    value = i.read(1, kind)
+    if i.has("ftz") and (kind == "f32" or (kind, to) == ("f64", "f32")):
+        value = f"{PTX}{'flushed' if kind == 'f32' else 'flushed_to_float'}({value})"
     saturate = "true" if i.has("sat") else "false"
     round_name = f"{PTX}Round::{rounding or 'none'}"
     if (
@@ -569,7 +608,7 @@ def _cvt(i):
         and not rounding.endswith("i")
         and to in ("f16", "bf16")
     ):
-        value = f"{PTX}narrowed<{TYPES[to]}, {PTX}Round::{rounding or 'rn'}>({value})"
+        value = f"{PTX}narrowed_from<{TYPES[to]}, {PTX}Round::{rounding or 'rn'}>({value})"
         if i.has("sat"):
             value = f"{PTX}saturated({value})"
         return i.write(0, f"{PTX}relu({value})" if i.has("relu") else value)

@@ -12,7 +12,9 @@ struct __nv_bfloat16 {
   __nv_bfloat16() = default;
   __nv_bfloat16(__nv_bfloat16_raw raw) : bits_(raw.x) {}
   __nv_bfloat16(float value) : bits_(simt::bfloat16_bits_from_float(value)) {}
-  __nv_bfloat16(double value) : bits_(simt::bfloat16_bits_from_float(simt::round_to_odd(value))) {}
+  __nv_bfloat16(double value)
+      : bits_(value != value ? simt::narrowed_nan(value, 7)
+                             : simt::bfloat16_bits_from_float(simt::round_to_odd(value))) {}
   __nv_bfloat16(int value) : __nv_bfloat16(static_cast<double>(value)) {}
   __nv_bfloat16(unsigned value) : __nv_bfloat16(static_cast<double>(value)) {}
   __nv_bfloat16(short value) : __nv_bfloat16(static_cast<float>(value)) {}
@@ -56,6 +58,7 @@ typedef __nv_bfloat162 nv_bfloat162;
 SIMT_INLINE __nv_bfloat16 __float2bfloat16(float a) { return __nv_bfloat16(a); }
 SIMT_INLINE __nv_bfloat16 __float2bfloat16_rn(float a) { return __nv_bfloat16(a); }
 SIMT_INLINE __nv_bfloat16 __float2bfloat16_rz(float a) {
+  if (a != a) return __nv_bfloat16(a);
   return __nv_bfloat16_raw{static_cast<unsigned short>(__float_as_uint(a) >> 16)};
 }
 SIMT_INLINE __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(a); }

@@ -12,7 +12,9 @@ struct __half {
   __half() = default;
   __half(__half_raw raw) : bits_(raw.x) {}
   __half(float value) : bits_(simt::half_bits_from_float(value)) {}
-  __half(double value) : bits_(simt::half_bits_from_float(simt::round_to_odd(value))) {}
+  __half(double value)
+      : bits_(value != value ? simt::narrowed_nan(value, 10)
+                             : simt::half_bits_from_float(simt::round_to_odd(value))) {}
   __half(int value) : __half(static_cast<double>(value)) {}
   __half(unsigned value) : __half(static_cast<double>(value)) {}
   __half(short value) : __half(static_cast<float>(value)) {}

@@ -28,6 +28,10 @@ SIMT_INLINE __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t 
 }
 SIMT_INLINE __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturate,
                                                       __nv_fp8_interpretation_t kind) {
+  if (x != x)  // the sign stays, and of e5m2 the first bits
+    return static_cast<__nv_fp8_storage_t>(kind == __NV_E5M2 ? simt::narrowed_nan(x, 10) >> 8
+                                           : std::signbit(x) ? 0xff
+                                                             : 0x7f);
   return __nv_cvt_float_to_fp8(simt::round_to_odd(x), saturate, kind);
 }
 SIMT_INLINE __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 x, __nv_saturation_t saturate,

@@ -2,10 +2,13 @@
 // operations on the CPU's memory: a compare-and-swap loop on the value's bits.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
 #include "simt/build_mode.h"
+#include "simt/math.h"
+#include "simt/shared.h"
 #include "simt/sync.h"
 #include "simt/vector_types.h"
 
@@ -46,6 +49,21 @@ SIMT_INLINE T atomic_update(T* address, Update update) {
   }
 }
 
+// The new value of an atomic sum. Of floats in global memory subnormal numbers are taken for zeros,
+// and come out as zeros; a NaN is the one that GPUs make.
+template <class T>
+SIMT_INLINE T atomic_sum(const void* address, T old, T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    const auto flushed = [&](float x) SIMT_UNWATCHED -> float {
+      return std::fabs(x) < 0x1p-126f && !__isShared(address) ? std::copysign(0.0f, x) : x;
+    };
+    const float sum = flushed(flushed(old) + flushed(value));
+    return sum == sum ? sum : bits_as<float>(0x7fffffffu);
+  } else {
+    return T(old + value);
+  }
+}
+
 // The value's type comes from the pointer alone: atomicAdd(&float_value, 1) adds 1.0f.
 template <class T>
 struct Exactly {
@@ -68,7 +86,7 @@ struct Exactly {
   SIMT_ATOMIC_SCOPED(name##_block, kBlock, expression) \
   SIMT_ATOMIC_SCOPED(name##_system, kSystem, expression)
 
-SIMT_ATOMIC(atomicAdd, T(old + value))
+SIMT_ATOMIC(atomicAdd, simt::atomic_sum<T>(address, old, value))
 SIMT_ATOMIC(atomicSub, T(old - value))
 SIMT_ATOMIC(atomicMin, (value < old ? value : old))
 SIMT_ATOMIC(atomicMax, (old < value ? value : old))
@@ -98,14 +116,16 @@ SIMT_ATOMIC_CAS(atomicCAS_system, kSystem)
 SIMT_INLINE float2 atomicAdd(float2* address, float2 value) {
   SIMT_NOTE_ATOMIC(atomic, address, sizeof(float2), simt::Scope::kDevice);
   const auto add = [](float* to, float more) SIMT_UNWATCHED {
-    return simt::atomic_update(to, [&](float old) SIMT_UNWATCHED { return old + more; });
+    return simt::atomic_update(
+        to, [&](float old) SIMT_UNWATCHED { return simt::atomic_sum(to, old, more); });
   };
   return {add(&address->x, value.x), add(&address->y, value.y)};
 }
 SIMT_INLINE float4 atomicAdd(float4* address, float4 value) {
   SIMT_NOTE_ATOMIC(atomic, address, sizeof(float4), simt::Scope::kDevice);
   const auto add = [](float* to, float more) SIMT_UNWATCHED {
-    return simt::atomic_update(to, [&](float old) SIMT_UNWATCHED { return old + more; });
+    return simt::atomic_update(
+        to, [&](float old) SIMT_UNWATCHED { return simt::atomic_sum(to, old, more); });
   };
   return {add(&address->x, value.x), add(&address->y, value.y), add(&address->z, value.z),
           add(&address->w, value.w)};

@@ -26,16 +26,32 @@ SIMT_INLINE To bits_as(From from) {
   return to;
 }
 
-// A float to an integer, as a GPU does it: NaN is 0, too large or too small is the nearest there
-// is.
+// A float to an integer, as an H200 does it: too large or too small is the nearest there is. NaN is
+// 0, or, if one of the two types has 64 bits, the upper bit alone.
 template <class To, class From>
 SIMT_INLINE To saturated(From value) {
-  if (value != value) return 0;
+  if (value != value) {
+    if (sizeof(To) < 8 && sizeof(From) < 8) return 0;
+    return static_cast<To>(uint64_t{1} << (8 * sizeof(To) - 1));
+  }
   if (value <= static_cast<From>(std::numeric_limits<To>::min()))
     return std::numeric_limits<To>::min();
   if (value >= static_cast<From>(std::numeric_limits<To>::max()))
     return std::numeric_limits<To>::max();
   return static_cast<To>(value);
+}
+
+// Of two floats the lesser: of a number and a NaN the number; -0 is less than 0. The same for the
+// greater one.
+template <class T>
+SIMT_INLINE T lesser(T a, T b) {
+  if (a != a) return b;
+  return b < a || (a == b && std::signbit(b)) ? b : a;
+}
+template <class T>
+SIMT_INLINE T greater(T a, T b) {
+  if (a != a) return b;
+  return a < b || (a == b && std::signbit(a)) ? b : a;
 }
 
 }  // namespace simt
@@ -51,11 +67,10 @@ SIMT_MIN_MAX(unsigned long)
 SIMT_MIN_MAX(long long)
 SIMT_MIN_MAX(unsigned long long)
 #undef SIMT_MIN_MAX
-// Of a number and a NaN, the number.
-SIMT_INLINE float min(float a, float b) { return fminf(a, b); }
-SIMT_INLINE float max(float a, float b) { return fmaxf(a, b); }
-SIMT_INLINE double min(double a, double b) { return fmin(a, b); }
-SIMT_INLINE double max(double a, double b) { return fmax(a, b); }
+SIMT_INLINE float min(float a, float b) { return simt::lesser(a, b); }
+SIMT_INLINE float max(float a, float b) { return simt::greater(a, b); }
+SIMT_INLINE double min(double a, double b) { return simt::lesser(a, b); }
+SIMT_INLINE double max(double a, double b) { return simt::greater(a, b); }
 #define SIMT_MIXED(A, B, T)                                                         \
   SIMT_INLINE T min(A a, B b) { return min(static_cast<T>(a), static_cast<T>(b)); } \
   SIMT_INLINE T max(A a, B b) { return max(static_cast<T>(a), static_cast<T>(b)); } \
@@ -74,15 +89,35 @@ SIMT_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 SIMT_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
 SIMT_INLINE float rcbrtf(float x) { return 1.0f / cbrtf(x); }
 SIMT_INLINE double rcbrt(double x) { return 1.0 / cbrt(x); }
-SIMT_INLINE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
-SIMT_INLINE float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
-SIMT_INLINE double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
-SIMT_INLINE float norm4df(float a, float b, float c, float d) {
-  return sqrtf(a * a + b * b + c * c + d * d);
+// In double, where no square of a float is too large or too small.
+SIMT_INLINE float rhypotf(float x, float y) {
+  return static_cast<float>(1 / hypot(double(x), double(y)));
 }
-SIMT_INLINE float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
-SIMT_INLINE double sinpi(double x) { return sin(fmod(x, 2.0) * M_PI); }
-SIMT_INLINE double cospi(double x) { return cos(fmod(x, 2.0) * M_PI); }
+SIMT_INLINE double norm3d(double a, double b, double c) {
+  if (std::isinf(a) || std::isinf(b) || std::isinf(c)) return INFINITY;
+  return hypot(hypot(a, b), c);
+}
+SIMT_INLINE float norm3df(float a, float b, float c) { return static_cast<float>(norm3d(a, b, c)); }
+SIMT_INLINE float norm4df(float a, float b, float c, float d) {
+  return static_cast<float>(std::isinf(d) ? INFINITY : hypot(norm3d(a, b, c), double(d)));
+}
+SIMT_INLINE float rnorm3df(float a, float b, float c) {
+  return static_cast<float>(1 / norm3d(a, b, c));
+}
+// The sine of pi x, or of so many quarters of a turn more: x is reduced to half a quarter first,
+// which is exact.
+namespace simt {
+SIMT_INLINE double sine_of_half_turns(double x, int quarters_more) {
+  if (x != x || std::isinf(x)) return NAN;
+  const double turn = fmod(x, 2.0), quarters = nearbyint(2 * turn);
+  const double rest = (turn - quarters / 2) * M_PI;
+  const int quarter = (static_cast<int>(quarters) + quarters_more) & 3;
+  const double value = quarter & 1 ? cos(rest) : sin(rest);
+  return quarter & 2 ? -value : value;
+}
+}  // namespace simt
+SIMT_INLINE double sinpi(double x) { return simt::sine_of_half_turns(x, 0); }
+SIMT_INLINE double cospi(double x) { return simt::sine_of_half_turns(x, 1); }
 SIMT_INLINE float sinpif(float x) { return static_cast<float>(sinpi(x)); }
 SIMT_INLINE float cospif(float x) { return static_cast<float>(cospi(x)); }
 SIMT_INLINE void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
@@ -105,7 +140,8 @@ SIMT_INLINE float __exp10f(float x) { return powf(10.0f, x); }
 SIMT_INLINE float __logf(float x) { return logf(x); }
 SIMT_INLINE float __log2f(float x) { return log2f(x); }
 SIMT_INLINE float __log10f(float x) { return log10f(x); }
-SIMT_INLINE float __powf(float x, float y) { return powf(x, y); }
+// As it is defined: of a power of 0 to 0 it makes NaN.
+SIMT_INLINE float __powf(float x, float y) { return exp2f(y * log2f(x)); }
 SIMT_INLINE float __tanhf(float x) { return tanhf(x); }
 SIMT_INLINE float __fdividef(float a, float b) { return a / b; }
 SIMT_INLINE float __saturatef(float x) { return saturate(x); }
@@ -253,10 +289,8 @@ SIMT_INLINE unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(b) << 32 | a;
   unsigned result = 0;
   for (int i = 0; i < 4; ++i) {
-    const unsigned choice = selector >> (4 * i);
-    unsigned byte = static_cast<unsigned>(bytes >> (8 * (choice & 7))) & 0xff;
-    if (choice & 8) byte = byte & 0x80 ? 0xff : 0;  // only its sign
-    result |= byte << (8 * i);
+    const unsigned choice = selector >> (4 * i) & 7;  // prmt takes a fourth bit, too
+    result |= (static_cast<unsigned>(bytes >> (8 * choice)) & 0xff) << (8 * i);
   }
   return result;
 }

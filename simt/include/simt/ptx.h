@@ -2,6 +2,7 @@
 // a call of a function in these headers. Here: registers, and the instructions of one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -40,11 +41,14 @@ struct Pair {
 };
 using f16x2 = Pair<f16>;
 using bf16x2 = Pair<bf16>;
+using s16x2 = Pair<int16_t>;
+using u16x2 = Pair<uint16_t>;
 
 template <class T>
 constexpr bool is_small = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 template <class T>
-constexpr bool is_pair = std::is_same_v<T, f16x2> || std::is_same_v<T, bf16x2>;
+constexpr bool is_pair = std::is_same_v<T, f16x2> || std::is_same_v<T, bf16x2> ||
+                         std::is_same_v<T, s16x2> || std::is_same_v<T, u16x2>;
 
 // The register's lower bits as a T.
 template <class T, class From>
@@ -178,15 +182,54 @@ SIMT_INLINE T wrapped_difference(T a, T b) {
     return a - b;
   }
 }
-SIMT_PTX_BINARY(add, wrapped_sum(a, b))
-SIMT_PTX_BINARY(sub, wrapped_difference(a, b))
+template <class T>
+SIMT_INLINE T least(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return b < a ? b : a;
+  } else {
+    return lesser(a, b);
+  }
+}
+template <class T>
+SIMT_INLINE T greatest(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return a < b ? b : a;
+  } else {
+    return greater(a, b);
+  }
+}
 SIMT_PTX_BINARY(mul, (a * b))
-SIMT_PTX_BINARY(div, (a / b))
-SIMT_PTX_BINARY(min, (a != a ? b : b < a ? b : a))
-SIMT_PTX_BINARY(max, (a != a ? b : a < b ? b : a))
-SIMT_PTX_BINARY(min_nan, (a != a ? a : b != b ? b : b < a ? b : a))
-SIMT_PTX_BINARY(max_nan, (a != a ? a : b != b ? b : a < b ? b : a))
+SIMT_PTX_BINARY(min, least(a, b))
+SIMT_PTX_BINARY(max, greatest(a, b))
+SIMT_PTX_BINARY(min_nan, (a != a ? a : b != b ? b : least(a, b)))
+SIMT_PTX_BINARY(max_nan, (a != a ? a : b != b ? b : greatest(a, b)))
 #undef SIMT_PTX_BINARY
+template <class T>
+SIMT_INLINE T add(T a, T b) {
+  if constexpr (is_pair<T>) {
+    return {add(a.low, b.low), add(a.high, b.high)};
+  } else if constexpr (is_small<T>) {
+    return T::rounded(sum_to_odd(float(a), float(b)));
+  } else {
+    return wrapped_sum(a, b);
+  }
+}
+template <class T>
+SIMT_INLINE T sub(T a, T b) {
+  if constexpr (is_pair<T>) {
+    return {sub(a.low, b.low), sub(a.high, b.high)};
+  } else if constexpr (is_small<T>) {
+    return T::rounded(sum_to_odd(float(a), -float(b)));
+  } else {
+    return wrapped_difference(a, b);
+  }
+}
+template <class T>
+SIMT_INLINE T div(T a, T b) {
+  if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+    if (b == -1) return wrapped_difference(T(0), a);  // which stops an x86 for the least number
+  return static_cast<T>(a / b);
+}
 
 template <class T>
 SIMT_INLINE T fma(T a, T b, T c) {
@@ -194,39 +237,46 @@ SIMT_INLINE T fma(T a, T b, T c) {
     return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)};
   } else if constexpr (is_small<T>) {
     // The product of two small floats is exact in double.
-    return T::rounded(std::fma(double(float(a)), double(float(b)), double(float(c))));
+    return T::rounded(sum_to_odd(double(float(a)) * double(float(b)), float(c)));
   } else {
     return std::fma(a, b, c);
   }
 }
-#define SIMT_PTX_DIRECTED(mode, suffix)     \
-  template <class T>                        \
-  SIMT_INLINE T add_##mode(T a, T b) {      \
-    return __fadd_##suffix(a, b);           \
-  }                                         \
-  template <class T>                        \
-  SIMT_INLINE T sub_##mode(T a, T b) {      \
-    return __fsub_##suffix(a, b);           \
-  }                                         \
-  template <class T>                        \
-  SIMT_INLINE T mul_##mode(T a, T b) {      \
-    return __fmul_##suffix(a, b);           \
-  }                                         \
-  template <class T>                        \
-  SIMT_INLINE T div_##mode(T a, T b) {      \
-    return __fdiv_##suffix(a, b);           \
-  }                                         \
-  template <class T>                        \
-  SIMT_INLINE T fma_##mode(T a, T b, T c) { \
-    return __fmaf_##suffix(a, b, c);        \
+// In another rounding mode, of float and double.
+#define SIMT_PTX_DIRECTED_FUNCTION(name, function, parameters, arguments) \
+  template <class T>                                                      \
+  SIMT_INLINE T name parameters {                                         \
+    if constexpr (std::is_same_v<T, double>) {                            \
+      return __d##function arguments;                                     \
+    } else {                                                              \
+      return __f##function arguments;                                     \
+    }                                                                     \
+  }
+#define SIMT_PTX_DIRECTED(mode, suffix)                                    \
+  SIMT_PTX_DIRECTED_FUNCTION(add_##mode, add_##suffix, (T a, T b), (a, b)) \
+  SIMT_PTX_DIRECTED_FUNCTION(sub_##mode, sub_##suffix, (T a, T b), (a, b)) \
+  SIMT_PTX_DIRECTED_FUNCTION(mul_##mode, mul_##suffix, (T a, T b), (a, b)) \
+  SIMT_PTX_DIRECTED_FUNCTION(div_##mode, div_##suffix, (T a, T b), (a, b)) \
+  SIMT_PTX_DIRECTED_FUNCTION(sqrt_##mode, sqrt_##suffix, (T a), (a))       \
+  SIMT_PTX_DIRECTED_FUNCTION(rcp_##mode, rcp_##suffix, (T a), (a))         \
+  template <class T>                                                       \
+  SIMT_INLINE T fma_##mode(T a, T b, T c) {                                \
+    if constexpr (std::is_same_v<T, double>) {                             \
+      return __fma_##suffix(a, b, c);                                      \
+    } else {                                                               \
+      return __fmaf_##suffix(a, b, c);                                     \
+    }                                                                      \
   }
 SIMT_PTX_DIRECTED(rz, rz)
 SIMT_PTX_DIRECTED(rm, rd)
 SIMT_PTX_DIRECTED(rp, ru)
+#undef SIMT_PTX_DIRECTED_FUNCTION
 #undef SIMT_PTX_DIRECTED
 
 template <class T>
 SIMT_INLINE T rem(T a, T b) {
+  if constexpr (std::is_signed_v<T>)
+    if (b == -1) return T(0);
   return static_cast<T>(a % b);
 }
 template <class T>
@@ -234,9 +284,11 @@ SIMT_INLINE T neg(T a) {
   if constexpr (is_pair<T>) {
     return {neg(a.low), neg(a.high)};
   } else if constexpr (is_small<T>) {
-    return {static_cast<uint16_t>(a.bits ^ 0x8000)};
+    return float(a) != float(a) ? T{0x7fff} : T{static_cast<uint16_t>(a.bits ^ 0x8000)};
+  } else if constexpr (std::is_integral_v<T>) {
+    return wrapped_difference(T(0), a);
   } else {
-    return static_cast<T>(-a);
+    return -a;
   }
 }
 template <class T>
@@ -244,11 +296,11 @@ SIMT_INLINE T abs(T a) {
   if constexpr (is_pair<T>) {
     return {abs(a.low), abs(a.high)};
   } else if constexpr (is_small<T>) {
-    return {static_cast<uint16_t>(a.bits & 0x7fff)};
+    return float(a) != float(a) ? T{0x7fff} : T{static_cast<uint16_t>(a.bits & 0x7fff)};
   } else if constexpr (std::is_floating_point_v<T>) {
     return std::fabs(a);
   } else {
-    return a < 0 ? static_cast<T>(-a) : a;
+    return a < 0 ? wrapped_difference(T(0), a) : a;
   }
 }
 template <class T>
@@ -281,7 +333,7 @@ SIMT_INLINE T copysign(T a, T b) {
 }
 template <class T>
 SIMT_INLINE T sad(T a, T b, T c) {
-  return static_cast<T>(c + (a < b ? b - a : a - b));
+  return wrapped_sum(c, a < b ? wrapped_difference(b, a) : wrapped_difference(a, b));
 }
 template <class T>
 SIMT_INLINE T add_sat(T a, T b) {
@@ -303,6 +355,12 @@ template <class T>
 SIMT_INLINE T mul_hi(T a, T b) {
   return static_cast<T>(static_cast<__int128>(a) * static_cast<__int128>(b) >> (8 * sizeof(T)));
 }
+// mul24: the lower 24 bits of both; of the product's 48 bits the lower or the upper 32.
+template <class T>
+SIMT_INLINE T mul24(T a, T b, bool upper) {
+  const auto part = [](T x) SIMT_UNWATCHED { return int64_t(static_cast<T>(x << 8) >> 8); };
+  return static_cast<T>((part(a) * part(b)) >> (upper ? 16 : 0));
+}
 template <class T>
 SIMT_INLINE T shl(T a, unsigned by) {
   return by >= 8 * sizeof(T) ? T(0) : static_cast<T>(static_cast<Unsigned<T>>(a) << by);
@@ -314,7 +372,46 @@ SIMT_INLINE T shr(T a, unsigned by) {
 }
 
 // Subnormal numbers become zero.
-SIMT_INLINE float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+template <class T>
+SIMT_INLINE T flushed(T x) {
+  if constexpr (is_pair<T>) {
+    return {flushed(x.low), flushed(x.high)};
+  } else if constexpr (std::is_same_v<T, f16>) {
+    return {static_cast<uint16_t>((x.bits & 0x7c00) == 0 ? x.bits & 0x8000 : x.bits)};
+  } else {
+    return std::fabs(x) < 0x1p-126f ? std::copysign(T(0), x) : x;
+  }
+}
+// Is the number too small for a normal one of kBits bits of which kLeast is the least, although it
+// rounds to kLeast? If the rounded one would be less with an exponent that has no end.
+template <int kBits>
+SIMT_INLINE bool rounds_up_to_normal(double exact, double least, bool directed) {
+  const double below = least * (1 - std::ldexp(1.0, directed ? -kBits : -kBits - 1));
+  return directed ? std::fabs(exact) <= below : std::fabs(exact) < below;
+}
+// The same for the result of a product (plus c).
+template <class T>
+SIMT_INLINE T flushed_product(bool directed, T result, T a, T b, T c = T{}) {
+  if constexpr (is_pair<T>) {
+    return {flushed_product(directed, result.low, a.low, b.low, c.low),
+            flushed_product(directed, result.high, a.high, b.high, c.high)};
+  } else if constexpr (std::is_same_v<T, double>) {
+    return result;
+  } else {
+    constexpr bool kHalf = std::is_same_v<T, f16>;
+    constexpr double kLeast = kHalf ? 0x1p-14 : 0x1p-126;
+    if (std::fabs(float(result)) == kLeast) {
+      const double exact = sum_to_odd(double(float(a)) * double(float(b)), float(c));
+      if (rounds_up_to_normal < kHalf ? 11 : 24 > (exact, kLeast, directed))
+        return mul(result, T{});
+    }
+    return flushed(result);
+  }
+}
+// And of a double that is to become a float.
+SIMT_INLINE double flushed_to_float(double x) {
+  return rounds_up_to_normal<24>(x, 0x1p-126, false) ? std::copysign(0.0, x) : x;
+}
 template <class T>
 SIMT_INLINE T relu(T x) {
   if constexpr (is_pair<T>) {
@@ -391,23 +488,25 @@ SIMT_INLINE unsigned bfind_shift(T a) {
   return found == 0xffffffffu ? found : unsigned(8 * sizeof(T)) - 1 - found;
 }
 template <class T>
-SIMT_INLINE T bfe(T a, unsigned start, unsigned length) {
-  start &= 255;
-  length &= 255;
+SIMT_INLINE T bfe(T a, unsigned start32, unsigned length32) {
+  // Of 32 bits the lower 8 of each count, of 64 bits all.
+  const uint64_t start = sizeof(T) == 4 ? start32 & 255 : start32;
+  const uint64_t length = sizeof(T) == 4 ? length32 & 255 : length32;
   constexpr unsigned kBits = 8 * sizeof(T);
-  const unsigned last = start + length - 1 < kBits - 1 ? start + length - 1 : kBits - 1;
+  const unsigned last = static_cast<unsigned>(std::min<uint64_t>(start + length - 1, kBits - 1));
   const bool sign = std::is_signed_v<T> && length != 0 && (shr<T>(a, last) & 1);
   Unsigned<T> result = 0;
   for (unsigned i = 0; i < kBits; ++i) {
-    const bool bit = i < length && start + i < kBits ? shr<T>(a, start + i) & 1 : sign;
+    const bool inside = i < length && start + i < kBits;
+    const bool bit = inside ? shr<T>(a, static_cast<unsigned>(start) + i) & 1 : sign;
     result |= static_cast<Unsigned<T>>(bit) << i;
   }
   return static_cast<T>(result);
 }
 template <class T>
-SIMT_INLINE T bfi(T a, T b, unsigned start, unsigned length) {
-  start &= 255;
-  length &= 255;
+SIMT_INLINE T bfi(T a, T b, unsigned start32, unsigned length32) {
+  const uint64_t start = sizeof(T) == 4 ? start32 & 255 : start32;
+  const uint64_t length = sizeof(T) == 4 ? length32 & 255 : length32;
   T result = b;
   for (unsigned i = 0; i < length && start + i < 8 * sizeof(T); ++i) {
     const T bit = T(1) << (start + i);
@@ -460,6 +559,8 @@ template <class T>
 SIMT_INLINE T true_of() {
   if constexpr (std::is_floating_point_v<T>) {
     return T(1);
+  } else if constexpr (is_small<T>) {
+    return {1};  // the number 1 of an integer, on an H200
   } else {
     return static_cast<T>(~T{});
   }
@@ -482,7 +583,7 @@ SIMT_INLINE bool testp_notanumber(T a) {
 }
 template <class T>
 SIMT_INLINE bool testp_normal(T a) {
-  return std::isnormal(a);
+  return std::isnormal(a) || a == 0;
 }
 template <class T>
 SIMT_INLINE bool testp_subnormal(T a) {
@@ -505,13 +606,23 @@ SIMT_INLINE T to_whole(T x) {
 template <class T, Round round>
 SIMT_INLINE T narrowed(double x) {
   T nearest = T::rounded(x);
-  if constexpr (round == Round::rz) {
-    // Nearest went away from zero: one step back. A finite number never becomes infinite.
-    if (std::fabs(double(float(nearest))) > std::fabs(x)) --nearest.bits;
-  } else {
-    static_assert(round == Round::rn, "this rounding of a conversion is not modelled");
+  if (x != x) return nearest;
+  if constexpr (round != Round::rn) {
+    // The number whose bits are one more or less is the next one away from zero or toward it.
+    const double away = double(float(nearest)) - x;
+    const bool negative = nearest.bits >> 15;
+    const bool too_high = away > 0 && (round == Round::rm || (round == Round::rz && !negative));
+    const bool too_low = away < 0 && (round == Round::rp || (round == Round::rz && negative));
+    if (too_high) nearest.bits += negative ? 1 : -1;
+    if (too_low) nearest.bits += negative ? -1 : 1;
   }
   return nearest;
+}
+// The same for a conversion, which keeps of a NaN of type double its sign and first bits.
+template <class T, Round round, class From>
+SIMT_INLINE T narrowed_from(From x) {
+  if (sizeof(From) == 8 && x != x) return {narrowed_nan(x, std::is_same_v<T, f16> ? 10 : 7)};
+  return narrowed<T, round>(x);
 }
 template <class T>
 SIMT_INLINE Pair<T> pair(T high, T low) {
@@ -529,10 +640,41 @@ SIMT_INLINE float lower(Pair<T> p) {
 template <Round round>
 SIMT_INLINE float to_tf32(float x) {
   uint32_t bits = bits_as<uint32_t>(x);
-  if ((bits & 0x7f800000) == 0x7f800000) return x;
-  if constexpr (round == Round::rna) bits += 0x1000;
-  if constexpr (round == Round::rn) bits += 0xfff + (bits >> 13 & 1);
+  const bool is_number = (bits & 0x7f800000) != 0x7f800000;
+  if (x != x && round != Round::rna) return bits_as<float>(0x7fffe000u);
+  if constexpr (round == Round::rna) bits += is_number ? 0x1000 : 0;
+  if constexpr (round == Round::rn) bits += is_number ? 0xfff + (bits >> 13 & 1) : 0;
   return bits_as<float>(bits & ~0x1fffu);
+}
+
+// An integer to float or double, in a rounding mode.
+template <class To, Round round, class From>
+SIMT_INLINE To from_integer(From value) {
+  constexpr int kMode = round == Round::rz   ? FE_TOWARDZERO
+                        : round == Round::rm ? FE_DOWNWARD
+                        : round == Round::rp ? FE_UPWARD
+                                             : FE_TONEAREST;
+  if constexpr (kMode == FE_TONEAREST) {
+    return static_cast<To>(value);
+  } else {
+    const Rounding rounding(kMode);
+    return now(static_cast<To>(now(value)));
+  }
+}
+// The same for a double that becomes a float.
+template <Round round>
+SIMT_INLINE float to_float(double value) {
+  if constexpr (round == Round::rz) return toward_zero(value);
+  if constexpr (round == Round::rm) return downward(value);
+  if constexpr (round == Round::rp) return upward(value);
+  return static_cast<float>(value);
+}
+// A 64-bit number to an even smaller float: as a double that is odd unless it is exact.
+template <class From>
+SIMT_INLINE double integer_to_odd(From value) {
+  const double whole = from_integer<double, Round::rz>(value);
+  const bool exact = static_cast<__int128>(whole) == static_cast<__int128>(value);
+  return exact ? whole : bits_as<double>(bits_as<uint64_t>(whole) | 1);
 }
 
 template <class To, Round round, bool saturate, class From>
@@ -542,28 +684,26 @@ SIMT_INLINE To convert(From value) {
   } else if constexpr (is_small<To>) {
     if constexpr (round >= Round::rni) {
       return To::rounded(to_whole<round>(double(value)));
+    } else if constexpr (std::is_integral_v<From>) {
+      return narrowed<To, round>(integer_to_odd(value));
     } else {
-      return To::rounded(static_cast<double>(value));
+      return narrowed_from < To, round == Round::none ? Round::rn : round > (value);
     }
   } else if constexpr (std::is_floating_point_v<From> && std::is_floating_point_v<To>) {
     To result;
     if constexpr (round >= Round::rni) {
       result = static_cast<To>(to_whole<round>(value));
-    } else if constexpr (round == Round::rz && sizeof(To) < sizeof(From)) {
-      result = toward_zero(value);
+    } else if constexpr (sizeof(To) < sizeof(From)) {
+      result = to_float<round>(value);
     } else {
       result = static_cast<To>(value);
     }
     return saturate ? saturated(result) : result;
   } else if constexpr (std::is_floating_point_v<From>) {
-    // Out of range: the nearest that there is; NaN: 0.
-    const double whole = to_whole<round>(static_cast<double>(value));
-    if (whole != whole) return 0;
-    if (whole <= double(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    if (whole >= double(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-    return static_cast<To>(whole);
+    return simt::saturated<To>(to_whole<round>(value));
   } else if constexpr (std::is_floating_point_v<To>) {
-    return static_cast<To>(value);
+    const To result = from_integer<To, round>(value);
+    return saturate ? saturated(result) : result;
   } else if constexpr (saturate) {
     const __int128 wide = value;
     if (wide < __int128(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
@@ -592,7 +732,10 @@ SIMT_INLINE f16x2 unpack_e4m3(unsigned short pair) {
   return {f16::rounded(float_from_e4m3(pair & 255)), f16::rounded(float_from_e4m3(pair >> 8))};
 }
 SIMT_INLINE f16x2 unpack_e5m2(unsigned short pair) {
-  return {{static_cast<uint16_t>(pair << 8)}, {static_cast<uint16_t>(pair & 0xff00)}};
+  const auto one = [](unsigned bits) SIMT_UNWATCHED -> f16 {
+    return {static_cast<uint16_t>((bits & 0x7fff) > 0x7c00 ? 0x7fff : bits)};
+  };
+  return {one(pair << 8 & 0xff00), one(pair & 0xff00)};
 }
 
 // ---- addresses ----------------------------------------------------------------------------------
@@ -673,6 +816,15 @@ SIMT_INLINE void released(Scope scope) {
   __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
+template <class T>
+SIMT_INLINE T atomic_total(const void* address, T old, T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return atomic_sum(address, old, value);
+  } else {
+    return add<T>(old, value);
+  }
+}
+
 // atomic_update for pairs and small floats, too: they are their bits.
 #define SIMT_PTX_ATOMIC(name, expression)                                           \
   template <class T>                                                                \
@@ -683,7 +835,7 @@ SIMT_INLINE void released(Scope scope) {
       return expression;                                                            \
     });                                                                             \
   }
-SIMT_PTX_ATOMIC(add, add<T>(old, value))
+SIMT_PTX_ATOMIC(add, (atomic_total<T>(address, old, value)))
 SIMT_PTX_ATOMIC(min, min<T>(old, value))
 SIMT_PTX_ATOMIC(max, max<T>(old, value))
 SIMT_PTX_ATOMIC(and_, and_<T>(old, value))

@@ -74,6 +74,16 @@ SIMT_INLINE unsigned bmsk(unsigned start, unsigned width, bool clamp) {
   return static_cast<unsigned>(ones << start);
 }
 
+// szext: the lower `width` bits, extended by their sign if T has one.
+template <class T>
+SIMT_INLINE T szext(T a, unsigned width, bool clamp) {
+  if (!clamp) width &= 31;
+  if (width == 0) return 0;
+  if (width > 31) return a;
+  const unsigned up = 32 - width;
+  return static_cast<T>(static_cast<T>(static_cast<unsigned>(a) << up) >> up);
+}
+
 // cvt.pack: a and b, each the nearest that a To of `bits` bits holds, side by side, b lowest; above
 // them what fits of c.
 template <class To>

@@ -45,6 +45,25 @@ SIMT_INLINE uint16_t bfloat16_bits_from_float(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+// The bits of a NaN of type double as a smaller one with so many bits of fraction: its sign and its
+// first bits stay. What computes with NaN makes 0x7fff of it.
+SIMT_INLINE uint16_t narrowed_nan(double nan, int fraction) {
+  const uint64_t bits = bits_as<uint64_t>(nan);
+  const unsigned kept = static_cast<unsigned>(bits >> (52 - fraction)) & ((1u << fraction) - 1);
+  return static_cast<uint16_t>((bits >> 48 & 0x8000) | (0x7fffu >> fraction << fraction) |
+                               1u << (fraction - 1) | kept);
+}
+
+// The sum, rounded to odd: rounding it once more, to a smaller format, gives what rounding the
+// exact sum does.
+SIMT_INLINE double sum_to_odd(double x, double y) {
+  const double sum = x + y, part = sum - x;
+  const double rest = (x - (sum - part)) + (y - part);  // what is lost of it, exactly
+  const uint64_t bits = bits_as<uint64_t>(sum);
+  if (!(std::fabs(rest) > 0) || std::isinf(sum) || (bits & 1)) return sum;
+  return bits_as<double>((rest > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+
 // A double as the float below or above it whose last bit is 1 unless it is exact. Rounding this to
 // an even smaller format gives the same as rounding the double at once.
 SIMT_INLINE float round_to_odd(double value) {
