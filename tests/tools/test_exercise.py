@@ -189,18 +189,19 @@ class Marks(unittest.TestCase):
             return self.verdict(lambda case: self.right(case, **counts)).outcomes[0].says
 
     def test_who_is_idle_shares_no_work(self):
-        def run(blocks, load_bytes, busiest):
+        def run(blocks, load_bytes, busiest, lanes=8.0):
             busy = {"thread_load_bytes": busiest, "block_load_bytes": busiest}
             busy |= {"block_store_bytes": 0, "thread_steps": 5}
             total = {"load_bytes": load_bytes, "store_bytes": 0}
             return {"blocks": blocks, "threads": 64, "executions": 100, "global": total,
-                    "busiest": busy}
+                    "busiest": busy, "active_lanes_per_instruction": lanes}
 
         part = Count(1, "reads", "c", lambda counts, case: True, blocks=lambda case: 2)
         self.assertEqual(self.says(part, **run(2, 400, 200)), "")
         self.assertEqual(self.says(part, **run(2, 300, 200)), "")  # one has half of the other's
         self.assertIn("c: 1 block for work that 2", self.says(part, **run(1, 400, 400)))
         self.assertIn("share the work as if 1 did", self.says(part, **run(2, 400, 400)))
+        self.assertIn("1.0 lanes of a warp work", self.says(part, **run(2, 400, 200, lanes=1.0)))
         asked = lambda case: {"loads": 4, "steps": 20}
         part = Count(1, "reads", "c", lambda counts, case: True, threads=asked)
         self.assertEqual(self.says(part, **run(2, 400, 100)), "")

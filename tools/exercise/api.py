@@ -175,9 +175,10 @@ class Count:
     holds: Callable
     says: Callable = field(default=lambda counts: "")
     task: int = 0  # as above
-    # Of a case: so many blocks must share its loads and stores, for one SM alone is slow; and so
-    # many threads its {"loads": ..., "stores": ..., "steps": ...}. Who is idle shares nothing: what
-    # counts is how much of all the busiest one does, of several launches one after another.
+    # Of a case: so many blocks must share its loads and stores, for one SM alone is slow, and 8
+    # lanes of a warp work on average; and so many threads share its {"loads": ..., "stores": ...,
+    # "steps": ...}. Who is idle shares nothing: what counts is how much of all the busiest one
+    # does, of several launches one after another.
     blocks: Callable = None
     threads: Callable = None
 

@@ -11,6 +11,7 @@ from . import api, building, rules, running
 from .catalog import ExerciseError
 from .comparing import compare
 
+FEWEST_LANES = 8  # of a warp that are to work together on average, where blocks count
 PATIENCE = 4  # seconds: when a case has failed after so long, those not yet begun are left out
 
 
@@ -142,6 +143,9 @@ def _too_few(part, counts, case):
                 f"{started} {kind}s were started, but share the {what} as if {found} did all; at "
                 f"least {fewest} are to share alike"
             )
+    lanes = counts["active_lanes_per_instruction"] if part.blocks else FEWEST_LANES
+    if lanes < FEWEST_LANES:
+        return f"{lanes:.1f} lanes of a warp work together on average, {FEWEST_LANES} are to"
     return ""
 
 

@@ -10,7 +10,7 @@ BLOCK = 128
 
 
 def cases(random):
-    fixed = ((2, 256), (3, 200), (1, 1), (1, 300), (2, 1021), (3, 385), (2, 4096))
+    fixed = ((2, 256), (3, 200), (1, 1), (1, 300), (2, 1021), (3, 385), (2, 4096), (3, 4096))
     short = (3, drawn(random, 300, 384))
     long = (drawn(random, 3, 9), drawn(random, 2048, 9999, 128))
     for grid, n in (*fixed, short, long):
@@ -55,7 +55,8 @@ POINTS = [
         "the caller's grid, and neighbours take neighbours: 4 sectors a load",
         lambda case: case.sizes["n"] >= 2048,
         lambda counts, case: _is_used(counts) and counts["blocks"] == case.sizes["grid"],
-        lambda counts: f"{_sectors(counts):.1f} sectors a load, by {counts['blocks']} blocks",
+        lambda counts: f"{_sectors(counts):.1f} sectors a load; blocks: {counts['blocks']}, "
+        f"launches: {counts['launches']}",
         blocks=lambda case: case.sizes["grid"],
     ),
 ]
@@ -71,6 +72,12 @@ RIGHTS = {
         "for (; i + all < n; i += 2 * all) {\n"
         "  const float a = x[i], b = x[i + all], c = y[i], d = y[i + all];\n"
         "  y[i] = plus(a, c);\n  y[i + all] = plus(b, d);\n}\nif (i < n) y[i] = plus(x[i], y[i]);",
+    },
+    "pieces of 128, the last rounds first": {
+        1: "const float* const end = x + n;\nint piece = (n + 127) / 128 - 1 - (int)blockIdx.x;\n"
+        "for (; piece >= 0; piece -= (int)gridDim.x) {\n"
+        "  const float* from = x + 128LL * piece + threadIdx.x;\n"
+        "  if (from < end) y[from - x] = __fadd_rn(__ldg(from), y[from - x]);\n}"
     },
     "while": {
         1: "int i = threadIdx.x + blockIdx.x * blockDim.x;\nwhile (i < n) {\n"
@@ -91,6 +98,15 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: a piece of the array for each thread": {
+        1: _STRIDE + _FIRST + "const int length = (n + stride - 1) / stride;\n"
+        "for (int i = first * length; i < n && i < (first + 1) * length; ++i) y[i] += x[i];"
+    },
+    "rounds that are not full are left out": {
+        1: _STRIDE + _FIRST + "y[first] += first < n ? x[first] : 0.0f;\n"
+        "for (int i = first + stride; i < n / stride * stride; i += stride) y[i] += x[i];"
+    },
+    "no loop": {1: _FIRST + "if (first < n) y[first] += x[first];"},
     "block 0 does all": {
         1: "if (blockIdx.x > 0) return;\n"
         "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] += x[i];"
@@ -99,11 +115,6 @@ MUTANTS = {
         0: [("<<<grid, 128>>>", "<<<(n + 127) / 128, 128>>>")],
         1: _FIRST + "if (first < n) y[first] += x[first];",
     },
-    "rounds that are not full are left out": {
-        1: _STRIDE + _FIRST + "y[first] += first < n ? x[first] : 0.0f;\n"
-        "for (int i = first + stride; i < n / stride * stride; i += stride) y[i] += x[i];"
-    },
-    "no loop": {1: _FIRST + "if (first < n) y[first] += x[first];"},
     "the step is one block": {
         1: _FIRST + "for (int i = first; i < n; i += blockDim.x) y[i] += x[i];"
     },
@@ -113,8 +124,15 @@ MUTANTS = {
     "the last round is left out": {
         1: _STRIDE + _FIRST + "for (int i = first; i + stride < n; i += stride) y[i] += x[i];"
     },
-    "before: a piece of the array for each thread": {
-        1: _STRIDE + _FIRST + "const int length = (n + stride - 1) / stride;\n"
-        "for (int i = first * length; i < n && i < (first + 1) * length; ++i) y[i] += x[i];"
+    "before: a piece of the array for each block": {
+        1: "const int length = (n + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * length;\n"
+        "const int end = min(n, begin + length);\n"
+        "for (int i = begin + threadIdx.x; i < end; i += blockDim.x) y[i] += x[i];"
+    },
+    "before: the host loops": {
+        0: [("  vector_add_kernel<<<grid, 128>>>(x, y, n);", "  for (int at = 0; at < n; "
+             "at += 128 * grid) {\n    vector_add_kernel<<<grid, 128>>>(x + at, y + at, n - at);\n"
+             "  }")],
+        1: _FIRST + "if (first < n) y[first] += x[first];",
     },
 }

@@ -3,8 +3,8 @@
 
 #include <cuda_runtime.h>
 
-// to[r * pitch + c] += a * from[r * cols + c] for all r < rows, c < cols. Both point to device
-// memory, `to` at the part's first element.
+// to[r * pitch + c] += a * from[r * cols + c] for all r < rows, c < cols; rows is at most 65,535.
+// Both point to device memory, `to` at the part's first element.
 __global__ void add_to_view_kernel(float a, const float* from, float* to, int rows, int cols,
                                    int pitch) {
   //@ task 1: one element per thread, in a grid of two dimensions

@@ -29,7 +29,13 @@ def cases(random):
         sparse = floats(random, n, 0, 1)
         for i in negative:
             sparse[i] = -sparse[i] - 0.125
+        sparse[negative[0] + 1] = 0.0  # which is not negative
         yield case(f"n = {n}, negative in {_warps(sparse)} warps", sparse)
+    # The last warp is not full, and nothing in it is negative.
+    n = 32 * drawn(random, 5, 31) + drawn(random, 1, 28)
+    sparse = floats(random, n, 0, 1)
+    sparse[3] = -0.5
+    yield case(f"n = {n}, negative in 1 warp", sparse)
     odd = 32 * drawn(random, 4, 31) + drawn(random, 1, 28)
     for n in (128, 1, 31, 33, 127, 1021, odd):
         yield case(f"n = {n}", floats(random, n))
@@ -54,7 +60,8 @@ def _is_counted(case):
 
 
 def _loads(case):
-    return case.sizes["n"] // 32 + TERMS * _warps(case["x"].values)
+    warps = -(-case.sizes["n"] // 128) * 4  # of whole blocks
+    return warps + TERMS * _warps(case["x"].values)
 
 
 def expected(case):
@@ -78,7 +85,7 @@ POINTS = [
     Count(
         2,
         "all lanes of a warp take the expensive path, or none",
-        _is_counted,
+        lambda case: _is_counted(case) and case.sizes["n"] % 32 == 0,
         # Who loads the coefficients once for many lanes has fewer loads, some by few of them.
         lambda counts, case: _lanes(counts) == 32 * _requests(counts)
         or _requests(counts) < _loads(case),
@@ -113,6 +120,12 @@ RIGHTS = {
         "if (negative != 0) {\n  const float e = expensive_path(value, coefficients);\n"
         "  if (value < 0) result = e;\n}\nif (i < n) y[i] = result;"
     },
+    "lanes past the end take the last element, a reduction in place of a vote": {
+        1: "const float value = x[i < n ? i : n - 1];\nconst unsigned negative = value < 0;\n"
+        "float result = value;\nif (__reduce_or_sync(kAllLanes, negative)) {\n"
+        "  const float both[] = {value, expensive_path(value, coefficients)};\n"
+        "  result = both[negative];\n}\nif (i < n) y[i] = result;"
+    },
     "the other way round": {
         1: "const float value = i < n ? x[i] : 1.0f;\n"
         "const bool cheap = __all_sync(kAllLanes, value >= 0);\n"
@@ -128,6 +141,22 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: a plain branch": {
+        1: "if (i >= n) return;\n"
+        "if (x[i] < 0) {\n  y[i] = expensive_path(x[i], coefficients);\n"
+        "} else {\n  y[i] = x[i];\n}"
+    },
+    "whoever comes along is taken for negative": {
+        1: _VALUE + "float result = value;\n"
+        "if (__any_sync(kAllLanes, value < 0)) result = expensive_path(value, coefficients);\n"
+        "if (i < n) y[i] = result;"
+    },
+    "lanes past the end do not vote": {
+        1: "if (i >= n) return;\nfloat result = x[i];\n"
+        "if (__any_sync(kAllLanes, x[i] < 0)) {\n"
+        "  const float expensive = expensive_path(x[i], coefficients);\n"
+        "  result = x[i] < 0 ? expensive : x[i];\n}\ny[i] = result;"
+    },
     "before: a plain branch, coefficients in shared memory": {
         1: "__shared__ float all[kTerms];\n"
         "if (threadIdx.x < kTerms) all[threadIdx.x] = coefficients[threadIdx.x];\n"
@@ -141,12 +170,6 @@ MUTANTS = {
         "const float expensive = any ? expensive_path(value, coefficients) : 0.0f;\n"
         "if (i < n) y[i] = value < 0 ? expensive : own;"
     },
-    "lanes past the end do not vote": {
-        1: "if (i >= n) return;\nfloat result = x[i];\n"
-        "if (__any_sync(kAllLanes, x[i] < 0)) {\n"
-        "  const float expensive = expensive_path(x[i], coefficients);\n"
-        "  result = x[i] < 0 ? expensive : x[i];\n}\ny[i] = result;"
-    },
     "one lane votes for its warp": {
         1: _VALUE + "float result = value;\nif (__shfl_sync(kAllLanes, value, 0) < 0) {\n"
         "  const float expensive = expensive_path(value, coefficients);\n"
@@ -157,15 +180,17 @@ MUTANTS = {
         "if (__all_sync(kAllLanes, value < 0)) result = expensive_path(value, coefficients);\n"
         "if (i < n) y[i] = result;"
     },
-    "whoever comes along is taken for negative": {
-        1: _VALUE + "float result = value;\n"
-        "if (__any_sync(kAllLanes, value < 0)) result = expensive_path(value, coefficients);\n"
-        "if (i < n) y[i] = result;"
+    "before: lanes past the end vote for the expensive path": {
+        1: "const float value = i < n ? x[i] : -1.0f;\nfloat result = value;\n"
+        "if (__any_sync(kAllLanes, value < 0)) {\n"
+        "  const float expensive = expensive_path(value, coefficients);\n"
+        "  result = value < 0 ? expensive : value;\n}\nif (i < n) y[i] = result;"
     },
-    "before: a plain branch": {
-        1: "if (i >= n) return;\n"
-        "if (x[i] < 0) {\n  y[i] = expensive_path(x[i], coefficients);\n"
-        "} else {\n  y[i] = x[i];\n}"
+    "0 is taken for negative": {
+        1: "const float value = i < n ? x[i] : 1.0f;\nfloat result = value;\n"
+        "if (__any_sync(kAllLanes, value < 0)) {\n"
+        "  const float expensive = expensive_path(value, coefficients);\n"
+        "  result = value <= 0 ? expensive : value;\n}\nif (i < n) y[i] = result;"
     },
     "before: everybody computes both": {
         1: _VALUE + "const float expensive = expensive_path(value, coefficients);\n"

@@ -15,6 +15,8 @@ MOST_LOADS = 1 / 8.2  # an element, with the loads of the tail: 2000 for 16384
 def cases(random):
     def case(name, n, share):
         x = [-v if random.random() < share else v for v in floats(random, n, 0.125, 1)]
+        if share == 0.5:
+            x[::5] = [0.0] * len(x[::5])  # which is not negative
         return Case(
             name,
             {"n": n},
@@ -79,6 +81,12 @@ _PLAIN = (
   if (i < n) y[i] = x[i] < 0 ? tail(x[i], coefficients) : x[i];
 }"""
 )
+_SHARED = _PLAIN.replace(
+    "  const int i",
+    "  __shared__ float all[kTerms];\n"
+    "  if (threadIdx.x < kTerms) all[threadIdx.x] = coefficients[threadIdx.x];\n"
+    "  __syncthreads();\n  const int i",
+).replace("(x[i], coefficients)", "(x[i], all)")
 _TWICE = (
     _KERNEL
     + """  const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -144,13 +152,17 @@ RIGHTS = {
 
 MUTANTS = {
     "before: a plain branch, coefficients in shared memory": {
-        1: _PLAIN.replace(
-            "  const int i",
-            "  __shared__ float all[kTerms];\n"
-            "  if (threadIdx.x < kTerms) all[threadIdx.x] = coefficients[threadIdx.x];\n"
-            "  __syncthreads();\n  const int i",
-        ).replace("(x[i], coefficients)", "(x[i], all)"),
+        1: _SHARED,
         2: "activate_kernel<<<(n + 1023) / 1024, 1024>>>(x, coefficients, y, n);",
+    },
+    "before: the same in two kernels, one for each half": {
+        1: _SHARED + "\n" + _SHARED.replace("activate_kernel", "second_kernel"),
+        2: "const int half = n / 2, rest = n - half;\nif (half > 0) {\n"
+        "  activate_kernel<<<(half + 255) / 256, 256>>>(x, coefficients, y, half);\n}\n"
+        "second_kernel<<<(rest + 255) / 256, 256>>>(x + half, coefficients, y + half, rest);",
+    },
+    "0 is taken for negative": {
+        1: _queue(2048, _PUT, _ALL).replace("x[i] < 0", "x[i] <= 0"), **_TILES
     },
     "before: one block, coefficients in registers": {
         1: _KERNEL + """  float all[kTerms];

@@ -139,6 +139,22 @@ _WHOLE_TILES = (
   }
 }"""
 )
+_ONE_LANE = _WHOLE_TILES.replace("  uchar4 out = {};\n  unsigned char* const four = &out.x;\n", """\
+  __shared__ uchar4 all[64];
+  all[t] = make_uchar4(0, 0, 0, 0);
+  __syncthreads();
+  for (int p = 0; p < pixels && t == 0; ++p) {
+    const unsigned char* c = bytes + 3 * p;
+    reinterpret_cast<unsigned char*>(all)[p] = brightness(c[0], c[1], c[2]);
+  }
+  __syncthreads();
+  uchar4 out = all[t];
+  unsigned char* const four = &out.x;
+""").replace("""  for (int p = 0; p < 4 && 4 * t + p < pixels; ++p) {
+    const unsigned char* c = bytes + 12 * t + 3 * p;
+    four[p] = brightness(c[0], c[1], c[2]);
+  }
+""", "")
 _ONE = {2: "grey_kernel<<<(n + 127) / 128, 128>>>(rgb, grey, n);"}
 _FOUR = {2: "grey_kernel<<<(n + 511) / 512, 128>>>(rgb, grey, n);"}
 
@@ -175,6 +191,9 @@ MUTANTS = {
     "before: a byte at a time": {
         1: _BYTES,
         **_ONE,
+    },
+    "before: one lane computes": {
+        1: _ONE_LANE, 2: "grey_kernel<<<(n + 255) / 256, 64>>>(rgb, grey, n);"
     },
     "before: three words a thread, far apart": {1: _words(), **_FOUR},
 }

@@ -23,7 +23,7 @@ __global__ void transpose_kernel(const float* a, float* b, int rows, int cols) {
 //@ end
 
 // b[m][c][r] = a[m][r][c] for all m < count: `count` matrices of rows x cols, one behind the other
-// without gaps. rows and cols are at most 32. Both point to device memory.
+// without gaps, count at most 65,535. rows and cols are at most 32. Both point to device memory.
 inline void transpose_all(const float* a, float* b, int count, int rows, int cols) {
   //@ task 2: the launch
   //@ hint: a block for each matrix

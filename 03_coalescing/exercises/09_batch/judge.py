@@ -97,6 +97,16 @@ _DIRECT = _HEAD + """  const int length = rows * cols;
   b += blockIdx.x * length;
   for (int i = threadIdx.x; i < length; i += 128) b[i % cols * rows + i / cols] = a[i];
 }"""
+_PADDED = _HEAD + """  __shared__ float matrix[32][33];
+  const float* from = a + blockIdx.x * rows * cols;
+  float* to = b + blockIdx.x * rows * cols;
+  for (int i = threadIdx.x; i < rows * cols; i += blockDim.x) {
+    const int r = i / cols, c = i - r * cols;
+    matrix[c][r] = from[i];
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < rows * cols; i += blockDim.x) to[i] = matrix[i / rows][i % rows];
+}"""
 _LAUNCH = {2: "transpose_kernel<<<count, 128>>>(a, b, rows, cols);"}
 
 
@@ -126,17 +136,34 @@ RIGHTS = {
         **_LAUNCH,
     },
     "two indices": {
-        1: _HEAD + """  __shared__ float matrix[32][33];
-  const float* from = a + blockIdx.x * rows * cols;
-  float* to = b + blockIdx.x * rows * cols;
-  for (int i = threadIdx.x; i < rows * cols; i += blockDim.x) {
-    const int r = i / cols, c = i - r * cols;
-    matrix[c][r] = from[i];
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < rows * cols; i += blockDim.x) to[i] = matrix[i / rows][i % rows];
-}""",
+        1: _PADDED,
         2: "transpose_kernel<<<count, 256>>>(a, b, rows, cols);",
+    },
+    "a block for each matrix, along y": {
+        1: _PADDED.replace("blockIdx.x", "blockIdx.y"),
+        2: "transpose_kernel<<<dim3(1, count), 128>>>(a, b, rows, cols);",
+    },
+    "shuffles in place of shared memory": {
+        1: """template <int kWarps>
+__global__ void transpose_kernel(const float* a, float* b, int count, int rows, int cols) {
+  const int m = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int size = rows * cols;
+  if (m >= count) return;
+  float held[32];
+#pragma unroll
+  for (int k = 0; k < 32; ++k) held[k] = 32 * k + lane < size ? a[m * size + 32 * k + lane] : 0;
+  for (int i = lane; i - lane < size; i += 32) {
+    const int from = i % rows * cols + i / rows;
+    float value = 0;
+#pragma unroll
+    for (int k = 0; k < 32; ++k) {
+      const float other = __shfl_sync(~0u, held[k], from & 31);
+      if (from >> 5 == k) value = other;
+    }
+    if (i < size) b[m * size + i] = value;
+  }
+}""",
+        2: "transpose_kernel<4><<<(count + 3) / 4, 128>>>(a, b, count, rows, cols);",
     },
     "a warp for each matrix": {
         1: _HEAD.replace("int rows", "int count, int rows") + """  __shared__ float all[4][32 * 33];
@@ -171,6 +198,9 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: straight from memory to memory": {1: _DIRECT, **_LAUNCH},
+    "no barrier": _kernel(barrier=""),
+    "rows and columns of the result mixed up": _kernel(source="i % cols * rows + i / cols"),
     "before: one thread a matrix": {
         1: _DIRECT.replace("i += 128", "++i"),
         2: "transpose_kernel<<<count, 1>>>(a, b, rows, cols);",
@@ -185,12 +215,25 @@ MUTANTS = {
         ),
         **_LAUNCH,
     },
-    "no barrier": _kernel(barrier=""),
-    "rows and columns of the result mixed up": _kernel(source="i % cols * rows + i / cols"),
+    "before: a launch for each matrix": {
+        1: _PADDED,
+        2: "for (int m = 0; m < count; ++m) {\n  const int first = m * rows * cols;\n"
+        "  transpose_kernel<<<1, 128>>>(a + first, b + first, rows, cols);\n}",
+    },
+    "before: one thread turns the matrix": {
+        1: _HEAD + """  __shared__ float in[1024], out[1024];
+  const int length = rows * cols, first = blockIdx.x * length;
+  for (int i = threadIdx.x; i < length; i += 128) in[i] = a[first + i];
+  __syncthreads();
+  for (int i = 0; i < length && threadIdx.x == 0; ++i) out[i] = in[i % rows * cols + i / rows];
+  __syncthreads();
+  for (int i = threadIdx.x; i < length; i += 128) b[first + i] = out[i];
+}""",
+        **_LAUNCH,
+    },
     "a thread for each element, but only 128": {
         1: _DIRECT.replace("i < length; i += 128", "i < min(length, 128); i += 128"),
         **_LAUNCH,
     },
-    "before: straight from memory to memory": {1: _DIRECT, **_LAUNCH},
     "before: no padding": _kernel(),
 }

@@ -147,6 +147,24 @@ MUTANTS = {
     "the last matrices are left out": {
         2: "multiply_kernel<<<max(1, count / (kBlock / (s * s))), kBlock>>>(a, b, c, count, s);"
     },
+    "before: one thread multiplies for its block": {
+        1: _HEAD + """
+  __shared__ float all_a[256], all_b[256], all_c[256];
+  const int size = s * s, t = threadIdx.x, first = blockIdx.x * (256 / size);
+  const int here = min(256 / size, count - first) * size, i = first * size + t;
+  if (t < here) all_a[t] = a[i], all_b[t] = b[i];
+  __syncthreads();
+  for (int e = 0; e < here && t == 0; ++e) {
+    const float *left = all_a + e / s * s, *right = all_b + e / size * size + e % s;
+    all_c[e] = 0;
+    for (int p = 0; p < s; ++p) all_c[e] += left[p] * right[p * s];
+  }
+  __syncthreads();
+  if (t < here) c[i] = all_c[t];
+}""",
+        2: "const int group = 256 / (s * s);\n"
+        "multiply_kernel<<<(count + group - 1) / group, 256>>>(a, b, c, count, s);",
+    },
     "before: from global memory": {1: _DIRECT.replace("MATRIX", "matrix"), **_ELEMENTS},
     "before: a block for each product": {
         1: _A_BLOCK_EACH.replace("BARRIER", "__syncthreads();"),

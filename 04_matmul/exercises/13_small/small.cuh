@@ -28,8 +28,8 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int co
 }
 //@ end
 
-// C[i] = A[i] B[i] for all i < count: square matrices of s x s, s at most 16, one behind the other
-// without gaps, row-major, in device memory.
+// C[i] = A[i] B[i] for all i < count, at most 65,535: square matrices of s x s, s at most 16, one
+// behind the other without gaps, row-major, in device memory.
 inline void multiply_all(const float* a, const float* b, float* c, int count, int s) {
   //@ task 2: the launch
   //@ hint: a block of 256 threads takes 256 / (s * s) matrices, rounded down

@@ -154,6 +154,24 @@ RIGHTS = {
         "largest = __shfl_sync(0xffffffffu, largest, 0);\n"
         "scale = largest > 0 ? __fdividef(largest, 448) : 1;\n" + _KEEP
     },
+    "pairs, by a grid-stride loop over groups": {
+        0: [("  const int group = blockIdx.x * kWarps + threadIdx.x / 32;  // of 128 neighbours: "
+             "this warp's\n  const int lane = threadIdx.x % 32;\n",
+             "  const int lane = threadIdx.x;\n  for (int group = threadIdx.y + blockDim.y * "
+             "blockIdx.x; kShare * group < n; group += blockDim.y * gridDim.x) {\n"),
+            ("<<<(n + kPerBlock - 1) / kPerBlock, 32 * kWarps>>>",
+             "<<<min(7, (n + kPerBlock - 1) / kPerBlock), dim3(32, kWarps)>>>")],
+        1: "const float2* const pairs = reinterpret_cast<const float2*>(x + kShare * group);\n"
+        "for (int h = 0; h < 2; ++h) {\n"
+        "  const int left = n - kShare * group - 64 * h - 2 * lane;\n"
+        "  if (left > 1) {\n    const float2 pair = __ldg(pairs + 32 * h + lane);\n"
+        "    mine[2 * h] = pair.x, mine[2 * h + 1] = pair.y;\n"
+        "  } else if (left == 1) {\n    mine[2 * h] = x[n - 1];\n  }\n}",
+        3: "for (int h = 0; h < 2; ++h) {\n  const int at = kShare * group + 64 * h + 2 * lane;\n"
+        "  const __nv_fp8x2_e4m3 two(make_float2(mine[2 * h] / scale, mine[2 * h + 1] / scale));\n"
+        "  if (at + 1 < n) {\n    *reinterpret_cast<__nv_fp8x2_e4m3*>(q + at) = two;\n"
+        "  } else if (at < n) {\n    q[at] = __nv_fp8_e4m3(mine[2 * h] / scale);\n  }\n}\n}",
+    },
     "through shared memory": {
         2: "__shared__ float sizes[32 * kWarps];\nfloat largest = 0;\n" + _OWN
         + "sizes[threadIdx.x] = largest;\n__syncthreads();\n"
@@ -221,6 +239,16 @@ MUTANTS = {
         2: "float largest = 0;\nfor (int i = group * kShare; lane == 0 && i < group * kShare + "
         "kShare; ++i) {\n  if (i < n) largest = fmaxf(largest, fabsf(x[i]));\n}\n"
         "largest = __shfl_sync(~0u, largest, 0);\nif (largest > 0) scale = largest / 448;\n" + _KEEP
+    },
+    "before: one lane does the rest": {
+        1: _LOAD + "\n__shared__ float all[kWarps][kShare];\n"
+        "for (int i = 0; i < kMine; ++i) all[threadIdx.x / 32][kMine * lane + i] = mine[i];\n"
+        "__syncwarp();",
+        2: "if (lane > 0 || group * kShare >= n) return;\nfloat largest = 0;\n"
+        "for (float each : all[threadIdx.x / 32]) largest = fmaxf(largest, fabsf(each));\n"
+        "if (largest > 0) scale = largest / 448;\nscales[group] = scale;",
+        3: "for (int i = 0; i < kShare && group * kShare + i < n; ++i) {\n"
+        "  q[group * kShare + i] = __nv_fp8_e4m3(all[threadIdx.x / 32][i] / scale);\n}",
     },
     "before: a thread for each group": {
         0: [("  //@ task 2", "  const int t = threadIdx.x + blockIdx.x * blockDim.x;\n"

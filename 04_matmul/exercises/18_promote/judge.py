@@ -49,6 +49,11 @@ def _operations(counts):
     return counts["beside"]["tensor_operations"]
 
 
+def _loads(counts):
+    """Of all threads. Who multiplies beside the tensor cores has two for each product."""
+    return counts["global"]["load_executions"] + counts["shared"]["load_executions"]
+
+
 POINTS = [
     Right(2, "k of whole tiles", _whole),
     Right(2, "k that ends inside of a tile", lambda case: not _whole(case)),
@@ -56,8 +61,10 @@ POINTS = [
         2,
         "tensor cores do all products, once",
         _whole,
-        lambda counts, case: _operations(counts) == 2 * 8 * case.sizes["m"] * case.sizes["k"],
-        lambda counts: f"tensor cores did {_operations(counts)} operations",
+        lambda counts, case: _operations(counts) == 2 * 8 * case.sizes["m"] * case.sizes["k"]
+        and _loads(counts) <= case.sizes["m"] * case.sizes["k"],
+        lambda counts: f"tensor cores did {_operations(counts)} operations, and threads "
+        f"{_loads(counts)} loads (they are to load tiles, and no factors)",
         blocks=lambda case: case.sizes["m"] // 64,
     ),
 ]
@@ -111,6 +118,18 @@ RIGHTS = {
         1: "float acc[4];\n" + _products("false")
         + "#pragma unroll\nfor (int i = 0; i < 4; ++i) sums[i] = plus(sums[i], acc[i]);",
     },
+    "a function that gives a float4": {
+        0: [("// C = A B^T for 64 rows", """#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+__device__ inline float4 products_of(const unsigned char* tile_a, const unsigned char* tile_b) {
+  float d[4] = {};
+""" + _products("true", "d") + """  return make_float4(d[0], d[1], d[2], d[3]);
+}
+#endif
+
+// C = A B^T for 64 rows""")],
+        1: "const float4 more = products_of(tile_a, tile_b);\n"
+        "sums[0] += more.x, sums[1] += more.y, sums[2] += more.z, sums[3] += more.w;"
+    },
     "sums in double": {
         0: [("  float sums[4] = {};\n", "  double sums[4] = {};\n"),
             ("lane % 4 * 2 + i % 2] = sums[i];", "lane % 4 * 2 + i % 2] = float(sums[i]);")],
@@ -153,6 +172,12 @@ MUTANTS = {
     "before: no tensor core": {
         0: [("#include <cuda_runtime.h>", "#include <cuda_fp8.h>\n#include <cuda_runtime.h>")],
         1: _BY_HAND,
+    },
+    "before: tensor cores multiply for nothing": {
+        0: [("#include <cuda_runtime.h>", "#include <cuda_fp8.h>\n#include <cuda_runtime.h>")],
+        1: "float acc[4];\n" + _products("false") + _BY_HAND.replace(
+            "a[row * k + q]", "tile_a[ptx::swizzled_128B(row, (q - p) / 16) + q % 16]"
+        ).replace("b[column * k + q]", "tile_b[ptx::swizzled_128B(column, (q - p) / 16) + q % 16]")
     },
     "before: all products twice": {
         1: "float acc[4];\n" + _products("false") + _products("false") + _ADD
