@@ -236,10 +236,12 @@ TEST_CASE("rows may begin anywhere") {
   check_both_layouts(7, 9, 200, {1, 3, 5, 1, 2, 3}, 2);
   check_both_layouts(129, 127, 65, {0, 0, 0, 0, 0, 0}, 3);
   check_both_layouts(16, 75, 72, {0, 0, 0, 0, 5, 5}, 4);  // C is tight but for its right edge
-  // Few rows of A: row_shares with C anywhere and with rows apart, and direct_fragments.
+  // Few rows of A: row_shares or k_shares with C anywhere and with rows apart, and
+  // direct_fragments.
   check_both_layouts(5, 700, 72, {0, 0, 1, 0, 0, 3}, 5);
   check_both_layouts(17, 600, 40, {8, 16, 0, 8, 8, 8}, 6);
   check_both_layouts(9, 640, 33, {0, 0, 0, 0, 0, 0}, 7);
+  check_both_layouts(70, 536, 264, {0, 0, 1, 0, 0, 0}, 8);
   const int more = is_real_gpu() ? 150 : 0;
   for (int i = 0; i < more; ++i) {
     int drawn = 0;
@@ -250,7 +252,7 @@ TEST_CASE("rows may begin anywhere") {
     const int m = 1 + draw(700), n = 1 + draw(900), k = 1 + draw(500);
     std::array<int, 6> around;
     for (int& elements : around) elements = draw(3) == 0 ? draw(20) : 0;
-    check_both_layouts(m, n, k, around, 8 + i);
+    check_both_layouts(m, n, k, around, 9 + i);
   }
 }
 

@@ -1,4 +1,5 @@
 // Chapter 04, thin products: every variant is right at every size, and where rows begin anywhere.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,17 +39,58 @@ std::vector<bench::Settings::Given> sizes() {
   return sizes;
 }
 
-// TMA wants rows of whole 16 bytes.
+// TMA wants rows of whole 16 bytes: of A, and of B in its layout.
+bool has_shares(const std::string& name) { return name == "row_shares" || name == "k_shares"; }
 bool refuses(const std::string& name, const bench::Settings::Given& size) {
-  return name == "row_shares" && size.at("k") % 8 != 0;
+  return has_shares(name) && size.at("k") % 8 != 0;
+}
+bool refuses_kn(const std::string& name, const bench::Settings::Given& size) {
+  return has_shares(name) && (size.at("k") % 8 != 0 || size.at("n") % 8 != 0);
 }
 
 }  // namespace
 
-TEST_CASE("every variant is right at every size") {
-  tests::every_variant_is_right(thin_ladder(), sizes(), refuses);
+TEST_CASE("every variant is right at every size, B as n x k") {
+  tests::every_variant_is_right(thin_ladder<true>(), sizes(), refuses);
+}
+
+TEST_CASE("every variant is right at every size, B as k x n") {
+  tests::every_variant_is_right(thin_ladder<false>(), sizes(), refuses_kn);
 }
 
 TEST_CASE("every launch is in the stream that was given") {
-  tests::every_launch_is_in_its_stream(thin_ladder(), {{"m", 16}, {"n", 136}, {"k", 136}});
+  const bench::Settings::Given size = {{"m", 16}, {"n", 136}, {"k", 136}};
+  tests::every_launch_is_in_its_stream(thin_ladder<true>(), size);
+  tests::every_launch_is_in_its_stream(thin_ladder<false>(), size);
+}
+
+// Blocks' shares are of one size but for a unit, have no gap, and each unit's block is found; a
+// tile is cut into as many parts as others, or at most once.
+TEST_CASE("shares of k cover all units") {
+  for (const int n : {1, 64, 65, 700, 4096, 8448, 8449, 11008, 32000}) {
+    for (const int k : {1, 64, 129, 1000, 4096, 11008}) {
+      for (const int unit : {128, 256}) {
+        const KShares plan = plan_k_shares(n, k, unit, 132);
+        INFO("n " << n << ", k " << k << ", unit " << unit);
+        REQUIRE(plan.blocks >= 1);
+        REQUIRE(plan.blocks <= 132);
+        CHECK(plan.begin(0) == 0);
+        CHECK(plan.begin(plan.blocks) == plan.all());
+        bool is_right = true;
+        for (int block = 0; block < plan.blocks; ++block) {
+          const auto first = plan.begin(block), last = plan.begin(block + 1);
+          is_right = is_right && last - first >= plan.all() / plan.blocks &&
+                     last - first <= plan.all() / plan.blocks + 1 &&
+                     plan.block_of(first) == block && plan.block_of(last - 1) == block;
+        }
+        for (int tile = 0; tile < plan.tiles; ++tile) {
+          const auto first = std::int64_t{tile} * plan.units;
+          const int parts = plan.block_of(first + plan.units - 1) - plan.block_of(first) + 1;
+          is_right =
+              is_right && (plan.tiles < 132 ? parts == plan.blocks / plan.tiles : parts <= 2);
+        }
+        CHECK(is_right);
+      }
+    }
+  }
 }

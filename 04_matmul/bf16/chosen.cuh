@@ -23,6 +23,7 @@
 #include "04_matmul/bf16/beyond/07_padded_copies.cuh"
 #include "04_matmul/bf16/beyond/10_direct_fragments.cuh"
 #include "04_matmul/bf16/beyond/11_row_shares.cuh"
+#include "04_matmul/bf16/beyond/12_k_shares.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
@@ -103,19 +104,20 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
   return split.parts > 1 && split.cycles < by_shape ? "split_k" : "by_shape";
 }
 
-// Few rows of A, and the weights n x k: then their bytes decide, and a rung of the page on thin
-// products reads them best. Its name, or an empty one. Fewer than four rows of B per SM are left to
-// split_k; where more than 32 rows of A meet so few that most of row_shares' tile is empty, too.
+// Few rows of A: then B's bytes decide, and a rung of the page on thin products reads them best.
+// Its name, or an empty one. Fewer than four rows of B per SM are left to split_k, and from 65 rows
+// of A on more than a tile of 64 columns per SM to by_shape: both were measured on an H200.
 template <bool kTransposedB>
 std::string thin_rung(const Operands& x, int m, int n, int k) {
   const int sms = kit::multiprocessor_count();
-  if (!kTransposedB || m > 64 || n < 4 * sms) return "";
+  const bool is_wide = n > 64 * sms;
+  if (m > 128 || n < 4 * sms || (m > 64 && is_wide)) return "";
   if (kit::has_vector_rows(x.a.data, x.a.pitch) && kit::has_vector_rows(x.b.data, x.b.pitch)) {
-    return m <= 32 || n > 64 * sms ? "row_shares" : "";
+    return kTransposedB && (m <= 32 || is_wide) ? "row_shares" : "k_shares";
   }
   // To copy the weights would take longer than the product.
   const bool is_dense = x.a.pitch == k && x.b.pitch == k && x.c.pitch == n;
-  return m <= 32 && is_dense ? "direct_fragments" : "";
+  return kTransposedB && m <= 32 && is_dense ? "direct_fragments" : "";
 }
 
 // Bytes of memory for one product: the partial sums of stream_k, and the copies of padded_copies.
@@ -136,6 +138,11 @@ std::string multiply_by_choice(const Operands& operands, int m, int n, int k, vo
   const std::string for_few_rows = thin_rung<kTransposedB>(operands, m, n, k);
   if (for_few_rows == "row_shares") {
     multiply_in_row_shares(operands, m, n, k, stream);
+    return for_few_rows;
+  }
+  if (for_few_rows == "k_shares") {
+    static_assert(kShareBytes <= kPartialBytes);
+    multiply_in_k_shares<kTransposedB>(operands, m, n, k, static_cast<float4*>(scratch), stream);
     return for_few_rows;
   }
   if (for_few_rows == "direct_fragments") {

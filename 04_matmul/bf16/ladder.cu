@@ -154,7 +154,7 @@ namespace ladders {
 bench::Ladders bf16() {
   const auto reference = std::make_shared<matmul::bf16::KnownReference>();
   return {matmul::bf16::ladder<false>(reference), matmul::bf16::ladder<true>(reference),
-          matmul::bf16::thin_ladder()};
+          matmul::bf16::thin_ladder<true>(), matmul::bf16::thin_ladder<false>()};
 }
 
 }  // namespace ladders

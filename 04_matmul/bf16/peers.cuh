@@ -181,8 +181,9 @@ static __global__ void __launch_bounds__(kReadThreads)
 }
 
 // Yardstick: B's bytes read, nothing done with them.
-inline bench::Variant<Bf16Gemm<true>> read_only_yardstick() {
-  using Problem = Bf16Gemm<true>;
+template <bool kTransposedB>
+bench::Variant<Bf16Gemm<kTransposedB>> read_only_yardstick() {
+  using Problem = Bf16Gemm<kTransposedB>;
   auto variant = bench::device_variant<Problem>(
       "read_only", "yardstick: reads B and keeps nothing", [](Problem& p, cudaStream_t stream) {
         const std::int64_t count = p.b.size() / 8;

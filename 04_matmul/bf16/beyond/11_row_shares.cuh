@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "04_matmul/bf16/kit/transposed_store.cuh"
 #include "04_matmul/kit/cluster.cuh"
 #include "04_matmul/kit/gemm_tile.cuh"
 #include "04_matmul/kit/vector_rows.cuh"
@@ -95,12 +96,11 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     }
   } else {
     const int group = (warpgroup - 1) / T::kWorkers, worker = (warpgroup - 1) % T::kWorkers;
-    const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+    const int thread = threadIdx.x % 128;
     // Named barriers of a group: of its first worker; of all, when sums lie ready, and when they
     // have been read.
     const int of_first = 1 + group, ready = 1 + T::kGroups + group, read = ready + T::kGroups;
-    const bool has_vectors =
-        n % 8 == 0 && c.pitch % 8 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 16 == 0;
+    const bool has_vectors = has_vector_rows(c, n);
     unsigned char* const room = ring + T::kRingBytes + group * T::kPartsBytes;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
       // region k_loop
@@ -148,26 +148,9 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       }
       ptx::named_barrier_sync(of_first, 128);
 
-      // They lie transposed, a row of B in a row of the accumulators. By way of shared memory,
-      // where the parts were, eight neighbours of a row of C come together.
-#pragma unroll
-      for (int i = 0; i < T::kRowsOfA / 2; ++i) {
-        const int y = i / 4 * 8 + lane % 4 * 2 + i % 2, x = 16 * warp + lane / 4 + i / 2 % 2 * 8;
-        reinterpret_cast<__nv_bfloat16*>(room + ptx::swizzled_128B(y, x / 8))[x % 8] =
-            __float2bfloat16(acc[i]);
-      }
-      ptx::named_barrier_sync(of_first, 128);
-      for (int i = thread; i < T::kRowsOfA * 8; i += 128) {
-        const int y = i / 8, x = 64 * group + i % 8 * 8;
-        if (y >= m || x >= height) continue;
-        const auto eight = *reinterpret_cast<const uint4*>(room + ptx::swizzled_128B(y, i % 8));
-        __nv_bfloat16* const row = c.data + y * c.pitch;
-        if (has_vectors) {
-          store_eight<true>(row, 0, tile * height + x, 1, n, eight);
-        } else {
-          store_eight<false>(row, 0, tile * height + x, 1, n, eight);
-        }
-      }
+      // Their room serves once more: eight neighbours of a row of C come together there.
+      store_transposed(acc, room, c, has_vectors, tile * height + 64 * group,
+                       min(64, height - 64 * group), m, n, of_first);
       if (tile + static_cast<int>(gridDim.x) < tiles) {
         ptx::named_barrier_arrive(read, 128 * T::kWorkers);
       }
