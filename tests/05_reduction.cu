@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "05_reduction/affine/ladder.cu"
+#include "05_reduction/all_reduce/ladder.cu"
 #include "05_reduction/scan/ladder.cu"
 #include "05_reduction/study/summation_error.cuh"
 #include "05_reduction/sum/ladder.cu"
@@ -599,8 +600,9 @@ TEST_CASE("bad arguments: exit status 2 and one line, at once") {
 }
 
 TEST_CASE("--list and a small run name every variant, and a table of errors ends the sums") {
-  const auto names = tests::names_of(reduction::ladder(), extremum_ladder<Max>(),
-                                     extremum_ladder<ArgMax>(), affine::ladder(), scan::ladder());
+  const auto names = tests::names_of(
+      reduction::ladder(), extremum_ladder<Max>(), extremum_ladder<ArgMax>(), affine::ladder(),
+      scan::ladder(), all_reduce::ladder<float>(), all_reduce::ladder<__nv_bfloat16>());
   tests::lists_every_variant(kProgram, names);
   tests::small_run_is_right(kProgram, "--n 5000 --repeats 2", names);
   const auto sums = tests::run_command(kProgram + " --n 5000 --repeats 2 --only sum");
