@@ -352,12 +352,13 @@ int shared_variables = 0;  // of all kernels
 }  // namespace
 
 SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
-                               Layout element)
+                               Layout element, const Strides& strides)
     : owner(owner),
       name(name),
       bytes(bytes),
       alignment(alignment),
       element(element),
+      strides(strides),
       number(shared_variables++) {}
 
 int place_shared_variable(const SharedVariable& variable) {
