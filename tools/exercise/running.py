@@ -136,7 +136,7 @@ def read_report(path, seal):
         r"\1 by this time: is there a barrier between?",
         lines[0],
     )
-    says = (where.sub(r"\1", line.strip()) for line in lines[:6])
+    says = (where.sub(r"\1", line.strip()) for line in lines[:8])
     return "\n".join(re.sub(r" allocated at \S*runner\.cpp:\d+$", "", line) for line in says)
 
 
