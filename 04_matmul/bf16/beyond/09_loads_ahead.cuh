@@ -2,7 +2,7 @@
 //
 // Memory answers after some 700 ns. To receive 4.5 TB/s, all SMs together must have asked for
 // 4.5e12 x 700e-9 = 3 MB, 24 KB each (Little's law). A warp that asks for 512 bytes at a time needs
-// 48 warps an SM for that. With four loads per lane under way, a quarter of the warps is enough.
+// 48 warps per SM for that. With four loads per lane under way, a quarter of the warps is enough.
 // What is still wrong: for each load of weights a lane makes eight of A and 64 multiply-adds.
 #pragma once
 

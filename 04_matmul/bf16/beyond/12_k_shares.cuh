@@ -61,7 +61,7 @@ struct KShares {
 constexpr int kMostShares = 144;  // a full GH100 has 144 SMs
 
 // Where tiles are fewer than SMs, all are cut into as many parts: so the blocks are done at once. A
-// part has at least four units' worth of steps, or what there is.
+// part has at least 512 values of k, or what there is.
 inline KShares plan_k_shares(int n, int k, int unit, int sms) {
   KShares plan = {kit::divide_up(n, 64), kit::divide_up(k, unit), std::min(sms, kMostShares)};
   const int least_units = std::max(1, 512 / unit);
