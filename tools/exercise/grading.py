@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -21,45 +21,9 @@ from . import skeleton
 from .catalog import ExerciseError
 from .course import Course
 from .processes import NoSandbox, Sandbox
+from .reports import Grade
 
 FILE_SECONDS = 60  # by the clock, for all cases of a file: whoever sleeps holds up all others
-
-
-@dataclass
-class Grade:
-    """What one file has earned."""
-
-    exercise: str
-    title: str
-    most: int
-    status: str = "missing"  # or passed, wrong, refused, error
-    says: str = ""
-    parts: list = field(default_factory=list)
-    sha256: str = ""
-    seed: int = 0
-    commit: str = ""
-    late: str = ""  # "3 h 5 min"
-
-    @property
-    def points(self):
-        return sum(part.points for part in self.parts)
-
-    @property
-    def why(self):
-        """What is wrong first, in a line."""
-        says = next((part.says for part in self.parts if part.points < part.most), "")
-        first, _, more = (self.says or says).partition("\n")
-        return f"{first} {more.strip()}".partition("\n")[0] if first.endswith(":") else first
-
-    @staticmethod
-    def of(record):
-        """From what record() made of it."""
-        parts = [judging.Outcome(**part) for part in record["parts"]]
-        names = ("exercise", "title", "most", "status", "says", "sha256", "seed", "commit", "late")
-        return Grade(**{name: record[name] for name in names}, parts=parts)
-
-    def record(self):
-        return {**asdict(self), "points": self.points}
 
 
 @dataclass

@@ -5,11 +5,12 @@ import csv
 import io
 import json
 import os
+from dataclasses import asdict, dataclass, field
 from xml.etree import ElementTree
 
 import cli
 
-from . import grading
+from . import judging
 from .catalog import ExerciseError
 
 MOST_LETTERS = 2000
@@ -24,6 +25,43 @@ def plain(text):
 def shown(name):
     """The name of a folder, whatever its bytes are: what cannot be shown is spelled, \\udcff."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+
+
+@dataclass
+class Grade:
+    """What one file has earned."""
+
+    exercise: str
+    title: str
+    most: int
+    status: str = "missing"  # or passed, wrong, refused, error
+    says: str = ""
+    parts: list = field(default_factory=list)
+    sha256: str = ""
+    seed: int = 0
+    commit: str = ""
+    late: str = ""  # "3 h 5 min"
+
+    @property
+    def points(self):
+        return sum(part.points for part in self.parts)
+
+    @property
+    def why(self):
+        """What is wrong first, in a line."""
+        says = next((part.says for part in self.parts if part.points < part.most), "")
+        first, _, more = (self.says or says).partition("\n")
+        return f"{first} {more.strip()}".partition("\n")[0] if first.endswith(":") else first
+
+    @staticmethod
+    def of(record):
+        """From what record() made of it."""
+        parts = [judging.Outcome(**part) for part in record["parts"]]
+        names = ("exercise", "title", "most", "status", "says", "sha256", "seed", "commit", "late")
+        return Grade(**{name: record[name] for name in names}, parts=parts)
+
+    def record(self):
+        return {**asdict(self), "points": self.points}
 
 
 class Book:
@@ -46,7 +84,7 @@ class Book:
         for folder in sorted((self.out / "students").iterdir(), key=lambda p: os.fsencode(p.name)):
             try:
                 records = json.loads(cli.read_text(folder / "grade.json"))["exercises"]
-                grades = [grading.Grade.of(record) for record in records]
+                grades = [Grade.of(record) for record in records]
             except (OSError, ValueError, LookupError, TypeError):
                 continue  # it is graded anew
             self.grades[folder.name] = {grade.exercise: grade for grade in grades}
