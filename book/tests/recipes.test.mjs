@@ -12,7 +12,7 @@ import { parse } from 'yaml'
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const read = (name) => fs.readFileSync(path.join(ROOT, name), 'utf8')
 
-// What README.md says under "Two commands".
+// What README.md says under "First commands".
 const [, setUp, run] = read('README.md').match(/^(\.\/setup\.sh) && (make run) /m)
 const cells = JSON.parse(read('book/colab.ipynb')).cells.map((cell) => cell.source.split('\n'))
 
