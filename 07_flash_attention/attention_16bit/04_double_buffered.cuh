@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/mma_attention_tile.cuh"
+#include "07_flash_attention/kit/accumulators.cuh"
+#include "07_flash_attention/kit/mma_attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/swizzled_tile.cuh"
 #include "common/kit/check.cuh"

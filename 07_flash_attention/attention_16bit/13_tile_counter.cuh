@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
-#include "07_flash_attention/attention_16bit/kit/persistent_shared.cuh"
-#include "07_flash_attention/attention_16bit/kit/tile_scheduler.cuh"
+#include "07_flash_attention/kit/accumulators.cuh"
+#include "07_flash_attention/kit/attention_tile.cuh"
+#include "07_flash_attention/kit/persistent_shared.cuh"
+#include "07_flash_attention/kit/tile_scheduler.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/kit/attention_tile.cuh"
 
 namespace attention {
 

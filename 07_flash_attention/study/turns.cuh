@@ -16,7 +16,7 @@
 #include "07_flash_attention/attention_16bit/08_wgmma.cuh"
 #include "07_flash_attention/attention_16bit/09_ping_pong.cuh"
 #include "07_flash_attention/attention_16bit/10_gemm_softmax_overlap.cuh"
-#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/kit/attention_tile.cuh"
 #include "07_flash_attention/problem.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "07_flash_attention/study/stamps.cuh"

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
+#include "07_flash_attention/kit/accumulators.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/swizzle.cuh"

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "07_flash_attention/attention_16bit/kit/accumulators.cuh"
-#include "07_flash_attention/attention_16bit/kit/attention_tile.cuh"
+#include "07_flash_attention/kit/accumulators.cuh"
+#include "07_flash_attention/kit/attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/mbarrier.cuh"
