@@ -4,7 +4,7 @@
 // up is free, as long as both operands follow it: lane t of a row's four takes 8 neighbours of k,
 // one load of 16 bytes, where the fragments of two mma.sync want 2, 2, 2 and 2 of them apart. So
 // B's rows are the instruction's 16 rows, A's rows its 8 columns: C' = B A'. What is still wrong:
-// loads and products stand in one thread's program, and an SM has registers for 24 KB of them.
+// loads and products are in one thread's program: it asks again only after it has multiplied.
 #pragma once
 
 #include <cuda_bf16.h>
