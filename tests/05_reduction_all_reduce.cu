@@ -42,7 +42,7 @@ bench::Ladder<AllReduce<T>> rungs() {
   all.variants.erase(all.variants.begin(), all.variants.begin() + 2);
   return all;
 }
-constexpr int kRungs = 8;
+constexpr int kRungs = 9;
 
 // Around a vector of 16 bytes, a block, slices that are empty or short, and several turns.
 template <class T>
@@ -64,10 +64,13 @@ void runs_ahead() {
     AllReduce<float> problem(1'003, size, 3, 100);
     problem.each_array([](auto& array) { array.reset(bench::Side::device); });
     const Team<float>& team = problem.team();
+    // On a CPU two turns, the second with words for a few threads only.
+    for (int call = 0; call < 6; ++call) all_reduce_packets(team, 513 + 17 * call);
     for (int call = 0; call < 2; ++call) {
       all_reduce_one_shot_push(team, problem.n);
       all_reduce_packets(team, problem.n);
       all_reduce_two_shot(team, problem.n);
+      all_reduce_pieces(team, problem.n);
       all_reduce_packets(team, problem.n / 2);
       all_reduce_ring(team, problem.n);
       all_reduce_one_shot_pull(team, problem.n);
@@ -87,8 +90,18 @@ void runs_ahead() {
   }
 }
 
+// Rank 0 calls by itself, and must not wait for ever.
+void ends_where_a_peer_never_comes() {
+  AllReduce<float> problem(33, 2, 3);
+  const Team<float>& team = problem.team();
+  one_shot_pull_kernel<float><<<1, kThreads, 0, team.streams[0]>>>(team.peers, 0, problem.n);
+  CHECK(cudaStreamSynchronize(team.streams[0]) == cudaErrorAssert);
+  tests::simt_said();  // the assertion
+}
+
 }  // namespace
 
+TEST_CASE("all_reduce: a peer never comes", "[.]") { ends_where_a_peer_never_comes(); }
 TEST_CASE("all_reduce: every way on several devices", "[.]") { is_right_everywhere<float>(); }
 TEST_CASE("all_reduce_bf16: every way on several devices", "[.]") {
   is_right_everywhere<__nv_bfloat16>();
@@ -118,6 +131,7 @@ TEST_CASE("all_reduce: bytes over the links", "[.]") {
     INFO(size << " devices");
     const double others = size - 1.0;
     CHECK(counted(all_reduce_ring<float>).link_written_bytes == 2 * others * kArray);
+    CHECK(counted(all_reduce_pieces<float>).link_written_bytes == 2 * others * kArray);
     CHECK(counted(all_reduce_gather<float>).link_written_bytes == 2 * others * kArray);
     CHECK(counted(all_reduce_packets<float>).link_written_bytes == 2 * size * others * kArray);
     const auto pulled = counted(all_reduce_one_shot_pull<float>);
@@ -141,6 +155,10 @@ TEST_CASE("all_reduce: every way is right") {
 TEST_CASE("all_reduce: every launch is in the stream that was given") {
   tests::passes_by_itself("SIMT_DEVICES=8",
                           "all_reduce: every launch is in its stream on several devices", kRungs);
+}
+
+TEST_CASE("all_reduce: nobody waits for ever") {
+  tests::passes_by_itself("SIMT_DEVICES=2", "all_reduce: a peer never comes");
 }
 
 TEST_CASE("all_reduce: as many bytes as the lesson says") {

@@ -1,6 +1,6 @@
 // gather: rank 0 collects all arrays over the links, adds them, and sends the sum to all.
 //
-// cudaMemcpyPeerAsync goes from device to device without the host: a copy engine does it, and no SM
+// cudaMemcpyAsync goes from device to device without the host: a copy engine does it, and no SM
 // is needed. What is still wrong: size - 1 arrays come in over the links of one device and go out
 // by them, while those between the others are idle; and one device adds.
 #pragma once
@@ -38,16 +38,17 @@ void all_reduce_gather(const Team<T>& team, std::int64_t n) {
   const std::size_t bytes = n * sizeof(T);
   const std::int64_t stride = padded<T>(n);
   for (int rank = 1; rank < team.size(); ++rank) {
-    CUDA_CHECK(cudaMemcpyPeerAsync(peers.parts[0] + rank * stride, 0, peers.x[rank], rank, bytes,
-                                   team.streams[rank]));
+    CUDA_CHECK(cudaMemcpyAsync(peers.parts[0] + rank * stride, peers.x[rank], bytes,
+                               cudaMemcpyDefault, team.streams[rank]));
     team.wait(0, rank);
   }
-  add_parts_kernel<T><<<blocks_for(vectors_of<T>(n)), kThreads, 0, team.streams[0]>>>(
+  add_parts_kernel<T><<<team.blocks_for(vectors_of<T>(n)), kThreads, 0, team.streams[0]>>>(
       peers.x[0], peers.parts[0], stride, team.size(), peers.y[0], n);
   CUDA_CHECK(cudaGetLastError());
   for (int rank = 1; rank < team.size(); ++rank) {
     team.wait(rank, 0);
-    CUDA_CHECK(cudaMemcpyPeerAsync(peers.y[rank], rank, peers.y[0], 0, bytes, team.streams[rank]));
+    CUDA_CHECK(
+        cudaMemcpyAsync(peers.y[rank], peers.y[0], bytes, cudaMemcpyDefault, team.streams[rank]));
   }
 }
 

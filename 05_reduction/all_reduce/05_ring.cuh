@@ -45,8 +45,8 @@ void all_reduce_ring(const Team<T>& team, std::int64_t n) {
   const auto send = [&](int slice, int rank, T* const* to) {
     const int next = round(rank + 1);
     if (count(slice) == 0) return;
-    CUDA_CHECK(cudaMemcpyPeerAsync(to[next] + first(slice), next, peers.y[rank] + first(slice),
-                                   rank, count(slice) * sizeof(T), team.streams[rank]));
+    CUDA_CHECK(cudaMemcpyAsync(to[next] + first(slice), peers.y[rank] + first(slice),
+                               count(slice) * sizeof(T), cudaMemcpyDefault, team.streams[rank]));
   };
 
   for_each_rank(team, [&](int rank, cudaStream_t stream) {
@@ -63,7 +63,7 @@ void all_reduce_ring(const Team<T>& team, std::int64_t n) {
       const int slice = round(rank - 1 - step);
       CUDA_CHECK(cudaStreamWaitEvent(stream, team.events[round(rank - 1)], 0));
       if (count(slice) == 0) return;
-      add_to_kernel<T><<<blocks_for(vectors_of<T>(count(slice))), kThreads, 0, stream>>>(
+      add_to_kernel<T><<<team.blocks_for(vectors_of<T>(count(slice))), kThreads, 0, stream>>>(
           peers.y[rank] + first(slice), peers.parts[rank] + first(slice), count(slice));
       CUDA_CHECK(cudaGetLastError());
     });

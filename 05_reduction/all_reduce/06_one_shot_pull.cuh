@@ -19,7 +19,7 @@
 namespace all_reduce {
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     one_shot_pull_kernel(Peers<T> peers, int rank, std::int64_t n) {
   unsigned* const kept = peers.epochs[rank] + blockIdx.x;
   const unsigned epoch = *kept;
@@ -43,7 +43,7 @@ void all_reduce_one_shot_pull(const Team<T>& team, std::int64_t n) {
   if (n == 0) return;
   for_each_rank(team, [&](int rank, cudaStream_t stream) {
     one_shot_pull_kernel<T>
-        <<<blocks_for(vectors_of<T>(n)), kThreads, 0, stream>>>(team.peers, rank, n);
+        <<<team.blocks_for(vectors_of<T>(n)), kThreads, 0, stream>>>(team.peers, rank, n);
     CUDA_CHECK(cudaGetLastError());
   });
 }

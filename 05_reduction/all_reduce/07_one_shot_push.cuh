@@ -20,7 +20,7 @@
 namespace all_reduce {
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     one_shot_push_kernel(Peers<T> peers, int rank, std::int64_t n) {
   unsigned* const kept = peers.epochs[rank] + blockIdx.x;
   unsigned epoch = *kept;
@@ -62,7 +62,7 @@ void all_reduce_one_shot_push(const Team<T>& team, std::int64_t n) {
   if (n == 0) return;
   const std::int64_t piece = std::min(vectors_of<T>(n), team.peers.inbox_vectors);
   for_each_rank(team, [&](int rank, cudaStream_t stream) {
-    one_shot_push_kernel<T><<<blocks_for(piece), kThreads, 0, stream>>>(team.peers, rank, n);
+    one_shot_push_kernel<T><<<team.blocks_for(piece), kThreads, 0, stream>>>(team.peers, rank, n);
     CUDA_CHECK(cudaGetLastError());
   });
 }

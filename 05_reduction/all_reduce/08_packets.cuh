@@ -13,6 +13,7 @@
 
 #include <cuda/atomic>
 
+#include "05_reduction/all_reduce/kit/patience.cuh"
 #include "05_reduction/all_reduce/kit/team.cuh"
 #include "05_reduction/all_reduce/kit/vector.cuh"
 #include "common/kit/check.cuh"
@@ -36,7 +37,7 @@ __device__ Word<T> load_word(const T* x, std::int64_t word, std::int64_t n) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     packets_kernel(Peers<T> peers, int rank, std::int64_t n) {
   using Packet = cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>;
   constexpr int kSize = Word<T>::kSize;
@@ -48,11 +49,13 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t grid = std::int64_t{gridDim.x} * kThreads;
   const auto slot = [&](int from) { return (epoch % 2 * peers.size + from) * kSlots + mine; };
 
-  // All threads count all turns, also those that have nothing left to do.
+  // All threads count all turns.
   for (std::int64_t first = 0; first < words; first += grid) {
     ++epoch;
     const std::int64_t word = first + mine;
-    if (word >= words) continue;
+    // Later turns send zeros where no words are left: a thread that waited for nobody could fill
+    // the half again, in the next call, from which a slower peer still has to read.
+    if (word >= words && first == 0) continue;
     // The own word to everybody. Nothing else is to be seen before it: relaxed is enough.
     const Word<T> own = load_word(peers.x[rank], word, n);
     std::uint32_t bits;
@@ -69,10 +72,10 @@ __global__ void __launch_bounds__(kThreads)
       Word<T> from = own;
       if (r != rank) {
         Packet packet(peers.packets[rank][slot(r)]);
-        std::uint64_t found;
-        do {
+        std::uint64_t found = packet.load(cuda::memory_order_relaxed);
+        for (Patience patience; found >> 32 != epoch; patience.look()) {
           found = packet.load(cuda::memory_order_relaxed);
-        } while (found >> 32 != epoch);
+        }
         bits = static_cast<std::uint32_t>(found);
         memcpy(&from, &bits, sizeof bits);
       }
@@ -95,8 +98,8 @@ void all_reduce_packets(const Team<T>& team, std::int64_t n) {
   if (n == 0) return;
   for_each_rank(team, [&](int rank, cudaStream_t stream) {
     packets_kernel<T>
-        <<<blocks_for((n + Word<T>::kSize - 1) / Word<T>::kSize), kThreads, 0, stream>>>(team.peers,
-                                                                                         rank, n);
+        <<<team.blocks_for((n + Word<T>::kSize - 1) / Word<T>::kSize), kThreads, 0, stream>>>(
+            team.peers, rank, n);
     CUDA_CHECK(cudaGetLastError());
   });
 }

@@ -25,7 +25,7 @@ __host__ __device__ std::int64_t slice_vectors(std::int64_t n, int size) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     two_shot_kernel(Peers<T> peers, int rank, std::int64_t n) {
   unsigned* const kept = peers.epochs[rank] + blockIdx.x;
   const unsigned epoch = *kept;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 void all_reduce_two_shot(const Team<T>& team, std::int64_t n) {
   if (n == 0) return;
-  const int blocks = blocks_for(slice_vectors<T>(n, team.size()));
+  const int blocks = team.blocks_for(slice_vectors<T>(n, team.size()));
   for_each_rank(team, [&](int rank, cudaStream_t stream) {
     two_shot_kernel<T><<<blocks, kThreads, 0, stream>>>(team.peers, rank, n);
     CUDA_CHECK(cudaGetLastError());

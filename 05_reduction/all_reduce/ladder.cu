@@ -14,6 +14,7 @@
 #include "05_reduction/all_reduce/07_one_shot_push.cuh"
 #include "05_reduction/all_reduce/08_packets.cuh"
 #include "05_reduction/all_reduce/09_two_shot.cuh"
+#include "05_reduction/all_reduce/10_pieces.cuh"
 #include "05_reduction/all_reduce/chosen.cuh"
 #include "05_reduction/all_reduce/peers.cuh"
 #include "05_reduction/all_reduce/problem.cuh"
@@ -77,14 +78,18 @@ bench::Ladder<AllReduce<T>> ladder() {
       tagged(team_rung<T>("two_shot", "each rank adds one slice and pushes the sum to all",
                           all_reduce_two_shot<T>),
              {"messages"}),
-      bench::chooser<Problem>("a library's choice: by bytes and devices",
-                              [](Problem& p, cudaStream_t stream) {
-                                std::string rung;
-                                p.with_team(stream, [&](const Team<T>& team) {
-                                  rung = all_reduce_chosen(team, p.n);
-                                });
-                                return rung;
-                              }),
+      tagged(team_rung<T>("pieces", "the copy engines send pieces while the SMs add",
+                          all_reduce_pieces<T>),
+             {"messages"}),
+      tagged(bench::chooser<Problem>("a library's choice: by bytes and devices",
+                                     [](Problem& p, cudaStream_t stream) {
+                                       std::string rung;
+                                       p.with_team(stream, [&](const Team<T>& team) {
+                                         rung = all_reduce_chosen(team, p.n);
+                                       });
+                                       return rung;
+                                     }),
+             {"messages"}),
       tagged(nccl_peer<T>(), {"messages"}),
   };
   ladder.sweeps = {{"messages", "messages: microseconds by bytes, in a graph, up to n",

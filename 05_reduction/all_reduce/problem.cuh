@@ -18,17 +18,14 @@
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
+#include "common/kit/devices.cuh"
 #include "common/kit/host_buffer.hpp"
+#include "common/kit/launch.cuh"
 #include "common/kit/random.cuh"
 
 namespace all_reduce {
 
-// GPUs of this machine, at most as many as take part.
-inline int devices_here() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) cudaGetLastError();
-  return std::min(count, kMostDevices);
-}
+using kit::devices_here;
 
 // Vectors of a piece that one_shot_push sends at a time.
 constexpr std::int64_t kInboxVectors = kit::kHasGpu ? 1 << 20 : 1 << 12;
@@ -38,24 +35,21 @@ constexpr std::int64_t kInboxVectors = kit::kHasGpu ? 1 << 20 : 1 << 12;
 template <class T>
 class TeamMemory {
  public:
-  TeamMemory(int size, std::int64_t n, std::int64_t inbox_vectors) {
-    if (devices_here() < size) {
-      throw kit::Skip("needs " + std::to_string(size) + " GPUs, there is " +
-                      std::to_string(devices_here()) +
-                      (kit::kHasGpu ? "" : " (SIMT_DEVICES=2 makes two)"));
-    }
-    for (int a = 0; a < size; ++a) {
-      for (int b = 0; b < size; ++b) enable_access(a, b);
-    }
+  TeamMemory(int size, std::int64_t n, std::int64_t inbox_vectors)
+      : devices(size), parts_out_(size), sums_out_(size) {
+    static_cast<kit::Devices&>(team) = devices.devices();
+    team.parts_out = parts_out_.devices();
+    team.sums_out = sums_out_.devices();
     Peers<T>& peers = team.peers;
     peers.size = size;
     peers.inbox_vectors = inbox_vectors;
     host_ = {nullptr, size, n};
     team.host = &host_;
     CUDA_CHECK(cudaMallocHost(&host_.data, std::max<std::int64_t>(1, size * n) * sizeof(T)));
+    team.most_blocks = kMostBlocks;
     for_each_rank(team, [&](int rank, cudaStream_t) {
-      CUDA_CHECK(cudaStreamCreateWithFlags(&team.streams[rank], cudaStreamNonBlocking));
-      CUDA_CHECK(cudaEventCreateWithFlags(&team.events[rank], cudaEventDisableTiming));
+      const int processors = kit::device_attribute(cudaDevAttrMultiProcessorCount);
+      team.most_blocks = std::min(team.most_blocks, kBlocksPerSm * processors);
       peers.inbox[rank] = memory<Vector<T>>(2 * size * inbox_vectors);
       peers.parts[rank] = memory<T>(size * padded<T>(n));
       peers.packets[rank] = zeros<std::uint64_t>(packets(size));
@@ -64,15 +58,7 @@ class TeamMemory {
       CUDA_CHECK(cudaDeviceSynchronize());
     });
   }
-  ~TeamMemory() {
-    for (cudaStream_t stream : team.streams) {
-      if (stream != nullptr) cudaStreamDestroy(stream);
-    }
-    for (cudaEvent_t event : team.events) {
-      if (event != nullptr) cudaEventDestroy(event);
-    }
-    cudaFreeHost(host_.data);
-  }
+  ~TeamMemory() { cudaFreeHost(host_.data); }
   TeamMemory(const TeamMemory&) = delete;
   TeamMemory& operator=(const TeamMemory&) = delete;
 
@@ -82,28 +68,11 @@ class TeamMemory {
            1.0 * packets(size) * sizeof(std::uint64_t);
   }
 
+  kit::DeviceTeam devices;
   Team<T> team;
 
  private:
   static std::int64_t packets(int size) { return std::int64_t{2} * size * kMostBlocks * kThreads; }
-
-  static void enable_access(int device, int peer) {
-    if (device == peer) return;
-    int can = 0;
-    CUDA_CHECK(cudaDeviceCanAccessPeer(&can, device, peer));
-    if (!can) {
-      throw kit::Skip("devices " + std::to_string(device) + " and " + std::to_string(peer) +
-                      " cannot use each other's memory");
-    }
-    CUDA_CHECK(cudaSetDevice(device));
-    const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
-    if (error == cudaErrorPeerAccessAlreadyEnabled) {
-      cudaGetLastError();
-    } else {
-      CUDA_CHECK(error);
-    }
-    CUDA_CHECK(cudaSetDevice(0));
-  }
 
   // On the current device.
   template <class U>
@@ -118,6 +87,7 @@ class TeamMemory {
     return made;
   }
 
+  kit::DeviceTeam parts_out_, sums_out_;
   std::vector<kit::DeviceBuffer<unsigned char>> memory_;
   HostMemory<T> host_;
 };
@@ -178,20 +148,11 @@ struct AllReduce {
     return team;
   }
 
-  // run(team): what it asks of the team's streams comes behind what was asked of `stream`, a stream
-  // of device 0, and before what is asked of it later.
+  // As kit::DeviceTeam::with; run(team).
   template <class Run>
   void with_team(cudaStream_t stream, Run run) {
     const Team<T>& team = this->team();
-    CUDA_CHECK(cudaEventRecord(team.events[0], stream));
-    for (int rank = 0; rank < team.size(); ++rank) {
-      CUDA_CHECK(cudaStreamWaitEvent(team.streams[rank], team.events[0], 0));
-    }
-    run(team);
-    for (int rank = 0; rank < team.size(); ++rank) {
-      CUDA_CHECK(cudaEventRecord(team.events[rank], team.streams[rank]));
-      CUDA_CHECK(cudaStreamWaitEvent(stream, team.events[rank], 0));
-    }
+    memory_->devices.with(stream, [&](const kit::Devices&) { run(team); });
   }
 
   // Equality, bit for bit: in the order of the ranks float addition has one result. Element i of

@@ -34,7 +34,9 @@ class RepeatedCalls {
     CUDA_CHECK(cudaStreamSynchronize(stream));
     cudaGraph_t graph = nullptr;
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-    for (int i = 0; i < calls; ++i) variant.run(problem, stream);
+    problem.with_team(stream, [&](const Team<T>&) {
+      for (int i = 0; i < calls; ++i) variant.run(problem, stream);
+    });
     CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
     CUDA_CHECK(cudaGraphInstantiate(&graph_, graph, 0));
     CUDA_CHECK(cudaGraphDestroy(graph));

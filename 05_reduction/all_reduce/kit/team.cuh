@@ -9,15 +9,18 @@
 
 #include "05_reduction/all_reduce/kit/vector.cuh"
 #include "common/kit/check.cuh"
+#include "common/kit/devices.cuh"
 
 namespace all_reduce {
 
-constexpr int kMostDevices = 8;
+using kit::for_each_rank;
+using kit::kMostDevices;
 // On a CPU fewer threads and blocks show the same.
 constexpr int kThreads = kit::kHasGpu ? 512 : 64;
-// Blocks wait for blocks of other devices, so all of a grid must be on the chip at once: one for
-// each SM of a large GPU is enough to fill the links.
-constexpr int kMostBlocks = kit::kHasGpu ? 128 : 8;
+// Blocks wait for blocks of other devices, so all of a grid must be on its chip at once. A kernel
+// that waits is compiled so that two blocks fit on an SM; no device gets more.
+constexpr int kBlocksPerSm = 2;
+constexpr int kMostBlocks = kit::kHasGpu ? 320 : 8;
 
 template <class T>
 struct Peers {
@@ -51,34 +54,17 @@ struct HostMemory {
 };
 
 template <class T>
-struct Team {
+struct Team : kit::Devices {
   Peers<T> peers;
-  cudaStream_t streams[kMostDevices] = {};  // each of its own device, as are the events
-  cudaEvent_t events[kMostDevices] = {};
   HostMemory<T>* host = nullptr;
+  kit::Devices parts_out, sums_out;  // two streams more for each device
+  int most_blocks = 1;               // that all devices can hold at once
 
-  int size() const { return peers.size; }
-  // What stream `rank` is asked for from now on comes behind what was asked of stream `other`.
-  void wait(int rank, int other) const {
-    CUDA_CHECK(cudaEventRecord(events[other], streams[other]));
-    CUDA_CHECK(cudaStreamWaitEvent(streams[rank], events[other], 0));
+  // Blocks for so many items, one for each thread and turn: on every device the same number.
+  int blocks_for(std::int64_t items) const {
+    const std::int64_t blocks = (items + kThreads - 1) / kThreads;
+    return static_cast<int>(std::clamp<std::int64_t>(blocks, 1, most_blocks));
   }
 };
-
-// Calls f(rank, stream) for every rank, with its device as the current one; then rank 0's is again.
-template <class T, class Function>
-void for_each_rank(const Team<T>& team, Function f) {
-  for (int rank = 0; rank < team.size(); ++rank) {
-    CUDA_CHECK(cudaSetDevice(rank));
-    f(rank, team.streams[rank]);
-  }
-  CUDA_CHECK(cudaSetDevice(0));
-}
-
-// Blocks for so many items, one for each thread and turn.
-inline int blocks_for(std::int64_t items) {
-  const std::int64_t blocks = (items + kThreads - 1) / kThreads;
-  return static_cast<int>(std::clamp<std::int64_t>(blocks, 1, kMostBlocks));
-}
 
 }  // namespace all_reduce
