@@ -174,6 +174,59 @@ __global__ void take_word(unsigned long long* here, int* out) {
   out[threadIdx.x] = static_cast<int>(found);
 }
 
+// By TMA: from a block's shared memory into a peer's, behind it a flag, and from there back again.
+__device__ unsigned address_of(const void* shared) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
+__global__ void send_by_tma(int* there, unsigned* flag) {
+  __shared__ __align__(16) int tile[kCount];
+  tile[threadIdx.x] = static_cast<int>(threadIdx.x) + 7;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  asm volatile(  // here: bulk store
+      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(there),
+      "r"(address_of(tile)), "r"(kCount * 4)
+      : "memory");
+  asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+  __threadfence_system();
+  *static_cast<volatile unsigned*>(flag) = 1;
+}
+__global__ void take_sent(const int* here, const unsigned* flag, int* out) {
+  if (threadIdx.x == 0) {
+    wait_for(flag);
+    __threadfence_system();
+  }
+  __syncthreads();
+  out[threadIdx.x] = here[threadIdx.x];
+}
+__global__ void fetch_by_tma(const int* there, int* out) {
+  __shared__ __align__(16) int tile[kCount];
+  __shared__ unsigned long long arrived;
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(&arrived)));
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(&arrived)),
+        "r"(kCount * 4));
+    asm volatile(  // here: bulk load
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(address_of(tile)),
+        "l"(there), "r"(kCount * 4), "r"(address_of(&arrived))
+        : "memory");
+  }
+  __syncthreads();
+  unsigned done = 0;
+  while (!done) {
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; "
+        "selp.u32 %0, 1, 0, p; }"
+        : "=r"(done)
+        : "r"(address_of(&arrived))
+        : "memory");
+  }
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
 int* on_device(int device, size_t bytes = kCount * sizeof(int)) {
   int* made = nullptr;
   REQUIRE(cudaSetDevice(device) == cudaSuccess);
@@ -295,6 +348,41 @@ TEST_CASE("bytes between devices are counted", "[.]") {
   check_silent();
 }
 
+TEST_CASE("TMA copies to and from a peer's memory", "[.]") {
+  constexpr std::uint64_t kBytes = kCount * sizeof(int);
+  for (const int target : {1, 7}) {
+    int *here = on_device(0), *there = on_device(target), *out = on_device(target);
+    auto* flag = reinterpret_cast<unsigned*>(on_device(target));
+    cudaSetDevice(0);
+    REQUIRE(cudaDeviceEnablePeerAccess(target, 0) == cudaSuccess);
+    simt::profile_reset();
+    cudaSetDevice(target);
+    take_sent<<<1, kCount>>>(there, flag, out);
+    cudaSetDevice(0);
+    send_by_tma<<<1, kCount>>>(there, flag);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    fetch_by_tma<<<1, kCount>>>(there, here);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    cudaSetDevice(target);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    simt::profile_stop();
+    std::vector<int> wanted(kCount), found(kCount);
+    for (int i = 0; i < kCount; ++i) wanted[i] = i + 7;
+    for (const int* array : {here, out}) {
+      REQUIRE(cudaMemcpy(found.data(), array, kBytes, cudaMemcpyDefault) == cudaSuccess);
+      CHECK(found == wanted);
+    }
+    const auto sent = simt::profile("send_by_tma").beside;
+    CHECK(sent.link_written_bytes == kBytes + sizeof(unsigned));
+    CHECK(sent.link_read_bytes == 0);
+    const auto fetched = simt::profile("fetch_by_tma").beside;
+    CHECK(fetched.link_read_bytes == kBytes);
+    CHECK(fetched.link_written_bytes == 0);
+    CHECK(simt::profile("take_sent").beside.link_read_bytes == 0);
+    check_silent();
+  }
+}
+
 TEST_CASE("mistakes between devices are named at their lines", "[.]") {
   {
     Ring ring(2);
@@ -360,6 +448,21 @@ TEST_CASE("access that was not enabled", "[.]") {
   check_named("peer-access", "pull", "", "cudaDeviceEnablePeerAccess(1, 0)");
 }
 
+TEST_CASE("TMA to memory whose access was not enabled", "[.]") {
+  int* there = on_device(1);
+  auto* flag = reinterpret_cast<unsigned*>(on_device(0));
+  send_by_tma<<<1, kCount>>>(there, flag);
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  check_named("peer-access", "bulk store", "", "cudaDeviceEnablePeerAccess(1, 0)");
+}
+
+TEST_CASE("TMA from memory whose access was not enabled", "[.]") {
+  int *there = on_device(1), *here = on_device(0);
+  fetch_by_tma<<<1, kCount>>>(there, here);
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  check_named("peer-access", "bulk load", "", "cudaDeviceEnablePeerAccess(1, 0)");
+}
+
 TEST_CASE("all wait before they send", "[.]") {
   Ring ring(2);
   ring.go<Bug::waits_first>(1);
@@ -375,6 +478,7 @@ TEST_CASE("several devices") {
   passes_by_itself(kSettings + " SIMT_STREAMS=deferred",
                    "kernels of several devices wait for one another");
   passes_by_itself(kSettings, "bytes between devices are counted");
+  passes_by_itself(kSettings, "TMA copies to and from a peer's memory");
 }
 
 TEST_CASE("mistakes between several devices") {
@@ -382,5 +486,7 @@ TEST_CASE("mistakes between several devices") {
   passes_by_itself(kSettings + " SIMT_THREADS=1 SIMT_ORDER=reverse",
                    "mistakes between devices are named at their lines");
   passes_by_itself(kSettings, "access that was not enabled");
+  passes_by_itself(kSettings, "TMA to memory whose access was not enabled");
+  passes_by_itself(kSettings, "TMA from memory whose access was not enabled");
   passes_by_itself(kSettings, "all wait before they send");
 }
