@@ -137,6 +137,12 @@ def device_name(run):
     )
 
 
+def ran_on_gpu(run):
+    """Whether there is anything of the GPU in it. What several GPUs share is skipped on one."""
+    on_gpu = [row for row in run["rows"] if row.get("place") != "cpu"]
+    return bool(run.get("sweeps")) or any(row.get("status") != "skipped" for row in on_gpu)
+
+
 def merge(path, chapter, labels, runs, counters):
     """Puts the new entries of one chapter into the file and drops those no longer asked for."""
     with cli.alone_in(path.parent):
@@ -202,6 +208,9 @@ def bench_chapter(chapter, args):
         name = device_name(run)
         if name is None and not args.allow_no_gpu:
             raise BenchError(f"{what}: no GPU took part, results not kept (see --allow-no-gpu)")
+        if name is not None and not ran_on_gpu(run):
+            print(f"{what}: nothing of it runs on this machine; what was kept stays")
+            continue
         path = args.results / f"{slug(name or 'cpu')}.json"
         by_file.setdefault(path, {})[what] = run
     if counter_arguments is not None and args.counters and not (args.labels or args.allow_no_gpu):

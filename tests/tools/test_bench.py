@@ -17,7 +17,8 @@ device=null
 [[ $* == *--garbage* ]] && { echo "not JSON" >"$2"; exit 0; }
 cat >"$2" <<JSON
 {"schema": 1, "program": "vector_add", "arguments": "$*", "device": $device, "commit": "$COMMIT",
- "rows": []}
+ "rows": [{"problem": "p", "name": "loop", "place": "cpu", "status": "right"},
+          {"problem": "p", "name": "rung", "place": "device", "status": "${STATUS:-right}"}]}
 JSON
 """
 
@@ -84,6 +85,13 @@ class Bench(BenchCase):
         self.bench()
         self.bench(gpu="NVIDIA GeForce RTX 4090")
         self.assertEqual(len(self.results("nvidia_geforce_rtx_4090")["runs"]), 3)
+
+    def test_what_is_skipped_on_this_machine_stays_as_it_was(self):
+        self.bench()
+        before = self.results()
+        said = self.bench(STATUS="skipped", COMMIT="fedcba987654").stdout
+        self.assertIn("02_polar/default: nothing of it runs on this machine", said)
+        self.assertEqual(self.results(), before)
 
     def test_a_failing_program_is_named_and_the_others_kept(self):
         self.bench()
