@@ -25,6 +25,24 @@ constexpr int kRows = 32, kCols = 64;                          // a box
 [[maybe_unused]] constexpr int kBoxBytes = kRows * kCols * 2;  // sm_90 alone loads it
 constexpr int kTensorRows = 40, kTensorCols = 72;  // its second box lies outside, mostly
 
+// Two copies from shared to global memory, in a group of its own each.
+__global__ void bulk_store_kernel(int* out) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  __shared__ alignas(16) int tile[128];
+  tile[threadIdx.x] = 3 * threadIdx.x + 1;
+  ptx::fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (const int half : {1, 0}) {
+    ptx::cp_async_bulk_store(out + (1 - half) * 64, tile + half * 64, 64 * sizeof(int));
+    ptx::bulk_commit_group();
+  }
+  ptx::bulk_wait_group<0>();
+#else
+  (void)out;
+#endif
+}
+
 // Brings the box at (c0, c1), shows where its elements lie in shared memory, and stores it back to
 // another tensor of the same shape.
 template <class T>
@@ -178,6 +196,14 @@ TEST_CASE("a box arrives swizzled, with zeros outside the tensor, and leaves wit
   if (!has_sm_90()) SKIP_TEST("needs sm_90");
   SECTION("bf16") { check_box<bf16>(); }
   SECTION("fp16") { check_box<__half>(); }
+}
+
+TEST_CASE("cp.async.bulk takes pieces of shared memory to global memory") {
+  if (!has_sm_90()) SKIP_TEST("needs sm_90");
+  const kit::DeviceBuffer<int> d_out(128);
+  bulk_store_kernel<<<1, 128>>>(d_out.data());
+  const std::vector<int> out = on_host(d_out);
+  for (int i = 0; i < 128; ++i) CHECK(out[i] == 3 * ((i + 64) % 128) + 1);
 }
 
 TEST_CASE("a multicast reaches both blocks of a cluster") {

@@ -32,6 +32,14 @@ __device__ inline void cp_async_bulk(void* shared, const void* global, std::uint
       : "memory");
 }
 
+// Has TMA bring `bytes` (a multiple of 16) from shared to global memory, both aligned to 16 bytes.
+// The copy joins the open group of the thread that calls this: only that thread can wait for it.
+__device__ inline void cp_async_bulk_store(void* global, const void* shared, std::uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
+               "r"(shared_address(shared)), "r"(bytes)
+               : "memory");
+}
+
 // Brings the description of a tensor into the cache, ahead of its first use.
 __device__ inline void prefetch_tensormap(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
