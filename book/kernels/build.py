@@ -23,8 +23,8 @@ from frontend.rewrite import rewrite  # noqa: E402
 from frontend.source import Refused  # noqa: E402
 
 ARCHITECTURE = 90
-# What counts, meets and races is simt's own code.
-OF_SIMT = ["warp", "check_order", "check_races", "profile_counters", "profile_requests"]
+# What counts, meets, races and lies in shared memory is simt's own code.
+OF_SIMT = ["warp", "shared", "check_order", "check_races", "profile_counters", "profile_requests"]
 EXPORTS = ["__wasm_call_ctors", "run_vector_add", "run_branch", "run_copy", "run_transpose",
            "run_product", "run_sum", "counts"]
 

@@ -345,29 +345,6 @@ void fail_kernel(int) { __builtin_trap(); }
 
 // ---- launches ---------------------------------------------------------------------------------
 
-namespace {
-
-int shared_variables = 0;  // of all kernels
-
-}  // namespace
-
-SharedVariable::SharedVariable(const char* owner, const char* name, size_t bytes, size_t alignment,
-                               Layout element, const Strides& strides)
-    : owner(owner),
-      name(name),
-      bytes(bytes),
-      alignment(alignment),
-      element(element),
-      strides(strides),
-      number(shared_variables++) {}
-
-int place_shared_variable(const SharedVariable& variable) {
-  Kernel& kernel = *page().launch->kernel;
-  const size_t units = (kernel.static_shared + variable.alignment - 1) / variable.alignment;
-  kernel.static_shared = units * variable.alignment + variable.bytes;
-  return kernel.shared_offsets[variable.number] = static_cast<int>(units * variable.alignment);
-}
-
 Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds, Run run,
                Clone clone, Destroy destroy, Structures structures, size_t call_bytes)
     : name(signature),
@@ -378,7 +355,7 @@ Kernel::Kernel(const char* signature, const char* type_name, LaunchBounds bounds
       destroy(destroy),
       structures(structures),
       call_bytes(call_bytes) {
-  shared_offsets.assign(shared_variables, -1);
+  place_known_variables(*this);
 }
 
 void configure(dim3 grid, dim3 block, size_t dynamic_shared, cudaStream_t, Location) {

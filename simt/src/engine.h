@@ -207,6 +207,9 @@ inline unsigned current_thread() { return state.thread; }
 // Shared memory of the worker that calls: [base, base + kStaticSharedBytes + kDynamicSharedBytes).
 inline char* shared_base() { return state.shared; }
 
+// Static shared memory of a kernel, as far as it is known before its first launch.
+void place_known_variables(Kernel& kernel);
+
 // The `__shared__` variable at a byte offset from shared_base() in the running kernel, or an empty
 // name. Dynamic shared memory is called "dynamic shared memory".
 struct SharedName {

@@ -20,7 +20,4 @@ Kernel* find_kernel(const void* function);
 // Calls the kernel behind such a pointer.
 cudaError_t launch_by_pointer(const void* function, const LaunchRequest& request, void** arguments);
 
-// Static shared memory of the kernel so far as it is known before its first launch (shared.cpp).
-void place_known_variables(Kernel& kernel);
-
 }  // namespace simt

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "engine.h"
-#include "launch.h"
+#include "simt/runtime_types.h"
 
 namespace simt {
 namespace {
