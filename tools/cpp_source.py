@@ -151,6 +151,8 @@ def _tidy(lines):
 def with_comment(lines, visible_lines, first):
     """The line in which the comment directly above line `first` begins, or `first` itself."""
     while first and lines[first - 1].strip() and not visible_lines[first - 1].strip():
+        if lines[first - 1].lstrip().startswith('"'):
+            break  # the end of a macro that is a string
         if _MARK.match(lines[first - 1]) or _RULE.match(lines[first - 1]):
             break
         first -= 1

@@ -197,15 +197,32 @@ class _Cutter:
         return "\n".join(parts)
 
     def _pasted(self, names):
-        """How the names begin that these macros paste together: `wgmma_##type`."""
-        found, seen, todo = set(), set(), list(names)
+        """How the names begin that these macros paste together, `wgmma_##type`; the whole names
+        where another macro says the type."""
+        seen, todo = {}, list(names)
         while todo:
             name = todo.pop()
             if name in self.macros and name not in seen:
-                seen.add(name)
-                found.update(re.findall(r"(\w+)\s*##", self.macros[name].body))
-                todo += re.findall(r"\w+", self.macros[name].body)
+                seen[name] = self.macros[name].body
+                todo += re.findall(r"\w+", seen[name])
+        found = set()
+        for name, body in seen.items():
+            for prefix, parameter in re.findall(r"(\w+)\s*##\s*(\w+)", body):
+                said = set(self._said(name, _arguments(body).index(parameter), seen))
+                found.update(prefix + word for word in said or {""})
         return found
+
+    def _said(self, name, at, macros):
+        """Which words other macros give to this one as argument `at`."""
+        for body in macros.values():
+            for call in re.findall(rf"\b{name}\s*(\(.*)", body):
+                word = _arguments(call)[at]
+                yield "" if word in _arguments(body) else word
+
+
+def _arguments(text):
+    """What stands between the first brackets."""
+    return [word.strip() for word in text[1:].partition(")")[0].split(",")]
 
 
 class Definitions:

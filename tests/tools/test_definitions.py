@@ -152,9 +152,11 @@ class Macros(DefinitionsCase):
           ONE(a, n)     \\
           ONE(b, n)
         #define SET(name) int set_##name();
+        #define THIRD(n) ONE(c, n)
 
         BOTH(1)
         SET(a)
+        THIRD(1)
         #undef BOTH
         int after();
         """

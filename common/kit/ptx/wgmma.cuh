@@ -72,26 +72,48 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
   return descriptor + (bytes >> 4);
 }
 
-// Eight accumulator registers, as assembly text and as operands.
-#define PTX_D0 "%0, %1, %2, %3, %4, %5, %6, %7"
-#define PTX_D1 "%8, %9, %10, %11, %12, %13, %14, %15"
-#define PTX_D2 "%16, %17, %18, %19, %20, %21, %22, %23"
-#define PTX_D3 "%24, %25, %26, %27, %28, %29, %30, %31"
-#define PTX_D4 "%32, %33, %34, %35, %36, %37, %38, %39"
-#define PTX_D5 "%40, %41, %42, %43, %44, %45, %46, %47"
-#define PTX_D6 "%48, %49, %50, %51, %52, %53, %54, %55"
-#define PTX_D7 "%56, %57, %58, %59, %60, %61, %62, %63"
-#define PTX_D8 "%64, %65, %66, %67, %68, %69, %70, %71"
-#define PTX_D9 "%72, %73, %74, %75, %76, %77, %78, %79"
-#define PTX_D10 "%80, %81, %82, %83, %84, %85, %86, %87"
-#define PTX_D11 "%88, %89, %90, %91, %92, %93, %94, %95"
-#define PTX_D12 "%96, %97, %98, %99, %100, %101, %102, %103"
-#define PTX_D13 "%104, %105, %106, %107, %108, %109, %110, %111"
-#define PTX_D14 "%112, %113, %114, %115, %116, %117, %118, %119"
-#define PTX_D15 "%120, %121, %122, %123, %124, %125, %126, %127"
-#define PTX_OPERANDS(d, g)                                                                        \
-  "+f"(d[8 * g]), "+f"(d[8 * g + 1]), "+f"(d[8 * g + 2]), "+f"(d[8 * g + 3]), "+f"(d[8 * g + 4]), \
-      "+f"(d[8 * g + 5]), "+f"(d[8 * g + 6]), "+f"(d[8 * g + 7])
+// The n / 2 accumulator registers of a product 64 x n, as assembly text (PTX_Dn) and as operands
+// (PTX_On): each list begins with the one before it.
+#define PTX_D8 "%0, %1, %2, %3"
+#define PTX_D16 PTX_D8 ", %4, %5, %6, %7"
+#define PTX_D32 PTX_D16 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define PTX_D64                              \
+  PTX_D32                                    \
+  ", %16, %17, %18, %19, %20, %21, %22, %23" \
+  ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define PTX_D80 PTX_D64 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define PTX_D96 PTX_D80 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define PTX_D128                             \
+  PTX_D96                                    \
+  ", %48, %49, %50, %51, %52, %53, %54, %55" \
+  ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define PTX_D160                             \
+  PTX_D128                                   \
+  ", %64, %65, %66, %67, %68, %69, %70, %71" \
+  ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define PTX_D176 PTX_D160 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define PTX_D192 PTX_D176 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define PTX_D248                                     \
+  PTX_D192                                           \
+  ", %96, %97, %98, %99, %100, %101, %102, %103"     \
+  ", %104, %105, %106, %107, %108, %109, %110, %111" \
+  ", %112, %113, %114, %115, %116, %117, %118, %119" \
+  ", %120, %121, %122, %123"
+#define PTX_D256 PTX_D248 ", %124, %125, %126, %127"
+#define PTX_FOUR(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define PTX_EIGHT(i) PTX_FOUR(i), PTX_FOUR(i + 4)
+#define PTX_O8 PTX_FOUR(0)
+#define PTX_O16 PTX_O8, PTX_FOUR(4)
+#define PTX_O32 PTX_O16, PTX_EIGHT(8)
+#define PTX_O64 PTX_O32, PTX_EIGHT(16), PTX_EIGHT(24)
+#define PTX_O80 PTX_O64, PTX_EIGHT(32)
+#define PTX_O96 PTX_O80, PTX_EIGHT(40)
+#define PTX_O128 PTX_O96, PTX_EIGHT(48), PTX_EIGHT(56)
+#define PTX_O160 PTX_O128, PTX_EIGHT(64), PTX_EIGHT(72)
+#define PTX_O176 PTX_O160, PTX_EIGHT(80)
+#define PTX_O192 PTX_O176, PTX_EIGHT(88)
+#define PTX_O248 PTX_O192, PTX_EIGHT(96), PTX_EIGHT(104), PTX_EIGHT(112), PTX_FOUR(120)
+#define PTX_O256 PTX_O248, PTX_FOUR(124)
 
 // d = a b + (accumulate ? d : 0) with a 64 x 16 and b 16 x n, both bf16 (wgmma_bf16) or both fp16
 // (wgmma_f16). A: a descriptor, K-major unless kTransA, then MN-major. B: a descriptor, K-major
@@ -130,103 +152,26 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
   PTX_WGMMA_REGISTERS_OF(bf16, __VA_ARGS__) \
   PTX_WGMMA_REGISTERS_OF(f16, __VA_ARGS__)
 
-PTX_WGMMA_SHARED(8, "%0, %1, %2, %3", 4, 5, 6, 7, 8, "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]))
-PTX_WGMMA_SHARED(16, PTX_D0, 8, 9, 10, 11, 12, PTX_OPERANDS(d, 0))
-PTX_WGMMA_SHARED(32, PTX_D0 ", " PTX_D1, 16, 17, 18, 19, 20, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1))
-PTX_WGMMA_SHARED(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, 36,
-                 PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3))
-PTX_WGMMA_REGISTERS(64, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3, 32, 33, 34, 35, 36, 37, 38,
-                    PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3))
-PTX_WGMMA_SHARED(80, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4, 40, 41, 42, 43, 44,
-                 PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3),
-                 PTX_OPERANDS(d, 4))
-PTX_WGMMA_REGISTERS(80, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4, 40, 41, 42, 43, 44,
-                    45, 46, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                    PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4))
-PTX_WGMMA_SHARED(96, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5, 48, 49, 50,
-                 51, 52, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                 PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5))
-PTX_WGMMA_REGISTERS(96, PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5, 48, 49,
-                    50, 51, 52, 53, 54, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                    PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5))
-PTX_WGMMA_SHARED(128,
-                 PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                        ", " PTX_D7,
-                 64, 65, 66, 67, 68, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                 PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
-                 PTX_OPERANDS(d, 7))
-PTX_WGMMA_REGISTERS(128,
-                    PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                           ", " PTX_D7,
-                    64, 65, 66, 67, 68, 69, 70, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
-                    PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
-                    PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7))
-PTX_WGMMA_SHARED(160,
-                 PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                        ", " PTX_D7 ", " PTX_D8 ", " PTX_D9,
-                 80, 81, 82, 83, 84, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                 PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
-                 PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9))
-PTX_WGMMA_REGISTERS(160,
-                    PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                           ", " PTX_D7 ", " PTX_D8 ", " PTX_D9,
-                    80, 81, 82, 83, 84, 85, 86, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
-                    PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
-                    PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9))
-PTX_WGMMA_SHARED(176,
-                 PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                        ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10,
-                 88, 89, 90, 91, 92, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                 PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
-                 PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9), PTX_OPERANDS(d, 10))
-PTX_WGMMA_REGISTERS(176,
-                    PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                           ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10,
-                    88, 89, 90, 91, 92, 93, 94, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
-                    PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
-                    PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
-                    PTX_OPERANDS(d, 10))
-PTX_WGMMA_SHARED(192,
-                 PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                        ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11,
-                 96, 97, 98, 99, 100, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-                 PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
-                 PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9), PTX_OPERANDS(d, 10),
-                 PTX_OPERANDS(d, 11))
-PTX_WGMMA_REGISTERS(192,
-                    PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                           ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11,
-                    96, 97, 98, 99, 100, 101, 102, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
-                    PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
-                    PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
-                    PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11))
-PTX_WGMMA_SHARED(248,
-                 PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                        ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11 ", " PTX_D12
-                        ", " PTX_D13 ", " PTX_D14 ", %120, %121, %122, %123",
-                 124, 125, 126, 127, 128, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
-                 PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
-                 PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
-                 PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12), PTX_OPERANDS(d, 13),
-                 PTX_OPERANDS(d, 14), "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]))
-PTX_WGMMA_SHARED(256,
-                 PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                        ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11 ", " PTX_D12
-                        ", " PTX_D13 ", " PTX_D14 ", " PTX_D15,
-                 128, 129, 130, 131, 132, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
-                 PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
-                 PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
-                 PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12), PTX_OPERANDS(d, 13),
-                 PTX_OPERANDS(d, 14), PTX_OPERANDS(d, 15))
-PTX_WGMMA_REGISTERS(256,
-                    PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                           ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11
-                           ", " PTX_D12 ", " PTX_D13 ", " PTX_D14 ", " PTX_D15,
-                    128, 129, 130, 131, 132, 133, 134, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1),
-                    PTX_OPERANDS(d, 2), PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5),
-                    PTX_OPERANDS(d, 6), PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9),
-                    PTX_OPERANDS(d, 10), PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12),
-                    PTX_OPERANDS(d, 13), PTX_OPERANDS(d, 14), PTX_OPERANDS(d, 15))
+PTX_WGMMA_SHARED(8, PTX_D8, 4, 5, 6, 7, 8, PTX_O8)
+PTX_WGMMA_SHARED(16, PTX_D16, 8, 9, 10, 11, 12, PTX_O16)
+PTX_WGMMA_SHARED(32, PTX_D32, 16, 17, 18, 19, 20, PTX_O32)
+PTX_WGMMA_SHARED(64, PTX_D64, 32, 33, 34, 35, 36, PTX_O64)
+PTX_WGMMA_REGISTERS(64, PTX_D64, 32, 33, 34, 35, 36, 37, 38, PTX_O64)
+PTX_WGMMA_SHARED(80, PTX_D80, 40, 41, 42, 43, 44, PTX_O80)
+PTX_WGMMA_REGISTERS(80, PTX_D80, 40, 41, 42, 43, 44, 45, 46, PTX_O80)
+PTX_WGMMA_SHARED(96, PTX_D96, 48, 49, 50, 51, 52, PTX_O96)
+PTX_WGMMA_REGISTERS(96, PTX_D96, 48, 49, 50, 51, 52, 53, 54, PTX_O96)
+PTX_WGMMA_SHARED(128, PTX_D128, 64, 65, 66, 67, 68, PTX_O128)
+PTX_WGMMA_REGISTERS(128, PTX_D128, 64, 65, 66, 67, 68, 69, 70, PTX_O128)
+PTX_WGMMA_SHARED(160, PTX_D160, 80, 81, 82, 83, 84, PTX_O160)
+PTX_WGMMA_REGISTERS(160, PTX_D160, 80, 81, 82, 83, 84, 85, 86, PTX_O160)
+PTX_WGMMA_SHARED(176, PTX_D176, 88, 89, 90, 91, 92, PTX_O176)
+PTX_WGMMA_REGISTERS(176, PTX_D176, 88, 89, 90, 91, 92, 93, 94, PTX_O176)
+PTX_WGMMA_SHARED(192, PTX_D192, 96, 97, 98, 99, 100, PTX_O192)
+PTX_WGMMA_REGISTERS(192, PTX_D192, 96, 97, 98, 99, 100, 101, 102, PTX_O192)
+PTX_WGMMA_SHARED(248, PTX_D248, 124, 125, 126, 127, 128, PTX_O248)
+PTX_WGMMA_SHARED(256, PTX_D256, 128, 129, 130, 131, 132, PTX_O256)
+PTX_WGMMA_REGISTERS(256, PTX_D256, 128, 129, 130, 131, 132, 133, 134, PTX_O256)
 
 // d = a b + (accumulate ? d : 0) with a 64 x 32 in E4M3 or E5M2 (wgmma_e4m3, wgmma_e5m2) and b
 // 32 x n in E4M3: descriptors of two K-major tiles, the only kind that there is for 8 bits.
@@ -244,21 +189,8 @@ PTX_WGMMA_REGISTERS(256,
   PTX_WGMMA_FP8_OF(e4m3, __VA_ARGS__) \
   PTX_WGMMA_FP8_OF(e5m2, __VA_ARGS__)
 
-PTX_WGMMA_FP8(128,
-              PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                     ", " PTX_D7,
-              64, 65, 66, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-              PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
-              PTX_OPERANDS(d, 7))
-PTX_WGMMA_FP8(256,
-              PTX_D0 ", " PTX_D1 ", " PTX_D2 ", " PTX_D3 ", " PTX_D4 ", " PTX_D5 ", " PTX_D6
-                     ", " PTX_D7 ", " PTX_D8 ", " PTX_D9 ", " PTX_D10 ", " PTX_D11 ", " PTX_D12
-                     ", " PTX_D13 ", " PTX_D14 ", " PTX_D15,
-              128, 129, 130, PTX_OPERANDS(d, 0), PTX_OPERANDS(d, 1), PTX_OPERANDS(d, 2),
-              PTX_OPERANDS(d, 3), PTX_OPERANDS(d, 4), PTX_OPERANDS(d, 5), PTX_OPERANDS(d, 6),
-              PTX_OPERANDS(d, 7), PTX_OPERANDS(d, 8), PTX_OPERANDS(d, 9), PTX_OPERANDS(d, 10),
-              PTX_OPERANDS(d, 11), PTX_OPERANDS(d, 12), PTX_OPERANDS(d, 13), PTX_OPERANDS(d, 14),
-              PTX_OPERANDS(d, 15))
+PTX_WGMMA_FP8(128, PTX_D128, 64, 65, 66, PTX_O128)
+PTX_WGMMA_FP8(256, PTX_D256, 128, 129, 130, PTX_O256)
 
 #undef PTX_WGMMA_FP8
 #undef PTX_WGMMA_FP8_OF
@@ -266,23 +198,32 @@ PTX_WGMMA_FP8(256,
 #undef PTX_WGMMA_REGISTERS_OF
 #undef PTX_WGMMA_SHARED
 #undef PTX_WGMMA_SHARED_OF
-#undef PTX_OPERANDS
-#undef PTX_D0
-#undef PTX_D1
-#undef PTX_D2
-#undef PTX_D3
-#undef PTX_D4
-#undef PTX_D5
-#undef PTX_D6
-#undef PTX_D7
+#undef PTX_FOUR
+#undef PTX_EIGHT
 #undef PTX_D8
-#undef PTX_D9
-#undef PTX_D10
-#undef PTX_D11
-#undef PTX_D12
-#undef PTX_D13
-#undef PTX_D14
-#undef PTX_D15
+#undef PTX_D16
+#undef PTX_D32
+#undef PTX_D64
+#undef PTX_D80
+#undef PTX_D96
+#undef PTX_D128
+#undef PTX_D160
+#undef PTX_D176
+#undef PTX_D192
+#undef PTX_D248
+#undef PTX_D256
+#undef PTX_O8
+#undef PTX_O16
+#undef PTX_O32
+#undef PTX_O64
+#undef PTX_O80
+#undef PTX_O96
+#undef PTX_O128
+#undef PTX_O160
+#undef PTX_O176
+#undef PTX_O192
+#undef PTX_O248
+#undef PTX_O256
 
 // The one of the two for elements of T, __nv_bfloat16 or __half. a: a descriptor or registers.
 template <class T, int kTransB = 0, int kTransA = 0, int kCount, class A>
