@@ -149,6 +149,16 @@ class Case:
         return next(a for a in self.arrays if a.name == name)
 
 
+def product_case(random, m, n, k):
+    """The input of a product C = A B: A is m x k, B is k x n, both of eighths."""
+    arrays = [
+        Array("a", eighths(random, m * k), shape=(m, k)),
+        Array("b", eighths(random, k * n), shape=(k, n)),
+        Array("c", role="output", count=m * n, shape=(m, n)),
+    ]
+    return Case(f"{m} x {n} x {k}", {"m": m, "n": n, "k": k}, arrays)
+
+
 @dataclass
 class Right:
     """Points for right results in all cases that `when` accepts."""

@@ -1,6 +1,6 @@
 """Exercise 04/lanes."""
 
-from exercise.api import Array, Case, Count, Right, drawn, eighths, product
+from exercise.api import Count, Right, drawn, product, product_case
 
 TITLE = "Rows or columns for the lanes"
 KIND = "step"
@@ -13,15 +13,7 @@ def cases(random):
     whole = (32 * drawn(random, 1, 3), 32 * drawn(random, 1, 2), drawn(random, 3, 23))
     odd = (drawn(random, 34, 63), drawn(random, 1, 31), drawn(random, 1, 23))
     for m, n, k in (*fixed, whole, odd):
-        yield Case(
-            f"{m} x {n} x {k}",
-            {"m": m, "n": n, "k": k},
-            [
-                Array("a", eighths(random, m * k), shape=(m, k)),
-                Array("b", eighths(random, k * n), shape=(k, n)),
-                Array("c", role="output", count=m * n, shape=(m, n)),
-            ],
-        )
+        yield product_case(random, m, n, k)
 
 
 def expected(case):

@@ -1,6 +1,6 @@
 """Exercise 04/tile."""
 
-from exercise.api import Array, Case, Count, Right, drawn, eighths, product
+from exercise.api import Count, Right, drawn, product, product_case
 
 TITLE = "Load it once, use it sixteen times"
 KIND = "step"
@@ -13,15 +13,7 @@ def cases(random):
     whole = (16 * drawn(random, 1, 4), 16 * drawn(random, 1, 2), 16 * drawn(random, 2, 4))
     odd = (drawn(random, 1, 15), drawn(random, 17, 39), drawn(random, 17, 31))
     for m, n, k in (*fixed, whole, odd):
-        yield Case(
-            f"{m} x {n} x {k}",
-            {"m": m, "n": n, "k": k},
-            [
-                Array("a", eighths(random, m * k), shape=(m, k)),
-                Array("b", eighths(random, k * n), shape=(k, n)),
-                Array("c", role="output", count=m * n, shape=(m, n)),
-            ],
-        )
+        yield product_case(random, m, n, k)
 
 
 def expected(case):

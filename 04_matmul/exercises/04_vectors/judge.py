@@ -1,6 +1,6 @@
 """Exercise 04/vectors."""
 
-from exercise.api import Array, Case, Count, Right, drawn, eighths, product
+from exercise.api import Count, Right, drawn, product, product_case
 
 TITLE = "A tile of A, transposed on its way"
 KIND = "step"
@@ -13,15 +13,7 @@ def cases(random):
     whole = (32 * drawn(random, 1, 2), 32 * drawn(random, 1, 3), 8 * drawn(random, 2, 7))
     odd = (drawn(random, 34, 63), 4 * drawn(random, 1, 7), 8 * drawn(random, 1, 4) + 4)
     for m, n, k in (*fixed, whole, odd):
-        yield Case(
-            f"{m} x {n} x {k}",
-            {"m": m, "n": n, "k": k},
-            [
-                Array("a", eighths(random, m * k), shape=(m, k)),
-                Array("b", eighths(random, k * n), shape=(k, n)),
-                Array("c", role="output", count=m * n, shape=(m, n)),
-            ],
-        )
+        yield product_case(random, m, n, k)
 
 
 def expected(case):

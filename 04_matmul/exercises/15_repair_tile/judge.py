@@ -1,6 +1,6 @@
 """Exercise 04/repair_tile."""
 
-from exercise.api import Array, Case, Right, drawn, eighths, product
+from exercise.api import Right, drawn, product, product_case
 
 TITLE = "Repair: a tiled product"
 KIND = "repair"
@@ -13,15 +13,7 @@ def cases(random):
     whole = (16 * drawn(random, 1, 3), 64, 16 * drawn(random, 1, 2))
     odd = (drawn(random, 18, 31), drawn(random, 1, 15), drawn(random, 17, 31))
     for m, n, k in (*fixed, whole, odd):
-        yield Case(
-            f"{m} x {n} x {k}",
-            {"m": m, "n": n, "k": k},
-            [
-                Array("a", eighths(random, m * k), shape=(m, k)),
-                Array("b", eighths(random, k * n), shape=(k, n)),
-                Array("c", role="output", count=m * n, shape=(m, n)),
-            ],
-        )
+        yield product_case(random, m, n, k)
 
 
 def expected(case):
