@@ -74,7 +74,7 @@ TEST_CASE("flash_attention: a small run is right and shows all it should") {
   const auto result = tests::run_command(kProgram + kSmall + " --verify");
   CHECK(has(result, "n = 33, nk = 40, d = 64, causal = 0"));
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
-  CHECK(has(result, "accesses an element"));
+  CHECK(has(result, "accesses per element"));
   CHECK(has(result, "inputs up to 10,000"));
   CHECK(has(result, "extra device memory"));
   CHECK(has(result, "naive                          10,560"));  // 2 x 33 x 40 floats

@@ -69,7 +69,7 @@ bench::Ladder<Polar> ladder() {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return Polar::memory(settings["n"]);
   };
-  ladder.sweeps = {{"pieces", "pieces: rung `coarsened` by angles a thread", sweep_pieces,
+  ladder.sweeps = {{"pieces", "pieces: rung `coarsened` by angles per thread", sweep_pieces,
                     bench::Points::of_its_own}};
   ladder.after = report_fast_math;
   return ladder;

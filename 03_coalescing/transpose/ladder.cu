@@ -51,7 +51,7 @@ bench::Ladder<Transpose> ladder() {
       transpose_rung("padded", "rows of the tile one word longer: no conflict", transpose_padded),
       transpose_rung("swizzled", "columns XOR rows: no conflict and no padding",
                      transpose_swizzled),
-      transpose_rung("coarsened", "four floats a thread", transpose_coarsened),
+      transpose_rung("coarsened", "four floats per thread", transpose_coarsened),
       transpose_rung("vectorized", "float4 on all four ways, 4 x 4 in registers",
                      transpose_vectorized),
       transpose_rung("write_order", "neighbouring blocks along output rows", transpose_write_order),

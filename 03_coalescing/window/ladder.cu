@@ -59,7 +59,7 @@ bench::Ladder<Window> ladder() {
                             window_constant),
       with_constant_weights("constant_by_lane", "lanes read different constants (slow on purpose)",
                             window_constant_by_lane),
-      with_constant_weights("four_outputs", "four outputs a thread, inputs in registers",
+      with_constant_weights("four_outputs", "four outputs per thread, inputs in registers",
                             window_four_outputs),
       with_constant_weights("unrolled", "the radius is known to the compiler", window_unrolled),
       window_chooser(),

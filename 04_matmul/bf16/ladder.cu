@@ -79,7 +79,7 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
       bf16_gemm_wgmma<kTransposedB>, hopper);
   add(large, "warp_specialized", "a producer, two consumers, four stages between (sm_90a)",
       bf16_gemm_warp_specialized<kTransposedB>, hopper);
-  add(large, "large_tile", "128 x 256 a block, registers moved to the consumers (sm_90a)",
+  add(large, "large_tile", "128 x 256 per block, registers moved to the consumers (sm_90a)",
       bf16_gemm_large_tile<kTransposedB>, hopper);
   add(large, "persistent", "a block an SM takes tile after tile, in an order for L2 (sm_90a)",
       bf16_gemm_persistent<kTransposedB>, hopper);

@@ -115,7 +115,7 @@ bench::Ladder<Sum> ladder() {
       tagged(sum_read_only(), {"end"}),
   };
   ladder.sweeps = {
-      {"tiles", "tiles: rung `tuned` by tiles a block", sweep_tiles, bench::Points::of_its_own},
+      {"tiles", "tiles: rung `tuned` by tiles per block", sweep_tiles, bench::Points::of_its_own},
       {"size", "size: sum and scan by size, up to n", sweep_size<Sum>}};
   // The errors of sums in floats, if the whole ladder has run.
   ladder.after = [whole = ladder.variants.size()](

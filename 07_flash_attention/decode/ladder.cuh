@@ -70,7 +70,7 @@ std::vector<bench::Variant<Decode<T>>> dense_rungs() {
                             without_scratch(prefill_kernel<T>)));
     rungs.push_back(rung<T>("row_per_warp", "a warp a query head, no shared memory",
                             without_scratch(row_per_warp<T>)));
-    rungs.push_back(rung<T>("vectorized", "16 bytes a lane: several keys a warp",
+    rungs.push_back(rung<T>("vectorized", "16 bytes per lane: several keys per warp",
                             without_scratch(vectorized<T>)));
     rungs.push_back(rung<T>("group", "a block a K/V head: its queries share each load",
                             without_scratch(group<T>)));

@@ -105,8 +105,8 @@ struct Lookups {
 #pragma unroll
     for (int step = 0; step < kStages; ++step) found[step] = find(step);
   }
-  // No `if` around row_of: all that is done with what it reads would stand behind the same `if`,
-  // and have to wait for it there.
+  // No `if` around row_of: the compiler would put all uses of the loaded value inside it too, and
+  // the thread would wait for the load there.
   __device__ int find(int step) const {
     const int key = first_key<kW>(part, step) + threadIdx.x % kStageKeys, row = row_of(key);
     return key < part.end ? row : -1;

@@ -40,7 +40,7 @@ inline std::string accesses_table(const bench::ProblemReport& report, const Soft
     if (row.place != "device" || row.kind == "yardstick") continue;
     if (row.verdict.status == bench::Status::skipped) continue;
     if (table.empty()) {
-      table = bench::formatted("\n%-22s %9s %9s %9s\n", "accesses an element", "reads", "writes",
+      table = bench::formatted("\n%-22s %9s %9s %9s\n", "accesses per element", "reads", "writes",
                                "GB/s");
     }
     const Accesses accesses = accesses_of(row.chose.empty() ? row.name : row.chose);
