@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "06_atomics_streams/default_stream/ladder.cu"
+#include "06_atomics_streams/device_copy/ladder.cu"
 #include "06_atomics_streams/float_max/ladder.cu"
 #include "06_atomics_streams/histogram/ladder.cu"
 #include "06_atomics_streams/lock/ladder.cu"
@@ -613,7 +614,8 @@ TEST_CASE("--list names every variant of the chapter under its problem") {
       kProgram,
       tests::names_of(one_cell::wrong_on_purpose(), one_cell::ladder(), histogram::ladder(),
                       float_max::ladder(), lock::ladder(), pipeline::ladder(),
-                      default_stream::ladder(), small_kernels::ladder(), pi::ladder()));
+                      default_stream::ladder(), small_kernels::ladder(), pi::ladder(),
+                      device_copy::ladder<1>(), device_copy::ladder<2>()));
 }
 
 TEST_CASE("host threads share the GPU, and each gets its own result") {

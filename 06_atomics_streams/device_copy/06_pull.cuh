@@ -1,0 +1,46 @@
+// pull: a kernel of the target loads from the source's memory.
+//
+// A kernel follows a pointer into another device's memory as it follows any other one; what it
+// loads comes over the link. So it can compute with what comes, where a copy engine only puts it
+// down. What is still wrong: a load over the link is a question and an answer, and a thread that
+// needs the answer waits for it. Only many loads in flight at once fill the link.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "06_atomics_streams/device_copy/kit/transfer.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+
+namespace device_copy {
+
+// to = from, word by word. Word: 16 bytes if both pointers are multiples of 16, or else 1.
+template <class Word>
+__global__ void __launch_bounds__(kThreads)
+    pull_kernel(const Byte* __restrict__ from, Byte* __restrict__ to, std::int64_t bytes) {
+  const std::int64_t grid = std::int64_t{gridDim.x} * kThreads;
+  const std::int64_t mine = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t words = bytes / sizeof(Word);
+  const auto* const in = reinterpret_cast<const Word*>(from);
+  auto* const out = reinterpret_cast<Word*>(to);
+#pragma unroll 4  // each thread has four loads in flight
+  for (std::int64_t w = mine; w < words; w += grid) out[w] = in[w];
+
+  const std::int64_t rest = words * sizeof(Word) + mine;
+  if (rest < bytes) to[rest] = from[rest];
+}
+
+// In the stream of the target.
+inline void device_copy_pull(const Transfer& t, int most_blocks = kBlocks) {
+  const bool wide = kit::is_aligned_to_16(t.from) && kit::is_aligned_to_16(t.to);
+  const auto kernel = wide ? pull_kernel<uint4> : pull_kernel<Byte>;
+  const int blocks = blocks_for(t.bytes / (wide ? 16 : 1), most_blocks);
+  on_device(t.target, [&] {
+    kernel<<<blocks, kThreads, 0, t.at_target()>>>(t.from, t.to, t.bytes);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace device_copy
