@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// One process for each GPU, on one machine or on many: NCCL's all-reduce, checked and timed.
+//
+//   nvcc -O3 -I../.. processes.cu -o processes -lnccl
+//   mpirun -np 2 ./processes [bytes]
+//   torchrun --no-python --nproc-per-node 2 ./processes [bytes]
+//
+// Which process this is, and how many there are, the variables of mpirun or torchrun say. On more
+// than one machine torchrun sets MASTER_ADDR by itself; for mpirun add -x MASTER_ADDR=host, the
+// machine of rank 0. bytes: of the largest array (default 67108864).
+#include <cstdio>
+
+#if !__has_include(<nccl.h>)
+int main() {
+  std::puts("skipped: needs NCCL (nccl.h)");
+  return 0;
+}
+#else
+#include <nccl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/kit/check.cuh"
+#include "common/kit/cpu_timer.hpp"
+#include "common/kit/gpu_timer.cuh"
+
+void check(ncclResult_t result) {
+  if (result == ncclSuccess) return;
+  throw std::runtime_error(std::string("NCCL: ") + ncclGetErrorString(result));
+}
+
+// The first of these variables that is set, as a number.
+int number_of(std::initializer_list<const char*> names, int otherwise) {
+  for (const char* name : names) {
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  }
+  return otherwise;
+}
+std::string text_of(const char* name, const std::string& otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? text : otherwise;
+}
+
+// ---------------------------------------------------------------- nobody waits for ever
+// A process that has died answers nobody, and the others' kernels would wait on. Ends this process
+// unless something is done within the time.
+class Watchdog {
+ public:
+  Watchdog(int rank, int seconds) {
+    std::thread([this, rank, seconds] {
+      for (int seen = -1, waited = 0;; ++waited) {
+        if (seen != done_) waited = 0;
+        seen = done_;
+        if (waited == seconds) {
+          std::fprintf(stderr, "rank %d: %s: the others have not come within %d s\n", rank,
+                       what_.load(), seconds);
+          std::_Exit(1);
+        }
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+      }
+    }).detach();
+  }
+  void begin(const char* what) {
+    what_ = what;
+    ++done_;
+  }
+
+ private:
+  std::atomic<const char*> what_{"start"};
+  std::atomic<int> done_{0};
+};
+
+// ---------------------------------------------------------------- the arrays
+// Whole numbers from -32 to 31: their sums are exact in any order.
+float element(long long i, int rank) { return static_cast<float>((i * 31 + rank * 17) % 64 - 32); }
+
+// Whether y is the sum of all ranks' arrays.
+bool is_right(const std::vector<float>& y, int size) {
+  for (long long i = 0; i < static_cast<long long>(y.size()); ++i) {
+    float sum = 0;
+    for (int rank = 0; rank < size; ++rank) sum += element(i, rank);
+    if (y[i] != sum) {
+      std::fprintf(stderr, "y[%lld] is %g instead of %g\n", i, y[i], sum);
+      return false;
+    }
+  }
+  return true;
+}
+
+// Microseconds of one of `calls` in a row, after as many that warm up. The CPU is ahead of the GPU.
+double microseconds(ncclComm_t team, const float* x, float* y, long long n, int calls) {
+  kit::GpuTimer timer;
+  for (int i = 0; i < 2 * calls; ++i) {
+    if (i == calls) timer.start();
+    check(ncclAllReduce(x, y, n, ncclFloat, ncclSum, team, nullptr));
+  }
+  timer.stop();
+  return 1e3 * timer.elapsed_ms() / calls;
+}
+
+bool run(long long most_bytes) {
+  const int rank = number_of({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
+  const int size = number_of({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}, 1);
+  const int device = number_of(
+      {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, rank);
+  Watchdog watchdog(rank, number_of({"PATIENCE"}, 120));
+  int devices = 0;
+  CUDA_CHECK(cudaGetDeviceCount(&devices));
+  if (device >= devices) {
+    throw std::runtime_error("rank " + std::to_string(rank) +
+                             " needs a GPU of its own: there are " + std::to_string(devices) +
+                             " here");
+  }
+  CUDA_CHECK(cudaSetDevice(device));
+
+  // How they find each other: rank 0 listens there. (The port itself is torchrun's.)
+  const int port = std::atoi(text_of("MASTER_PORT", "29500").c_str()) + 1;
+  const std::string root = text_of("MASTER_ADDR", "127.0.0.1") + ":" + std::to_string(port);
+  setenv("NCCL_COMM_ID", root.c_str(), 0);
+  watchdog.begin("all ranks meet");
+  ncclUniqueId id;
+  check(ncclGetUniqueId(&id));
+  ncclComm_t team;
+  check(ncclCommInitRank(&team, size, id, rank));
+
+  if (rank == 0) std::printf("%d processes\n%12s %10s %8s %s\n", size, "bytes", "us", "GB/s", "");
+  bool right = true;
+  for (long long bytes = 256; bytes <= most_bytes; bytes *= 4) {
+    watchdog.begin("all-reduce");
+    const long long n = bytes / static_cast<long long>(sizeof(float));
+    std::vector<float> host(n);
+    for (long long i = 0; i < n; ++i) host[i] = element(i, rank);
+    float *x = nullptr, *y = nullptr;
+    CUDA_CHECK(cudaMalloc(&x, bytes));
+    CUDA_CHECK(cudaMalloc(&y, bytes));
+    CUDA_CHECK(cudaMemcpy(x, host.data(), bytes, cudaMemcpyHostToDevice));
+    const double us = microseconds(team, x, y, n, bytes < (1 << 22) ? 100 : 20);
+    CUDA_CHECK(cudaMemcpy(host.data(), y, bytes, cudaMemcpyDeviceToHost));
+    const bool here = is_right(host, size);
+    right = right && here;
+    // What each process sends at least, 2 (size - 1) / size arrays, over the time.
+    const double sent = 2.0 * (size - 1) / size * bytes;
+    if (rank == 0) {
+      std::printf("%12lld %10.2f %8.1f %s\n", bytes, us, sent / us * 1e-3,
+                  here ? "right" : "WRONG");
+    }
+    CUDA_CHECK(cudaFree(x));
+    CUDA_CHECK(cudaFree(y));
+  }
+  check(ncclCommDestroy(team));
+  return right;
+}
+
+int main(int argc, char** argv) {
+  char* end = nullptr;
+  const long long bytes = argc > 1 ? std::strtoll(argv[1], &end, 10) : 1 << 26;
+  if (argc > 2 || bytes < 256 || bytes > (1LL << 34) || (end != nullptr && *end != 0)) {
+    std::fprintf(stderr, "usage: processes [bytes of the largest array, 256 to 17179869184]\n");
+    return 2;
+  }
+  try {
+    return run(bytes) ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "processes: %s\n", error.what());
+    return 1;
+  }
+}
+#endif
