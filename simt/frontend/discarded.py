@@ -1,6 +1,8 @@
-"""Calls of the CUDA API whose result nobody takes: `cudaFree(p);` becomes
-`(cudaFree(p), ::simt::discarded("cudaFree"));`, which remembers a failure until the program asks
-for its last error. Only in a build with checks."""
+"""Calls whose result nobody takes, in a build with checks.
+
+Of the CUDA API: `cudaFree(p);` becomes `(cudaFree(p), ::simt::discarded("cudaFree"));`, which
+remembers a failure until the program asks for its last error. Of atomicExch: `atomicExch(p, 0);`
+becomes `::simt::overwrite(p, 0);`, which does not read what stood there."""
 
 import re
 
@@ -8,23 +10,45 @@ from .stores import without_head
 
 API = re.compile(r"cuda[A-Z]\w*")
 ASKS = {"cudaGetLastError", "cudaPeekAtLastError"}
+EXCHANGES = {
+    "atomicExch": "overwrite",
+    "atomicExch_block": "overwrite_block",
+    "atomicExch_system": "overwrite_system",
+}
 
 
 def rewrite_discarded(source):
     tokens = source.tokens
+    exchanges = []
     for i, token in enumerate(tokens[:-2]):
-        if token.kind != "name" or tokens[i + 1].text != "(" or token.text in ASKS:
+        if token.kind != "name" or tokens[i + 1].text != "(" or tokens[i + 1].partner is None:
             continue
-        if not API.fullmatch(token.text) or tokens[i + 1].partner is None:
-            continue
-        if token.scope is None or token.scope.kind != "function":
-            continue
-        closing = tokens[i + 1].partner
-        if closing + 1 >= len(tokens) or tokens[closing + 1].text not in (";", ","):
-            continue
-        if _begins_a_value(source, i):
+        if token.text in EXCHANGES:
+            exchanges.append(i)
+        elif API.fullmatch(token.text) and token.text not in ASKS and _is_discarded(source, i, i):
             source.insert_before(i, "(")
-            source.insert_behind(closing, f', ::simt::discarded("{token.text}"))')
+            source.insert_behind(
+                tokens[i + 1].partner, f', ::simt::discarded("{token.text}"))')
+    # A program with an atomicExch of its own (for another type, say) keeps all of them.
+    if all(_in_function(tokens[i]) for i in exchanges):
+        for i in exchanges:
+            name = i - 1 if tokens[i - 1].text == "::" and tokens[i - 2].kind != "name" else i
+            first = name - 3 if source.words(name - 3, name) == "(void)" else name
+            if _is_discarded(source, i, first):
+                source.replace(name, i + 1, "::simt::" + EXCHANGES[tokens[i].text])
+
+
+def _in_function(token):
+    return token.scope is not None and token.scope.kind == "function"
+
+
+def _is_discarded(source, i, first):
+    """Is the call of token i, which begins at `first`, a statement or one between commas?"""
+    tokens = source.tokens
+    closing = tokens[i + 1].partner
+    if not _in_function(tokens[i]) or closing + 1 >= len(tokens):
+        return False
+    return tokens[closing + 1].text in (";", ",") and _begins_a_value(source, first)
 
 
 def _begins_a_value(source, i):

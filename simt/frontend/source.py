@@ -49,9 +49,10 @@ class Token:
 class Scope:
     """A pair of braces. kind: "namespace", "class" or "function" (braces that hold statements)."""
 
-    def __init__(self, kind, parent, device, template):
+    def __init__(self, kind, parent, device, template, unnamed=False):
         self.kind = kind
         self.parent = parent
+        self.unnamed = unnamed    # a namespace without a name, or inside one
         self.device = device      # the body of a __device__ or __global__ function, or inside one
         self.template = template  # inside a template
 
@@ -134,7 +135,8 @@ class Source:
         template = "template" in words or (parent is not None and parent.template)
         outside = parent is None or parent.kind != "function"
         if outside and not has_parameters and words & {"namespace", "extern"}:
-            return Scope("namespace", parent, device, template)
+            unnamed = header[-1].text == "namespace" or (parent is not None and parent.unnamed)
+            return Scope("namespace", parent, device, template, unnamed)
         if words & {"class", "struct", "union", "enum"} and not has_parameters:
             return Scope("class", parent, device, template)
         device = device or bool(words & {"__simt_device__", "__simt_global__"})

@@ -241,10 +241,12 @@ def _is_variable(source, i):
     return False
 
 
-def _guard(name, filled):
-    """Bytes that belong to no variable."""
+def _guard(name, filled, external):
+    """Bytes that belong to no variable. g++ keeps zeros of other files to see (external) apart from
+    a file's own."""
     value = " = {1}" if filled else ""
-    return (f" [[gnu::used]] static char {name}[64]{value}; static const ::simt::Symbol "
+    section = ', gnu::section(".bss")' if external and not filled else ""
+    return (f" [[gnu::used{section}]] static char {name}[64]{value}; static const ::simt::Symbol "
             f'{name}_symbol({name}, "", ::simt::Symbol::Space::kGuard); ')
 
 
@@ -262,8 +264,10 @@ def _register(source, i, watched):
     if watched and not words & {"const", "constexpr", "inline"}:
         # In the same section as the variable, so beside it: g++ keeps the order, or turns it round.
         filled = any(t.text in "={" for t in source.tokens[first:end] if t.kind == "mark")
-        source.insert_before(first, _guard(f"simt_guard_{first}", filled))
-        guard = _guard(f"simt_guard_{i}_behind", filled)
+        scope = source.tokens[i].scope
+        external = "static" not in words and (scope is None or not scope.unnamed)
+        source.insert_before(first, _guard(f"simt_guard_{first}", filled, external))
+        guard = _guard(f"simt_guard_{i}_behind", filled, external)
     symbols = [
         f' static const ::simt::Symbol simt_symbol_{i}_{d.name}({d.name}, "{d.name}"{space});'
         for d in declarators

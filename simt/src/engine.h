@@ -356,6 +356,8 @@ class Observer {
                      const void* /*pc*/) {}
   virtual void atomic(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {}
   virtual void atomic_cas(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {}
+  virtual void atomic_overwrite(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/,
+                                Scope) {}
   virtual void atomic_load(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/, Scope) {
   }
   virtual void atomic_store(const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/,

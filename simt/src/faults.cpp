@@ -33,6 +33,9 @@ void note_atomic(const void* address, unsigned bytes, const void* pc, Scope scop
 void note_atomic_cas(const void* address, unsigned bytes, const void* pc, Scope scope) {
   if (observer && state.block) observer->atomic_cas(address, bytes, pc, scope);
 }
+void note_atomic_overwrite(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  if (observer && state.block) observer->atomic_overwrite(address, bytes, pc, scope);
+}
 void note_atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) {
   if (observer && state.block) observer->atomic_load(address, bytes, pc, scope);
 }

@@ -362,6 +362,9 @@ void Watcher::atomic(const void* address, unsigned bytes, const void* pc, Scope 
 void Watcher::atomic_cas(const void* address, unsigned bytes, const void* pc, Scope scope) {
   announce(address, bytes, pc, Use::kAtomic, scope, true);
 }
+void Watcher::atomic_overwrite(const void* address, unsigned bytes, const void* pc, Scope scope) {
+  announce(address, bytes, pc, Use::kAtomicOverwrite, scope);
+}
 void Watcher::atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) {
   announce(address, bytes, pc, Use::kAtomicLoad, scope);
 }

@@ -33,7 +33,8 @@
 
 namespace simt {
 
-// How memory is used by one access. kAtomic reads and writes.
+// How memory is used by one access. kAtomic reads and writes; kAtomicOverwrite is an exchange whose
+// old value nobody takes, so what stood there does not matter.
 enum class Use : uint8_t {
   kRead,
   kWrite,
@@ -42,10 +43,11 @@ enum class Use : uint8_t {
   kAtomicLoad,
   kAtomicStore,
   kAtomic,
+  kAtomicOverwrite,
 };
 constexpr bool writes(Use use) {
   return use == Use::kWrite || use == Use::kVolatileWrite || use == Use::kAtomicStore ||
-         use == Use::kAtomic;
+         use == Use::kAtomic || use == Use::kAtomicOverwrite;
 }
 constexpr bool reads(Use use) { return !writes(use) || use == Use::kAtomic; }
 constexpr bool is_atomic(Use use) { return use >= Use::kAtomicLoad; }
@@ -346,6 +348,7 @@ class Watcher final : public Observer {
   void range(const void* address, size_t bytes, bool writes, const void* pc) override;
   void atomic(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void atomic_cas(const void* address, unsigned bytes, const void* pc, Scope scope) override;
+  void atomic_overwrite(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void atomic_store(const void* address, unsigned bytes, const void* pc, Scope scope) override;
   void fence(Scope scope) override;

@@ -18,6 +18,7 @@ constexpr uint64_t kSharedBytes = kStaticSharedBytes + kDynamicSharedBytes;
 
 const char* verb(Use use) {
   switch (use) {
+    case Use::kAtomicOverwrite:
     case Use::kAtomic: return "atomic operation";
     case Use::kWrite:
     case Use::kVolatileWrite:
@@ -63,7 +64,8 @@ void assign(uint8_t* to, const uint8_t* from, unsigned size) {
 }
 
 TraceKind trace_kind(Use use, bool shared) {
-  if (use == Use::kAtomic) return shared ? TraceKind::kSharedAtomic : TraceKind::kGlobalAtomic;
+  if (use == Use::kAtomic || use == Use::kAtomicOverwrite)
+    return shared ? TraceKind::kSharedAtomic : TraceKind::kGlobalAtomic;
   if (writes(use)) return shared ? TraceKind::kSharedStore : TraceKind::kGlobalStore;
   return shared ? TraceKind::kSharedLoad : TraceKind::kGlobalLoad;
 }
@@ -183,9 +185,10 @@ void BlockWatch::record_global(const Access& access, const WatchedMemory& memory
   record({access.address, access.pc, access.depth, kind, static_cast<uint8_t>(access.size)});
 }
 
-// A plain store goes one way, a plain load the other, an atomic that returns a value both.
+// A plain store goes one way, a plain load the other, an atomic both. (So does an exchange whose
+// old value nobody takes: a GPU has no reduction that exchanges.)
 void BlockWatch::count_link(uint64_t bytes, Use use) {
-  if (reads(use)) counters_.count(Beside::kLinkRead, bytes);
+  if (reads(use) || use == Use::kAtomicOverwrite) counters_.count(Beside::kLinkRead, bytes);
   if (writes(use)) counters_.count(Beside::kLinkWritten, bytes);
 }
 

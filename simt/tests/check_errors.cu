@@ -23,6 +23,9 @@
 #include "tests/catch.hpp"
 #include "tests/run_command.hpp"
 
+// A variable that other files may see lies elsewhere than a file's own.
+__device__ int seen_by_all[4];
+
 namespace {
 
 template <class T>
@@ -90,6 +93,19 @@ __device__ int one_word;
 __device__ int filled_words[4] = {1, 2, 3, 4};
 __global__ void write_past_a_variable() {
   four_words[blockDim.x + 4] = 1;  // here: past a variable
+}
+__global__ void write_beside_a_variable_of_all(int i) {
+  seen_by_all[i] = 1;  // here: beside a variable of all
+}
+__global__ void exchange_and_use(int* p, int* out) {
+  *out = atomicExch(p, 1);  // here: exchange used
+}
+__global__ void write_through_null() {
+  *static_cast<int*>(nullptr) = 1;  // here: through null
+}
+__global__ void read_through_null(int* to) {
+  const int* from = nullptr;
+  *to = *from;  // here: from null
 }
 __global__ void read_past_a_variable(int* out, int i) {
   *out = filled_words[i];  // here: past a variable with a value
@@ -557,6 +573,12 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"past the end of a variable with a value",
        {"out-of-bounds", "past a variable with a value",
         [] { read_past_a_variable<<<1, 1>>>(device_array<int>(1), 4); }}},
+      {"past the end of a variable of all files",
+       {"out-of-bounds", "beside a variable of all",
+        [] { write_beside_a_variable_of_all<<<1, 1>>>(5); }}},
+      {"before a variable of all files",
+       {"out-of-bounds", "beside a variable of all",
+        [] { write_beside_a_variable_of_all<<<1, 1>>>(-2); }}},
       {"an int across the end of a variable",
        {"out-of-bounds", "across a word", [] { write_across_a_word<<<1, 1>>>(); }}},
       {"a variable of the device, read by the host",
@@ -611,6 +633,10 @@ const std::map<std::string, Bad>& bad_kernels() {
         }}},
       {"null pointer",
        {"host-pointer", "read", [] { copy<<<1, 32>>>(nullptr, device_array<float>(32)); }}},
+      {"a null pointer that the compiler sees",
+       {"host-pointer", "through null", [] { write_through_null<<<1, 1>>>(); }}},
+      {"a read through null that the compiler sees",
+       {"host-pointer", "from null", [] { read_through_null<<<1, 1>>>(device_array<int>(1)); }}},
       {"device memory on the host",
        {"device-pointer", "host read", [] { read_on_the_host(device_array<int>(32)); }}},
       {"unwritten global memory",
@@ -623,6 +649,9 @@ const std::map<std::string, Bad>& bad_kernels() {
           cudaMemcpy(in, device_array<float>(32, false), 128, cudaMemcpyDeviceToDevice);
           copy<<<1, 32>>>(in, device_array<float>(32));
         }}},
+      {"an exchange that takes what nobody wrote",
+       {"uninitialized", "exchange used",
+        [] { exchange_and_use<<<1, 1>>>(device_array<int>(1, false), device_array<int>(1)); }}},
       {"unwritten shared memory",
        {"uninitialized", "shared unwritten",
         [] { sum_unwritten_shared<<<1, 32>>>(device_array<float>(1)); }}},

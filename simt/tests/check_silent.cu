@@ -49,6 +49,20 @@ void check_silent() {
   }
 }
 
+// ---- exchanges whose old value nobody takes: a first value for what nobody has written
+
+__global__ void exchange_only(int* p, int* out) {
+  __shared__ int box;
+  if (threadIdx.x == 0) atomicExch(&box, 3);
+  __syncthreads();
+  if (threadIdx.x == 1)
+    atomicExch_block(p, 1), (void)atomicExch_system(p + 1, box);
+  else if (threadIdx.x == 2)
+    ::atomicExch(p + 2, 5);
+  __syncthreads();
+  if (threadIdx.x < 3) out[threadIdx.x] = p[threadIdx.x];
+}
+
 // ---- reductions
 
 __global__ void tree_sum(const int* in, int* out) {
@@ -677,6 +691,10 @@ TEST_CASE("memory of every kind") {
     write_members<<<1, 32>>>(a);
     copy_structs<<<1, 32>>>(a, b);
     CHECK(to_host(b, 32)[31].key == 31);
+  }
+  SECTION("exchanges only") {
+    exchange_only<<<1, 32>>>(device_array<int>(3), out);
+    CHECK(to_host(out, 3) == std::vector<int>{1, 3, 5});
   }
   SECTION("variables") {
     use_variables<<<1, 4>>>(out);

@@ -99,6 +99,21 @@ SIMT_ATOMIC(atomicDec, (old == 0 || old > value ? value : T(old - 1)))
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_SCOPED
 
+// An exchange whose old value nobody takes, which the front end finds in a build with checks: it
+// does not matter what stood there.
+#define SIMT_OVERWRITE(name, scope)                                       \
+  namespace simt {                                                        \
+  template <class T>                                                      \
+  SIMT_INLINE void name(T* address, typename Exactly<T>::type value) {    \
+    SIMT_NOTE_ATOMIC(atomic_overwrite, address, sizeof(T), Scope::scope); \
+    atomic_update(address, [&](T) SIMT_UNWATCHED -> T { return value; }); \
+  }                                                                       \
+  }
+SIMT_OVERWRITE(overwrite, kDevice)
+SIMT_OVERWRITE(overwrite_block, kBlock)
+SIMT_OVERWRITE(overwrite_system, kSystem)
+#undef SIMT_OVERWRITE
+
 #define SIMT_ATOMIC_CAS(name, scope)                                                       \
   template <class T>                                                                       \
   SIMT_INLINE T name(T* address, typename simt::Exactly<T>::type compare,                  \

@@ -35,6 +35,7 @@ void note_read(const void* address, unsigned bytes, const void* pc);
 void note_write(const void* address, unsigned bytes, const void* pc);
 void note_atomic(const void* address, unsigned bytes, const void* pc, Scope scope);
 void note_atomic_cas(const void* address, unsigned bytes, const void* pc, Scope scope);
+void note_atomic_overwrite(const void* address, unsigned bytes, const void* pc, Scope scope);
 void note_atomic_load(const void* address, unsigned bytes, const void* pc, Scope scope);
 void note_atomic_store(const void* address, unsigned bytes, const void* pc, Scope scope);
 // The atomic operation that follows publishes what the thread has written before.
@@ -49,7 +50,7 @@ void note_acquire(Scope scope);
   ::simt::note_##what((const void*)(address), unsigned(bytes), __builtin_return_address(0))
 #define SIMT_NOTE_FOR(caller, what, address, bytes) \
   ::simt::note_##what((const void*)(address), unsigned(bytes), caller)
-// what: atomic, atomic_cas, atomic_load or atomic_store
+// what: atomic, atomic_cas, atomic_overwrite, atomic_load or atomic_store
 #define SIMT_NOTE_ATOMIC(what, address, bytes, scope) \
   ::simt::note_##what((const void*)(address), unsigned(bytes), __builtin_return_address(0), scope)
 #define SIMT_NOTE_RELEASE(scope) ::simt::note_release(scope)
