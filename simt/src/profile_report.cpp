@@ -1,6 +1,8 @@
 #include "profile_report.h"
 
 #include <cinttypes>
+#include <cmath>
+#include <cstring>
 
 #include "json_writer.h"
 #include "options.h"
@@ -196,6 +198,11 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.member("thread_steps", busiest.steps.thread);
   json.member("block_steps", busiest.steps.block);
   json.close("}");
+  json.name("nsight_compute");
+  json.open("{");
+  for (const NsightMetric& metric : nsight_metrics(kernel))
+    json.member(metric.name.c_str(), metric.value);
+  json.close("}");
   json.member("reads_per_thread", kernel.reads_per_thread());
   json.member("writes_per_thread", kernel.writes_per_thread());
   json.name("sites");
@@ -205,11 +212,20 @@ void write_kernel(JsonWriter& json, const KernelProfile& kernel) {
   json.close("}");
 }
 
+void print_nsight(FILE* out, const KernelProfile& kernel) {
+  fprintf(out, "%s\n", kernel.kernel.c_str());
+  for (const NsightMetric& metric : nsight_metrics(kernel))
+    fprintf(out, "  %-72s %14.*f\n", metric.name.c_str(),
+            metric.value == std::floor(metric.value) ? 0 : 2, metric.value);
+}
+
 }  // namespace
 
 void print_profiles(FILE* out, const std::vector<KernelProfile>& kernels) {
   fprintf(out, "simt: counters (no caches, no time: see simt/checks-and-counters.md)\n");
-  for (const KernelProfile& kernel : kernels) print_kernel(out, kernel);
+  const char* names = setting("SIMT_PROFILE");
+  const auto print = names && std::strcmp(names, "ncu") == 0 ? print_nsight : print_kernel;
+  for (const KernelProfile& kernel : kernels) print(out, kernel);
 }
 
 bool write_profiles_json(const std::string& path, const std::vector<KernelProfile>& kernels) {

@@ -3,7 +3,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simt/include/simt/profile.h"
@@ -546,6 +548,65 @@ TEST_CASE("the same counts with one core and with two, and as JSON") {
   CHECK(one.find("\"schema\":1") != std::string::npos);
   CHECK(one.find("\"kernel\":\"transpose_naive\"") != std::string::npos);
   CHECK(one.find("\"store_sectors_per_request\":32") != std::string::npos);
+  CHECK(one.find("\"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum\":16384") != std::string::npos);
+}
+
+TEST_CASE("counters under Nsight Compute's names") {
+  const int n = 64;  // 4 blocks of 1024 threads: 128 warps
+  const float* in = zeros<float>(n * n);
+  float* out = zeros<float>(n * n);
+  const auto metrics = [&](auto kernel) {
+    simt::profile_reset();
+    kernel<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(in, out, n);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    std::map<std::string, double> found;
+    for (const simt::KernelProfile& profile : simt::profiles())
+      for (const simt::NsightMetric& metric : simt::nsight_metrics(profile))
+        found[metric.name] += metric.value;
+    return found;
+  };
+  using Expected = std::vector<std::pair<std::string, double>>;
+  const std::string global = "_pipe_lsu_mem_global_op_", shared = "_mem_shared_op_";
+  const auto check = [](std::map<std::string, double> found, const Expected& expected) {
+    for (const auto& [name, value] : expected) {
+      INFO(name);
+      REQUIRE(found.count(name) == 1);
+      CHECK(found[name] == value);
+    }
+  };
+  check(metrics(transpose_naive),
+        {{"launch__grid_size", 4},
+         {"launch__thread_count", 4096},
+         {"smsp__warps_launched.sum", 128},
+         {"smsp__sass_inst_executed_op_global_ld.sum", 128},
+         {"smsp__sass_inst_executed_op_global_st.sum", 128},
+         {"l1tex__t_requests" + global + "ld.sum", 128},
+         {"l1tex__t_sectors" + global + "ld.sum", 128 * 4},
+         {"l1tex__t_sectors" + global + "st.sum", 128 * 32},
+         {"l1tex__t_bytes" + global + "st.sum", 128 * 32 * 32},
+         {"l1tex__average_t_sectors_per_request" + global + "ld.ratio", 4},
+         {"l1tex__average_t_sectors_per_request" + global + "st.ratio", 32},
+         {"smsp__sass_inst_executed_op_shared_ld.sum", 0}});
+  check(metrics(transpose_tiled<0>),
+        {{"l1tex__t_sectors" + global + "st.sum", 128 * 4},
+         {"smsp__sass_inst_executed_op_shared_ld.sum", 128},
+         {"smsp__sass_inst_executed_op_shared_st.sum", 128},
+         {"smsp__sass_l1tex_data_pipe_lsu_wavefronts" + shared + "ld.sum", 128 * 32},
+         {"l1tex__data_pipe_lsu_wavefronts" + shared + "st.sum", 128},
+         {"l1tex__data_bank_conflicts_pipe_lsu" + shared + "ld.sum", 128 * 31},
+         {"l1tex__data_bank_conflicts_pipe_lsu" + shared + "st.sum", 0}});
+}
+
+TEST_CASE("SIMT_PROFILE=ncu prints Nsight Compute's names") {
+  const tests::CommandResult result =
+      tests::run_command("SIMT_PROFILE=ncu " + tests::this_program() + " 'run all kernels' 2>&1");
+  INFO(result.output);
+  const size_t kernel = result.output.find("\ntranspose_naive\n");
+  REQUIRE(kernel != std::string::npos);
+  const std::string name = "  l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum ";
+  const size_t metric = result.output.find(name, kernel);
+  REQUIRE(metric != std::string::npos);
+  CHECK(std::atof(result.output.c_str() + metric + name.size()) == 16384);
 }
 
 TEST_CASE("SIMT_PROFILE=1 prints a table") {

@@ -137,6 +137,14 @@ struct KernelProfile {
   double writes_per_thread() const { return ratio(global.store_lanes, threads); }
 };
 
+// A counter under the name that Nsight Compute (ncu --metrics) has for it.
+struct NsightMetric {
+  std::string name;
+  double value = 0;  // of all launches: the sum, or the quotient of the sums
+};
+// Those of Nsight Compute's metrics that mean what a counter here means.
+std::vector<NsightMetric> nsight_metrics(const KernelProfile& kernel);
+
 // Forgets all counts and counts from now on, with or without SIMT_PROFILE=1.
 void profile_reset();
 // Stops counting (it makes kernels slower); the counts stay.
