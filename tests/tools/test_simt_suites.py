@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
 
@@ -45,6 +46,19 @@ int main(int count, char** words) {
 INDIGO_KERNEL = """
 #include "indigo_cuda.h"
 __global__ void test_kernel(int* data) { ADD; }
+"""
+
+# As GPUVerify's cases: no host program, and what the verifier is told.
+VERIFIED = """//LABEL
+//--blockDim=64 --gridDim=2 -DHALF=32
+#include <cuda.h>
+__global__ void k(int* a, const float *b, unsigned int n) {
+  __requires(n == 128);
+  int sum = 0;
+  for (unsigned i = 0; __invariant(__read(a)), i < HALF; ++i) sum += b[i] > 0;
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  a[i] += sum + a[AT];
+}
 """
 
 
@@ -94,10 +108,35 @@ class Suites(ToolCase):
             ran.stdout, "1 of 1 faulty kernels named, 0 of 1 right ones\n", ran.stderr
         )
 
+    def test_cases_of_gpuverify_become_programs(self):
+        kernel = VERIFIED.replace("AT", "(i + 1) % n")
+        for case, text in (
+            ("race", kernel.replace("LABEL", "xfail:BOOGIE_ERROR")),
+            ("right", VERIFIED.replace("AT", "n + i").replace("LABEL", "pass")),
+            ("loop_unwind", kernel),  # is left out by its name
+            ("refused", kernel.replace("LABEL", "xfail:CLANG_ERROR")),
+            ("pointers", kernel.replace("int* a", "int **a").replace("LABEL", "pass")),
+        ):
+            folder = self.root / "testsuite/CUDA" / case
+            folder.mkdir(parents=True)
+            (folder / "kernel.cu").write_text(text)
+        ran = self.suite("gpuverify", str(self.root), "--orders", "1")
+        self.assertEqual(
+            ran.stdout.splitlines(),
+            [
+                "left out: 1: where threads meet they write the same value",
+                "left out: 1: a parameter of no plain type",
+                "left out: 1: no kernel to be judged: //xfail:CLANG_ERROR",
+                "1 of 1 faulty kernels named, 0 of 1 right ones",
+            ],
+            ran.stderr,
+        )
+
     def test_what_is_missed_and_what_is_a_false_alarm(self):
         loader = importlib.machinery.SourceFileLoader("suites_run", str(RUN))
         run = importlib.util.module_from_spec(importlib.util.spec_from_loader("suites_run", loader))
-        loader.exec_module(run)
+        with mock.patch.object(sys, "path", [str(RUN.parent), *sys.path]):
+            loader.exec_module(run)
         results = [("a", True, True), ("b", True, False), ("c", False, False), ("d", False, True)]
         self.assertEqual(
             list(run.summary(results)),
@@ -112,6 +151,8 @@ class Suites(ToolCase):
         for arguments, says in (
             (["scor"], "need their FOLDER"),
             (["scopes", "x"], "need their FOLDER"),
+            (["gpuverify", str(self.root)], "has no testsuite/CUDA"),
+            (["samples", str(self.root)], "has no Initcheck/memset_error.cu"),
             (["indigo", str(self.root)], "has no indigo_sources"),
             (["scor", str(self.root)], "has no microbenchmarks"),
             (["scopes", "--orders", "0"], "expected a whole number from 1 to 1000"),
