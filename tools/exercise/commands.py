@@ -18,10 +18,6 @@ def _relative(path, root):
     return path.relative_to(root)
 
 
-def _title(exercise):
-    return exercise.judge().TITLE
-
-
 def list_all(root):
     progress = Progress(root)
     print(f"{'':3} {'exercise':<24} {'kind':<8} {'min':>4}  title")
