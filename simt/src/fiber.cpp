@@ -98,6 +98,12 @@ Context make_context(char* stack_high, void (*entry)()) {
   return saved;
 }
 
+void leave_for(Context to) {
+  Context never;
+  simt_switch_context(&never, to);
+  __builtin_unreachable();
+}
+
 namespace {
 
 constexpr size_t kPage = 4096;

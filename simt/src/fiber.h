@@ -19,6 +19,8 @@ Context make_context(char* stack_high, void (*entry)());
 // every time. (A library switch, Boost.Context, was measured too: a barrier took twice as long with
 // it.)
 extern "C" void simt_switch_context(Context* save, Context to);
+// The same, and nobody comes back to the running stack.
+[[noreturn]] void leave_for(Context to);
 
 struct Fiber {
   char* low = nullptr;  // the stack's addresses: [low, high)

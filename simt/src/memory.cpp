@@ -24,6 +24,11 @@ constexpr int kGarbage = 0xcd;
 constexpr size_t kGarbageBytes = size_t(16)
                                  << 20;  // only so much of it, to keep large buffers cheap
 
+// The range of addresses; of 32 bits (WebAssembly) there are few.
+constexpr bool kIs64 = sizeof(void*) == 8;
+constexpr size_t kMostAddresses = size_t(1) << (kIs64 ? 42 : 27);
+constexpr size_t kFewestAddresses = size_t(1) << (kIs64 ? 32 : 27);
+
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Of the heap of device code; null until it is first used.
@@ -38,7 +43,7 @@ struct Pages {
 class DeviceMemory {
  public:
   DeviceMemory() {
-    for (range_bytes_ = size_t(1) << 42; range_bytes_ >= size_t(1) << 32; range_bytes_ >>= 1) {
+    for (range_bytes_ = kMostAddresses; range_bytes_ >= kFewestAddresses; range_bytes_ >>= 1) {
       void* range = mmap(nullptr, range_bytes_, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (range == MAP_FAILED) continue;

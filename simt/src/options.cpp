@@ -38,8 +38,12 @@ void keep_settings(int, char**, char** environment) {
   while (have < sizeof word - 1 && (more = read(0, word + have, sizeof word - 1 - have)) > 0)
     have += static_cast<size_t>(more);
 }
+#ifdef __wasm__  // which has no such section
+__attribute__((constructor(101))) void early() { keep_settings(0, nullptr, environ); }
+#else
 using Early = void (*)(int, char**, char**);
 __attribute__((section(".preinit_array"), used)) Early early = keep_settings;
+#endif
 
 std::string variable(const char* name) {
   const char* value = setting(name);

@@ -253,9 +253,7 @@ void Worker::abandon_threads(Block& b) {
 void Worker::leave_after_fault() {
   if (performing_) siglongjmp(after_fault_, 1);
   in_thread_ = false;
-  Context never;
-  simt_switch_context(&never, scheduler_);
-  __builtin_unreachable();
+  leave_for(scheduler_);
 }
 
 // ---- what the running thread calls ------------------------------------------------------------

@@ -27,29 +27,37 @@ Worker::Worker(int number) : number(number), fibers_(&fiber_entry) {
 Worker::~Worker() = default;
 
 void Worker::work() {
+  begin();
+  use_alternate_stack();
   Device& device = Device::get();
+  while (!device.quitting())
+    if (!step()) device.sleep_until_work();
+}
+
+void Worker::begin() {
   state.worker = this;
   state.index = &::threadIdx;
   state.shared = slot(0);
-  use_alternate_stack();
-  while (!device.quitting()) {
-    bool active = resume_parked();
-    active |= start_blocks();
-    if (active) continue;
-    OperationPtr task;
-    if (device.take_task(&task)) {
-      if (observer) observer->task_begins(task->place);
-      // A host function is the host's, which has seen all before it.
-      if (task->task.kind == Task::kHost) device.host_sees(*task->place);
-      if (!device.fault()) task->task.work();
-      if (observer) observer->task_ends();
-      device.task_done(task);
-    } else if (parked_.empty()) {
-      device.sleep_until_work();
-    } else {
-      give_up_if_stuck();
-    }
+}
+
+bool Worker::step() {
+  Device& device = Device::get();
+  bool active = resume_parked();
+  active |= start_blocks();
+  if (active) return true;
+  OperationPtr task;
+  if (device.take_task(&task)) {
+    if (observer) observer->task_begins(task->place);
+    // A host function is the host's, which has seen all before it.
+    if (task->task.kind == Task::kHost) device.host_sees(*task->place);
+    if (!device.fault()) task->task.work();
+    if (observer) observer->task_ends();
+    device.task_done(task);
+    return true;
   }
+  if (parked_.empty()) return false;
+  give_up_if_stuck();
+  return true;
 }
 
 namespace {

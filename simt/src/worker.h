@@ -45,6 +45,8 @@ struct Worker {
 
   // ---- blocks (worker.cpp)
   void work();
+  void begin();  // what work() begins with, and
+  bool step();   // one round of it; false: there is nothing to do
   // The fibre that is on the processor; null: the scheduler is.
   const Fiber* running_fiber() const { return in_thread_ ? block->fiber[state.thread] : nullptr; }
   // In a kernel's thread, or at work for one.
