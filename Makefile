@@ -407,13 +407,20 @@ $(BUILD)/page/count:
 $(BUILD)/page/count_clang:
 	@[ ! -e $< ] || { book/kernels/build.py --simt $@.o && SIMT_PROFILE=1 simt/nvcc $@.o -o $@; }
 -include $(wildcard $(KERNELS_OF_PAGE:.wasm=.d))
+# WITH_COMPILER=1: readers may write kernels in the page (160 MB more, book/README.md).
+COMPILER_OF_PAGE := $(BUILD)/page/compiler
+book/compiler/node_modules/.package-lock.json: book/compiler/package-lock.json
+	@npm ci --no-audit --no-fund --prefix book/compiler
+book: $(if $(WITH_COMPILER),book/compiler/node_modules/.package-lock.json)
 book: $(BOOK_PACKAGES) $(KERNELS_OF_PAGE)  ## build the book, a web site of all this, into $(BUILD)/book
-	@$(NODE) book/build.mjs $(BOOK) $(KERNELS_OF_PAGE)
+	@$(if $(WITH_COMPILER),$(NODE) book/compiler/build.mjs $(COMPILER_OF_PAGE) $(BUILD)/page/compiler.made)
+	@$(NODE) book/build.mjs $(BOOK) $(KERNELS_OF_PAGE) $(if $(WITH_COMPILER),$(COMPILER_OF_PAGE))
 book-serve: book  ## build the book and show it on http://127.0.0.1:8000/ (PORT=8001: another port)
 	@$(NODE) book/serve.mjs $(BOOK) $(or $(PORT),8000)
 book-test: book $(COUNT_OF_PAGE)  ## build the book and test it, in headless Chromium too
 	@KERNELS=$(abspath $(BUILD)/page) $(NODE) --test book/tests/*.test.mjs
 	@BOOK_OUT=$(abspath $(BOOK)) $(NODE) --test book/tests/browser.mjs
+	@$(if $(WITH_COMPILER),BOOK_OUT=$(abspath $(BOOK)) $(NODE) --test book/tests/write.mjs)
 
 doctor:  ## what this machine has, and what you can do with it now
 	@tools/doctor.sh
@@ -467,7 +474,7 @@ clean:  ## remove everything that was built
 	  echo "clean: $(BUILD) keeps what was not built there:" $$(ls -A $(BUILD))
 
 distclean: clean  ## remove the book's packages and the editor's files, too; what is in work/ is yours and stays
-	@rm -rf book/node_modules .clangd compile_commands.json .cache
+	@rm -rf book/node_modules book/compiler/node_modules .clangd compile_commands.json .cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@echo "removed what was built and installed here; to remove all, delete this folder"
 

@@ -21,6 +21,7 @@ import { ladderPages } from './pages/ladders.mjs'
 import { notesOfRungs, oneFile, rungLine, rungLinks, trailOf } from './pages/rungs.mjs'
 import { searchScripts } from './pages/search.mjs'
 import { widgetInText, widgetList, widgetPages } from './pages/widgets.mjs'
+import { WRITE, writePage } from './pages/write.mjs'
 import { YOURS, yoursPage } from './pages/yours.mjs'
 
 const BOOK = import.meta.dirname
@@ -36,8 +37,10 @@ function readModel(memory, places) {
 
 class Book {
   // `kernels`: those of the page, compiled, or nothing where they could not be; `memory` is what earlier builds made.
-  constructor(model, kernels, memory) {
+  // `compiler`: the files that let a reader write kernels in the page, by path; none: the book goes without.
+  constructor(model, kernels, memory, compiler = new Map()) {
     this.model = model
+    this.compiler = compiler
     this.memory = memory
     this.kernels = kernels
     this.site = new Site(ROOT, model)
@@ -103,7 +106,7 @@ class Book {
         ...inOrder(of(chapter), this.site.read('README.md')),
         ladders: ladders(chapter),
       })),
-      { title: 'Try it', folder: 'widgets/', road: [...widgetList(this), YOURS] },
+      { title: 'Try it', folder: 'widgets/', road: [...(this.compiler.size ? [WRITE] : []), ...widgetList(this), YOURS] },
     ]
   }
 
@@ -182,6 +185,7 @@ ${known ? rungLine(this, known.problem, known.rung, out) + oneFile(this, known.p
       write: false,
     })
     this.files.set('book.js', script.outputFiles[0].contents)
+    for (const [name, content] of this.compiler) this.files.set(name, content)
     if (this.kernels) this.files.set('kernels.js', `window.bookKernels = '${this.kernels.toString('base64')}'`)
   }
 
@@ -226,14 +230,20 @@ function besideOf({ road, more, exercises, ladders }) {
   return [...more, ...toExercises, ...ladders].filter((page) => page.out !== road[0].out)
 }
 
+function filesUnder(folder, place) {
+  const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const names = entries.map(({ parentPath, name }) => path.relative(folder, path.join(parentPath, name)))
+  return new Map(names.map((name) => [path.posix.join(place, name), fs.readFileSync(path.join(folder, name))]))
+}
+
 // Makes the book in the folder `out`: { pages, written }. `say` is told what is being done.
-export async function makeBook({ out, wasm, memory, places, say }) {
+export async function makeBook({ out, wasm, compiler, memory, places, say }) {
   // Whether the lessons are up to date is asked beside the rest.
   const lessons = promisify(execFile)('python3', [path.join(ROOT, 'tools/lessons.py'), '--check']).catch((error) => error)
   const kernels = wasm && fs.existsSync(wasm) ? fs.readFileSync(wasm) : undefined
   if (kernels) await load(kernels)
   say('reads lessons, sources and results')
-  const book = new Book(readModel(memory, places), kernels, memory)
+  const book = new Book(readModel(memory, places), kernels, memory, compiler && filesUnder(compiler, 'compiler'))
   book.contents = book.groups()
   say(`makes ${book.lessons.length} pages of text`)
   book.add(frontPage(book))
@@ -242,6 +252,7 @@ export async function makeBook({ out, wasm, memory, places, say }) {
   ladderPages(book)
   widgetPages(book)
   yoursPage(book)
+  if (book.compiler.size) writePage(book)
   book.addSources()
   book.addFiles()
   searchScripts(book)

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Builds the book: node book/build.mjs OUT [KERNELS.wasm]. Where no file has changed since the last build it does
+// Builds the book: node book/build.mjs OUT [KERNELS.wasm [COMPILER]]; COMPILER is the folder that book/compiler/build.mjs
+// has made. Where no file has changed since the last build it does
 // nothing; else it makes again what depends on what has.
 
 import fs from 'node:fs'
@@ -28,8 +29,8 @@ function placesUnder(folder, built, found = []) {
   return found
 }
 
-const [given, wasm] = process.argv.slice(2)
-if (!given) fail('usage: node book/build.mjs OUT [KERNELS.wasm]')
+const [given, wasm, compiler] = process.argv.slice(2)
+if (!given) fail('usage: node book/build.mjs OUT [KERNELS.wasm [COMPILER]]')
 const out = path.resolve(given)
 const begun = Date.now()
 const seconds = () => ((Date.now() - begun) / 1000).toFixed(1)
@@ -41,13 +42,14 @@ try {
   // Beside the kernels of the page, for `make clean` removes that folder.
   const kept = wasm && path.join(path.dirname(wasm), 'book.memory')
   const memory = new Memory(kept, [process.version, lock, ...places.filter(([name]) => name.startsWith('book/lib/'))].join('\n'))
-  const state = [...places, kernels, lock, out].join('\n')
+  const packed = compiler ? fs.statSync(path.join(compiler, 'files.bin')).mtimeMs : 0
+  const state = [...places, kernels, packed, lock, out].join('\n')
   if (memory.state === state && fs.existsSync(path.join(out, 'index.html'))) {
     console.log(`book: nothing has changed since it was built (${memory.pages} pages in ${given})`)
   } else {
     const { makeBook } = await import('./book.mjs')
     const say = (what) => console.log(`book: ${what} (${seconds()} s)`)
-    const { pages, written } = await makeBook({ out, wasm, memory, places, say })
+    const { pages, written } = await makeBook({ out, wasm, compiler, memory, places, say })
     memory.keep(state, pages)
     console.log(`book: ${pages} pages in ${given}, ${written} files written (${seconds()} s)`)
   }

@@ -7,7 +7,7 @@ import path from 'node:path'
 import zlib from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.wasm': 'application/wasm' }
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.wasm': 'application/wasm' }
 
 // Serves the folder `out` under `base`; port 0 is any free one.
 export function serve(out, port, base = '/') {
@@ -19,7 +19,8 @@ export function serve(out, port, base = '/') {
     if (!isThere) return response.writeHead(404).end('no such page')
     const type = TYPES[path.extname(file)] ?? 'text/plain'
     const isPacked = /gzip/.test(request.headers['accept-encoding'] ?? '') && !/^(?:font|application)/.test(type)
-    response.writeHead(200, { 'content-type': `${type}; charset=utf-8`, ...(isPacked ? { 'content-encoding': 'gzip' } : {}) })
+    const isText = type.startsWith('text/')
+    response.writeHead(200, { 'content-type': isText ? `${type}; charset=utf-8` : type, ...(isPacked ? { 'content-encoding': 'gzip' } : {}) })
     const text = fs.createReadStream(file)
     if (isPacked) text.pipe(zlib.createGzip({ level: 1 })).pipe(response)
     else text.pipe(response)

@@ -4,6 +4,7 @@
 import { NOTHING, escape, grouped, relative } from '../lib/format.mjs'
 import { highlight, languageOf } from '../lib/highlight.mjs'
 import { lineHtml } from '../lib/tokens.mjs'
+import { SCRIPT, isWritable, writeHtml } from './write.mjs'
 
 // The section of a lesson that sends the reader to this exercise; else that chapter's table of exercises.
 function sectionOf(book, { id }, chapter) {
@@ -154,8 +155,9 @@ ${rest}
 <figure class="code"><pre tabindex="0"><code>${commands.join('\n')}</code></pre></figure>
 <p>This is the file that <code>start</code> writes for you:</p>
 <figure class="code"><figcaption><code>${escape(exercise.file)}</code></figcaption><pre tabindex="0"><code>${code}</code></pre></figure>
+${isWritable(book, exercise) ? writeHtml(exercise) : ''}
 ${hints(exercise.tasks)}
 ${pickHtml(exercise, words)}`
-  const parts = [['begin', 'Begin'], ['hints', 'Hints'], ['pick', 'Pick an answer']].filter(([id]) => body.includes(` id="${id}"`))
-  return { body, sections: [...sections, ...parts.map(([id, title]) => ({ level: 2, id, title }))] }
+  const parts = [['begin', 'Begin'], ['write', 'Write it here'], ['hints', 'Hints'], ['pick', 'Pick an answer']].filter(([id]) => body.includes(` id="${id}"`))
+  return { body, scripts: isWritable(book, exercise) ? [SCRIPT] : [], sections: [...sections, ...parts.map(([id, title]) => ({ level: 2, id, title }))] }
 }

@@ -1,0 +1,107 @@
+// Kernels written in the page, where the book was built with its compiler: typed and clicked in Chromium. Slow, so it
+// runs at night and with `make book-test WITH_COMPILER=1`; EXERCISES="01/guard 05/tree" chooses.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { BASE, OUT, close, openTab } from './browser_kit.mjs'
+
+const ROOT = path.join(import.meta.dirname, '../..')
+const WAIT = 600e3 // of a machine that does much else, too
+const CHAPTERS = ['01', '02', '03', '05']
+
+// What each compiler has of its own: how code is cut into basic blocks, and what is kept in registers of the host.
+const OWN = new Set(['instructions', 'executions', 'active_lanes_per_instruction', 'divergent_branches', 'sites', 'thread_steps', 'block_steps'])
+const shared = (counts) => Object.fromEntries(Object.entries(counts).filter(([name]) => !OWN.has(name)).map(([name, value]) => [name, value && typeof value === 'object' ? shared(value) : value]))
+
+const pageOf = (id) => {
+  const [chapter, name] = id.split('/')
+  const folder = fs.readdirSync(OUT).find((one) => one.startsWith(`${chapter}_`))
+  const exercise = fs.readdirSync(path.join(OUT, folder, 'exercises')).find((one) => one.slice(3) === name)
+  return `${folder}/exercises/${exercise}/task.html`
+}
+const chosen = () => {
+  if (process.env.EXERCISES) return process.env.EXERCISES.split(' ')
+  const folders = fs.readdirSync(ROOT).filter((name) => CHAPTERS.some((chapter) => name.startsWith(`${chapter}_`)))
+  return folders.flatMap((folder) => fs.readdirSync(path.join(ROOT, folder, 'exercises')).map((name) => `${folder.slice(0, 2)}/${name.slice(3)}`))
+}
+
+let tab
+before(async () => {
+  tab = await openTab()
+  tab.page.setDefaultTimeout(WAIT)
+})
+after(async () => {
+  await tab.close()
+  await close()
+})
+
+async function write(text) {
+  await tab.page.locator('.cm-content').click()
+  await tab.page.keyboard.press('Control+a')
+  await tab.page.keyboard.insertText(text)
+}
+const done = () => tab.page.evaluate(() => Number(document.querySelector('.write').dataset.done ?? 0))
+async function go() {
+  const before = await done()
+  await tab.page.click('.go')
+  await tab.page.waitForFunction((k) => Number(document.querySelector('.write').dataset.done ?? 0) > k, before)
+  return { says: await tab.page.innerText('.outcome'), status: await tab.page.textContent('.status') }
+}
+
+const FREE = (kernel) => `#include <cuda_runtime.h>
+#include <cstdio>
+${kernel}
+int main() {
+  int* x;
+  cudaMalloc(&x, 64 * sizeof(int));
+  cudaMemset(x, 0, 64 * sizeof(int));
+  k<<<1, 64>>>(x);
+  std::printf("%s\\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaFree(x);
+}
+`
+
+test('a race is named at its line, a stray write too, an endless loop ends, and the next program runs', async () => {
+  await tab.page.goto(`${BASE}write.html`)
+  let { says } = await go()
+  assert.match(says, /nothing wrong was seen/)
+  assert.match(says, /0 of 16384 wrong/)
+  await write(FREE('__global__ void k(int* x) {\n  x[threadIdx.x / 2] = threadIdx.x;\n}'))
+  ;({ says } = await go())
+  assert.match(says, /race/)
+  assert.match(says, /kernel\.cu:4/)
+  assert.ok(await tab.page.locator('.cm-lint-marker-error').count(), 'a mark beside the line')
+  await write(FREE('__global__ void k(int* x) {\n  x[threadIdx.x + 1] = 1;\n}'))
+  ;({ says } = await go())
+  assert.match(says, /out-of-bounds write of 4 bytes[^]*kernel\.cu:4/)
+  await write(FREE('__global__ void k(int* x) {\n  for (unsigned i = 0; x[0] == 0; ++i) x[1] += i;\n}'))
+  ;({ says } = await go())
+  assert.match(says, /No end after 10 s/)
+  await write('int main() { return 3 }')
+  ;({ says } = await go())
+  assert.match(says, /kernel\.cu:1:\d+: error: expected ';'/)
+  await write(FREE('__global__ void k(int* x) {\n  if (threadIdx.x < 32) __syncthreads();\n  x[threadIdx.x] = 1;\n}'))
+  ;({ says } = await go())
+  assert.match(says, /barrier-divergence/)
+  assert.deepEqual(tab.wrong, [])
+})
+
+const ids = chosen()
+for (const id of ids) {
+  test(`${id}: the author's solution has all points, and counts as ./exercise check does`, async () => {
+    const native = JSON.parse(execFileSync(path.join(ROOT, 'book/compiler/counts.py'), [id], { encoding: 'utf8', maxBuffer: 1 << 26 }))[id]
+    await tab.page.goto(BASE + pageOf(id))
+    const skeleton = await go()
+    assert.doesNotMatch(skeleton.says, new RegExp(`^${native.most} of ${native.most} points`))
+    await write(native.text)
+    const { says, status } = await go()
+    assert.match(says, new RegExp(`^${native.points} of ${native.most} points`), says)
+    const counts = await tab.page.evaluate(() => JSON.parse(document.querySelector('.write').dataset.counts))
+    assert.deepEqual(Object.keys(counts), Object.keys(native.counts))
+    for (const name of Object.keys(counts)) assert.deepEqual(shared(counts[name]), shared(native.counts[name]), `in the case ${name}`)
+    console.log(`${id}: ${status}`)
+  })
+}
