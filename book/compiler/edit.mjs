@@ -55,7 +55,7 @@ function debugInfo(text) {
   const fileOf = (scope) => {
     const node = nodes.get(scope)
     if (!node) return ''
-    if (node.startsWith('!DIFile')) return field(node, 'filename')[2]
+    if (node.startsWith('!DIFile')) return field(node, 'filename')[2].replace(/^(\.\/)+/, '')
     const file = field(node, 'file')
     return fileOf(file ? file[1] : field(node, 'scope')?.[1])
   }
