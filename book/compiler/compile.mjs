@@ -59,7 +59,7 @@ export function toObject(tools, llvm, options = ['-O0']) {
 }
 
 export function link(tools, object, engine) {
-  const words = ['wasm-ld', '--strip-debug', '--initial-memory=268435456', '--export=_start', '--export=__wasm_call_ctors', '-z', 'stack-size=1048576', '--allow-undefined', 'crt1.o', 'unit.o', 'engine.o', 'libc++.a', 'libc++abi.a', 'libc.a', 'libbuiltins.a']
+  const words = ['wasm-ld', '--strip-debug', '--initial-memory=268435456', '--export=_start', '--export=__wasm_call_ctors', '--export-if-defined=__wasm_call_dtors', '-z', 'stack-size=1048576', '--allow-undefined', 'crt1.o', 'unit.o', 'engine.o', 'libc++.a', 'libc++abi.a', 'libc.a', 'libbuiltins.a']
   return tool(tools, words, { 'unit.o': object, ...engine })
 }
 

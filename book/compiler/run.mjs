@@ -152,6 +152,7 @@ export function run(module, { words = ['program'], environment = {}, files = {},
     exports = new WebAssembly.Instance(module, imports).exports
     exports.__wasm_call_ctors()
     exports._start()
+    exports.__wasm_call_dtors?.() // what a program does at its end: simt writes what it saw
   } catch (error) {
     if (error instanceof Exit) result.status = error.status
     else if (error instanceof Endless) result.endless = true

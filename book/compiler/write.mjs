@@ -284,7 +284,8 @@ for (const place of document.querySelectorAll('.write[data-free]')) {
     const isGood = !ended && !done.reports.length && done.status === 0
     outcome.append(element('p', { className: `verdict ${isGood ? 'good' : 'bad'}` }, element('strong', {}, ended || (done.reports.length ? `${done.reports.length} mistake${done.reports.length > 1 ? 's' : ''} named` : `Ended with status ${done.status}, nothing wrong was seen`))))
     for (const { message } of done.reports) outcome.append(element('pre', { className: 'report' }, withLinks(message, file, view)))
-    if (done.said) outcome.append(element('p', { className: 'quiet' }, 'It printed:'), element('pre', {}, done.said))
+    const printed = done.said.split('\n').filter((line) => !line.startsWith('simt: ')).join('\n').trim() // what simt says stands above
+    if (printed) outcome.append(element('p', { className: 'quiet' }, 'It printed:'), element('pre', {}, printed))
     for (const kernel of done.kernels) outcome.append(table(kernel.kernel, rowsOf(kernel)))
     show(view, done.reports.flatMap(({ message }) => [...new Set(namedLines(message, file))].map((line) => ({ line, message }))))
   }
