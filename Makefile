@@ -126,7 +126,7 @@ ifndef SIMT
   library_of = $(if $(shell $(NVCC) -E -x c++ -include $(1) /dev/null 2>&1 >/dev/null | grep $(1)),,-l$(2))
   CUBLAS = $(call library_of,cublas_v2.h,cublas)
   LIBS_03_coalescing = $(CUBLAS)
-  LIBS_04_matmul = $(CUBLAS) $(call library_of,cublasLt.h,cublasLt)
+  LIBS_04_matmul = $(CUBLAS) $(call library_of,cublasLt.h,cublasLt) $(call library_of,nccl.h,nccl)
   LIBS_05_reduction = $(call library_of,nccl.h,nccl)
   LIBS_06_atomics_streams = $(call library_of,curand.h,curand)
   LIBS_07_flash_attention = $(CUBLAS)

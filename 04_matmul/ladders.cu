@@ -6,12 +6,13 @@
 #include "common/bench/program.cuh"
 
 namespace ladders {
-bench::Ladders sgemm(), bf16(), quantize(), fp8();
+bench::Ladders sgemm(), bf16(), quantize(), fp8(), sharded();
 }
 
 int main(int argc, char** argv) {
   return bench::run({"04_matmul",
                      "C = A B, from three loops to the pace of the multipliers",
-                     {ladders::sgemm(), ladders::bf16(), ladders::quantize(), ladders::fp8()}},
+                     {ladders::sgemm(), ladders::bf16(), ladders::quantize(), ladders::fp8(),
+                      ladders::sharded()}},
                     argc, argv);
 }

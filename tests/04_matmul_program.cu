@@ -11,7 +11,7 @@
 #include "tests/run_command.hpp"
 
 namespace ladders {
-bench::Ladders sgemm(), bf16(), quantize(), fp8();
+bench::Ladders sgemm(), bf16(), quantize(), fp8(), sharded();
 }
 
 namespace {
@@ -19,7 +19,8 @@ namespace {
 const std::string kProgram = TEST_BUILD "/04_matmul/ladders";
 
 std::vector<std::string> all_names() {
-  return tests::names_of({ladders::sgemm(), ladders::bf16(), ladders::quantize(), ladders::fp8()});
+  return tests::names_of(
+      {ladders::sgemm(), ladders::bf16(), ladders::quantize(), ladders::fp8(), ladders::sharded()});
 }
 
 }  // namespace
