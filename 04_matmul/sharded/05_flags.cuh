@@ -183,7 +183,7 @@ inline void gather_gemm_flags(const Team& team, const GatherProduct& p) {
       const int to = (rank + team.size() - step) % team.size();
       for (int chunk = 0; chunk < chunks.count(); ++chunk) {
         const std::int64_t first = chunks.first(chunk);
-        push(p.whole_a[to] + (p.rows.first(rank) + first) * p.k, to, p.a[rank] + first * p.k, rank,
+        push(p.whole_a[to] + (p.rows.first(rank) + first) * p.k, p.a[rank] + first * p.k,
              chunks.size(chunk) * p.k, stream);
         chunk_has_come_kernel<<<1, 1, 0, stream>>>(&p.flags[to][rank * kMostChunks + chunk]);
         CUDA_CHECK(cudaGetLastError());

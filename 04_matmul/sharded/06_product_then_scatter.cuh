@@ -26,11 +26,11 @@ inline void gemm_scatter_product_then_scatter(const Team& team, const ProductSca
   for (int rank = 0; rank < team.size(); ++rank) {
     for (int step = 1; step < team.size(); ++step) {
       const int to = (rank + step) % team.size();
-      push(p.slot(to, rank), to, p.addend[rank] + p.rows.first(to) * p.n, rank,
-           p.rows.size(to) * p.n, team.copy_streams[rank]);
+      push(p.slot(to, rank), p.addend[rank] + p.rows.first(to) * p.n, p.rows.size(to) * p.n,
+           team.copy_streams[rank]);
     }
-    push(p.slot(rank, rank), rank, p.addend[rank] + p.rows.first(rank) * p.n, rank,
-         p.rows.size(rank) * p.n, devices.streams[rank]);
+    push(p.slot(rank, rank), p.addend[rank] + p.rows.first(rank) * p.n, p.rows.size(rank) * p.n,
+         devices.streams[rank]);
   }
   for (int rank = 0; rank < team.size(); ++rank) {
     for (int other = 0; other < team.size(); ++other) team.wait_for_copies(rank, other);

@@ -39,7 +39,7 @@ inline void gemm_scatter_slices(const Team& team, const ProductScatter& p) {
         Element* const addend = p.addend[rank] + first * p.n;
         multiply(rank, first, rows, addend);
         team.copy_after_product(rank);
-        push(p.slot(to, rank) + chunks.first(chunk) * p.n, to, addend, rank, rows * p.n,
+        push(p.slot(to, rank) + chunks.first(chunk) * p.n, addend, rows * p.n,
              team.copy_streams[rank]);
       }
     }

@@ -53,20 +53,30 @@ __device__ inline int flag_of(const ShardSchedule& pairs, ShardPair pair, int se
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Adds the half tile at (row, col) of a slot, rows x n elements, to the accumulators of a
-// warpgroup, 64 rows by 2 kCount columns. n is even.
+// warpgroup, 64 rows by 2 kCount columns. n is even. Half of it is asked for before any is used, or
+// each pair of elements would be a wait for memory.
 template <int kCount>
 __device__ inline void add_slot(float (&acc)[kCount], const __nv_bfloat16* slot, int row, int col,
                                 int rows, int n) {
+  constexpr int kAhead = kCount / 4;  // pairs
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int y = row + 16 * warp + lane / 4, x = col + lane % 4 * 2;
 #pragma unroll
-  for (int i = 0; i < kCount; i += 2) {
-    const int y = row + 16 * warp + lane / 4 + i / 2 % 2 * 8;
-    const int x = col + i / 4 * 8 + lane % 4 * 2;
-    if (y < rows && x < n) {
-      const auto two =
-          *reinterpret_cast<const __nv_bfloat162*>(slot + static_cast<std::int64_t>(y) * n + x);
-      acc[i] += __low2float(two);
-      acc[i + 1] += __high2float(two);
+  for (int first = 0; first < kCount / 2; first += kAhead) {
+    __nv_bfloat162 two[kAhead];
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const int down = y + (first + i) % 2 * 8, across = x + (first + i) / 2 * 8;
+      two[i] = __float2bfloat162_rn(0.0f);
+      if (down < rows && across < n) {
+        two[i] = *reinterpret_cast<const __nv_bfloat162*>(
+            slot + static_cast<std::int64_t>(down) * n + across);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      acc[2 * (first + i)] += __low2float(two[i]);
+      acc[2 * (first + i) + 1] += __high2float(two[i]);
     }
   }
 }

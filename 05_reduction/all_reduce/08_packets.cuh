@@ -13,10 +13,10 @@
 
 #include <cuda/atomic>
 
+#include "05_reduction/all_reduce/kit/patience.cuh"
 #include "05_reduction/all_reduce/kit/team.cuh"
 #include "05_reduction/all_reduce/kit/vector.cuh"
 #include "common/kit/check.cuh"
-#include "common/kit/patience.cuh"
 
 namespace all_reduce {
 
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
       if (r != rank) {
         Packet packet(peers.packets[rank][slot(r)]);
         std::uint64_t found = packet.load(cuda::memory_order_relaxed);
-        for (kit::Patience patience; found >> 32 != epoch; patience.look()) {
+        for (Patience patience; found >> 32 != epoch; patience.look()) {
           found = packet.load(cuda::memory_order_relaxed);
         }
         bits = static_cast<std::uint32_t>(found);

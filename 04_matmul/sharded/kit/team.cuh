@@ -70,15 +70,15 @@ struct Team {
   }
 };
 
-// A copy of elements to another device, or to the same, in a stream of the one that has them.
-inline void push(Element* to, int to_rank, const Element* from, int from_rank, std::int64_t count,
-                 cudaStream_t stream) {
+// A copy of elements to another device, or to the same, in a stream of the one that has them. As
+// cudaMemcpyPeerAsync, which no graph may hold: the pointers tell whose memory it is.
+inline void push(Element* to, const Element* from, std::int64_t count, cudaStream_t stream) {
   if (count == 0) return;
-  CUDA_CHECK(cudaMemcpyPeerAsync(to, to_rank, from, from_rank, count * sizeof(Element), stream));
+  CUDA_CHECK(cudaMemcpyAsync(to, from, count * sizeof(Element), cudaMemcpyDefault, stream));
 }
 
 // region gather
-// All of A times the own columns of B. Rank r has rows a_rows.first(r) .. of A, its columns of B
+// All of A times the own columns of B. Rank r has rows.size(r) rows of A, its columns of B
 // and the same columns of C. Device pointers, aligned to 16 bytes.
 struct GatherProduct {
   std::int64_t m, n, k;

@@ -7,8 +7,8 @@
 
 #include <cuda/atomic>
 
+#include "05_reduction/all_reduce/kit/patience.cuh"
 #include "05_reduction/all_reduce/kit/team.cuh"
-#include "common/kit/patience.cuh"
 
 namespace all_reduce {
 
@@ -27,7 +27,7 @@ __device__ void meet(const Peers<T>& peers, int rank, unsigned epoch) {
     Flag(peers.flags[peer][first + rank]).store(epoch, cuda::memory_order_release);
     Flag told(peers.flags[rank][first + peer]);
     // The peer may be one ahead already.
-    kit::Patience patience;
+    Patience patience;
     while (static_cast<int>(told.load(cuda::memory_order_acquire) - epoch) < 0) patience.look();
   }
   __syncthreads();

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: MIT
 // A peer that never comes (its program died, its launch failed) must not let the others wait for
 // ever.
 #pragma once
@@ -7,10 +6,10 @@
 
 #include "common/kit/check.cuh"
 
-namespace kit {
+namespace all_reduce {
 
 // Looks at a flag, half a microsecond each: about 20 s. On a CPU the others move between two looks.
-constexpr unsigned kMostLooks = kHasGpu ? 1u << 25 : 1u << 18;
+constexpr unsigned kMostLooks = kit::kHasGpu ? 1u << 25 : 1u << 18;
 
 // Counts them. At the last one the kernel ends with cudaErrorAssert, and this line.
 class Patience {
@@ -24,4 +23,4 @@ class Patience {
   unsigned looks_ = 0;
 };
 
-}  // namespace kit
+}  // namespace all_reduce
