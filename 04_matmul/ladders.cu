@@ -3,6 +3,7 @@
 // The fp32 half is in sgemm/, the tensor cores in bf16/, each with its list, ladder.cu; the lesson
 // is README.md and tensor_cores.md. Build without make, here, for Hopper (otherwise -arch=native):
 //   nvcc -O3 -std=c++17 -arch=sm_90a -I.. -Xcompiler -fopenmp {.,*}/ladder*.cu -lcublas -lcublasLt
+// and, where NCCL is, -lnccl.
 #include "common/bench/program.cuh"
 
 namespace ladders {

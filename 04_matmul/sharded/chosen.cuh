@@ -3,22 +3,24 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <string>
 
+#include "04_matmul/kit/vector_rows.cuh"
 #include "04_matmul/sharded/03_gather_then_product.cuh"
 #include "04_matmul/sharded/04_chunks.cuh"
 #include "04_matmul/sharded/05_flags.cuh"
 #include "04_matmul/sharded/06_product_then_scatter.cuh"
 #include "04_matmul/sharded/07_slices.cuh"
-#include "04_matmul/sharded/08_to_owner.cuh"
 #include "04_matmul/sharded/problem.cuh"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/variant.cuh"
 
 namespace matmul::sharded {
 
-// Rows of A from which on the kernel that waits is worth it. Measured on two H200.
-constexpr std::int64_t kFlagsFrom = 2048, kToOwnerFrom = 1024;
+// Rows of A from which on the own rows fill the SMs while copies run. On two H200 only 8192 rows
+// have been measured.
+constexpr std::int64_t kOverlapFrom = 2048;
 
 inline bool has_wgmma() {
   static const bool kHas = bench::query_device().compute_capability() == 90;
@@ -31,7 +33,7 @@ inline std::string gather_gemm_chosen(const Team& team, const GatherProduct& p) 
   for (int r = 0; r < team.size(); ++r) {
     vectors = vectors && have_vector_rows<true>(p.a[r], p.b[r], p.c[r], p.columns.size(r), p.k);
   }
-  if (p.m < kFlagsFrom) {
+  if (p.m < kOverlapFrom) {
     gather_gemm_gather_then_product(team, p);
     return "gather_then_product";
   }
@@ -43,23 +45,15 @@ inline std::string gather_gemm_chosen(const Team& team, const GatherProduct& p) 
   return "flags";
 }
 
-// C of every rank = its rows of the sum of all products. Returns the name of the rung.
+// C of every rank = its rows of the sum of all products. Returns the name of the rung. On two H200
+// to_owner has not been faster than slices.
 inline std::string gemm_scatter_chosen(const Team& team, const ProductScatter& p) {
-  bool vectors = true;
-  for (int r = 0; r < team.size(); ++r) {
-    vectors = vectors && p.ks.size(r) > 0 &&
-              have_vector_rows<true>(p.a[r], p.b[r], p.c[r], p.n, p.ks.size(r));
-  }
-  if (p.m < kToOwnerFrom) {
+  if (p.m < kOverlapFrom) {
     gemm_scatter_product_then_scatter(team, p);
     return "product_then_scatter";
   }
-  if (!has_wgmma() || !vectors) {
-    gemm_scatter_slices(team, p);
-    return "slices";
-  }
-  gemm_scatter_to_owner(team, p);
-  return "to_owner";
+  gemm_scatter_slices(team, p);
+  return "slices";
 }
 
 template <class Problem, class Choose>
