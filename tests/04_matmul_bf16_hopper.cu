@@ -290,6 +290,7 @@ TEST_CASE("every tile and every way to split a sum is right") {
       check_tile(WidePair{});
       check_tile(TallPair{});
       check_tile(Wide{});
+      check_tile(Large{});
       check_tile(Middle{});
       check_tile(Square{});
       check_tile(Small{});

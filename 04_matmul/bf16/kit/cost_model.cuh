@@ -33,15 +33,22 @@ struct Product {
   }
 };
 
-// The cycles of one k tile. An SM computes 64 x 64 elements of C in 128; small tiles take
-// somewhat longer. Or the L2 cache is the limit: it delivers 1 KB to each SM in 15 cycles. That,
-// and what a tile and a launch cost beside, was measured on an H200.
+// The cycles of one k tile. An SM computes 64 x 64 elements of C in 128; other tiles than 128 x
+// 256 take somewhat longer. Or the L2 cache is the limit: it delivers 1 KB to each SM in 15 cycles,
+// a ring of three stages hides less of it. That, and what a tile and a launch cost beside, was
+// measured on an H200.
 constexpr double kCyclesOfLaunch = 3000, kCyclesOfKilobyte = 15;
 template <class T>
 double cycles_of_k_tile(const Product& product) {
-  constexpr double kSlower = T::kTileM == 64 ? 1.3 : T::kTileM * T::kTileN < 128 * 256 ? 1.03 : 1;
-  const double from_l2 = product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kCluster;
-  return std::max(kSlower * T::kTileM * T::kTileN / 32, kCyclesOfKilobyte / 1024 * from_l2);
+  constexpr int kElements = T::kTileM * T::kTileN;
+  constexpr double kSlower = T::kTileM == 64         ? 1.3
+                             : kElements > 128 * 256 ? 1.06
+                             : kElements < 128 * 256 ? 1.03
+                                                     : 1;
+  constexpr double kSeen = T::kStages == 3 ? 1.2 : 1;
+  const double from_l2 =
+      kSeen * (product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kCluster);
+  return std::max(kSlower * kElements / 32, kCyclesOfKilobyte / 1024 * from_l2);
 }
 // A tile of C with so many elements: its k tiles, and to store it.
 inline double cycles_of_tile(double of_k_tile, int elements, std::int64_t k) {
@@ -72,13 +79,15 @@ void with_cheapest_tile(const Product& product, int sms, Visit visit) {
   const double wide = estimated_cycles<Wide>(product, sms);
   const double wide_pair = pairs ? estimated_cycles<WidePair>(product, sms) : HUGE_VAL;
   const double tall_pair = pairs ? estimated_cycles<TallPair>(product, sms) : HUGE_VAL;
+  const double large = estimated_cycles<Large>(product, sms);
   const double middle = estimated_cycles<Middle>(product, sms);
   const double square = estimated_cycles<Square>(product, sms);
   const double small = estimated_cycles<Small>(product, sms);
-  const double fewest = std::min({wide, wide_pair, tall_pair, middle, square, small});
+  const double fewest = std::min({wide, wide_pair, tall_pair, large, middle, square, small});
   if (wide_pair == fewest) return visit(WidePair{});
   if (tall_pair == fewest) return visit(TallPair{});
   if (wide == fewest) return visit(Wide{});
+  if (large == fewest) return visit(Large{});
   if (middle == fewest) return visit(Middle{});
   if (square == fewest) return visit(Square{});
   visit(Small{});
