@@ -6,8 +6,8 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "tools/exercise/runner.hpp"
@@ -16,7 +16,7 @@ namespace exercise {
 
 class Stages {
  public:
-  static constexpr int kMostStreams = 4;
+  static constexpr int kMostStreams = 16;
 
   explicit Stages(int streams) : count_(streams) {
     for (int s = 0; s < count_; ++s) {
@@ -41,7 +41,12 @@ class Stages {
   template <class Enqueue>
   void add(const char* what, int chunk, cudaStream_t stream, std::uint32_t reads,
            std::uint32_t writes, Enqueue enqueue) {
-    Stage stage = {what, chunk, reads, writes, nullptr, 1, std::vector<bool>(stages_.size())};
+    add(what + (" of chunk " + std::to_string(chunk)), stream, reads, writes, enqueue);
+  }
+  template <class Enqueue>
+  void add(const std::string& name, cudaStream_t stream, std::uint32_t reads, std::uint32_t writes,
+           Enqueue enqueue) {
+    Stage stage = {name, reads, writes, nullptr, 1, std::vector<bool>(stages_.size())};
     for_each_before(stream, [&](std::size_t k) {
       for (std::size_t i = 0; i < stages_[k].after.size(); ++i) {
         if (stages_[k].after[i]) stage.after[i] = true;
@@ -80,8 +85,7 @@ class Stages {
 
  private:
   struct Stage {
-    const char* what;
-    int chunk;
+    std::string name;
     std::uint32_t reads, writes;
     cudaGraphNode_t node;
     int place;                // in the longest chain that ends with it
@@ -119,11 +123,8 @@ class Stages {
   }
 
   [[noreturn]] static void refuse(const Stage& stage, const Stage& earlier) {
-    char text[200];
-    std::snprintf(text, sizeof(text),
-                  "%s of chunk %d does not wait for %s of chunk %d, which uses the same memory",
-                  stage.what, stage.chunk, earlier.what, earlier.chunk);
-    throw std::runtime_error(text);
+    throw std::runtime_error(stage.name + " does not wait for " + earlier.name +
+                             ", which uses the same memory");
   }
 
   int count_;
