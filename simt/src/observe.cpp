@@ -228,6 +228,7 @@ void Watcher::block_end(Block& block) {
   block.observer_data = nullptr;
   watch->end();
   std::lock_guard<std::mutex> lock(launch.mutex);
+  if (block.launch->cooperative) ++launch.ended[watch->grid_barriers()];
   launch.idle.push_back(std::move(watch));
 }
 

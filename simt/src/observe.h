@@ -128,6 +128,8 @@ class LaunchWatch final : public OtherWork {
   std::mutex mutex;
   std::vector<std::unique_ptr<class BlockWatch>>
       idle;  // finished blocks' watches, to be used again
+  // Of a cooperative launch: how many blocks have ended, by the grid-wide barriers they had passed.
+  std::map<unsigned, uint64_t> ended;
 
  private:
   struct RaceWithRead {
@@ -207,6 +209,7 @@ class BlockWatch {
   void remote_access(BlockWatch& accessor, uint32_t pc);
   void barrier_wait(Location at);
   void grid_wait() { wait(TraceKind::kBarrier, 0); }
+  unsigned grid_barriers() const { return grid_phase_; }  // passed so far
   void warp_wait(uint32_t lanes) { wait(TraceKind::kWarpSync, lanes); }
   void thread_exit();
 
@@ -244,6 +247,7 @@ class BlockWatch {
 
   bool is_argument(const Access& access) const;
   bool shared_in_bounds(uint64_t offset, unsigned size) const;
+  void report_divergence(State waiting, Location at, const std::string& what);
   void report_race(const Access& access, unsigned thread, const Rival& rival, bool shared);
   void swaps(uint32_t guess);
   void report_unordered(const Access& access, const Rival& rival);

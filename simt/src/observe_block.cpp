@@ -632,6 +632,11 @@ std::string BlockWatch::describe_loops(SourceLine* first) const {
   return "";
 }
 
+namespace {
+constexpr char kSomeHaveExited[] =
+    "some threads have exited without reaching the barrier of the others";
+}  // namespace
+
 void BlockWatch::barrier() {
   order_.barrier();
   if (counting_) {
@@ -649,15 +654,18 @@ void BlockWatch::barrier() {
   barrier_at_ = {nullptr, 0};
   barrier_mixed_ = false;
   if (!watcher->checking || (!mixed && block_->exited == 0)) return;
+  report_divergence(State::kBarrier, at,
+                    mixed ? "threads of one block wait at different barriers" : kSomeHaveExited);
+}
 
+// Threads of the block wait `at` a barrier in this state.
+void BlockWatch::report_divergence(State waiting, Location at, const std::string& what) {
   CheckReport report;
   report.check = "barrier-divergence";
   report.kernel = launch_->name;
   report.file = at.file == nullptr ? "" : at.file;
   report.line = static_cast<unsigned>(at.line);
-  report.message = std::string("error [barrier-divergence]: ") +
-                   (mixed ? "threads of one block wait at different barriers"
-                          : "some threads have exited without reaching the barrier of the others");
+  report.message = "error [barrier-divergence]: " + what;
   report.message += "\n  kernel " + launch_->name + ", block (" + std::to_string(block_->index.x) +
                     "," + std::to_string(block_->index.y) + "," + std::to_string(block_->index.z) +
                     ")";
@@ -669,10 +677,9 @@ void BlockWatch::barrier() {
   std::vector<Group> groups;
   for (unsigned i = 0; i < block_->thread_count; ++i) {
     const Location waits_at = block_->place[i];
-    const std::string place =
-        block_->state[i] == State::kBarrier
-            ? "at " + std::string(waits_at.file) + ":" + std::to_string(waits_at.line)
-            : "exited";
+    const std::string place = block_->state[i] == waiting ? "at " + std::string(waits_at.file) +
+                                                                ":" + std::to_string(waits_at.line)
+                                                          : "exited";
     const auto same = std::find_if(groups.begin(), groups.end(),
                                    [&](const Group& group) { return group.place == place; });
     if (same == groups.end()) {
@@ -700,6 +707,21 @@ void BlockWatch::grid_barrier() {
     counters_.execute({address, 0, 0, TraceKind::kGlobalAtomic, 4}, 1, &address);
   }
   stamp_ = launch_->stamp(++grid_phase_);
+  if (!watcher->checking) return;
+  uint64_t missing = 0;
+  {
+    std::lock_guard<std::mutex> lock(launch_->mutex);
+    for (const auto& [passed, blocks] : launch_->ended)
+      if (passed < grid_phase_) missing += blocks;
+  }
+  if (missing == 0 && block_->exited == 0) return;
+  const State* first = std::find(block_->state, block_->state + block_->thread_count, State::kGrid);
+  report_divergence(State::kGrid, block_->place[first - block_->state],
+                    missing == 0
+                        ? kSomeHaveExited
+                        : std::to_string(missing) +
+                              " of the grid's blocks have ended, and "
+                              "the others wait for them at grid.sync(): on a GPU for ever");
 }
 
 void BlockWatch::warp_idle(unsigned warp) {

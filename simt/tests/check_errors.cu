@@ -230,6 +230,14 @@ __global__ void poll_while_the_others_sync(int* flag) {
   }
   cooperative_groups::this_grid().sync();
 }
+__global__ void leave_before_grid_sync(unsigned blocks_that_stay, unsigned threads_that_stay) {
+  if (blockIdx.x >= blocks_that_stay || threadIdx.x >= threads_that_stay) return;
+  cooperative_groups::this_grid().sync();  // here: left alone
+}
+void launch_leavers(unsigned blocks_that_stay, unsigned threads_that_stay) {
+  void* arguments[] = {&blocks_that_stay, &threads_that_stay};
+  cudaLaunchCooperativeKernel((void*)leave_before_grid_sync, 4, 64, arguments);
+}
 __global__ void loop_for_ever(int* out, int n) {
   for (int i = 0; n > 0; i = (i + 1) % n) out[i] = i;  // here: endless
 }
@@ -730,6 +738,10 @@ const std::map<std::string, Bad>& bad_kernels() {
           void* arguments[] = {&flag};
           cudaLaunchCooperativeKernel((void*)poll_while_the_others_sync, 1, 32, arguments);
         }}},
+      {"a block that ends before grid.sync",
+       {"barrier-divergence", "left alone", [] { launch_leavers(3, 64); }}},
+      {"threads that end before grid.sync",
+       {"barrier-divergence", "left alone", [] { launch_leavers(4, 63); }}},
       {"looping for ever",
        {"deadlock", "endless", [] { loop_for_ever<<<1, 1>>>(device_array<int>(200), 200); }}},
       {"a lane outside of its mask",
