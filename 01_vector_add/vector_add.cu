@@ -125,8 +125,7 @@ bool run(Size n) {
   CUDA_CHECK(cudaMalloc(&d_y, size));
   CUDA_CHECK(cudaMalloc(&d_initial, size));
   kit::GpuTimer gpu;
-  const auto nothing = [] {};
-  const double in_ms = gpu.median_ms(nothing, [&] {
+  const double in_ms = gpu.median_ms([&] {
     CUDA_CHECK(cudaMemcpy(d_x, x.data(), size, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(d_initial, initial.data(), size, cudaMemcpyHostToDevice));
   });
@@ -154,8 +153,8 @@ bool run(Size n) {
   measure("vectorized", [&] { vectorized<<<blocks_for((n + 3) / 4), kBlock>>>(d_x, d_y, n); });
 
   // And back.
-  const double out_ms = gpu.median_ms(
-      nothing, [&] { CUDA_CHECK(cudaMemcpy(y.data(), d_y, size, cudaMemcpyDeviceToHost)); });
+  const double out_ms =
+      gpu.median_ms([&] { CUDA_CHECK(cudaMemcpy(y.data(), d_y, size, cudaMemcpyDeviceToHost)); });
   print_times("copy out", out_ms, size, sequential_ms);
   CUDA_CHECK(cudaFree(d_x));
   CUDA_CHECK(cudaFree(d_y));

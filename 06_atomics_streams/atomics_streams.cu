@@ -138,9 +138,8 @@ bool run(Size n) {
   CUDA_CHECK(cudaMalloc(&d_x, n));
   CUDA_CHECK(cudaMalloc(&d_bins, bins_size));
   kit::GpuTimer gpu;
-  const auto nothing = [] {};
   const double in_ms =
-      gpu.median_ms(nothing, [&] { CUDA_CHECK(cudaMemcpy(d_x, x, n, cudaMemcpyHostToDevice)); });
+      gpu.median_ms([&] { CUDA_CHECK(cudaMemcpy(d_x, x, n, cudaMemcpyHostToDevice)); });
   print_times("copy in", in_ms, n, sequential_ms);
 
   const auto measure = [&](const char* name, auto work) {
@@ -177,9 +176,8 @@ bool run(Size n) {
   measure("streams", [&] { copy_and_count(x, d_x, d_bins, n, streams, fitting); });
 
   // And back.
-  const double out_ms = gpu.median_ms(nothing, [&] {
-    CUDA_CHECK(cudaMemcpy(bins.data(), d_bins, bins_size, cudaMemcpyDeviceToHost));
-  });
+  const double out_ms = gpu.median_ms(
+      [&] { CUDA_CHECK(cudaMemcpy(bins.data(), d_bins, bins_size, cudaMemcpyDeviceToHost)); });
   print_times("copy out", out_ms, bins_size, sequential_ms);
   for (const cudaStream_t stream : streams) CUDA_CHECK(cudaStreamDestroy(stream));
   CUDA_CHECK(cudaFree(d_x));

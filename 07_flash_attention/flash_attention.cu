@@ -244,8 +244,7 @@ bool run(Size n, Size heads) {
   float *d_q, *d_k, *d_v, *d_o, *d_scores;
   for (float** array : {&d_q, &d_k, &d_v, &d_o}) CUDA_CHECK(cudaMalloc(array, size));
   kit::GpuTimer gpu;
-  const auto nothing = [] {};
-  const double in_ms = gpu.median_ms(nothing, [&] {
+  const double in_ms = gpu.median_ms([&] {
     CUDA_CHECK(cudaMemcpy(d_q, q.data(), size, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(d_k, k.data(), size, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(d_v, v.data(), size, cudaMemcpyHostToDevice));
@@ -275,8 +274,8 @@ bool run(Size n, Size heads) {
   measure("flash", [&] { flash<<<blocks, kQueries>>>(d_q, d_k, d_v, d_o, n); });
 
   // And back.
-  const double out_ms = gpu.median_ms(
-      nothing, [&] { CUDA_CHECK(cudaMemcpy(o.data(), d_o, size, cudaMemcpyDeviceToHost)); });
+  const double out_ms =
+      gpu.median_ms([&] { CUDA_CHECK(cudaMemcpy(o.data(), d_o, size, cudaMemcpyDeviceToHost)); });
   print_times("copy out", out_ms, NAN, sequential_ms);
   for (float* array : {d_q, d_k, d_v, d_o}) CUDA_CHECK(cudaFree(array));
   std::printf("\n");

@@ -238,25 +238,25 @@ struct Problem {
   template <class Bound, class LseBound>
   bench::Comparison check(Bound bound, LseBound lse_bound) const {
     bench::Comparison all;
-    all.count = o.size() + lse.size();
     const int d = shape.d;
     for (std::size_t i = 0; i < expected.rows.size(); ++i) {
       const std::int64_t row = expected.rows[i];
-      merge(all, row * d,
-            compare_elements(o.fetched() + row * d, &expected.o[i * d], d, bound(row)));
+      all.add(compare_elements(o.fetched() + row * d, &expected.o[i * d], d, bound(row)), row * d);
       auto sum = compare_elements(lse.fetched() + row, &expected.lse[i], 1, lse_bound(row));
       sum.max_error = 0;
-      merge(all, o.size() + row, sum);
+      all.add(sum, o.size() + row);
     }
-    if (static_cast<std::int64_t>(expected.rows.size()) == shape.rows()) return all;
+    if (static_cast<std::int64_t>(expected.rows.size()) < shape.rows()) {
 #pragma omp parallel
-    {
-      bench::Comparison of_thread;
+      {
+        bench::Comparison of_thread;
 #pragma omp for schedule(static)
-      for (std::int64_t row = 0; row < shape.rows(); ++row) merge_plausible(of_thread, row);
+        for (std::int64_t row = 0; row < shape.rows(); ++row) add_plausible(of_thread, row);
 #pragma omp critical
-      merge(all, 0, of_thread);
+        all.add(of_thread, 0);
+      }
     }
+    all.count = o.size() + lse.size();
     return all;
   }
 
@@ -281,7 +281,7 @@ struct Problem {
     return result;
   }
 
-  void merge_plausible(bench::Comparison& all, std::int64_t row) const {
+  void add_plausible(bench::Comparison& all, std::int64_t row) const {
     const bool sees_keys = shape.visible(row % shape.n_q) > 0;
     const double largest = value_sizes_[row / shape.n_q] * kRounded;
     const double limit = sees_keys ? largest : 0;
@@ -291,24 +291,12 @@ struct Problem {
       const double zero = 0;
       bench::Comparison one = compare_elements(from + c, &zero, 1, limit);
       one.max_error = 0;  // nobody knows it
-      merge(all, row * shape.d + c, one);
+      all.add(one, row * shape.d + c);
     }
     const float x = lse.fetched()[row];
     if (sees_keys ? std::isfinite(x) : x == -HUGE_VALF) return;
     const double none = sees_keys ? 0.0 : -HUGE_VAL;
-    merge(all, o.size() + row, compare_elements(&x, &none, 1, 0.0));
-  }
-
-  // Adds what was found in a part that begins at `offset`.
-  static void merge(bench::Comparison& all, std::int64_t offset, const bench::Comparison& part) {
-    if (part.wrong > 0 && (all.wrong == 0 || offset + part.first_wrong < all.first_wrong)) {
-      all.first_wrong = offset + part.first_wrong;
-      all.expected = part.expected;
-      all.actual = part.actual;
-    }
-    all.wrong += part.wrong;
-    all.unwritten += part.unwritten;
-    all.max_error = larger(all.max_error, part.max_error);
+    all.add(compare_elements(&x, &none, 1, 0.0), o.size() + row);
   }
 
   // Of two errors; a NaN is larger than any.

@@ -138,9 +138,14 @@ def device_name(run):
 
 
 def ran_on_gpu(run):
-    """Whether there is anything of the GPU in it. What several GPUs share is skipped on one."""
+    """Whether it ran here. What several GPUs share is skipped on one: then only loops are left. A
+    run that asks for nothing but loops is whole."""
+    if run.get("sweeps"):
+        return True
     on_gpu = [row for row in run["rows"] if row.get("place") != "cpu"]
-    return bool(run.get("sweeps")) or any(row.get("status") != "skipped" for row in on_gpu)
+    if not on_gpu:
+        return bool(run["rows"])
+    return any(row.get("status") != "skipped" for row in on_gpu)
 
 
 def merge(path, chapter, labels, runs, counters):

@@ -23,7 +23,7 @@ inline void gather_gemm_gather_then_product(const Team& team, const GatherProduc
     const std::int64_t at = p.rows.first(rank) * p.k, count = p.rows.size(rank) * p.k;
     for (int step = 1; step < team.size(); ++step) {
       const int to = (rank + team.size() - step) % team.size();
-      push(p.whole_a[to] + at, p.a[rank], count, team.copy_streams[rank]);
+      push(p.whole_a[to] + at, p.a[rank], count, team.copies.streams[rank]);
     }
     push(p.whole_a[rank] + at, p.a[rank], count, devices.streams[rank]);
   }

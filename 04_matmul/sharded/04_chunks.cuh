@@ -39,7 +39,7 @@ inline void gather_gemm_chunks(const Team& team, const GatherProduct& p) {
         const std::int64_t first = p.rows.first(rank) + chunks.first(chunk);
         const std::int64_t rows = chunks.size(chunk);
         Element* const there = p.whole_a[to] + first * p.k;
-        push(there, p.a[rank] + chunks.first(chunk) * p.k, rows * p.k, team.copy_streams[rank]);
+        push(there, p.a[rank] + chunks.first(chunk) * p.k, rows * p.k, team.copies.streams[rank]);
         team.wait_for_copies(to, rank);
         multiply(to, there, first, rows);
       }

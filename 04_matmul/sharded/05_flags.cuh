@@ -177,7 +177,7 @@ inline void gather_gemm_flags(const Team& team, const GatherProduct& p) {
   // A flag behind each chunk. All copies are asked for before a kernel begins to wait for them.
   for (int rank = 0; rank < team.size(); ++rank) {
     const Chunks chunks = {p.rows.size(rank)};
-    cudaStream_t stream = team.copy_streams[rank];
+    cudaStream_t stream = team.copies.streams[rank];
     CUDA_CHECK(cudaSetDevice(rank));
     for (int step = 1; step < team.size(); ++step) {
       const int to = (rank + team.size() - step) % team.size();

@@ -27,7 +27,7 @@ inline void gemm_scatter_product_then_scatter(const Team& team, const ProductSca
     for (int step = 1; step < team.size(); ++step) {
       const int to = (rank + step) % team.size();
       push(p.slot(to, rank), p.addend[rank] + p.rows.first(to) * p.n, p.rows.size(to) * p.n,
-           team.copy_streams[rank]);
+           team.copies.streams[rank]);
     }
     push(p.slot(rank, rank), p.addend[rank] + p.rows.first(rank) * p.n, p.rows.size(rank) * p.n,
          devices.streams[rank]);

@@ -40,7 +40,7 @@ inline void gemm_scatter_slices(const Team& team, const ProductScatter& p) {
         multiply(rank, first, rows, addend);
         team.copy_after_product(rank);
         push(p.slot(to, rank) + chunks.first(chunk) * p.n, addend, rows * p.n,
-             team.copy_streams[rank]);
+             team.copies.streams[rank]);
       }
     }
   }

@@ -21,6 +21,7 @@
 #include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
 #include "common/bench/variant.cuh"
+#include "common/kit/devices.cuh"
 
 namespace matmul::sharded {
 
@@ -50,11 +51,11 @@ bench::Ladder<Problem> ladder_of(std::vector<bench::Variant<Problem>> variants) 
   ladder.settings.push_back(
       bench::number("devices", "GPUs that take part, 2 to 8 (default 0: all)", 0, 0, kMostDevices));
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
-    return std::make_unique<Problem>(shape_of(settings), team_size(settings["devices"]), run.seed,
-                                     run.device.is_real_gpu());
+    return std::make_unique<Problem>(shape_of(settings), kit::team_size(settings["devices"]),
+                                     run.seed, run.device.is_real_gpu());
   };
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
-    return Problem::memory(shape_of(settings), team_size(settings["devices"]));
+    return Problem::memory(shape_of(settings), kit::team_size(settings["devices"]));
   };
   ladder.sweeps = {{"shared_rows", "shared_rows: 128 to 16384 rows of A, beside NCCL and cuBLAS",
                     sweep_rows<Problem>}};

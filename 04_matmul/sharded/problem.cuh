@@ -42,11 +42,6 @@ namespace matmul::sharded {
 
 enum class Form { gather, scatter };
 
-// Devices that take part; 0: all there are, or two if there is one.
-inline int team_size(std::int64_t asked) {
-  return asked != 0 ? static_cast<int>(asked) : std::max(2, kit::devices_here());
-}
-
 // The product of one device: cuBLAS with sums in fp32, or, where there is none, plain_product.
 class LocalProduct {
  public:
@@ -97,28 +92,13 @@ class LocalProduct {
 class TeamMemory {
  public:
   // flags: on each device.
-  TeamMemory(int size, std::int64_t flags) : devices(size) {
-    team.devices = devices.devices();
-    team.multiply = LocalProduct();
-    kit::for_each_rank(team.devices, [&](int rank, cudaStream_t) {
-      CUDA_CHECK(cudaStreamCreateWithFlags(&team.copy_streams[rank], cudaStreamNonBlocking));
-      CUDA_CHECK(cudaEventCreateWithFlags(&team.copied[rank], cudaEventDisableTiming));
-      this->flags.emplace_back(flags);
-    });
+  TeamMemory(int size, std::int64_t flags) : devices(size), copies(size) {
+    team = {devices.devices(), copies.devices(), LocalProduct()};
+    kit::for_each_rank(team.devices, [&](int, cudaStream_t) { this->flags.emplace_back(flags); });
   }
-  ~TeamMemory() {
-    for (cudaStream_t stream : team.copy_streams) {
-      if (stream != nullptr) cudaStreamDestroy(stream);
-    }
-    for (cudaEvent_t event : team.copied) {
-      if (event != nullptr) cudaEventDestroy(event);
-    }
-  }
-  TeamMemory(const TeamMemory&) = delete;
-  TeamMemory& operator=(const TeamMemory&) = delete;
 
-  kit::DeviceTeam devices;
-  Team team = {};
+  kit::DeviceTeam devices, copies;
+  Team team;
   std::vector<kit::DeviceBuffer<unsigned>> flags;
 };
 
@@ -173,13 +153,9 @@ class ShardedGemm {
   // Each array is visited with its device as the current one, and has arrived there afterwards.
   template <class Visit>
   void each_array(Visit visit) {
-    const bool spread = kit::devices_here() >= size();
-    for (int rank = 0; rank < size(); ++rank) {
-      if (spread) CUDA_CHECK(cudaSetDevice(rank));
+    kit::at_each_rank(size(), [&](int rank) {
       for (auto* arrays : {&a, &b, &c, &received, &own}) visit((*arrays)[rank]);
-      if (spread) CUDA_CHECK(cudaDeviceSynchronize());
-    }
-    if (spread) CUDA_CHECK(cudaSetDevice(0));
+    });
   }
 
   // run(team, call): what it asks of the team's streams comes after what was asked of `stream`, a
@@ -214,10 +190,9 @@ class ShardedGemm {
         const std::int64_t row = kGathers ? checked_[s] : checked_[s] - rows.first(rank);
         if (row < 0 || row >= (kGathers ? shape.m : rows.size(rank))) continue;
         const std::int64_t first = s * shape.n + (kGathers ? parts.first(rank) : 0);
-        merge(all,
-              bench::compare(c[rank].fetched() + row * width, expected_.data() + first, width,
-                             [&](std::int64_t j) { return bound_.data()[first + j]; }),
-              checked_[s] * shape.n + first - s * shape.n);
+        all.add(bench::compare(c[rank].fetched() + row * width, expected_.data() + first, width,
+                               [&](std::int64_t j) { return bound_.data()[first + j]; }),
+                checked_[s] * shape.n + first - s * shape.n);
       }
     }
     return all;
@@ -287,18 +262,6 @@ class ShardedGemm {
     if constexpr (!kGathers) call.ks = parts;
     CUDA_CHECK(cudaSetDevice(0));
     return call;
-  }
-
-  static void merge(bench::Comparison& all, const bench::Comparison& one, std::int64_t first) {
-    if (all.wrong == 0 && one.wrong > 0) {
-      all.first_wrong = first + one.first_wrong;
-      all.expected = one.expected;
-      all.actual = one.actual;
-    }
-    all.count += one.count;
-    all.wrong += one.wrong;
-    all.unwritten += one.unwritten;
-    if (!(one.max_error <= all.max_error)) all.max_error = one.max_error;  // a NaN stays
   }
 
   // The result in double of some rows, all of them where they are few, and how far an element may

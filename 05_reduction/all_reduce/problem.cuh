@@ -105,7 +105,7 @@ struct AllReduce {
   AllReduce(std::int64_t n, int size, std::uint64_t seed,
             std::int64_t inbox_vectors = kInboxVectors)
       : n(n), expected(n), inbox_vectors(inbox_vectors) {
-    if (size == 0) size = std::max(2, devices_here());
+    size = kit::team_size(size);
     for (int rank = 0; rank < size; ++rank) {
       x.emplace_back("x" + std::to_string(rank), bench::Role::input, n);
       y.emplace_back("y" + std::to_string(rank), bench::Role::output, n);
@@ -127,14 +127,10 @@ struct AllReduce {
   // Each array is visited with its device as the current one, and has arrived there afterwards.
   template <class Visit>
   void each_array(Visit visit) {
-    const bool spread = devices_here() >= size();
-    for (int rank = 0; rank < size(); ++rank) {
-      if (spread) CUDA_CHECK(cudaSetDevice(rank));
+    kit::at_each_rank(size(), [&](int rank) {
       visit(x[rank]);
       visit(y[rank]);
-      if (spread) CUDA_CHECK(cudaDeviceSynchronize());
-    }
-    if (spread) CUDA_CHECK(cudaSetDevice(0));
+    });
   }
 
   // Throws Skip where there is no such team.
@@ -161,17 +157,7 @@ struct AllReduce {
   bench::Comparison check_within(double bound) const {
     bench::Comparison all;
     for (int rank = 0; rank < size(); ++rank) {
-      const bench::Comparison one = bench::compare(y[rank].fetched(), expected.data(), n, bound);
-      if (all.wrong == 0 && one.wrong > 0) {
-        all.first_wrong = rank * n + one.first_wrong;
-        all.expected = one.expected;
-        all.actual = one.actual;
-      }
-      all.count += one.count;
-      all.wrong += one.wrong;
-      all.unwritten += one.unwritten;
-      // A NaN stays.
-      if (!(one.max_error <= all.max_error)) all.max_error = one.max_error;
+      all.add(bench::compare(y[rank].fetched(), expected.data(), n, bound), rank * n);
     }
     return all;
   }
@@ -188,7 +174,7 @@ struct AllReduce {
   double flops() const { return (size() - 1.0) * static_cast<double>(n); }
 
   static bench::MemoryNeed memory(int size, std::int64_t n) {
-    if (size == 0) size = std::max(2, devices_here());
+    size = kit::team_size(size);
     const double array = sizeof(T) * static_cast<double>(n);
     const double device = 2.1 * array + TeamMemory<T>::bytes(size, n);
     // The model GPUs share the memory of the host.

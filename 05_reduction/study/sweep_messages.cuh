@@ -1,8 +1,7 @@
 // --sweep messages: how long does an all-reduce of so many bytes take, by itself?
 //
 // What a stream of device 0 and events between devices cost is more than a small message takes. So
-// many calls stand in one CUDA graph, one behind the other on each device, and the graph's time is
-// divided by their number.
+// many calls stand in one CUDA graph, one after the other on each device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,55 +14,11 @@
 #include "05_reduction/all_reduce/problem.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/measure.hpp"
+#include "common/bench/repeated_calls.cuh"
 #include "common/bench/settings.hpp"
 #include "common/bench/verify.cuh"
-#include "common/kit/check.cuh"
-#include "common/kit/gpu_timer.cuh"
 
 namespace all_reduce {
-
-// `calls` of the variant in a graph.
-template <class T>
-class RepeatedCalls {
- public:
-  RepeatedCalls(AllReduce<T>& problem, const bench::Variant<AllReduce<T>>& variant, int calls,
-                cudaStream_t stream)
-      : stream_(stream), calls_(calls) {
-    variant.run(problem, stream);  // makes what is made once
-    CUDA_CHECK(cudaStreamSynchronize(stream));
-    cudaGraph_t graph = nullptr;
-    CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-    problem.with_team(stream, [&](const Team<T>&) {
-      for (int i = 0; i < calls; ++i) variant.run(problem, stream);
-    });
-    CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
-    CUDA_CHECK(cudaGraphInstantiate(&graph_, graph, 0));
-    CUDA_CHECK(cudaGraphDestroy(graph));
-  }
-  ~RepeatedCalls() { cudaGraphExecDestroy(graph_); }
-  RepeatedCalls(const RepeatedCalls&) = delete;
-  RepeatedCalls& operator=(const RepeatedCalls&) = delete;
-
-  // Milliseconds of one call: the median of so many launches, after one that warms up.
-  double median_ms(int launches) {
-    std::vector<double> samples;
-    for (int i = 0; i <= launches; ++i) {
-      timer_.start(stream_);
-      CUDA_CHECK(cudaGraphLaunch(graph_, stream_));
-      timer_.stop(stream_);
-      const double ms = timer_.elapsed_ms();
-      if (i > 0) samples.push_back(ms / calls_);
-    }
-    return bench::summarize(samples).median_ms;
-  }
-
- private:
-  cudaStream_t stream_;
-  int calls_;
-  cudaGraphExec_t graph_ = nullptr;
-  kit::GpuTimer timer_;
-};
 
 // Microseconds of the variants tagged "messages" that can run here, for 256 bytes, 1 KB, ... on
 // each device, up to n elements. Each was right before it is timed.
@@ -96,7 +51,11 @@ bench::Shown sweep_messages(const bench::RunSettings& run, const bench::Settings
         throw std::runtime_error(variant.name + ": " + verdict.reason);
       }
       const int calls = bytes <= 1 << 20 ? 50 : bytes <= 1 << 24 ? 10 : 2;
-      RepeatedCalls<T> repeated(problem, variant, calls, stream.get());
+      bench::RepeatedCalls repeated(calls, true, stream.get(), [&] {
+        problem.with_team(stream.get(), [&](const Team<T>&) {
+          for (int i = 0; i < calls; ++i) variant.run(problem, stream.get());
+        });
+      });
       point.push_back(1e3 * repeated.median_ms(15));
     }
     sweep.points.push_back(point);

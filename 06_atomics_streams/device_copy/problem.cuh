@@ -124,16 +124,7 @@ struct DeviceCopy {
   bench::Comparison check() const {
     bench::Comparison all;
     for (int way = 0; way < kWays; ++way) {
-      const bench::Comparison one = bench::compare(y[way].fetched(), x[way].pristine(), n, 0.0);
-      if (all.wrong == 0 && one.wrong > 0) {
-        all.first_wrong = way * n + one.first_wrong;
-        all.expected = one.expected;
-        all.actual = one.actual;
-      }
-      all.count += one.count;
-      all.wrong += one.wrong;
-      all.unwritten += one.unwritten;
-      all.max_error = std::max(all.max_error, one.max_error);
+      all.add(bench::compare(y[way].fetched(), x[way].pristine(), n, 0.0), way * n);
     }
     return all;
   }

@@ -2,8 +2,7 @@
 // does a copy of so many bytes take, by itself?
 //
 // What a stream of device 0 and events between devices cost is more than a small copy takes. So
-// many copies stand in one CUDA graph, one after the other in the streams of their transfer, and
-// the graph's time is divided by their number.
+// many copies stand in one CUDA graph, one after the other in the streams of their transfer.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,11 +19,10 @@
 #include "06_atomics_streams/device_copy/problem.cuh"
 #include "common/bench/harness.cuh"
 #include "common/bench/ladder.cuh"
-#include "common/bench/measure.hpp"
+#include "common/bench/repeated_calls.cuh"
 #include "common/bench/settings.hpp"
 #include "common/bench/verify.cuh"
-#include "common/kit/check.cuh"
-#include "common/kit/gpu_timer.cuh"
+#include "common/kit/devices.cuh"
 
 namespace device_copy {
 
@@ -40,29 +38,14 @@ double milliseconds_in_a_graph(const bench::RunSettings& run, DeviceCopy<kWays>&
     throw std::runtime_error(variant.name + ": " + verdict.reason);
   }
   const int calls = problem.n <= 1 << 20 ? 50 : problem.n <= 1 << 24 ? 10 : 2;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  bool is_first = true;
-  problem.for_each_way(stream, [&](const Transfer&) {
-    for (int i = 0; is_first && i < calls; ++i) variant.run(problem, stream);
-    is_first = false;
+  bench::RepeatedCalls repeated(calls, true, stream, [&] {
+    bool is_first = true;
+    problem.for_each_way(stream, [&](const Transfer&) {
+      for (int i = 0; is_first && i < calls; ++i) variant.run(problem, stream);
+      is_first = false;
+    });
   });
-  CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
-  CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
-  CUDA_CHECK(cudaGraphDestroy(graph));
-
-  std::vector<double> samples;
-  kit::GpuTimer timer;
-  for (int launch = 0; launch <= 11; ++launch) {
-    timer.start(stream);
-    CUDA_CHECK(cudaGraphLaunch(executable, stream));
-    timer.stop(stream);
-    const double ms = timer.elapsed_ms();
-    if (launch > 0) samples.push_back(ms / calls);
-  }
-  CUDA_CHECK(cudaGraphExecDestroy(executable));
-  return bench::summarize(samples).median_ms;
+  return repeated.median_ms(11);
 }
 
 // What a sweep shows instead on a machine with too few GPUs; empty if there are enough. Throws

@@ -21,6 +21,7 @@
 #include "common/bench/ladder.cuh"
 #include "common/bench/options.hpp"
 #include "common/bench/variant.cuh"
+#include "common/kit/devices.cuh"
 
 namespace ring_attention {
 
@@ -57,13 +58,11 @@ inline bench::Ladder<Problem> ladder() {
       bench::flag("causal", "query i sees no key after its own"),
       bench::number("devices", "GPUs that take part, 2 to 8 (default 0: all)", 0, 0, kMostDevices)};
   ladder.make = [](const bench::Settings& settings, const bench::RunSettings& run) {
-    return std::make_unique<Problem>(shape_of(settings, run),
-                                     team_size(static_cast<int>(settings["devices"])), run.seed,
-                                     run.device.is_real_gpu());
+    return std::make_unique<Problem>(shape_of(settings, run), kit::team_size(settings["devices"]),
+                                     run.seed, run.device.is_real_gpu());
   };
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings& run) {
-    return Problem::memory(shape_of(settings, run),
-                           team_size(static_cast<int>(settings["devices"])));
+    return Problem::memory(shape_of(settings, run), kit::team_size(settings["devices"]));
   };
   ladder.variants = {
       bench::slow_above(bench::baseline<Problem>("sequential", "the keys in parts, merged",

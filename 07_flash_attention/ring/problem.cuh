@@ -31,9 +31,6 @@ namespace ring_attention {
 
 using kit::devices_here;
 
-// 0 devices: all there are, or two if there is one.
-inline int team_size(int devices) { return devices > 0 ? devices : std::max(2, devices_here()); }
-
 // Whether device 0 is a Hopper and this program has code for its wgmma.
 inline bool is_hopper() {
   static const bench::DeviceFacts kDevice = bench::query_device();
@@ -112,13 +109,9 @@ struct RingAttention {
   template <class Visit>
   void each_array(Visit visit) {
     whole->each_array(visit);
-    const bool spread = devices_here() >= size;
-    for (int rank = 0; rank < size; ++rank) {
-      if (spread) CUDA_CHECK(cudaSetDevice(rank));
+    kit::at_each_rank(size, [&](int rank) {
       for (auto& of_ranks : shards) of_ranks[rank].each(visit);
-      if (spread) CUDA_CHECK(cudaDeviceSynchronize());
-    }
-    if (spread) CUDA_CHECK(cudaSetDevice(0));
+    });
   }
 
   // run(team): what it asks of the team's streams comes after what was asked of `stream`, a stream

@@ -87,19 +87,7 @@ struct Softmax {
     for (std::int64_t row = 0; row < rows; ++row) of_row[row] = check_row(row);
 
     bench::Comparison all;
-    all.count = y.size();
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const bench::Comparison& part = of_row[row];
-      if (part.wrong > 0 && all.wrong == 0) {
-        all.first_wrong = row * columns + part.first_wrong;
-        all.expected = part.expected;
-        all.actual = part.actual;
-      }
-      all.wrong += part.wrong;
-      all.unwritten += part.unwritten;
-      const bool is_nan = std::isnan(all.max_error);
-      if (!is_nan && !(part.max_error <= all.max_error)) all.max_error = part.max_error;
-    }
+    for (std::int64_t row = 0; row < rows; ++row) all.add(of_row[row], row * columns);
     return all;
   }
 

@@ -14,6 +14,7 @@
 #include "common/bench/options.hpp"
 #include "common/bench/settings.hpp"
 #include "common/bench/variant.cuh"
+#include "common/kit/devices.cuh"
 
 namespace ring_attention {
 
@@ -23,7 +24,7 @@ template <class T>
 bench::Shown sweep_tokens(const bench::RunSettings& run, const bench::Settings& settings,
                           const std::vector<bench::Variant<RingAttention<T>>>& variants) {
   if (!run.device.is_real_gpu()) throw bench::UsageError("a sweep needs GPUs");
-  const int size = team_size(static_cast<int>(settings["devices"]));
+  const int size = kit::team_size(settings["devices"]);
   const int d = settings.given("d") ? static_cast<int>(settings["d"]) : 128;
   std::vector<bench::Variant<RingAttention<T>>> compared;
   bench::Sweep sweep{RingAttention<T>::name, "tokens", {"tokens"}, {}};

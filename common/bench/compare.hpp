@@ -26,6 +26,20 @@ struct Comparison {
 
   bool right() const { return wrong == 0; }
 
+  // Adds what was found in a part of the result whose element 0 is element `first` of all.
+  void add(const Comparison& part, std::int64_t first) {
+    if (part.wrong > 0 && (wrong == 0 || first + part.first_wrong < first_wrong)) {
+      first_wrong = first + part.first_wrong;
+      expected = part.expected;
+      actual = part.actual;
+    }
+    count += part.count;
+    wrong += part.wrong;
+    unwritten += part.unwritten;
+    // A NaN stays, whatever comes after it.
+    if (!std::isnan(max_error) && !(part.max_error <= max_error)) max_error = part.max_error;
+  }
+
   // One line for a person, e.g. "3 of 100 wrong, the first at 17: expected 0.5, got 0.25".
   std::string describe() const {
     if (right()) return "right";

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "common/kit/check.cuh"
@@ -14,11 +15,34 @@ namespace kit {
 
 constexpr int kMostDevices = 8;
 
+// After so many looks at a flag a kernel no longer waits for a peer (its program died, its launch
+// failed). Half a microsecond each: about 20 s. On a CPU the others move between two looks.
+constexpr unsigned kMostLooks = kHasGpu ? 1u << 25 : 1u << 18;
+
 // Devices of this machine, at most as many as work together here.
 inline int devices_here() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) cudaGetLastError();
   return std::min(count, kMostDevices);
+}
+
+// How many work together if `asked` are asked for; 0: all there are, or two if there is one.
+inline int team_size(std::int64_t asked) {
+  return asked != 0 ? static_cast<int>(asked) : std::max(2, devices_here());
+}
+
+// Calls f(rank) for the ranks of a team of `size`, with its device as the current one, and waits
+// for what it asked for; then rank 0's is again. Where there are fewer devices, the current one
+// stays so for all ranks.
+template <class Function>
+void at_each_rank(int size, Function f) {
+  const bool spread = devices_here() >= size;
+  for (int rank = 0; rank < size; ++rank) {
+    if (spread) CUDA_CHECK(cudaSetDevice(rank));
+    f(rank);
+    if (spread) CUDA_CHECK(cudaDeviceSynchronize());
+  }
+  if (spread) CUDA_CHECK(cudaSetDevice(0));
 }
 
 // What a rung gets of them.

@@ -59,6 +59,10 @@ class GpuTimer {
     } while (times.size() < 11 && whole.elapsed_ms() < 2000);
     return median(times);
   }
+  template <class Work>
+  double median_ms(Work work) {
+    return median_ms([] {}, work);
+  }
 
  private:
   cudaEvent_t start_ = nullptr;

@@ -95,3 +95,44 @@ TEST_CASE("only an element whose every byte is poison was never written") {
   CHECK(result.wrong == 1);
   CHECK(result.unwritten == 0);
 }
+
+TEST_CASE("parts add up to a whole, in whatever order they come") {
+  const std::vector<float> expected = {1, 2, 3, 4};
+  const std::vector<float> actual = {1, 2.5f, 3, 6};
+  const auto part = [&](int first) {
+    return compare(actual.data() + first, expected.data() + first, 2, 0.25);
+  };
+  for (const bool second_first : {false, true}) {
+    CAPTURE(second_first);
+    bench::Comparison all;
+    for (const int first : {second_first ? 2 : 0, second_first ? 0 : 2}) {
+      all.add(part(first), first);
+    }
+    CHECK(all.count == 4);
+    CHECK(all.wrong == 2);
+    CHECK(all.first_wrong == 1);
+    CHECK(all.expected == 2);
+    CHECK(all.actual == 2.5);
+    CHECK(all.max_error == 2);
+  }
+}
+
+TEST_CASE("a NaN in one part is the largest error of the whole") {
+  const float number = 1, nan = std::numeric_limits<float>::quiet_NaN(), three = 3;
+  const auto wrong = compare(&nan, &number, 1, 0.5), off = compare(&three, &number, 1, 0.5);
+  bench::Comparison nan_first, nan_last;
+  nan_first.add(wrong, 0), nan_first.add(off, 1);
+  nan_last.add(off, 0), nan_last.add(wrong, 1);
+  CHECK(std::isnan(nan_first.max_error));
+  CHECK(std::isnan(nan_last.max_error));
+  CHECK(nan_first.wrong == 2);
+}
+
+TEST_CASE("what nobody wrote is counted over all parts") {
+  const std::vector<float> expected = {1, 2};
+  std::vector<float> actual(2);
+  std::memset(actual.data(), bench::kPoisonByte, 2 * sizeof(float));
+  bench::Comparison all;
+  for (const int i : {0, 1}) all.add(compare(&actual[i], &expected[i], 1, 0.5), i);
+  CHECK(all.unwritten == 2);
+}

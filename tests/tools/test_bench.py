@@ -15,10 +15,11 @@ device=null
 [[ -n $GPU_NAME ]] && device="{\\"name\\": \\"$GPU_NAME\\"}"
 [[ $* == *--fail* ]] && exit 3
 [[ $* == *--garbage* ]] && { echo "not JSON" >"$2"; exit 0; }
+rung=', {"problem": "p", "name": "rung", "place": "device", "status": "'${STATUS:-right}'"}'
+[[ -z $LOOPS_ONLY ]] || rung=
 cat >"$2" <<JSON
 {"schema": 1, "program": "vector_add", "arguments": "$*", "device": $device, "commit": "$COMMIT",
- "rows": [{"problem": "p", "name": "loop", "place": "cpu", "status": "right"},
-          {"problem": "p", "name": "rung", "place": "device", "status": "${STATUS:-right}"}]}
+ "rows": [{"problem": "p", "name": "loop", "place": "cpu", "status": "right"}$rung]}
 JSON
 """
 
@@ -92,6 +93,12 @@ class Bench(BenchCase):
         said = self.bench(STATUS="skipped", COMMIT="fedcba987654").stdout
         self.assertIn("02_polar/default: nothing of it runs on this machine", said)
         self.assertEqual(self.results(), before)
+
+    def test_loops_alone_are_kept(self):
+        self.bench(LOOPS_ONLY="1")
+        runs = self.results()["runs"]
+        self.assertEqual(len(runs), 3)
+        self.assertEqual([row["name"] for row in runs["02_polar/default"]["rows"]], ["loop"])
 
     def test_a_failing_program_is_named_and_the_others_kept(self):
         self.bench()

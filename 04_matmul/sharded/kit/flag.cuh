@@ -6,7 +6,7 @@
 
 #include <cuda/atomic>
 
-#include "common/kit/check.cuh"
+#include "common/kit/devices.cuh"
 
 namespace matmul::sharded {
 
@@ -15,15 +15,13 @@ using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_system>;
 __device__ inline void set_flag(unsigned* flag) {
   Flag(*flag).store(1, cuda::memory_order_release);
 }
-// Looks at a flag, half a microsecond each: about 20 s. On a CPU the others move between two looks.
-constexpr unsigned kMostLooks = kit::kHasGpu ? 1u << 25 : 1u << 18;
 
 // A flag lies on the device that waits: polling asks the own L2 cache, not the link. If nobody
 // comes to set it, the kernel ends with an error instead of waiting for ever. An assertion would
 // say why, but it calls a function, and a kernel that calls one waits after every wgmma.
 __device__ inline void wait_for_flag(unsigned* flag) {
   for (unsigned looks = 0; Flag(*flag).load(cuda::memory_order_acquire) == 0; ++looks) {
-    if (looks == kMostLooks) __trap();
+    if (looks == kit::kMostLooks) __trap();
   }
 }
 

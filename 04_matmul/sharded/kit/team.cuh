@@ -22,10 +22,9 @@ using Multiply = std::function<void(int rank, const Element* a, const Element* b
                                     std::int64_t m, std::int64_t n, std::int64_t k, cudaStream_t)>;
 
 struct Team {
-  kit::Devices devices;                     // their streams are for products
-  cudaStream_t copy_streams[kMostDevices];  // a second one each, for copies
-  cudaEvent_t copied[kMostDevices];
-  Multiply multiply;  // a library's where there is one: here copies matter
+  kit::Devices devices;  // their streams are for products
+  kit::Devices copies;   // the same devices; streams for copies
+  Multiply multiply;     // a library's where there is one: here copies matter
 
   int size() const { return devices.size(); }
 
@@ -35,7 +34,7 @@ struct Team {
     record_products();
     for (int rank = 0; rank < size(); ++rank) {
       for (int other = 0; other < size(); ++other) {
-        CUDA_CHECK(cudaStreamWaitEvent(copy_streams[rank], devices.events[other], 0));
+        CUDA_CHECK(cudaStreamWaitEvent(copies.streams[rank], devices.events[other], 0));
       }
     }
   }
@@ -53,13 +52,13 @@ struct Team {
   // products was asked for.
   void copy_after_product(int rank) const {
     CUDA_CHECK(cudaEventRecord(devices.events[rank], devices.streams[rank]));
-    CUDA_CHECK(cudaStreamWaitEvent(copy_streams[rank], devices.events[rank], 0));
+    CUDA_CHECK(cudaStreamWaitEvent(copies.streams[rank], devices.events[rank], 0));
   }
   // What the stream of `rank` is asked for from now on comes after what the copy stream of `other`
   // was asked for.
   void wait_for_copies(int rank, int other) const {
-    CUDA_CHECK(cudaEventRecord(copied[other], copy_streams[other]));
-    CUDA_CHECK(cudaStreamWaitEvent(devices.streams[rank], copied[other], 0));
+    CUDA_CHECK(cudaEventRecord(copies.events[other], copies.streams[other]));
+    CUDA_CHECK(cudaStreamWaitEvent(devices.streams[rank], copies.events[other], 0));
   }
 
  private:
