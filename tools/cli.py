@@ -27,6 +27,11 @@ def cuda_tool(name):
     return shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}{toolkit}")
 
 
+def sees(stream):
+    """Whether somebody looks at it who can see colours and lines that change."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
 def files_of(root, suffixes):
     """Every file under `root` with one of these suffixes, what was built apart."""
     found = []

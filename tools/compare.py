@@ -435,7 +435,7 @@ def main():
     except cpp_source.SourceError as error:
         parser.error(f"{a} or {b}: {error}")
     width = shutil.get_terminal_size((160, 24)).columns
-    screen = Screen(width, sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    screen = Screen(width, cli.sees(sys.stdout) and not os.environ.get("NO_COLOR"))
     files = all_results(root)
     runs = {stem: data["runs"] for stem, data in files.items()}
     found = [measured(runs, path, graph) for path in (a, b)]

@@ -5,11 +5,18 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace bench {
 
 constexpr std::size_t kLineWidth = 80;
+
+// Whether lines can change on a terminal of this kind, the TERM of the environment, if there is
+// one.
+inline bool takes_escapes(const char* kind) {
+  return kind != nullptr && std::strcmp(kind, "dumb") != 0;
+}
 
 // What printf would print.
 [[gnu::format(printf, 1, 2)]] inline std::string formatted(const char* pattern, ...) {

@@ -28,10 +28,8 @@ namespace bench {
 
 // A line on stderr that the next one replaces; only where a person watches.
 inline void print_progress(const std::string& text) {
-  static const char* const kind = std::getenv("TERM");
-  static const bool takes_escapes = kind == nullptr || std::strcmp(kind, "dumb") != 0;
-  static const bool is_terminal = isatty(STDERR_FILENO) != 0 && takes_escapes;
-  if (is_terminal) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  static const bool is_seen = isatty(STDERR_FILENO) != 0 && takes_escapes(std::getenv("TERM"));
+  if (is_seen) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
 inline void list(const std::vector<Selected>& selected) {

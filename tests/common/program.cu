@@ -78,6 +78,12 @@ TEST_CASE("--only selects by variant, by problem, or by both") {
   CHECK(selection("q") == "q/b q/c ");
 }
 
+TEST_CASE("progress is shown where lines can change") {
+  CHECK(bench::takes_escapes("xterm"));
+  CHECK(!bench::takes_escapes("dumb"));
+  CHECK(!bench::takes_escapes(nullptr));
+}
+
 TEST_CASE("--only with an unknown name is a usage error") {
   CHECK(selection("nosuch") == "status 2");
   CHECK(selection("a,nosuch") == "status 2");

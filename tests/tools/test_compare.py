@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 import unittest
 
 from tool_case import TOOLS, ToolCase
@@ -50,6 +51,19 @@ class CompareCase(ToolCase):
 
 
 class Compare(CompareCase):
+    def test_colour_is_for_terminals_that_know_it(self):
+        words = [sys.executable, TOOLS / "compare.py", "--root", self.root, "04/naive", "04/tiled"]
+        for term, environment, shown in (
+            ("xterm", {}, True),
+            ("xterm", {"NO_COLOR": "1"}, False),
+            ("dumb", {}, False),
+            (None, {}, False),
+        ):
+            with self.subTest(term=term, **environment):
+                seen = self.seen_on_terminal([*words, "--whole"], term, **environment)
+                self.assertIn("int tile;", seen)
+                self.assertEqual("\033[" in seen, shown, seen)
+
     def test_columns_and_marks(self):
         lines = self.compare("--whole", "04/naive", "04/tiled", width=63).stdout.splitlines()
         half = (63 - 3) // 2

@@ -80,5 +80,17 @@ class Engine(ToolCase):
         self.assertEqual(self.build(False), (["b.cpp"], ["a.o", "b.o"]))
 
 
+class Colours(ToolCase):
+    def test_they_are_for_terminals_that_know_them(self):
+        compiler = self.executable(self.root / "g++", 'echo "it was told: $*"')
+        source = self.write("a.cu", "int main() {}\n")
+        words = [REPOSITORY / "simt/nvcc", "-E", source]
+        for term, shown in (("xterm", True), ("dumb", False), (None, False)):
+            with self.subTest(term):
+                seen = self.seen_on_terminal(words, term, CXX=str(compiler))
+                self.assertIn("it was told: ", seen)
+                self.assertEqual("-fdiagnostics-color=always" in seen, shown, seen)
+
+
 if __name__ == "__main__":
     unittest.main()

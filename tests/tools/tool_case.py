@@ -1,5 +1,6 @@
 """What the tests of tools/ share: a temporary repository and a way to run a script on it."""
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -85,6 +86,22 @@ class ToolCase(unittest.TestCase):
         )
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         return result
+
+    def seen_on_terminal(self, words, term, **environment):
+        """What a terminal of this kind shows of a command; term: TERM, or None for none."""
+        ours, theirs = os.openpty()
+        env = {key: value for key, value in os.environ.items() if key not in ("TERM", "NO_COLOR")}
+        env |= {"TERM": term} if term else {}
+        output = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
+        process = subprocess.Popen([str(w) for w in words], env={**env, **environment}, **output)
+        os.close(theirs)
+        seen = b""
+        with contextlib.suppress(OSError):  # nobody has the other end any more
+            while text := os.read(ours, 1000):
+                seen += text
+        os.close(ours)
+        self.assertEqual(process.wait(), 0, seen)
+        return seen.decode()
 
     def assert_one_line(self, text, *parts):
         """`text` is a single line that names every one of `parts`."""

@@ -1,24 +1,20 @@
 """What whoever sits at a terminal sees: lines that end at a word, colours, and how far it is."""
 
 import contextlib
-import os
 import re
 import sys
 import textwrap
 import threading
 import time
 
+import cli
+
 COLUMNS = 80
 COLOURS = {"red": 31, "green": 32, "yellow": 33}
 
 
-def sees(stream):
-    """Whether somebody looks at it who can see colours and lines that change."""
-    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-
-
 def painted(text, colour):
-    return f"\033[{COLOURS[colour]}m{text}\033[0m" if sees(sys.stdout) else text
+    return f"\033[{COLOURS[colour]}m{text}\033[0m" if cli.sees(sys.stdout) else text
 
 
 def wrapped(text, indent=""):
@@ -60,7 +56,7 @@ def working(what):
     takes how far it is. Elsewhere one line on stderr."""
     begin, far, over = time.monotonic(), [""], threading.Event()
     stream = sys.stderr
-    if not sees(stream):
+    if not cli.sees(stream):
         print(f"{what} ...", file=stream, flush=True)
         yield lambda text: None
         return
@@ -82,5 +78,5 @@ def working(what):
 
 def clear():
     """Takes away what working() shows, for a line that stays."""
-    if sees(sys.stderr):
+    if cli.sees(sys.stderr):
         print("\r\033[K", end="", file=sys.stderr, flush=True)
