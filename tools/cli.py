@@ -148,6 +148,9 @@ class Parser(argparse.ArgumentParser):
         unknown = re.match(r"unrecognized arguments: (-[\w-]+)", message)
         if unknown:
             message += did_you_mean(unknown[1], self._option_string_actions)
+        choice = re.match(r"(.*invalid choice: '(.*)') \(choose from (.*)\)$", message)
+        if choice and (meant := did_you_mean(choice[2], re.findall(r"[\w-]+", choice[3]))):
+            message = choice[1] + meant
         self.exit(2, f"{self.prog}: {message} (--help shows the options)\n")
 
     def add_root(self):

@@ -66,6 +66,11 @@ class Help(unittest.TestCase):
         )
         self.assertEqual(tool.returncode, 2)
         self.assertIn("--rugs: did you mean --rungs? (", tool.stderr)
+        for word, says in (("strat", "did you mean start? ("), ("zzz", "(choose from ")):
+            command = [REPOSITORY / "exercise", word, "01/guard"]
+            wrong = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn(says, wrong.stderr)
 
     def test_no_line_is_wider_than_a_screen(self):
         words = " ".join(["word"] * 20)  # 99 letters

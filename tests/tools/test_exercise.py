@@ -3,6 +3,7 @@ of a student through one of them."""
 
 import contextlib
 import io
+import os
 import random
 import shutil
 import struct
@@ -390,6 +391,14 @@ class Names(unittest.TestCase):
             self.assertEqual([e.id for e in catalog.find_all(REPOSITORY, name)], ["02/both"])
         with self.assertRaises(catalog.ExerciseError):
             catalog.find_all(REPOSITORY, "2")
+
+    def test_a_path_as_a_shell_completes_it(self):
+        both = catalog.find(REPOSITORY, "02/both")
+        for path in (f"{both.folder}/", os.path.relpath(both.folder)):
+            self.assertEqual(catalog.find(REPOSITORY, path).id, "02/both")
+        for name in ("", "x" * 5000, "/", str(REPOSITORY / "README.md")):
+            with self.assertRaisesRegex(catalog.ExerciseError, "there is no exercise"):
+                catalog.find(REPOSITORY, name)
 
 
 class Calls(unittest.TestCase):

@@ -116,6 +116,10 @@ class Commands(ToolCase):
             with self.assertRaisesRegex(ExerciseError, "is damaged"):
                 commands.hint(self.root, self.guard)
 
+    def test_a_students_file_is_a_name_too(self):
+        found = catalog.find(self.root, str(self.mine))
+        self.assertEqual(found.id, "01/guard")
+
     def test_nobody_waits_for_what_is_no_plain_file(self):
         self.mine.unlink()
         with self.assertRaisesRegex(ExerciseError, "not started yet"):

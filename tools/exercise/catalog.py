@@ -4,6 +4,7 @@ that a case takes."""
 
 import difflib
 import importlib.util
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,9 +111,13 @@ def find_all(root, name):
 
 
 def find(root, name):
-    """The exercise called `name`: 01/guard, or guard if no other has that name."""
+    """The exercise called `name`: 01/guard, or guard if no other has that name; or the path of its
+    folder, or of the student's file, as a shell completes it."""
     exercises = all_exercises(root)
     fits = [e for e in exercises if name in (e.id, e.id.split("/")[1])]
+    if not fits and os.path.exists(name):
+        is_here = lambda path: os.path.realpath(path) == os.path.realpath(name)
+        fits = [e for e in exercises if is_here(e.folder) or is_here(e.student_file(root))]
     if len(fits) == 1:
         return fits[0]
     if fits:
