@@ -27,7 +27,9 @@ inline void require_writable(const std::string& option, const std::string& file)
                                : access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
   const std::string name = "--" + option + ": ";
   if (!writable) throw UsageError(name + "cannot write " + file);
-  if (fs::is_fifo(fs::symlink_status(file, ignored))) throw UsageError(name + file + " is a FIFO");
+  // That of /dev/stdout has no name.
+  const fs::path named = fs::canonical(file, ignored);
+  if (fs::is_fifo(fs::status(named, ignored))) throw UsageError(name + file + " is a FIFO");
   if (!fs::is_regular_file(file, ignored)) return;
   char first = '{';
   std::ifstream(file) >> first;
@@ -41,11 +43,14 @@ inline void write_file(const std::string& file, const std::string& text) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const bool in_place = fs::exists(file, ignored) && !fs::is_regular_file(file, ignored);
-  const std::string written = in_place ? file : file + "." + std::to_string(getpid()) + ".part";
+  // A link stays one.
+  const bool is_link = !in_place && fs::is_symlink(fs::symlink_status(file, ignored));
+  const std::string to = is_link ? fs::weakly_canonical(file, ignored).string() : file;
+  const std::string written = in_place ? file : to + "." + std::to_string(getpid()) + ".part";
   std::ofstream stream(written);
   stream << text;
   stream.close();
-  if (stream && (in_place || std::rename(written.c_str(), file.c_str()) == 0)) return;
+  if (stream && (in_place || std::rename(written.c_str(), to.c_str()) == 0)) return;
   if (!in_place) std::remove(written.c_str());
   throw std::runtime_error("cannot write " + file);
 }

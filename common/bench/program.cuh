@@ -91,13 +91,13 @@ inline void run_ladders(const std::vector<Selected>& selected, const Asked& aske
   output.print_legend();
 }
 
-// With more the run-time library of OpenMP ends without a word: its stack is full.
-constexpr int kMostThreads = 4096;
-
+// Refuses more threads than can start.
 inline void require_threads() {
-  if (kit::openmp_threads() <= kMostThreads) return;
-  throw UsageError("OMP_NUM_THREADS asks for " + std::to_string(kit::openmp_threads()) +
-                   " threads: at most " + std::to_string(kMostThreads) + " are possible");
+  try {
+    kit::openmp_threads();
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
 }
 
 // Parses the command line, runs what it asks for, prints and writes the report. Exit status: 0 if

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace kit {
@@ -50,11 +52,18 @@ class CpuTimer {
   Clock::time_point start_ = Clock::now();
 };
 
+// With more the run-time library of OpenMP ends without a word: its stack is full.
+constexpr int kMostThreads = 4096;
+
 // Threads that share a loop under `#pragma omp parallel for`; 0: built without -fopenmp, which
-// makes of it a loop on one core.
+// makes of it a loop on one core. Throws std::invalid_argument if so many cannot start.
 inline int openmp_threads() {
 #ifdef _OPENMP
-  return omp_get_max_threads();
+  const int threads = omp_get_max_threads();
+  if (threads <= kMostThreads) return threads;
+  throw std::invalid_argument("OMP_NUM_THREADS asks for " + std::to_string(threads) +
+                              " threads: at most " + std::to_string(kMostThreads) +
+                              " are possible");
 #else
   return 0;
 #endif

@@ -70,9 +70,12 @@ TEST_CASE("a file is replaced only by what it holds already, and a FIFO keeps no
     CHECK(refusal(file) == "--json: " + file + " is no JSON, and would be replaced");
     CHECK(content(file) == another);
   }
-  const std::string fifo = folder() + "/fifo";
+  const std::string here = folder(), fifo = here + "/fifo", link = here + "/link";
   REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK(refusal(fifo) == "--json: " + fifo + " is a FIFO");
+  fs::create_symlink("fifo", link);
+  for (const std::string& name : {fifo, link}) {
+    CHECK(refusal(name) == "--json: " + name + " is a FIFO");
+  }
 }
 
 TEST_CASE("a file is replaced in one step, with nothing beside it afterwards") {
@@ -80,6 +83,11 @@ TEST_CASE("a file is replaced in one step, with nothing beside it afterwards") {
   bench::write_file(file, "old");
   bench::write_file(file, "new");
   CHECK(content(file) == "new");
+  fs::create_symlink("a.json", here + "/link.json");
+  bench::write_file(here + "/link.json", "newer");
+  CHECK(fs::is_symlink(here + "/link.json"));
+  CHECK(content(file) == "newer");
+  fs::remove(here + "/link.json");
   CHECK(std::distance(fs::directory_iterator(here), fs::directory_iterator()) == 1);
 }
 

@@ -93,10 +93,10 @@ TEST_CASE("--only with an unknown name is a usage error") {
 TEST_CASE("more threads than OpenMP can start are refused") {
 #ifdef _OPENMP
   const int before = omp_get_max_threads();
-  omp_set_num_threads(bench::kMostThreads);
+  omp_set_num_threads(kit::kMostThreads);
   CHECK(run({"--help"}, nothing) == 0);
   CHECK_NOTHROW(bench::require_threads());
-  omp_set_num_threads(bench::kMostThreads + 1);
+  omp_set_num_threads(kit::kMostThreads + 1);
   CHECK(run({"--help"}, nothing) == 0);
   CHECK(run({}, [](auto&, auto&) { FAIL("ran with too many threads"); }) == 2);
   omp_set_num_threads(before);
