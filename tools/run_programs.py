@@ -66,11 +66,12 @@ class Summary:
     def line(self):
         statuses = ["right", "outside the bound", "skipped", "wrong"]
         shown = [f"{self.of[s]} {s}" for s in statuses if self.of[s] or s != statuses[1]]
-        text = f"rows of ladders: {', '.join(shown)}"
+        text = f"rows: {', '.join(shown)}"
         if self.single:
             text += f"; chapters in one file: {self.single[True]} of {self.single.total()} right"
         if self.old:
-            text += f"; {self.old} rows have changed since they were counted (make counts)"
+            which = "1 row has" if self.old == 1 else f"{self.old} rows have"
+            text += f"; {which} changed since counted (make counts)"
         return text + (f"; wrong: {', '.join(self.wrong)}" if self.wrong else "")
 
 

@@ -195,7 +195,7 @@ class Build(MakeCase):
         result = self.make("run", status=2)
         self.assertIn("I am 02_polar/ladders.cu", result.stdout)
         line = result.stdout.splitlines()[-1]
-        self.assertEqual(line[:48], "rows of ladders: 2 right, 0 skipped, 0 wrong; wr")
+        self.assertEqual(line[:37], "rows: 2 right, 0 skipped, 0 wrong; wr")
         self.assertIn("wrong: 01_add/ladders (exit status 1)", line)
 
     def test_without_a_gpu_programs_are_given_what_was_counted_before(self):

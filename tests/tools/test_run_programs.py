@@ -41,13 +41,13 @@ class RunPrograms(ToolCase):
         out, line = self.run_them("--quick", self.single("01_a"), first, second)
         self.assertEqual(
             line,
-            "rows of ladders: 2 right, 1 outside the bound, 1 skipped, 0 wrong; "
+            "rows: 2 right, 1 outside the bound, 1 skipped, 0 wrong; "
             "chapters in one file: 1 of 1 right",
         )
         self.assertIn("single: \n", out)  # it has no options
         self.assertEqual(out.count("arguments: --quick --json "), 2)
         out, line = self.run_them(first)
-        self.assertEqual(line, "rows of ladders: 1 right, 1 skipped, 0 wrong")
+        self.assertEqual(line, "rows: 1 right, 1 skipped, 0 wrong")
         self.assertIn("arguments: --json ", out)
 
     def test_what_is_wrong_is_named_and_the_others_run(self):
@@ -56,7 +56,7 @@ class RunPrograms(ToolCase):
         out, line = self.run_them(first, self.single("02_b", 1), second, status=1)
         self.assertEqual(
             line,
-            "rows of ladders: 2 right, 0 skipped, 1 wrong; chapters in one file: 0 of 1 right; "
+            "rows: 2 right, 0 skipped, 1 wrong; chapters in one file: 0 of 1 right; "
             "wrong: 01_a/p/x, 02_b/single (exit status 1)",
         )
 
@@ -73,7 +73,9 @@ class RunPrograms(ToolCase):
         of_p = "p n=7 m=2\np/x load_sectors=4\np/y\n"
         self.write("kept", f"01_a: counted\n{of_p}q n=8 m=2\nq/z atomics=4\n")
         line = self.run_them(self.ladders("01_a", *rows), KEPT_COUNTS=str(self.root / "kept"))[1]
-        self.assertIn("; 2 rows have changed since they were counted (make counts)", line)
+        self.assertIn("; 2 rows have changed since counted (make counts)", line)
+        line = self.run_them(self.ladders("01_a", rows[1]), KEPT_COUNTS=str(self.root / "kept"))[1]
+        self.assertIn("; 1 row has changed since counted (make counts)", line)
 
 
 if __name__ == "__main__":
