@@ -112,6 +112,16 @@ TEST_CASE("the expensive elements are as many and lie as the options say") {
   }
 }
 
+TEST_CASE("the paths, which kernels and reference share, have 1 and 256 steps") {
+  for (const float x : {-0.75f, -0.0f, 0.0f, 0.5f}) {
+    float v = x;
+    for (int step = 0; step < 256; ++step) v = std::fmaf(v, v, -1.9f);
+    CHECK(expensive_path(x) == v);
+    CHECK(cheap_path(x) == std::fmaf(x, x, -1.9f));
+    CHECK(is_expensive(x) == (x == -0.75f));
+  }
+}
+
 TEST_CASE("the check of problem B notices one rounding too many") {
   // What a kernel that multiplies and adds in two steps would return.
   int differ = 0;

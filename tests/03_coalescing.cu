@@ -236,6 +236,24 @@ TEST_CASE("particles: 32 sectors a request as structures, 4 as arrays") {
 #endif
 }
 
+TEST_CASE("particles: whoever changes the other layout is wrong, behind the last particle too") {
+  Particles problem(33, 3);
+  problem.each_array([](auto& array) { array.reset(bench::Side::host); });
+  std::copy_n(problem.expected_aos.data(), problem.aos.size(), problem.aos.host_data());
+  const auto is_right = [&problem] {
+    problem.each_array([](auto& array) { array.fetch(bench::Side::host); });
+    return problem.check_aos().right();
+  };
+  CHECK(is_right());
+  for (auto* array : {&problem.aos, &problem.soa}) {
+    float& last = array->host_data()[array->size() - 1];
+    const float before = last;
+    last += 1;
+    CHECK(!is_right());
+    last = before;
+  }
+}
+
 TEST_CASE("latency: each level takes longer than the one before, and twice the same") {
   const bench::DeviceFacts device = bench::query_device();
   if (!device.is_real_gpu()) SKIP_TEST("needs the clock of a GPU");
@@ -264,6 +282,24 @@ TEST_CASE("latency: a ring visits every line once a lap") {
   }
   for (const int count : visits) CHECK(count == 1);
   CHECK(ring.offset_after(ring.lines()) == 0);
+}
+
+TEST_CASE("latency: a chain ends where its laps and its timed loads lead") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  const bench::WorkStream stream(device);
+  Latency problem(device, 1);
+  problem.has_clock = true;  // where the loads lead can be seen without one
+  for (const auto& variant : latency::ladder().variants) {
+    INFO(variant.name);
+    problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+    CUDA_CHECK(cudaDeviceSynchronize());
+    variant.run(problem, stream.get());
+    CUDA_CHECK(cudaDeviceSynchronize());
+    problem.result.fetch(bench::Side::device);
+    const auto result = variant.check(problem);  // of the end, then of the cycles
+    CHECK((result.right() || result.first_wrong > 0));
+  }
 }
 
 TEST_CASE("a symbol is written by its name, by its address, and by a kernel") {

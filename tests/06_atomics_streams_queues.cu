@@ -224,6 +224,10 @@ TEST_CASE("small kernels: recording runs nothing, and each replay takes all step
   CHECK(!graph.is_for(x.data(), 6));
 }
 
+TEST_CASE("xorshift, which kernels and reference share, gives the published number") {
+  CHECK(xorshift(2463534242u) == 723471715u);  // the first of Marsaglia's example
+}
+
 TEST_CASE("timeline: text shows in each column what runs in its middle") {
   CHECK(bench::lane_text(kShown, "copy in", 10) == "0000......");
   CHECK(bench::lane_text(kShown, "kernel", 10) == "....0000bb");

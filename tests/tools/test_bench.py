@@ -245,6 +245,8 @@ class Clean(BenchCase):
         self.assertTrue(self.results()["runs"]["02_polar/default"]["dirty"])
         self.assertEqual(self.results()["dirty"], ["02_polar/default"])
         self.git("commit", "--quiet", "-am", "now it is one")
+        self.bench("01")
+        self.assertEqual(self.results()["dirty"], ["02_polar/default"])
         self.bench()
         self.assertNotIn("dirty", self.results())
 

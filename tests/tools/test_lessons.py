@@ -579,6 +579,7 @@ class Numbers(LadderCase):
             ("wide x naive", "3.20"),
             ("wide x", "4.00"),  # the rung before is `slow`, what was skipped is passed over
             ("slow x", "0.800"),
+            ("serial x", "0.125"),  # nor is a library's row, `cub`, a rung before
             ("slow %more naive", "25.0"),
             ("naive %less slow digits=2", "20"),
             ("wide counter:barriers", "36,936"),

@@ -198,6 +198,10 @@ class RunTests(ToolCase):
             self.last_line(self.root / "gone", status=1), "0 passed, 1 failed, 0 skipped"
         )
 
+    def test_what_cannot_run_here_is_no_failure(self):
+        without = self.program("without", "skipped 2: needs a GPU", "0 passed, 0 failed, 2 skipped")
+        self.assertEqual(self.last_line(without), "0 passed, 0 failed, 2 skipped")
+
     def test_nothing_to_run_is_no_success(self):
         self.assertEqual(self.last_line(status=1), "0 passed, 0 failed, 0 skipped")
 
