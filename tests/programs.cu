@@ -195,6 +195,20 @@ TEST_CASE("a bad argument: exit status 2, one line, nothing else") {
   }
 }
 
+TEST_CASE("more threads than OpenMP can start: exit status 2, one line") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  for (const Program& program : kPrograms) {
+    DYNAMIC_SECTION(program.name()) {
+      const auto said = tests::run_command("OMP_NUM_THREADS=100000 " + program.built() + " " +
+                                           program.sizes[1] + " 2>&1 >/dev/null");
+      INFO(said.output);
+      CHECK(said.status == 2);
+      CHECK(said.lines == 1);
+      CHECK(said.output.find(program.name() + ": OMP_NUM_THREADS asks for 100000") == 0);
+    }
+  }
+}
+
 TEST_CASE("a broken kernel: exit status 1, its rows are wrong, no others, and where is said") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   for (const Program& program : kPrograms) {
