@@ -191,6 +191,7 @@ class Count:
     # does, of several launches one after another.
     blocks: Callable = None
     threads: Callable = None
+    busy: float = 0  # this part of the threads started share all loads and stores, at least
 
 
 @dataclass

@@ -143,6 +143,13 @@ def _too_few(part, counts, case):
                 f"{started} {kind}s were started, but share the {what} as if {found} did all; at "
                 f"least {fewest} are to share alike"
             )
+    if part.busy:
+        started, found = counts["threads"], _sharing(counts, "thread", "work")
+        if found < part.busy * started:
+            return (
+                f"{started} threads were started, but share the work as if {found} did all: "
+                "the others are idle"
+            )
     lanes = counts["active_lanes_per_instruction"] if part.blocks else FEWEST_LANES
     if lanes < FEWEST_LANES:
         return f"{lanes:.1f} lanes of a warp work together on average, {FEWEST_LANES} are to"

@@ -64,6 +64,15 @@ class Stages {
     stages_.back().node = *last_of(stream).first;
   }
 
+  // How many pairs there are of which one is sure to have ended before the other begins.
+  int orders() const {
+    int count = 0;
+    for (const Stage& stage : stages_) {
+      for (const bool comes_before : stage.after) count += comes_before;
+    }
+    return count;
+  }
+
   // Runs what was recorded. Returns the most stages that come one after the other.
   int run() {
     for (int s = 1; s < count_; ++s) {

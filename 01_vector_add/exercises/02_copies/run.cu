@@ -24,6 +24,10 @@ int main(int argc, char** argv) {
     const std::vector<float> returned(h_y, h_y + n);
     exercise::require(code, "vector_add");
     c.done();
+    std::vector<float> copied(n);
+    exercise::require(cudaMemcpy(copied.data(), d_x, bytes, cudaMemcpyDeviceToHost), "d_x");
+    if (std::memcmp(copied.data(), h_x, bytes) != 0)
+      throw std::runtime_error("d_x does not hold x: both arrays are to be on the device");
     if (std::memcmp(returned.data(), h_y, bytes) != 0)
       throw std::runtime_error("y changes after the function has returned: nobody waits for it");
     cudaStreamDestroy(stream);

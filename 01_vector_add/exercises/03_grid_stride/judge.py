@@ -10,10 +10,11 @@ BLOCK = 128
 
 
 def cases(random):
-    fixed = ((2, 256), (3, 200), (1, 1), (1, 300), (2, 1021), (3, 385), (2, 4096), (3, 4096))
+    fixed = ((2, 256), (3, 200), (1, 1), (1, 300), (2, 1021), (3, 385), (3, 4096), (4, 4096))
     short = (3, drawn(random, 300, 384))
     long = (drawn(random, 3, 9), drawn(random, 2048, 9999, 128))
-    for grid, n in (*fixed, short, long):
+    alone = (1, drawn(random, 8320, 9999, 128))  # more rounds than anybody counts on
+    for grid, n in (*fixed, short, long, alone):
         x, y = floats(random, n), floats(random, n)
         yield Case(
             f"n = {n}, grid = {grid}",
@@ -59,6 +60,7 @@ POINTS = [
         f"launches: {counts['launches']}",
         # In the last round some blocks have nothing left.
         blocks=lambda case: (case.sizes["grid"] + 1) // 2,
+        busy=0.51,
     ),
 ]
 
@@ -106,6 +108,10 @@ MUTANTS = {
     "rounds that are not full are left out": {
         1: _STRIDE + _FIRST + "y[first] += first < n ? x[first] : 0.0f;\n"
         "for (int i = first + stride; i < n / stride * stride; i += stride) y[i] += x[i];"
+    },
+    "before: half of a block's threads": {
+        1: "if (threadIdx.x >= 64) return;\n"
+        "for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) y[i] += x[i];"
     },
     "no loop": {1: _FIRST + "if (first < n) y[first] += x[first];"},
     "block 0 does all": {

@@ -20,6 +20,12 @@ def cases(random):
         [Array("x_and_y", floats(random, TILE + 32), "in_out")],
         meets="elements of different warps were added by one thread: all warps are to work",
     )
+    yield Case(
+        "n = 300, x begins 128 bytes behind y",
+        {"n": 300, "shift": -32},
+        [Array("x_and_y", floats(random, 300 + 32), "in_out")],
+        meets="elements of different warps were added by one thread: all warps are to work",
+    )
     fixed = (TILE, 4 * TILE, 1, 127, 129, TILE - 1, TILE + 1, 1021, 3 * TILE + 300)
     whole = drawn(random, 2 * TILE, 16 * TILE, TILE, fixed)
     for n in (*fixed, whole, drawn(random, TILE, 9999, 1, fixed)):
@@ -51,6 +57,7 @@ POINTS = [
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store",
         blocks=lambda case: case.sizes["n"] // (2 * TILE),
+        busy=0.7,
     ),
 ]
 
@@ -83,6 +90,15 @@ MUTANTS = {
         "for (int p = 0; p < 16; ++p) {\n  const int i = tile + 32 * p + threadIdx.x;\n"
         "  sums[p] = x[i] + y[i];\n}\n"
         "for (int p = 0; p < 16; ++p) y[tile + 32 * p + threadIdx.x] = sums[p];"
+    },
+    "one thread for the last tile": {
+        2: "if (threadIdx.x == 0) {\n  for (int i = tile; i < n; ++i) y[i] += x[i];\n}"
+    },
+    "before: two warps of four work": {
+        1: "if (threadIdx.x >= 64) return;\nfloat sums[8];\n"
+        "for (int p = 0; p < 8; ++p) {\n  const int i = tile + 64 * p + threadIdx.x;\n"
+        "  sums[p] = x[i] + y[i];\n}\n"
+        "for (int p = 0; p < 8; ++p) y[tile + 64 * p + threadIdx.x] = sums[p];"
     },
     "pieces overlap": {
         1: "const int first = tile + threadIdx.x;\n"

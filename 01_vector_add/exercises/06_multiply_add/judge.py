@@ -49,13 +49,17 @@ POINTS = [
         lambda counts: f"{counts['blocks']} blocks and {counts['threads']} threads were started; "
         f"{MOST_BLOCKS} blocks are the most, {FEWEST_THREADS} threads the fewest",
         task=2,
+        threads=lambda case: {"stores": FEWEST_THREADS * 3 // 4},
+        busy=0.51,
     ),
     Count(
         1,
-        "each element is computed once",
+        "each element is computed once, and neighbours take neighbours",
         lambda case: case.sizes["n"] > 70_000,
-        lambda counts, case: counts["global"]["store_bytes"] <= 4 * case.sizes["n"],
-        lambda counts: f"{counts['global']['store_bytes'] // 4} elements were stored",
+        lambda counts, case: counts["global"]["store_bytes"] <= 4 * case.sizes["n"]
+        and counts["global"]["store_bytes_moved"] <= 8 * case.sizes["n"],
+        lambda counts: f"{counts['global']['store_bytes'] // 4} elements were stored, in sectors "
+        f"of {counts['global']['store_bytes_moved']} bytes",
     ),
 ]
 
@@ -77,6 +81,15 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: neighbours for a thread": {
+        1: "const int all = gridDim.x * blockDim.x, length = (n + all - 1) / all;\n"
+        "const int first = (blockIdx.x * blockDim.x + threadIdx.x) * length;\n"
+        "for (int i = first; i < min(n, first + length); ++i) z[i] = a * x[i] + y[2 * i];",
+    },
+    "before: four threads of a block": {
+        1: "for (int i = 4 * blockIdx.x + threadIdx.x; i < n && threadIdx.x < 4; "
+        "i += 4 * gridDim.x) {\n  z[i] = a * x[i] + y[2 * i];\n}",
+    },
     "divided before it is multiplied": {
         1: _START + _LOOP.format(step="step", body="z[i] = a * (x[i] + y[2 * i] / a);")
     },

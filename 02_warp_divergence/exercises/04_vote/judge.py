@@ -29,7 +29,9 @@ def cases(random):
         sparse = floats(random, n, 0, 1)
         for i in negative:
             sparse[i] = -sparse[i] - 0.125
-        sparse[negative[0] + 1] = 0.0  # which is not negative
+        # Not negative, though one has a sign; and the polynomial of the third is infinite.
+        sparse[negative[0] + 1 : negative[0] + 4] = 0.0, -0.0, 1e10
+        sparse[negative[-1]] = -(2.0**-100)
         yield case(f"n = {n}, negative in {_warps(sparse)} warps", sparse)
     # The last warp is not full, and nothing in it is negative.
     n = 32 * drawn(random, 5, 31) + drawn(random, 1, 28)
@@ -141,6 +143,18 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the bit of the sign": {
+        1: "const float value = i < n ? x[i] : 0.0f;\n"
+        "const bool negative = __float_as_int(value) < 0;\nfloat result = value;\n"
+        "if (__any_sync(kAllLanes, negative)) {\n"
+        "  const float e = expensive_path(value, coefficients);\n  if (negative) result = e;\n}\n"
+        "if (i < n) y[i] = result;"
+    },
+    "both, times 1 or 0": {
+        1: "const float value = i < n ? x[i] : 0.0f;\nconst float share = value < 0;\n"
+        "float result = value;\nif (__any_sync(kAllLanes, value < 0)) {\n  result = share * "
+        "expensive_path(value, coefficients) + (1 - share) * value;\n}\nif (i < n) y[i] = result;"
+    },
     "before: a plain branch": {
         1: "if (i >= n) return;\n"
         "if (x[i] < 0) {\n  y[i] = expensive_path(x[i], coefficients);\n"

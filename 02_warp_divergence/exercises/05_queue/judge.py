@@ -29,7 +29,7 @@ def cases(random):
         yield case(f"n = {n}", x)
     for n in (1024, drawn(random, 256, 4096, 32, (1024,))):
         yield case(f"n = {n}, all negative", floats(random, n, -1, -0.125))
-    for lanes in (0b100110, random.randrange(1 << 31, 1 << 32)):
+    for lanes in (0b100110, 1, (1 << 32) - 1, random.randrange(1 << 31, 1 << 32)):
         end = Array("end", [drawn(random, 1, 99)], "in_out", "int")
         places = Array("places", role="output", count=32, type="int")
         yield Case(f"lanes = 0b{lanes:b}", {"n": 0, "lanes": lanes}, [end, places])

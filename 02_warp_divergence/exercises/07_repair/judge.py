@@ -7,18 +7,22 @@ KIND = "repair"
 MINUTES = 15
 CALL = "reverse(float* x, float* y, int* negatives, int n)"
 
-BLOCK = 64
+BLOCK, TINY = 64, 2.0**-100
+REFUSED = {"__activemask": "guesses who comes along; all lanes of the warp must vote"}
 
 
 def cases(random):
     blocks = [BLOCK * drawn(random, 5, 9) for _ in range(3)]
     drew = (blocks[0], blocks[1] + 32, blocks[2] + drawn(random, 1, 31))
     for n in (64, 256, 32, 96, 1, 31, 33, 70, 1021, *drew):
+        x = floats(random, n)
+        if n >= 64:  # a warp of negative ones, and zeros, which are none
+            x[:36] = [*floats(random, 32, -1, -0.125), 0.0, -0.0, -TINY, TINY]
         yield Case(
             f"n = {n}",
             {"n": n},
             [
-                Array("x", floats(random, n)),
+                Array("x", x),
                 Array("y", role="output", count=n),
                 Array("negatives", role="output", type="int", count=-(-n // 32)),
             ],
@@ -62,6 +66,13 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the bit of the sign": {
+        2: "const unsigned votes =\n"
+        "    __ballot_sync(~0u, t < length && __float_as_uint(part[t]) >> 31);"
+    },
+    "five bits for the count": {
+        3: "if (lane == 0 && t < length) negatives[(begin + t) / 32] = __popc(votes) % 32;"
+    },
     "the last lane of a warp writes": {
         3: "if (lane == 31 && t < length) negatives[(begin + t) / 32] = __popc(votes);"
     },
@@ -73,10 +84,6 @@ MUTANTS = {
     "the barrier stays in the branch": {
         1: "if (t < length) {\n  part[t] = x[begin + t];\n  __syncthreads();\n"
         "  y[begin + t] = part[length - 1 - t];\n}"
-    },
-    "a mask of who happens to be here": {
-        2: "unsigned votes = 0;\n"
-        "if (t < length && part[t] < 0) votes = __ballot_sync(__activemask(), true);"
     },
     "lanes past the end vote with what they find": {
         2: "const unsigned votes = __ballot_sync(0xFFFFFFFF, part[t] < 0);"

@@ -48,12 +48,13 @@ POINTS = [
     Count(
         2,
         "24 bytes loaded and 12 stored for a particle",
-        lambda case: case.sizes["n"] == case.sizes["pitch"],
+        lambda case: case.sizes["n"] == case.sizes["pitch"] > 128,
         lambda counts, case: _loaded(counts) <= 24 * case.sizes["n"]
         and counts["global"]["store_bytes_moved"] <= 12 * case.sizes["n"],
         lambda counts: f"the emulator saw {_loaded(counts)} bytes loaded and "
         f"{counts['global']['store_bytes_moved']} stored, whole sectors",
         blocks=lambda case: case.sizes["n"] // 2048,
+        busy=0.3,
     ),
 ]
 

@@ -41,10 +41,12 @@ POINTS = [
     Right(2, "tiles that stick out over an edge", lambda case: not _whole(case)),
     Count(
         1,
-        "loads of 4 sectors",
+        "loads of 4 sectors, each element once",
         _whole,
-        lambda counts, case: _sectors(counts, "load") == 4,
-        lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load",
+        lambda counts, case: _sectors(counts, "load") == 4
+        and counts["global"]["load_bytes"] <= 4 * len(case["a"]),
+        lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
+        f"{counts['global']['load_bytes'] // 4} elements",
     ),
     Count(
         2,
@@ -53,6 +55,7 @@ POINTS = [
         lambda counts, case: _sectors(counts, "store") == 4,
         lambda counts: f"{_sectors(counts, 'store'):.1f} sectors a store",
         blocks=lambda case: case.sizes["rows"] * case.sizes["cols"] // 3072,
+        busy=0.6,
     ),
 ]
 

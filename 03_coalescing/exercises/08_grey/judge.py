@@ -61,6 +61,7 @@ POINTS = [
         _is_whole,
         lambda counts, case: counts["global"]["load_sectors"] <= 384 * case.sizes["n"] // 4096,
         lambda counts: f"{counts['global']['load_sectors']} sectors were loaded",
+        busy=0.5,
     ),
 ]
 

@@ -42,6 +42,7 @@ POINTS = [
         and counts["threads"] >= len(case["c"]),
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store, by {counts['threads']} threads",
+        busy=0.6,
     ),
 ]
 

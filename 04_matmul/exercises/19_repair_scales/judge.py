@@ -20,10 +20,10 @@ def _blocks(size):
 
 
 def _scales(random, count, used):
-    """Powers of two: sums of eighths stay exact. Neighbours differ."""
+    """Powers of two, of both signs: sums of eighths stay exact. Neighbours differ."""
     scales = [1.0]
     while len(scales) <= count:
-        others = [scale for scale in (0.5, 1.0, 2.0, 4.0) if scale != scales[-1]]
+        others = [scale for scale in (0.5, 1.0, -2.0, 4.0) if scale != scales[-1]]
         scales.append(random.choice(others))
     return scales[1:] if used else [1.0] * count
 
@@ -40,6 +40,8 @@ def cases(random):
         ((3, 140, 128), OF_B),
         ((3, 20, 384), OF_B),
         (whole, OF_B),
+        ((2, 270, 128), OF_B),
+        ((2, 3, 600), BOTH),
         ((4, 5, 200), BOTH),
         ((5, 3, 7), BOTH),
         (odd, BOTH),

@@ -1,6 +1,6 @@
 """Exercise 05/variance."""
 
-from exercise.api import Array, Case, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, eighths, floats
 
 TITLE = "Repair: mean and variance"
 KIND = "repair"
@@ -15,8 +15,11 @@ def cases(random):
     several = ((5, 128), (7, 33), (4, 300), (drawn(random, 2, 3), drawn(random, 64, 300)))
     for rows, columns in (*one_row, *several):
         x = floats(random, rows * columns, -3, 5)
-        if rows > 1:  # the largest variance is not that of the first row
-            x[:columns] = [value / 4 for value in x[:columns]]
+        if rows > 1:  # the largest variance is that of the last row, or of none but the second
+            least = slice(0, -columns) if columns == 128 else slice(0, columns)
+            x[least] = [value / 4 for value in x[least]]
+        if columns == 512:  # its squares are a million times as large as their distances
+            x = [value + 1024 for value in eighths(random, columns)]
         yield Case(
             f"{rows} x {columns}",
             {"rows": rows, "columns": columns},
@@ -39,7 +42,10 @@ def expected(case):
 
 
 def bound(case, name, i):
-    """An element goes through at most columns / 128 + 9 additions; distances are at most 8."""
+    """An element goes through at most columns / 128 + 9 additions; distances are at most 8, and of
+    one element 0. Multiples of 1/8 near 1024 have an exact sum."""
+    if case.sizes["columns"] == 1 and name != "mean":
+        return 0.0
     return (case.sizes["columns"] / 128 + 13) * 2**-24 * (8 if name == "mean" else 128)
 
 
@@ -54,7 +60,15 @@ POINTS = [
         "one row, fewer elements than threads",
         lambda case: case.sizes["rows"] == 1 and case.sizes["columns"] < 128,
     ),
-    Right(3, "several rows", lambda case: case.sizes["rows"] > 1),
+    Right(2, "several rows", lambda case: case.sizes["rows"] > 1),
+    Count(
+        1,
+        "each element is loaded twice at most, by all threads of its block",
+        lambda case: case.sizes["rows"] > 1 and case.sizes["columns"] >= 128,
+        lambda counts, case: counts["global"]["load_bytes"] <= 8 * len(case["x"]),
+        lambda counts: f"{counts['global']['load_bytes'] // 4} elements were loaded",
+        busy=0.3,
+    ),
 ]
 
 _SQUARES = """
@@ -94,6 +108,24 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one thread squares": {
+        2: "if (threadIdx.x == 0) {\n  for (int c = 0; c < columns; ++c) "
+        "squares += (row[c] - center) * (row[c] - center);\n}\nsquares = block_sum(squares);"
+    },
+    "before: all threads square the same": {
+        2: "for (int c = 0; c < columns; ++c) squares += (row[c] - center) * (row[c] - center);"
+    },
+    "the mean of the squares": {
+        2: "for (int c = threadIdx.x; c < columns; c += kBlock) squares += row[c] * row[c];\n"
+        "squares = block_sum(squares) - columns * center * center;"
+    },
+    "the lowest 11 bits of the variance are cut off": {
+        3: "if (threadIdx.x == 0) {\n"
+        "  const unsigned bits = __float_as_uint(squares / columns) & 0xFFFFF800u;\n"
+        "  mean[blockIdx.x] = center;\n  variance[blockIdx.x] = __uint_as_float(bits);\n"
+        "  atomicMax(largest, bits);\n}"
+    },
+    "cleared to ones": {4: "cudaMemset(largest, 1, sizeof(float));"},
     "the lowest 8 bits of x are cut off": {
         0: [("sum += row[c];", "sum += __uint_as_float(__float_as_uint(row[c]) & 0xFFFFFF00u);")]
     },

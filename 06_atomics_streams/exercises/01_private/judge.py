@@ -15,6 +15,7 @@ def cases(random):
         "255 bytes": [random.randrange(256) for _ in range(255)],
         "257 bytes": [random.randrange(256) for _ in range(257)],
         "5000 equal bytes": [random.randrange(256)] * 5000,
+        "530000 equal bytes": [random.randrange(256)] * 530_000,  # 16 bits a block are not enough
         "10007 random bytes": [random.randrange(256) for _ in range(10_007)],
     }
     for n in (drawn(random, 2, 2000), drawn(random, 9000, 10_000)):
@@ -37,10 +38,13 @@ POINTS = [
     Count(
         2,
         "at most 256 atomics in global memory a block",
-        lambda case: case.sizes["n"] > 2048,
-        lambda counts, case: counts["atomics"]["global_executions"] <= counts["blocks"] * 256,
+        lambda case: 9000 <= case.sizes["n"] <= 10_007,
+        lambda counts, case: counts["atomics"]["global_executions"] <= counts["blocks"] * 256
+        and counts["global"]["load_bytes"] <= 2 * case.sizes["n"],
         lambda counts: f"{counts['atomics']['global_executions']} atomics in global memory by "
-        f"{counts['blocks']} blocks",
+        f"{counts['blocks']} blocks, which loaded {counts['global']['load_bytes']} bytes",
+        blocks=lambda case: 4,
+        busy=0.2,  # with 16 bytes per load it is a third
     ),
 ]
 
@@ -63,6 +67,13 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one warp of a block counts": {
+        2: "for (int i = blockIdx.x * 32 + threadIdx.x; i < n && threadIdx.x < 32; "
+        "i += gridDim.x * 32) {\n  atomicAdd(&mine[bytes[i]], 1u);\n}\n__syncthreads();"
+    },
+    "16 bits for a count": {
+        3: "atomicAdd(&bins[threadIdx.x], mine[threadIdx.x] & 0xFFFFu);"
+    },
     "no loop": {
         2: "const int i = blockIdx.x * kBlock + threadIdx.x;\n"
         "if (i < n) atomicAdd(&mine[bytes[i]], 1u);"

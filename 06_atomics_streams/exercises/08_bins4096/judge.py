@@ -25,7 +25,7 @@ def cases(random):
         f"{small} numbers": [random.randrange(BINS) for _ in range(small)],
         f"{large} numbers, 300 different": [random.choice(few) for _ in range(large)],
         "3000 equal numbers": [random.randrange(BINS)] * 3000,
-        "270000 equal numbers": [random.randrange(BINS)] * 270_000,  # 16 bits are not enough
+        "530000 equal numbers": [random.randrange(BINS)] * 530_000,  # 16 bits are not enough
     }
     for name, values in inputs.items():
         bins = Array("bins", [random.randrange(9) for _ in range(BINS)], "in_out", "uint")
@@ -65,6 +65,7 @@ POINTS = [
         lambda counts, case: True,
         blocks=lambda case: 4,
         threads=lambda case: {"loads": 512},
+        busy=0.6,
     ),
 ]
 

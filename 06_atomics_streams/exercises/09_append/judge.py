@@ -55,7 +55,10 @@ POINTS = [
         lambda counts, case: _asked(counts) <= -(-case.sizes["n"] // 32),
         lambda counts: f"{_asked(counts)} of {counts['threads']} lanes asked for places",
         blocks=lambda case: case.sizes["n"] // 2048,
-        threads=lambda case: {"loads": case.sizes["n"] // 4, "stores": case.sizes["kept"] // 10},
+        threads=lambda case: {
+            "loads": case.sizes["n"] * 13 // 25,
+            "stores": case.sizes["kept"] // 10,
+        },
     ),
     Count(
         1,

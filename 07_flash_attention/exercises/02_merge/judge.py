@@ -30,6 +30,8 @@ def cases(random):
             is_empty = half in empty
             o = [0.0] * (rows * d) if is_empty else floats(random, rows * d)
             lse = [-math.inf] * rows if is_empty else floats(random, rows, -spread, spread)
+            if half == "b" and spread == 200:  # the logarithm of the smaller share is 1e-4
+                lse[0] = arrays[1].values[0] - 9
             arrays += [Array(f"o_{half}", o), Array(f"lse_{half}", lse)]
         arrays.append(Array("o", role="output", count=rows * d, shape=(rows, d)))
         arrays.append(Array("lse", role="output", count=rows))
@@ -73,6 +75,7 @@ POINTS = [
         _is_small,
         lambda counts, case: counts["threads"] >= len(case["o"]),
         lambda counts: f"{counts['threads']} threads were started",
+        threads=lambda case: {"stores": len(case["o"]) // 3},
     ),
 ]
 

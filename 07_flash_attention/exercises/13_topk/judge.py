@@ -27,6 +27,12 @@ def cases(random):
     ties = [float(random.randrange(-3, 3)) for _ in range(4 * 70)]
     yield _case("equal scores", 4, 70, ties)
     yield _case("large scores", 4, 65, floats(random, 4 * 65, -100, 100))
+    yield _case("scores near -100", 2, 50, floats(random, 100, -100, -99))
+    yield _case("one score for all", 2, 100, [random.uniform(-4, 4)] * 200)
+    column = floats(random, 2 * 140, -4, 0)
+    for row in (0, 140):  # a lane that takes every 32nd score has all four
+        column[row + 5 : row + 102 : 32] = random.sample((1.0, 2.0, 3.0, 4.0), 4)
+    yield _case("the best 32 places apart", 2, 140, column)
 
 
 def expected(case):
@@ -178,6 +184,13 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the maximum begins at 0": {1: _KERNEL.replace("largest = -INFINITY", "largest = 0")},
+    "a lane keeps three": {
+        1: _KERNEL.replace(
+            "  insert(score, i, best, at);\n",
+            "  insert(score, i, best, at);\n  best[3] = -INFINITY, at[3] = n;\n", 1
+        )
+    },
     "the lowest 10 bits of the sum are cut off": {
         1: _KERNEL.replace(
             "- largest) / sum", "- largest) / __uint_as_float(__float_as_uint(sum) & 0xFFFFFC00u)"

@@ -12,7 +12,7 @@ def cases(random):
     for ranks, count in ((1, 3), (2, 32), (3, 33), (4, 5), (8, 7), *drew):
         yield Case(
             f"{ranks} rank{'s' * (ranks > 1)} with {count} numbers each",
-            {"ranks": ranks, "count": count},
+            {"ranks": ranks, "count": count, "orders": _orders(ranks) if ranks > 5 else 0},
             [
                 Array("x", [random.randrange(-99, 99) for _ in range(ranks * count)], type="int"),
                 Array("y", role="output", count=ranks * ranks * count, type="int"),
@@ -20,6 +20,23 @@ def cases(random):
             ],
             tile=count,
         )
+
+
+def _orders(ranks):
+    """Of how many pairs one comes first for sure, if nothing waits without need."""
+    after = {}
+    for step in range(ranks):
+        last = step - 1
+        for rank in range(ranks):
+            before, following = (rank - 1) % ranks, (rank + 1) % ranks
+            waits = [("kernel", [("copy", before, last), ("kernel", rank, last)])]
+            if step + 1 < ranks:
+                slot = [("copy", following, last), ("kernel", following, last)]
+                waits.append(("copy", [("copy", before, last), ("copy", rank, last), *slot]))
+            for what, those in waits:
+                sets = [{one, *after[one]} for one in those if one in after]
+                after[what, rank, step] = set().union(*sets)
+    return sum(map(len, after.values()))
 
 
 def expected(case):
@@ -65,6 +82,12 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "the kernel waits for its own rank's last copy, too": {
+        2: _KERNEL + "\nif (step > 0) cudaStreamWaitEvent(computes[rank], sent[rank][step - 1], 0);"
+    },
+    "the copy waits for its own rank's last kernel, too": {
+        1: _COPY + "\nif (step > 0) cudaStreamWaitEvent(copies[rank], computed[rank][step - 1], 0);"
+    },
     "the copy does not wait for what it sends": {
         1: _COPY.replace("  cudaStreamWaitEvent(copies[rank], sent[before][step - 1], 0);\n", "")
     },
