@@ -61,9 +61,10 @@ POINTS = [
         "half of the lanes work",
         _is_large,
         lambda counts, case: counts["active_lanes_per_instruction"] >= 16
-        and counts["launches"] <= 8,
+        and counts["launches"] <= 8
+        and counts["atomics"]["global_executions"] <= 16 * case.sizes["rows"],
         lambda counts: f"{counts['active_lanes_per_instruction']:.1f} lanes worked on average, in "
-        f"{counts['launches']} launches",
+        f"{counts['launches']} launches, with {counts['atomics']['global_executions']} atomics",
         blocks=lambda case: 2,
         threads=lambda case: {"loads": 128},
     ),
@@ -129,6 +130,23 @@ inline void sum_rows(const float* x, const int* begin, int rows, float* sums) {
 }
 
 MUTANTS = {
+    "before: an atomic for each element": {
+        1: """
+__global__ void sum_rows_kernel(const float* x, const int* begin, float* sums) {
+  const int row = blockIdx.x;
+  for (int i = begin[row] + threadIdx.x; i < begin[row + 1]; i += kBlock) {
+    atomicAdd(&sums[row], x[i]);
+  }
+}
+__global__ void clear_kernel(float* sums, int rows) {
+  const int row = blockIdx.x * kBlock + threadIdx.x;
+  if (row < rows) sums[row] = 0;
+}
+inline void sum_rows(const float* x, const int* begin, int rows, float* sums) {
+  clear_kernel<<<(rows + kBlock - 1) / kBlock, kBlock>>>(sums, rows);
+  sum_rows_kernel<<<rows, kBlock>>>(x, begin, sums);
+}"""
+    },
     "before: one warp for all rows": {
         1: """
 __global__ void sum_rows_kernel(const float* x, const int* begin, int rows, float* sums) {
