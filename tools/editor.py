@@ -13,7 +13,7 @@ from pathlib import Path
 
 import cli
 
-SOURCES = r"(\d\d_\w+|common|tests|tools|work|simt/tests)/.*\.(cu|cuh|hpp|cpp)"
+SOURCES = r"([0-9][0-9]_[^/]*|common|tests|tools|work|simt/tests)/.*[.](cu|cuh|hpp|cpp)"
 ENGINE = r"simt/src/.*"
 # __shared__ alignas(16) float tile[256]; nvcc takes it in this order, clang does not. In PTX "=h"
 # is a register of 16 bits, on the host's processor nothing.

@@ -13,6 +13,10 @@ TEN = """01_vector_add/09_vectorized.cuh 02_warp_divergence/branch/07_tiled.cuh
 03_coalescing/transpose/05_tiled.cuh 04_matmul/sgemm/08_vectorized.cuh 04_matmul/bf16/08_wgmma.cuh
 05_reduction/scan/problem.cuh 06_atomics_streams/histogram/problem.cuh common/bench/harness.cuh
 common/kit/ptx/tma.cuh 05_reduction/exercises/01_tree/tree.cuh""".split()
+# Opened by themselves, from a folder of each kind.
+OPENED = """01_vector_add/09_vectorized.cuh 07_flash_attention/flash_attention.cu
+04_matmul/exercises/01_lanes/lanes.cuh common/bench/harness.cuh tests/02_warp_divergence_lanes.cu
+simt/tests/memory.cu""".split()
 MINE = """
 __global__ void twice(float* x) {
   __shared__ alignas(16) float tile[32];
@@ -35,7 +39,7 @@ class Editor(ToolCase):
         """What clangd calls an error in a file of one's own."""
         if not shutil.which("clangd"):
             self.skipTest("clangd is not installed (./setup.sh --dev installs it)")
-        path = self.write(f"work/{name}", text)
+        path = self.write(name, text)
         words = ["clangd", f"--check={path}", "--check-lines=1", "--background-index=0"]
         said = subprocess.run(words, capture_output=True, text=True, timeout=300).stderr
         self.assertIn("checks completed", said)
@@ -46,15 +50,22 @@ class Editor(ToolCase):
         text = "".join(f'#include "{name}"\n' for name in TEN) + MINE
         for name in TEN:
             self.assertTrue((REPOSITORY / name).exists(), name)
-        errors = self.errors("ten.cu", text)
+        errors = self.errors("work/ten.cu", text)
         self.assertEqual(len(errors), 1, errors)
         self.assertIn("nosuch", errors[0])
+
+    def test_a_file_of_every_folder_is_known_for_what_it_is(self):
+        self.files(self.root / "no toolkit")
+        for name in OPENED:
+            text = (REPOSITORY / name).read_text(encoding="utf-8")
+            self.assertEqual(self.errors(name, text), [], name)
 
     def test_with_the_toolkit(self):
         toolkit = self.root / "cuda"
         self.write("cuda/include/cublas_v2.h", "typedef int cublasHandle_t;\n")
         self.files(toolkit)
-        self.assertEqual(self.errors("a.cu", "#include <cublas_v2.h>\ncublasHandle_t h;\n"), [])
+        text = "#include <cublas_v2.h>\ncublasHandle_t h;\n"
+        self.assertEqual(self.errors("01_vector_add/a.cu", text), [])
         self.assertIn("-idirafter", self.read(".clangd"))
         self.write("cuda/include/cub/cub.cuh", "")
         self.files(toolkit)
