@@ -184,12 +184,12 @@ uint64_t MemoryMap::unwritten(uint64_t address, uint64_t size) {
 void MemoryMap::landed_on_host(uint64_t to, const void* from, uint64_t size,
                                const uint8_t* writers) {
   std::lock_guard<std::mutex> lock(landed_mutex_);
+  Landed* piece = nullptr;
   for (uint64_t i = 0; i < size; ++i) {
-    if (writers[i] == kByKernel) {
-      landed_[to + i] = static_cast<const char*>(from)[i];
-    } else {
-      landed_.erase(to + i);
-    }
+    const uint64_t place = (to + i) % Landed::kBytes;
+    if (piece == nullptr || place == 0) piece = &landed_[(to + i) / Landed::kBytes];
+    piece->is[place] = writers[i] == kByKernel;
+    piece->bytes[place] = static_cast<const char*>(from)[i];
   }
 }
 
@@ -202,8 +202,11 @@ bool MemoryMap::by_kernel(const void* address) {
       return (*memory->written)[at - memory->base] == kByKernel;
   }
   std::lock_guard<std::mutex> lock(landed_mutex_);
-  const auto found = landed_.find(at);
-  return found != landed_.end() && found->second == *static_cast<const char*>(address);
+  const auto found = landed_.find(at / Landed::kBytes);
+  if (found == landed_.end()) return false;
+  const auto& [is, bytes] = found->second;
+  const uint64_t place = at % Landed::kBytes;
+  return is[place] && bytes[place] == *static_cast<const char*>(address);
 }
 
 void MemoryMap::clear_races() {

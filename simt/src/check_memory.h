@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -106,10 +107,15 @@ class MemoryMap {
 
   std::shared_mutex mutex_;
   std::map<uint64_t, std::unique_ptr<WatchedMemory>> by_base_;
-  // Host addresses that copies have brought a kernel's bytes to, with these bytes. Only for a
-  // judge.
+  // Host addresses that copies have brought a kernel's bytes to, with these bytes, by pieces of
+  // memory. Only for a judge.
+  struct Landed {
+    static constexpr uint64_t kBytes = 256;
+    std::bitset<kBytes> is;
+    char bytes[kBytes];
+  };
   std::mutex landed_mutex_;
-  std::unordered_map<uint64_t, char> landed_;
+  std::unordered_map<uint64_t, Landed> landed_;
   std::vector<std::unique_ptr<WatchedMemory>> garbage_;
   std::atomic<uint64_t> generation_{1};
   std::atomic<uint64_t> unwatched_{0};
