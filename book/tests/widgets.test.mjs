@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import fs from 'node:fs'
 import { test } from 'node:test'
 import { WIDGETS } from '../widgets/all.mjs'
 import { attention } from '../widgets/attention.mjs'
@@ -13,6 +14,7 @@ import { mbarrier } from '../widgets/mbarrier.mjs'
 import { occupancy } from '../widgets/occupancy.mjs'
 import { quantization } from '../widgets/quantization.mjs'
 import { reduction } from '../widgets/reduction.mjs'
+import { ring } from '../widgets/ring.mjs'
 import { roofline } from '../widgets/roofline.mjs'
 import { softmax } from '../widgets/softmax.mjs'
 import { streams } from '../widgets/streams.mjs'
@@ -121,6 +123,19 @@ test('streams: engines overlap, no engine does two things at once, pageable memo
   for (const stage of [0, 1, 2]) {
     const bars = of({ chunks: 7, streams: 3 }).bars.filter((bar) => bar.stage === stage)
     bars.slice(1).forEach((bar, i) => assert.ok(bar.begin >= bars[i].end - 1e-9))
+  }
+})
+
+test('the ring: every rank gets every sum, all links carry a slice in every step, and the bytes are those that the lesson says', () => {
+  const lesson = fs.readFileSync(new URL('../../05_reduction/all_reduce.md', import.meta.url), 'utf8')
+  const [, two, eight] = lesson.match(/^\| ring \| [^|]* \| (\S+) \| (\S+) \|/m).map(Number)
+  const of = (ranks, step) => ring({ ranks, megabytes: 64, step })
+  assert.deepEqual([of(2, 14).sent, of(8, 14).sent], [two, eight])
+  assert.deepEqual([of(4, 2).whole, of(4, 3).whole, of(4, 6).whole], [0, 1, 4])
+  assert.deepEqual(of(4, 2).parts[2], [[0, 1, 2], [1, 2], [2], [2]])
+  for (const ranks of [2, 3, 5, 8]) {
+    for (const row of of(ranks, 14).parts) for (const sum of row) assert.deepEqual([...sum].sort(), [...Array(ranks).keys()])
+    for (let step = 1; step <= 2 * (ranks - 1); ++step) assert.equal(new Set(of(ranks, step).moves.map(({ to }) => to)).size, ranks)
   }
 })
 

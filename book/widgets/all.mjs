@@ -11,10 +11,11 @@ import mbarrier from './mbarrier.mjs'
 import occupancy from './occupancy.mjs'
 import quantization from './quantization.mjs'
 import reduction from './reduction.mjs'
+import ring from './ring.mjs'
 import roofline from './roofline.mjs'
 import softmax from './softmax.mjs'
 import streams from './streams.mjs'
 import swizzle from './swizzle.mjs'
 import wgmma from './wgmma.mjs'
 
-export const WIDGETS = [roofline, occupancy, coalescing, banks, divergence, quantization, reduction, lookBack, contention, streams, softmax, attention, mbarrier, wgmma, swizzle]
+export const WIDGETS = [roofline, occupancy, coalescing, banks, divergence, quantization, reduction, lookBack, ring, contention, streams, softmax, attention, mbarrier, wgmma, swizzle]
