@@ -407,7 +407,7 @@ $(BUILD)/page/count:
 $(BUILD)/page/count_clang:
 	@[ ! -e $< ] || { book/kernels/build.py --simt $@.o && SIMT_PROFILE=1 simt/nvcc $@.o -o $@; }
 -include $(wildcard $(KERNELS_OF_PAGE:.wasm=.d))
-# WITH_COMPILER=1: readers may write kernels in the page (160 MB more, book/README.md).
+# WITH_COMPILER=1: readers may write kernels in the page (130 MB more, book/README.md).
 COMPILER_OF_PAGE := $(BUILD)/page/compiler
 book/compiler/node_modules/.package-lock.json: book/compiler/package-lock.json
 	@npm ci --no-audit --no-fund --prefix book/compiler

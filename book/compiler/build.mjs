@@ -4,7 +4,6 @@
 
 import { execFile, execFileSync } from 'node:child_process'
 import fs from 'node:fs'
-import { createRequire } from 'node:module'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
@@ -13,6 +12,10 @@ const ROOT = path.resolve(HERE, '../..')
 const WASI = '/usr/include/wasm32-wasi'
 const LIBRARIES = '/usr/lib/wasm32-wasi'
 const CHAPTERS = /^0[1-6]_\w+$/ // whose exercises are in it
+const packages = path.join(HERE, 'node_modules')
+const LLVM = path.join(packages, '@yowasp/clang/gen/llvm.core.wasm') // clang and lld, for WASI
+const RESOURCES = path.join(packages, '@yowasp/clang/gen/llvm-resources.tar')
+const CLANGS_OWN = /^(__)?std|^(float|limits|inttypes|iso646|tgmath)\.h$/ // headers of C that clang brings
 
 // Of simt's engine a page has all but what talks to a processor or to an operating system.
 const NOT_OF_A_PAGE = new Set(['fiber', 'signals', 'dwarf_lines', 'dwarf_calls', 'check_orders'])
@@ -75,18 +78,12 @@ function headersOf() {
   add(path.join(ROOT, 'simt/include'), 'simt/include')
   add(WASI, 'wasi')
   add(path.join(ROOT, 'common/kit'), 'common/kit')
+  const folder = path.join(scratch, 'clang')
+  fs.mkdirSync(folder, { recursive: true })
+  execFileSync('tar', ['-xf', RESOURCES, '-C', folder, 'include'])
+  for (const name of fs.readdirSync(path.join(folder, 'include')).filter((name) => CLANGS_OWN.test(name))) files[`usr/include/${name}`] = read(path.join(folder, 'include', name))
   for (const name of ['simt/frontend/keywords.h', 'tools/exercise/runner.hpp', 'tools/exercise/stages.hpp']) files[name] = read(path.join(ROOT, name))
   return files
-}
-
-function treeOf(files) {
-  const tree = {}
-  for (const [name, content] of Object.entries(files)) {
-    const folders = name.split('/')
-    const last = folders.pop()
-    folders.reduce((at, folder) => (at[folder] ??= {}), tree)[last] = content
-  }
-  return tree
 }
 
 // What Python in the page reads: simt's front end, the judge, the exercises.
@@ -129,8 +126,6 @@ function look(command, words) {
 }
 
 async function main() {
-  const require = createRequire(path.join(HERE, 'package.json'))
-  const packages = path.join(HERE, 'node_modules')
   if (!fs.existsSync(packages)) throw new Error('its packages are missing: npm ci --prefix book/compiler')
   look('clang++', ['--target=wasm32-wasi', '-x', 'c++', '-', '-o', '/dev/null'])
   fs.mkdirSync(scratch, { recursive: true })
@@ -143,10 +138,8 @@ async function main() {
   const sources = newest([...under(path.join(HERE, 'host')), ...under(path.join(ROOT, 'simt/include')), path.join(ROOT, 'simt/frontend/keywords.h'), path.join(HERE, 'compile.mjs'), path.join(packages, '.package-lock.json')])
   if (time(front) < sources) {
     say('compiles what stands in front of every program')
-    const { runLLVM } = await import(require.resolve('@yowasp/clang').replace('lib/api.js', 'gen/bundle.js'))
     const { precompile } = await import('./compile.mjs')
-    await runLLVM(['clang++', '--version'], {}, { stdout: () => {}, fetchProgress: () => {} })
-    const { compiled, macros, headers } = precompile({ runLLVM }, treeOf(files), ['-O0'])
+    const { compiled, macros, headers } = precompile(await WebAssembly.compile(read(LLVM)), files, ['-O0'])
     fs.writeFileSync(path.join(scratch, 'front.pch'), compiled)
     fs.writeFileSync(front, JSON.stringify({ macros, headers }))
   }
@@ -159,8 +152,7 @@ async function main() {
   const linked = { ...libraries, 'crt1.o': read(path.join(LIBRARIES, 'crt1-command.o')), 'libbuiltins.a': read(builtins), 'engine.o': read(made), 'macros.h': Buffer.from(macros), 'headers.json': Buffer.from(JSON.stringify(headers)) }
   fs.writeFileSync(path.join(out, 'files.bin'), pack({ compile: files, link: linked, python: pythonFiles() }))
 
-  const llvm = path.join(packages, '@yowasp/clang/gen')
-  for (const name of fs.readdirSync(llvm)) copy(path.join(llvm, name), path.join(out, 'llvm', name))
+  copy(LLVM, path.join(out, 'llvm.wasm'))
   for (const name of ['pyodide.mjs', 'pyodide.asm.mjs', 'pyodide.asm.wasm', 'pyodide-lock.json', 'python_stdlib.zip']) copy(path.join(packages, 'pyodide', name), path.join(out, 'pyodide', name))
   copy(path.join(packages, 'binaryen/index.js'), path.join(out, 'binaryen.js'))
 

@@ -1,8 +1,9 @@
 // A program for the page: C++ (what simt's front end made of CUDA) -> LLVM's text -> an object ->
-// linked with simt's engine -> threads that can wait. `tools` are runLLVM of @yowasp/clang, and
-// binaryen; `files` what build.mjs has packed. Throws a Mistake with what the compiler said.
+// linked with simt's engine -> threads that can wait. `llvm` is clang and its linker as a module of
+// WebAssembly, `files` what build.mjs has packed, by path. Throws a Mistake with what the compiler said.
 
 import { withPlaces } from './edit.mjs'
+import { run } from './run.mjs'
 
 export class Mistake extends Error {}
 
@@ -19,8 +20,8 @@ export const FRONT = [...TARGET, ...LANGUAGE]
 
 // What stands in front of every program, made once (build.mjs): its compiled form, its macros, and
 // the headers it consists of.
-export function precompile(tools, files, options) {
-  const made = (words) => tool(tools, ['clang++', '-cc1', ...FRONT, ...MACROS, ...FOLDERS, ...options, ...words, '-x', 'c++-header', 'host/front.h'], files)
+export function precompile(llvm, files, options) {
+  const made = (words) => tool(llvm, ['clang++', '-cc1', ...FRONT, ...MACROS, ...FOLDERS, ...options, ...words, '-x', 'c++-header', 'host/front.h'], files)
   const compiled = made([...INSTRUMENT, '-emit-pch', '-fno-pch-timestamp'])
   const macros = text(made(['-E', '-dM']))
   const list = text(made(['-Eonly', '-sys-header-deps', '-dependency-file', '-', '-MT', 'front']))
@@ -31,36 +32,29 @@ export function precompile(tools, files, options) {
 // The text of a program without macros, comments and the headers of front.h. `files` are those where
 // these headers are hollow (hollow() below): clang would read them again, for it has text from text
 // alone.
-export function preprocess(tools, name, files, options, defines = []) {
-  return text(tool(tools, ['clang++', '-cc1', ...TARGET, ...LANGUAGE, '-undef', ...FOLDERS, ...options, '-imacros', 'macros.h', ...defines.map((one) => '-D' + one), '-E', '-x', 'c++', name], files))
+export function preprocess(llvm, name, files, options, defines = []) {
+  return text(tool(llvm, ['clang++', '-cc1', ...TARGET, ...LANGUAGE, '-undef', ...FOLDERS, ...options, '-imacros', 'macros.h', ...defines.map((one) => '-D' + one), '-E', '-x', 'c++', name], files))
 }
 
 export function hollow(files, headers) {
-  const copy = (tree) => Object.fromEntries(Object.entries(tree).map(([name, what]) => [name, what instanceof Uint8Array || typeof what === 'string' ? what : copy(what)]))
-  const made = copy(files)
-  for (const header of headers) {
-    const names = header.replace(/^\.?\//, '').split('/')
-    const last = names.pop()
-    const folder = names.reduce((at, one) => at?.[one], made)
-    if (folder && last in folder) folder[last] = ''
-  }
-  return made
+  const known = new Set(headers.map((header) => header.replace(/^\.?\//, '')))
+  return Object.fromEntries(Object.entries(files).map(([name, content]) => [name, known.has(name) ? '' : content]))
 }
 
-const text = (bytes) => (typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes))
+const text = (bytes) => new TextDecoder().decode(bytes)
 
-export function toLLVM(tools, name, files, options = ['-O0']) {
-  const made = tool(tools, ['clang++', '-cc1', ...FRONT, ...INSTRUMENT, ...options, '-include-pch', PRECOMPILED, '-emit-llvm', '-x', 'c++-cpp-output', name], files)
+export function toLLVM(llvm, name, files, options = ['-O0']) {
+  const made = tool(llvm, ['clang++', '-cc1', ...FRONT, ...INSTRUMENT, ...options, '-include-pch', PRECOMPILED, '-emit-llvm', '-x', 'c++-cpp-output', name], files)
   return withPlaces(text(made))
 }
 
-export function toObject(tools, llvm, options = ['-O0']) {
-  return tool(tools, ['clang++', '-cc1', ...TARGET, ...options, '-disable-llvm-passes', '-emit-obj', '-x', 'ir', 'unit.ll'], { 'unit.ll': llvm })
+export function toObject(llvm, program, options = ['-O0']) {
+  return tool(llvm, ['clang++', '-cc1', ...TARGET, ...options, '-disable-llvm-passes', '-emit-obj', '-x', 'ir', 'unit.ll'], { 'unit.ll': program })
 }
 
-export function link(tools, object, engine) {
+export function link(llvm, object, engine) {
   const words = ['wasm-ld', '--strip-debug', '--initial-memory=268435456', '--export=_start', '--export=__wasm_call_ctors', '--export-if-defined=__wasm_call_dtors', '-z', 'stack-size=1048576', '--allow-undefined', 'crt1.o', 'unit.o', 'engine.o', 'libc++.a', 'libc++abi.a', 'libc.a', 'libbuiltins.a']
-  return tool(tools, words, { 'unit.o': object, ...engine })
+  return tool(llvm, words, { 'unit.o': object, ...engine })
 }
 
 // Threads wait in calls made by name from fiber_body(): neither imports nor function pointers wait,
@@ -77,26 +71,13 @@ export function letWait(binaryen, bytes) {
   return made
 }
 
-// What a tool writes comes by its standard output ("-o -"): into a file the package's file system
-// would copy all that is there again for every 4 KB.
-function tool({ runLLVM }, words, files) {
-  const made = []
-  const said = []
-  const into = (list) => (bytes) => bytes && list.push(bytes.slice())
-  try {
-    runLLVM([...words, '-o', '-'], files, { synchronously: true, decodeASCII: false, stdout: into(made), stderr: into(said) })
-  } catch (error) {
-    throw new Mistake(text(joined(said)) || String(error))
-  }
-  return joined(made)
-}
+const bytesOf = (content) => (typeof content === 'string' ? new TextEncoder().encode(content) : content)
 
-function joined(parts) {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
+// What a tool makes comes by its standard output. (The package's own glue for JavaScript would take
+// seconds: clang writes text a word at a time.)
+function tool(llvm, words, files) {
+  const all = Object.fromEntries(Object.entries(files).map(([name, content]) => [name, bytesOf(content)]))
+  const { status, crashed, said } = run(llvm, { words: ['llvm', ...words, '-o', '-'], files: all, output: 'made' })
+  if (status || crashed) throw new Mistake(said || crashed)
+  return all.made
 }

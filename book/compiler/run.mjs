@@ -1,5 +1,5 @@
-// Runs a program that was compiled for WASI with simt's engine in it: what it reads and writes are
-// files in memory. Nothing here waits.
+// Runs a program that was compiled for WASI, a reader's with simt's engine in it or the compiler itself:
+// what it reads and writes are files in memory. Nothing here waits.
 
 class Exit extends Error {
   constructor(status) {
@@ -14,20 +14,30 @@ const OK = 0, BADF = 8, NOENT = 44, NOSYS = 52
 const FILE = 4, FOLDER = 3, CHARACTERS = 2
 const text = new TextDecoder()
 
-// files: bytes by path; those that the program writes come back in it. Returns its exit status, what
-// it printed, and whether it ended by itself: `endless` where `seconds` were over, `crashed` with a
-// reason where WebAssembly stopped it.
-export function run(module, { words = ['program'], environment = {}, files = {}, stdin = new Uint8Array(), seconds = 6, mostPrinted = 1 << 20 } = {}) {
+// files: bytes by path; those that the program writes come back in it. output: the file that its
+// standard output becomes; else that is printed. Returns its exit status, what it printed, and whether
+// it ended by itself: `endless` where `seconds` were over, `crashed` with a reason where WebAssembly
+// stopped it.
+export function run(module, { words = ['program'], environment = {}, files = {}, output, stdin = new Uint8Array(), seconds = 6, mostPrinted = 1 << 20 } = {}) {
   const printed = []
   let printedBytes = 0
   const begin = performance.now()
   const folders = { 3: '/', 4: '.' } // files are found by their whole paths, and by those without the first stroke
   const open = new Map()
   let next = 5
-  let read = 0
+  files.stdin = stdin
+  open.set(0, { name: 'stdin', at: 0 })
+  if (output) open.set(1, { name: output, at: 0 })
+  if (output) files[output] = new Uint8Array()
+  const inside = new Set() // folders, by path
+  for (const name of Object.keys(files)) for (let end = name.length; (end = name.lastIndexOf('/', end - 1)) > 0; ) inside.add(name.slice(0, end))
   let exports
 
-  const memory = () => new DataView(exports.memory.buffer)
+  let view
+  const memory = () => {
+    const { buffer } = exports.memory
+    return view?.buffer === buffer ? view : (view = new DataView(buffer))
+  }
   const bytes = (at, length) => new Uint8Array(exports.memory.buffer, at, length)
   const put = (at, value) => (memory().setUint32(at, value, true), OK)
   const path = (at, length) => text.decode(bytes(at, length)).replace(/^(\.?\/)+/, '')
@@ -41,8 +51,24 @@ export function run(module, { words = ['program'], environment = {}, files = {},
     })
     return OK
   }
+  const numbers = new Map() // of files: two are one if their numbers are
+  const status = (at, kind, size, name) => {
+    if (!numbers.has(name)) numbers.set(name, numbers.size + 1)
+    bytes(at, 64).fill(0)
+    memory().setBigUint64(at + 8, BigInt(numbers.get(name)), true)
+    memory().setUint8(at + 16, kind)
+    memory().setBigUint64(at + 32, BigInt(size), true)
+    return OK
+  }
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
-  const pieces = (at, count) => Array.from({ length: count }, (_, i) => [memory().getUint32(at + 8 * i, true), memory().getUint32(at + 8 * i + 4, true)])
+  // Does something with each of the pieces of memory that a call names; it returns how many bytes it took.
+  const forPieces = (at, count, done, take) => {
+    const list = memory()
+    let total = 0
+    for (let i = 0; i < count; ++i) total += take(list.getUint32(at + 8 * i, true), list.getUint32(at + 8 * i + 4, true))
+    return put(done, total)
+  }
+  const fill = (to, piece) => (bytes(to, piece.length).set(piece), piece.length)
 
   const wasi = {
     args_sizes_get: sizes(words),
@@ -75,13 +101,14 @@ export function run(module, { words = ['program'], environment = {}, files = {},
     },
     fd_close: (fd) => (open.delete(fd) ? OK : BADF),
     fd_filestat_get: (fd, at) => {
-      bytes(at, 64).fill(0)
-      const file = open.get(fd)
-      memory().setUint8(at + 16, fd < 3 ? CHARACTERS : FILE)
-      if (file?.name) memory().setBigUint64(at + 32, BigInt(files[file.name].length), true)
-      return OK
+      const { name } = open.get(fd) ?? {}
+      return name && fd > 2 ? status(at, FILE, files[name].length, name) : status(at, fd < 3 ? CHARACTERS : FOLDER, 0, `/${fd}`)
     },
-    path_filestat_get: () => NOENT,
+    path_filestat_get: (fd, flags, from, length, at) => {
+      const name = path(from, length).replace(/\/$/, '')
+      if (name in files) return status(at, FILE, files[name].length, name)
+      return name === '' || name === '.' || inside.has(name) ? status(at, FOLDER, 0, name) : NOENT
+    },
     path_rename: (from, at, length, to, behind, behindLength) => {
       const name = path(at, length)
       files[path(behind, behindLength)] = files[name]
@@ -95,34 +122,31 @@ export function run(module, { words = ['program'], environment = {}, files = {},
       memory().setBigUint64(at, BigInt(file.at), true)
       return OK
     },
+    fd_pread: (fd, at, count, offset, done) => {
+      const from = files[open.get(fd).name]
+      let place = Number(offset)
+      return forPieces(at, count, done, (to, length) => fill(to, from.subarray(place, (place += length))))
+    },
     fd_read: (fd, at, count, done) => {
-      let total = 0
-      for (const [to, length] of pieces(at, count)) {
-        const file = open.get(fd)
-        const from = fd === 0 ? stdin : files[file.name]
-        const place = fd === 0 ? read : file.at
-        const piece = from.subarray(place, place + length)
-        bytes(to, piece.length).set(piece)
-        if (fd === 0) read += piece.length
-        else file.at += piece.length
-        total += piece.length
-      }
-      return put(done, total)
+      const file = open.get(fd)
+      const from = files[file.name]
+      return forPieces(at, count, done, (to, length) => {
+        const piece = from.subarray(file.at, file.at + length)
+        file.at += piece.length
+        return fill(to, piece)
+      })
     },
     fd_write: (fd, at, count, done) => {
-      let total = 0
-      for (const [from, length] of pieces(at, count)) {
-        const piece = bytes(from, length).slice()
-        total += length
-        if (fd < 3) {
-          if (printedBytes < mostPrinted) printed.push(piece)
+      const file = open.get(fd)
+      return forPieces(at, count, done, (from, length) => {
+        const piece = bytes(from, length)
+        if (file) append(files, file, piece)
+        else {
+          if (printedBytes < mostPrinted) printed.push(piece.slice())
           printedBytes += length
-          continue
         }
-        const file = open.get(fd)
-        append(files, file, piece)
-      }
-      return put(done, total)
+        return length
+      })
     },
   }
   const page = {
@@ -150,7 +174,7 @@ export function run(module, { words = ['program'], environment = {}, files = {},
   const result = { status: 0, endless: false, crashed: '' }
   try {
     exports = new WebAssembly.Instance(module, imports).exports
-    exports.__wasm_call_ctors()
+    exports.__wasm_call_ctors?.() // of a program; the compiler does it itself
     exports._start()
     exports.__wasm_call_dtors?.() // what a program does at its end: simt writes what it saw
   } catch (error) {

@@ -9,7 +9,7 @@ const OPTIONS = ['-O0'] // one access in the source stays one access
 const here = (name) => new URL(name, self.location).href
 const decode = (bytes) => new TextDecoder().decode(bytes)
 
-// The files of build.mjs as a tree, and one by one.
+// The files of build.mjs, one by one.
 async function unpack(response) {
   const bytes = new Uint8Array(await (await response).arrayBuffer())
   const end = new DataView(bytes.buffer).getUint32(0, true)
@@ -17,27 +17,23 @@ async function unpack(response) {
   return list.map(([name, at, length]) => [name, bytes.subarray(end + at, end + at + length)])
 }
 
-function put(tree, name, content) {
-  const folders = name.split('/')
-  const last = folders.pop()
-  folders.reduce((at, folder) => (at[folder] ??= {}), tree)[last] = content
+// Not every server says what a .wasm file is.
+async function compiled(name) {
+  const response = await fetch(name)
+  const isNamed = response.headers.get('content-type') === 'application/wasm'
+  return isNamed ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer())
 }
 
 async function open(tell) {
-  const hush = { stdout: () => {}, stderr: () => {}, fetchProgress: () => {} }
-  tell('loads the compiler, once: some 150 MB from this book')
-  const { runLLVM } = await import(here('llvm/bundle.js'))
-  const llvm = runLLVM(['clang++', '--version'], {}, hush)
-  const [files, { default: binaryen }, { loadPyodide }] = await Promise.all([unpack(fetch(here('files.bin'))), import(here('binaryen.js')), import(here('pyodide/pyodide.mjs'))])
+  tell('loads the compiler, once: some 130 MB from this book')
+  const [llvm, all, { default: binaryen }, { loadPyodide }] = await Promise.all([compiled(here('llvm.wasm')), unpack(fetch(here('files.bin'))), import(here('binaryen.js')), import(here('pyodide/pyodide.mjs'))])
   tell('loads Python, for the judge')
   const pyodide = await loadPyodide({ indexURL: here('pyodide/') })
-  tell('makes the compiler ready')
-  await llvm
-  const tree = {}
+  const files = {}
   const engine = {}
-  for (const [name, content] of files) {
+  for (const [name, content] of all) {
     const [kind, rest] = [name.slice(0, name.indexOf('/')), name.slice(name.indexOf('/') + 1)]
-    if (kind === 'compile') put(tree, rest, content)
+    if (kind === 'compile') files[rest] = content
     if (kind === 'link') engine[rest] = content
     if (kind === 'python') {
       const place = `/book/${rest}`
@@ -45,29 +41,29 @@ async function open(tell) {
       pyodide.FS.writeFile(place, content)
     }
   }
-  const thin = hollow(tree, JSON.parse(decode(engine['headers.json'])))
+  const thin = hollow(files, JSON.parse(decode(engine['headers.json'])))
   thin['macros.h'] = engine['macros.h']
   delete engine['headers.json']
   delete engine['macros.h']
   pyodide.runPython("import sys; sys.path.insert(0, '/book/book/compiler')")
-  return { tree, thin, engine, tools: { runLLVM }, binaryen, python: pyodide.pyimport('in_page'), pyodide }
+  return { files, thin, engine, llvm, binaryen, python: pyodide.pyimport('in_page'), pyodide }
 }
 
 let opened
 const given = (tell) => (opened ??= open(tell))
 
 // A program as WebAssembly, and its places; `sources` are files by name, of which `main` is compiled.
-function compile({ tree, thin, engine, tools, binaryen, python }, main, sources, defines, tell) {
+function compile({ files, thin, engine, llvm, binaryen, python }, main, sources, defines, tell) {
   tell('reads it')
-  const text = preprocess(tools, main, { ...thin, ...sources }, OPTIONS, defines)
+  const text = preprocess(llvm, main, { ...thin, ...sources }, OPTIONS, defines)
   const made = JSON.parse(python.plain_cpp(text, main))
   if (made.refused) throw new Mistake(made.refused)
   tell('compiles it')
   try {
-    const { text: llvm, places } = toLLVM(tools, 'unit.ii', { ...tree, ...sources, 'unit.ii': made.plain }, OPTIONS)
-    const object = toObject(tools, llvm, OPTIONS)
+    const { text: edited, places } = toLLVM(llvm, 'unit.ii', { ...files, ...sources, 'unit.ii': made.plain }, OPTIONS)
+    const object = toObject(llvm, edited, OPTIONS)
     tell('links it with simt')
-    return { module: new WebAssembly.Module(letWait(binaryen, link(tools, object, engine))), places: new TextEncoder().encode(places) }
+    return { module: new WebAssembly.Module(letWait(binaryen, link(llvm, object, engine))), places: new TextEncoder().encode(places) }
   } catch (error) {
     if (!(error instanceof Mistake)) throw error
     throw new Mistake(python.explained(error.message, JSON.stringify(made.changed)))
@@ -120,7 +116,7 @@ async function runFree({ text }, tell) {
   tell('runs it')
   const files = { sites: program.places }
   const environment = { SIMT_CHECK_JSON: 'checks', SIMT_PROFILE_JSON: 'counts', SIMT_THREADS: '1', SIMT_MEMORY: '128M', SIMT_TIMEOUT: '5' }
-  const done = run(program.module, { environment, files, seconds: 10, mostPrinted: 1 << 16 })
+  const done = run(program.module, { environment, files, seconds: 20, mostPrinted: 1 << 16 })
   const json = (name) => (files[name] ? JSON.parse(decode(files[name])) : {})
   return { ...done, reports: json('checks').reports ?? [], kernels: json('counts').kernels ?? [], seconds: (performance.now() - begun) / 1e3 }
 }

@@ -268,6 +268,14 @@ for (const place of document.querySelectorAll('.write[data-exercise]')) {
   setUp(place, { key: `write ${exercise}`, text: place.querySelector('template').content.textContent, file, ready: 'Check it', ask: (text) => ({ ask: 'check', exercise, text, seed }) })
 }
 
+// write.html?program=standalone/....cu begins with that file of the book.
+const asked = new URLSearchParams(location.search).get('program')
+async function programOf(place) {
+  const isOurs = /^standalone\/[\w/-]+\.cu$/.test(asked ?? '')
+  const response = isOurs && (await fetch(document.documentElement.dataset.root + asked))
+  return response?.ok ? { key: `write ${asked}`, text: await response.text() } : { key: 'write', text: place.querySelector('template').content.textContent }
+}
+
 for (const place of document.querySelectorAll('.write[data-free]')) {
   if (isFromDisk) {
     refuse(place)
@@ -280,7 +288,7 @@ for (const place of document.querySelectorAll('.write[data-free]')) {
       show(view, done.trouble.split('\n').filter((line) => /error/.test(line)).flatMap((message) => namedLines(message, file).slice(0, 1).map((line) => ({ line, message }))))
       return
     }
-    const ended = done.endless ? 'No end after 10 s: an endless loop?' : done.crashed ? `It crashed: ${done.crashed}` : ''
+    const ended = done.endless ? 'No end after 20 s: an endless loop?' : done.crashed ? `It crashed: ${done.crashed}` : ''
     const isGood = !ended && !done.reports.length && done.status === 0
     outcome.append(element('p', { className: `verdict ${isGood ? 'good' : 'bad'}` }, element('strong', {}, ended || (done.reports.length ? `${done.reports.length} mistake${done.reports.length > 1 ? 's' : ''} named` : `Ended with status ${done.status}, nothing wrong was seen`))))
     for (const { message } of done.reports) outcome.append(element('pre', { className: 'report' }, withLinks(message, file, view)))
@@ -289,5 +297,5 @@ for (const place of document.querySelectorAll('.write[data-free]')) {
     for (const kernel of done.kernels) outcome.append(table(kernel.kernel, rowsOf(kernel)))
     show(view, done.reports.flatMap(({ message }) => [...new Set(namedLines(message, file))].map((line) => ({ line, message }))))
   }
-  setUp(place, { key: 'write', text: place.querySelector('template').content.textContent, file, ready: 'Run it', ask: (text) => ({ ask: 'run', text }) })
+  programOf(place).then((program) => setUp(place, { ...program, file, ready: 'Run it', ask: (text) => ({ ask: 'run', text }) }))
 }

@@ -3,6 +3,7 @@
 import { escape, grouped, relative, words } from '../lib/format.mjs'
 import { noteOf } from '../lib/notes.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
+import { WRITE } from './write.mjs'
 
 export const folderOf = (problem) => `compare/${problem.id}`
 export const nameOf = (problem) => words(problem.id.split('/').at(-1).replace(/^\d\d_/, ''))
@@ -65,6 +66,6 @@ export function oneFile(book, problem, rung, out) {
   book.files.set(file, rung.one_file)
   return `<details class="one-file"><summary>As one file: ${grouped(rung.one_file.split('\n').length - 1)} lines that compile alone</summary>
 <p>This rung, all that it uses of other files, and a <code>main</code> that checks and times it. It needs nothing of this repository:
-<code>nvcc -O3 -std=c++17 -arch=native ${rung.name}.cu</code>. <a href="${relative(out, file)}" download>Download ${rung.name}.cu</a></p>
+<code>nvcc -O3 -std=c++17 -arch=native ${rung.name}.cu</code>. <a href="${relative(out, file)}" download>Download ${rung.name}.cu</a>${book.compiler.size ? `, or <a href="${relative(out, WRITE.out)}?program=${file}">change it and run it in the page</a>` : ''}.</p>
 <figure class="code"><pre tabindex="0"><code>${escape(rung.one_file)}</code></pre></figure></details>`
 }

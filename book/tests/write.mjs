@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { BASE, OUT, close, openTab } from './browser_kit.mjs'
+import { BASE, OUT, browser, close, openTab } from './browser_kit.mjs'
 
 const ROOT = path.join(import.meta.dirname, '../..')
 const WAIT = 600e3 // of a machine that does much else, too
@@ -51,6 +51,16 @@ async function go() {
   return { says: await tab.page.innerText('.outcome'), status: await tab.page.textContent('.status') }
 }
 
+// What the largest tab has used so far: seconds of processors, and MB at most (of Linux).
+async function used() {
+  const session = await browser.newBrowserCDPSession()
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+  await session.detach()
+  const megabytes = ({ id }) => Number(fs.readFileSync(`/proc/${id}/status`, 'utf8').match(/VmHWM:\s+(\d+)/)[1]) / 1024
+  const tabs = processInfo.filter(({ type }) => type === 'renderer').map((one) => ({ seconds: one.cpuTime, megabytes: megabytes(one) }))
+  return tabs.sort((a, b) => b.megabytes - a.megabytes)[0]
+}
+
 const FREE = (kernel) => `#include <cuda_runtime.h>
 #include <cstdio>
 ${kernel}
@@ -79,13 +89,24 @@ test('a race is named at its line, a stray write too, an endless loop ends, and 
   assert.match(says, /out-of-bounds write of 4 bytes[^]*kernel\.cu:4/)
   await write(FREE('__global__ void k(int* x) {\n  for (unsigned i = 0; x[0] == 0; ++i) x[1] += i;\n}'))
   ;({ says } = await go())
-  assert.match(says, /No end after 10 s/)
+  assert.match(says, /No end after 20 s/)
   await write('int main() { return 3 }')
   ;({ says } = await go())
   assert.match(says, /kernel\.cu:1:\d+: error: expected ';'/)
   await write(FREE('__global__ void k(int* x) {\n  if (threadIdx.x < 32) __syncthreads();\n  x[threadIdx.x] = 1;\n}'))
   ;({ says } = await go())
   assert.match(says, /barrier-divergence/)
+  assert.deepEqual(tab.wrong, [])
+})
+
+test('a rung of the book opens in the page for programs, and runs', async () => {
+  await tab.page.goto(`${BASE}files/01_vector_add/03_cuda.cuh.html`)
+  await tab.page.click('.one-file summary')
+  await tab.page.click('text=change it and run it in the page')
+  await tab.page.waitForURL('**/write.html?program=*')
+  const { says } = await go()
+  assert.match(says, /nothing wrong was seen/)
+  assert.match(says, /cuda +[\d.]+ +0 +right/)
   assert.deepEqual(tab.wrong, [])
 })
 
@@ -100,8 +121,12 @@ for (const id of ids) {
     const { says, status } = await go()
     assert.match(says, new RegExp(`^${native.points} of ${native.most} points`), says)
     const counts = await tab.page.evaluate(() => JSON.parse(document.querySelector('.write').dataset.counts))
-    assert.deepEqual(Object.keys(counts), Object.keys(native.counts))
+    assert.deepEqual(Object.keys(counts).sort(), Object.keys(native.counts).sort())
     for (const name of Object.keys(counts)) assert.deepEqual(shared(counts[name]), shared(native.counts[name]), `in the case ${name}`)
-    console.log(`${id}: ${status}`)
+    const begun = await used()
+    await go() // once more, with all loaded
+    const { seconds, megabytes } = await used()
+    console.log(`${id}: ${status}; again ${await tab.page.textContent('.status')}, ${(seconds - begun.seconds).toFixed(1)} s of processors; the tab took ${megabytes.toFixed(0)} MB at most`)
+    assert.ok(megabytes < 1000, `${megabytes} MB`)
   })
 }
