@@ -10,8 +10,9 @@ import { load } from './kernels/run.mjs'
 import { escape, words } from './lib/format.mjs'
 import { highlight, languageOf } from './lib/highlight.mjs'
 import { layout, pagesOf } from './lib/layout.mjs'
-import { makeMarkdown, sections } from './lib/markdown.mjs'
+import { makeMarkdown } from './lib/markdown.mjs'
 import { withAnswers } from './lib/predict.mjs'
+import { pagesIn, sections } from './lib/sections.mjs'
 import { Site, deadLinks } from './lib/site.mjs'
 import { isMark, lineHtml, textOf } from './lib/tokens.mjs'
 import { exercisePage, withProgress } from './pages/exercises.mjs'
@@ -53,7 +54,7 @@ class Book {
       term: (text, env, isFirst) => this.glossary.link(text, env, isFirst),
       below: (id, env) => rungLinks(this, `${env.source}#${id}`, env.out),
     })
-    this.lessons = model.pages.map((source) => this.parsed(source))
+    this.lessons = model.pages.flatMap((source) => this.parsed(source))
     this.glossary.read(this.lessons.find(({ source }) => source === 'GLOSSARY.md'))
     this.notes = notesOfRungs(this)
     this.model.problems.sort((a, b) => a.chapter.localeCompare(b.chapter) || this.placeOf(a) - this.placeOf(b))
@@ -62,11 +63,17 @@ class Book {
     this.files = new Map() // path in the site -> what lies there
   }
 
+  // A file as the pages that it becomes: mostly one. `depth` is the level of the headings of its rungs.
   parsed(source) {
-    const env = { source, out: this.site.outOf(source) }
-    const tokens = withAnswers(this.md.parse(this.site.read(source), env))
-    const found = sections(tokens)
-    return { source, env, out: env.out, tokens, sections: found, title: found[0]?.title ?? source }
+    const whole = this.site.outOf(source)
+    const env = { source, out: whole }
+    return pagesIn(withAnswers(this.md.parse(this.site.read(source), env))).map(({ id, tokens }) => {
+      const out = id ? path.posix.join(path.posix.dirname(whole), `${id}.html`) : whole
+      if (id === 'after') tokens.unshift(...this.md.parse('# After the problems', env))
+      const found = sections(tokens)
+      if (id) for (const section of found) this.site.parts.set(`${source}#${section.id}`, out)
+      return { source, env: { source, out }, out, tokens, sections: found, depth: id && id !== 'after' ? 2 : 3, title: found[0]?.title ?? source }
+    })
   }
 
   lines(source) {
@@ -82,9 +89,9 @@ class Book {
   placeOf(problem) {
     const readme = this.site.read('README.md')
     const places = problem.rungs.map((rung) => this.notes.of.get(rung)).filter(Boolean).map((note) => {
-      const lesson = this.lessons.findIndex(({ source }) => source === note.source)
+      const headings = this.lessons.filter(({ source }) => source === note.source).flatMap((page) => page.sections)
       const named = readme.indexOf(`(${note.source})`, readme.indexOf('\n## Chapters'))
-      return (named < 0 ? 2 * readme.length : named) * 1e4 + this.lessons[lesson].sections.findIndex(({ id }) => id === note.id)
+      return (named < 0 ? 2 * readme.length : named) * 1e4 + headings.findIndex(({ id }) => id === note.id)
     })
     return Math.min(Number.MAX_SAFE_INTEGER, ...places)
   }

@@ -127,20 +127,3 @@ export function makeMarkdown(site) {
   md.use(katex, { mathFence: true, throwOnError: true })
   return md
 }
-
-// The page cut at its headings: [{ level, id, title, tokens }], for search, notes and the outline.
-export function sections(tokens) {
-  const out = []
-  tokens.forEach((token, i) => {
-    if (token.type === 'heading_open') {
-      const title = tokens[i + 1].children.filter((c) => c.type === 'text' || c.type === 'code_inline')
-      out.push({
-        level: Number(token.tag[1]),
-        id: token.attrGet('id'),
-        title: title.map((c) => c.content).join(''),
-        tokens: [],
-      })
-    } else if (out.length) out.at(-1).tokens.push(token)
-  })
-  return out
-}

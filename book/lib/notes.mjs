@@ -16,7 +16,7 @@ function filesIn(section, source) {
 
 const RUNG = /^(\d\d_\w+\/\w+)\/(?:beyond\/)?\d\d_[^/]+$/ // of a ladder
 
-function score(section, files, rung, problem) {
+function score(section, files, rung, problem, depth) {
   const named = new RegExp(`\\b${rung.name}\\b`).test(section.title)
   const quoted = files.has(rung.path)
   if (!named && !quoted) return 0
@@ -24,16 +24,17 @@ function score(section, files, rung, problem) {
   const ladders = new Set([...files].map((file) => file.match(RUNG)?.[1]).filter(Boolean))
   if (ladders.size && !ladders.has(problem)) return 0
   const near = [...files].some((file) => file.startsWith(`${problem}/`))
-  return (quoted ? 3 : 0) + (named ? 3 : 0) + (near ? 1 : 0) + (section.level === 3 ? 1 : 0)
+  return (quoted ? 3 : 0) + (named ? 3 : 0) + (near ? 1 : 0) + (section.level === depth ? 1 : 0)
 }
 
-// { source, id, title, tokens } of the best section, or null. `lessons` are { source, sections }.
+// { source, id, title, tokens } of the best section, or null. `lessons` are { source, sections, depth }: the level of headings
+// of rungs.
 export function noteOf(rung, problem, lessons) {
   let best = null
   let bestScore = 2
-  for (const { source, sections } of lessons) {
+  for (const { source, sections, depth = 3 } of lessons) {
     for (const section of sections) {
-      const points = score(section, filesIn(section, source), rung, problem)
+      const points = score(section, filesIn(section, source), rung, problem, depth)
       if (points > bestScore) [best, bestScore] = [{ source, ...section }, points]
     }
   }

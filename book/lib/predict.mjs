@@ -2,7 +2,7 @@
 // under "Answers" at its end. Without JavaScript that opens by itself.
 
 import { escape } from './format.mjs'
-import { sections } from './markdown.mjs'
+import { sections } from './sections.mjs'
 
 // What a question lets one choose from: '...: four times, one and a half times, a little?'
 export function choicesOf(question) {

@@ -6,7 +6,7 @@ import { pathHtml, relative } from './format.mjs'
 import { isMark } from './tokens.mjs'
 
 const ASSETS = new Set(['.svg', '.png'])
-const SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/|#)/i
+const SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i
 
 export class Site {
   constructor(root, model) {
@@ -16,6 +16,7 @@ export class Site {
     this.folders = new Set()
     this.assets = new Set()
     this.text = new Map()
+    this.parts = new Map() // 'file#heading' -> its page, where a file becomes several
   }
 
   read(file) {
@@ -49,12 +50,13 @@ export class Site {
 
   // The link from the page env.out for what env.source links to.
   link(href, env) {
-    if (SCHEME.test(href)) return href.startsWith('#') && env.elsewhere ? relative(env.out, env.elsewhere) + href : href
+    if (SCHEME.test(href)) return href
     const [file, anchor] = href.split('#')
     const start = file.startsWith('/') ? '' : path.posix.dirname(env.source)
-    const target = path.posix.join(start, decodeURI(file).replace(/^\/|\/$/g, ''))
+    const target = file ? path.posix.join(start, decodeURI(file).replace(/^\/|\/$/g, '')) : env.source
     try {
-      return relative(env.out, this.outOf(target)) + (anchor ? `#${anchor}` : '')
+      const page = this.parts.get(`${target}#${anchor}`) ?? this.outOf(target)
+      return (page === env.out && anchor ? '' : relative(env.out, page)) + (anchor ? `#${anchor}` : '')
     } catch (error) {
       throw new Error(`${env.source}: dead link ${href}: ${error.message}`)
     }

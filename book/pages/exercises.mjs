@@ -9,13 +9,9 @@ import { SCRIPT, isWritable, writeHtml } from './write.mjs'
 // The section of a lesson that sends the reader to this exercise; else that chapter's table of exercises.
 function sectionOf(book, { id }, chapter) {
   const isSent = ({ tokens }) => tokens.some((token) => token.type === 'html_block' && token.content.startsWith(`<!-- exercise ${id} `))
-  const lessons = book.lessons.filter(({ source }) => source.startsWith(`${chapter}/`))
-  for (const lesson of lessons) {
-    const section = lesson.sections.find(isSent)
-    if (section) return { ...lesson, section }
-  }
-  const lesson = lessons.find(({ source }) => source === `${chapter}/README.md`)
-  return { ...lesson, section: lesson.sections.find((section) => section.title === 'Exercises') }
+  const inTable = (lesson) => ({ title }) => title === 'Exercises' && lesson.source === `${chapter}/README.md`
+  const found = (wanted) => book.lessons.filter(({ source }) => source.startsWith(`${chapter}/`)).flatMap((lesson) => lesson.sections.filter(wanted(lesson)).map((section) => ({ ...lesson, section })))
+  return [...found(() => isSent), ...found(inTable)][0]
 }
 
 function hints(tasks) {

@@ -13,10 +13,9 @@ import { folderOf, labelOf as label, nameOf, placeOf, stepOut, trailOf } from '.
 function noteHtml(book, rung, out) {
   const note = book.notes.of.get(rung)
   if (!note) return ''
-  const elsewhere = book.site.outOf(note.source)
-  const env = { source: note.source, out, elsewhere }
+  const env = { source: note.source, out }
   const text = book.md.renderer.render(opening(note.tokens), book.md.options, env)
-  const link = `<a href="${relative(out, elsewhere)}#${note.id}">the lesson, ${escape(note.title)}</a>`
+  const link = `<a href="${book.site.link(`#${note.id}`, env)}">the lesson, ${escape(note.title)}</a>`
   return `<div class="note">${text}<p class="quiet">From ${link}.</p></div>`
 }
 

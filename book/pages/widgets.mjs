@@ -3,7 +3,7 @@
 import { WIDGETS } from '../widgets/all.mjs'
 import { widgetHtml } from '../widgets/frame.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
-import { escape, pathHtml } from '../lib/format.mjs'
+import { escape, pathHtml, relative } from '../lib/format.mjs'
 import { isMark, lineHtml, textOf } from '../lib/tokens.mjs'
 
 // `kernels`: could the kernels be compiled?
@@ -29,9 +29,9 @@ function kernels(book, { sources, inputs }, out) {
 }
 
 // The lesson that asks for a widget, for the way back.
-function lessonOf(book, { name, lesson }) {
-  const asks = ({ source }) => source.endsWith('.md') && book.site.read(source).includes(`<!-- widget ${name} -->`)
-  return book.lessons.find(({ source }) => source === lesson) ?? book.lessons.find(asks)
+function lessonOf(book, { name }) {
+  const asks = ({ tokens }) => tokens.some(({ type, content }) => type === 'html_block' && content.includes(`<!-- widget ${name} -->`))
+  return book.lessons.find(asks)
 }
 
 export function widgetPages(book) {
@@ -39,7 +39,7 @@ export function widgetPages(book) {
   shown(book).forEach((widget, i) => {
     const { out } = list[i]
     const lesson = lessonOf(book, widget)
-    const back = lesson ? `<p>Explained in ${link(book, lesson.source, out, escape(lesson.title))}.</p>` : ''
+    const back = lesson ? `<p>Explained in <a href="${relative(out, lesson.out)}">${escape(lesson.title)}</a>.</p>` : ''
     const body = `<h1>${escape(widget.title)}</h1>\n${widgetHtml(widget)}${back}${widget.sources ? kernels(book, widget, out) : ''}`
     book.add({ ...list[i], body, before: list[i - 1], after: list[i + 1] })
   })

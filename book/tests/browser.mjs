@@ -174,11 +174,12 @@ test('from the front page to the wgmma rung by keyboard alone', async () => {
 
 test('the contents name the pages of a chapter in the order of README.md', () => {
   const contents = fs.readFileSync(path.join(OUT, 'index.html'), 'utf8').split('<nav id="contents"')[1]
-  const pages = [...contents.matchAll(/href="07_flash_attention\/(\w+)\.html"/g)].map((match) => match[1])
+  const pages = [...contents.matchAll(/href="07_flash_attention\/([\w-]+)\.html"/g)].map((match) => match[1])
   const row = fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8').match(/^\| 07 \|.*\n(?:\| \|.*\n)*/m)[0]
   const linked = [...row.matchAll(/07_flash_attention\/(\w+)\.md/g)].map((match) => match[1].replace('README', 'index'))
   assert.ok(linked.length > 3)
-  assert.deepEqual(pages, [...linked, 'beyond'])
+  const problems = ['part-one-softmax-alone', 'part-two-attention-in-fp32', 'after'] // README.md holds them all
+  assert.deepEqual(pages, [linked[0], ...problems, ...linked.slice(1), 'beyond'])
 })
 
 test('lines that only name a part of a file are shown nowhere', () => {
@@ -216,16 +217,16 @@ test('the front page: a kernel runs as it is slid, cards lead to seven chapters,
   assert.ok(questions.every((text) => /^[^.]+\. [^]*\?/.test(text)), questions.join('\n')) // with what it is about
   await tab.page.locator('.try input[type=range]').press('End')
   await tab.page.locator('.try .outcome', { hasText: /Resultright.*counted32\.00.*12\.5 %/s }).waitFor()
-  await tab.page.click('.card a >> text=03 Coalescing')
+  await tab.page.click('.card a >> text=04 Matrix multiplication')
   await tab.page.locator('#answers').scrollIntoViewIfNeeded()
-  await tab.page.evaluate(() => document.getElementById('padded-swizzled').scrollIntoView())
-  await tab.page.locator('.outline a[aria-current]', { hasText: 'padded, swizzled' }).waitFor()
-  assert.ok(await tab.page.locator('.outline li.open li', { hasText: 'write_order' }).isVisible())
-  assert.ok(!(await tab.page.locator('.outline li li', { hasText: 'chunked' }).isVisible()))
+  await tab.page.evaluate(() => document.getElementById('coalesced').scrollIntoView())
+  await tab.page.locator('.outline a[aria-current]', { hasText: 'coalesced' }).waitFor()
+  assert.ok(await tab.page.locator('.outline li.open li', { hasText: 'register_tile' }).isVisible())
+  assert.ok(!(await tab.page.locator('.outline li li', { hasText: 'Whole tiles' }).isVisible()))
   await tab.page.goto(`${BASE}index.html`)
-  assert.match(await tab.page.locator('.card', { hasText: '03 Coalescing' }).textContent(), /you have seen \d+ of \d+ sections/)
+  assert.match(await tab.page.locator('.card', { hasText: '04 Matrix multiplication' }).textContent(), /you have seen \d+ of \d+ sections/)
   await tab.page.click('.go-on')
-  await tab.page.waitForURL('**/03_coalescing/index.html#padded-swizzled')
+  await tab.page.waitForURL('**/04_matmul/index.html#coalesced')
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })
@@ -254,7 +255,7 @@ test('under a rung of a lesson: side by side, walk, run, and all in one file to 
   const tab = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
   const lines = tab.page.locator('#padded-swizzled + .rung-line, #padded-swizzled + .rung-line + .rung-line')
   for (const [link, wanted] of [['side by side', '**/tiled..padded.html'], ['walk', '**/transpose/index.html#padded'], ['run it', '**/run_transpose.html?kernel=padded'], ['the file', '**/06_padded.cuh.html']]) {
-    await tab.page.goto(`${BASE}03_coalescing/index.html`)
+    await tab.page.goto(`${BASE}03_coalescing/problem-c-transpose.html`)
     assert.match(await lines.first().textContent(), /rung 6 of/)
     await lines.first().locator('a', { hasText: link }).click()
     await tab.page.waitForURL(wanted)
@@ -463,7 +464,7 @@ test('a figure scrolls on a phone, by keys too, and fits on paper', async () => 
 
 test('a table that scrolls on a phone keeps its first column in view', async () => {
   const tab = await openTab({ viewport: PHONE })
-  await tab.page.goto(`${BASE}07_flash_attention/index.html`)
+  await tab.page.goto(`${BASE}07_flash_attention/part-two-attention-in-fp32.html`)
   const seen = await tab.page.$$eval('.wide:has(> table)', (regions) =>
     regions.filter((region) => region.scrollWidth > 1.2 * region.clientWidth).map((region) => {
       region.scrollLeft = region.scrollWidth
@@ -501,6 +502,7 @@ const DRIVEN = {
   quantization: [{ n: 2048 }, /Tiles256W/],
   reduction: ['next →', /element 010T/],
   look_back: ['next →', /prefix7 of 8/],
+  ring: ['next →', /Step3 of 6, reduce-scatterEach rank has sent, arrays0\.75/],
   contention: [{ copies: 8 }, /Rounds4D/],
   streams: [{ streams: 3 }, /Now4\.85 msT/],
   softmax: ['next →', /m5O/],
@@ -541,6 +543,21 @@ test('every widget, driven by clicks and keys, says the right number; the first 
   await still.page.goto(`${BASE}widgets/occupancy.html`)
   assert.match(await still.page.locator('.outcome').textContent(), /68\.4 %/)
   await still.close()
+})
+
+test('the ring, by clicks: what it says of eight ranks is what its lesson says, where simt has counted', async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}05_reduction/all_reduce.html`)
+  const [, , two, eight] = await tab.page.locator('table:has(th:text-is("trips")) tr', { has: tab.page.locator('td:text-is("ring")') }).locator('td').allTextContents()
+  const ring = tab.page.locator('[data-widget=ring]')
+  for (const [press, ranks, wanted] of [['Home', 2, two], ['End', 8, eight]]) {
+    await ring.getByLabel('Ranks, slider').press(press)
+    for (let i = 0; i < 2 * (ranks - 1); ++i) await ring.locator('[data-by="1"]').click()
+    assert.match(await ring.locator('.outcome').innerText(), new RegExp(`sent, arrays\\s+${wanted}\\s[^]*${ranks} of ${ranks}\\s`))
+    assert.equal(await ring.locator('svg text', { hasText: /all$/ }).count(), ranks * ranks)
+  }
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
 })
 
 // What is chosen in each widget that runs a kernel, how often a slider's arrow key is pressed, and

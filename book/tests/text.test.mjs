@@ -5,16 +5,30 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { lines } from '../lib/figures.mjs'
 import { relative, significant, slug } from '../lib/format.mjs'
-import { makeMarkdown, sections } from '../lib/markdown.mjs'
+import { makeMarkdown } from '../lib/markdown.mjs'
 import { change, chooseRows, commonKey, countsOf, gainOf, howCounted, measuredLines, sizesOf } from '../lib/measured.mjs'
 import { Memory } from '../lib/memory.mjs'
 import { noteOf, opening } from '../lib/notes.mjs'
 import { pairHtml } from '../lib/pair.mjs'
 import { choicesOf, withAnswers } from '../lib/predict.mjs'
+import { pagesIn, sections } from '../lib/sections.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
 import { lineHtml, markedHtml } from '../lib/tokens.mjs'
 import { beside, runsOf } from '../lib/yours.mjs'
 import { Glossary } from '../pages/glossary.mjs'
+
+test('a lesson of several problems with code becomes a page for each; what stands behind them is a page, too', () => {
+  const md = makeMarkdown({ link: (href) => href })
+  const code = '\n### rung\n\n```cpp\nx();\n```\n'
+  const of = (text) => pagesIn(md.parse(text, {})).map(({ id, tokens }) => [id, sections(tokens).map(({ level, title }) => `${level} ${title}`)])
+  assert.deepEqual(of(`# L\n## Numbers\n## Problem A: copy${code}## Problem B: sum${code}## Answers\n`), [
+    [undefined, ['1 L', '2 Numbers']],
+    ['problem-a-copy', ['1 Problem A: copy', '2 rung']],
+    ['problem-b-sum', ['1 Problem B: sum', '2 rung']],
+    ['after', ['2 Answers']],
+  ])
+  assert.equal(of(`# L\n## Problem A: copy${code}## Problem B: no code\n`).length, 1)
+})
 
 test('numbers, anchors and relative links', () => {
   assert.equal(significant(0.02567), '0.0257')

@@ -46,11 +46,11 @@ function draw(r) {
 The code is not optimized here: compare these kernels with each other, not with the lesson's tables.</p>`
 }
 
-function widget({ name, title, about, ask, lesson, sources, inputs }) {
+function widget({ name, title, about, ask, sources, inputs }) {
   // An option counts by its place in the list.
   const numberOf = (input, value) => (input.options ? input.options.indexOf(value) : value)
   const argumentsOf = (values) => inputs.map((input) => numberOf(input, values[input.name]))
-  return { name: `run_${name}`, title, about, ask, lesson, sources, inputs, argumentsOf, facts, draw, compute: (values) => run(name, argumentsOf(values)) }
+  return { name: `run_${name}`, title, about, ask, sources, inputs, argumentsOf, facts, draw, compute: (values) => run(name, argumentsOf(values)) }
 }
 
 export const KERNELS = [
@@ -59,7 +59,6 @@ export const KERNELS = [
     title: 'Run it: vector addition',
     about: 'The kernels of chapter 01. A block that is no multiple of 32 has a warp with idle lanes; arrays that begin beside a sector cost one more a request.',
     ask: 'Which numbers of threads in a block leave lanes idle? And how far must an array begin behind a boundary to cost no more than at 0?',
-    lesson: '01_vector_add/README.md',
     sources: ['01_vector_add/03_cuda.cuh', '01_vector_add/08_grid_stride.cuh', '01_vector_add/09_vectorized.cuh'],
     inputs: [
       kernelOf(['cuda', 'grid_stride', 'vectorized'], 'cuda'),
@@ -74,7 +73,6 @@ export const KERNELS = [
     title: 'Run it: a branch on data',
     about: 'The kernels of chapter 02, problem B. Where lanes of one warp take both ways, divergent walks both, with few active lanes, and stores twice.',
     ask: 'How many elements in a row must take the same path before divergent wastes no lane?',
-    lesson: '02_warp_divergence/README.md',
     sources: ['03_divergent', '04_select', '05_vote', '06_aligned'].map((rung) => `02_warp_divergence/branch/${rung}.cuh`),
     inputs: [
       kernelOf(['divergent', 'select', 'vote', 'aligned'], 'divergent'),
@@ -88,7 +86,6 @@ export const KERNELS = [
     title: 'Run it: copy',
     about: 'The kernels of chapter 03, problem A, and the one of its sweeps, which reads a stride apart. Give one its own input to write to, and threads read what others overwrite: a race, in global memory.',
     ask: 'From which stride on does every lane of gather pay for a sector of its own? And what does one float before the input cost coalesced?',
-    lesson: '03_coalescing/README.md',
     sources: ['03_coalescing/copy/03_chunked.cuh', '03_coalescing/copy/04_coalesced.cuh', '03_coalescing/copy/06_vectorized.cuh', '03_coalescing/study/copy_gather.cuh'],
     inputs: [
       kernelOf(['chunked', 'coalesced', 'vectorized', 'gather'], 'chunked'),
@@ -103,7 +100,6 @@ export const KERNELS = [
     title: 'Run it: transpose',
     about: 'The kernels of chapter 03. Padding is tiled beside padded; the pitch is the number of columns: rows of a multiple of 8 begin on sectors. Without its barrier a tile is read before it is written.',
     ask: 'The columns of tiled lie in one bank, a conflict of 32 ways. Why does it need 16.5 times the wavefronts, and not 32 times?',
-    lesson: '03_coalescing/README.md',
     sources: ['03_read_coalesced', '04_write_coalesced', '05_tiled', '06_padded', '07_swizzled'].map((rung) => `03_coalescing/transpose/${rung}.cuh`),
     inputs: [
       kernelOf(['read_coalesced', 'write_coalesced', 'tiled', 'padded', 'swizzled'], 'tiled'),
@@ -117,7 +113,6 @@ export const KERNELS = [
     title: 'Run it: a product of matrices',
     about: 'The first kernels of chapter 04. Compare the sectors of a load in naive and coalesced, then how many loads tiled still makes. Leave its barriers out, and threads multiply what others have yet to bring.',
     ask: 'How many loads does coalesced make for one of tiled? And what sets that number?',
-    lesson: '04_matmul/README.md',
     sources: ['03_naive', '04_coalesced', '05_tiled'].map((rung) => `04_matmul/sgemm/${rung}.cuh`),
     inputs: [
       kernelOf(['naive', 'coalesced', 'tiled'], 'tiled'),
@@ -132,7 +127,6 @@ export const KERNELS = [
     title: 'Run it: trees of a sum',
     about: 'One pass of the trees of chapter 05: every block leaves one partial sum. Leave the barriers out, and threads read sums that others have yet to write.',
     ask: 'Which tree has bank conflicts? And which one needs the fewest barriers?',
-    lesson: '05_reduction/README.md',
     sources: ['04_divergent_tree', '05_conflicting_tree', '06_sequential_tree', '07_first_add', '08_shuffle_down'].map((rung) => `05_reduction/sum/${rung}.cuh`),
     inputs: [
       kernelOf(['divergent_tree', 'conflicting_tree', 'sequential_tree', 'first_add', 'shuffle_down'], 'conflicting_tree'),
