@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <typeinfo>
@@ -38,6 +39,8 @@ IMPORT("page", "call_fiber") void call_fiber();
 IMPORT("page", "leave_fiber") void leave_fiber();
 // Whether the program has had its time. (It does not return then.)
 IMPORT("page", "look_at_clock") void look_at_clock();
+// All memory is used: an endless loop makes simt remember ever more. (It does not return.)
+IMPORT("page", "out_of_memory") void out_of_memory();
 
 uintptr_t simt_site = 0;  // where the running code is
 }
@@ -311,6 +314,7 @@ void* __cxa_allocate_exception(size_t bytes) { return malloc(bytes); }
 void __cxa_free_exception(void* object) { free(object); }
 // Nobody catches here.
 [[noreturn]] void __cxa_throw(void* object, std::type_info* type, void (*)(void*)) {
+  if (*type == typeid(std::bad_alloc)) out_of_memory();
   const bool known = *type == typeid(std::runtime_error) || *type == typeid(std::logic_error);
   const char* says = known ? static_cast<std::exception*>(object)->what() : type->name();
   fflush(stdout);

@@ -16,8 +16,8 @@ const text = new TextDecoder()
 
 // files: bytes by path; those that the program writes come back in it. output: the file that its
 // standard output becomes; else that is printed. Returns its exit status, what it printed, and whether
-// it ended by itself: `endless` where `seconds` were over, `crashed` with a reason where WebAssembly
-// stopped it.
+// it ended by itself: `endless` where `seconds` were over or its memory was full, `crashed` with a
+// reason where WebAssembly stopped it.
 export function run(module, { words = ['program'], environment = {}, files = {}, output, stdin = new Uint8Array(), seconds = 6, mostPrinted = 1 << 20 } = {}) {
   const printed = []
   let printedBytes = 0
@@ -161,6 +161,9 @@ export function run(module, { words = ['program'], environment = {}, files = {},
     },
     leave_fiber: () => {
       throw new Left()
+    },
+    out_of_memory: () => {
+      throw new Endless()
     },
     look_at_clock: () => {
       if (performance.now() - begin > 1000 * seconds) throw new Endless()

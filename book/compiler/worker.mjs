@@ -116,7 +116,7 @@ async function runFree({ text }, tell) {
   tell('runs it')
   const files = { sites: program.places }
   const environment = { SIMT_CHECK_JSON: 'checks', SIMT_PROFILE_JSON: 'counts', SIMT_THREADS: '1', SIMT_MEMORY: '128M', SIMT_TIMEOUT: '5' }
-  const done = run(program.module, { environment, files, seconds: 20, mostPrinted: 1 << 16 })
+  const done = run(program.module, { environment, files, seconds: 10, mostPrinted: 1 << 16 })
   const json = (name) => (files[name] ? JSON.parse(decode(files[name])) : {})
   return { ...done, reports: json('checks').reports ?? [], kernels: json('counts').kernels ?? [], seconds: (performance.now() - begun) / 1e3 }
 }

@@ -288,7 +288,7 @@ for (const place of document.querySelectorAll('.write[data-free]')) {
       show(view, done.trouble.split('\n').filter((line) => /error/.test(line)).flatMap((message) => namedLines(message, file).slice(0, 1).map((line) => ({ line, message }))))
       return
     }
-    const ended = done.endless ? 'No end after 20 s: an endless loop?' : done.crashed ? `It crashed: ${done.crashed}` : ''
+    const ended = done.endless ? 'No end after 10 s, or its memory was full: an endless loop?' : done.crashed ? `It crashed: ${done.crashed}` : ''
     const isGood = !ended && !done.reports.length && done.status === 0
     outcome.append(element('p', { className: `verdict ${isGood ? 'good' : 'bad'}` }, element('strong', {}, ended || (done.reports.length ? `${done.reports.length} mistake${done.reports.length > 1 ? 's' : ''} named` : `Ended with status ${done.status}, nothing wrong was seen`))))
     for (const { message } of done.reports) outcome.append(element('pre', { className: 'report' }, withLinks(message, file, view)))
