@@ -116,7 +116,7 @@ const LARGE = 30 // changed lines
 const DOES = [
   ['Copies by', /\b(?:tensor_(?:load|store)\w*|cp_async(?!_(?:wait|commit))\w*|ldmatrix\w*|stmatrix\w*|(?:load|store)_matrix_sync|__pipeline_memcpy_async|cp_reduce\w+)(?=[<(])/g],
   ['Waits by', /\b(?:__sync\w+|mbarrier_\w*(?:wait|arrive|expect)\w*|\w+_wait_group\w*|\w+_wait|__pipeline_wait_prior|named_barrier_\w+|cluster_(?:arrive|wait)\w*|grid_?sync)(?=[<(])/g],
-  ['Multiplies by', /\b(?:wgmma(?:_bf16)?|mma_\w+|fmaf)(?=[<(])/g],
+  ['Multiplies by', /\b(?:wgmma(?:_bf16|_commit_group)?|mma_\w+|fmaf)(?=[<(])/g],
   ['Exchanges by', /\b(?:__shfl\w+|__ballot\w*|__reduce\w+|atomic[A-Z]\w*)(?=[<(])/g],
 ]
 

@@ -67,6 +67,8 @@ function takeLines(document) {
 // words. The page cannot be used afterwards.
 function takePieces(document, from) {
   const VALUES = ['class', 'role', 'style', 'type']
+  // An editor that lives would miss what is taken from it: a copy is left in its place.
+  for (const editor of document.querySelectorAll('.cm-editor')) editor.replaceWith(editor.cloneNode(true))
   // A note is text of a lesson, which is checked on its own page.
   for (const text of document.querySelectorAll('.note > :not(:last-child)')) text.remove()
   const words = new Set()
