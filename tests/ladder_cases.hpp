@@ -232,7 +232,7 @@ inline void refuses_bad_arguments(const std::string& program, const std::string&
     const auto result = run_command(program + " " + arguments + " 2>&1 >/dev/null");
     CHECK(result.status == 2);
     CHECK(result.lines == 1);
-    CHECK(result.seconds < 5.0);
+    CHECK(result.seconds < 20.0);  // on a busy machine, too
   }
 }
 

@@ -39,9 +39,9 @@ TEST_CASE("the CPU's median: each run is prepared, the first warms up, the rest 
         CHECK(prepared++ == run);
         std::this_thread::sleep_for(std::chrono::milliseconds(40));
       },
-      [&] { std::this_thread::sleep_for(std::chrono::milliseconds(run++ == 0 ? 100 : 5)); });
+      [&] { std::this_thread::sleep_for(std::chrono::milliseconds(run++ == 0 ? 100 : 1)); });
   CHECK(run == 6);
-  CHECK(ms >= 5);
+  CHECK(ms >= 1);
   CHECK(ms < 40);  // neither the preparation nor the first run
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("the GPU's median: a number on a GPU; without one a single run and non
 // Writes every byte of a large range, so that the time cannot be zero.
 TEST_CASE("the GPU timer measures the work between its events") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
-  constexpr std::size_t kBytes = 64 << 20;
+  constexpr std::size_t kBytes = kit::kHasGpu ? 64 << 20 : 4 << 20;
   void* data = nullptr;
   CUDA_CHECK(cudaMalloc(&data, kBytes));
   kit::GpuTimer timer;
@@ -92,7 +92,8 @@ TEST_CASE("the GPU timer measures the work between its events") {
       return timer.elapsed_ms();
     };
     fill_ms(1);
-    const double once = fill_ms(1);
+    // A busy machine may be late once, but hardly three times.
+    const double once = std::min({fill_ms(1), fill_ms(1), fill_ms(1)});
     CHECK(once > 0);
     CHECK(fill_ms(50) > 5 * once);
   }
