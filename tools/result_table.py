@@ -375,7 +375,9 @@ def recorded(files):
             of = lambda key, end: sorted({(e.get(key) or "unknown")[:end] for e in stamped})
             when = " to ".join(dict.fromkeys((of("date", 10)[0], of("date", 10)[-1])))
             how_many = f"{len(runs)}{' and counters' if counted else ''}"
-            cells = [chapter.replace("_", " "), how_many, ", ".join(of("commit", None)), when]
+            # Twelve digits name a commit as well as forty; what follows them ("-dirty") stays.
+            commits = sorted({re.sub(r"^(\w{12})\w+", r"\1", c) for c in of("commit", None)})
+            cells = [chapter.replace("_", " "), how_many, ", ".join(commits), when]
             rows.append([f"`{code_cell(name)}.json`", *map(text_cell, cells)])
     return aligned(["File", "Chapter", "Runs", "Commit", "Date"], rows, [False] * 5)
 

@@ -1052,8 +1052,9 @@ class Grid(LessonCase):
 
 class Recorded(LessonCase):
     def test_a_line_for_each_file_and_chapter(self):
-        kernels = {"arguments": "", "kernels": [], "commit": "fedcba987654", "date": "2026-11-23T"}
-        later = {**RUN, "commit": "0123456789ab", "date": "2026-11-24T08:00:00Z"}
+        kernels = {"arguments": "", "kernels": [], "date": "2026-11-23T"}
+        kernels["commit"] = "fedcba987654cba9-dirty"
+        later = {**RUN, "commit": "0123456789abcdef0123", "date": "2026-11-24T08:00:00Z"}
         runs = {"01_a/x": {**RUN, "commit": "0123456789ab"}, "01_a/y": later, "02_b/x": later}
         self.write("results/h.json", json.dumps({"runs": runs, "counters": {"01_a": kernels}}))
         (self.root / "results/h200.json").unlink()
@@ -1061,7 +1062,7 @@ class Recorded(LessonCase):
         self.fill()
         lines = self.read("01_vector_add/README.md").split("\n")[3:-2]
         cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-        both, days = "0123456789ab, fedcba987654", f"{RUN['date'][:10]} to 2026-11-24"
+        both, days = "0123456789ab, fedcba987654-dirty", f"{RUN['date'][:10]} to 2026-11-24"
         self.assertEqual(cells[0], ["`h.json`", "01 a", "2 and counters", both, days])
         self.assertEqual(cells[1], ["`h.json`", "02 b", "1", "0123456789ab", "2026-11-24"])
         self.assertEqual(self.check(), "")
