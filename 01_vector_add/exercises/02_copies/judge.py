@@ -30,6 +30,7 @@ POINTS = [
         lambda counts: f"{counts['threads']} threads were started",
         task=2,
         blocks=lambda case: case.sizes["n"] // 1050,
+        busy=0.3,
     ),
 ]
 

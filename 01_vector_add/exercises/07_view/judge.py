@@ -76,6 +76,7 @@ POINTS = [
         lambda counts, case: counts["launches"] == 1,
         lambda counts: f"{counts['launches']} launches",
         blocks=lambda case: case.sizes["rows"] // 20,  # of 2560 elements or more
+        busy=0.3,
     ),
     Count(
         2,

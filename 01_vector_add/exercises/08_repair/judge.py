@@ -53,6 +53,7 @@ POINTS = [
         lambda counts, case: counts["threads"] >= case.sizes["n"],
         lambda counts: f"{counts['threads']} threads were started",
         task=3,
+        busy=0.2,  # a block of 1024 for 256 elements is right
     ),
     Right(1, "a copy that fails is told", lambda case: case.sizes["fails"], task=4),
 ]

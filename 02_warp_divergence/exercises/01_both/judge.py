@@ -40,6 +40,7 @@ POINTS = [
         and counts["threads"] >= case.sizes["n"],
         lambda counts: f"lanes parted at {counts['divergent_branches']} branches of "
         f"{counts['threads']} threads",
+        busy=0.3,
     ),
 ]
 

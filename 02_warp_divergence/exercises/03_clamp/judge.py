@@ -40,6 +40,7 @@ POINTS = [
         lambda counts: f"{counts['global']['store_requests']} stores, one for 32 elements is "
         "enough",
         blocks=lambda case: case.sizes["n"] // 4096,
+        busy=0.3,
     ),
 ]
 

@@ -47,6 +47,7 @@ POINTS = [
         f"{counts['global']['store_requests']} stores, of which "
         f"{counts['global']['store_bytes_used']} bytes were used",
         blocks=lambda case: case.sizes["rows"] // 48,
+        busy=0.3,
     ),
     Count(
         2,
