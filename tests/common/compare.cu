@@ -18,6 +18,12 @@ TEST_CASE("equal arrays are right") {
   CHECK(result.describe() == "right");
 }
 
+TEST_CASE("two neighbouring floats are told apart") {
+  const float expected = 1, actual = std::nextafter(expected, 2.0f);
+  const auto result = bench::compare(&actual, &expected, 1, 0.0);
+  CHECK(result.describe() == "1 of 1 wrong, the first at 0: expected 1, got 1.00000012");
+}
+
 TEST_CASE("no elements are right") {
   const std::vector<float> none;
   CHECK(compare(none.data(), none.data(), 0, 0.0).right());

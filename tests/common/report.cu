@@ -324,6 +324,15 @@ TEST_CASE("a row that was right has the counts that were kept of it") {
   for (int i : {1, 2, 3, 4, 5}) CHECK_FALSE(at_another_size[i].counts.any());
 }
 
+TEST_CASE("no verdict passes the end of a line, however long it is") {
+  for (std::size_t length = 60; length < 100; ++length) {
+    std::string verdict(length, 'a');  // in words of three letters
+    for (std::size_t i = 3; i + 1 < length; i += 4) verdict[i] = ' ';
+    CHECK(widest_line(bench::aligned({{"variant", "verdict"}, {"tiled", verdict}})) <=
+          bench::kLineWidth);
+  }
+}
+
 TEST_CASE("kept counts that are none are refused") {
   for (const char* word : {"lanes=4", "active_lanes", "active_lanes4=", "=4"}) {
     std::istringstream file("01_add: x\np/one " + std::string(word) + "\n");
