@@ -203,6 +203,15 @@ TEST_CASE("what the lesson claims of each kernel's memory requests, counted") {
 #endif
 }
 
+TEST_CASE("bulk_copy: 12 blocks are on an SM at once") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available || device.major < 9) SKIP_TEST("needs sm_90");
+  int blocks = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, vector_add_bulk_copy_kernel<kBulkBlock>, kBulkBlock, bulk_copy_padding()));
+  CHECK(blocks == 12);
+}
+
 TEST_CASE("occupancy counts whole blocks") {
   bench::DeviceFacts device = bench::query_device();
   if (!device.available) SKIP_TEST("needs a GPU");

@@ -236,6 +236,15 @@ TEST_CASE("particles: 32 sectors a request as structures, 4 as arrays") {
 #endif
 }
 
+TEST_CASE("particles: every field begins on a line of 128 bytes") {
+  for (const std::int64_t n : {0, 1, 31, 32, 33, 516}) {
+    const std::int64_t pitch = particle_pitch(n);
+    CHECK(pitch * sizeof(float) % 128 == 0);
+    CHECK(pitch >= n);
+    CHECK(pitch < n + 32);
+  }
+}
+
 TEST_CASE("particles: whoever changes the other layout is wrong, behind the last particle too") {
   Particles problem(33, 3);
   problem.each_array([](auto& array) { array.reset(bench::Side::host); });

@@ -59,16 +59,24 @@ inline int shared_bytes_for(int blocks, int static_bytes) {
   return (per_multiprocessor / blocks - 1024 - static_bytes) / 128 * 128;
 }
 
+constexpr int kBulkBlock = 128;  // threads
+
+// What a block asks for, so that 12 are on an SM at once.
+inline int bulk_copy_padding() {
+  constexpr int kBlocksPerMultiprocessor = 12;
+  constexpr int kTileBytes = kBulkBlock * sizeof(float4);
+  constexpr int kStaticBytes = 2 * kTileBytes + 128;  // tiles, and room for the barrier
+  static const int kPadding = shared_bytes_for(kBlocksPerMultiprocessor, kStaticBytes);
+  return kPadding;
+}
+
 // y[i] = x[i] + y[i] for all i < n. Device pointers, both aligned to 16 bytes.
 inline void vector_add_bulk_copy(const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   kit::require_aligned_to_16(x, y);
-  constexpr int kBlock = 128;
-  constexpr int kTile = 4 * kBlock;
-  constexpr int kBlocksPerMultiprocessor = 12;
-  constexpr int kStaticBytes = 2 * kTile * sizeof(float) + 128;  // tiles, and room for the barrier
-  static const int padding = shared_bytes_for(kBlocksPerMultiprocessor, kStaticBytes);
+  constexpr int kTile = 4 * kBulkBlock;
   const std::int64_t grid = std::max<std::int64_t>(1, (n + kTile - 1) / kTile);
-  vector_add_bulk_copy_kernel<kBlock><<<grid, kBlock, padding, stream>>>(x, y, n);
+  vector_add_bulk_copy_kernel<kBulkBlock>
+      <<<grid, kBulkBlock, bulk_copy_padding(), stream>>>(x, y, n);
   CUDA_CHECK(cudaGetLastError());
 }
 
