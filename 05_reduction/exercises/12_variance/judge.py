@@ -63,9 +63,9 @@ POINTS = [
     Right(2, "several rows", lambda case: case.sizes["rows"] > 1),
     Count(
         1,
-        "each element is loaded twice at most, by all threads of its block",
+        "each element is loaded three times at most, by all threads of its block",
         lambda case: case.sizes["rows"] > 1 and case.sizes["columns"] >= 128,
-        lambda counts, case: counts["global"]["load_bytes"] <= 8 * len(case["x"]),
+        lambda counts, case: counts["global"]["load_bytes"] <= 12 * len(case["x"]),
         lambda counts: f"{counts['global']['load_bytes'] // 4} elements were loaded",
         busy=0.3,
     ),
