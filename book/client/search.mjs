@@ -90,6 +90,7 @@ export function search() {
   let dialog
   let index
   let sources
+  let areSourcesAsked = false
   async function open() {
     dialog ??= makeDialog()
     dialog.showModal()
@@ -125,10 +126,12 @@ export function search() {
     }
     show()
     input.focus()
-    if (sources) return
+    // Once, however often it is opened meanwhile. Who has gone into the list keeps it as it is.
+    if (areSourcesAsked) return
+    areSourcesAsked = true
     await new Promise((soon) => setTimeout(soon, 300))
-    sources ??= await loaded(root, 'search-sources.js')
-    show()
+    sources = await loaded(root, 'search-sources.js')
+    if (!list.contains(document.activeElement)) show()
   }
   document.getElementById('search-open').addEventListener('click', open)
   document.addEventListener('keydown', (event) => {
