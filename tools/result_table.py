@@ -361,6 +361,11 @@ def _best_table(results, wanted):
     return [*lines, "", f"*{'; '.join(dict.fromkeys(map(_where, runs)))}, {when}*"]
 
 
+def short_commit(commit):
+    """Twelve digits name a commit as well as forty; what follows them ("-dirty") stays."""
+    return re.sub(r"^(\w{12})\w+", r"\1", commit)
+
+
 def recorded(files):
     """What each results file holds of each chapter, of which commit and from when."""
     rows = []
@@ -375,8 +380,7 @@ def recorded(files):
             of = lambda key, end: sorted({(e.get(key) or "unknown")[:end] for e in stamped})
             when = " to ".join(dict.fromkeys((of("date", 10)[0], of("date", 10)[-1])))
             how_many = f"{len(runs)}{' and counters' if counted else ''}"
-            # Twelve digits name a commit as well as forty; what follows them ("-dirty") stays.
-            commits = sorted({re.sub(r"^(\w{12})\w+", r"\1", c) for c in of("commit", None)})
+            commits = sorted(set(map(short_commit, of("commit", None))))
             cells = [chapter.replace("_", " "), how_many, ", ".join(commits), when]
             rows.append([f"`{code_cell(name)}.json`", *map(text_cell, cells)])
     return aligned(["File", "Chapter", "Runs", "Commit", "Date"], rows, [False] * 5)

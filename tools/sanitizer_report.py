@@ -14,7 +14,7 @@ and, of what must not be,
 import cli
 import json_lines
 import results
-from result_table import aligned, code_cell, text_cell
+from result_table import aligned, code_cell, short_commit, text_cell
 
 FOLDER = "results/sanitizer"
 LAYOUT = {"chapters": {"rungs": {}}}
@@ -119,7 +119,8 @@ def table(report):
     """The same in Markdown, of all chapters."""
     tools, rows, details = report["tools"], [], []
     for chapter, entry in report["chapters"].items():
-        stamp = [f"`{code_cell(entry['arguments'])}`", entry["commit"], entry["date"][:10]]
+        commit = short_commit(entry["commit"])
+        stamp = [f"`{code_cell(entry['arguments'])}`", commit, entry["date"][:10]]
         for problem, said in _by_problem(entry["rungs"]).items():
             name = text_cell(f"{chapter[:2]} {problem.replace('_', ' ')}")
             cells = [_cell([verdicts[tool] for verdicts in said]) for tool in tools]

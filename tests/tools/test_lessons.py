@@ -891,7 +891,7 @@ class Sanitizer(LessonCase):
         skipped = dict.fromkeys(["memcheck", "racecheck"], "not run: needs <sm_90>")
         self.entry = {
             "arguments": "--n 33",
-            "commit": "0123456789ab",
+            "commit": "0123456789abcdef0123",
             "date": "2026-11-22T08:00:00Z",
             "rungs": {
                 "one_cell/racy": {"memcheck": "clean", "racecheck": racy},
