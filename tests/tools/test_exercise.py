@@ -325,6 +325,7 @@ class WrongWays(unittest.TestCase):
         launch = "add<<<dim3(f(n, 1), 2), 32, 0, stream>>>(x, n);"
         ways = dict(wrong_ways.of(kernel + launch))
         titles = ["a grid of one thread", "one thread does all", "the host does it"]
+        titles.append("one warp of each block works")
         self.assertEqual([*ways], titles)
         self.assertIn("add<<<1, 1, 0, stream>>>(x, n);", ways["a grid of one thread"])
         one, host = ways["one thread does all"], ways["the host does it"]
@@ -332,6 +333,9 @@ class WrongWays(unittest.TestCase):
         self.assertIn("__global__ void add(dim3 grid_, dim3 size_, const float* x, int n) {", one)
         self.assertIn("inline void add(dim3 grid_, dim3 size_, const float* x, int n) {", host)
         self.assertNotIn("<<<", host)
+        warp = ways[titles[-1]]
+        self.assertIn("add<<<dim3(f(n, 1), 2), 128, 0, stream>>>(dim3(32), x, n);", warp)
+        self.assertIn("__global__ void add(dim3 size_, const float* x, int n) {", warp)
         self.assertEqual([*dict(wrong_ways.of("__shared__ " + kernel + launch))], titles[:1])
         self.assertEqual([*wrong_ways.of(kernel)], [])
 

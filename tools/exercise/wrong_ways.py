@@ -1,7 +1,8 @@
 """Wrong answers that any exercise may get: they come from its author's file, with other launches.
 
 One block may do the work of all, one after the other. Where the threads of a kernel do not talk to
-each other, so may one thread, and the host. The results are right, and yet it is no answer."""
+each other, so may one thread, the host, and one warp of each block of four. The results are right,
+and yet it is no answer."""
 
 import re
 
@@ -11,6 +12,7 @@ LAUNCH = re.compile(r"<<<(.*?)>>>\(", re.S)
 TOGETHER = re.compile(r"__shared__|__sync|__shfl|__ballot|__any|__all|atomic|ptx::|asm|template")
 # What one block after the other cannot do: what they say to each other, or ask where they are.
 APART = re.compile(r"cluster|cooperative_groups|template <[^>]*>\s*__global__|__launch_bounds__")
+FOUR_WARPS = "128"
 BUILT_IN = "dim3 gridDim, dim3 blockDim, uint3 blockIdx, uint3 threadIdx"
 ONE_BY_ONE = """\
 {where} void {name}_at({built_in}, {parameters});
@@ -24,6 +26,16 @@ ONE_BY_ONE = """\
   }}
 }}
 {where} void {name}_at({built_in}, {parameters}) {{"""
+ONE_WARP = """\
+__device__ void {name}_at({built_in}, {parameters});
+__global__ void {name}(dim3 size_, {parameters}) {{
+  const unsigned all_ = threadIdx.x < 32 ? size_.x * size_.y * size_.z : 0;
+  for (unsigned j_ = threadIdx.x; j_ < all_; j_ += 32) {{
+    const uint3 thread_{{j_ % size_.x, j_ / size_.x % size_.y, j_ / size_.x / size_.y}};
+    {name}_at(gridDim, size_, blockIdx, thread_, {names});
+  }}
+}}
+__device__ void {name}_at({built_in}, {parameters}) {{"""
 ONE_BLOCK = """\
 __device__ void {name}_at(dim3 gridDim, uint3 blockIdx, {parameters});
 __global__ void {name}(dim3 grid_, {parameters}) {{
@@ -57,6 +69,8 @@ def of(solved, blocks=False):
     ):
         text = KERNEL.sub(lambda m, w=where, k=kernel: _one_by_one(m, w, k), solved)
         yield title, LAUNCH.sub(lambda m, k=kernel: _call(m[1], k), text)
+    text = KERNEL.sub(lambda m: ONE_WARP.format(built_in=BUILT_IN, **_words(m)), solved)
+    yield "one warp of each block works", LAUNCH.sub(lambda m: _one_warp(m[1]), text)
 
 
 def _one_by_one(kernel, where, outer):
@@ -78,6 +92,11 @@ def _call(launch, kernel):
     grid, block = _arguments(launch)[:2]
     how = _launch(launch, "1", "1") if kernel == "__global__" else ""
     return f"{how}(dim3({grid}), dim3({block}), "
+
+
+def _one_warp(launch):
+    grid, block = _arguments(launch)[:2]
+    return f"{_launch(launch, grid, FOUR_WARPS)}(dim3({block}), "
 
 
 def _launch(launch, grid, block):

@@ -1,6 +1,6 @@
 """Exercise 02/repair."""
 
-from exercise.api import Array, Case, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Repair: a barrier, a vote and a count"
 KIND = "repair"
@@ -37,10 +37,26 @@ def expected(case):
     }
 
 
+def _in_shared(counts, op):
+    return counts["shared"][f"{op}_executions"]
+
+
 POINTS = [
     Right(2, "full blocks", lambda case: case.sizes["n"] % BLOCK == 0),
     Right(2, "a last block with one warp", lambda case: case.sizes["n"] % BLOCK == 32),
-    Right(2, "a warp that is not full", lambda case: case.sizes["n"] % 32),
+    Right(1, "a warp that is not full", lambda case: case.sizes["n"] % 32),
+    Count(
+        1,
+        "the elements pass through shared memory",
+        lambda case: case.sizes["n"] >= 256 and case.sizes["n"] % BLOCK == 0,
+        # Four elements at a time are right, too.
+        lambda counts, case: min(_in_shared(counts, "load"), _in_shared(counts, "store"))
+        >= case.sizes["n"] // 4,
+        lambda counts: f"{_in_shared(counts, 'store')} stores to shared memory, "
+        f"{_in_shared(counts, 'load')} loads",
+        task=1,
+        busy=0.45,
+    ),
 ]
 
 RIGHTS = {
@@ -66,6 +82,10 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: without shared memory": {
+        1: "if (t < length) y[begin + length - 1 - t] = x[begin + t];",
+        2: "const unsigned votes = __ballot_sync(~0u, t < length && x[begin + t] < 0);",
+    },
     "the bit of the sign": {
         2: "const unsigned votes =\n"
         "    __ballot_sync(~0u, t < length && __float_as_uint(part[t]) >> 31);"

@@ -39,9 +39,11 @@ POINTS = [
         # Alone a lane moves one sector at a time: so all of them are asked for.
         lambda counts, case: _sectors(counts, "load") <= 2.5
         and _sectors(counts, "store") <= 4
-        and counts["threads"] >= len(case["c"]),
+        and counts["threads"] >= len(case["c"])
+        and counts["global"]["store_bytes"] <= 4 * len(case["c"]),
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
-        f"{_sectors(counts, 'store'):.1f} a store, by {counts['threads']} threads",
+        f"{_sectors(counts, 'store'):.1f} a store of {counts['global']['store_executions']}, by "
+        f"{counts['threads']} threads",
         busy=0.6,
     ),
 ]
@@ -63,6 +65,9 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: two blocks for each tile": {
+        0: [("(m + kTile - 1) / kTile);", "(m + kTile - 1) / kTile, 2);")]
+    },
     "one column past the right edge": {
         0: [("if (row >= m || col >= n) return;", "if (row >= m || col > n) return;")]
     },

@@ -5,8 +5,6 @@ from exercise.api import Array, Case, Count, Right, drawn, eighths, product
 TITLE = "Rows for ldmatrix, in a swizzled tile"
 KIND = "step"
 MINUTES = 12
-CALL = "multiply(float* a, float* b, float* c, int k)"
-
 
 def _case(name, k, a, b):
     arrays = [Array("a", a, shape=(16, k)), Array("b", b, shape=(k, 8))]
@@ -24,9 +22,13 @@ def cases(random):
         yield _case(f"k = 64, and A is 0 but for its {name} 8 x 8", 64, a, b)
     for k in (64, 128, 320, 64 * drawn(random, 3, 4)):
         yield _case(f"k = {k}", k, eighths(random, 16 * k), eighths(random, k * 8))
+    chunks = Array("chunks_in_row", role="output", count=16, type="int")
+    yield Case("16 rows of places", {"k": 0}, [chunks])
 
 
 def expected(case):
+    if case.sizes["k"] == 0:
+        return {"chunks_in_row": [8] * 16}
     return {"c": product(case["a"].values, case["b"].values, 16, 8, case.sizes["k"])}
 
 
@@ -37,8 +39,9 @@ def _wavefronts(counts, op):
 POINTS = [
     Right(2, "one tile", lambda case: case.sizes["k"] == 64),
     Right(1, "more than one", lambda case: case.sizes["k"] > 64),
+    Right(1, "each row keeps its 8 chunks", lambda case: case.sizes["k"] == 0, task=1),
     Count(
-        3,
+        2,
         "four wavefronts for four matrices, and for 32 chunks",
         lambda case: case.sizes["k"] > 64,
         lambda counts, case: _wavefronts(counts, "load") <= 4
@@ -61,6 +64,10 @@ RIGHTS = {
 MUTANTS = {
     "always the first tile of B": {
         0: [("b + (p + q + two + i * 8) * 8 + g", "b + (q + two + i * 8) * 8 + g")]
+    },
+    "rows are padded": {
+        0: [("tile[16 * kTileK]", "tile[16 * (kTileK + 8)]")],
+        1: "return row * (kTileK + 8) + col;",
     },
     "chunks share a place": {1: "return row * kTileK + (col / 8 & row % 8) * 8;"},
     "runs into the next row": {1: "return row * kTileK + (col / 8 ^ row) * 8;"},

@@ -77,6 +77,10 @@ def _moved(counts):
     return counts["global"]["load_bytes_moved"]
 
 
+def _lanes(counts):
+    return counts["global"]["load_executions"] / max(1, counts["global"]["load_requests"])
+
+
 POINTS = [
     Right(2, "whole groups of 128", _whole),
     Right(2, "a last group that is shorter", lambda case: case.sizes["n"] % SHARE > 0),
@@ -87,9 +91,10 @@ POINTS = [
         lambda case: _whole(case) and case.sizes["n"] > 2000,
         # A float4 behind a reference is seen as four loads.
         lambda counts, case: counts["global"]["load_bytes"] <= 4 * case.sizes["n"]
-        and _moved(counts) <= 16 * case.sizes["n"],
+        and _moved(counts) <= 16 * case.sizes["n"]
+        and _lanes(counts) >= 24,
         lambda counts: f"{counts['global']['load_bytes']} bytes were loaded, in sectors of "
-        f"{_moved(counts)} bytes",
+        f"{_moved(counts)} bytes, by {_lanes(counts):.0f} lanes of a warp at a time",
         blocks=lambda case: case.sizes["n"] // 1024,
         busy=0.3,
     ),
@@ -234,6 +239,15 @@ MUTANTS = {
     "who has nothing has left": {
         1: "if (group * kShare + lane >= n) return;\n" + _LOAD.replace("kMine * lane + i",
                                                                        "32 * i + lane"),
+    },
+    "before: half of the lanes": {
+        0: [("kMine = kShare / 32;", "kMine = kShare / 16;")],
+        1: _LOAD.replace("kMine * lane + i", "16 * i + lane").replace(
+            "at < n", "lane < 16 && at < n"
+        ),
+        3: _STORE.replace("32 * i", "16 * i").replace("at < n", "lane < 16 && at < n").replace(
+            "VALUE", "__nv_fp8_e4m3(mine[i] / scale)"
+        ),
     },
     "before: x is loaded again": _stored("__nv_fp8_e4m3(x[at] / scale)"),
     "before: one lane finds the scale": {

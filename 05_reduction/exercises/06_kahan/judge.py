@@ -13,7 +13,8 @@ CALL = "strided_sums(float* x, float* sums, int n, int stride)"
 def cases(random):
     fixed = ((4, 1), (1, 3), (33, 7), (6000, 1), (18_000, 3), (12_000, 4))
     few, many = (drawn(random, 2, 32), drawn(random, 2, 6)), (5 * drawn(random, 2500, 3500), 5)
-    for n, stride in (*fixed, few, many):
+    wide = (drawn(random, 7000, 9000), drawn(random, 350, 600))
+    for n, stride in (*fixed, few, many, wide):
         sums = Array("sums", role="output", count=stride)
         sizes = {"n": n, "stride": stride}
         yield Case(f"{n} numbers by {stride}", sizes, [Array("x", floats(random, n, 1, 2)), sums])
@@ -38,9 +39,11 @@ POINTS = [
     Count(
         1,
         "a thread for each sum",
-        _many,
+        lambda case: case.sizes["stride"] > 100,
         lambda counts, case: counts["threads"] >= case.sizes["stride"],
         lambda counts: f"{counts['threads']} threads were started",
+        threads=lambda case: {"stores": case.sizes["stride"]},
+        busy=0.3,
     ),
 ]
 

@@ -60,6 +60,7 @@ POINTS = [
         lambda counts, case: _reads(counts, case) <= 2 and counts["threads"] >= case.sizes["rows"],
         lambda counts: f"{counts['threads']} threads loaded "
         f"{counts['global']['load_bytes'] // 4} elements",
+        threads=lambda case: {"work": case.sizes["rows"] * 3 // 4},
     ),
 ]
 

@@ -15,7 +15,8 @@ D = 16
 def cases(random):
     fixed = ((32, 32), (48, 48), (17, 17), (33, 40), (1, 50), (3, 35), (40, 33), (50, 16))
     side, more, less = drawn(random, 18, 47), drawn(random, 30, 49), drawn(random, 4, 29)
-    for n_q, n_k in (*fixed, (side, side), (less, more), (more, less)):
+    long = drawn(random, 130, 150)
+    for n_q, n_k in (*fixed, (side, side), (less, more), (more, less), (long, long)):
         arrays = [Array("q", floats(random, n_q * D, -4, 4))]
         arrays += [Array("k", floats(random, n_k * D, -4, 4)), Array("v", floats(random, n_k * D))]
         arrays += [Array("o", role="output", count=n_q * D, shape=(n_q, D))]
@@ -51,9 +52,11 @@ POINTS = [
     Count(
         1,
         "a thread for each query",
-        lambda case: case.sizes["n_q"] >= 32,
+        lambda case: case.sizes["n_q"] >= 130,
         lambda counts, case: counts["threads"] >= case.sizes["n_q"],
         lambda counts: f"{counts['threads']} threads were started",
+        threads=lambda case: {"stores": case.sizes["n_q"] * 3 // 4},
+        busy=0.25,
     ),
 ]
 
