@@ -7,7 +7,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import esbuild from 'esbuild'
 import { load } from './kernels/run.mjs'
-import { escape, words } from './lib/format.mjs'
+import { escape, pathHtml, words } from './lib/format.mjs'
 import { highlight, languageOf } from './lib/highlight.mjs'
 import { layout, pagesOf } from './lib/layout.mjs'
 import { makeMarkdown } from './lib/markdown.mjs'
@@ -157,7 +157,7 @@ class Book {
     const out = this.site.outOf(source)
     const all = this.lines(source).map((tokens, i) => [textOf(tokens), `<a id="L${i + 1}" href="#L${i + 1}">${i + 1}</a>${lineHtml(tokens)}`])
     const rows = all.filter(([text]) => !isMark(text)).map(([, html]) => html)
-    const body = `<h1 class="path">${escape(source)}</h1>
+    const body = `<h1 class="path">${pathHtml(source)}</h1>
 ${known ? rungLine(this, known.problem, known.rung, out) + oneFile(this, known.problem, known.rung, out) : ''}
 <figure class="code"><pre class="source" tabindex="0"><code>${rows.join('\n')}</code></pre></figure>`
     const place = known && trailOf(this, known.problem)

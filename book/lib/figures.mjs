@@ -83,6 +83,9 @@ const spansDecades = (values) => Math.max(...values) / Math.min(...values) >= 30
 const scaleFor = (values, range, fromZero) =>
   spansDecades(values) ? scaleLog([Math.min(...values), Math.max(...values)], range) : scaleLinear([fromZero ? 0 : Math.min(...values), Math.max(...values)], range)
 
+// A table whose rows were columns: the longer side goes down the page.
+const turned = (head, rows) => ({ head: [head[0], ...rows.map(([name]) => name)], rows: head.slice(1).map((name, i) => [name, ...rows.map((row) => row[i + 1])]) })
+
 // series: { name, points: [[x, y]] }; axes are logarithmic where the numbers span decades. `categories`: x counts these
 // names, which have no order of their own, so the points are not joined.
 export function lines({ title, series, xLabel, yLabel, categories }) {
@@ -109,13 +112,14 @@ export function lines({ title, series, xLabel, yLabel, categories }) {
 <line ${style} x1="565" x2="595" y1="${at - 4}" y2="${at - 4}"/>${text(602, at, name)}`
   })
   const at = (points, wanted) => points.find(([value]) => value === wanted)?.[1]
+  const head = [xLabel, ...series.map(({ name }) => name)]
+  const rows = xs.map((value) => [categories ? categories[value] : value.toLocaleString('en'), ...series.map(({ points }) => significant(at(points, value)))])
   return figure({
     title,
     width,
     height,
     body: axes(x, y, { width, height, xLabel, yLabel, categories }) + drawn.join(''),
-    head: [xLabel, ...series.map(({ name }) => name)],
-    rows: xs.map((value) => [categories ? categories[value] : value.toLocaleString('en'), ...series.map(({ points }) => significant(at(points, value)))]),
+    ...(series.length > xs.length ? turned(head, rows) : { head, rows }),
   })
 }
 

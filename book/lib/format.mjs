@@ -21,6 +21,9 @@ export const pathHtml = (path) => escape(path).replaceAll('/', '/<wbr>')
 // 'register_tile' -> 'register tile'
 export const words = (name) => name.replaceAll('_', ' ')
 
+// With a capital at the beginning, unless that is a name with a number in it, such as fp32.
+export const sentence = (text) => (/^[a-z]+\b/.test(text) ? text[0].toUpperCase() + text.slice(1) : text)
+
 // The anchor that GitHub, and tools/markdown_links.py, give a heading.
 export function slug(heading) {
   return heading

@@ -1,7 +1,7 @@
 // The frame of every page: header, contents, the page itself. All links are relative, so the site
 // works in any folder of any host, and from a disk.
 
-import { escape, relative } from './format.mjs'
+import { escape, relative, sentence } from './format.mjs'
 
 // Before the first paint, so that a dark page does not flash.
 const THEME = `try { document.documentElement.dataset.theme = localStorage.theme ?? '' } catch {}
@@ -11,12 +11,20 @@ const ABOUT = 'CUDA in small steps: every kernel beside the one before it, check
 // Four bars, each higher than the one before.
 const ICON = encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#1f7a6f" d="M1 12h3v3H1zM5 9h3v6H5zM9 5h3v10H9zM13 1h3v14h-3z"/></svg>')
 
-const item = (page, out) => {
-  const here = page.out === out ? ' aria-current="page"' : ''
-  return `<li><a href="${relative(out, page.out)}"${here}>${escape(page.title)}</a></li>`
+// A page's title below that of its chapter: '04 Matrix multiplication: odd shapes' -> 'Odd shapes'.
+export function shortTitle(title, chapter) {
+  if (title === chapter) return 'The lesson'
+  const [number] = chapter.match(/^\d\d /) ?? ['']
+  const rest = title.startsWith(chapter) ? title.slice(chapter.length).replace(/^[:,] /, '') : title.startsWith(number) ? title.slice(number.length) : title
+  return sentence(rest)
 }
 
-const list = (pages, out) => `<ul>${pages.map((page) => item(page, out)).join('')}</ul>`
+const item = (page, out, chapter) => {
+  const here = page.out === out ? ' aria-current="page"' : ''
+  return `<li><a href="${relative(out, page.out)}"${here}>${escape(shortTitle(page.title, chapter))}</a></li>`
+}
+
+const list = (pages, out, chapter = '') => `<ul>${pages.map((page) => item(page, out, chapter)).join('')}</ul>`
 
 // `groups`: [{ title, road, more, exercises, ladders, folder }], lists of pages; the one that holds this page is open.
 export const pagesOf = ({ road, more = [], exercises = [], ladders = [] }) => [...road, ...more, ...exercises, ...ladders]
@@ -29,7 +37,7 @@ function exercisesOf({ exercises = [] }, out) {
 
 function contents(groups, out) {
   const isHere = (group) => pagesOf(group).some((page) => page.out === out) || (group.folder && out.includes(group.folder))
-  const inside = (group) => list([...group.road, ...(group.more ?? []), ...(group.ladders ?? [])], out) + exercisesOf(group, out)
+  const inside = (group) => list([...group.road, ...(group.more ?? []), ...(group.ladders ?? [])], out, group.title) + exercisesOf(group, out)
   return groups
     .map((group) => `<details${isHere(group) ? ' open' : ''}><summary>${escape(group.title)}</summary>${inside(group)}</details>`)
     .join('\n')

@@ -34,6 +34,15 @@ function entries(state) {
 export const entryOf = (content) => content.match(/^\*\*(.+?)\*\* \(/)?.[1]
 export const anchorOf = (word) => `term-${slug(word)}`
 
+const isFigure = (inline) => inline?.children?.length === 1 && inline.children[0].type === 'image'
+
+// Whether the paragraph that opens at tokens[i] only says, in italics, where the table or the figure above it comes from.
+export function isSource(tokens, i) {
+  const written = (tokens[i + 1]?.children ?? []).filter(({ type, content }) => type !== 'text' || content)
+  const isBelow = tokens[i - 1]?.type === 'table_close' || (tokens[i - 1]?.type === 'paragraph_close' && isFigure(tokens[i - 2]))
+  return isBelow && written[0]?.type === 'em_open' && written.findIndex(({ type }) => type === 'em_close') === written.length - 1
+}
+
 // > [!NOTE] is a note, said in words and by a border.
 function alerts(state) {
   const { tokens } = state
@@ -87,22 +96,29 @@ export function makeMarkdown(site) {
   }
   rules.strong_open = (tokens, i, options, env) => (termAt(tokens, i, env) || '') + '<strong>'
   rules.strong_close = (tokens, i, options, env) => '</strong>' + (tokens[i - 2]?.type === 'strong_open' && termAt(tokens, i - 2, env) ? '</a>' : '')
-  rules.heading_close = (tokens, i, options, env, self) =>
-    plain(tokens, i, options, env, self) + (site.below?.(tokens[i - 2].attrGet('id'), env) ?? '')
+  // A sign beside the heading, by which a mouse takes its address; keys have "On this page" for that.
+  const address = ({ tag }, id) => (tag === 'h1' ? '' : `<a class="address" href="#${id}" tabindex="-1" aria-hidden="true"></a>`)
+  rules.heading_close = (tokens, i, options, env, self) => {
+    const id = tokens[i - 2].attrGet('id')
+    return address(tokens[i], id) + plain(tokens, i, options, env, self) + (site.below?.(id, env) ?? '')
+  }
   // A figure with the words in it stays readable on a phone: it scrolls, as tables do.
-  const isFigure = (inline) => inline?.children?.length === 1 && inline.children[0].type === 'image'
-  rules.paragraph_open = (tokens, i, options, env, self) =>
-    isFigure(tokens[i + 1]) ? '<div class="wide" tabindex="0" role="region" aria-label="Figure">' : plain(tokens, i, options, env, self)
+  rules.paragraph_open = (tokens, i, options, env, self) => {
+    if (isFigure(tokens[i + 1])) return '<div class="wide" tabindex="0" role="region" aria-label="Figure">'
+    return isSource(tokens, i) ? '<p class="from">' : plain(tokens, i, options, env, self)
+  }
   rules.paragraph_close = (tokens, i, options, env, self) =>
     isFigure(tokens[i - 1]) ? '</div>\n' : plain(tokens, i, options, env, self)
   rules.table_open = (tokens, i, options, env, self) =>
     `<div class="wide" tabindex="0" role="region" aria-label="Table">${plain(tokens, i, options, env, self)}`
-  // A rung's name in the head of a column may break behind an underscore, so that many columns fit a page.
-  rules.th_open = (tokens, i, options, env, self) => {
-    for (const child of tokens[i + 1].children) child.meta = { ...child.meta, isHead: true }
+  // A name in the head of a column may break behind an underscore, so that many columns fit a page; so may one at the
+  // beginning of a row, on a phone.
+  rules.th_open = rules.td_open = (tokens, i, options, env, self) => {
+    const mayBreak = tokens[i].type === 'th_open' || tokens[i - 1].type === 'tr_open'
+    for (const child of tokens[i + 1].children) if (/^(text|code_inline)$/.test(child.type)) child.meta = { ...child.meta, mayBreak }
     return plain(tokens, i, options, env, self)
   }
-  const breaks = (html, { meta }) => (meta?.isHead ? html.replaceAll('_', '_<wbr>') : html)
+  const breaks = (html, { meta }) => (meta?.mayBreak ? html.replace(/[_/](?=\w)/g, '$&<wbr>') : html)
   // No line ends inside a date or an option.
   rules.text = (tokens, i) => breaks(escape(tokens[i].content), tokens[i]).replace(/\b\d{4}-\d\d-\d\d\b/g, '<span class="whole">$&</span>')
   rules.code_inline = (tokens, i) => `<code>${breaks(escape(tokens[i].content), tokens[i]).replace(/(^|\s)(--?\w[\w-]*)/g, '$1<span class="whole">$2</span>')}</code>`

@@ -1,6 +1,7 @@
 // Finds what the lesson says about a rung: the section that quotes its file, or has its name.
 
 import path from 'node:path'
+import { isSource } from './markdown.mjs'
 
 // Everything that a section quotes or links, as paths of the repository.
 function filesIn(section, source) {
@@ -50,11 +51,11 @@ function unled(inline) {
   return Object.assign(Object.create(inline), { children })
 }
 
-// The first paragraphs of a section, about as many as a reader takes in beside the code; no figures.
+// The first paragraphs of a section, about as many as a reader takes in beside the code; no figures, no line below a table.
 export function opening(tokens, most = 900) {
   const out = []
   let length = 0
-  const isText = (i) => tokens[i]?.type === 'paragraph_open' && tokens[i].level === 0 && !tokens[i + 1].children.some((child) => child.type === 'image')
+  const isText = (i) => tokens[i]?.type === 'paragraph_open' && tokens[i].level === 0 && !isSource(tokens, i) && !tokens[i + 1].children.some((child) => child.type === 'image')
   for (let i = 0; i < tokens.length && length < most; ++i) {
     if (!isText(i)) continue
     length += tokens[i + 1].content.length

@@ -31,9 +31,9 @@ function sweepFigure(run, sweep) {
   const position = [sweep.sweep, ...POSITIONS].find((key) => points[0][key] !== undefined)
   const found = seriesOf(sweep)
   if (!found || !position || points.length < 3) return ''
-  // Shapes have no order: each is a name of its own.
-  if (points[0][sweep.sweep] === undefined) {
-    const sides = ['m', 'n', 'k'].filter((key) => points[0][key] !== undefined)
+  // Shapes of several sides have no order: each is a name of its own.
+  const sides = ['m', 'n', 'k'].filter((key) => points[0][key] !== undefined)
+  if (points[0][sweep.sweep] === undefined && sides.length > 1) {
     const series = Object.entries(found.names).map(([key, name]) => ({ name, points: points.map((p, i) => [i, p[key]]) }))
     const title = `${words(sweep.problem)} by ${words(sweep.sweep)}: ${run.program} ${run.arguments}`
     return lines({ title, series, xLabel: sides.join(' × '), yLabel: found.unit, categories: points.map((p) => sides.map((key) => p[key]).join(' × ')) })

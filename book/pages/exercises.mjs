@@ -142,6 +142,8 @@ export function exercisePage(book, exercise, lesson, text) {
   const code = highlighted(exercise.skeleton, exercise.file)
   const words = book.site.link('/exercises.md#the-judges-words', { source, out })
   const commands = ['start', 'check', 'hint'].map((verb) => `./exercise ${verb} ${exercise.id}`)
+  const begins = 'This is the file that <code>start</code> writes for you'
+  const file = `<figure class="code"><figcaption><code>${escape(exercise.file)}</code></figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
   const [heading, rest] = [text.slice(0, text.indexOf('</h1>') + 5), text.slice(text.indexOf('</h1>') + 5)]
   const body = `${heading}
 <ul class="badges">${badges.map((badge, i) => `<li${i === 2 ? ` data-exercise="${exercise.id}"` : ''}>${escape(badge)}</li>`).join('')}</ul>
@@ -149,9 +151,7 @@ export function exercisePage(book, exercise, lesson, text) {
 ${rest}
 <h2 id="begin">Begin</h2>
 <figure class="code"><pre tabindex="0"><code>${commands.join('\n')}</code></pre></figure>
-<p>This is the file that <code>start</code> writes for you:</p>
-<figure class="code"><figcaption><code>${escape(exercise.file)}</code></figcaption><pre tabindex="0"><code>${code}</code></pre></figure>
-${isWritable(book, exercise) ? writeHtml(exercise) : ''}
+${isWritable(book, exercise) ? `<details class="one-file"><summary>${begins}</summary>${file}</details>\n${writeHtml(exercise)}` : `<p>${begins}:</p>\n${file}`}
 ${hints(exercise.tasks)}
 ${pickHtml(exercise, words)}`
   const parts = [['begin', 'Begin'], ['write', 'Write it here'], ['hints', 'Hints'], ['pick', 'Pick an answer']].filter(([id]) => body.includes(` id="${id}"`))

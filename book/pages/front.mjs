@@ -1,7 +1,7 @@
 // The front page: what this is, a kernel that runs, how far a ladder leads, and the chapters as cards.
 
 import { bars } from '../lib/figures.mjs'
-import { escape, pathHtml, relative, significant } from '../lib/format.mjs'
+import { escape, pathHtml, relative, sentence, significant } from '../lib/format.mjs'
 import { commonKey, whereFrom } from '../lib/measured.mjs'
 import { lineHtml } from '../lib/tokens.mjs'
 import { widgetHtml } from '../widgets/frame.mjs'
@@ -44,7 +44,7 @@ function spark(rungs) {
   const height = (speed) => 8 + (high > low ? (48 * Math.log(speed / low)) / Math.log(high / low) : 0)
   const wide = 240 / rungs.length
   const bar = (speed, i) => `<rect class="bar" x="${(i * wide).toFixed(1)}" y="${(60 - height(speed)).toFixed(1)}" width="${(wide - 4).toFixed(1)}" height="${height(speed).toFixed(1)}"/>`
-  return `<svg viewBox="0 0 240 60" width="240" height="60" aria-hidden="true">${speeds.map(bar).join('')}</svg>`
+  return `<svg viewBox="0 0 240 60" height="60" preserveAspectRatio="none" aria-hidden="true">${speeds.map(bar).join('')}</svg>`
 }
 
 // From the first rung that was timed to the fastest.
@@ -80,7 +80,7 @@ function card(book, group) {
   return `<li class="card"><h3><a href="${relative('index.html', lesson.out)}">${escape(lesson.title)}</a></h3>
 <p>${question}</p>
 ${climb(best)}
-<p class="quiet">${book.md.renderInline(about)}</p>
+<p class="quiet">${book.md.renderInline(sentence(about))}</p>
 <p class="quiet">About ${hours(words / WORDS_A_MINUTE)} to read, ${hours(practice)} for ${group.exercises.length} exercises<span class="read needs-js" data-pages="${outs}" data-sections="${sections}"></span><span class="passed needs-js" data-exercises="${ids}"></span></p></li>`
 }
 
@@ -106,8 +106,8 @@ ${paragraph}
 </p>
 </div>
 ${runs}
-<section class="climb" aria-labelledby="climb"><h2 id="climb">One problem, from the first kernel to the limit of the chip</h2>
-<p>Every bar is a kernel with one idea more than the one before; <a href="compare/${HERO}/index.html">walk from each to the next</a> and see which lines make the difference.</p>
+<section class="climb" aria-labelledby="climb"><div><h2 id="climb">One problem, from the first kernel to the limit of the chip</h2>
+<p>Every bar is a kernel with one idea more than the one before; <a href="compare/${HERO}/index.html">walk from each to the next</a> and see which lines make the difference.</p></div>
 ${ladderBars(book)}</section>
 <h2>Seven chapters</h2>
 <ol class="cards">${chapters.map((group) => card(book, group)).join('\n')}</ol>

@@ -66,10 +66,9 @@ function stepPage(book, problem, i) {
     to(`${folderOf(problem)}/index.html#${label(b)}`, 'walk'),
     ...(widget ? [to(`widgets/${widget.name}.html?kernel=${b.name}`, 'run it here')] : []),
     to(`${folderOf(problem)}/pair.html?a=${label(a)}&amp;b=${label(b)}`, 'choose any two'),
-    'the arrow keys ← and → go from step to step',
   ]
   const body = `<h1>${escape(titleOf(a))} <span class="arrow">→</span> ${escape(titleOf(b))}</h1>
-<p class="quiet">${escape(b.idea[0].toUpperCase() + b.idea.slice(1))}. ${ways.join(' · ')}</p>
+<p class="quiet">${escape(b.idea[0].toUpperCase() + b.idea.slice(1))}. ${ways.join(' · ')}<span class="only-wide"> · the arrow keys ← and → go from step to step</span></p>
 ${pair}`
   const place = { trail: trailOf(book, problem), place: placeOf(problem, b) }
   book.add({ title: `${a.name} → ${b.name}, ${nameOf(problem)}`, out, body, wide: true, ...place, before: step(i - 1), after: step(i + 1) })

@@ -53,10 +53,11 @@ export function rungLine(book, problem, rung, out, isNamed = false) {
   return `<p class="rung-line">${parts.join(' · ')}</p>`
 }
 
-// The lines of the rungs that a section is about.
+// The lines of the rungs that a section is about, as one piece.
 export function rungLinks(book, place, out) {
   const those = book.notes?.at.get(place) ?? []
-  return those.map(({ problem, rung }) => rungLine(book, problem, rung, out, those.length > 1)).join('')
+  const lines = those.map(({ problem, rung }) => rungLine(book, problem, rung, out, those.length > 1))
+  return lines.length ? `<div class="rung-lines">${lines.join('')}</div>` : ''
 }
 
 // The rung with all that it needs, as `make standalone` writes it: to copy, and to download.

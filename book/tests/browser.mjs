@@ -18,7 +18,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..')
 const TABS = 2
 const AT_ONCE = 12
 
-test('every page: no violation in either theme, no error, no request outside, no sideways scroll on a phone', async (t) => {
+test('every page: no violation in either theme, no error, no request outside; it is as wide as its window, on a desk, a tablet and a phone', async (t) => {
   // PART=1/3: the second of three parts of them.
   const [part, parts] = (process.env.PART ?? '0/1').split('/').map(Number)
   const todo = allPages().filter((name, i) => i % parts === part && name.includes(process.env.ONLY ?? ''))
@@ -253,7 +253,7 @@ test('a prediction: what is chosen stands above what was measured, and is kept; 
 
 test('under a rung of a lesson: side by side, walk, run, and all in one file to copy', { skip }, async () => {
   const tab = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
-  const lines = tab.page.locator('#padded-swizzled + .rung-line, #padded-swizzled + .rung-line + .rung-line')
+  const lines = tab.page.locator('#padded-swizzled + .rung-lines .rung-line')
   for (const [link, wanted] of [['side by side', '**/tiled..padded.html'], ['walk', '**/transpose/index.html#padded'], ['run it', '**/run_transpose.html?kernel=padded'], ['the file', '**/06_padded.cuh.html']]) {
     await tab.page.goto(`${BASE}03_coalescing/problem-c-transpose.html`)
     assert.match(await lines.first().textContent(), /rung 6 of/)
@@ -268,6 +268,31 @@ test('under a rung of a lesson: side by side, walk, run, and all in one file to 
   assert.doesNotMatch(copied, /#include "/)
   assert.equal(copied, fs.readFileSync(path.join(OUT, 'standalone/03_coalescing/transpose/padded.cu'), 'utf8').trimEnd() + '\n')
   assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('the lines of the rungs of a section stand below each other, on a desk and on a tablet', async () => {
+  for (const width of [1400, 1000]) {
+    const tab = await openTab({ viewport: { width, height: 900 } })
+    await tab.page.goto(`${BASE}07_flash_attention/part-two-attention-in-fp32.html`)
+    const places = await tab.page.$$eval('.rung-lines >> nth=0 >> .rung-line', (lines) => lines.map((line) => line.getBoundingClientRect()).map(({ left, top, bottom }) => ({ left, top, bottom })))
+    assert.equal(places.length, 2)
+    assert.equal(places[0].left, places[1].left)
+    assert.ok(places[0].bottom <= places[1].top, JSON.stringify(places))
+    await tab.close()
+  }
+})
+
+test('the table of a ladder on a phone: no number touches the next', async () => {
+  const tab = await openTab({ viewport: PHONE })
+  await tab.page.goto(`${BASE}compare/04_matmul/sgemm/index.html`)
+  const touching = await tab.page.$$eval('.rungs tr', (rows) =>
+    rows.flatMap((row) => {
+      const cells = [...row.cells].filter((cell) => cell.offsetWidth && !cell.matches('.text')).map((cell) => cell.getBoundingClientRect())
+      return cells.slice(1).some(({ left }, i) => left < cells[i].right) ? [row.innerText] : []
+    }),
+  )
+  assert.deepEqual(touching, [])
   await tab.close()
 })
 

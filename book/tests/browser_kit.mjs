@@ -24,6 +24,7 @@ export async function close() {
 
 export const WIDE = { width: 1380, height: 900 }
 export const PHONE = { width: 390, height: 844 }
+const WIDTHS = [1400, 1000, PHONE.width]
 
 // A tab that remembers what went wrong, a request to elsewhere among it. The browser resolves no
 // name, so that none gets out.
@@ -126,33 +127,48 @@ const frames = new Map() // by how they look, a page that has it
 const pieces = new Map() // by how they look
 const lines = {}
 
-// Opens some pages at once, each in a frame as large as a phone: half of what a tab of its own
-// costs. Says which of them are too wide, and keeps what looks new for the functions below: axe
-// takes as long for a page of fifty pieces as for one of five.
+// What is wrong with the width of a page in a frame: it is wider than its window, or what scrolls sideways inside it
+// does not show that or cannot be reached by keys.
+function widthFaults({ contentDocument: page, contentWindow: { getComputedStyle } }, width) {
+  const faults = []
+  const content = page.documentElement.scrollWidth
+  if (content > width) faults.push(`${content} pixels wide`)
+  for (const region of page.querySelectorAll('.wide, pre')) {
+    if (region.scrollWidth <= region.clientWidth + 1) continue
+    const isHinted = getComputedStyle(region).backgroundImage.includes('gradient')
+    if (!isHinted || region.tabIndex !== 0) faults.push(`${isHinted ? 'no keys scroll' : 'nothing shows that it scrolls:'} ${region.outerHTML.slice(0, 80)}`)
+  }
+  return faults.map((fault) => `${fault} in a window of ${width}`)
+}
+
+// Opens some pages at once, each in a frame: half of what a tab of its own costs. Says which of them are too wide in
+// which window, the last of them a phone's, and keeps what looks new there for the functions below: axe takes as
+// long for a page of fifty pieces as for one of five.
 export async function lookAt(page, names) {
   await page.goto(`${BASE}index.html`)
-  await page.addScriptTag({ content: `${takeLines}\n${takePieces}` })
-  const looked = await page.evaluate(async ([base, names, { width, height }]) => {
+  await page.addScriptTag({ content: `${takeLines}\n${takePieces}\n${widthFaults}` })
+  const looked = await page.evaluate(async ([base, names, widths, height]) => {
     const shown = names.map((name) => {
-      const frame = Object.assign(document.createElement('iframe'), { width, height, src: base + name })
+      const frame = Object.assign(document.createElement('iframe'), { width: widths[0], height, src: base + name })
       frame.style = 'position: absolute; top: 0; left: 0; border: 0'
       return { name, frame, loaded: new Promise((done) => (frame.onload = done)) }
     })
     document.body.replaceChildren(...shown.map(({ frame }) => frame))
     await Promise.all(shown.map(({ loaded }) => loaded))
-    return shown.map(({ name, frame: { contentDocument: page } }) => ({
+    const faults = shown.map(({ frame }) => widths.flatMap((width) => widthFaults(Object.assign(frame, { width }), width)))
+    return shown.map(({ name, frame: { contentDocument: page } }, i) => ({
       name,
-      content: page.documentElement.scrollWidth,
+      faults: faults[i],
       lines: takeLines(page),
       ...takePieces(page, name),
     }))
-  }, [BASE, names, PHONE])
+  }, [BASE, names, WIDTHS, PHONE.height])
   for (const one of looked) {
     Object.assign(lines, one.lines)
     for (const piece of one.pieces) if (!pieces.has(piece.key)) pieces.set(piece.key, piece)
     if (!frames.has(one.frame)) frames.set(one.frame, one.name)
   }
-  return looked.filter(({ content }) => content > PHONE.width).map(({ name, content }) => `${name}: ${content} pixels wide on a phone`)
+  return looked.flatMap(({ name, faults }) => faults.map((fault) => `${name}: ${fault}`))
 }
 
 // What axe finds in the frames of all pages that lookAt() has seen.

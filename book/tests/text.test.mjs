@@ -5,6 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { lines } from '../lib/figures.mjs'
 import { relative, significant, slug } from '../lib/format.mjs'
+import { shortTitle } from '../lib/layout.mjs'
 import { makeMarkdown } from '../lib/markdown.mjs'
 import { change, chooseRows, commonKey, countsOf, gainOf, howCounted, measuredLines, sizesOf } from '../lib/measured.mjs'
 import { Memory } from '../lib/memory.mjs'
@@ -124,11 +125,29 @@ test('a rung finds the section of the lesson that quotes it', () => {
   assert.equal(id('c'), undefined) // what is said of a rung of the same name on another ladder
 })
 
-test('the name of a rung may break in the head of a column, an option and a date nowhere', () => {
-  const html = makeMarkdown(asWritten).render('| last_one | `by_two` |\n| --- | --- |\n| a_b | `--only x` |\n\non 2026-11-28\n')
+test('a name may break in the head of a column and at the beginning of a row, an option and a date nowhere', () => {
+  const html = makeMarkdown(asWritten).render('| last_one | `by_two` | c |\n| --- | --- | --- |\n| [`a_b`](x) `c/d_e` | `--only x` | f_g |\n\non 2026-11-28\n')
   assert.match(html, /<th>last_<wbr>one<\/th>\n<th><code>by_<wbr>two<\/code>/)
   assert.match(html, /on <span class="whole">2026-11-28<\/span>/)
-  assert.match(html, /<td>a_b<\/td>\n<td><code><span class="whole">--only<\/span> x<\/code>/)
+  assert.match(html, /<td><a href="x"><code>a_<wbr>b<\/code><\/a> <code>c\/<wbr>d_<wbr>e<\/code><\/td>\n<td><code><span class="whole">--only<\/span> x<\/code><\/td>\n<td>f_g</)
+})
+
+test('a heading has its address beside it; the line below a table that says where it comes from is marked, and is no part of a note', () => {
+  const md = makeMarkdown(asWritten)
+  const text = '# T\n\n## Two *parts*\n\nText.\n\n| a |\n| --- |\n| 1 |\n\n*H200: `x --n 3`*\n\n![f](a.svg)\n\n*H200*\n\n| b |\n| --- |\n| 1 |\n\n*One* word and *another*\n\n*Alone.*\n'
+  const html = md.render(text)
+  assert.match(html, /Two <em>parts<\/em><a class="address" href="#two-parts" tabindex="-1" aria-hidden="true"><\/a><\/h2>/)
+  assert.doesNotMatch(html, /href="#t"/)
+  assert.deepEqual([...html.matchAll(/<p class="from">(.*?)<\/p>/g)].map((match) => match[1]), ['<em>H200: <code>x <span class="whole">--n</span> 3</code></em>', '<em>H200</em>'])
+  const note = opening(md.parse(text, {})).filter(({ type }) => type === 'inline').map(({ content }) => content)
+  assert.deepEqual(note, ['Text.', '*One* word and *another*', '*Alone.*'])
+})
+
+test('below its chapter a page has a short title', () => {
+  const chapter = '04 Matrix multiplication'
+  const titles = [chapter, `${chapter}: odd shapes`, `${chapter}, with tensor cores`, `${chapter}: fp8`, '04 A product over devices', 'Ladder: sgemm']
+  assert.deepEqual(titles.map((title) => shortTitle(title, chapter)), ['The lesson', 'Odd shapes', 'With tensor cores', 'fp8', 'A product over devices', 'Ladder: sgemm'])
+  assert.equal(shortTitle('The first page', ''), 'The first page')
 })
 
 test('a long line of code that wraps goes on further in than it begins', () => {
@@ -142,6 +161,13 @@ test('the names beside the lines of a figure stand in the order in which the lin
   const html = lines({ title: 't', xLabel: 'n', yLabel: 'y', series: [['low', 1], ['high', 9], ['none', 0], ['mid', 5]].map(([name, y]) => ({ name, points: [[1, y], [2, y]] })) })
   const heights = [...html.matchAll(/<text x="602.0" y="([\d.]+)" >(\w+)</g)].map(([, y, name]) => [Number(y), name]).sort(([a], [b]) => a - b)
   assert.deepEqual(heights.map(([, name]) => name), ['high', 'mid', 'low', 'none'])
+})
+
+test('the table of a figure with more lines than points has a row for each line', () => {
+  const series = ['one', 'two', 'three'].map((name, i) => ({ name, points: [[1, i + 1], [2, i + 4]] }))
+  const rowsOf = (count) => [...lines({ title: 't', xLabel: 'n', yLabel: 'y', series: series.slice(0, count) }).matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row]) => row.replace(/<[^>]*>/g, ' ').trim().split(/ +/))
+  assert.deepEqual(rowsOf(3), [['n', '1', '2'], ['one', '1.00', '4.00'], ['two', '2.00', '5.00'], ['three', '3.00', '6.00']])
+  assert.deepEqual(rowsOf(2), [['n', 'one', 'two'], ['1', '1.00', '2.00'], ['2', '4.00', '5.00']])
 })
 
 test('two rungs are compared in one run where there is one, the default first', () => {
