@@ -165,6 +165,21 @@ TEST_CASE("all_reduce: as many bytes as the lesson says") {
   tests::passes_by_itself("SIMT_DEVICES=8", "all_reduce: bytes over the links");
 }
 
+// Bytes of one device's array. What it sends to all others in one shot decides; the copy engines
+// pay between two devices alone.
+TEST_CASE("all_reduce: the rung is chosen by bytes and ranks") {
+  CHECK(fastest(0, 2) == "packets");
+  CHECK(fastest(512 << 10, 2) == "packets");
+  CHECK(fastest(1 << 20, 2) == "one_shot_push");
+  CHECK(fastest(4 << 20, 2) == "two_shot");
+  CHECK(fastest(256 << 20, 2) == "pieces");
+  CHECK(fastest(std::int64_t{1} << 34, 2) == "pieces");
+  CHECK(fastest(64 << 10, 4) == "packets");
+  CHECK(fastest(256 << 10, 4) == "one_shot_push");
+  CHECK(fastest(1 << 20, 4) == "two_shot");
+  for (const int ranks : {3, 4, 8}) CHECK(fastest(std::int64_t{1} << 30, ranks) == "two_shot");
+}
+
 TEST_CASE("all_reduce: loops of the CPU, and what one device cannot do") {
   bench::RunSettings run;
   run.device = bench::query_device();

@@ -11,10 +11,10 @@
 
 #include <cstdint>
 
-#include "05_reduction/all_reduce/kit/meet.cuh"
 #include "05_reduction/all_reduce/kit/team.cuh"
 #include "05_reduction/all_reduce/kit/vector.cuh"
 #include "common/kit/check.cuh"
+#include "common/kit/meet.cuh"
 
 namespace all_reduce {
 

@@ -13,10 +13,10 @@
 
 #include <cuda/atomic>
 
-#include "05_reduction/all_reduce/kit/patience.cuh"
 #include "05_reduction/all_reduce/kit/team.cuh"
 #include "05_reduction/all_reduce/kit/vector.cuh"
 #include "common/kit/check.cuh"
+#include "common/kit/patience.cuh"
 
 namespace all_reduce {
 

@@ -10,11 +10,15 @@
 #include "05_reduction/all_reduce/kit/vector.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/devices.cuh"
+#include "common/kit/meet.cuh"
+#include "common/kit/patience.cuh"
 
 namespace all_reduce {
 
 using kit::for_each_rank;
 using kit::kMostDevices;
+using kit::meet;
+using kit::Patience;
 // On a CPU fewer threads and blocks show the same.
 constexpr int kThreads = kit::kHasGpu ? 512 : 64;
 // Blocks wait for blocks of other devices, so all of a grid must be on its chip at once. A kernel

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks of the same number, one on each device, wait for one another.
 #pragma once
 
@@ -7,18 +8,19 @@
 
 #include <cuda/atomic>
 
-#include "05_reduction/all_reduce/kit/patience.cuh"
-#include "05_reduction/all_reduce/kit/team.cuh"
+#include "common/kit/devices.cuh"
+#include "common/kit/patience.cuh"
 
-namespace all_reduce {
+namespace kit {
 
 // What a block of any device did before is seen by the blocks of this number on all devices behind
-// it. epoch: the same for all of them, and one more each time. All threads must call it.
+// it. peers: with `size`, and the `flags` of every rank, kMostDevices for each block. epoch: the
+// same for all of them, and one more each time. All threads must call it.
 // A flag lies on the device that waits for it: polling asks the own L2 cache, not the link. Its
 // store is a release and its load an acquire, both with the scope of the system: the device's scope
 // ends at the device.
-template <class T>
-__device__ void meet(const Peers<T>& peers, int rank, unsigned epoch) {
+template <class Peers>
+__device__ void meet(const Peers& peers, int rank, unsigned epoch) {
   using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_system>;
   __syncthreads();  // all the block has done comes before the release of one thread
   const int peer = static_cast<int>(threadIdx.x);
@@ -33,4 +35,4 @@ __device__ void meet(const Peers<T>& peers, int rank, unsigned epoch) {
   __syncthreads();
 }
 
-}  // namespace all_reduce
+}  // namespace kit
