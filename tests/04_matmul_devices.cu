@@ -1,7 +1,7 @@
 // Chapter 04, products that several devices share: every way is right for 2 to 8 devices, also with
-// shards that are uneven or empty and when calls follow one another without a wait between, and
-// sends as many bytes as the lesson says. Without a GPU simt has eight devices, and its checks look
-// on.
+// shards that are uneven or empty and when calls follow one another without a wait between, waits
+// for nobody for ever, and sends as many bytes as the lesson says. Without a GPU simt has eight
+// devices, and its checks look on.
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
@@ -41,7 +41,7 @@ bench::Ladder<Problem> rungs(bench::Ladder<Problem> all) {
   variants.erase(std::remove_if(variants.begin(), variants.end(), is_other), variants.end());
   return all;
 }
-constexpr int kRungs = 5;
+constexpr int kRungs = 6;
 
 bench::Settings::Given size_of(int devices, std::int64_t m, std::int64_t n, std::int64_t k) {
   return {{"m", m}, {"n", n}, {"k", k}, {"devices", devices}};
@@ -57,6 +57,17 @@ std::vector<bench::Settings::Given> sizes() {
     if (is_here(static_cast<int>(size.at("devices")))) sizes.push_back(size);
   }
   return sizes;
+}
+
+// Those whose kernels wait for another branch of their work, which no graph may hold, left out.
+template <class Problem>
+bench::Ladder<Problem> rungs_for_graphs(bench::Ladder<Problem> all) {
+  auto& variants = all.variants;
+  const auto has_flags = [](const bench::Variant<Problem>& variant) {
+    return variant.name == "flags" || variant.name == "to_owner";
+  };
+  variants.erase(std::remove_if(variants.begin(), variants.end(), has_flags), variants.end());
+  return all;
 }
 
 bool has_tma(const std::string& name) { return name == "flags" || name == "to_owner"; }
@@ -95,8 +106,36 @@ void runs_ahead(const bench::Ladder<Problem>& ladder) {
   }
 }
 
+// Rank 0 calls by itself, and must not wait for ever.
+template <class Launch>
+void ends_where_a_peer_never_comes(Launch launch) {
+  TeamMemory memory(2, 1);
+  cudaStream_t stream = memory.team.devices.streams[0];
+  launch(memory.team.peers, stream);
+  CHECK(cudaStreamSynchronize(stream) == cudaErrorAssert);
+  tests::simt_said();  // the assertion
+}
+
 }  // namespace
 
+TEST_CASE("sharded: a peer never comes before the product", "[.]") {
+  ends_where_a_peer_never_comes([](const Peers& peers, cudaStream_t stream) {
+    push_rows_kernel<kPiece><<<1, kPushThreads, 0, stream>>>(peers, 0, {});
+  });
+}
+TEST_CASE("sharded: a peer never comes after the product", "[.]") {
+  ends_where_a_peer_never_comes([](const Peers& peers, cudaStream_t stream) {
+    push_and_add_kernel<kPiece><<<1, kPushThreads, 0, stream>>>(peers, 0, {});
+  });
+}
+TEST_CASE("gather_gemm: every launch is in its stream on several devices", "[.]") {
+  tests::every_launch_is_in_its_stream(rungs_for_graphs(rungs(gather_ladder())),
+                                       size_of(3, 70, 48, 64));
+}
+TEST_CASE("gemm_scatter: every launch is in its stream on several devices", "[.]") {
+  tests::every_launch_is_in_its_stream(rungs_for_graphs(rungs(scatter_ladder())),
+                                       size_of(3, 70, 48, 64));
+}
 TEST_CASE("gather_gemm: every way on several devices", "[.]") { gathers_everywhere(); }
 TEST_CASE("gemm_scatter: every way on several devices", "[.]") { scatters_everywhere(); }
 TEST_CASE("sharded: calls run ahead", "[.]") {
@@ -129,6 +168,7 @@ TEST_CASE("sharded: bytes over the links", "[.]") {
     CHECK(gathered(gather_gemm_gather_then_product) == of_a);
     CHECK(gathered(gather_gemm_chunks) == of_a);
     CHECK(gathered(gather_gemm_flags) == Approx(of_a).epsilon(0.01));
+    CHECK(gathered(gather_gemm_push_then_product) == Approx(of_a).epsilon(0.01));
     const auto scattered = [&](auto rung) {
       return counted(std::make_unique<GemmScatter>(shape, devices, 1, false), rung);
     };
@@ -136,6 +176,7 @@ TEST_CASE("sharded: bytes over the links", "[.]") {
     CHECK(scattered(gemm_scatter_product_then_scatter) == of_c);
     CHECK(scattered(gemm_scatter_slices) == of_c);
     CHECK(scattered(gemm_scatter_to_owner) == Approx(of_c).epsilon(0.01));
+    CHECK(scattered(gemm_scatter_product_then_push) == Approx(of_c).epsilon(0.01));
   }
 }
 #endif
@@ -151,6 +192,36 @@ TEST_CASE("sharded: every way is right") {
 
 TEST_CASE("sharded: as many bytes as the lesson says") {
   tests::passes_by_itself("SIMT_DEVICES=8", "sharded: bytes over the links");
+}
+
+TEST_CASE("sharded: every launch is in the stream that was given") {
+  for (const char* name : {"gather_gemm", "gemm_scatter"}) {
+    tests::passes_by_itself(
+        "SIMT_DEVICES=8", std::string(name) + ": every launch is in its stream on several devices",
+        kRungs - 1);
+  }
+}
+
+TEST_CASE("sharded: nobody waits for ever") {
+  for (const char* place : {"before", "after"}) {
+    tests::passes_by_itself("SIMT_DEVICES=2",
+                            std::string("sharded: a peer never comes ") + place + " the product");
+  }
+}
+
+// By rows of A, ranks, and whether rows are whole pieces.
+TEST_CASE("sharded: the rung is chosen by rows and ranks") {
+  for (const int ranks : {2, 4, 8}) {
+    CHECK(fastest_gather(128, ranks, true, true) == "push_then_product");
+    CHECK(fastest_gather(512, ranks, true, false) == "push_then_product");
+    CHECK(fastest_gather(128, ranks, false, false) == "gather_then_product");
+    CHECK(fastest_gather(1024, ranks, true, true) == "chunks");
+    CHECK(fastest_gather(8192, ranks, true, true) == (ranks == 2 ? "flags" : "chunks"));
+    CHECK(fastest_gather(8192, ranks, true, false) == "chunks");
+  }
+  CHECK(fastest_scatter(512, true) == "product_then_push");
+  CHECK(fastest_scatter(512, false) == "product_then_scatter");
+  CHECK(fastest_scatter(1024, true) == "slices");
 }
 
 TEST_CASE("sharded: loops of the CPU and what one device cannot do") {
@@ -191,15 +262,17 @@ TEST_CASE("sharded: shards and chunks cover all rows") {
         }
       }
     }
-    const Chunks chunks = {whole};
-    std::int64_t rows = 0;
-    for (int i = 0; i < chunks.count(); ++i) {
-      CHECK(chunks.first(i) == rows);
-      CHECK((i + 1 == chunks.count() || chunks.size(i) % kPairRows == 0));
-      CHECK(chunks.size(i) > 0);
-      rows += chunks.size(i);
+    for (const int ranks : {2, 3, 4, 8}) {
+      const Chunks chunks = {whole, ranks};
+      std::int64_t rows = 0;
+      for (int i = 0; i < chunks.count(); ++i) {
+        CHECK(chunks.first(i) == rows);
+        CHECK((i + 1 == chunks.count() || chunks.size(i) % kPairRows == 0));
+        CHECK(chunks.size(i) > 0);
+        rows += chunks.size(i);
+      }
+      CHECK(rows == whole);
+      CHECK(chunks.count() <= (ranks == 2 ? kMostChunks : ranks == 3 ? 2 : 1));
     }
-    CHECK(rows == whole);
-    CHECK(chunks.count() <= kMostChunks);
   }
 }

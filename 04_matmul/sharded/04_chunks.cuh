@@ -33,7 +33,7 @@ inline void gather_gemm_chunks(const Team& team, const GatherProduct& p) {
   for (int step = 1; step < team.size(); ++step) {
     for (int chunk = 0; chunk < kMostChunks; ++chunk) {
       for (int rank = 0; rank < team.size(); ++rank) {
-        const Chunks chunks = {p.rows.size(rank)};
+        const Chunks chunks = {p.rows.size(rank), team.size()};
         if (chunk >= chunks.count()) continue;
         const int to = (rank + team.size() - step) % team.size();
         const std::int64_t first = p.rows.first(rank) + chunks.first(chunk);

@@ -145,7 +145,7 @@ inline void launch_gather_gemm_flags(const Team& team, const GatherProduct& p, i
   for (int shard = 0; shard < team.size(); ++shard) {
     const std::int64_t first = p.rows.first(shard);
     const int rows = static_cast<int>(p.rows.size(shard));
-    chunks.pairs[shard] = static_cast<int>(Chunks{rows}.most() / kPairRows);
+    chunks.pairs[shard] = static_cast<int>(Chunks{rows, team.size()}.most() / kPairRows);
     if (rows == 0) continue;
     const Element* const a = shard == rank ? p.a[rank] : p.whole_a[rank] + first * p.k;
     maps.a[shard] = map_of_rows(a, rows, static_cast<int>(p.k), T::kTileM);
@@ -176,7 +176,7 @@ inline void gather_gemm_flags(const Team& team, const GatherProduct& p) {
 
   // A flag behind each chunk. All copies are asked for before a kernel begins to wait for them.
   for (int rank = 0; rank < team.size(); ++rank) {
-    const Chunks chunks = {p.rows.size(rank)};
+    const Chunks chunks = {p.rows.size(rank), team.size()};
     cudaStream_t stream = team.copies.streams[rank];
     CUDA_CHECK(cudaSetDevice(rank));
     for (int step = 1; step < team.size(); ++step) {

@@ -32,7 +32,7 @@ inline void gemm_scatter_slices(const Team& team, const ProductScatter& p) {
     for (int chunk = 0; chunk < kMostChunks; ++chunk) {
       for (int rank = 0; rank < team.size(); ++rank) {
         const int to = (rank + step) % team.size();
-        const Chunks chunks = {p.rows.size(to)};
+        const Chunks chunks = {p.rows.size(to), team.size()};
         if (chunk >= chunks.count()) continue;
         const std::int64_t rows = chunks.size(chunk),
                            first = p.rows.first(to) + chunks.first(chunk);

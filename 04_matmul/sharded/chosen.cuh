@@ -12,14 +12,35 @@
 #include "04_matmul/sharded/05_flags.cuh"
 #include "04_matmul/sharded/06_product_then_scatter.cuh"
 #include "04_matmul/sharded/07_slices.cuh"
+#include "04_matmul/sharded/09_push_then_product.cuh"
+#include "04_matmul/sharded/10_product_then_push.cuh"
+#include "04_matmul/sharded/kit/pieces.cuh"
+#include "04_matmul/sharded/kit/team.cuh"
 #include "04_matmul/sharded/problem.cuh"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/variant.cuh"
 
 namespace matmul::sharded {
 
-// Rows of A from which on a way is the fastest. Measured on two H200 with n = k = 8192.
-constexpr std::int64_t kChunksFrom = 512, kFlagsFrom = 2048, kSlicesFrom = 256;
+// region fastest
+// Rows of A up to which SMs move them, or from which on a way is the fastest. Measured on two and
+// on four H200 with n = k = 8192.
+constexpr std::int64_t kPushUpTo = 512, kFlagsFrom = 2048;
+// With more ranks the host cannot ask for the copies and flags of `flags` in time.
+constexpr int kFlagsRanks = 2;
+
+// The fastest rung for m rows. pieces: rows of A are whole pieces of 16 bytes, or their stores
+// would be small ones. flags: whether that rung can run.
+inline std::string fastest_gather(std::int64_t m, int ranks, bool pieces, bool flags) {
+  if (m <= kPushUpTo) return pieces ? "push_then_product" : "gather_then_product";
+  return flags && ranks <= kFlagsRanks && m >= kFlagsFrom ? "flags" : "chunks";
+}
+// pieces: of rows of C. On H200 to_owner was never faster than slices.
+inline std::string fastest_scatter(std::int64_t m, bool pieces) {
+  if (m <= kPushUpTo) return pieces ? "product_then_push" : "product_then_scatter";
+  return "slices";
+}
+// endregion
 
 inline bool has_wgmma() {
   static const bool kHas = bench::query_device().compute_capability() == 90;
@@ -32,33 +53,29 @@ inline std::string gather_gemm_chosen(const Team& team, const GatherProduct& p) 
   for (int r = 0; r < team.size(); ++r) {
     vectors = vectors && have_vector_rows<true>(p.a[r], p.b[r], p.c[r], p.columns.size(r), p.k);
   }
-  if (p.m < kChunksFrom) {
-    gather_gemm_gather_then_product(team, p);
-    return "gather_then_product";
-  }
-  if (p.m < kFlagsFrom || !has_wgmma() || !vectors) {
-    gather_gemm_chunks(team, p);
-    return "chunks";
-  }
-  gather_gemm_flags(team, p);
-  return "flags";
+  const std::string rung =
+      fastest_gather(p.m, team.size(), p.k % kPiece == 0, vectors && has_wgmma());
+  if (rung == "push_then_product") gather_gemm_push_then_product(team, p);
+  if (rung == "gather_then_product") gather_gemm_gather_then_product(team, p);
+  if (rung == "chunks") gather_gemm_chunks(team, p);
+  if (rung == "flags") gather_gemm_flags(team, p);
+  return rung;
 }
 
-// C of every rank = its rows of the sum of all products. Returns the name of the rung. On two H200
-// to_owner was never faster than slices.
+// C of every rank = its rows of the sum of all products. Returns the name of the rung.
 inline std::string gemm_scatter_chosen(const Team& team, const ProductScatter& p) {
-  if (p.m < kSlicesFrom) {
-    gemm_scatter_product_then_scatter(team, p);
-    return "product_then_scatter";
-  }
-  gemm_scatter_slices(team, p);
-  return "slices";
+  const std::string rung = fastest_scatter(p.m, p.n % kPiece == 0);
+  if (rung == "product_then_push") gemm_scatter_product_then_push(team, p);
+  if (rung == "product_then_scatter") gemm_scatter_product_then_scatter(team, p);
+  if (rung == "slices") gemm_scatter_slices(team, p);
+  return rung;
 }
 
 template <class Problem, class Choose>
 bench::Variant<Problem> chosen_of(Choose choose) {
   auto variant = bench::chooser<Problem>(
-      "a library's choice: by the rows of A", [choose](Problem& p, cudaStream_t stream) {
+      "a library's choice: by the rows of A and devices",
+      [choose](Problem& p, cudaStream_t stream) {
         std::string rung;
         p.with_team(stream, [&](const Team& team, const auto& call) { rung = choose(team, call); });
         return rung;

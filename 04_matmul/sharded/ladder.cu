@@ -14,6 +14,8 @@
 #include "04_matmul/sharded/06_product_then_scatter.cuh"
 #include "04_matmul/sharded/07_slices.cuh"
 #include "04_matmul/sharded/08_to_owner.cuh"
+#include "04_matmul/sharded/09_push_then_product.cuh"
+#include "04_matmul/sharded/10_product_then_push.cuh"
 #include "04_matmul/sharded/chosen.cuh"
 #include "04_matmul/sharded/peers.cuh"
 #include "04_matmul/sharded/problem.cuh"
@@ -81,6 +83,8 @@ inline bench::Ladder<GatherGemm> gather_ladder() {
                                 gather_gemm_chunks)),
        large(team_rung<Problem>("flags", "one kernel, whose blocks wait for chunks (sm_90a)",
                                 gather_gemm_flags, bench::needs_exactly_sm(90))),
+       large(team_rung<Problem>("push_then_product", "few rows: stores to all devices, one product",
+                                gather_gemm_push_then_product)),
        large(chosen_gather()), large(nccl_gather()), large(alone<Problem>())});
 }
 
@@ -102,6 +106,8 @@ inline bench::Ladder<GemmScatter> scatter_ladder() {
                                 gemm_scatter_slices)),
        large(team_rung<Problem>("to_owner", "tiles stored in the owner's memory (sm_90a)",
                                 gemm_scatter_to_owner, bench::needs_exactly_sm(90))),
+       large(team_rung<Problem>("product_then_push", "few rows: stores to the owners, who add",
+                                gemm_scatter_product_then_push)),
        large(chosen_scatter()), large(nccl_scatter()), large(alone<Problem>())});
 }
 

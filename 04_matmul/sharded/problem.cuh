@@ -32,6 +32,7 @@
 #include "common/kit/device_buffer.cuh"
 #include "common/kit/devices.cuh"
 #include "common/kit/host_buffer.hpp"
+#include "common/kit/launch.cuh"
 #include "common/kit/random.cuh"
 
 #if __has_include(<cublas_v2.h>)
@@ -93,13 +94,31 @@ class TeamMemory {
  public:
   // flags: on each device.
   TeamMemory(int size, std::int64_t flags) : devices(size), copies(size) {
-    team = {devices.devices(), copies.devices(), LocalProduct()};
-    kit::for_each_rank(team.devices, [&](int, cudaStream_t) { this->flags.emplace_back(flags); });
+    team = {devices.devices(), copies.devices(), LocalProduct(), {}, kMostPushBlocks};
+    team.peers.size = size;
+    kit::for_each_rank(team.devices, [&](int rank, cudaStream_t) {
+      this->flags.emplace_back(flags);
+      const int processors = kit::device_attribute(cudaDevAttrMultiProcessorCount);
+      team.push_blocks = std::min(team.push_blocks, kPushBlocksPerSm * processors);
+      team.peers.flags[rank] = zeros(kMostPushBlocks * kMostDevices);
+      team.peers.epochs[rank] = zeros(kMostPushBlocks);
+      CUDA_CHECK(cudaDeviceSynchronize());
+    });
   }
 
   kit::DeviceTeam devices, copies;
   Team team;
   std::vector<kit::DeviceBuffer<unsigned>> flags;
+
+ private:
+  // On the current device.
+  unsigned* zeros(std::int64_t count) {
+    meeting_.emplace_back(count);
+    CUDA_CHECK(cudaMemset(meeting_.back().data(), 0, count * sizeof(unsigned)));
+    return meeting_.back().data();
+  }
+
+  std::vector<kit::DeviceBuffer<unsigned>> meeting_;
 };
 
 template <Form form>

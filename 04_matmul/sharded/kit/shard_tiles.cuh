@@ -57,7 +57,7 @@ inline ShardSchedule shard_schedule(const Shards& rows, std::int64_t n, int firs
     TileSchedule& of = schedule.of[shard];
     of = grouped_schedule(static_cast<int>(rows.size(shard)), static_cast<int>(n), kPairRows,
                           PairTile::kTileN);
-    const auto chunk = static_cast<int>(Chunks{rows.size(shard)}.most() / kPairRows);
+    const auto chunk = static_cast<int>(Chunks{rows.size(shard), rows.parts}.most() / kPairRows);
     of.group_rows = std::min(of.group_rows, chunk);
   }
   return schedule;

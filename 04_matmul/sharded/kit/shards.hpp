@@ -23,17 +23,21 @@ struct Shards {
 inline Shards shards_of_rows(std::int64_t whole, int parts) { return {whole, parts, 1}; }
 inline Shards shards_of_columns(std::int64_t whole, int parts) { return {whole, parts, 8}; }
 
-// A shard of rows moves in chunks, so that work on the first begins before the last has come. All
-// chunks but the last are whole pairs of tiles, of 256 rows.
+// A shard of rows moves in chunks, so that work on the first begins before the last has come. With
+// more ranks a shard is shorter, and there are more of them: then it has fewer chunks, or the host
+// could not ask for all of them in time. All chunks but the last are whole pairs of tiles, of 256
+// rows.
 constexpr int kMostChunks = 4;
 constexpr int kPairRows = 256;
 
 struct Chunks {
   std::int64_t rows;
+  int ranks;  // at least 2
 
   std::int64_t most() const {  // rows of a chunk
     const std::int64_t pairs = (rows + kPairRows - 1) / kPairRows;
-    return std::max<std::int64_t>(1, (pairs + kMostChunks - 1) / kMostChunks) * kPairRows;
+    const int chunks = std::max(1, kMostChunks / (ranks - 1));
+    return std::max<std::int64_t>(1, (pairs + chunks - 1) / chunks) * kPairRows;
   }
   int count() const { return static_cast<int>((rows + most() - 1) / most()); }
   std::int64_t first(int i) const { return i * most(); }

@@ -15,16 +15,30 @@ namespace matmul::sharded {
 
 using Element = __nv_bfloat16;
 using kit::kMostDevices;
+// A kernel that meets others, and its blocks. On a CPU fewer threads and blocks show the same.
+constexpr int kPushThreads = kit::kHasGpu ? 512 : 64;
+constexpr int kPushBlocksPerSm = 2;
+constexpr int kMostPushBlocks = kit::kHasGpu ? 320 : 8;
 
 // C = A B' in the stream, of device `rank`, which is the current one. A is m x k, B is n x k, C is
 // m x n, all dense and row-major, in the memory of that device. A size may be 0.
 using Multiply = std::function<void(int rank, const Element* a, const Element* b, Element* c,
                                     std::int64_t m, std::int64_t n, std::int64_t k, cudaStream_t)>;
 
+// What kernels need to meet those of other devices (common/kit/meet.cuh). All are zero before the
+// first call.
+struct Peers {
+  int size = 0;                         // devices
+  unsigned* flags[kMostDevices] = {};   // kMostPushBlocks x kMostDevices
+  unsigned* epochs[kMostDevices] = {};  // kMostPushBlocks: how often each block has met the others
+};
+
 struct Team {
   kit::Devices devices;  // their streams are for products
   kit::Devices copies;   // the same devices; streams for copies
   Multiply multiply;     // a library's where there is one: here copies matter
+  Peers peers;
+  int push_blocks = 1;  // of kernels that meet: as many as all devices can hold at once
 
   int size() const { return devices.size(); }
 
