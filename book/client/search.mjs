@@ -90,20 +90,21 @@ export function search() {
   let dialog
   let index
   let sources
-  let areSourcesAsked = false
+  const asked = {} // each file once, however often the search is opened meanwhile
+  const load = (file) => (asked[file] ??= loaded(root, file))
   async function open() {
     dialog ??= makeDialog()
     dialog.showModal()
     const [input, status, list] = ['input', '[role=status]', 'ol'].map((name) => dialog.querySelector(name))
     if (!index) status.textContent = 'Loading …'
-    index ??= await loaded(root, 'search-data.js')
+    index ??= await load('search-data.js')
     const show = () => {
-      const asked = input.value.trim()
-      const found = asked ? hits(sources ? [index, sources] : [index], asked) : []
-      status.textContent = asked ? `${found.length} found${sources ? '' : ', the sources are still to come'}` : ''
+      const text = input.value.trim()
+      const found = text ? hits(sources ? [index, sources] : [index], text) : []
+      status.textContent = text ? `${found.length} found${sources ? '' : ', the sources are still to come'}` : ''
       list.replaceChildren(...found.slice(0, MOST).map((result) => entryOf(result, root)))
     }
-    input.oninput = show
+    input.oninput = input.onfocus = show
     // The down arrow goes into the list, and on in it; Escape closes, where it would only empty the field at first.
     dialog.onkeydown = (event) => {
       if (event.key === 'Escape') dialog.close()
@@ -126,11 +127,10 @@ export function search() {
     }
     show()
     input.focus()
-    // Once, however often it is opened meanwhile. Who has gone into the list keeps it as it is.
-    if (areSourcesAsked) return
-    areSourcesAsked = true
+    if (sources) return
     await new Promise((soon) => setTimeout(soon, 300))
-    sources = await loaded(root, 'search-sources.js')
+    sources = await load('search-sources.js')
+    // Who has gone into the list keeps it as it is, and finds the sources when back at the words.
     if (!list.contains(document.activeElement)) show()
   }
   document.getElementById('search-open').addEventListener('click', open)

@@ -471,6 +471,44 @@ test('the search finds terms and code; the theme is kept, and paper is light', a
   await tab.close()
 })
 
+test('the search, opened again before it is ready, loads each file once; who is in the list stays there when the sources come', async () => {
+  const tab = await openTab()
+  const asked = []
+  const held = {} // what lets a file come
+  for (const file of ['search-data.js', 'search-sources.js']) {
+    const isFree = new Promise((free) => (held[file] = free))
+    await tab.page.route(`**/${file}`, async (route) => {
+      asked.push(file)
+      await isFree
+      await route.continue()
+    })
+  }
+  await tab.page.goto(`${BASE}05_reduction/index.html`)
+  for (const [key, state] of [['/', 'visible'], ['Escape', 'hidden'], ['/', 'visible']]) {
+    await tab.page.keyboard.press(key)
+    await tab.page.locator('#search').waitFor({ state })
+  }
+  await tab.page.keyboard.type('warp')
+  held['search-data.js']()
+  const status = tab.page.locator('#search [role=status]')
+  await tab.page.locator('#search li').first().waitFor()
+  await tab.page.waitForFunction(() => document.querySelector('script[src$="search-sources.js"]'))
+  assert.match(await status.textContent(), /found, the sources are still to come$/)
+  await tab.page.keyboard.press('ArrowDown')
+  const here = () => tab.page.evaluate(() => document.activeElement.closest('#search li a')?.href)
+  const before = await here()
+  assert.ok(before)
+  const come = tab.page.evaluate(() => new Promise((done) => document.querySelector('script[src$="search-sources.js"]').addEventListener('load', () => setTimeout(done, 500))))
+  held['search-sources.js']()
+  await come
+  assert.equal(await here(), before)
+  await tab.page.keyboard.press('ArrowUp')
+  await tab.page.waitForFunction(() => / found$/.test(document.querySelector('#search [role=status]').textContent))
+  assert.deepEqual(asked, ['search-data.js', 'search-sources.js'])
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
 test('a figure scrolls on a phone, by keys too, and fits on paper', async () => {
   const tab = await openTab({ viewport: PHONE })
   await tab.page.goto(`${BASE}01_vector_add/index.html`)
