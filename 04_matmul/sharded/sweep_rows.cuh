@@ -48,7 +48,7 @@ bench::Shown sweep_rows(const bench::RunSettings& run, const bench::Settings& se
   bench::require_memory(Problem::memory({kMost, shape.n, shape.k}, devices), run.device);
   const bench::WorkStream stream(run.device);
   Problem smallest({devices, 64, 64 * devices}, devices, run.seed);
-  bench::Sweep sweep{Problem::name, "shared_rows", {"m", "n", "k"}, {}};
+  bench::Sweep sweep{Problem::name, "shared_rows", {"m", "n", "k", "devices"}, {}};
   std::vector<bench::Variant<Problem>> compared;
   for (const auto& variant : variants) {
     if (variant.place != bench::Place::device) continue;
@@ -85,7 +85,7 @@ bench::Shown sweep_rows(const bench::RunSettings& run, const bench::Settings& se
       }
     }
     std::vector<double> point = {static_cast<double>(shape.m), static_cast<double>(shape.n),
-                                 static_cast<double>(shape.k)};
+                                 static_cast<double>(shape.k), static_cast<double>(devices)};
     for (const auto& of : samples) point.push_back(1e3 * bench::summarize(of).median_ms);
     sweep.points.push_back(point);
   }

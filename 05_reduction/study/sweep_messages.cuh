@@ -28,7 +28,7 @@ bench::Shown sweep_messages(const bench::RunSettings& run, const bench::Settings
   if (!run.device.is_real_gpu()) throw bench::UsageError("a sweep needs GPUs");
   const bench::WorkStream stream(run.device);
   const int devices = static_cast<int>(settings["devices"]);
-  bench::Sweep sweep{AllReduce<T>::name, "messages", {"bytes"}, {}};
+  bench::Sweep sweep{AllReduce<T>::name, "messages", {"bytes", "devices"}, {}};
   std::vector<bench::Variant<AllReduce<T>>> compared;
   AllReduce<T> smallest(1, devices, 1);
   for (const auto& variant : variants) {
@@ -43,7 +43,7 @@ bench::Shown sweep_messages(const bench::RunSettings& run, const bench::Settings
   const std::int64_t most = settings["n"] * static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t bytes = 256; bytes <= most; bytes *= 4) {
     AllReduce<T> problem(bytes / sizeof(T), devices, run.seed);
-    std::vector<double> point = {static_cast<double>(bytes)};
+    std::vector<double> point = {static_cast<double>(bytes), static_cast<double>(problem.size())};
     for (const auto& variant : compared) {
       run.progress("timing " + variant.name + " with " + std::to_string(bytes) + " bytes");
       const auto verdict = bench::verify(problem, variant, run.device, stream.get());

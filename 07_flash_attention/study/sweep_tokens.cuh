@@ -27,7 +27,7 @@ bench::Shown sweep_tokens(const bench::RunSettings& run, const bench::Settings& 
   const int size = kit::team_size(settings["devices"]);
   const int d = settings.given("d") ? static_cast<int>(settings["d"]) : 128;
   std::vector<bench::Variant<RingAttention<T>>> compared;
-  bench::Sweep sweep{RingAttention<T>::name, "tokens", {"tokens"}, {}};
+  bench::Sweep sweep{RingAttention<T>::name, "tokens", {"tokens", "devices"}, {}};
   for (const auto& variant : variants) {
     if (variant.place != bench::Place::device) continue;
     compared.push_back(variant);
@@ -43,7 +43,7 @@ bench::Shown sweep_tokens(const bench::RunSettings& run, const bench::Settings& 
     RingAttention<T> problem(shape, size, run.seed);
     auto rows = bench::verify_variants(run, problem, compared, stream.get());
     bench::time_variants(run, problem, compared, stream.get(), rows);
-    std::vector<double> point = {static_cast<double>(tokens)};
+    std::vector<double> point = {static_cast<double>(tokens), static_cast<double>(size)};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].verdict.status == bench::Status::wrong) {
         throw std::runtime_error(rows[i].name + ": " + rows[i].verdict.reason);
