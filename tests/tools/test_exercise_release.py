@@ -126,7 +126,11 @@ class Releases(ToolCase):
         course = self.root.parent / "course.py"
         course.write_text('DUE = {"01/guard": "2001-01-01 00:00"}\n')
         guard, out = catalog.find(self.root, "guard"), self.root.parent / "autograder.zip"
-        with contextlib.redirect_stdout(io.StringIO()):
+        (self.root / "new").touch()
+        with self.assertRaisesRegex(ExerciseError, "commit your changes"):
+            gradescope.make(self.root, [guard], out, course)
+        (self.root / "new").unlink()
+        with contextlib.redirect_stdout(io.StringIO()):  # nothing was left behind
             gradescope.make(self.root, [guard], out, course)
         with self.assertRaisesRegex(ExerciseError, "is there already"):
             gradescope.make(self.root, [guard], out)

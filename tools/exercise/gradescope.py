@@ -40,10 +40,11 @@ def make(root, exercises, out, course=None):
     """Writes the zip. course: the course's own file, which goes with it."""
     if out.exists():
         raise ExerciseError(f"{out} is there already")
+    names = release.tracked(root)
     words = [exercise.id for exercise in exercises]
     words += ["--course", "../course.py"] if course else []
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in release.tracked(root):
+        for name in names:
             archive.write(root / name, f"course/{name}")
         if course:
             archive.write(course, "course.py")
