@@ -36,7 +36,7 @@ POINTS = [
         lambda counts: f"{counts['blocks']} blocks of {counts['threads'] // counts['blocks']} "
         f"threads were started, whose warps loaded {counts['global']['load_requests']} times",
         task=2,
-        busy=0.3,
+        busy=0.9,
     ),
 ]
 

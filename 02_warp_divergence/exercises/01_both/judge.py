@@ -40,7 +40,7 @@ POINTS = [
         and counts["threads"] >= case.sizes["n"],
         lambda counts: f"lanes parted at {counts['divergent_branches']} branches of "
         f"{counts['threads']} threads",
-        busy=0.3,
+        busy=0.51,
     ),
 ]
 
@@ -71,6 +71,11 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: half of the threads take two angles": {
+        1: "const int first = blockIdx.x * blockDim.x + 2 * threadIdx.x;\n"
+        "for (int i = first; 2 * threadIdx.x < blockDim.x && i < min(n, first + 2); ++i) {\n"
+        "  z[2 * i] = cosf(phi[i]);\n  z[2 * i + 1] = sinf(phi[i]);\n}"
+    },
     "to degrees and back": {
         1: "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "if (i < n) {\n  const float angle = phi[i] * 57.29578f / 57.29578f;\n"

@@ -47,7 +47,7 @@ POINTS = [
         lambda counts: f"{_places(counts)} places in the kernel store a part of z, "
         f"{counts['global']['store_requests']} times together",
         blocks=lambda case: case.sizes["n"] // 4096,
-        busy=0.3,
+        busy=0.51,
     ),
 ]
 

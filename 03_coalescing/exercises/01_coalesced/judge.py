@@ -41,7 +41,7 @@ POINTS = [
         lambda counts: f"{_sectors(counts, 'load'):.1f} sectors a load, "
         f"{_sectors(counts, 'store'):.1f} a store",
         blocks=lambda case: case.sizes["n"] // (2 * TILE),
-        busy=0.3,
+        busy=0.51,
     ),
 ]
 

@@ -41,6 +41,7 @@ POINTS = [
         lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
         f"{_rounds(counts, 'store'):.0f} a store",
         blocks=lambda case: case.sizes["rows"] * case.sizes["cols"] // 3072,
+        busy=0.51,
     ),
 ]
 
@@ -61,6 +62,12 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one warp of each block": {
+        0: [(f"y = threadIdx.y; y < min(kTile, {edge})",
+             f"y = threadIdx.y * kTile; y < min(kTile, {edge})")
+            for edge in ("rows - row", "cols - col")] + [("y += kRows", "y += 1")],
+        1: "__shared__ float tile[kTile][kTile + 1];",
+    },
     "the edge below is forgotten": {0: [("y < min(kTile, cols - col)", "y < kTile")]},
     "a row less": {1: "__shared__ float tile[kTile - 1][kTile + 1];"},
     "before: a row more": {1: "__shared__ float tile[kTile + 1][kTile];"},

@@ -50,6 +50,7 @@ POINTS = [
         lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
         f"{_rounds(counts, 'store'):.0f} a store",
         blocks=lambda case: case.sizes["rows"] * case.sizes["cols"] // 3072,
+        busy=0.51,
     ),
 ]
 

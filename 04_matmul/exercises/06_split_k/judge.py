@@ -57,6 +57,7 @@ POINTS = [
         lambda counts, case: counts["global"]["load_bytes"] <= _bytes_needed(case)
         and counts["threads"] >= len(case["sums"]),
         lambda counts: f"{counts['threads']} threads loaded {counts['global']['load_bytes']} bytes",
+        threads=lambda case: {"work": len(case["sums"]) // 3},
     ),
 ]
 
@@ -80,6 +81,12 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: the first part does it all": {1: "const int begin = 0, end = z == 0 ? k : 0;"},
+    "before: one thread of a block adds the parts": {
+        2: "for (int e = i; threadIdx.x == 0 && e < min(length, i + 128); ++e) {\n"
+        "  float sum = 0;\n  for (int z = 0; z < parts; ++z) sum += sums[z * length + e];\n"
+        "  c[e] = sum;\n}"
+    },
     "shares are rounded down": {
         1: "const int share = k / parts;\nconst int begin = z * share, end = begin + share;"
     },

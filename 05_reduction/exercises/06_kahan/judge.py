@@ -13,7 +13,7 @@ CALL = "strided_sums(float* x, float* sums, int n, int stride)"
 def cases(random):
     fixed = ((4, 1), (1, 3), (33, 7), (6000, 1), (18_000, 3), (12_000, 4))
     few, many = (drawn(random, 2, 32), drawn(random, 2, 6)), (5 * drawn(random, 2500, 3500), 5)
-    wide = (drawn(random, 7000, 9000), drawn(random, 350, 600))
+    wide = (drawn(random, 7000, 9000), drawn(random, 530, 600))
     for n, stride in (*fixed, few, many, wide):
         sums = Array("sums", role="output", count=stride)
         sizes = {"n": n, "stride": stride}
@@ -43,7 +43,7 @@ POINTS = [
         lambda counts, case: counts["threads"] >= case.sizes["stride"],
         lambda counts: f"{counts['threads']} threads were started",
         threads=lambda case: {"stores": case.sizes["stride"]},
-        busy=0.3,
+        busy=0.51,
     ),
 ]
 

@@ -15,7 +15,7 @@ def cases(random):
         "512 random values": [random.randrange(BINS) for _ in range(512)],
         "1 value": [random.randrange(BINS)],
         "127 values": [random.randrange(BINS) for _ in range(127)],
-        "2000 equal values": [random.randrange(BINS)] * 2000,
+        "16000 equal values": [random.randrange(BINS)] * 16_000,
         "3001 random values": [random.randrange(BINS) for _ in range(3001)],
     }
     few, equal, many = drawn(random, 2, 511), drawn(random, 1000, 1999), drawn(random, 2500, 3000)
@@ -50,11 +50,12 @@ POINTS = [
         lambda counts: f"up to {counts['atomics']['max_serialization']} lanes wanted one word, in "
         f"{counts['atomics']['shared_executions']} atomics in shared memory",
         blocks=lambda case: 2,
+        threads=lambda case: {"loads": min(256, case.sizes["n"] // 20)},
     ),
     Count(
         1,
         "the sums at the end have no bank conflicts",
-        lambda case: case.sizes["n"] > 2000,
+        lambda case: 2000 < case.sizes["n"] < 9999,
         # 64 x 32 words a block, 32 in a pass, whatever the width of a load.
         lambda counts, case: _passes(counts) <= 64 * counts["blocks"],
         lambda counts: f"{_passes(counts)} passes through shared memory for the sums of "
@@ -82,6 +83,10 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: one warp of each block counts": {
+        1: "for (int j = i; threadIdx.x < 32 && j < min(n, i + kBlock); j += 32) {\n"
+        "  atomicAdd(&columns[32 * x[j] + threadIdx.x], 1);\n}"
+    },
     "before: no columns, a thread looks at all of x": {
         1: ";",
         2: "for (int i = 0; i < n && blockIdx.x == 0; ++i) sum += x[i] == v;",
