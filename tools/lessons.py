@@ -33,6 +33,7 @@ from pathlib import Path
 import bars_svg
 import cli
 import cpp_source
+import lines_svg
 import markdown_links
 import result_grid
 import result_table
@@ -53,7 +54,7 @@ DEFAULTS = re.compile(r"^\s*<!--\s*numbers\s+(?P<words>.*?)\s*-->\s*$")
 # What a filled block may hold: anything else is text that would be lost with it.
 IN_BLOCK = {
     "table": re.compile(r"^(\|.*\||\*.*\*|`.*`: skipped, .*\.|)$"),
-    "grid": re.compile(r"^\|.*\|$"),
+    "grid": re.compile(r"^(!\[.*\]\(.*\)|\|.*\||)$"),
     "proof": re.compile(r"^(> .*|)$"),
     "timelines": re.compile(r"^(!\[.*\]\(.*\)|\|.*\||\*.*\*|)$"),
     "bars": re.compile(r"^(!\[.*\]\(.*\)|\*.*\*|)$"),
@@ -63,6 +64,8 @@ IN_BLOCK = {
     "recorded": re.compile(r"^(\|.*\||)$"),
 }
 NOT_IN_CODE = re.compile(rf"^\s*(#{{1,6}} \S|<!--\s+(end )?({KINDS})\b)")
+# In the first line of a grid: its table is drawn, too.
+DRAWN = re.compile(r'\s*\blines=(?P<file>\S+)(?P<relative> relative)? "(?P<said>[^"]*)"')
 NUMBER = typed_numbers.NUMBER
 # Markdown takes a line that begins with a comment for HTML, with all that stands on it.
 BEGINS_LINE = re.compile(r"^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?<!--=")
@@ -232,8 +235,16 @@ class Lesson:
             options = self._with_defaults(data_options)
             return result_text.number(self._load(options["results"], line), options, rest)
 
+        # What is drawn is said in the first line, as what is common to all cells.
+        common, *others = words.split("\n")
+        drawn, common = DRAWN.search(common), DRAWN.sub("", common)
         try:
-            return result_grid.grid(words.split("\n"), number)
+            table = result_grid.grid([common, *others], number)
+            if not drawn:
+                return table
+            said = drawn.group("said")
+            drawing = lines_svg.svg(table, said, drawn.group("relative") is not None)
+            return [self._image(drawn.group("file"), drawing, said, line), "", *table]
         except KeyError as error:
             self.problems.append((line, f"grid: nothing is said about {error}"))
         except NotLoaded:

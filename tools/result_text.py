@@ -15,7 +15,7 @@ A number is asked for by two words or three, `RUNG METRIC [OTHER]`, or by one ab
 
 and chosen by run=, problem= (or PROBLEM/RUNG), results=, and for a point of a sweep by sweep= and
 at=, the value in the column of the same name: `sweep=stride at=8 gbps`; or in others:
-`sweep=pieces at=pieces:1,bytes_each:16 gbps`.
+`sweep=pieces at=pieces:1,bytes_each:16 gbps`. `nccl over chosen` is a quotient of two columns.
 digits=2 rounds to two significant digits, 30 or 1,500; without it a number has three at least, and
 all before the point, as in the tables.
 """
@@ -119,16 +119,18 @@ def _of_sweep(run_name, run, options, words):
     sweeps = [sweep for sweep in run.get("sweeps") or [] if fits(sweep)]
     if len(sweeps) != 1:
         raise TableError(f"'{run_name}' holds {len(sweeps)} sweeps '{options['sweep']}' that fit")
-    if len(words) != 1 or "at" not in options:
-        raise TableError("a number of a sweep needs at= and one column")
+    if "at" not in options or len(words) != 1 and words[1:2] + words[3:] != ["over"]:
+        raise TableError("a number of a sweep needs at= and one column, or COLUMN over OTHER")
     conditions = [part.rpartition(":")[::2] for part in options["at"].split(",")]
     for point in sweeps[0]["points"]:
         columns = {result_table.slug(key): value for key, value in point.items()}
         has = lambda column: str(columns.get(column or options["sweep"])).removesuffix(".0")
         if all(has(column) == value for column, value in conditions):
-            if words[0] not in columns:
-                raise TableError(f"no column '{words[0]}' (there: {', '.join(columns)})")
-            return columns[words[0]]
+            for word in words[::2]:
+                if word not in columns:
+                    raise TableError(f"no column '{word}' (there: {', '.join(columns)})")
+            value, *over = (columns[word] for word in words[::2])
+            return None if None in (value, *over) else value / over[0] if over else value
     raise TableError(f"no point {options['at']} in the sweep '{options['sweep']}'")
 
 

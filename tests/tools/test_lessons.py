@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -593,6 +594,7 @@ class Numbers(LadderCase):
             ("sweep=block at=32 gbps", "2,100"),
             ("sweep=block at=256 occupancy", "93.8"),
             ("sweep=block at=gbps:4390 block", "256"),
+            ("sweep=block at=32 gbps over block", "65.6"),
             ("sweep=block at=gbps:4390,block:256 median_ms", "0.730"),
             ("device", "NVIDIA H200"),
             ("toolkit", "13.0"),
@@ -646,6 +648,8 @@ class Numbers(LadderCase):
             ("sweep=block at=gbps:4390,block:32 gbps", "no point gbps:4390,block:32"),
             ("naive ms size=3", "nobody knows what size= means"),
             ("sweep=block at=32 nosuch", "no column 'nosuch'"),
+            ("sweep=block at=32 gbps over nosuch", "no column 'nosuch'"),
+            ("sweep=block at=32 gbps block", "one column, or COLUMN over OTHER"),
             ("sweep=stride at=32 gbps", "holds 0 sweeps 'stride'"),
             ("naive ms results=results/gone.json", "no results file results/gone.json"),
         ]
@@ -1002,6 +1006,41 @@ class Grid(LessonCase):
         spec = "ms problem=vector_add\nrung | slow <- run+=_slow | fast <- run+=_fast digits=1\n"
         found = self.grid(spec + "a <- a run=n\nb <- b run=n")
         self.assertEqual(found[2:], [["a", "4.00", "1"], ["b", "2.00", "0.2"]])
+
+    def drawn(self, spec, status=0):
+        head = "<!-- numbers results=results/h200.json problem=vector_add -->\n\n"
+        self.lesson(f"{head}<!-- grid ms lines=a.svg{spec}\n-->\n<!-- end grid -->\n")
+        out = self.fill(status=status)
+        return out if status else self.read("01_vector_add/a.svg")
+
+    def test_a_grid_drawn_as_lines(self):
+        rows = "\nn | `a` | b\n1 <- run=n_slow\n2 <- run=n_fast"
+        svg = self.drawn(f' "Times by n"{rows}')
+        page = self.read("01_vector_add/README.md")
+        self.assertIn("![Times by n](a.svg)\n\n|", page)
+        self.assertEqual(self.check(), "")
+        lines = re.findall(r'<polyline class="of l(\d)" points="([^"]+)"/>', svg)
+        self.assertEqual([kind for kind, _ in lines], ["0", "1"])
+        # 4.00 and 1.00, 2.00 and 0.25: the scale is one of factors.
+        (left, right), (left_b, right_b) = [[p.split(",") for p in of.split()] for _, of in lines]
+        self.assertEqual((left[0], right[0]), (left_b[0], right_b[0]))
+        fall, fall_b = float(right[1]) - float(left[1]), float(right_b[1]) - float(left_b[1])
+        self.assertAlmostEqual(fall_b / fall, 1.5, places=2)
+        self.assertIn(">b</text>", svg)
+
+        # An old drawing is stale; a relative one begins at 1 for all.
+        self.write("01_vector_add/a.svg", "<svg/>")
+        self.assertIn("a.svg", self.check(status=1))
+        svg = self.drawn(f' relative "Times by n"{rows}')
+        lines = re.findall(r'<polyline class="[^"]+" points="([^ ]+) ', svg)
+        self.assertEqual((len(lines), len(set(lines))), (3, 1))
+        self.assertIn(">as many as n</text>", svg)
+
+    def test_what_cannot_be_drawn(self):
+        rows = "\nn | a | b\n1 <- run=n_slow"
+        self.assertIn("two rows or more", self.drawn(f' "T"{rows}', status=1))
+        rows = "\nn | a | b\n1 <- run=n_few\n2 <- run=n_fast"
+        self.assertIn("has numbers there", self.drawn(f' relative "T" gaps{rows}', status=1))
 
     def test_words_of_the_row_in_a_title(self):
         spec = "run=n_slow\nidea | without <- {2} ms | with <- {1} ms | factor <- {1} x {2}\n"
