@@ -21,6 +21,12 @@ void join_newest(Map& map, const Map& other) {
   }
 }
 
+bool is_among(const Fenced& others, unsigned thread, uint32_t clock) {
+  return others != nullptr && std::any_of(others->begin(), others->end(), [&](const auto& other) {
+           return other.first == thread && clock <= other.second;
+         });
+}
+
 }  // namespace
 
 bool Known::has(unsigned thread, uint32_t clock) const {
@@ -86,6 +92,7 @@ const Release* ReleaseBoard::publish(uint64_t address, Release release) {
       release.scope == Scope::kSystem &&
       release.own[index(Scope::kSystem)] == release.own[index(Scope::kBlock)] &&
       release.all_before[index(Scope::kSystem)] == release.all_before[index(Scope::kDevice)] &&
+      release.others[index(Scope::kSystem)] == release.others[index(Scope::kDevice)] &&
       (newest == nullptr || newest->everywhere);
   for (const Received& each : release.received)
     release.everywhere &= each.scope == Scope::kSystem && each.release->everywhere;
@@ -110,7 +117,9 @@ void BlockOrder::begin(uint64_t number, unsigned threads, uint64_t launch, const
   threads_ = threads;
   base_ = newest_ = 1;
   std::fill_n(fenced_before_barrier_, kScopes, 0);
-  std::fill_n(newest_fence_, kScopes, 0);
+  for (Fenced& each : fenced_threads_) each = nullptr;
+  has_fenced_ = has_newly_fenced_ = false;
+  std::fill_n(fenced_base_, kScopes, 0);
   std::fill_n(clock_, threads, 1);
   for (auto& fences : fence_) std::fill_n(fences, threads, 0);
   std::fill_n(warp_base_, 32, 1);
@@ -125,8 +134,8 @@ void BlockOrder::begin(uint64_t number, unsigned threads, uint64_t launch, const
 }
 
 void BlockOrder::barrier() {
+  if (has_newly_fenced_) keep_visible();
   base_ = ++newest_;
-  std::copy_n(newest_fence_, kScopes, fenced_before_barrier_);
   std::fill_n(clock_, threads_, base_);
   std::fill_n(warp_base_, 32, base_);
   std::fill_n(partial_, 32, false);
@@ -174,9 +183,54 @@ void BlockOrder::fence(unsigned thread, Scope scope) {
 void BlockOrder::release(unsigned thread, Scope scope) {
   for (unsigned reach = 0; reach <= index(scope); ++reach) {
     fence_[reach][thread] = clock_[thread];
-    newest_fence_[reach] = std::max(newest_fence_[reach], clock_[thread]);
   }
+  if (scope != Scope::kBlock) make_visible(thread, scope);
   advance(thread, clock_[thread] + 1);
+}
+
+// A fence of `thread`: what it did, what its warp did before it last met, and what the block did
+// before the last barrier.
+void BlockOrder::make_visible(unsigned thread, Scope scope) {
+  if (!has_fenced_) {
+    for (auto& visible : visible_) std::fill_n(visible, threads_, 0);
+  }
+  has_fenced_ = has_newly_fenced_ = true;
+  const unsigned warp = thread / 32, first = warp * 32, count = std::min(32u, threads_ - first);
+  for (unsigned reach = index(Scope::kDevice); reach <= index(scope); ++reach) {
+    uint32_t* const visible = visible_[reach];
+    fenced_base_[reach] = base_;
+    visible[thread] = clock_[thread];
+    if (warp_base_[warp] == base_ && !partial_[warp]) continue;  // it has not met
+    for (unsigned i = 0; i < count; ++i) {
+      const uint32_t met = std::max(warp_base_[warp], partial_[warp] ? seen_[thread][i] : 0);
+      visible[first + i] = std::max(visible[first + i], met - 1);
+    }
+  }
+}
+
+// At a barrier, what fences have made visible by now becomes what any thread may publish.
+void BlockOrder::keep_visible() {
+  for (const Scope scope : {Scope::kDevice, Scope::kSystem}) {
+    const unsigned i = index(scope);
+    if (fenced_base_[i] == 0) continue;
+    const uint32_t all = *std::min_element(visible_[i], visible_[i] + threads_);
+    fenced_before_barrier_[i] = std::max(fenced_base_[i], all + 1);
+    std::vector<std::pair<uint32_t, uint32_t>> more;
+    for (unsigned thread = 0; thread < threads_; ++thread) {
+      const uint32_t visible = visible_[i][thread];
+      if (visible >= fenced_before_barrier_[i]) more.push_back({thread, visible});
+    }
+    const Fenced& nearer = fenced_threads_[index(Scope::kDevice)];
+    if (more.empty()) {
+      fenced_threads_[i] = nullptr;
+    } else if (nearer != nullptr && *nearer == more) {
+      fenced_threads_[i] = nearer;
+    } else {
+      fenced_threads_[i] =
+          std::make_shared<const std::vector<std::pair<uint32_t, uint32_t>>>(std::move(more));
+    }
+  }
+  has_newly_fenced_ = false;
 }
 
 void BlockOrder::acquire(Scope scope) {
@@ -213,7 +267,7 @@ void BlockOrder::receive(uint64_t address, ReleaseBoard& board) {
 
 void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board, Scope scope) {
   // How far the thread's own fences reach, or those of others before the last barrier, which count
-  // for other blocks.
+  // for other blocks: each for what its thread had done or knew of by then.
   int reach = fence_[index(Scope::kBlock)][thread] >= base_ ? 0 : -1;
   Release release;
   for (const Scope each : {Scope::kDevice, Scope::kSystem}) {
@@ -221,11 +275,13 @@ void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board,
     const bool fenced_now = fence_[i][thread] >= base_;
     if (fenced_now || fenced_before_barrier_[i] != 0) reach = static_cast<int>(i);
     release.own[i] = fence_[i][thread];
-    release.all_before[i] = fenced_now ? base_ : std::min(base_, fenced_before_barrier_[i] + 1);
+    release.all_before[i] = fenced_now ? base_ : fenced_before_barrier_[i];
+    if (!fenced_now) release.others[i] = fenced_threads_[i];
   }
   if (reach < 0) return;
   release.own[index(Scope::kBlock)] = fence_[index(Scope::kBlock)][thread];
   release.all_before[index(Scope::kBlock)] = release.all_before[index(Scope::kDevice)];
+  release.others[index(Scope::kBlock)] = release.others[index(Scope::kDevice)];
   release.scope = std::min(scope, static_cast<Scope>(reach));
   release.thread = thread;
   release.address = address;
@@ -273,6 +329,12 @@ void BlockOrder::read_received() {
     known.all_before = std::max(known.all_before, release.all_before[index(between)]);
     uint32_t& own = known.own[release.thread];
     own = std::max(own, release.own[index(between)]);
+    if (const Fenced& others = release.others[index(between)]) {
+      for (const auto& [thread, clock] : *others) {
+        uint32_t& other = known.own[thread];
+        other = std::max(other, clock);
+      }
+    }
     if (release.at != 0) {
       uint32_t& published = known.published[{release.address, release.thread}];
       published = std::max(published, release.at);
@@ -325,7 +387,8 @@ bool BlockOrder::in_reach_of_wider_scopes(uint64_t block, unsigned thread, uint3
     if (release == nullptr || !visited.insert(release).second) continue;
     if (release->block == block &&
         (clock < release->all_before[index(Scope::kBlock)] ||
-         (thread == release->thread && clock <= release->own[index(Scope::kBlock)])))
+         (thread == release->thread && clock <= release->own[index(Scope::kBlock)]) ||
+         is_among(release->others[index(Scope::kBlock)], thread, clock)))
       return true;
     if (release->start != nullptr && release->start->has(block, thread, clock)) return true;
     unread.push_back(release->through);

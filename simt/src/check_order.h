@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <tuple>
@@ -85,9 +86,12 @@ struct Knowledge {
   void join(const Knowledge& other);
 };
 
+// Threads of a block, and up to which clock a fence has made their accesses visible.
+using Fenced = std::shared_ptr<const std::vector<std::pair<uint32_t, uint32_t>>>;
+
 // One publication: at this point thread `thread` of `block` has made visible its own accesses up to
-// clock `own` and those of its whole block before clock `all_before`, and everything that the
-// publications `through` and `received` carry.
+// clock `own`, those of its whole block before clock `all_before`, those of other threads that
+// fenced before a barrier, and everything that the publications `through` and `received` carry.
 struct Release;
 struct Received {
   const Release* release;
@@ -98,6 +102,7 @@ struct Release {
   uint32_t thread = 0;
   uint32_t own[kScopes] = {};  // for those as far away as this scope reaches
   uint32_t all_before[kScopes] = {};
+  Fenced others[kScopes];        // null: none
   Scope scope = Scope::kSystem;  // published as far as that
   // Neither it nor anything that leads on from it has a scope that could be too short.
   bool everywhere = true;
@@ -199,6 +204,8 @@ class BlockOrder {
   };
   const Release* find_new(uint64_t address, ReleaseBoard& board, Scope scope = Scope::kSystem);
   void receive(const Received& found);
+  void make_visible(unsigned thread, Scope scope);
+  void keep_visible();
   const Release* publish(ReleaseBoard& board, uint64_t address, Release release);
   void read_received();
   bool is_new(const Unread& next);
@@ -208,9 +215,16 @@ class BlockOrder {
   std::vector<const Knowledge*> learned_;  // the starts of launches of which something was received
   unsigned threads_ = 0;
   uint32_t base_ = 1, newest_ = 1;
-  // Newest fence of any thread that reaches so far, and that a barrier has followed.
+  // What fences that reach so far have made visible, if a barrier has followed them: all before a
+  // clock, 0 if nothing, and more of some threads.
   uint32_t fenced_before_barrier_[kScopes] = {};
-  uint32_t newest_fence_[kScopes] = {};
+  Fenced fenced_threads_[kScopes];
+  bool has_fenced_ = false;             // some thread, since begin()
+  bool has_newly_fenced_ = false;       // since the last barrier
+  uint32_t fenced_base_[kScopes] = {};  // the barrier before the newest fence
+  // Of each thread up to which clock fences have made its accesses visible: its own, and those of
+  // its warp since the warp last met. Nothing yet, unless has_fenced_.
+  uint32_t visible_[kScopes][kBlockThreads];
   uint32_t clock_[kBlockThreads];
   // The clock each thread had at its last fence that reaches so far; 0 = never.
   uint32_t fence_[kScopes][kBlockThreads];

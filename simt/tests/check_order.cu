@@ -244,6 +244,35 @@ TEST_CASE("global memory: blocks are unordered unless one publishes and the othe
     memory.acquire(*second, flag);
     CHECK_FALSE(memory.read(*second, 0));
   }
+  SECTION("another thread fences, a barrier, one thread publishes") {
+    first->fence(6);
+    first->fence(5, simt::Scope::kBlock);  // not as far
+    first->barrier();
+    first->publish(6, flag, memory.board);
+    memory.acquire(*second, flag);
+    CHECK(memory.read(*second, 0));
+  }
+  SECTION("a warp meets, one of it fences, a barrier, one thread publishes") {
+    for (const uint32_t lanes : {~0u, 0xF0u}) {
+      auto one = block(7), other = block(8);
+      const uint64_t at = 128 + lanes % 256;
+      CHECK_FALSE(memory.write(*one, 5, at));
+      one->warp_sync(0, lanes);
+      one->fence(6);
+      one->barrier();
+      one->publish(0, flag, memory.board);
+      memory.acquire(*other, flag);
+      CHECK_FALSE(memory.read(*other, 0, at));
+    }
+  }
+  SECTION("a fence between two barriers") {
+    first->barrier();
+    first->fence(6);
+    first->barrier();
+    first->publish(0, flag, memory.board);
+    memory.acquire(*second, flag);
+    CHECK_FALSE(memory.read(*second, 0));
+  }
   SECTION("handed on by a third block") {
     first->fence(5);
     first->publish(5, flag, memory.board);

@@ -59,6 +59,14 @@ MUTANTS = {
     "arrived without a barrier": {
         1: f"if (threadIdx.x == 0) {{ __threadfence_system(); {ARRIVED} }}"
     },
+    "a fence of the first thread, then the barrier": {
+        1: f"if (threadIdx.x == 0) __threadfence_system();\n__syncthreads();\n"
+        f"if (threadIdx.x == 0) {ARRIVED}"
+    },
+    "a fence of the second warp, then the barrier": {
+        3: f"if (threadIdx.x >= 32) __threadfence_system();\n__syncthreads();\n"
+        f"if (threadIdx.x == 0) {TAKEN}"
+    },
     "a fence behind arrived": {1: TELL.format(ARRIVED + " __threadfence_system();")},
     "an atomic of the device": {
         1: TELL.format("__threadfence_system(); atomicExch(&arrived[blockIdx.x], round);"),
