@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the chapters' programs and keeps what they measured in results/<gpu>.json.
+"""Runs the chapters' programs and keeps what they measured in results/<gpu>.json, and what two or
+more GPUs have shared in results/<gpu>_x2.json and so on.
 
 A chapter says in its bench.args what to run, one `label: arguments` a line:
     # 2^28 floats do not fit into the L2
@@ -148,6 +149,18 @@ def ran_on_gpu(run):
     return any(row.get("status") != "skipped" for row in on_gpu)
 
 
+def gpus_of(run):
+    """How many GPUs shared its work, as its rows and points say."""
+    rows = (row.get("sizes") or {} for row in run["rows"] if row.get("status") != "skipped")
+    points = (point for sweep in run.get("sweeps") or [] for point in sweep["points"])
+    return int(max((of.get("devices") or 1 for of in (*rows, *points)), default=1))
+
+
+def file_of(name, gpus):
+    """Where the runs of so many GPUs of this name are kept."""
+    return slug(name) + (f"_x{gpus}" if gpus > 1 else "") + ".json"
+
+
 def merge(path, chapter, labels, runs, counters):
     """Puts the new entries of one chapter into the file and drops those no longer asked for."""
     with cli.alone_in(path.parent):
@@ -216,7 +229,7 @@ def bench_chapter(chapter, args):
         if name is not None and not ran_on_gpu(run):
             print(f"{what}: nothing of it runs on this machine; what was kept stays")
             continue
-        path = args.results / f"{slug(name or 'cpu')}.json"
+        path = args.results / (file_of(name, gpus_of(run)) if name else "cpu.json")
         by_file.setdefault(path, {})[what] = run
     if counter_arguments is not None and args.counters and not (args.labels or args.allow_no_gpu):
         try:
@@ -225,7 +238,8 @@ def bench_chapter(chapter, args):
         except BenchError as error:
             failures.append(str(error))
     for path, runs in by_file.items():
-        merge(path, chapter.name, wanted, runs, counters)
+        gpus = max(map(gpus_of, runs.values()))
+        merge(path, chapter.name, wanted, runs, counters if gpus == 1 else None)
         print(f"{chapter.name}: {len(runs)} runs kept in {path}")
     return failures
 

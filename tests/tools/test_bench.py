@@ -16,10 +16,13 @@ device=null
 [[ $* == *--fail* ]] && exit 3
 [[ $* == *--garbage* ]] && { echo "not JSON" >"$2"; exit 0; }
 rung=', {"problem": "p", "name": "rung", "place": "device", "status": "'${STATUS:-right}'"}'
+[[ $* == *--shared* ]] && rung=${rung%\\}}', "sizes": {"n": 9, "devices": '${GPUS:-1}'}}'
+sweeps=
+[[ $* == *--points* ]] && sweeps=', "sweeps": [{"points": [{"n": 1, "devices": '${GPUS:-1}'}]}]'
 [[ -z $LOOPS_ONLY ]] || rung=
 cat >"$2" <<JSON
 {"schema": 1, "program": "vector_add", "arguments": "$*", "device": $device, "commit": "$COMMIT",
- "rows": [{"problem": "p", "name": "loop", "place": "cpu", "status": "right"}$rung]}
+ "rows": [{"problem": "p", "name": "loop", "place": "cpu", "status": "right"}$rung]$sweeps}
 JSON
 """
 
@@ -86,6 +89,19 @@ class Bench(BenchCase):
         self.bench()
         self.bench(gpu="NVIDIA GeForce RTX 4090")
         self.assertEqual(len(self.results("nvidia_geforce_rtx_4090")["runs"]), 3)
+
+    def test_what_several_gpus_share_has_files_of_its_own(self):
+        self.write("02_polar/bench.args", "default:\nrows: --shared\nsweep: --points\n")
+        runs = lambda name: sorted(self.results(name)["runs"])
+        for gpus in ("2", "4"):
+            self.bench("02", GPUS=gpus)
+            shared = runs(f"nvidia_h200_x{gpus}")
+            self.assertEqual(shared, ["02_polar/rows", "02_polar/sweep"])
+        self.assertEqual(runs("nvidia_h200"), ["02_polar/default"])
+        self.assertEqual(runs("nvidia_h200_x2"), ["02_polar/rows", "02_polar/sweep"])
+        # What too few GPUs have skipped is not kept.
+        self.bench("02", "--label", "rows", GPUS="8", STATUS="skipped")
+        self.assertFalse((self.root / "results/nvidia_h200_x8.json").is_file())
 
     def test_what_is_skipped_on_this_machine_stays_as_it_was(self):
         self.bench()
