@@ -6,7 +6,7 @@ from html import escape
 
 from result_table import NOTHING, TableError
 
-LEFT, PLOT, RIGHT = 64, 440, 216
+LEFT, PLOT, RIGHT = 64, 440, 220
 TOP, HEIGHT, AXIS = 12, 300, 48
 # Of each line: on white, on black, dashes.
 LINES = [
