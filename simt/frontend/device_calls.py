@@ -14,8 +14,14 @@ COPIES = {"memcpy": 3, "memmove": 3, "memset": 3}
 
 def rewrite_device_calls(source, watched):
     own = _own_functions(source)
+    own_new = any(token.text == "operator" and source.tokens[i + 1].text == "new"
+                  for i, token in enumerate(source.tokens[:-1]))
     for i, token in enumerate(source.tokens[:-2]):
-        if token.kind != "name" or token.scope is None or not token.scope.device:
+        if token.kind != "name" or token.scope is None:
+            continue
+        if token.text == "new" and token.scope.kind == "class" and not own_new:
+            _new(source, i)  # what a member starts with, wherever its object is made
+        if not token.scope.device:
             continue
         if token.scope.kind != "function":
             continue

@@ -25,6 +25,7 @@ NEXT_MARKER = re.compile(r'^[ \t]*#[ \t]*\d+[ \t]+"', re.M)
 
 OPENING = {")": "(", "]": "[", "}": "{"}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
+ACCESS_WORDS = ("public", "protected", "private")
 
 
 class Refused(Exception):
@@ -49,8 +50,9 @@ class Token:
 class Scope:
     """A pair of braces. kind: "namespace", "class" or "function" (braces that hold statements)."""
 
-    def __init__(self, kind, parent, device, template, unnamed=False):
+    def __init__(self, kind, parent, device, template, unnamed=False, name=""):
         self.kind = kind
+        self.name = name          # of a namespace
         self.parent = parent
         self.unnamed = unnamed    # a namespace without a name, or inside one
         self.device = device      # the body of a __device__ or __global__ function, or inside one
@@ -117,6 +119,7 @@ class Source:
             if token.text == "{" and token.kind == "mark":
                 pending.append(current)
                 current = self._scope_of_brace(i, current)
+                self._include_members(i, current)
 
     def _scope_of_brace(self, brace, parent):
         start = self.statement_start(brace)
@@ -136,11 +139,28 @@ class Source:
         outside = parent is None or parent.kind != "function"
         if outside and not has_parameters and words & {"namespace", "extern"}:
             unnamed = header[-1].text == "namespace" or (parent is not None and parent.unnamed)
-            return Scope("namespace", parent, device, template, unnamed)
+            texts = [t.text for t in header]
+            name = "".join(texts[texts.index("namespace") + 1:]) if "namespace" in words else ""
+            return Scope("namespace", parent, device, template, unnamed, name)
         if words & {"class", "struct", "union", "enum"} and not has_parameters:
             return Scope("class", parent, device, template)
         device = device or bool(words & {"__simt_device__", "__simt_global__"})
         return Scope("function", parent, device, template)
+
+    def _include_members(self, brace, scope):
+        """What a constructor makes its members of, `: a(new int[n])`, belongs to its body."""
+        if scope.kind != "function" or (scope.parent and scope.parent.kind == "function"):
+            return
+        j = brace
+        while j > 0 and self.tokens[j - 1].text not in (";", ":", *CLOSING):
+            before = self.tokens[j - 1]
+            if before.text == "}" and j < brace and self.tokens[j].text != ",":
+                return
+            j = j - 1 if before.partner is None else before.partner
+        if self.tokens[j - 1].text == ":" and self.tokens[j - 2].text not in ACCESS_WORDS:
+            for token in self.tokens[j:brace]:
+                if token.scope is scope.parent:
+                    token.scope = scope
 
     # ---- asking ---------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ def _assignment(source, i):
         return
     first = without_head(source, source.statement_start(i), i)
     if tokens[first].text in NO_ASSIGNMENT or tokens[first].text in ".[" or \
-            _is_declaration(source, first, i):
+            is_declaration(source, first, i):
         return
     _wrap(source, i + 1, _end_of_value(source, i + 1))
 
@@ -98,7 +98,7 @@ def without_head(source, j, i):
     return j
 
 
-def _is_declaration(source, first, end):
+def is_declaration(source, first, end):
     """Does the statement begin with a type and a name?"""
     tokens, j = source.tokens, first
     while j < end:

@@ -1,6 +1,7 @@
 """Variables with a memory space: __shared__, __device__, __constant__, __managed__."""
 
 from .source import Refused
+from .stores import is_declaration, without_head
 
 DEVICE_WORDS = ("__simt_device__", "__simt_constant__", "__simt_managed__")
 POINTER_WORDS = ("*", "const", "volatile", "__restrict__")
@@ -11,7 +12,7 @@ ALIGNMENT_WORDS = ("alignas", "__attribute__", "_Alignas")
 
 def rewrite_variables(source, watched=False):
     done = -1  # end of the last declaration dealt with
-    at_file_scope = set()
+    at_file_scope = {}  # name: the scopes that have such a variable
     for i, token in enumerate(source.tokens):
         if token.kind != "name":
             continue
@@ -130,7 +131,7 @@ def _rewrite_shared(source, i, at_file_scope):
     elif in_function:
         text = _static(i, base, alignment, declarators)
     else:
-        text = _static(i, base, alignment, declarators, at_file_scope)
+        text = _static(i, base, alignment, declarators, at_file_scope, tokens[i].scope)
     source.replace(first, end + 1, text)
     return end
 
@@ -146,7 +147,7 @@ def _dynamic(base, d, in_function):
             f"{kind}{array}& {d.name} = *reinterpret_cast<{array}*>({memory});")
 
 
-def _static(number, base, alignment, declarators, at_file_scope=None):
+def _static(number, base, alignment, declarators, at_file_scope=None, scope=None):
     """References to the variables; at file scope functions that return them, for each kernel has
     such a variable at a place of its own."""
     out = [f"using simt_type_{number} [[maybe_unused]] = {base};"]
@@ -162,7 +163,7 @@ def _static(number, base, alignment, declarators, at_file_scope=None):
         if at_file_scope is None:
             out.append(f"{memory}& {d.name} = {variable};")
         else:
-            at_file_scope.add(d.name)
+            at_file_scope.setdefault(d.name, []).append(scope)
             head = f"[[maybe_unused]] static inline {memory}& {ACCESSOR}{d.name}()"
             out.append(f"{head} {{ return {variable}; }}")
     return " ".join(out)
@@ -170,12 +171,25 @@ def _static(number, base, alignment, declarators, at_file_scope=None):
 
 def _name_in_functions(source, names):
     """Every function, and every lambda in one, that uses a __shared__ variable of file scope begins
-    with a reference of that name."""
-    tokens, members = source.tokens, {}
+    with a reference of that name. A name behind that of its namespace calls the accessor itself."""
+    tokens = source.tokens
+    others = {}  # scope of a class or namespace: what else has such a name there
+    used_namespaces = _used_namespaces(source)
     for j, token in enumerate(tokens):
-        if token.text in names and token.scope is not None and token.scope.kind == "class" and \
-                _is_declared(source, j):
-            members.setdefault(token.scope, set()).add(token.text)
+        if token.text not in names:
+            continue
+        if tokens[j - 1].text == "::":
+            owners = [_named(scope) for scope in names[token.text]]
+            if any(_last_name(scope) == tokens[j - 2].text for scope in owners) or (
+                    None in owners and tokens[j - 2].kind != "name"):
+                begins = tokens[source.statement_start(j)].text
+                source.replace(j, j + 1, ACCESSOR + token.text + "()" * (begins != "using"))
+        elif (token.scope is None or token.scope.kind != "function") and _is_declared(source, j):
+            first = source.statement_start(j)
+            parameter = first > 0 and tokens[first - 1].text == "("
+            words = {t.text for t in tokens[first:j]}
+            if not parameter and not words & {"__simt_shared__", "template"}:
+                others.setdefault(token.scope, set()).add(token.text)
     for brace, token in enumerate(tokens):
         if token.text != "{" or token.kind != "mark" or token.partner is None:
             continue
@@ -188,7 +202,8 @@ def _name_in_functions(source, names):
             token.scope is None or token.scope.kind != "function")
         if not outermost and not (is_lambda and scope.kind == "function"):
             continue
-        own = {t.text for t in header if t.kind == "name"} | members.get(token.scope, set())
+        words = {t.text for t in header if t.kind == "name"}
+        own = words.copy()
         used = set()
         for j in range(brace + 1, token.partner):
             if tokens[j].text not in names or tokens[j - 1].text in (".", "->", "::"):
@@ -196,8 +211,56 @@ def _name_in_functions(source, names):
             used.add(tokens[j].text)
             if _is_declared(source, j):
                 own.add(tokens[j].text)
-        source.insert_behind(brace, "".join(
-            f" [[maybe_unused]] auto& {name} = {ACCESSOR}{name}();" for name in sorted(used - own)))
+        at = {t.text for t, behind in zip(header, header[1:]) if behind.text == "::"}
+        for name in sorted(used - own):
+            owner = _owner(name, names[name], others, token.scope, at, used_namespaces)
+            if owner != "none":
+                source.insert_behind(
+                    brace, f" [[maybe_unused]] auto& {name} = {owner}{ACCESSOR}{name}();")
+
+
+def _used_namespaces(source):
+    """The last names of the namespaces that `using namespace a::b;` and `using a::b::c;` tell."""
+    found = set()
+    for i, token in enumerate(source.tokens[:-1]):
+        if token.text == "using" and token.kind == "name":
+            names = [t.text for t in source.tokens[i + 1:source.statement_end(i)]
+                     if t.kind == "name"]
+            found |= {names[-1]} if names[:1] == ["namespace"] else set(names[:-1])
+    return found
+
+
+def _last_name(scope):
+    return "" if scope is None else scope.name.split("::")[-1]
+
+
+def _owner(name, scopes, others, here, at, used):
+    """"::a::", the namespace of the variable that a function of scope `here` means; "none": what it
+    means is no such variable. at: the last names of the namespaces that it belongs to by its own
+    name; used: of those whose names are known everywhere."""
+    owners = [_named(scope) for scope in scopes]
+    inside = next((scope for scope in owners if _last_name(scope) in at), here)
+    while inside not in owners:
+        if name in others.get(inside, ()):
+            return "none"
+        if inside is None:
+            inside = next((scope for scope in owners if _last_name(scope) in used), None)
+            break
+        inside = inside.parent
+    if inside not in owners:
+        return "none"
+    names = []
+    while inside is not None:
+        names.insert(0, inside.name)
+        inside = _named(inside.parent)
+    return "::".join(["", *names, ""])
+
+
+def _named(scope):
+    """What an unnamed namespace has, the one around it has."""
+    while scope is not None and scope.name == "":
+        scope = scope.parent
+    return scope
 
 
 def _is_declared(source, i):
@@ -205,7 +268,17 @@ def _is_declared(source, i):
     before = source.tokens[i - 1]
     if before.kind == "name":
         return before.text not in NO_TYPES
-    return before.text in ("*", "&", ">", ",") and source.tokens[i + 1].text in (";", "=", "[", "{")
+    behind = source.tokens[i + 1].text
+    if before.text not in ("*", "&", ">", ",") or behind not in (";", "=", "[", "{"):
+        return False
+    # `int* name[4]` or `int a = 1, name[4]`, but not `x = 2 * name[4]` or `f(a & name[4])`.
+    first = without_head(source, source.statement_start(i), i)
+    head = source.tokens[first - 1].text
+    if head == "return" or (head in ("(", "[") and behind == "["):
+        return False
+    own = source.split(first, i + 1)[-1][0]
+    return is_declaration(source, first, i + 1) and \
+        not any(t.text == "=" for t in source.tokens[own:i] if t.kind == "mark")
 
 
 # ---- __device__, __constant__, __managed__ -----------------------------------------------------
@@ -273,4 +346,4 @@ def _register(source, i, watched):
         for d in declarators
     ]
     source.insert_behind(end, guard + "".join(symbols))
-    return i
+    return end

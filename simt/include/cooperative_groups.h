@@ -106,8 +106,9 @@ class cluster_group {
     return simt::ptx::rank_of_shared(address);
   }
   template <class T>
-  SIMT_UNWATCHED static T* map_shared_rank(T* address, int rank) {
-    return static_cast<T*>(simt::ptx::map_shared_rank(address, static_cast<unsigned>(rank)));
+  SIMT_UNWATCHED static T* map_shared_rank(T* address, int rank,
+                                           simt::Location at = simt::Location::here()) {
+    return static_cast<T*>(simt::ptx::map_shared_rank(address, static_cast<unsigned>(rank), at));
   }
 };
 SIMT_INLINE cluster_group this_cluster() { return {}; }

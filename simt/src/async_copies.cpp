@@ -114,8 +114,8 @@ void for_each_target(void* shared, void* barrier, bool multicast, unsigned mask,
                        cudaErrorIllegalAddress);
   for (unsigned rank = 0; rank < ptx::cluster_blocks(); ++rank)
     if (mask >> rank & 1)
-      f(static_cast<char*>(ptx::map_shared_rank(shared, rank)),
-        ptx::map_shared_rank(barrier, rank));
+      f(static_cast<char*>(ptx::map_shared_rank(shared, rank, at)),
+        ptx::map_shared_rank(barrier, rank, at));
 }
 
 // The copy engine will count bytes at it.

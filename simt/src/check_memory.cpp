@@ -7,6 +7,9 @@
 #include "options.h"
 
 namespace simt {
+namespace {
+constexpr uint64_t kPage = 4096;
+}
 
 WatchedMemory::WatchedMemory(const Allocation& allocation)
     : allocation(allocation),
@@ -48,9 +51,9 @@ void MemoryMap::add_locked(const Allocation& allocation) {
     garbage_.push_back(std::move(next->second));
     next = by_base_.erase(next);
   }
-  if (allocation.kind == MemoryKind::kDevice) {
-    low = std::min(low.load(), memory->base);
-    high = std::max(high.load(), memory->base + memory->bytes);
+  if (in_device_range(allocation.base)) {
+    low = std::min(low.load(), memory->base / kPage * kPage);
+    high = std::max(high.load(), (memory->base + memory->bytes) / kPage * kPage + kPage);
   }
   by_base_[memory->base] = std::move(memory);
   ++generation_;

@@ -96,7 +96,7 @@ class MemoryMap {
     what(*memory, offset, std::min(bytes, memory->bytes - offset));
   }
 
-  // All memory from cudaMalloc lies in [low, high).
+  // All memory from cudaMalloc and cudaMallocManaged lies in [low, high), with its pages.
   std::atomic<uint64_t> low{~uint64_t{0}}, high{0};
 
  private:

@@ -223,6 +223,7 @@ void Watcher::host_shares(uint64_t address, unsigned size, uint32_t pc, Use use)
     found = of.races->access_of_work(offset, bytes, 0, Device::get().asked(), pc, writes(use), true,
                                      others, &rival, &where);
   });
+  if (base == 0) return host_access(address, pc, writes(use));  // between two of them
   if (!found) return;
   const SourceLine here = line_of_return_address(pc);
   CheckReport report;

@@ -335,16 +335,16 @@ dim3 grid_clusters() {
   return {gridDim.x / shape.x, gridDim.y / shape.y, gridDim.z / shape.z};
 }
 
-void* map_shared_rank(const void* pointer, unsigned rank) {
+void* map_shared_rank(const void* pointer, unsigned rank, Location at) {
   if (rank >= cluster_blocks())
     refuse_instruction(
         "cluster",
         "block " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster_blocks()),
-        Location::here(), cudaErrorIllegalAddress);
+        at, cudaErrorIllegalAddress);
   const size_t offset = offset_in_window(pointer);
   if (offset >= kMaxClusterBlocks * kSharedSlotBytes)
     refuse_instruction("cluster", "an address outside of shared memory is mapped to another block",
-                       Location::here(), cudaErrorIllegalAddress);
+                       at, cudaErrorIllegalAddress);
   return state.shared - state.block->cluster_rank * kSharedSlotBytes + rank * kSharedSlotBytes +
          offset % kSharedSlotBytes;
 }
@@ -353,10 +353,14 @@ unsigned rank_of_shared(const void* pointer) {
   return static_cast<unsigned>(offset_in_window(pointer) / kSharedSlotBytes);
 }
 
-char* shared_of_rank(unsigned address) {
-  const unsigned rank = (address >> kRankShift) - 1;
-  return static_cast<char*>(
-      map_shared_rank(state.shared + (address & ((1u << kRankShift) - 1)), rank));
+char* shared_of_rank(unsigned address, Location at) {
+  const unsigned rank = (address >> kRankShift) - 1, offset = address & ((1u << kRankShift) - 1);
+  if (rank >= cluster_blocks() || offset >= kSharedSlotBytes)
+    refuse_instruction("shared-address",
+                       "an instruction of shared memory gets an address of none, half of a generic "
+                       "one, say: __cvta_generic_to_shared makes them",
+                       at, cudaErrorIllegalAddress);
+  return static_cast<char*>(map_shared_rank(state.shared + offset, rank, at));
 }
 
 void refuse_generic_address(unsigned long long address, Location at) {

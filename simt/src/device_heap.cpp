@@ -17,22 +17,25 @@ void* device_malloc(size_t bytes, Location at) {
   return heap_allocate(bytes, 16, at);
 }
 
-void device_free(void* pointer) {
-  if (!heap_holds(pointer)) {
-    if (state.block && pointer)
-      report({"invalid-free", describe_current_thread() +
-                                  ": free or delete of what is not in the " +
-                                  "device's heap: " + describe_address(pointer)});
-    else
-      std::free(pointer);
-    return;
-  }
-  if (heap_free(pointer)) return;
-  const std::string what =
-      std::string(state.block ? describe_current_thread() : "host code") +
-      ": free or delete of what is no object of the device's heap (any more): ";
-  report({"invalid-free", what + describe_address(pointer)});
+namespace {
+
+// pc: of the code that frees or deletes.
+void give_back(void* pointer, const void* pc) {
+  const bool holds = heap_holds(pointer);
+  if (!holds && (!state.block || !pointer)) return std::free(pointer);
+  if (holds && heap_free(pointer)) return;
+  const std::string who = state.block ? describe_current_thread() : "host code";
+  const char* what =
+      holds ? "no object of the device's heap (any more): " : "not in the device's heap: ";
+  Finding finding{"invalid-free",
+                  who + ": free or delete of what is " + what + describe_address(pointer)};
+  finding.pc = pc;
+  report(finding);
 }
+
+}  // namespace
+
+void device_free(void* pointer) { give_back(pointer, __builtin_return_address(0)); }
 
 void* device_new(size_t bytes, size_t alignment, DeviceHeap heap) {
   if (state.block) return heap_allocate(bytes, alignment, heap.at);
@@ -48,16 +51,19 @@ void note_range(const void* address, size_t bytes, bool writes, const void* pc) 
 
 // A destructor that deletes its object was compiled for host and device alike. All other forms of
 // delete come by here. Weak: a program may have its own.
-__attribute__((weak)) void operator delete(void* pointer) noexcept {
+static void remove(void* pointer, const void* pc) {
   if (simt::heap_holds(pointer)) {
-    simt::device_free(pointer);
+    simt::give_back(pointer, pc);
   } else {
     std::free(pointer);
   }
 }
+__attribute__((weak)) void operator delete(void* pointer) noexcept {
+  remove(pointer, __builtin_return_address(0));
+}
 __attribute__((weak)) void operator delete(void* pointer, std::size_t) noexcept {
-  operator delete(pointer);
+  remove(pointer, __builtin_return_address(0));
 }
 __attribute__((weak)) void operator delete(void* pointer, std::align_val_t) noexcept {
-  operator delete(pointer);
+  remove(pointer, __builtin_return_address(0));
 }

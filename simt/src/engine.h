@@ -144,7 +144,11 @@ struct Block {
 
   unsigned barriers_passed = 0;  // how many times the whole block has met at a barrier
   uint64_t sleeps = 0;           // of threads that wait for nobody, see sleep()
-  std::vector<uint64_t> slept;   // nanoseconds of each thread, once one sleeps
+  struct Sleeper {
+    uint64_t nanoseconds = 0;  // in which it waited for nobody
+    bool looked = false;       // at memory, before its last sleep
+  };
+  std::vector<Sleeper> slept;  // of each thread, once one sleeps
 
   // __syncthreads_count/and/or: how many threads came to the present barrier with a true predicate;
   // and of the barrier passed last how many came, and how many of them with a true one, which its
@@ -276,8 +280,10 @@ struct Finding {
   int cuda_error = 0;   // the error that the launch ends with, 0 if it goes on
   Location at = {};     // in the user's source, if known
   const Block* block = nullptr;  // what it is about, if not the running block
-  std::string more = {};  // lines for behind those that say where `at` was called, each begun
-};                        // by a newline
+  std::string more = {};     // lines for behind those that say where `at` was called, each begun
+                             // by a newline
+  const void* pc = nullptr;  // a return address in the user's code, where nobody passes an `at`
+};
 
 // Shared memory that something in the background writes or reads: a copy, or a wgmma, which reads
 // pieces of 16 bytes here and there.

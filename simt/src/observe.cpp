@@ -435,7 +435,15 @@ void Watcher::report(const char* check, const std::string& what, uint32_t pc,
 void Watcher::host_access(uint64_t address, uint32_t pc, bool is_write) {
   if (!checking) return;
   const WatchedMemory* found = memory.find(address);
-  if (found == nullptr || found->allocation.kind != MemoryKind::kDevice) return;
+  if (found == nullptr) {  // beside managed memory, on a page of its own
+    const auto* pointer = reinterpret_cast<const void*>(address);
+    Allocation near;
+    if (in_device_range(pointer) && nearest_allocation(pointer, &near) &&
+        near.kind == MemoryKind::kManaged)
+      beyond_managed(near, pointer, pc, is_write);
+    return;
+  }
+  if (found->allocation.kind != MemoryKind::kDevice) return;
   report("device-pointer",
          std::string("host code ") + (is_write ? "writes" : "reads") +
              " device memory: copy it with cudaMemcpy",
@@ -447,6 +455,14 @@ void Watcher::host_access(uint64_t address, uint32_t pc, bool is_write) {
   _exit(1);
 }
 
+void Watcher::beyond_managed(const Allocation& near, const void* address, uint32_t pc,
+                             bool is_write) {
+  report(near.freed ? "use-after-free" : "out-of-bounds",
+         std::string("host code ") + (is_write ? "writes" : "reads") +
+             (near.freed ? " managed memory after cudaFree" : " beyond managed memory"),
+         pc, describe_address(address));
+}
+
 bool Watcher::fault(const void* address, const void* pc, bool is_write) {
   if (!checking) return false;
   // A faulting instruction, not a call: its own address is the one to look up.
@@ -454,15 +470,13 @@ bool Watcher::fault(const void* address, const void* pc, bool is_write) {
   if (state.block == nullptr) {
     if (!in_device_range(address)) return false;
     Allocation near;
-    const bool managed = nearest_allocation(address, &near) && near.kind == MemoryKind::kManaged;
-    const std::string does = std::string("host code ") + (is_write ? "writes" : "reads");
-    if (managed) {
-      report(near.freed ? "use-after-free" : "out-of-bounds",
-             does + (near.freed ? " managed memory after cudaFree" : " beyond managed memory"), at,
-             describe_address(address));
+    if (nearest_allocation(address, &near) && near.kind == MemoryKind::kManaged) {
+      beyond_managed(near, address, at, is_write);
     } else {
-      report("device-pointer", does + " device memory: copy it with cudaMemcpy", at,
-             describe_address(address));
+      report("device-pointer",
+             std::string("host code ") + (is_write ? "writes" : "reads") +
+                 " device memory: copy it with cudaMemcpy",
+             at, describe_address(address));
     }
     program_end();
     return true;
@@ -491,8 +505,15 @@ bool Watcher::finding(const Finding& finding) {
       }
     }
   }
+  const bool found = finding.pc != nullptr && finding.at.line == 0;
+  if (found) {
+    const SourceLine at = line_of_return_address(relative_pc(finding.pc, program_base));
+    report.file = at.file;
+    report.line = at.line;
+    if (at.line != 0) report.message += "\n  at " + to_string(at);
+  }
   const std::string place = report.file + ":" + std::to_string(report.line);
-  if (state.block != nullptr && block == state.block && finding.at.line != 0)
+  if (state.block != nullptr && block == state.block && (found || finding.at.line != 0))
     report.message += describe_calls(place);
   report.message += finding.more;
   reports.add(std::move(report), {report.line ? place : finding.message});

@@ -418,6 +418,7 @@ class Watcher final : public Observer {
 
   // By host code that touches an address between memory.low and memory.high.
   void host_access(uint64_t address, uint32_t pc, bool is_write);
+  void beyond_managed(const Allocation& near, const void* address, uint32_t pc, bool is_write);
   void check_arguments(const Launch& launch);
   // A report about the running thread at the code address.
   void report(const char* check, const std::string& what, uint32_t pc, const std::string& more);

@@ -5,6 +5,7 @@
 
 #include "async.h"
 #include "dwarf_lines.h"
+#include "memory.h"
 #include "observe.h"
 #include "options.h"
 #include "simt/runtime_types.h"
@@ -251,7 +252,7 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
                                                   : "host-pointer";
     std::string what = bytes_text(access);
     if (freed) {
-      what += " after cudaFree";
+      what += heap_holds(pointer(access.address)) ? " after free or delete" : " after cudaFree";
     } else if (device || before_shared) {
       what = "out-of-bounds " + what;
     } else {

@@ -346,17 +346,20 @@ void give_way() {
 }
 
 // A thread that looks at nothing between its sleeps waits for nobody: it comes further by sleeping,
-// though not for longer than a deadlock takes to be called one.
+// though not for longer than a deadlock takes to be called one. One sleep without a look says
+// nothing: the thread's turn may have ended between the two.
 void sleep(unsigned nanoseconds) {
   if (!state.block) return;
   Block& b = *state.block;
-  if (state.polls == 0) {
+  b.slept.resize(kMaxThreads);
+  Block::Sleeper& me = b.slept[state.thread];
+  const bool looked = state.polls != 0;
+  if (!looked && !me.looked) {
     constexpr uint64_t kLeast = 1000;
-    b.slept.resize(kMaxThreads);
-    uint64_t& slept = b.slept[state.thread];
-    slept += std::max<uint64_t>(nanoseconds, kLeast);
-    if (static_cast<double>(slept) <= options().patience * 1e9) ++b.sleeps;
+    me.nanoseconds += std::max<uint64_t>(nanoseconds, kLeast);
+    if (static_cast<double>(me.nanoseconds) <= options().patience * 1e9) ++b.sleeps;
   }
+  me.looked = looked;
   give_way();
 }
 

@@ -71,6 +71,13 @@ __global__ void load_by_generic_address(float* out) {
                : "memory");
   out[threadIdx.x] = v;
 }
+__global__ void copy_to_half_an_address(const float4* in) {
+  __shared__ float4 s[32];
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"  // here: half an address
+               ::"r"(static_cast<unsigned>(reinterpret_cast<size_t>(&s[threadIdx.x]) | 1u << 30)),
+               "l"(in + threadIdx.x));
+  asm volatile("cp.async.wait_all;");
+}
 __global__ void fragment_not_waited_for(const half* in, float* out) {
   using namespace nvcuda;
   __shared__ float tile[256];
@@ -561,6 +568,9 @@ const std::map<std::string, Bad>& bad_kernels() {
       {"a generic address for shared memory",
        {"shared-address", "generic address",
         [] { load_by_generic_address<<<1, 32>>>(device_array<float>(32)); }}},
+      {"half of a generic address for shared memory",
+       {"shared-address", "half an address",
+        [] { copy_to_half_an_address<<<1, 32>>>(device_array<float4>(32)); }}},
       {"an index far off",
        {"out-of-bounds", "an index far off",
         [] { write_far_before<<<1, 1>>>(device_array<int>(32), -1500000); }}},
@@ -614,6 +624,23 @@ const std::map<std::string, Bad>& bad_kernels() {
           managed[1024] = 1;  // here: past managed memory
         },
         128 + SIGSEGV}},  // as on a GPU
+      {"beside managed memory, on its last page",
+       {"out-of-bounds", "on the page",
+        [] {
+          int* managed = nullptr;
+          for (int i = 0; i < 12; ++i) cudaMallocManaged(&managed, 400);
+          const int index = 100;
+          managed[index] = 1;  // here: on the page
+        }}},
+      {"before managed memory",
+       {"out-of-bounds", "before managed",
+        [] {
+          double* managed = nullptr;
+          cudaMallocManaged(&managed, 400);
+          const volatile int before = -1;
+          const int index = before;
+          printf("%g\n", managed[index]);  // here: before managed
+        }}},
       {"no barrier at the end of a turn",
        {"race", "next turn",
         [] { next_turn_too_early<<<1, 32>>>(device_array<int>(32), device_array<int>(32)); }}},

@@ -142,6 +142,23 @@ __global__ void use(World* const* world, float* out) {
 }
 __global__ void end(World** world) { delete *world; }
 
+struct Table {  // in front of the body, and where the member is declared
+  int* const rows;
+  int* columns = new int[4];
+  __device__ explicit Table(int n) : rows(new int[n]) {
+    for (int i = 0; i < n; ++i) rows[i] = columns[i] = i;
+  }
+  __device__ ~Table() {
+    delete[] rows;
+    delete[] columns;
+  }
+};
+__global__ void make_table(Table** table) { *table = new Table(4); }
+__global__ void use_table(const Table* const* table, int* out) {
+  out[threadIdx.x] = (*table)->rows[3] + (*table)->columns[2];
+}
+__global__ void end_table(Table** table) { delete *table; }
+
 __global__ void own_lists(int* out) {
   const int n = static_cast<int>(threadIdx.x) + 1;
   int* list = static_cast<int*>(malloc(n * sizeof(int)));
@@ -197,8 +214,9 @@ __global__ void twice() {
   int* const list = new int[4];
   int* volatile again = list;  // the compiler would see the mistake, and warn
   delete[] list;
-  delete[] again;
+  delete[] again;  // here: once more
 }
+__global__ void of_the_host(int* p) { free(p); }  // here: no object
 __global__ void shared_list(int* out) {
   __shared__ int* list;
   if (threadIdx.x == 0) list = new int[32];
@@ -296,6 +314,13 @@ TEST_CASE("the device's heap: objects that live from launch to launch") {
   CHECK(out.values() == std::vector<float>(32, 12.0f));
   end<<<1, 1>>>(world);
   silent();
+  Table** table = device<Table*>(1);
+  DeviceArray<int> sums(32);
+  make_table<<<1, 1>>>(table);
+  use_table<<<1, 32>>>(table, sums.get());
+  CHECK(sums.values() == std::vector<int>(32, 5));
+  end_table<<<1, 1>>>(table);
+  silent();
 }
 
 TEST_CASE("the device's heap: lists of every thread") {
@@ -334,11 +359,15 @@ TEST_CASE("the device's heap: mistakes are named") {
   }
   SECTION("freed") {
     after_free<<<1, 1>>>(out.get());
-    named("use-after-free", tests::line_of("freed"));
+    named("use-after-free", tests::line_of("freed"), "after free or delete");
   }
   SECTION("freed twice") {
     twice<<<1, 1>>>();
-    named("invalid-free", 0);
+    named("invalid-free", tests::line_of("once more"));
+  }
+  SECTION("of another kind") {
+    of_the_host<<<1, 1>>>(out.get());
+    named("invalid-free", tests::line_of("no object"), "not in the device's heap");
   }
   SECTION("race") {
     shared_list<<<1, 32>>>(out.get());

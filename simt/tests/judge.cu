@@ -4,10 +4,13 @@
 
 #include <stdlib.h>
 
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "simt/include/simt/profile.h"
 #include "tests/catch.hpp"
+#include "tests/run_command.hpp"
 
 namespace {
 
@@ -76,6 +79,75 @@ TEST_CASE("bytes that are new are a kernel's, a fill's, or foreign") {
             cudaSuccess);
     CHECK(buffer.foreign(&first) == 0);
   }
+}
+
+// Of host memory it is known only in a judge's program, which reads a word from its standard input.
+TEST_CASE("run copies to the host", "[.]") {
+  REQUIRE(simt::seal() == std::string("word"));
+  constexpr size_t kInts = 200, kBytes = kInts * sizeof(int);
+  int* device = nullptr;
+  REQUIRE(cudaMalloc(&device, kBytes) == cudaSuccess);
+  store_kernel<<<1, kInts>>>(device, kInts);
+  // What is remembered lies in pieces of 256 bytes: the copy begins and ends within one.
+  alignas(256) char memory[2048];
+  const std::vector<char> before(sizeof memory, 1);
+  std::memcpy(memory, before.data(), sizeof memory);
+  char* to = memory + 100;
+  const auto copy = [&](size_t at, size_t bytes) {
+    REQUIRE(cudaMemcpy(to + at, reinterpret_cast<char*>(device) + at, bytes,
+                       cudaMemcpyDeviceToHost) == cudaSuccess);
+  };
+  size_t first = 0;
+  const auto foreign = [&] {
+    first = 0;
+    return simt::not_by_kernels(memory, before.data(), sizeof memory, &first);
+  };
+  copy(0, kBytes);
+  CHECK(foreign() == 0);
+  CHECK(memory[100] == 7);
+
+  SECTION("bytes beside those of the copy are not the kernel's") {
+    memory[99] = 7;
+    memory[100 + kBytes] = 7;
+    CHECK(foreign() == 2);
+    CHECK(first == 99);
+  }
+  SECTION("a byte that was changed since is not, and is again after another copy") {
+    for (size_t at : {size_t{0}, size_t{155}, size_t{156}, size_t{412}, kBytes - 1}) {
+      to[at] = 9;
+      CHECK(foreign() == 1);
+      CHECK(first == 100 + at);
+      copy(at, 1);
+      CHECK(foreign() == 0);
+    }
+  }
+  SECTION("what host code put on the device comes back as its own") {
+    const std::vector<int> own(50, 5);
+    REQUIRE(cudaMemcpy(device + 60, own.data(), 200, cudaMemcpyHostToDevice) == cudaSuccess);
+    CHECK(foreign() == 0);  // it has not come yet
+    copy(0, kBytes);
+    CHECK(foreign() == 200);
+    CHECK(first == 100 + 60 * sizeof(int));
+    REQUIRE(cudaMemset(device + 60, 0, 100) == cudaSuccess);
+    copy(240, 100);
+    CHECK(foreign() == 100);
+    CHECK(first == 100 + 85 * sizeof(int));
+  }
+  SECTION("the same memory in another place is the kernel's there") {
+    REQUIRE(cudaMemcpy(memory + 1000, device, 300, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(foreign() == 0);
+    std::memcpy(memory + 1400, memory + 1000, 300);  // by host code: nobody knows
+    CHECK(foreign() == 300);
+    CHECK(first == 1400);
+  }
+  cudaFree(device);
+}
+
+TEST_CASE("bytes that copies bring to the host are a kernel's, byte by byte") {
+  const auto result = tests::run_command("printf word | SIMT_CHECK=1 SIMT_SEAL=1 " +
+                                         tests::this_program() + " 'run copies to the host' 2>&1");
+  INFO(result.output);
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("copies between host and device are added up") {

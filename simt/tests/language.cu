@@ -284,12 +284,15 @@ __constant__ float coefficients[4] = {1, 2, 3, 4};
 __device__ int counter = 5;
 __device__ int2 table[2], *into_table;
 __managed__ int managed_value = 9;
+__device__ __constant__ int old_style[2] = {3, 4};
+__device__ __managed__ int both_words = 1;
 
 __global__ void use_symbols(float* out) {
   out[0] = coefficients[0] + coefficients[3];
   out[1] = atomicAdd(&counter, 1);
   out[2] = table[1].y;
   managed_value += 1;
+  both_words += old_style[1];
 }
 
 TEST_CASE("__constant__, __device__ and __managed__ variables") {
@@ -304,6 +307,7 @@ TEST_CASE("__constant__, __device__ and __managed__ variables") {
   CHECK(values[1] == 5);
   CHECK(values[2] == 8);
   CHECK(managed_value == 10);
+  CHECK(both_words == 5);
   int now = 0;
   REQUIRE(cudaMemcpyFromSymbol(&now, counter, sizeof now) == cudaSuccess);
   CHECK(now == 6);
@@ -379,6 +383,33 @@ __device__ int local_of_that_name(int i) {
 }
 __global__ void use_local(int* out) { out[threadIdx.x] = local_of_that_name(4); }
 
+// In namespaces: by a qualified name, by `using`, in a function defined outside; and other
+// variables of such a name.
+namespace outer {
+namespace inner {
+__shared__ int for_all[32], in_namespace;
+__device__ void put(int i, int value);
+}  // namespace inner
+__device__ int twice_that(int i) { return 2 * inner::for_all[i]; }
+}  // namespace outer
+namespace elsewhere {
+int in_namespace = 40;
+int on_the_host() { return in_namespace + 2; }
+}  // namespace elsewhere
+__device__ void outer::inner::put(int i, int value) {
+  for_all[i] = value;
+  if (i == 0) in_namespace = 1000;
+}
+using outer::inner::in_namespace;
+__global__ void use_namespaces(int* out) {
+  const int t = static_cast<int>(threadIdx.x);
+  outer::inner::put(t, t);
+  ::for_all[t] = 100 * t;
+  __syncthreads();
+  const int sum = 3 * for_all[31 - t] + outer::twice_that(t);
+  out[t] = sum + (t & outer::inner::for_all[7]) + in_namespace;
+}
+
 TEST_CASE("__shared__ variables at file scope") {
   DeviceArray<int> out(66);
   use_file_scope<<<2, 32>>>(out.get());
@@ -391,6 +422,9 @@ TEST_CASE("__shared__ variables at file scope") {
   CHECK(out.values()[3] == 5);
   use_local<<<1, 32>>>(out.get());
   CHECK(out.values()[3] == 8);
+  use_namespaces<<<1, 32>>>(out.get());
+  for (int t = 0; t < 32; ++t) CHECK(out.values()[t] == 300 * (31 - t) + 2 * t + (t & 7) + 1000);
+  CHECK(elsewhere::on_the_host() == 42);
 }
 
 // ---- vector types -----------------------------------------------------------------------------

@@ -113,6 +113,24 @@ TEST_CASE("who sleeps, and looks at nothing meanwhile, is not stuck") {
   CHECK(result.status == 0);
 }
 
+__global__ void sleeps_and_looks(const volatile int* flag) {
+  while (*flag == 0) __nanosleep(100);
+}
+
+TEST_CASE("32 threads sleep and look at what never comes", "[.]") {
+  DeviceArray<int> flag(1, 0);
+  sleeps_and_looks<<<1, 32>>>(flag.get());
+  CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
+}
+
+TEST_CASE("who looks at something between its sleeps is stuck if nobody comes") {
+  const auto result = tests::run_command(
+      "SIMT_TIMEOUT=1 timeout 30 " TEST_BUILD
+      "/simt/tests/scheduling '32 threads sleep and look at what never comes' 2>&1");
+  INFO(result.output);
+  CHECK(result.output.find("deadlock in kernel sleeps_and_looks") != std::string::npos);
+}
+
 TEST_CASE("a lock is passed on between the lanes of a warp and between blocks") {
   DeviceArray<int> lock(1, 0), sum(1, 0);
   lock_and_add<<<8, 64>>>(lock.get(), sum.get());

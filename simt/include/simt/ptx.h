@@ -751,9 +751,9 @@ SIMT_INLINE char* behind(void* pointer, unsigned bytes) {
 // A 32-bit address of shared memory: of the own block, or of a block of the cluster, whose rank + 1
 // then stands in the upper 8 bits (mapa).
 constexpr unsigned kRankShift = 24;
-char* shared_of_rank(unsigned address);  // another block's
-SIMT_INLINE char* shared_pointer(unsigned address) {
-  return address >> kRankShift ? shared_of_rank(address) : state.shared + address;
+char* shared_of_rank(unsigned address, Location at);  // another block's
+SIMT_INLINE char* shared_pointer(unsigned address, Location at = Location::here()) {
+  return address >> kRankShift ? shared_of_rank(address, at) : state.shared + address;
 }
 // What an instruction takes for such an address. A generic pointer has more than 32 bits.
 [[noreturn]] void refuse_generic_address(unsigned long long address, Location at);

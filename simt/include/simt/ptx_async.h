@@ -91,7 +91,7 @@ dim3 cluster_shape();
 uint3 cluster_index();
 dim3 grid_clusters();
 // The same variable in the shared memory of block `rank` of the cluster.
-void* map_shared_rank(const void* pointer, unsigned rank);
+void* map_shared_rank(const void* pointer, unsigned rank, Location at = Location::here());
 unsigned rank_of_shared(const void* pointer);
 
 }  // namespace ptx
