@@ -191,7 +191,7 @@ TEST_CASE("producers and consumers keep in step, whatever a block has to do") {
     StreamKPlan plan = share_rest<SpecializedTile>(shape, blocks);
     if (plan.shared == 0) plan.parts = 0;
     run_on_device(problem, [&](const float* a, const float* b, float* c) {
-      launch_warp_specialized(a, b, c, shape.m, shape.n, shape.k, plan, blocks, nullptr);
+      launch_warp_specialized(a, b, c, shape.m, shape.n, shape.k, shape.k, plan, blocks, nullptr);
     });
   };
   // k of less than a k tile, of as many as the ring has stages and one more or less, and long ones;
@@ -360,11 +360,14 @@ TEST_CASE("the chooser takes the rung that is best there") {
   const Circumstances ampere = {108, true, false, true}, turing = {40, false, false, true};
   for (const std::int64_t n : {128, 256, 512}) CHECK(taken({n, n, n}, h200) == "split_k");
   CHECK(taken({64, 64, 64}, h200) == "tile_by_size");
-  CHECK(taken({1024, 1024, 1024}, h200) == "tile_by_size");
-  CHECK(taken({2048, 2048, 2048}, h200) == "grouped_tiles");
-  for (const std::int64_t n : {3072, 4096, 8192}) {
+  CHECK(taken({128, 128, 65536}, h200) == "split_k");  // half of a large tile
+  CHECK(taken({512, 512, 8192}, h200) == "warp_specialized");
+  CHECK(taken({777, 1001, 513}, ragged) == "padded_copies");
+  CHECK(taken({300, 300, 300}, ragged) == "split_k");
+  CHECK(taken({3001, 3001, 8}, ragged) != "padded_copies");  // they would take longer
+  for (const std::int64_t n : {1024, 2048, 3072, 4096, 8192}) {
     CHECK(taken({n, n, n}, h200) == "warp_specialized");
-    CHECK(taken({n, n, n}, ragged) == "stream_k");
+    CHECK(taken({n, n, n}, ragged) == "padded_copies");
     CHECK(taken({n, n, n}, turing) == "warp_tile");
   }
   CHECK(taken({4096, 4096, 4096}, ampere) == "stream_k");

@@ -213,7 +213,19 @@ void check_anywhere(const AnywhereCase<kTransposedB>& x) {
   CHECK(x.wrong([&](const Operands& operands, void* scratch) {
     multiply_by_choice<kTransposedB>(operands, x.m, x.n, x.k, scratch, nullptr);
   }) == 0);
-  // The rung that large products take, too.
+  // Tiles that are fitted, too, by their height and by their width.
+  const auto check_fitted = [&](auto tile) {
+    INFO("tile of " << tile.kTileM << " x " << tile.kTileN);
+    CHECK(x.wrong([&](const Operands& operands, void* scratch) {
+      const Operands tight = with_tight_rows<kTransposedB>(operands, x.m, x.n, x.k,
+                                                           static_cast<Element*>(scratch), nullptr);
+      launch_fitted_tile<decltype(tile), kTransposedB>(tight, !can_store(tight.c, x.n), x.m, x.n,
+                                                       x.k, nullptr);
+    }) == 0);
+  };
+  check_fitted(FittedTile<Fitted::height, 2, 1, 112, 2>{});
+  check_fitted(FittedTile<Fitted::width, 2, 1, 80, 2>{});
+  // And the rung that large products take.
   const std::int64_t pitch = x.n + x.between[2];
   if (x.skip[2] % 8 == 0 && pitch % 8 == 0 && x.n % 8 == 0) return;  // TMA can store C
   CHECK(x.wrong([&](const Operands& operands, void* scratch) {
@@ -242,6 +254,7 @@ TEST_CASE("rows may begin anywhere") {
   check_both_layouts(17, 600, 40, {8, 16, 0, 8, 8, 8}, 6);
   check_both_layouts(9, 640, 33, {0, 0, 0, 0, 0, 0}, 7);
   check_both_layouts(70, 536, 264, {0, 0, 1, 0, 0, 0}, 8);
+  check_both_layouts(8, 8, 744, {0, 0, 0, 0, 0, 8}, 9);  // split_k, and rows of C apart
   const int more = is_real_gpu() ? 150 : 0;
   for (int i = 0; i < more; ++i) {
     int drawn = 0;
@@ -252,7 +265,7 @@ TEST_CASE("rows may begin anywhere") {
     const int m = 1 + draw(700), n = 1 + draw(900), k = 1 + draw(500);
     std::array<int, 6> around;
     for (int& elements : around) elements = draw(3) == 0 ? draw(20) : 0;
-    check_both_layouts(m, n, k, around, 9 + i);
+    check_both_layouts(m, n, k, around, 10 + i);
   }
 }
 
@@ -290,10 +303,22 @@ TEST_CASE("every tile and every way to split a sum is right") {
       check_tile(WidePair{});
       check_tile(TallPair{});
       check_tile(Wide{});
-      check_tile(Large{});
       check_tile(Middle{});
       check_tile(Square{});
       check_tile(Small{});
+      int fitted = 0;
+      each_fitted_tile([&](auto tile) {
+        // One of each kind, where a model GPU takes seconds for what a GPU does in microseconds.
+        const auto is_kind = [&](int i) { return fitted == i; };
+        ++fitted;
+        constexpr std::array<int, 6> kKinds = {1, 9, 13, 15, 19, 20};
+        if (!is_real_gpu() && std::none_of(kKinds.begin(), kKinds.end(), is_kind)) return;
+        check(
+            "fitted tile of " + std::to_string(tile.kTileM) + " x " + std::to_string(tile.kTileN),
+            [&] { launch_fitted_tile<decltype(tile), kTransposedB>(x, false, m, n, k, nullptr); });
+        check("stored by threads, fitted tile of " + std::to_string(tile.kTileM),
+              [&] { launch_fitted_tile<decltype(tile), kTransposedB>(x, true, m, n, k, nullptr); });
+      });
       const auto check_edge = [&](auto edge) {
         using Edge = decltype(edge);
         if (n % WholeTile::kTileN == 0 || n % WholeTile::kTileN > Edge::kTileN) return;
@@ -391,8 +416,8 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   };
   CHECK(chosen(4096, 4096, 4096) == "full_waves");
   CHECK(chosen(8192, 8192, 8192) == "full_waves");
-  CHECK(chosen(2560, 2560, 2560) == "full_waves");
-  CHECK(chosen(4096, 2048, 64) == "full_waves");
+  CHECK(chosen(2560, 2560, 2560) == "fitted_tile");
+  CHECK(chosen(4104, 4104, 4104) == "fitted_tile");
   CHECK(chosen(5000, 5000, 5000) == "stream_k");       // six waves and four pairs
   CHECK(chosen(256, 256 * 132, 16384) == "by_shape");  // two full waves
   CHECK(chosen(2048, 2048, 2048) == "by_shape");       // less than a wave
@@ -408,6 +433,24 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   CHECK(chosen_for_loose(4096, 4096, 4096) == "full_waves");
   CHECK(chosen_for_loose(5000, 5000, 5000) != "stream_k");
   CHECK(chosen_for_loose(120, 136, 4104) == "split_k");
+}
+
+// With the numbers of an H200.
+TEST_CASE("the fitted tile fills the waves") {
+  const auto taken = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const int place = plan_fitted_tile(Product::of<true>(m, n, k), 132).tile;
+    std::pair<int, int> size;
+    int i = 0;
+    each_fitted_tile([&](auto tile) {
+      if (i++ == place) size = {tile.kTileM, tile.kTileN};
+    });
+    return size;
+  };
+  CHECK(taken(2056, 2056, 2056) == std::pair(176, 192));  // 12 x 11 tiles: one wave
+  CHECK(taken(4104, 4104, 4104) == std::pair(176, 192));  // 24 x 22: four
+  CHECK(taken(2560, 2560, 2560) == std::pair(208, 128));  // 13 x 20: two, nearly
+  CHECK(taken(128, 14336, 4096) == std::pair(128, 112));  // 128: one, nearly
+  CHECK(taken(1536, 1536, 8192) == std::pair(144, 128));  // 11 x 12: one
 }
 
 // Whatever is left over at the edge, each row of C is in one tile.

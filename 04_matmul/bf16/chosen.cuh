@@ -24,6 +24,7 @@
 #include "04_matmul/bf16/beyond/10_direct_fragments.cuh"
 #include "04_matmul/bf16/beyond/11_row_shares.cuh"
 #include "04_matmul/bf16/beyond/12_k_shares.cuh"
+#include "04_matmul/bf16/beyond/13_fitted_tile.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
@@ -54,8 +55,9 @@ double cycles_with_edge(const Product& product, int sms) {
     constexpr int kElements = decltype(tile)::kTileM * decltype(tile)::kTileN;
     return cycles_of_tile(std::max(kCyclesOfCopies, kElements / 32.0), kElements, product.k);
   };
-  return cycles_of_busiest(edge_schedule(product.m, product.n), sms / kClusterSize, kCyclesOfLaunch,
-                           cycles_of(WholeTile{}), cycles_of(Edge{}));
+  return cycles_of_busiest(edge_schedule(product.m, product.n), sms / kClusterSize,
+                           kCyclesOfLaunch + kCyclesOfCluster, cycles_of(WholeTile{}),
+                           cycles_of(Edge{}));
 }
 
 // How many cycles stream_k should take; infinity where there is nothing to share. Clusters that are
@@ -70,7 +72,7 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
   const int waves = (plan.pairs.count() - plan.shared) / clusters;
   const double share = 1.0 * plan.shared / clusters;    // in pairs
   const double apart = std::min(share - 1, 2 - share);  // neighbours, in pairs
-  return kCyclesOfLaunch + (waves + (1.1 + 0.25 * apart) * share) * pair + 16000;
+  return kCyclesOfLaunch + (waves + (1.1 + 0.16 * apart) * share) * pair + 8400;
 }
 
 // The name of the rung that should take the fewest cycles. For matrices that TMA can load.
@@ -78,8 +80,6 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
 inline std::string cheapest_rung(const Product& product, const Chip& chip, bool is_loose) {
   const double by_shape = fewest_cycles(product, chip.sms);
   const auto tiles = tile_count<WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n);
-  const auto pairs =
-      tile_count<kClusterSize * WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n);
 
   // Narrow tiles at the right edge, where there is something left over and more than one wave.
   double narrow_edge = HUGE_VAL;
@@ -90,18 +90,23 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
     narrow_edge = cycles_with_edge<EdgeTile<128>>(product, chip.sms);
   }
 
-  // Two ways to fill the last wave.
+  // Three ways to fill the last wave.
   const double stream_k = is_loose ? HUGE_VAL : cycles_of_stream_k(product, chip.clusters);
-  const double full_waves =
-      pairs > chip.clusters ? plan_full_waves(product, chip.clusters).cycles : HUGE_VAL;
+  const double full_waves = plan_full_waves(product, chip.clusters).cycles;
 
-  if (full_waves < std::min({by_shape, narrow_edge, stream_k})) return "full_waves";
-  if (stream_k < std::min(by_shape, narrow_edge)) return "stream_k";
-  if (narrow_edge <= by_shape) return "narrow_edge";
+  const double fitted = plan_fitted_tile(product, chip.sms).cycles;
 
   // Fewer tiles than SMs: each sum in parts.
   const SplitPlan split = plan_split_k(product, chip.sms, chip.room);
-  return split.parts > 1 && split.cycles < by_shape ? "split_k" : "by_shape";
+  const double split_k = split.parts > 1 ? split.cycles : HUGE_VAL;
+
+  if (fitted < std::min({by_shape, narrow_edge, stream_k, full_waves, split_k})) {
+    return "fitted_tile";
+  }
+  if (full_waves < std::min({by_shape, narrow_edge, stream_k})) return "full_waves";
+  if (stream_k < std::min(by_shape, narrow_edge)) return "stream_k";
+  if (narrow_edge <= by_shape) return "narrow_edge";
+  return split_k < by_shape ? "split_k" : "by_shape";
 }
 
 // Few rows of A: then B's bytes decide, and a rung of the page on thin products reads them best.
@@ -156,9 +161,11 @@ std::string multiply_by_choice(const Operands& operands, int m, int n, int k, vo
   const bool is_loose = !can_store(x.c, n);
   const Chip chip = {kit::multiprocessor_count(), stream_k_clusters<kTransposedB>(),
                      room_for_parts<kTransposedB>()};
-  const std::string rung = cheapest_rung(Product::of(x, m, n, k), chip, is_loose);
+  const std::string rung = cheapest_rung(Product::of<kTransposedB>(x, m, n, k), chip, is_loose);
   const auto multiply = [&](auto loose) {
-    if (rung == "full_waves") {
+    if (rung == "fitted_tile") {
+      multiply_in_fitted_tiles<kTransposedB>(x, loose, m, n, k, stream);
+    } else if (rung == "full_waves") {
       multiply_in_full_waves<kTransposedB, loose>(x, m, n, k, stream);
     } else if (rung == "split_k") {
       multiply_in_parts<kTransposedB, loose>(x, m, n, k, stream);

@@ -24,6 +24,7 @@
 #include "04_matmul/bf16/beyond/04_narrow_edge.cuh"
 #include "04_matmul/bf16/beyond/05_stream_k.cuh"
 #include "04_matmul/bf16/beyond/06_full_waves.cuh"
+#include "04_matmul/bf16/beyond/13_fitted_tile.cuh"
 #include "04_matmul/bf16/chosen.cuh"
 #include "04_matmul/bf16/peers.cuh"
 #include "04_matmul/bf16/problem.cuh"
@@ -100,6 +101,8 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
   all.push_back(bench::tagged(stream_k<kTransposedB>(), large));
   add(large, "full_waves", "beyond: transposed tiles of 248 rows fill all waves (sm_90a)",
       bf16_gemm_full_waves<kTransposedB>, hopper);
+  add({}, "fitted_tile", "beyond: tiles as high or as wide as fills the waves (sm_90a)",
+      bf16_gemm_fitted_tile<kTransposedB>, hopper);
   all.push_back(padded_copies<kTransposedB>());
   all.push_back(bench::tagged(chosen<kTransposedB>(), end));
   all.push_back(bench::tagged(cublas_peer<kTransposedB>(), end));

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "common/kit/launch.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
@@ -205,14 +206,15 @@ __device__ inline void store_slab(const LooseC* c, const unsigned char* slab, in
 
 // Rounds the accumulators of a warpgroup, 64 rows by 2 kCount columns, and stores them at (row,
 // col) by way of shared memory, in turn through kSlabs slabs. C: what store_slab() takes. Returns
-// before they have arrived. `barrier`: of this warpgroup.
+// before they have arrived. `barrier`: of this warpgroup. Where the last slab is not full, a
+// multiple of 16 columns, the threads store it: store_rest(c, slab, row, col, columns).
 template <int kSlabs = kStagingSlabs, int kCount, class C>
 __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* staging, const C* c,
                                     int row, int col, int barrier) {
   const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   const int y = 16 * warp + lane % 16;  // the row whose address this lane gives to stmatrix
 #pragma unroll
-  for (int s = 0; s < kCount / 32; ++s) {
+  for (int s = 0; s < kit::divide_up(kCount, 32); ++s) {
     // Only the thread that issued a store can wait until TMA has read the slab.
     unsigned char* const slab = staging + s % kSlabs * kSlabBytes;
     if (thread == 0) ptx::bulk_wait_group_read<kSlabs - 1>();
@@ -220,7 +222,7 @@ __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* s
 
     // 16 columns at a time, swizzled as TMA expects them; lanes 16 .. 31 address the right half.
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < min(4, kCount / 8 - 4 * s); ++j) {
       const float* d = &acc[32 * s + 8 * j];
       const int chunk = (2 * j + lane / 16) ^ (y % 8);
       ptx::stmatrix_x4(slab + y * kRowBytes + chunk * 16, ptx::pack_bf16(d[0], d[1]),
@@ -231,10 +233,14 @@ __device__ inline void store_by_tma(const float (&acc)[kCount], unsigned char* s
     // TMA reads by another way: every thread that wrote makes its writes visible to it.
     ptx::fence_proxy_async();
     ptx::named_barrier_sync(barrier, 128);  // the slab is complete
-    store_slab(c, slab, 64, row, col + 64 * s);
+    if (s < kCount / 32) {
+      store_slab(c, slab, 64, row, col + 64 * s);
+    } else if constexpr (kCount % 32 != 0) {
+      store_rest(c, slab, row, col + 64 * s, 2 * kCount - 64 * s);
+    }
   }
   // The next call begins with the first slab again, perhaps the one that was used last.
-  if (kCount / 32 % kSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
+  if (kit::divide_up(kCount, 32) % kSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
 }
 #endif
 

@@ -94,6 +94,7 @@ std::vector<bench::Variant<Sgemm>> variants() {
       tagged(sgemm_rung("register_only", "beyond: 8 x 8 accumulators per thread, no shared memory",
                         sgemm_register_only),
              large),
+      sgemm_padded_copies(),
       tagged(sgemm_chosen(), end),
       tagged(sgemm_cublas(), end),
       sgemm_cublas_pedantic(),

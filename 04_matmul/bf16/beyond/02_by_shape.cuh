@@ -1,10 +1,10 @@
 // by_shape: the tile is chosen by the shape of the matrices.
 //
-// The kernel of in_flight with programmatic launch, for tiles of other shapes: one to three
-// warpgroups that multiply, one or two times 64 rows for each, one block or two in a cluster. A
-// small model of the cycles (kit/cost_model.cuh) takes the cheapest: so few tiles are not too few
-// for the SMs, and the last wave is not nearly empty. What is still wrong: with very few tiles, or
-// even one, and a long k, most SMs have nothing to do.
+// The kernel of in_flight with programmatic launch, for tiles of other shapes: one warpgroup or two
+// that multiply, one or two times 64 rows for each, one block or two in a cluster. A small model of
+// the cycles (kit/cost_model.cuh) takes the cheapest: so few tiles are not too few for the SMs, and
+// the last wave is not nearly empty. What is still wrong: with very few tiles, or even one, and a
+// long k, most SMs have nothing to do.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     // The producer: alone in its block, or with its part of B's tile for both.
-    if constexpr (T::kWarpgroups > 1) ptx::setmaxnreg_dec<T::kProducerRegisters>();
+    if constexpr (T::kWarpgroups == 2) ptx::setmaxnreg_dec<T::kProducerRegisters>();
     if (threadIdx.x == 0) {
       for (int i = first; i < tiles.count(); i += clusters) {
         const int2 tile = tiles.at(i);
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     __syncwarp();
   } else {
     // The consumers: kParts times 64 rows each.
-    if constexpr (T::kWarpgroups > 1) ptx::setmaxnreg_inc<T::kConsumerRegisters>();
+    if constexpr (T::kWarpgroups == 2) ptx::setmaxnreg_inc<T::kConsumerRegisters>();
     const int first_row = (warpgroup - 1) * 64 * T::kParts;
     unsigned char* const staging = T::staging(ring, warpgroup);
     for (int i = first; i < tiles.count(); i += clusters) {
@@ -141,9 +141,10 @@ void launch_by_shape(const Operands& x, int m, int n, int k, cudaStream_t stream
 // C = A B for operands whose rows TMA can load, and store unless kLoose.
 template <bool kTransposedB, bool kLoose>
 void multiply_by_shape(const Operands& x, int m, int n, int k, cudaStream_t stream) {
-  with_cheapest_tile(Product::of(x, m, n, k), kit::multiprocessor_count(), [&](auto tile) {
-    launch_by_shape<decltype(tile), kTransposedB, kLoose>(x, m, n, k, stream);
-  });
+  with_cheapest_tile(Product::of<kTransposedB>(x, m, n, k), kit::multiprocessor_count(),
+                     [&](auto tile) {
+                       launch_by_shape<decltype(tile), kTransposedB, kLoose>(x, m, n, k, stream);
+                     });
 }
 
 // C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device

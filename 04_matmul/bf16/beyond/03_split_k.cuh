@@ -184,7 +184,7 @@ struct SplitPlan {
   double cycles;
 };
 inline SplitPlan plan_split_k(const Product& product, int sms, const RoomForParts& room) {
-  constexpr double kCyclesOfSharing[3] = {2500, 6000, 8000};
+  constexpr double kCyclesOfSharing[3] = {9000, 12000, 8000};
   const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, Small::kTileM)} *
                              kit::divide_up(product.n, Small::kTileN);
   const int k_tiles = kit::divide_up(product.k, kTileK);
@@ -192,8 +192,8 @@ inline SplitPlan plan_split_k(const Product& product, int sms, const RoomForPart
   for (int i = 0; i < 3; ++i) {
     const int parts = 2 << i;
     if (tiles > room[i] || parts > k_tiles) break;
-    const Product part = {Small::kTileM, Small::kTileN, kit::divide_up(product.k, parts),
-                          product.a_reads, product.b_reads};
+    const Product part = {Small::kTileM,   Small::kTileN,   kit::divide_up(product.k, parts),
+                          product.a_reads, product.b_reads, product.is_b_transposed};
     const double cycles = estimated_cycles<Small>(part, sms) + kCyclesOfSharing[i];
     if (cycles < plan.cycles) plan = {parts, cycles};
   }
@@ -203,9 +203,14 @@ inline SplitPlan plan_split_k(const Product& product, int sms, const RoomForPart
 // C = A B for operands whose rows TMA can load; kLoose: C's rows may begin anywhere.
 template <bool kTransposedB, bool kLoose>
 void multiply_in_parts(const Operands& x, int m, int n, int k, cudaStream_t stream) {
+  // The stores of 16 bytes know no other distance of rows.
+  if (!kLoose && x.c.pitch != n) {
+    return multiply_in_parts<kTransposedB, true>(x, m, n, k, stream);
+  }
   using C = std::conditional_t<kLoose, LooseC, __nv_bfloat16*>;
-  const SplitPlan plan = plan_split_k(Product::of(x, m, n, k), kit::multiprocessor_count(),
-                                      room_for_parts<kTransposedB, C>());
+  const SplitPlan plan =
+      plan_split_k(Product::of<kTransposedB>(x, m, n, k), kit::multiprocessor_count(),
+                   room_for_parts<kTransposedB, C>());
   if constexpr (kLoose) launch_split_k<kTransposedB>(x, C{x.c, m, n}, m, n, k, plan.parts, stream);
   if constexpr (!kLoose) launch_split_k<kTransposedB>(x, x.c.data, m, n, k, plan.parts, stream);
 }

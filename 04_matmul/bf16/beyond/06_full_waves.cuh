@@ -19,6 +19,7 @@
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/transposed_store.cuh"
 #include "04_matmul/kit/cluster.cuh"
 #include "04_matmul/kit/gemm_tile.cuh"
 #include "04_matmul/kit/scheduler.cuh"
@@ -26,7 +27,6 @@
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
-#include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 
@@ -47,53 +47,6 @@ EdgeSchedule transposed_pairs(int m, int n) {
   return {grouped_schedule(n, rows, kClusterSize * Whole::kTileM, Whole::kTileN),
           rows < m ? kit::divide_up(n, kClusterSize * Edge::kTileM) : 0};
 }
-
-// C as TMA stores it: 64 rows at a time, and those that are left over of a tile.
-struct MapsOfC {
-  CUtensorMap whole, rest;
-};
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-__device__ inline void store_slab(const MapsOfC* maps, const unsigned char* slab, int rows, int row,
-                                  int col) {
-  matmul::store_slab(rows == 64 ? &maps->whole : &maps->rest, slab, rows, row, col);
-}
-
-// As store_by_tma for a transposed tile: rounds the sums of a warpgroup, 64 columns of C by 2
-// kCount rows, and stores them at (row, col), 64 rows at a time. C: MapsOfC or LooseC.
-template <int kCount, class C>
-__device__ inline void store_transposed_by_tma(const float (&acc)[kCount], unsigned char* staging,
-                                               const C* c, int row, int col, int barrier) {
-  constexpr int kTileM = 2 * kCount, kSlabs = kit::divide_up(kTileM, 64);
-  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
-  const int chunk = 2 * warp + lane / 8 % 2;         // 8 columns, and
-  const int row_of_lane = lane / 16 * 8 + lane % 8;  // the row, whose address this lane gives
-#pragma unroll
-  for (int s = 0; s < kSlabs; ++s) {
-    const int rows = min(64, kTileM - 64 * s);
-    unsigned char* const slab = staging + s % kStagingSlabs * kSlabBytes;
-    if (thread == 0) ptx::bulk_wait_group_read<kStagingSlabs - 1>();
-    ptx::named_barrier_sync(barrier, 128);  // the slab is free
-
-    // 16 rows of C at a time: stmatrix transposes each 8 x 8 matrix.
-#pragma unroll
-    for (int j = 0; j < rows; j += 16) {
-      const int first = min(j, rows - 16);  // of 56 rows, 8 are written twice
-      const float* d = &acc[32 * s + first / 2];
-      const int y = first + row_of_lane;
-      ptx::stmatrix_x4_trans(slab + y * kRowBytes + (chunk ^ (y % 8)) * 16,
-                             ptx::pack_bf16(d[0], d[1]), ptx::pack_bf16(d[2], d[3]),
-                             ptx::pack_bf16(d[4], d[5]), ptx::pack_bf16(d[6], d[7]));
-    }
-
-    // All have written: TMA may read.
-    ptx::fence_proxy_async();
-    ptx::named_barrier_sync(barrier, 128);  // the slab is complete
-    store_slab(c, slab, rows, row + 64 * s, col);
-  }
-  if (kSlabs % kStagingSlabs != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
-}
-#endif
 
 template <class Whole, class Edge, bool kTransposedB, class C>
 __global__ void __launch_bounds__(WidePair::kThreads, 1)
@@ -178,18 +131,16 @@ template <class Whole, class Edge>
 double cycles_of_full_waves(const Product& product, int clusters) {
   const auto cycles_of = [&](auto tile) {
     using Tile = decltype(tile);
-    // A smaller tile takes 3 % longer; one of 248 rows does not (measured on an H200).
-    constexpr double kSlower = Tile::kParts == 1 && Tile::kTileN < 248 ? 1.03 : 1;
     constexpr int kElements = Tile::kTileM * Tile::kTileN;
-    const double from_l2 = product.b_reads * Tile::kBytesA +
-                           product.a_reads * Tile::kSlabs * kSlabBytes / kClusterSize;
-    const double step =
-        std::max({kCyclesOfCopies, kSlower * kElements / 32, kCyclesOfKilobyte / 1024 * from_l2});
-    return cycles_of_tile(step, kElements, product.k);
+    const double bytes = product.b_reads * Tile::kBytesA +
+                         product.a_reads * Tile::kSlabs * kSlabBytes / kClusterSize;
+    return cycles_of_tile(
+        std::max({kCyclesOfCopies, kElements / 32.0, product.cycles_of_kilobyte() * bytes / 1024}),
+        kElements, product.k);
   };
   return cycles_of_busiest(
       transposed_pairs<Whole, Edge>(static_cast<int>(product.m), static_cast<int>(product.n)),
-      clusters, kCyclesOfLaunch, cycles_of(Whole{}), cycles_of(Edge{}));
+      clusters, kCyclesOfLaunch + kCyclesOfCluster, cycles_of(Whole{}), cycles_of(Edge{}));
 }
 
 // Calls visit(whole tile, edge) with all shapes to choose from.
@@ -218,8 +169,8 @@ inline WavesPlan plan_full_waves(const Product& product, int clusters) {
 // C = A B for operands whose rows TMA can load, and store unless kLoose.
 template <bool kTransposedB, bool kLoose>
 void multiply_in_full_waves(const Operands& x, int m, int n, int k, cudaStream_t stream) {
-  const WavesPlan plan =
-      plan_full_waves(Product::of(x, m, n, k), kit::multiprocessor_count() / kClusterSize);
+  const WavesPlan plan = plan_full_waves(Product::of<kTransposedB>(x, m, n, k),
+                                         kit::multiprocessor_count() / kClusterSize);
   each_transposed_form([&](auto whole, auto edge) {
     if (plan.rows != whole.kTileN || plan.rows_at_edge != edge.kTileN) return;
     launch_full_waves<decltype(whole), decltype(edge), kTransposedB, kLoose>(x, m, n, k, stream);

@@ -19,9 +19,6 @@ template <int kTileM, int kTileN, int kStages, int kConsumers, int kClusterBlock
 struct ShapedTile : GemmTile<kTileM, kTileN, kStages> {
   static constexpr int kWarpgroups = kConsumers, kCluster = kClusterBlocks;
   static constexpr int kThreads = 128 * (1 + kWarpgroups);
-  // Of a thread; 65,536 for all. What the producer does not need the others get.
-  static constexpr int kProducerRegisters = kWarpgroups == 3 ? 32 : 40;
-  static constexpr int kConsumerRegisters = kWarpgroups == 3 ? 160 : 232;
   static constexpr int kParts = kTileM / (64 * kWarpgroups);
   static constexpr int kSharedBytes =
       GemmTile<kTileM, kTileN, kStages>::kRingBytes + kWarpgroups * kStagingBytes;
@@ -37,7 +34,6 @@ struct ShapedTile : GemmTile<kTileM, kTileN, kStages> {
 using WidePair = ShapedTile<128, 256, 4, 2, 2>;
 using TallPair = ShapedTile<256, 128, 4, 2, 2>;
 using Wide = ShapedTile<128, 256, 4, 2, 1>;
-using Large = ShapedTile<192, 192, 3, 3, 1>;
 using Middle = ShapedTile<128, 192, 4, 2, 1>;
 using Square = ShapedTile<128, 128, 6, 2, 1>;
 using Small = ShapedTile<64, 128, 8, 1, 1>;

@@ -9,6 +9,8 @@
 
 #include "04_matmul/kit/gemm_tile.cuh"
 #include "04_matmul/kit/vector_rows.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 
@@ -46,6 +48,54 @@ __device__ inline void store_transposed(const float (&acc)[kCount], unsigned cha
       store_eight<false>(row, 0, col + x, 1, n, eight);
     }
   }
+}
+#endif
+
+// C as TMA stores it: 64 rows at a time, and those that are left over of a tile.
+struct MapsOfC {
+  CUtensorMap whole, rest;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+__device__ inline void store_slab(const MapsOfC* maps, const unsigned char* slab, int rows, int row,
+                                  int col) {
+  matmul::store_slab(rows == 64 ? &maps->whole : &maps->rest, slab, rows, row, col);
+}
+
+// As store_by_tma for a transposed tile: rounds the sums of a warpgroup, 64 columns of C by 2
+// kCount rows, and stores them at (row, col), 64 rows at a time, in turn through kStaging slabs. C:
+// MapsOfC or LooseC.
+template <int kStaging = kStagingSlabs, int kCount, class C>
+__device__ inline void store_transposed_by_tma(const float (&acc)[kCount], unsigned char* staging,
+                                               const C* c, int row, int col, int barrier) {
+  constexpr int kTileM = 2 * kCount, kSlabs = kit::divide_up(kTileM, 64);
+  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+  const int chunk = 2 * warp + lane / 8 % 2;         // 8 columns, and
+  const int row_of_lane = lane / 16 * 8 + lane % 8;  // the row, whose address this lane gives
+#pragma unroll
+  for (int s = 0; s < kSlabs; ++s) {
+    const int rows = min(64, kTileM - 64 * s);
+    unsigned char* const slab = staging + s % kStaging * kSlabBytes;
+    if (thread == 0) ptx::bulk_wait_group_read<kStaging - 1>();
+    ptx::named_barrier_sync(barrier, 128);  // the slab is free
+
+    // 16 rows of C at a time: stmatrix transposes each 8 x 8 matrix.
+#pragma unroll
+    for (int j = 0; j < rows; j += 16) {
+      const int first = min(j, rows - 16);  // of 56 rows, 8 are written twice
+      const float* d = &acc[32 * s + first / 2];
+      const int y = first + row_of_lane;
+      ptx::stmatrix_x4_trans(slab + y * kRowBytes + (chunk ^ (y % 8)) * 16,
+                             ptx::pack_bf16(d[0], d[1]), ptx::pack_bf16(d[2], d[3]),
+                             ptx::pack_bf16(d[4], d[5]), ptx::pack_bf16(d[6], d[7]));
+    }
+
+    // All have written: TMA may read.
+    ptx::fence_proxy_async();
+    ptx::named_barrier_sync(barrier, 128);  // the slab is complete
+    store_slab(c, slab, rows, row + 64 * s, col);
+  }
+  if (kSlabs % kStaging != 0 && thread == 0) ptx::bulk_wait_group_read<0>();
 }
 #endif
 

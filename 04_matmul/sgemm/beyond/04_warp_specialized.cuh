@@ -238,11 +238,13 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
 #endif
 }
 
-// With `blocks` blocks, and as many parts or none. float4 fit the rows of all three matrices.
+// With `blocks` blocks, and as many parts or none. float4 fit the rows of all three matrices. B has
+// rows_of_b rows; those that are missing up to k count as zeros.
 inline void launch_warp_specialized(const float* a, const float* b, float* c, int m, int n, int k,
-                                    const StreamKPlan& plan, int blocks, cudaStream_t stream) {
+                                    int rows_of_b, const StreamKPlan& plan, int blocks,
+                                    cudaStream_t stream) {
   using T = SpecializedTile;
-  const auto width = static_cast<std::uint64_t>(n), height = static_cast<std::uint64_t>(k);
+  const auto width = static_cast<std::uint64_t>(n), height = static_cast<std::uint64_t>(rows_of_b);
   const CUtensorMap map_b =
       kit::tensor_map(b, {width, height}, {sizeof *b * width}, {T::kTileN, T::kTileK},
                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_SWIZZLE_NONE);
@@ -253,15 +255,21 @@ inline void launch_warp_specialized(const float* a, const float* b, float* c, in
   CUDA_CHECK(cudaGetLastError());
 }
 
+// The same with a block for each SM.
+inline void multiply_specialized(const float* a, const float* b, float* c, int m, int n, int k,
+                                 int rows_of_b, cudaStream_t stream) {
+  const int blocks = kit::multiprocessor_count();
+  launch_warp_specialized(a, b, c, m, n, k, rows_of_b,
+                          plan_stream_k<SpecializedTile>(m, n, k, blocks), blocks, stream);
+}
+
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_warp_specialized(const float* a, const float* b, float* c, int m, int n, int k,
                                    cudaStream_t stream) {
   if (!kit::has_vector_rows(a, k) || !kit::has_vector_rows(b, n) || !kit::has_vector_rows(c, n)) {
     throw kit::Skip("needs rows of 16 bytes");
   }
-  const int blocks = kit::multiprocessor_count();
-  launch_warp_specialized(a, b, c, m, n, k, plan_stream_k<SpecializedTile>(m, n, k, blocks), blocks,
-                          stream);
+  multiply_specialized(a, b, c, m, n, k, k, stream);
 }
 
 }  // namespace matmul::sgemm

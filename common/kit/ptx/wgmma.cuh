@@ -83,20 +83,17 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
   ", %24, %25, %26, %27, %28, %29, %30, %31"
 #define PTX_D80 PTX_D64 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define PTX_D96 PTX_D80 ", %40, %41, %42, %43, %44, %45, %46, %47"
-#define PTX_D128                             \
-  PTX_D96                                    \
-  ", %48, %49, %50, %51, %52, %53, %54, %55" \
-  ", %56, %57, %58, %59, %60, %61, %62, %63"
-#define PTX_D160                             \
-  PTX_D128                                   \
-  ", %64, %65, %66, %67, %68, %69, %70, %71" \
-  ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define PTX_D112 PTX_D96 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define PTX_D128 PTX_D112 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define PTX_D144 PTX_D128 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define PTX_D152 PTX_D144 ", %72, %73, %74, %75"
+#define PTX_D160 PTX_D152 ", %76, %77, %78, %79"
 #define PTX_D176 PTX_D160 ", %80, %81, %82, %83, %84, %85, %86, %87"
 #define PTX_D192 PTX_D176 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define PTX_D208 PTX_D192 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define PTX_D224 PTX_D208 ", %104, %105, %106, %107, %108, %109, %110, %111"
 #define PTX_D248                                     \
-  PTX_D192                                           \
-  ", %96, %97, %98, %99, %100, %101, %102, %103"     \
-  ", %104, %105, %106, %107, %108, %109, %110, %111" \
+  PTX_D224                                           \
   ", %112, %113, %114, %115, %116, %117, %118, %119" \
   ", %120, %121, %122, %123"
 #define PTX_D256 PTX_D248 ", %124, %125, %126, %127"
@@ -108,11 +105,16 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
 #define PTX_O64 PTX_O32, PTX_EIGHT(16), PTX_EIGHT(24)
 #define PTX_O80 PTX_O64, PTX_EIGHT(32)
 #define PTX_O96 PTX_O80, PTX_EIGHT(40)
-#define PTX_O128 PTX_O96, PTX_EIGHT(48), PTX_EIGHT(56)
-#define PTX_O160 PTX_O128, PTX_EIGHT(64), PTX_EIGHT(72)
+#define PTX_O112 PTX_O96, PTX_EIGHT(48)
+#define PTX_O128 PTX_O112, PTX_EIGHT(56)
+#define PTX_O144 PTX_O128, PTX_EIGHT(64)
+#define PTX_O152 PTX_O144, PTX_FOUR(72)
+#define PTX_O160 PTX_O152, PTX_FOUR(76)
 #define PTX_O176 PTX_O160, PTX_EIGHT(80)
 #define PTX_O192 PTX_O176, PTX_EIGHT(88)
-#define PTX_O248 PTX_O192, PTX_EIGHT(96), PTX_EIGHT(104), PTX_EIGHT(112), PTX_FOUR(120)
+#define PTX_O208 PTX_O192, PTX_EIGHT(96)
+#define PTX_O224 PTX_O208, PTX_EIGHT(104)
+#define PTX_O248 PTX_O224, PTX_EIGHT(112), PTX_FOUR(120)
 #define PTX_O256 PTX_O248, PTX_FOUR(124)
 
 // d = a b + (accumulate ? d : 0) with a 64 x 16 and b 16 x n, both bf16 (wgmma_bf16) or both fp16
@@ -161,14 +163,19 @@ PTX_WGMMA_SHARED(80, PTX_D80, 40, 41, 42, 43, 44, PTX_O80)
 PTX_WGMMA_REGISTERS(80, PTX_D80, 40, 41, 42, 43, 44, 45, 46, PTX_O80)
 PTX_WGMMA_SHARED(96, PTX_D96, 48, 49, 50, 51, 52, PTX_O96)
 PTX_WGMMA_REGISTERS(96, PTX_D96, 48, 49, 50, 51, 52, 53, 54, PTX_O96)
+PTX_WGMMA_SHARED(112, PTX_D112, 56, 57, 58, 59, 60, PTX_O112)
 PTX_WGMMA_SHARED(128, PTX_D128, 64, 65, 66, 67, 68, PTX_O128)
 PTX_WGMMA_REGISTERS(128, PTX_D128, 64, 65, 66, 67, 68, 69, 70, PTX_O128)
+PTX_WGMMA_SHARED(144, PTX_D144, 72, 73, 74, 75, 76, PTX_O144)
+PTX_WGMMA_SHARED(152, PTX_D152, 76, 77, 78, 79, 80, PTX_O152)
 PTX_WGMMA_SHARED(160, PTX_D160, 80, 81, 82, 83, 84, PTX_O160)
 PTX_WGMMA_REGISTERS(160, PTX_D160, 80, 81, 82, 83, 84, 85, 86, PTX_O160)
 PTX_WGMMA_SHARED(176, PTX_D176, 88, 89, 90, 91, 92, PTX_O176)
 PTX_WGMMA_REGISTERS(176, PTX_D176, 88, 89, 90, 91, 92, 93, 94, PTX_O176)
 PTX_WGMMA_SHARED(192, PTX_D192, 96, 97, 98, 99, 100, PTX_O192)
 PTX_WGMMA_REGISTERS(192, PTX_D192, 96, 97, 98, 99, 100, 101, 102, PTX_O192)
+PTX_WGMMA_SHARED(208, PTX_D208, 104, 105, 106, 107, 108, PTX_O208)
+PTX_WGMMA_SHARED(224, PTX_D224, 112, 113, 114, 115, 116, PTX_O224)
 PTX_WGMMA_SHARED(248, PTX_D248, 124, 125, 126, 127, 128, PTX_O248)
 PTX_WGMMA_SHARED(256, PTX_D256, 128, 129, 130, 131, 132, PTX_O256)
 PTX_WGMMA_REGISTERS(256, PTX_D256, 128, 129, 130, 131, 132, 133, 134, PTX_O256)
@@ -206,10 +213,15 @@ PTX_WGMMA_FP8(256, PTX_D256, 128, 129, 130, PTX_O256)
 #undef PTX_D64
 #undef PTX_D80
 #undef PTX_D96
+#undef PTX_D112
 #undef PTX_D128
+#undef PTX_D144
+#undef PTX_D152
 #undef PTX_D160
 #undef PTX_D176
 #undef PTX_D192
+#undef PTX_D208
+#undef PTX_D224
 #undef PTX_D248
 #undef PTX_D256
 #undef PTX_O8
@@ -218,10 +230,15 @@ PTX_WGMMA_FP8(256, PTX_D256, 128, 129, 130, PTX_O256)
 #undef PTX_O64
 #undef PTX_O80
 #undef PTX_O96
+#undef PTX_O112
 #undef PTX_O128
+#undef PTX_O144
+#undef PTX_O152
 #undef PTX_O160
 #undef PTX_O176
 #undef PTX_O192
+#undef PTX_O208
+#undef PTX_O224
 #undef PTX_O248
 #undef PTX_O256
 

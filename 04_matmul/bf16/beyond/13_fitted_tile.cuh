@@ -1,0 +1,250 @@
+// fitted_tile: tiles as high, or as wide, as fills the waves.
+//
+// 2056 x 2056 elements are 187 tiles of 128 x 192, two waves of 132 SMs; with 176 x 192 they are
+// 132, one wave. wgmma has 64 rows, but any multiple of 8 columns. So one side of a tile is rigid,
+// of two or three warpgroups, and the other is fitted: the rows of C, transposed as in full_waves,
+// or its columns. Two blocks may share the rigid side. A model of the cycles takes one of twenty
+// tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "04_matmul/bf16/kit/cost_model.cuh"
+#include "04_matmul/bf16/kit/fitted_shape.cuh"
+#include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/transposed_store.cuh"
+#include "04_matmul/kit/cluster.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
+#include "04_matmul/kit/scheduler.cuh"
+#include "04_matmul/kit/vector_rows.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/cluster.cuh"
+#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace matmul::bf16 {
+
+// map_fitted, map_rigid: of A and B if the height is fitted, of B and A otherwise.
+template <class T, bool kTransposedB>
+__global__ void __launch_bounds__(T::kThreads, 1)
+    bf16_gemm_fitted_tile_kernel(const __grid_constant__ CUtensorMap map_fitted,
+                                 const __grid_constant__ CUtensorMap map_rigid,
+                                 const __grid_constant__ EitherC c, int k, TileSchedule tiles) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // Rows of A run along k, those of B do where it is n x k.
+  constexpr bool kFittedAlongK = T::kIsHeight || kTransposedB;
+  constexpr bool kRigidAlongK = !T::kIsHeight || kTransposedB;
+  using Ring = FittedRing<T, kFittedAlongK>;
+  constexpr int kCluster = T::kCluster, kStages = Ring::kStages;
+  extern __shared__ __align__(1024) unsigned char ring[];
+  __shared__ std::uint64_t full[kStages], empty[kStages];
+  start_cluster(full, empty, 4 * T::kWarpgroups * kCluster);
+
+  // Clusters take the tiles of C in turns. Calls visit(place on the fitted side, on the rigid one).
+  const int rank = static_cast<int>(ptx::cluster_rank());
+  const auto each_tile = [&](auto visit) {
+    const int clusters = static_cast<int>(gridDim.x) / kCluster;
+    for (int i = static_cast<int>(blockIdx.x) / kCluster; i < tiles.count(); i += clusters) {
+      const int2 tile = tiles.at(i);
+      const int fitted = T::kIsHeight ? tile.x : tile.y, rigid = T::kIsHeight ? tile.y : tile.x;
+      visit((fitted * kCluster + rank) * T::kFitted, rigid * 64 * T::kRigidSlabs);
+    }
+  };
+  kit::PipelineState<kStages> state;
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 0) {
+    // The producer: its own fitted side, and the slabs of the rigid one in turns with the other
+    // block.
+    ptx::setmaxnreg_dec<T::kProducerRegisters>();
+    if (threadIdx.x == 0) {
+      each_tile([&](int fitted, int rigid) {
+        for (int p = 0; p < k; p += kTileK, state.next()) {
+          unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
+          std::uint64_t* const barrier = &full[state.stage];
+          kit::wait_empty(empty, state);
+          ptx::mbarrier_arrive_expect_tx(barrier, Ring::kStageBytes);
+          issue_b<kFittedAlongK, 64 * T::kFittedSlabs>(stage, &map_fitted, p, fitted, barrier);
+          for (int s = rank; s < T::kRigidSlabs; s += kCluster) {
+            unsigned char* const slab = stage + Ring::kFittedBytes + s * kSlabBytes;
+            const int at = rigid + 64 * s, x = kRigidAlongK ? p : at, y = kRigidAlongK ? at : p;
+            if constexpr (kCluster == 1) {
+              ptx::tensor_load(slab, &map_rigid, x, y, barrier);
+            } else {
+              ptx::tensor_load_multicast(slab, &map_rigid, x, y, barrier, (1 << kCluster) - 1);
+            }
+          }
+        }
+      });
+    }
+    __syncwarp();
+  } else {
+    // The consumers: kParts slabs of the rigid side each. As in_flight: wait for a stage, issue its
+    // products, release the stage before.
+    ptx::setmaxnreg_inc<T::kConsumerRegisters>();
+    const int first_slab = (warpgroup - 1) * T::kParts;
+    unsigned char* const staging =
+        ring + Ring::kRingBytes + (warpgroup - 1) * T::kStaging * kSlabBytes;
+    each_tile([&](int fitted, int rigid) {
+      float acc[T::kParts][T::kFitted / 2];
+      int before = 0;  // the stage of the k tile before
+      for (int p = 0; p < k; p += kTileK, state.next()) {
+        const unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
+        kit::wait_full(full, state);
+        ptx::wgmma_fence();
+#pragma unroll
+        for (int part = 0; part < T::kParts; ++part) {
+          issue_k_tile<kFittedAlongK, !kRigidAlongK>(
+              acc[part], stage + Ring::kFittedBytes + (first_slab + part) * kSlabBytes, stage,
+              p == 0);
+        }
+        ptx::wgmma_commit_group();
+        ptx::wgmma_wait_group<1>();  // the k tile before is done, this one in flight
+        if (p > 0) release_stage<T>(&empty[before]);
+        before = state.stage;
+      }
+
+      // The last k tile is done: C leaves, while the producer loads for the next tile.
+      ptx::wgmma_wait_group<0>();
+      release_stage<T>(&empty[before]);
+#pragma unroll
+      for (int part = 0; part < T::kParts; ++part) {
+        const int at = rigid + 64 * (first_slab + part);
+        ptx::fence_registers(acc[part]);
+        if constexpr (T::kIsHeight) {
+          store_transposed_by_tma<T::kStaging>(acc[part], staging, &c, fitted, at, warpgroup);
+        } else {
+          store_by_tma<T::kStaging>(acc[part], staging, &c, at, fitted, warpgroup);
+        }
+      }
+    });
+
+    // Shared memory must last until TMA has read it.
+    if (threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();
+    __syncwarp();
+  }
+
+  // A block may not end while another still writes to its memory.
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+#else
+  (void)map_fitted, (void)map_rigid, (void)c, (void)k, (void)tiles;
+#endif
+}
+
+// Operands whose rows TMA can load; c has rows for it, too, or is_loose.
+template <class T, bool kTransposedB>
+void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
+                        cudaStream_t stream) {
+  constexpr auto kKernel = bf16_gemm_fitted_tile_kernel<T, kTransposedB>;
+  constexpr int kDown = T::kIsHeight ? T::kCluster : 1, kAcross = T::kIsHeight ? 1 : T::kCluster;
+  const TileSchedule tiles = grouped_schedule(m, n, kDown * T::kTileM, kAcross * T::kTileN);
+  constexpr int kShared = FittedRing < T,
+                T::kIsHeight || kTransposedB > ::kRingBytes + T::kStagingBytes;
+  const int most = clusters_at_once<kKernel>(T::kCluster, T::kThreads, kShared);
+  EitherC c = {is_loose, {x.c, m, n}, {}};
+  if (!is_loose) {
+    constexpr int kRestRows = T::kIsHeight && T::kRest > 0 ? T::kRest : 64;
+    c.maps = {map_of_rows(x.c.data, m, n, 64, x.c.pitch),
+              map_of_rows(x.c.data, m, n, kRestRows, x.c.pitch)};
+  }
+  const auto map_a = map_of_rows(x.a.data, m, k, T::kIsHeight ? T::kFitted : 64, x.a.pitch);
+  const auto map_b =
+      map_of_b<kTransposedB>(x.b.data, n, k, T::kIsHeight ? 64 : T::kFitted, x.b.pitch);
+  launch_clusters<kKernel>(Start::programmatic, std::min(tiles.count(), most), T::kCluster,
+                           T::kThreads, kShared, stream, T::kIsHeight ? map_a : map_b,
+                           T::kIsHeight ? map_b : map_a, c, k, tiles);
+}
+
+// How many cycles that takes, by the model of kit/cost_model.cuh. A ring of three stages hides less
+// of what the L2 cache delivers; and slabs of B, k x n, are loaded whole, and lie in more lines
+// where a tile does not begin at a multiple of 64 columns. Both were measured on an H200.
+template <class T>
+double cycles_of_fitted_tile(const Product& product, int sms) {
+  constexpr int kDown = T::kIsHeight ? T::kCluster : 1, kAcross = T::kIsHeight ? 1 : T::kCluster;
+  constexpr double kSeen = FittedRing<T, true>::kStages == 3 ? 1.65 : 1;
+  const bool in_slabs = !T::kIsHeight && !product.is_b_transposed;
+  const double cols = in_slabs ? 1.32 * 64 * T::kFittedSlabs : T::kTileN;
+  const double step = cycles_of_step(
+      product, T::kTileM * T::kTileN,
+      kSeen * kRowBytes * (product.a_reads * T::kTileM / kAcross + product.b_reads * cols / kDown));
+  const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * kDown)} *
+                             kit::divide_up(product.n, T::kTileN * kAcross);
+  return kCyclesOfLaunch + (T::kCluster - 1) * kCyclesOfCluster +
+         kit::divide_up(tiles, sms / T::kCluster) *
+             cycles_of_tile(step, T::kTileM * T::kTileN, product.k);
+}
+
+// Calls visit(tile) with all tiles to choose from.
+template <class Visit>
+void each_fitted_tile(Visit visit) {
+  constexpr Fitted kHeight = Fitted::height, kWidth = Fitted::width;
+  visit(FittedTile<kHeight, 2, 1, 112, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 144, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 160, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 176, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 208, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 224, 1>{});
+  visit(FittedTile<kHeight, 3, 1, 96, 2>{});
+  visit(FittedTile<kHeight, 3, 1, 144, 1>{});
+  visit(FittedTile<kHeight, 3, 1, 176, 1>{});
+  visit(FittedTile<kHeight, 3, 1, 176, 2>{});
+  visit(FittedTile<kHeight, 3, 1, 192, 1>{});
+  visit(FittedTile<kHeight, 3, 1, 192, 2>{});
+  visit(FittedTile<kHeight, 2, 2, 152, 2>{});
+  visit(FittedTile<kHeight, 2, 2, 160, 1>{});
+  visit(FittedTile<kWidth, 2, 1, 80, 2>{});
+  visit(FittedTile<kWidth, 2, 1, 96, 1>{});
+  visit(FittedTile<kWidth, 2, 1, 112, 1>{});
+  visit(FittedTile<kWidth, 2, 1, 224, 2>{});
+  visit(FittedTile<kWidth, 3, 1, 160, 1>{});
+  visit(FittedTile<kWidth, 2, 2, 144, 1>{});
+}
+
+// The cycles of the tile that should take the fewest, and its place among them.
+struct FittedPlan {
+  double cycles;
+  int tile;
+};
+inline FittedPlan plan_fitted_tile(const Product& product, int sms) {
+  FittedPlan plan = {HUGE_VAL, 0};
+  int i = 0;
+  each_fitted_tile([&](auto tile) {
+    const double cycles = cycles_of_fitted_tile<decltype(tile)>(product, sms);
+    if (cycles < plan.cycles) plan = {cycles, i};
+    ++i;
+  });
+  return plan;
+}
+
+// C = A B for operands whose rows TMA can load, and store unless is_loose.
+template <bool kTransposedB>
+void multiply_in_fitted_tiles(const Operands& x, bool is_loose, int m, int n, int k,
+                              cudaStream_t stream) {
+  const FittedPlan plan =
+      plan_fitted_tile(Product::of<kTransposedB>(x, m, n, k), kit::multiprocessor_count());
+  int i = 0;
+  each_fitted_tile([&](auto tile) {
+    if (i++ != plan.tile) return;
+    launch_fitted_tile<decltype(tile), kTransposedB>(x, is_loose, m, n, k, stream);
+  });
+}
+
+// C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
+// pointers; sizes up to 2e9. Throws Skip if TMA cannot take the matrices.
+template <bool kTransposedB>
+void bf16_gemm_fitted_tile(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
+                           int n, int k, cudaStream_t stream) {
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
+  multiply_in_fitted_tiles<kTransposedB>(dense<kTransposedB>(a, b, c, n, k), false, m, n, k,
+                                         stream);
+}
+
+}  // namespace matmul::bf16
