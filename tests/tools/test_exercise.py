@@ -325,7 +325,7 @@ class WrongWays(unittest.TestCase):
         launch = "add<<<dim3(f(n, 1), 2), 32, 0, stream>>>(x, n);"
         ways = dict(wrong_ways.of(kernel + launch))
         titles = ["a grid of one thread", "one thread does all", "the host does it"]
-        titles.append("one warp of each block works")
+        titles += ["one warp of each block works", "three of four threads have nothing to do"]
         self.assertEqual([*ways], titles)
         self.assertIn("add<<<1, 1, 0, stream>>>(x, n);", ways["a grid of one thread"])
         one, host = ways["one thread does all"], ways["the host does it"]
@@ -333,9 +333,13 @@ class WrongWays(unittest.TestCase):
         self.assertIn("__global__ void add(dim3 grid_, dim3 size_, const float* x, int n) {", one)
         self.assertIn("inline void add(dim3 grid_, dim3 size_, const float* x, int n) {", host)
         self.assertNotIn("<<<", host)
-        warp = ways[titles[-1]]
+        warp, idle = ways[titles[3]], ways[titles[4]]
         self.assertIn("add<<<dim3(f(n, 1), 2), 128, 0, stream>>>(dim3(32), x, n);", warp)
         self.assertIn("__global__ void add(dim3 size_, const float* x, int n) {", warp)
+        four = "add<<<dim3(f(n, 1), 2), 4 * dim3(32).x * dim3(32).y, 0, stream>>>"
+        self.assertIn(f"{four}(dim3(32), x, n);", idle)
+        flat = dict(wrong_ways.of(kernel + launch.replace(" 32", " dim3(32, 32)")))
+        self.assertEqual([*flat], titles[:4])
         self.assertEqual([*dict(wrong_ways.of("__shared__ " + kernel + launch))], titles[:1])
         self.assertEqual([*wrong_ways.of(kernel)], [])
 

@@ -1,8 +1,8 @@
 """Wrong answers that any exercise may get: they come from its author's file, with other launches.
 
 One block may do the work of all, one after the other. Where the threads of a kernel do not talk to
-each other, so may one thread, the host, and one warp of each block of four. The results are right,
-and yet it is no answer."""
+each other, so may one thread, the host, and one warp of each block; and three of four threads may
+have nothing to do. The results are right, and yet it is no answer."""
 
 import re
 
@@ -26,11 +26,11 @@ ONE_BY_ONE = """\
   }}
 }}
 {where} void {name}_at({built_in}, {parameters}) {{"""
-ONE_WARP = """\
+SOME = """\
 __device__ void {name}_at({built_in}, {parameters});
 __global__ void {name}(dim3 size_, {parameters}) {{
-  const unsigned all_ = threadIdx.x < 32 ? size_.x * size_.y * size_.z : 0;
-  for (unsigned j_ = threadIdx.x; j_ < all_; j_ += 32) {{
+  const unsigned all_ = size_.x * size_.y * size_.z, some_ = {some};
+  for (unsigned j_ = threadIdx.x; threadIdx.x < some_ && j_ < all_; j_ += some_) {{
     const uint3 thread_{{j_ % size_.x, j_ / size_.x % size_.y, j_ / size_.x / size_.y}};
     {name}_at(gridDim, size_, blockIdx, thread_, {names});
   }}
@@ -69,8 +69,10 @@ def of(solved, blocks=False):
     ):
         text = KERNEL.sub(lambda m, w=where, k=kernel: _one_by_one(m, w, k), solved)
         yield title, LAUNCH.sub(lambda m, k=kernel: _call(m[1], k), text)
-    text = KERNEL.sub(lambda m: ONE_WARP.format(built_in=BUILT_IN, **_words(m)), solved)
-    yield "one warp of each block works", LAUNCH.sub(lambda m: _one_warp(m[1]), text)
+    yield "one warp of each block works", _some(solved, "32", lambda block: FOUR_WARPS)
+    if not any("dim3" in _arguments(launch)[1] for launch in launches):  # 4 blocks fit into one
+        four = lambda block: f"4 * dim3({block}).x * dim3({block}).y"
+        yield "three of four threads have nothing to do", _some(solved, "all_", four)
 
 
 def _one_by_one(kernel, where, outer):
@@ -94,9 +96,15 @@ def _call(launch, kernel):
     return f"{how}(dim3({grid}), dim3({block}), "
 
 
-def _one_warp(launch):
-    grid, block = _arguments(launch)[:2]
-    return f"{_launch(launch, grid, FOUR_WARPS)}(dim3({block}), "
+def _some(solved, some, threads):
+    """some: so many of a block's threads do its work. threads(block): so many there are."""
+
+    def launched(launch):
+        grid, block = _arguments(launch)[:2]
+        return f"{_launch(launch, grid, threads(block))}(dim3({block}), "
+
+    text = KERNEL.sub(lambda m: SOME.format(some=some, built_in=BUILT_IN, **_words(m)), solved)
+    return LAUNCH.sub(lambda m: launched(m[1]), text)
 
 
 def _launch(launch, grid, block):

@@ -12,7 +12,7 @@ BLOCK = 256
 
 def cases(random):
     fixed = (256, 1, 2, 100, 255, 257, 1024, 1025, 5000)
-    whole = drawn(random, 2 * BLOCK, 9 * BLOCK, BLOCK, fixed)
+    whole = drawn(random, 5 * BLOCK, 9 * BLOCK, BLOCK, fixed)
     for n in (*fixed, whole, drawn(random, 300, 9999, 1, (*fixed, whole))):
         x = Array("x", floats(random, n + 1))
         z = Array("z", role="output", count=n)
@@ -49,11 +49,11 @@ POINTS = [
     Count(
         1,
         "a thread for each element",
-        _is_whole,
+        lambda case: _is_whole(case) and case.sizes["n"] >= 1024,
         lambda counts, case: counts["threads"] >= case.sizes["n"],
         lambda counts: f"{counts['threads']} threads were started",
         task=3,
-        busy=0.2,  # a block of 1024 for 256 elements is right
+        busy=0.51,
     ),
     Right(1, "a copy that fails is told", lambda case: case.sizes["fails"], task=4),
 ]

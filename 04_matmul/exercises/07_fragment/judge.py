@@ -47,6 +47,7 @@ POINTS = [
         lambda counts: f"tensor cores did {_operations(counts)} operations, and "
         f"{counts['global']['load_bytes'] // 4} floats were loaded: 24 for each value of k are "
         "enough",
+        busy=0.3,
     ),
 ]
 

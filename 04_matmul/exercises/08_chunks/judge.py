@@ -48,6 +48,7 @@ POINTS = [
         and _wavefronts(counts, "store") <= 4,
         lambda counts: f"{_wavefronts(counts, 'load'):.0f} wavefronts a load, "
         f"{_wavefronts(counts, 'store'):.0f} a store",
+        busy=0.3,
     ),
 ]
 

@@ -31,12 +31,13 @@ POINTS = [
     Count(
         2,
         "one atomic a warp",
-        lambda case: case.sizes["n"] % 32 == 0,
+        lambda case: case.sizes["n"] >= 1024 and case.sizes["n"] % 32 == 0,
         lambda counts, case: _asked(counts) <= case.sizes["n"] // 32
         and counts["global"]["load_executions"] <= case.sizes["n"] + _asked(counts),
         lambda counts: f"{_asked(counts)} of {counts['threads']} lanes asked for the cell, and "
         f"{counts['global']['load_executions']} bytes were loaded",
         blocks=lambda case: case.sizes["n"] // 2048,
+        busy=0.3,
     ),
 ]
 

@@ -51,6 +51,7 @@ POINTS = [
         lambda counts, case: _asked(counts) == 0,
         lambda counts: f"{_asked(counts)} lanes asked, though the cell was larger from the start",
         threads=lambda case: {"loads": case.sizes["n"] // 4},
+        busy=0.3,
     ),
 ]
 

@@ -24,6 +24,7 @@ def cases(random):
         (5, 16, 2, "ab"),
         (drawn(random, 5, 32), drawn(random, 2, 16), 1, ""),
         (drawn(random, 10, 39), drawn(random, 1, 16), 200, ""),
+        (drawn(random, 70, 90), 16, 1, ""),
     ):
         arrays = []
         for half in "ab":
@@ -72,13 +73,14 @@ POINTS = [
     Count(
         1,
         "a thread for each element of o",
-        _is_small,
+        lambda case: case.sizes["rows"] >= 70,
         # Each element is stored once: twice, and few threads look like many.
         lambda counts, case: counts["threads"] >= len(case["o"])
         and counts["global"]["store_bytes"] <= 4 * (len(case["o"]) + len(case["lse"])),
         lambda counts: f"{counts['threads']} threads stored "
         f"{counts['global']['store_bytes'] // 4} numbers",
         threads=lambda case: {"stores": len(case["o"]) // 3},
+        busy=0.3,
     ),
 ]
 

@@ -34,7 +34,8 @@ def _forward(q, k, v, n_q, n_k):
 def cases(random):
     fixed = ((8, 64, 1), (1, 1, 1), (65, 3, 1), (5, 70, 1), (7, 20, 5))
     small = (drawn(random, 9, 20), drawn(random, 20, 63), 1)
-    for n_q, n_k, spread in (*fixed, small, (drawn(random, 3, 6), drawn(random, 10, 20), 5)):
+    large, long = (drawn(random, 3, 6), drawn(random, 10, 20), 5), (6, drawn(random, 200, 256), 1)
+    for n_q, n_k, spread in (*fixed, small, large, long):
         q, k = floats(random, n_q * D, -spread, spread), floats(random, n_k * D, -spread, spread)
         if spread > 1:  # every query has a score of 95, as the task promises: e^95 is no float
             for i in range(n_q):
@@ -83,14 +84,14 @@ POINTS = [
     Count(
         2,
         "no look along a row",
-        _is_small,
+        lambda case: case.sizes["n_k"] >= 200,
         # Four rows of d and two floats a pair; two rows of d a query.
         lambda counts, case: _loaded(counts)
         <= len(case["d_s"]) * (4 * D + 2) + case.sizes["n_q"] * 2 * D
         and counts["threads"] >= len(case["d_s"]),
         lambda counts: f"{counts['threads']} threads loaded {_loaded(counts)} floats",
-        # Who has no pair of its own while others have two is idle, and shows where rows are long.
-        threads=lambda case: {"loads": len(case["d_s"]) // (2 if case.sizes["n_k"] > 40 else 4)},
+        threads=lambda case: {"loads": len(case["d_s"]) // 2},
+        busy=0.2,
     ),
 ]
 
