@@ -219,6 +219,16 @@ void MemoryMap::clear_races() {
   }
 }
 
+std::vector<Allocation> MemoryMap::living() {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  std::vector<Allocation> found;
+  for (const auto& [base, memory] : by_base_) {
+    if (!memory->allocation.freed && in_device_range(memory->allocation.base))
+      found.push_back(memory->allocation);
+  }
+  return found;
+}
+
 void MemoryMap::sweep() {
   std::lock_guard<std::shared_mutex> lock(mutex_);
   garbage_.clear();

@@ -64,6 +64,8 @@ class MemoryMap {
   void clear_races();
   // Arrays so far that were too large to be checked for races.
   uint64_t unwatched() const { return unwatched_.load(std::memory_order_relaxed); }
+  // Memory from cudaMalloc and its kin, and of the device's heap, that is not freed.
+  std::vector<Allocation> living();
   // Gives back what was freed. Only while no launch runs.
   void sweep();
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 #include "dwarf_lines.h"
 #include "memory.h"
@@ -520,7 +521,30 @@ bool Watcher::finding(const Finding& finding) {
   return true;
 }
 
+// Memory that is never freed, told line by line.
+void Watcher::report_leaks() {
+  std::map<std::pair<std::string, int>, std::pair<uint64_t, uint64_t>> places;
+  for (const Allocation& allocation : memory.living()) {
+    auto& [count, bytes] = places[{allocation.at.file, allocation.at.line}];
+    ++count;
+    bytes += allocation.bytes;
+  }
+  for (const auto& [place, what] : places) {
+    CheckReport report;
+    report.check = "leak";
+    report.file = place.first;
+    report.line = static_cast<unsigned>(place.second);
+    const std::string at = report.file + ":" + std::to_string(report.line);
+    const std::string pieces =
+        what.first == 1 ? "" : " in " + std::to_string(what.first) + " pieces";
+    report.message = "error [leak]: " + std::to_string(what.second) + " bytes" + pieces +
+                     " are never freed\n  allocated at " + at;
+    reports.add(std::move(report), {at});
+  }
+}
+
 void Watcher::program_end() {
+  if (checking && environment_says("SIMT_LEAKS", false)) report_leaks();
   if (const char* path = setting("SIMT_CHECK_JSON")) all_written &= reports.write_json(path);
   if (const char* path = setting("SIMT_CHECK_SARIF")) all_written &= reports.write_sarif(path);
   pass_on_reports(reports.all());

@@ -417,6 +417,7 @@ class Watcher final : public Observer {
   std::atomic<bool> several_streams{false};
 
   // By host code that touches an address between memory.low and memory.high.
+  void report_leaks();
   void host_access(uint64_t address, uint32_t pc, bool is_write);
   void beyond_managed(const Allocation& near, const void* address, uint32_t pc, bool is_write);
   void check_arguments(const Launch& launch);

@@ -20,6 +20,7 @@ __constant__ float weights[4];
 
 __global__ void hello() { printf("hello\n"); }
 __global__ void fill(int* a) { a[threadIdx.x] = 1; }
+__global__ void make_list(int** list) { *list = new int[3]; }  // here: forgotten list
 __global__ void meet(int* a) {
   cooperative_groups::this_grid().sync();
   a[threadIdx.x] = 2;
@@ -178,10 +179,47 @@ const std::map<std::string, Program>& programs() {
 
 }  // namespace
 
+// Memory that lives on at the end, two pieces of it from one line, and memory that does not.
+void allocate_and_forget() {
+  int *a = nullptr, **list = nullptr;
+  for (int i = 0; i < 2; ++i) cudaMalloc(&a, 100);  // here: forgotten
+  cudaMallocManaged(&list, 8);
+  make_list<<<1, 1>>>(list);
+  cudaDeviceSynchronize();
+  cudaFree(list);
+}
+void allocate_and_free() {
+  int* a = nullptr;
+  cudaMallocAsync(reinterpret_cast<void**>(&a), 100, nullptr);
+  cudaFreeAsync(a, nullptr);
+  cudaFree(array());
+}
+
 TEST_CASE("run PROGRAM", "[.]") {
   const char* name = getenv("PROGRAM");
   REQUIRE(name != nullptr);
+  if (std::string(name) == "forgets") return allocate_and_forget();
+  if (std::string(name) == "frees") return allocate_and_free();
   programs().at(name).run();
+}
+
+TEST_CASE("memory that is never freed is named if SIMT_LEAKS asks for it") {
+  const auto said = [](const std::string& settings) {
+    return tests::run_command(settings + " " + tests::this_program() + " 'run PROGRAM' 2>&1");
+  };
+  CHECK(said("PROGRAM=forgets").status == 0);
+  CHECK(said("SIMT_LEAKS=1 PROGRAM=frees").status == 0);
+  const tests::CommandResult result = said("SIMT_LEAKS=1 PROGRAM=forgets");
+  INFO(result.output);
+  CHECK(result.status == 1);
+  const auto tells = [&](const std::string& what, const char* place) {
+    return result.output.find("simt: error [leak]: " + what +
+                              " never freed\nsimt:   allocated at simt/tests/host_waits.cu:" +
+                              std::to_string(tests::line_of(place)) + "\n") != std::string::npos;
+  };
+  CHECK(tells("200 bytes in 2 pieces are", "forgotten"));
+  CHECK(tells("12 bytes are", "forgotten list"));
+  CHECK(result.output.find("\nsimt: 2 errors\n") != std::string::npos);
 }
 
 TEST_CASE("why a copy fails is told") {
