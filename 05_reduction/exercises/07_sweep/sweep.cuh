@@ -31,14 +31,14 @@ __global__ void scan_tiles_kernel(const float* x, float* y, int n) {
   //@ task 2: down, s = 256, 128, ... 1: the end of a group holds what lies before the group
   //@ hint: the left half begins where the group begins: it gets the value as it is
   //@ hint: before the right half lies that value and the sum of the left half, in tile[right - s]
-  //@ hint: keep the left sum; tile[right - s] = tile[right]; tile[right] += the left sum; barrier
+  //@ hint: keep both; tile[right - s] gets what tile[right] was, tile[right] the sum of both; barrier
   //@ begin
   for (int s = kTile / 2; s > 0; s /= 2) {
     const int right = (t + 1) * 2 * s - 1;
     if (right < kTile) {
-      const float of_left = tile[right - s];
-      tile[right - s] = tile[right];
-      tile[right] += of_left;
+      const float of_left = tile[right - s], before = tile[right];
+      tile[right - s] = before;
+      tile[right] = before + of_left;
     }
     __syncthreads();
   }

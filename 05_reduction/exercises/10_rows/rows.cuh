@@ -24,7 +24,8 @@ __global__ void sum_rows_kernel(const float* x, const int* begin, int rows, floa
   const int row = (blockIdx.x * kBlock + threadIdx.x) / 32, lane = threadIdx.x % 32;
   if (row >= rows) return;  // the whole warp
   float sum = 0;
-  for (int i = begin[row] + lane; i < begin[row + 1]; i += 32) sum += x[i];
+  const int end = begin[row + 1];
+  for (int i = begin[row] + lane; i < end; i += 32) sum += x[i];
   for (int s = 16; s > 0; s /= 2) sum += __shfl_down_sync(0xffffffffu, sum, s);
   if (lane == 0) sums[row] = sum;
 }

@@ -38,12 +38,14 @@ __global__ void variance_kernel(const float* x, int columns, float* mean, float*
   //@ hint: a barrier, and a shuffle that names 32 lanes, must be reached by all
   //@ hint: threads without an element bring 0; they do not stay away
   //@ instead: for (int c = threadIdx.x; c < columns; c += kBlock) {
-  //@ instead:   squares += (row[c] - center) * (row[c] - center);
+  //@ instead:   const float distance = row[c] - center;
+  //@ instead:   squares += distance * distance;
   //@ instead: }
   //@ instead: if (static_cast<int>(threadIdx.x) < columns) squares = block_sum(squares);
   //@ begin
   for (int c = threadIdx.x; c < columns; c += kBlock) {
-    squares += (row[c] - center) * (row[c] - center);
+    const float distance = row[c] - center;
+    squares += distance * distance;
   }
   squares = block_sum(squares);  // by all threads
   //@ end
