@@ -135,7 +135,7 @@ export function search() {
   }
   document.getElementById('search-open').addEventListener('click', open)
   document.addEventListener('keydown', (event) => {
-    const isTyping = event.target.closest('input, select, textarea, dialog')
+    const isTyping = event.target.closest('input, select, textarea, dialog, [contenteditable]')
     const isAsked = event.key === '/' || (event.key === 'k' && (event.ctrlKey || event.metaKey))
     if (!isTyping && isAsked) {
       event.preventDefault()
