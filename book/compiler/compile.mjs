@@ -14,7 +14,7 @@ const MACROS = ['-D__SANITIZE_THREAD__', '-Dno_sanitize_coverage=no_sanitize("co
 const FOLDERS = ['-I', '/', '-internal-isystem', '/host', '-internal-isystem', '/simt/include', '-internal-isystem', '/wasi/c++/v1', '-internal-isystem', '/usr/include', '-internal-isystem', '/wasi']
 const PRECOMPILED = 'front.pch'
 // One access in the source stays one access: see INSTRUMENT in book/kernels/build.py.
-const INSTRUMENT = ['-mllvm', '-tsan-instrument-read-before-write=1', '-mllvm', '-tsan-instrument-atomics=0', '-mllvm', '-tsan-handle-cxx-exceptions=0', '-fsanitize-coverage-type=3', '-fsanitize-coverage-trace-pc', '-fsanitize-coverage-no-prune', '-fsanitize-coverage-ignorelist=uncounted.txt']
+const INSTRUMENT = ['-mllvm', '-tsan-instrument-read-before-write=1', '-mllvm', '-tsan-distinguish-volatile=1', '-mllvm', '-tsan-instrument-atomics=0', '-mllvm', '-tsan-handle-cxx-exceptions=0', '-fsanitize-coverage-type=3', '-fsanitize-coverage-trace-pc', '-fsanitize-coverage-no-prune', '-fsanitize-coverage-ignorelist=uncounted.txt']
 
 export const FRONT = [...TARGET, ...LANGUAGE]
 
@@ -61,7 +61,7 @@ export function link(llvm, object, engine) {
 // but for the one that starts a kernel's body.
 export function letWait(binaryen, bytes) {
   const module = binaryen.readBinary(bytes)
-  module.setFeatures(binaryen.Features.BulkMemory | binaryen.Features.SignExt | binaryen.Features.MutableGlobals | binaryen.Features.NontrappingFPToInt)
+  module.setFeatures(binaryen.Features.BulkMemory | binaryen.Features.BulkMemoryOpt | binaryen.Features.SignExt | binaryen.Features.MutableGlobals | binaryen.Features.NontrappingFPToInt)
   binaryen.setPassArgument('asyncify-imports', 'none.none')
   binaryen.setPassArgument('asyncify-ignore-indirect', '1')
   binaryen.setPassArgument('asyncify-addlist', 'simt::Worker::run_new_threads()')

@@ -4,6 +4,9 @@
 // number into simt_site, which simt's engine takes for the code address (page.cpp). places[number]
 // names the line; where the compiler has put functions into one another, also the lines of the
 // calls, each after a tab.
+//
+// Functions that stand in several objects (inline ones, templates) become the program's own: the engine would
+// else call those with hooks in them, and what it does would count as the kernel's.
 
 const NO_PLACE = /@llvm\.(dbg|lifetime|threadlocal|assume|experimental)/
 // Hooks for what no thread shares: the built-in variables.
@@ -20,6 +23,7 @@ export function withPlaces(text) {
   for (let i = 0; i < lines.length; ++i) {
     const line = lines[i]
     if (line.startsWith('define ')) {
+      if (/^define (?:linkonce|weak)/.test(line)) lines[i] = line.replace(/^define \w+ (?:hidden )?/, 'define internal ').replace(/ comdat(?:\(\S*\))?(?= |$)/, '')
       entry = /^\S+:/.test(lines[i + 1]) ? i + 1 : i
       isWatched = watched.has(/ #(\d+)(?= |$)/.exec(line)?.[1])
     }

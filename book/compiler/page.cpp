@@ -37,10 +37,11 @@ IMPORT("asyncify", "stop_rewind") void asyncify_stop_rewind();
 // Calls fiber_body(), and returns when it does, or when it was left.
 IMPORT("page", "call_fiber") void call_fiber();
 IMPORT("page", "leave_fiber") void leave_fiber();
-// Whether the program has had its time. (It does not return then.)
-IMPORT("page", "look_at_clock") void look_at_clock();
-// All memory is used: an endless loop makes simt remember ever more. (It does not return.)
-IMPORT("page", "out_of_memory") void out_of_memory();
+// Whether the program has had its time, at this place. (It does not return then.)
+IMPORT("page", "look_at_clock") void look_at_clock(uintptr_t site);
+// All memory is used, at this place: an endless loop makes simt remember ever more. (It does not
+// return.)
+IMPORT("page", "out_of_memory") void out_of_memory(uintptr_t site);
 
 uintptr_t simt_site = 0;  // where the running code is
 }
@@ -92,6 +93,8 @@ Context make_context(char* stack_high, void (*entry)()) {
   stack->entry = entry;
   return stack;
 }
+
+const void* lowest_used(Context context) { return static_cast<Stack*>(context)->top; }
 
 // Asyncify leaves this function and the next but one alone: one begins and ends each early return.
 __attribute__((noinline)) static Context run_fiber(Stack* stack) {
@@ -288,7 +291,7 @@ void* __tsan_memmove(void* to, void* from, size_t bytes) {
 void count_block();
 void __sanitizer_cov_trace_pc() {
   static uint32_t blocks = 0;
-  if (++blocks % (1 << 20) == 0) look_at_clock();
+  if (++blocks % (1 << 20) == 0) look_at_clock(simt_site);
   count_block();
 }
 
@@ -314,7 +317,7 @@ void* __cxa_allocate_exception(size_t bytes) { return malloc(bytes); }
 void __cxa_free_exception(void* object) { free(object); }
 // Nobody catches here.
 [[noreturn]] void __cxa_throw(void* object, std::type_info* type, void (*)(void*)) {
-  if (*type == typeid(std::bad_alloc)) out_of_memory();
+  if (*type == typeid(std::bad_alloc)) out_of_memory(simt_site);
   const bool known = *type == typeid(std::runtime_error) || *type == typeid(std::logic_error);
   const char* says = known ? static_cast<std::exception*>(object)->what() : type->name();
   fflush(stdout);

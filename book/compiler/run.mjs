@@ -9,19 +9,22 @@ class Exit extends Error {
 }
 class Left extends Error {} // a fibre leaves, see page.cpp
 class Endless extends Error {}
+const TELL = 500 // ms between two words about how long it has run
 
 const OK = 0, BADF = 8, NOENT = 44, NOSYS = 52
 const FILE = 4, FOLDER = 3, CHARACTERS = 2
 const text = new TextDecoder()
 
 // files: bytes by path; those that the program writes come back in it. output: the file that its
-// standard output becomes; else that is printed. Returns its exit status, what it printed, and whether
-// it ended by itself: `endless` where `seconds` were over or its memory was full, `crashed` with a
-// reason where WebAssembly stopped it.
-export function run(module, { words = ['program'], environment = {}, files = {}, output, stdin = new Uint8Array(), seconds = 6, mostPrinted = 1 << 20 } = {}) {
+// standard output becomes; else that is printed. `tell` hears twice a second for how many seconds it has run. Returns its
+// exit status, what it printed, and whether it ended by itself: `endless` where `seconds` were over ('time') or its
+// memory was full ('memory'), and `site`, the place where it was; `crashed` with a reason where WebAssembly stopped it.
+export function run(module, { words = ['program'], environment = {}, files = {}, output, stdin = new Uint8Array(), seconds = 6, mostPrinted = 1 << 20, tell } = {}) {
   const printed = []
   let printedBytes = 0
+  const result = { status: 0, endless: '', crashed: '' }
   const begin = performance.now()
+  let told = 0
   const folders = { 3: '/', 4: '.' } // files are found by their whole paths, and by those without the first stroke
   const open = new Map()
   let next = 5
@@ -149,6 +152,10 @@ export function run(module, { words = ['program'], environment = {}, files = {},
       })
     },
   }
+  const stopped = (endless, site) => {
+    Object.assign(result, { endless, site })
+    throw new Endless()
+  }
   const page = {
     call_fiber: () => {
       try {
@@ -162,11 +169,13 @@ export function run(module, { words = ['program'], environment = {}, files = {},
     leave_fiber: () => {
       throw new Left()
     },
-    out_of_memory: () => {
-      throw new Endless()
-    },
-    look_at_clock: () => {
-      if (performance.now() - begin > 1000 * seconds) throw new Endless()
+    out_of_memory: (site) => stopped('memory', site),
+    look_at_clock: (site) => {
+      const spent = performance.now() - begin
+      if (spent > 1000 * seconds) stopped('time', site)
+      if (spent < told + TELL) return
+      told = spent
+      tell?.(spent / 1000)
     },
   }
   const imports = { wasi_snapshot_preview1: { ...wasi }, page }
@@ -174,7 +183,6 @@ export function run(module, { words = ['program'], environment = {}, files = {},
     imports[from] ??= {}
     imports[from][name] ??= () => (from === 'wasi_snapshot_preview1' ? NOSYS : stop(name))
   }
-  const result = { status: 0, endless: false, crashed: '' }
   try {
     exports = new WebAssembly.Instance(module, imports).exports
     exports.__wasm_call_ctors?.() // of a program; the compiler does it itself
@@ -182,8 +190,7 @@ export function run(module, { words = ['program'], environment = {}, files = {},
     exports.__wasm_call_dtors?.() // what a program does at its end: simt writes what it saw
   } catch (error) {
     if (error instanceof Exit) result.status = error.status
-    else if (error instanceof Endless) result.endless = true
-    else result.crashed = error.message
+    else if (!(error instanceof Endless)) result.crashed = error.message
   }
   for (const file of open.values()) if (file.buffer) files[file.name] = files[file.name].slice()
   result.said = text.decode(joined(printed))

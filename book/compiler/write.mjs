@@ -276,6 +276,14 @@ async function programOf(place) {
   return response?.ok ? { key: `write ${asked}`, text: await response.text() } : { key: 'write', text: place.querySelector('template').content.textContent }
 }
 
+// Why a program was stopped, and what to do; nothing if it came to its end.
+function howItEnded({ endless, at, limit, crashed }) {
+  const where = at ? `, at ${at}` : ''
+  if (endless === 'time') return `Stopped after ${limit} s${where}. Does a loop never end? Else give it less to do: the page is several times slower than simt/nvcc.`
+  if (endless === 'memory') return `Stopped with its memory full${where}. Does a loop never end? Else give it smaller arrays.`
+  return crashed ? `It crashed: ${crashed}` : ''
+}
+
 for (const place of document.querySelectorAll('.write[data-free]')) {
   if (isFromDisk) {
     refuse(place)
@@ -288,9 +296,9 @@ for (const place of document.querySelectorAll('.write[data-free]')) {
       show(view, done.trouble.split('\n').filter((line) => /error/.test(line)).flatMap((message) => namedLines(message, file).slice(0, 1).map((line) => ({ line, message }))))
       return
     }
-    const ended = done.endless ? 'No end after 10 s, or its memory was full: an endless loop?' : done.crashed ? `It crashed: ${done.crashed}` : ''
+    const ended = howItEnded(done)
     const isGood = !ended && !done.reports.length && done.status === 0
-    outcome.append(element('p', { className: `verdict ${isGood ? 'good' : 'bad'}` }, element('strong', {}, ended || (done.reports.length ? `${done.reports.length} mistake${done.reports.length > 1 ? 's' : ''} named` : `Ended with status ${done.status}, nothing wrong was seen`))))
+    outcome.append(element('p', { className: `verdict ${isGood ? 'good' : 'bad'}` }, element('strong', {}, ended ? withLinks(ended, file, view) : done.reports.length ? `${done.reports.length} mistake${done.reports.length > 1 ? 's' : ''} named` : `Ended with status ${done.status}, nothing wrong was seen`)))
     for (const { message } of done.reports) outcome.append(element('pre', { className: 'report' }, withLinks(message, file, view)))
     const printed = done.said.split('\n').filter((line) => !line.startsWith('simt: ')).join('\n').trim() // what simt says stands above
     if (printed) outcome.append(element('p', { className: 'quiet' }, 'It printed:'), element('pre', {}, printed))

@@ -10,7 +10,7 @@ import { chooseRows } from '../lib/measured.mjs'
 import { isMark } from '../lib/tokens.mjs'
 import { WIDGETS } from '../widgets/all.mjs'
 import { KERNELS } from '../widgets/kernels.mjs'
-import { BASE, OUT, PHONE, allPages, axeFindingsInFrames, axeFindingsInLines, axeFindingsInPieces, close, lookAt, looksChecked, openTab } from './browser_kit.mjs'
+import { BASE, OUT, PHONE, allPages, axeFindingsInFrames, axeFindingsInLines, axeFindingsInPieces, close, lookAt, looksChecked, openTab, tabTo } from './browser_kit.mjs'
 
 after(close)
 
@@ -143,15 +143,6 @@ test('walk the ladder: the arrow keys go from the first rung to the last, code a
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })
-
-// `wanted` is what the element says, or its name.
-async function tabTo(page, wanted) {
-  for (let i = 0; i < 60; ++i) {
-    await page.keyboard.press('Tab')
-    if (await page.evaluate((text) => [document.activeElement.textContent.trim(), document.activeElement.name].includes(text), wanted)) return
-  }
-  assert.fail(`Tab never comes to "${wanted}" on ${page.url()}`)
-}
 
 test('from the front page to the wgmma rung by keyboard alone', async () => {
   const tab = await openTab()

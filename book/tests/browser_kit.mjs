@@ -40,6 +40,15 @@ export async function openTab(options = {}) {
   return { page, wrong, close: () => context.close() }
 }
 
+// By the Tab key alone to the element that says `wanted`, or has that name or label.
+export async function tabTo(page, wanted) {
+  for (let i = 0; i < 60; ++i) {
+    await page.keyboard.press('Tab')
+    if (await page.evaluate((text) => [document.activeElement.textContent.trim(), document.activeElement.name, document.activeElement.ariaLabel].includes(text), wanted)) return
+  }
+  assert.fail(`Tab never comes to "${wanted}" on ${page.url()}`)
+}
+
 // Takes the code side by side out of a page, and returns a row of it for each kind of word there
 // is: its colour, on its ground, on its side.
 function takeLines(document) {

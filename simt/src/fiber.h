@@ -13,6 +13,9 @@ using Context = void*;
 // A new stack that will start with a call of entry(), which must not return.
 Context make_context(char* stack_high, void (*entry)());
 
+// The lowest address that the functions on a suspended stack still use.
+const void* lowest_used(Context context);
+
 // Suspends the running stack, stores it in *save, and goes on with `to`. As the last call of a
 // function it is a jump, and the way back leads straight into that function's caller. That matters:
 // the processor predicts where a `ret` goes from the calls it saw, and after a switch it is wrong

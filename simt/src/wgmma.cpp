@@ -209,7 +209,7 @@ bool lives(const Block& b, unsigned thread, const void* variable) {
   if (b.state[thread] == State::kExited) return false;
   if (b.state[thread] == State::kRunning) return true;
   const char* low = b.fiber[thread]->low;
-  return variable < low || variable >= b.context[thread];
+  return variable < low || variable >= lowest_used(b.context[thread]);
 }
 
 bool accumulators_live(const Block& b, unsigned first, const Product& product) {
