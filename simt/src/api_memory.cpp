@@ -492,6 +492,14 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   *pool = &default_pool[device];
   return record_error(cudaSuccess);
 }
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream, Location at) {
+  CUstream_st* s = Device::get().stream(stream);
+  if (!pool) return record_error(cudaErrorInvalidValue);
+  if (!s) return record_error(cudaErrorInvalidResourceHandle);
+  if (pool - default_pool != s->device) return record_error(cudaErrorInvalidValue);
+  return cudaMallocAsync(pointer, bytes, stream, at);
+}
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   if (!pool || !value) return record_error(cudaErrorInvalidValue);
   if (attribute == cudaMemPoolAttrReleaseThreshold)

@@ -8,6 +8,11 @@
 #include <cuda/pipeline>
 #include <cuda/ptx>
 
+#include <cuda/std/algorithm>
+#include <cuda/std/complex>
+#include <cuda/std/numeric>
+#include <cuda/std/optional>
+#include <cuda/std/variant>
 #include <functional>
 #include <string>
 #include <utility>
@@ -361,4 +366,32 @@ TEST_CASE("threads may leave a barrier") {
   leavers<<<1, 64>>>(out.get());
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   for (const int x : out.values()) CHECK(x == 1);
+}
+
+__device__ cuda::std::optional<int> place_of(int value, const int* list, int count) {
+  const int* found = cuda::std::find(list, list + count, value);
+  if (found == list + count) return cuda::std::nullopt;
+  return static_cast<int>(found - list);
+}
+__global__ void standard_values(const int* list, int count, float* out) {
+  const int t = static_cast<int>(threadIdx.x);
+  const cuda::std::complex<float> turned =
+      cuda::std::complex<float>(static_cast<float>(t), 1) * cuda::std::complex<float>(0, 1);
+  cuda::std::variant<int, float> either = cuda::std::accumulate(list, list + count, 0);
+  if (t % 2 == 1) either = 0.5f;
+  const float chosen = either.index() == 0 ? static_cast<float>(*cuda::std::get_if<0>(&either))
+                                           : *cuda::std::get_if<1>(&either);
+  out[t] = turned.imag() + chosen + static_cast<float>(place_of(t, list, count).value_or(100));
+}
+
+TEST_CASE("values of cuda::std that the host's library has") {
+  DeviceArray<int> list(8);
+  DeviceArray<float> out(32);
+  for (int i = 0; i < 8; ++i) list[i] = 7 - i;
+  standard_values<<<1, 32>>>(list.get(), 8, out.get());
+  const std::vector<float> values = out.values();
+  for (int t = 0; t < 32; ++t) {
+    const int place = t < 8 ? 7 - t : 100;
+    CHECK(values[t] == static_cast<float>(t + place) + (t % 2 == 1 ? 0.5f : 28.0f));
+  }
 }

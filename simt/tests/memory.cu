@@ -207,6 +207,11 @@ TEST_CASE("stream-ordered allocation") {
   CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold) == cudaSuccess);
   CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &read_back) == cudaSuccess);
   CHECK(read_back == threshold);
+  REQUIRE(cudaMallocFromPoolAsync(&data, 400, pool, stream) == cudaSuccess);
+  CHECK(cudaMemsetAsync(data, 0, 400, stream) == cudaSuccess);
+  CHECK(cudaFreeAsync(data, stream) == cudaSuccess);
+  CHECK(cudaMallocFromPoolAsync(&data, 400, nullptr, stream) == cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   CHECK(cudaStreamDestroy(stream) == cudaSuccess);
 }
 

@@ -80,6 +80,9 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags,
                           simt::Location at = simt::Location::here());
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream,
                             simt::Location at = simt::Location::here());
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream,
+                                    simt::Location at = simt::Location::here());
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream,
@@ -120,6 +123,12 @@ template <class T>
 cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream,
                             simt::Location at = simt::Location::here()) {
   return cudaMallocAsync(simt::untyped(pointer), bytes, stream, at);
+}
+template <class T>
+cudaError_t cudaMallocFromPoolAsync(T** pointer, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream,
+                                    simt::Location at = simt::Location::here()) {
+  return cudaMallocFromPoolAsync(simt::untyped(pointer), bytes, pool, stream, at);
 }
 template <class T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
