@@ -84,7 +84,7 @@ void with_cheapest_tile(const Product& product, int sms, Visit visit) {
   const double small = estimated_cycles<Small>(product, sms);
   const double fewest = std::min({wide, wide_pair, tall_pair, middle, square, small});
   // As good as equal: pairs read B's tiles once, and should save power.
-  if (wide_pair <= 1.01 * fewest) return visit(WidePair{});
+  if (wide_pair <= 1.02 * fewest) return visit(WidePair{});
   if (tall_pair == fewest) return visit(TallPair{});
   if (wide == fewest) return visit(Wide{});
   if (middle == fewest) return visit(Middle{});
