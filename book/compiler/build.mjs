@@ -150,7 +150,10 @@ async function main() {
   const libraries = Object.fromEntries(['libc++.a', 'libc++abi.a', 'libc.a'].map((name) => [name, read(path.join(LIBRARIES, name))]))
   const builtins = execFileSync('clang++', ['--target=wasm32-wasi', '-print-libgcc-file-name'], { encoding: 'utf8' }).trim()
   const linked = { ...libraries, 'crt1.o': read(path.join(LIBRARIES, 'crt1-command.o')), 'libbuiltins.a': read(builtins), 'engine.o': read(made), 'macros.h': Buffer.from(macros), 'headers.json': Buffer.from(JSON.stringify(headers)) }
-  fs.writeFileSync(path.join(out, 'files.bin'), pack({ compile: files, link: linked, python: pythonFiles() }))
+  // Written only where it differs, for the book is built anew when it is.
+  const packed = pack({ compile: files, link: linked, python: pythonFiles() })
+  const place = path.join(out, 'files.bin')
+  if (!time(place) || !packed.equals(fs.readFileSync(place))) fs.writeFileSync(place, packed)
 
   copy(LLVM, path.join(out, 'llvm.wasm'))
   for (const name of ['pyodide.mjs', 'pyodide.asm.mjs', 'pyodide.asm.wasm', 'pyodide-lock.json', 'python_stdlib.zip']) copy(path.join(packages, 'pyodide', name), path.join(out, 'pyodide', name))
