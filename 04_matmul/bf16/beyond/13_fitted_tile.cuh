@@ -146,8 +146,8 @@ void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
   constexpr auto kKernel = bf16_gemm_fitted_tile_kernel<T, kTransposedB>;
   constexpr int kDown = T::kIsHeight ? T::kCluster : 1, kAcross = T::kIsHeight ? 1 : T::kCluster;
   const TileSchedule tiles = grouped_schedule(m, n, kDown * T::kTileM, kAcross * T::kTileN);
-  constexpr int kShared = FittedRing < T,
-                T::kIsHeight || kTransposedB > ::kRingBytes + T::kStagingBytes;
+  using Ring = FittedRing<T, (T::kIsHeight || kTransposedB)>;
+  constexpr int kShared = Ring::kRingBytes + T::kStagingBytes;
   const int most = clusters_at_once<kKernel>(T::kCluster, T::kThreads, kShared);
   EitherC c = {is_loose, {x.c, m, n}, {}};
   if (!is_loose) {
