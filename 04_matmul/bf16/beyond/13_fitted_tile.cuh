@@ -163,13 +163,12 @@ void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
                            T::kIsHeight ? map_b : map_a, c, k, tiles);
 }
 
-// How many cycles that takes, by the model of kit/cost_model.cuh. A ring of three stages hides less
-// of what the L2 cache delivers; and slabs of B, k x n, are loaded whole, and lie in more lines
-// where a tile does not begin at a multiple of 64 columns. Both were measured on an H200.
+// How many cycles that takes, by the model of kit/cost_model.cuh. Slabs of B, k x n, are loaded
+// whole, and lie in more lines where a tile does not begin at a multiple of 64 columns (measured on
+// an H200).
 template <class T>
 double cycles_of_fitted_tile(const Product& product, int sms) {
   constexpr int kDown = T::kIsHeight ? T::kCluster : 1, kAcross = T::kIsHeight ? 1 : T::kCluster;
-  constexpr double kSeen = FittedRing<T, true>::kStages == 3 ? 1.65 : 1;
   const bool in_slabs = !T::kIsHeight && !product.is_b_transposed;
   const double cols = in_slabs ? 1.32 * 64 * T::kFittedSlabs : T::kTileN;
   const double step = cycles_of_step(

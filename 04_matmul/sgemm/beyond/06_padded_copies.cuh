@@ -2,7 +2,7 @@
 //
 // TMA and float4 want rows that begin at multiples of 16 bytes. Where k or n is no multiple of
 // four, A, B or both are copied first, to rows that end with zeros, and the product is made with
-// these: A B does not change. Where n is none, C is made with such rows, too, and copied back.
+// these: A B does not change. Where n is no multiple, C has such rows, too, and is copied back.
 // Copies take as long as memory does, the product as long as the multipliers: with 4097 x 4097 x
 // 4097 that is one to twenty. What is still wrong: with a short k, or few columns, the copies take
 // a larger share.
