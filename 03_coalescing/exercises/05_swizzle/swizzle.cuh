@@ -7,7 +7,7 @@ constexpr int kTile = 32;  // rows and columns of a tile
 constexpr int kRows = 8;   // rows of threads in a block: each thread takes kTile / kRows elements
 
 // The column of the tile in which element (row, col) is kept. Every row keeps its 32 elements, in
-// another order.
+// an order of its own.
 __device__ inline int place(int row, int col) {
   //@ task 1: an order in which the 32 elements of a column lie in 32 different banks
   //@ hint: rows are 32 words long, so the bank of a word is its place in the row

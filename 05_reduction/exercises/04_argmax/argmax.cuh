@@ -14,7 +14,7 @@ struct Best {
   int index;
 };
 
-// What loses against every element, and against every element of the same value.
+// A pair that loses against every element, even against one of the same value.
 __device__ inline Best nothing() {
   //@ task 1: the neutral element
   //@ hint: for a sum it is 0: combining with it changes nothing
@@ -31,7 +31,7 @@ __device__ inline Best combine(Best a, Best b) {
   //@ task 2: which of the two
   //@ hint: b wins if its value is larger, or ...
   //@ hint: ... if the values are equal and its index is the smaller one
-  //@ hint: nothing may depend on which of the two is called a: threads meet in any order
+  //@ hint: nothing may depend on which of the two is called a, and which b
   //@ instead: return a;
   //@ begin
   const bool b_wins = b.value > a.value || (b.value == a.value && b.index < a.index);

@@ -2,7 +2,7 @@
 
 from exercise.api import Array, Case, Count, Right, drawn
 
-TITLE = "One request for 32 lanes"
+TITLE = "One addition for 32 lanes"
 KIND = "step"
 MINUTES = 10
 CALL = "sum(unsigned char* x, int n, unsigned long long* total)"

@@ -3,11 +3,11 @@
 
 #include <cuda_runtime.h>
 
-// *cell = max(*cell, value), atomically. A NaN in `value` is ignored.
+// *cell = max(*cell, value), atomically. A NaN in `value` is ignored; *cell holds none.
 __device__ inline void atomic_max(float* cell, float value) {
   unsigned* const bits = reinterpret_cast<unsigned*>(cell);
   unsigned seen = *reinterpret_cast<volatile unsigned*>(cell);  // what is there, for the moment
-  //@ task 1: look, compute, try; if somebody was faster, begin again with what he left
+  //@ task 1: look, compute, try; if another thread was faster, begin again with what it left
   //@ hint: atomicCAS(bits, seen, new) writes only if the cell still holds `seen`; returns what it held
   //@ hint: if it returns `seen`, the value is in; otherwise compare with what it returned, and try again
   //@ hint: while (value > __uint_as_float(seen)): a NaN is not above anything
