@@ -96,6 +96,14 @@ def is_wide(counts):
     return found["store_bytes"] == 16 * found["store_executions"] > 0
 
 
+def conflict_degree(counts):
+    """Wavefronts of all accesses to shared memory, over those that they need without conflicts: a
+    float4 needs four. 1 where there are no accesses."""
+    sites = [site for site in counts["sites"] if site.get("wavefronts")]
+    needed = sum(site["wavefronts"] / site["conflict_degree"] for site in sites)
+    return sum(site["wavefronts"] for site in sites) / needed if needed else 1
+
+
 @dataclass
 class Array:
     """An array that the code under test is given.

@@ -1,6 +1,6 @@
 """Exercise 04/a_transposed."""
 
-from exercise.api import Array, Case, Count, Right, drawn, eighths, product
+from exercise.api import Array, Case, Count, Right, conflict_degree, drawn, eighths, product
 
 TITLE = "A new problem: C = Aᵀ B"
 KIND = "problem"
@@ -40,20 +40,15 @@ def _sectors(counts):
     return counts["global"]["load_sectors"] / max(1, counts["global"]["load_requests"])
 
 
-def _wavefronts(counts):
-    shared = counts["shared"]
-    requests = shared["load_requests"] + shared["store_requests"]
-    return (shared["load_wavefronts"] + shared["store_wavefronts"]) / max(1, requests)
-
-
 POINTS = [
     Right(2, "multiples of 16", _whole),
     Right(3, "any other sizes", lambda case: not _whole(case)),
     Count(
         1,
-        "at most 4 sectors a load",
+        "at most 4 sectors a load, or more in full",
         _whole,
-        lambda counts, case: _sectors(counts) <= 4,
+        lambda counts, case: _sectors(counts) <= 4
+        or counts["global"]["load_bytes_used"] == counts["global"]["load_bytes_moved"],
         lambda counts: f"{_sectors(counts):.1f} sectors a load",
     ),
     Count(
@@ -68,8 +63,8 @@ POINTS = [
         1,
         "no bank conflicts",
         _whole,
-        lambda counts, case: _wavefronts(counts) <= 1,
-        lambda counts: f"{_wavefronts(counts):.2f} wavefronts an access to shared memory",
+        lambda counts, case: conflict_degree(counts) <= 1,
+        lambda counts: f"a conflict degree of {conflict_degree(counts):.2f}",
     ),
 ]
 
@@ -151,6 +146,40 @@ __global__ void multiply_kernel(const float* a, const float* b, float* c, int m,
 }""",
         2: "const dim3 grid((n + 15) / 16, (m + 15) / 16), block(16, 8);\n"
         "multiply_kernel<16, 8><<<grid, block>>>(a, b, c, m, n, k);",
+    },
+    "4 x 4 elements a thread, all loads by float4": {
+        1: """
+__device__ float4 four(const float* from, int r, int s, int rows, int cols) {
+  float found[4] = {};
+  if (r >= rows || s >= cols) return make_float4(0, 0, 0, 0);
+  if (cols % 4 == 0) return *reinterpret_cast<const float4*>(from + r * cols + s);
+  for (int i = 0; i < 4 && s + i < cols; ++i) found[i] = from[r * cols + s + i];
+  return make_float4(found[0], found[1], found[2], found[3]);
+}
+__global__ void multiply_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+  __shared__ float4 of_a[16][8], of_b[16][8];
+  const int row = blockIdx.y * 32, col = blockIdx.x * 32, y = threadIdx.x / 8, x = threadIdx.x % 8;
+  float sums[4][4] = {};
+  for (int p = 0; p < k; p += 16) {
+    for (int q = y; q < 16; q += 8) {
+      of_a[q][x] = four(a, p + q, row + 4 * x, k, m);
+      of_b[q][x] = four(b, p + q, col + 4 * x, k, n);
+    }
+    __syncthreads();
+    for (int q = 0; q < 16; ++q) {
+      const float4 u = of_a[q][y], v = of_b[q][x];
+      const float left[] = {u.x, u.y, u.z, u.w}, right[] = {v.x, v.y, v.z, v.w};
+      for (int i = 0; i < 16; ++i) sums[i / 4][i % 4] += left[i / 4] * right[i % 4];
+    }
+    __syncthreads();
+  }
+  for (int i = 0; i < 16; ++i) {
+    const int r = row + 4 * y + i / 4, s = col + 4 * x + i % 4;
+    if (r < m && s < n) c[r * n + s] = sums[i / 4][i % 4];
+  }
+}""",
+        2: "const dim3 grid((n + 31) / 32, (m + 31) / 32);\n"
+        "multiply_kernel<<<grid, 64>>>(a, b, c, m, n, k);",
     },
 }
 
