@@ -43,7 +43,8 @@ def bound(case, name, i):
 
 
 def _loaded(counts):
-    return counts["global"]["load_bytes"] // 4
+    """Floats. One that several lanes of a warp load at once comes once."""
+    return counts["global"]["load_bytes_used"] // 4
 
 
 def _stored(counts, case):
@@ -121,6 +122,13 @@ inline void decode(const float* q, const float* k, const float* v, float* o, int
 }"""
 
 RIGHTS = {
+    "four lanes load a float4 of the queries together": {
+        0: [("    own[g] = q[(head * kGroup + g) * kD + lane] / sqrtf(kD);\n",
+             "    const float* from = q + (head * kGroup + g) * kD;\n"
+             "    const float4 four = reinterpret_cast<const float4*>(from)[lane / 4];\n"
+             "    const float of[] = {four.x, four.y, four.z, four.w};\n"
+             "    own[g] = of[lane % 4] / sqrtf(kD);\n")],
+    },
     "four stretches of the keys, and a second kernel": {
         1: """
 __global__ void part_kernel(const float* q, const float* k, const float* v, float* part, int n) {
