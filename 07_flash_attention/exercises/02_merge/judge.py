@@ -72,14 +72,15 @@ POINTS = [
     Right(1, "halves without keys", lambda case: case.sizes["empty"]),
     Count(
         1,
-        "a thread for each element of o",
+        "a thread for four elements of o at most",
         lambda case: case.sizes["rows"] >= 70,
         # Each element is stored once: twice, and few threads look like many.
-        lambda counts, case: counts["threads"] >= len(case["o"])
+        lambda counts, case: 4 * counts["threads"] >= len(case["o"])
         and counts["global"]["store_bytes"] <= 4 * (len(case["o"]) + len(case["lse"])),
         lambda counts: f"{counts['threads']} threads stored "
         f"{counts['global']['store_bytes'] // 4} numbers",
-        threads=lambda case: {"stores": len(case["o"]) // 3},
+        # A thread that stores four has the row's lse, too.
+        threads=lambda case: {"stores": len(case["o"]) // 5},
         busy=0.3,
     ),
 ]
@@ -92,6 +93,22 @@ o[i] = sum > 0 ? (of_a * o_a[i] + of_b * o_b[i]) / sum : 0.0f;
 if (i % d == 0) lse[row] = shift + logf(sum);"""
 
 RIGHTS = {
+    "float4, where rows allow it": {
+        0: [("i = blockIdx.x * blockDim.x + threadIdx.x;  // an element of o\n",
+             "wide = d % 4 ? 1 : 4, i = (blockIdx.x * blockDim.x + threadIdx.x) * wide;\n"),
+            ("merge_kernel<<<(rows * d + 127) / 128, 128>>>",
+             "merge_kernel<<<(rows * d / (d % 4 ? 1 : 4) + 127) / 128, 128>>>")],
+        1: "const float larger = fmaxf(a, b), shift = larger == -INFINITY ? 0.0f : larger;\n"
+        "const float sum = expf(a - shift) + expf(b - shift), part = sum > 0 ? 1 / sum : 0.0f;\n"
+        "const float of_a = expf(a - shift) * part, of_b = expf(b - shift) * part;\n"
+        "if (wide == 4) {\n  const float4 u = *reinterpret_cast<const float4*>(o_a + i);\n"
+        "  const float4 v = *reinterpret_cast<const float4*>(o_b + i);\n"
+        "  *reinterpret_cast<float4*>(o + i) =\n"
+        "      make_float4(of_a * u.x + of_b * v.x, of_a * u.y + of_b * v.y,\n"
+        "                  of_a * u.z + of_b * v.z, of_a * u.w + of_b * v.w);\n} else {\n"
+        "  o[i] = of_a * o_a[i] + of_b * o_b[i];\n}\n"
+        "if (i % d == 0) lse[row] = shift + logf(sum);"
+    },
     "shares that add up to 1": {
         1: "const float top = a > b ? a : b, base = isinf(top) ? 0.0f : top;\n"
         "const float of_a = expf(a - base), sum = of_a + expf(b - base);\n"
