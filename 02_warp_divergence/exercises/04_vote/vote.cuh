@@ -17,7 +17,7 @@ __device__ inline float expensive_path(float x, const float* coefficients) {
 // block is a multiple of 32 threads. All pointers point to device memory.
 __global__ void activate_kernel(const float* x, const float* coefficients, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  //@ task 1: this lane's value and result; lanes past n vote too, so they may not leave
+  //@ task 1: value, vote, result, store; lanes past n vote too, so they must not leave before
   //@ hint: a lane past n needs a value that is not expensive, 0 for instance
   //@ hint: __any_sync(kAllLanes, value < 0) is true in all lanes if one says yes
   //@ hint: behind the vote all lanes walk the expensive path; each picks its result with ?:

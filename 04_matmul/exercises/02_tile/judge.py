@@ -51,7 +51,7 @@ POINTS = [
     ),
     Count(
         1,
-        "two barriers a tile of k",
+        "at most two barriers a tile of k",
         _whole,
         lambda counts, case: counts["barriers"] <= counts["blocks"] * case.sizes["k"] // 16 * 2,
         lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers",

@@ -7,7 +7,7 @@ constexpr int kBlock = 256;
 constexpr int kWarps = kBlock / 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// The sum over the 32 lanes of a warp, right in lane 0. All lanes call it.
+// The sum over the 32 lanes of a warp, valid in lane 0. All lanes call it.
 __device__ inline float warp_sum(float sum) {
   //@ task 1: a tree in registers
   //@ hint: __shfl_down_sync(kAllLanes, sum, s) is the value of the lane s further on

@@ -5,12 +5,13 @@
 
 constexpr int kBlock = 128;
 
-// Appends all x[i] > limit to list, which has *count elements before (0) and after.
+// list = all x[i] > limit with i < n, in any order; *count, 0 before, = how many they are. list has
+// room for these and no more. All pointers point to device memory.
 __global__ void append_kernel(const float* x, int n, float limit, float* list, int* count) {
   const int i = blockIdx.x * kBlock + threadIdx.x, lane = threadIdx.x % 32;
   //@ task 1: one atomicAdd for all lanes of a warp that have something to append
   //@ hint: __ballot_sync(0xffffffffu, wanted) has a bit for each lane that wants; __popc counts bits
-  //@ hint: one lane draws __popc(wanting) places at once; __shfl_sync hands the first of them round
+  //@ hint: one lane reserves __popc(wanting) places; __shfl_sync hands the first of them round
   //@ hint: a lane's place is the first one plus the number of wanting lanes before it
   //@ begin
   const float value = i < n ? x[i] : limit;

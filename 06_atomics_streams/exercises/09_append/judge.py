@@ -2,8 +2,8 @@
 
 from exercise.api import Array, Case, Count, Right, drawn, float32, floats
 
-TITLE = "A new problem: append to a list"
-KIND = "problem"
+TITLE = "Append to a list"
+KIND = "step"
 MINUTES = 25
 
 

@@ -8,15 +8,17 @@
 constexpr int kD = 32;  // elements of a query, a key, a value: one for each lane
 constexpr int kWarps = 4;
 
-// o[i] = the mean of the n values, weighted by softmax of the scores q[i] k[j] / sqrt(d);
-// lse[i] = the logarithm of the sum of the exponentials of those scores.
+// q and o are n_q x kD, k and v are n x kD, all row-major; lse has n_q elements. Row i of q and row
+// j of k have the score q[i] k[j] / sqrt(kD). o[i] = the mean of the n rows of v, weighted by
+// softmax of the scores of row i; lse[i] = the logarithm of the sum of their exponentials.
 __global__ void attention_kernel(const float* q, const float* k, const float* v, float* o,
                                  float* lse, int n_q, int n) {
   const int lane = threadIdx.x % 32, row = blockIdx.x * kWarps + threadIdx.x / 32;
   if (row >= n_q) return;
   const float own = q[row * kD + lane] / sqrtf(kD);
-  float largest = -INFINITY, sum = 0;  // of the scores so far; of exp(score - largest)
-  float mean = 0;  // of exp(score - largest) times the lane's value: not divided
+  float largest = -INFINITY;  // of the scores so far
+  float sum = 0;              // of the weights so far, exp(score - largest)
+  float mean = 0;             // the sum of weight * value so far: a mean once `sum` divides it
   for (int j = 0; j < n; ++j) {
     float score = own * k[j * kD + lane];
     for (int s = 16; s > 0; s /= 2) score += __shfl_xor_sync(0xffffffffu, score, s);
