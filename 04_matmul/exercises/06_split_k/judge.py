@@ -10,7 +10,7 @@ CALL = "multiply(float* a, float* b, float* c, float* sums, int m, int n, int k,
 
 def cases(random):
     drew = drawn(random, 2, 8)
-    share = drew * drawn(random, 2, 9)
+    share = drew * drawn(random, 16, 24)
     for m, n, k, parts in (
         (32, 32, 64, 4),
         (4, 32, 64, 1),
@@ -64,6 +64,18 @@ POINTS = [
 _SHARE = "const int share = (k + parts - 1) / parts;\n"
 
 RIGHTS = {
+    "four elements a thread add up": {
+        0: [("const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  //@ task 2",
+             "const int wide = length % 4 ? 1 : 4;\n"
+             "  const int i = (blockIdx.x * blockDim.x + threadIdx.x) * wide;\n  //@ task 2")],
+        2: "if (i >= length) return;\nfloat4 all = make_float4(0, 0, 0, 0);\n"
+        "for (int z = 0; z < parts; ++z) {\n  const float* from = sums + z * length + i;\n"
+        "  if (wide == 1) {\n    all.x += *from;\n    continue;\n  }\n"
+        "  const float4 part = *reinterpret_cast<const float4*>(from);\n"
+        "  all = make_float4(all.x + part.x, all.y + part.y, all.z + part.z, all.w + part.w);\n}\n"
+        "if (wide == 1) {\n  c[i] = all.x;\n} else {\n"
+        "  *reinterpret_cast<float4*>(c + i) = all;\n}"
+    },
     "shares that differ by one at most": {
         1: "const int begin = 1ll * z * k / parts, end = 1ll * (z + 1) * k / parts;"
     },
