@@ -41,6 +41,7 @@ def cases(random):
         ((3, 20, 384), OF_B),
         (whole, OF_B),
         ((2, 270, 128), OF_B),
+        ((17, 140, 128), OF_B),
         ((2, 3, 600), BOTH),
         ((4, 5, 200), BOTH),
         ((5, 3, 7), BOTH),
@@ -88,10 +89,11 @@ POINTS = [
     Right(2, "both, and a last block that is shorter", lambda case: case.name.endswith(BOTH)),
     Count(
         1,
-        "a thread for each element of C",
-        lambda case: case.sizes["n"] > SHARE,
-        lambda counts, case: counts["threads"] >= len(case["c"]),
+        "a thread for two elements of C at most",
+        lambda case: case.sizes["n"] > SHARE and case.sizes["m"] > 16,
+        lambda counts, case: 2 * counts["threads"] >= len(case["c"]),
         lambda counts: f"{counts['threads']} threads were started",
+        threads=lambda case: {"stores": len(case["c"]) // 3},
     ),
 ]
 
@@ -103,6 +105,15 @@ def _scale(value):
 
 
 RIGHTS = {
+    "two columns a thread": {
+        0: [("col = blockIdx.x * kTile + threadIdx.x;\n  if (row >= m || col >= n) return;\n",
+             "first = 2 * (blockIdx.x * kTile + threadIdx.x);\n  if (row >= m) return;\n"),
+            ("  float sum = 0, part = 0;",
+             "  for (int col = first; col < min(n, first + 2); ++col) {\n"
+             "  float sum = 0, part = 0;"),
+            ("  c[row * n + col] = sum;\n", "  c[row * n + col] = sum;\n  }\n"),
+            ("grid((n + kTile - 1) / kTile,", "grid((n + 2 * kTile - 1) / (2 * kTile),")],
+    },
     "how much is left": {
         1: "const int left = k - 1 - p;\nif (left > 0 && p % kShare < kShare - 1) continue;",
         3: "sum = fmaf(part, scale, sum), part = 0;",
