@@ -173,7 +173,7 @@ double cycles_of_fitted_tile(const Product& product, int sms) {
   const double cols = in_slabs ? 1.32 * 64 * T::kFittedSlabs : T::kTileN;
   const double step = cycles_of_step(
       product, T::kTileM * T::kTileN,
-      kSeen * kRowBytes * (product.a_reads * T::kTileM / kAcross + product.b_reads * cols / kDown));
+      kRowBytes * (product.a_reads * T::kTileM / kAcross + product.b_reads * cols / kDown));
   const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * kDown)} *
                              kit::divide_up(product.n, T::kTileN * kAcross);
   return kCyclesOfLaunch + (T::kCluster - 1) * kCyclesOfCluster +
