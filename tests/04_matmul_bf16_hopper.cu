@@ -254,7 +254,7 @@ TEST_CASE("rows may begin anywhere") {
   check_both_layouts(17, 600, 40, {8, 16, 0, 8, 8, 8}, 6);
   check_both_layouts(9, 640, 33, {0, 0, 0, 0, 0, 0}, 7);
   check_both_layouts(70, 536, 264, {0, 0, 1, 0, 0, 0}, 8);
-  check_both_layouts(8, 8, 744, {0, 0, 0, 0, 0, 8}, 9);  // split_k, and rows of C apart
+  check_both_layouts(8, 8, 2056, {0, 0, 0, 0, 0, 8}, 9);  // split_k, and rows of C apart
   const int more = is_real_gpu() ? 150 : 0;
   for (int i = 0; i < more; ++i) {
     int drawn = 0;
