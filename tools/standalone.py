@@ -87,6 +87,8 @@ def _split(text):
 
 def entry_of(text, rung):
     """The last host function of a file that is named after its rung."""
+    if rung in NOT_ALONE:
+        raise StandaloneError(f"'{rung}' {NOT_ALONE[rung]}")
     code, found = cpp_source.code_of(text), None
     for _, _, head, has_body, scope in cpp_source.statements(code, 0, len(code)):
         plain = cpp_source.skip_template(head)
@@ -106,8 +108,7 @@ def entry_of(text, rung):
             [tuple(p.rsplit(" ", 1)) for p in _split(parameters)],
         )
     if found is None:
-        why = NOT_ALONE.get(rung)
-        raise StandaloneError(f"'{rung}' {why}" if why else f"no function that runs '{rung}'")
+        raise StandaloneError(f"no function that runs '{rung}'")
     return found
 
 
