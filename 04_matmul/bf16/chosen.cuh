@@ -53,7 +53,7 @@ template <class Edge>
 double cycles_with_edge(const Product& product, int sms) {
   const auto cycles_of = [&](auto tile) {
     constexpr int kElements = decltype(tile)::kTileM * decltype(tile)::kTileN;
-    return cycles_of_tile(std::max(kCyclesOfCopies, kElements / 32.0), kElements, product.k);
+    return cycles_of_tile(cycles_of_step(product, kElements / 32.0, 0), kElements, product.k);
   };
   return cycles_of_busiest(edge_schedule(product.m, product.n), sms / kClusterSize,
                            kCyclesOfLaunch + kCyclesOfCluster, cycles_of(WholeTile{}),

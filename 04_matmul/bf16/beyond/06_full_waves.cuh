@@ -134,9 +134,7 @@ double cycles_of_full_waves(const Product& product, int clusters) {
     constexpr int kElements = Tile::kTileM * Tile::kTileN;
     const double bytes = product.b_reads * Tile::kBytesA +
                          product.a_reads * Tile::kSlabs * kSlabBytes / kClusterSize;
-    return cycles_of_tile(
-        std::max({kCyclesOfCopies, kElements / 32.0, product.cycles_of_kilobyte() * bytes / 1024}),
-        kElements, product.k);
+    return cycles_of_tile(cycles_of_step(product, kElements / 32.0, bytes), kElements, product.k);
   };
   return cycles_of_busiest(
       transposed_pairs<Whole, Edge>(static_cast<int>(product.m), static_cast<int>(product.n)),

@@ -172,7 +172,7 @@ double cycles_of_fitted_tile(const Product& product, int sms) {
   const bool in_slabs = !T::kIsHeight && !product.is_b_transposed;
   const double cols = in_slabs ? 1.32 * 64 * T::kFittedSlabs : T::kTileN;
   const double step = cycles_of_step(
-      product, T::kTileM * T::kTileN,
+      product, cycles_of_products(T::kTileM * T::kTileN),
       kRowBytes * (product.a_reads * T::kTileM / kAcross + product.b_reads * cols / kDown));
   const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * kDown)} *
                              kit::divide_up(product.n, T::kTileN * kAcross);

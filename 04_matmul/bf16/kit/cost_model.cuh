@@ -18,7 +18,19 @@ struct Product {
   std::int64_t m, n, k;
   double a_reads, b_reads;
   bool is_b_transposed;  // n x k
+  // In which the L2 cache delivers 1 KB to each SM. The longer a product lasts, the more power
+  // lowers the clock of the SMs, and not that of the cache.
+  double cycles_of_kilobyte;
 
+  Product(std::int64_t m, std::int64_t n, std::int64_t k, double a_reads, double b_reads,
+          bool is_b_transposed)
+      : m(m),
+        n(n),
+        k(k),
+        a_reads(a_reads),
+        b_reads(b_reads),
+        is_b_transposed(is_b_transposed),
+        cycles_of_kilobyte(21 - 5.3 * std::pow(std::min(1.0, 1.0 * m * n * k / 6.5e10), 0.4)) {}
   template <bool kTransposedB>
   static Product of(const Operands& x, std::int64_t m, std::int64_t n, std::int64_t k) {
     return {m, n, k, reads(x.a.pitch), reads(x.b.pitch), kTransposedB};
@@ -33,30 +45,26 @@ struct Product {
   static double reads(std::int64_t elements) {
     return elements % 64 == 0 ? 1 : elements % 16 == 0 ? 1.25 : 1.7;
   }
-  // In which the L2 cache delivers 1 KB to each SM. The longer a product lasts, the more power
-  // lowers the clock of the SMs, and not that of the cache.
-  double cycles_of_kilobyte() const {
-    const double products = 1.0 * m * n * k;
-    return 21 - 5.3 * std::pow(std::min(1.0, products / 6.5e10), 0.4);
-  }
 };
 
 // The model's numbers come from 26 kernels that were timed on an H200 at 88 shapes in both layouts
 // of B, and were chosen so that the tile that it takes is 1.4 % slower than the best, on average.
 constexpr double kCyclesOfLaunch = 8000, kCyclesOfCluster = 4500, kCyclesOfCopies = 520;
 
-// The cycles of one k tile. An SM computes 64 x 64 elements of C in 128; other tiles than 128 x
-// 256 take somewhat longer. Or the L2 cache is the limit, which has to deliver so many bytes. And
-// no tile is so small that its copies do not take some time.
-inline double cycles_of_step(const Product& product, double elements, double bytes) {
-  const double slower = elements < 128 * 256 ? 1.04 : 1;
-  return std::max(
-      {kCyclesOfCopies, slower * elements / 32, product.cycles_of_kilobyte() * bytes / 1024});
+// An SM computes 64 x 64 elements of C in 128 cycles for each k tile; in tiles that are smaller
+// than 128 x 256 somewhat more slowly.
+inline double cycles_of_products(double elements) {
+  return (elements < 128 * 256 ? 1.04 : 1) * elements / 32;
+}
+// The cycles of one k tile: those of its products. Or the L2 cache is the limit, which has to
+// deliver so many bytes. And no tile is so small that its copies do not take some time.
+inline double cycles_of_step(const Product& product, double of_products, double bytes) {
+  return std::max({kCyclesOfCopies, of_products, product.cycles_of_kilobyte * bytes / 1024});
 }
 template <class T>
 double cycles_of_k_tile(const Product& product) {
   constexpr double kSlower = T::kTileM == 64 ? 1.1 : 1;  // one warpgroup cannot hide its waits
-  return cycles_of_step(product, kSlower * T::kTileM * T::kTileN,
+  return cycles_of_step(product, cycles_of_products(kSlower * T::kTileM * T::kTileN),
                         product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kCluster);
 }
 // A tile of C with so many elements: its k tiles, and to store it.

@@ -99,25 +99,12 @@ void with_padded_copies(const PaddedShape& shape, const float* a, const float* b
     memory += std::int64_t{rows} * pitch;
     return at;
   };
+  const auto copy = [&](const float* from, int rows, int cols, int pitch) -> CopyOfRows {
+    return {from, place(rows, pitch), rows, cols, cols, pitch, pitch};
+  };
   CopyOfRows of_a = {}, of_b = {};
-  if (shape.copies_a) {
-    of_a = {a,
-            place(shape.m, shape.padded_k),
-            shape.m,
-            shape.k,
-            shape.k,
-            shape.padded_k,
-            shape.padded_k};
-  }
-  if (shape.copies_b) {
-    of_b = {b,
-            place(shape.k, shape.padded_n),
-            shape.k,
-            shape.n,
-            shape.n,
-            shape.padded_n,
-            shape.padded_n};
-  }
+  if (shape.copies_a) of_a = copy(a, shape.m, shape.k, shape.padded_k);
+  if (shape.copies_b) of_b = copy(b, shape.k, shape.n, shape.padded_n);
   float* const to = shape.copies_c ? place(shape.m, shape.padded_n) : c;
   copy_rows(of_a, of_b, stream);
   multiply(shape.copies_a ? of_a.to : a, shape.copies_b ? of_b.to : b, to, shape.padded_n,
