@@ -6,7 +6,6 @@ import subprocess
 import textwrap
 import time
 import unittest
-from pathlib import Path
 
 from tool_case import TOOLS, ToolCase
 
@@ -119,8 +118,7 @@ class RunTests(ToolCase):
             process.send_signal(number)
             self.assertEqual(process.communicate(timeout=30)[0], b"")
             self.assertEqual(process.returncode, 128 + number)
-            words = Path("/proc", begun.read_text().strip(), "cmdline")
-            self.assertFalse(words.exists() and words.read_bytes())  # what has ended has none
+            self.assert_ends(begun.read_text())
             begun.unlink()
         self.assertEqual(list(self.bin.iterdir()), [])
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -102,6 +103,14 @@ class ToolCase(unittest.TestCase):
         os.close(ours)
         self.assertEqual(process.wait(), 0, seen)
         return seen.decode()
+
+    def assert_ends(self, process):
+        """The process of this number, which has been told to end, does: when it next runs."""
+        words = Path("/proc", str(process).strip(), "cmdline")  # of a zombie it is empty
+        patience = time.monotonic() + 20
+        while left := words.exists() and words.read_bytes():
+            self.assertLess(time.monotonic(), patience, left)
+            time.sleep(0.02)
 
     def assert_one_line(self, text, *parts):
         """`text` is a single line that names every one of `parts`."""
