@@ -1,8 +1,9 @@
 // openmp: all cores share the rows, and long rows too.
 //
-// A matrix may have fewer rows than there are cores, so each of the three loops is shared out over
-// the columns of a row, with a reduction for the maximum and one for the sum; `simd` lets them use
-// vector instructions. What is still wrong is the same as before: the row is read three times.
+// A matrix may have fewer rows than there are cores. So with at most 64 rows each of the three
+// loops is shared out over the columns of a row, with a reduction for the maximum and one for the
+// sum; `simd` lets them use vector instructions. What is still wrong is the same as before: three
+// passes over each row.
 #pragma once
 
 #include <algorithm>

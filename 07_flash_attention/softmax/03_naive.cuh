@@ -1,7 +1,7 @@
 // naive: the formula as it is written. A block takes a row.
 //
 // One pass adds up exp(x), a second one divides by the sum: two reads and a write for each element.
-// What is still wrong: exp(89) is more than a float can hold. A single element above 88 makes the
+// What is still wrong: exp(89) is more than a float can hold. A single element above 88.7 makes the
 // sum infinite, and then everything is 0 or NaN. It is right for small inputs only, and is not run
 // on others; the program shows what it would do to them.
 #pragma once

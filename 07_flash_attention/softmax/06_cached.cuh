@@ -3,7 +3,7 @@
 // While the first pass goes through the row it also puts it into shared memory; the second pass
 // takes it from there. One read and one write for each element: nothing is left to save. A thread
 // meets the chunks again that it put there itself, so no barrier is needed for them. An SM of the
-// H200 has room for rows of 58,000 floats. What is still wrong: a block is too much for a short
+// H200 has room for rows of 57,856 floats. What is still wrong: a block is too much for a short
 // row.
 #pragma once
 
