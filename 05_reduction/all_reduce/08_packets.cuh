@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
       for (int e = 0; e < kSize; ++e) sum[e] += to_float(from.element[e]);
     }
 
-    // The last word of bf16 may be half an element too long.
+    // The last word of bf16 may be one element too long.
     for (int e = 0; e < kSize; ++e) {
       const std::int64_t i = word * kSize + e;
       if (i < n) peers.y[rank][i] = from_float<T>(sum[e]);

@@ -2,7 +2,7 @@
 //
 // Half as many blocks for the same n, each with the same tree: per element half the barriers and
 // half the partial sums, and two loads in flight per thread instead of one. What is still wrong:
-// in the last five steps of the tree a single warp is left, yet the whole block stops at a barrier
+// in the last six steps of the tree a single warp is left, yet the whole block stops at a barrier
 // for each of them.
 #pragma once
 
