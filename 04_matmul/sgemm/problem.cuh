@@ -66,7 +66,7 @@ struct Sgemm {
   //   of the sum of the squared products, and the sum of k roundings of random sign, each at most
   //   u L s, below L sqrt(k) u L s (Hoeffding's inequality, twice). As all inputs are below 1 in
   //   size, s is at most the smaller of the two norms. L^2 = 85 is passed with a probability of
-  //   less than 2 exp(-42) a sum: not once in a lifetime. This one grows like k, the first like
+  //   less than 3 exp(-42) a sum: not once in a lifetime. This one grows like k, the first like
   //   k^2, since norms grow like sqrt(k).
   double bound(std::int64_t row, std::int64_t column) const {
     const double ku = shape.k * std::ldexp(1.0, -24);
