@@ -2,9 +2,9 @@
 //
 // This is how a framework goes backward without a kernel of its own for it. S = Q K^T and
 // dP = dO V^T are n_q x n_k each; a row kernel makes them P and dS in place; three more products
-// read those. Tiles in shared memory, as in chapter 04, so that a product is not wholly lost
-// before it begins. What is still wrong: two matrices of n_q n_k floats per head, each written and
-// read several times: at 16384 tokens 2.1 GB per head, where each input has 4.2 MB (d = 64).
+// read those. A product has its tiles in shared memory, as in chapter 04. What is still wrong: two
+// matrices of n_q n_k floats per head, each written and read several times: at 16384 tokens 2.1 GB
+// per head, where each input has 4.2 MB (d = 64).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,10 +1,9 @@
 // tma_fed: a third warpgroup feeds the two that multiply, one thread of it by TMA.
 //
-// The thread waits for nobody but barriers that say that a stage is empty, and has TMA fill it. Who
-// multiplies waits for the stage it needs next and for nobody else. dS has two buffers, so the two
-// warpgroups meet once per step, not twice. setmaxnreg moves the feeding warps' registers to where
-// they are needed. What is still wrong: a step's products wait for each other, and for the
-// exponentials between them.
+// The thread waits until a stage is empty, and has TMA fill it. Who multiplies waits until the next
+// stage is full, and once per step for the other warpgroup: dS has two buffers, so the two need not
+// meet twice. setmaxnreg moves the feeding warps' registers to where they are needed. What is still
+// wrong: a step's products wait for each other, and for the exponentials between them.
 #pragma once
 
 #include <cuda_runtime.h>
