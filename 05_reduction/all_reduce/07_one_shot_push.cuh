@@ -4,7 +4,7 @@
 // reader's own memory. One flag for each block and peer says that a piece is there. The inbox has
 // two halves in turn: who has everybody's flag for one piece knows that all have read the piece
 // before, so that one wait a piece is enough. What is still wrong: the flag goes behind the data,
-// and the release waits until those have arrived: a trip over the link more than needed.
+// and the release waits for an answer that those have arrived: two trips more than needed.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -4,7 +4,7 @@
 // peer only that peer's slice, and later the sum of its own slice: 2 (size - 1) / size arrays, as
 // the ring, in two steps instead of 2 (size - 1). With two ranks that is as much as before, with
 // eight a quarter. The second wait tells also that the parts have been read, so one inbox is
-// enough. What is still wrong: two trips more over the link, which small messages feel.
+// enough. What is still wrong: three trips more over the link, which small messages feel.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -3,7 +3,7 @@
 // `reduction` on an array section gives every thread a private copy of the 256 counters and adds
 // the copies up at the end. Nobody ever waits for anybody: privatization, as in problem A, and
 // cheap, because a thread counts millions of bytes before it hands in 256 numbers. What is still
-// wrong: a GPU has ten times this memory bandwidth.
+// wrong: a GPU reads its memory many times as fast.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // launches: one after the other, as one writes it.
 //
 // Each launch is a call into the driver that puts a command together and rings the GPU's bell. The
-// kernel itself does a few additions on 4 KB. The GPU is faster than the host can ask, so the queue
+// kernel itself shifts and mixes 4 KB. The GPU is faster than the host can ask, so the queue
 // is empty most of the time and the time per kernel is the time per launch. What is still wrong:
 // the host says a thousand times what it has said before.
 #pragma once
