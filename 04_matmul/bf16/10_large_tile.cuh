@@ -4,8 +4,8 @@
 // for each. And wgmma reads 64 rows of A for 256 columns instead of 128, so shared memory is read
 // less, too. A thread that multiplies has 128 accumulators. The compiler must give all 384 threads
 // the same number of registers, at most 168; setmaxnreg moves them at run time from the producer to
-// the consumers. What is still wrong: each block fills its ring before it multiplies, and stores
-// while the tensor cores are idle; and blocks start in the order of the rows of C.
+// the consumers. What is still wrong: each block waits for its first k tile, and stores while the
+// tensor cores are idle; and blocks start in the order of the rows of C.
 #pragma once
 
 #include <cuda_bf16.h>
