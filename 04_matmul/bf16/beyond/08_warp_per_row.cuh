@@ -1,9 +1,9 @@
 // warp_per_row: a warp reads a row of B once and multiplies it by eight rows of A, or by one.
 //
 // With m rows of A there are 2 m operations for each weight of 2 bytes: m per byte. An H200 could
-// do 200 for each byte that it reads, so B's bytes decide, and they come once, 16 bytes per lane.
-// Each lane has its own part of each sum; shuffles add the 32 parts. What is still wrong: a lane
-// waits for its 16 bytes before it asks for the next.
+// do 222 for each byte that it reads, so B's bytes decide. They come 16 bytes per lane, once for
+// every eight rows of A. Each lane has its own part of each sum; shuffles add the 32 parts. What is
+// still wrong: a lane waits for its 16 bytes before it asks for the next.
 #pragma once
 
 #include <cuda_bf16.h>
