@@ -26,7 +26,7 @@ namespace matmul::sharded {
 // Rows of A up to which SMs move them, or from which on a way is the fastest. Measured on two and
 // on four H200 with n = k = 8192.
 constexpr std::int64_t kPushUpTo = 512, kFlagsFrom = 2048;
-// With more ranks `chunks` is ahead of `flags` in a graph, at every number of rows (four H200).
+// With more ranks `chunks`, in a graph, is ahead of `flags` at every number of rows (four H200).
 constexpr int kFlagsRanks = 2;
 
 // The fastest rung for m rows. pieces: rows of A are whole pieces of 16 bytes, or their stores
