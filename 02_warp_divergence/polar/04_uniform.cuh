@@ -1,8 +1,8 @@
 // uniform: one thread for each point.
 //
 // Half the threads, each with twice the work: first the cosine, then the sine. There is nothing
-// left for the lanes to disagree about, so all 32 take part in every instruction. What is still
-// wrong: the two stores of a warp each skip every second float, 8 sectors with half of each used.
+// left for the lanes to disagree about, so no branch parts them. What is still wrong: the two
+// stores of a warp each skip every second float, 8 sectors with half of each used.
 #pragma once
 
 #include <cuda_runtime.h>
