@@ -2,10 +2,10 @@
 //
 // Any number may be subtracted in the exponent, as long as it is the same for the whole row and
 // nothing overflows. So the old row max is kept until a score exceeds it by more than 8, in base 2;
-// with random scores only the first few tiles rescale. And where d is 256, two smaller blocks share
-// an SM. It has the instructions of FlashAttention-2, which rescales with every tile. What is still
-// wrong: the warps that multiply also load and wait for each other, and mma.sync reaches at most
-// two thirds of what Hopper's tensor cores can do.
+// with random scores, hardly ever after the first tile. And where d is 256, two smaller blocks
+// share an SM. It has the instructions of FlashAttention-2, which rescales with every tile. What is
+// still wrong: the warps that multiply also load and wait for each other, and mma.sync reaches at
+// most two thirds of what Hopper's tensor cores can do.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -106,8 +106,8 @@ struct OnlineSoftmax {
   // region update_max_if_grown
   // The same, if it must be. Any number can serve as shift, as long as weights neither overflow nor
   // vanish. So as long as no row of the warp grows past its shift by more than 8, which makes
-  // weights of 2^8, nothing is done. (FlashAttention-4 does so; with random scores only the first
-  // few tiles rescale.) Returns whether O must be rescaled.
+  // weights of 2^8, nothing is done. (FlashAttention-4 does so; with random scores a row rescales
+  // hardly ever after its first tile.) Returns whether O must be rescaled.
   __device__ bool update_max_if_grown(const float (&tile_max)[2]) {
     constexpr float kTolerated = 8;
     bool grown = false;
