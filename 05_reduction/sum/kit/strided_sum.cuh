@@ -14,7 +14,7 @@ __device__ inline std::int64_t unaligned_head(const float* x, std::int64_t n) {
 }
 
 // What thread `first` of `stride` threads adds up: every stride-th float4, and at most one of the
-// elements before and after them.
+// elements before them and one of those after them.
 __device__ inline float strided_sum(const float* x, std::int64_t n, std::int64_t first,
                                     std::int64_t stride) {
   const std::int64_t head = unaligned_head(x, n);
