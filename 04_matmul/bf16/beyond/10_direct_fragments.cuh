@@ -1,10 +1,10 @@
 // direct_fragments: tensor cores, fed from global memory without shared memory.
 //
 // A weight is used by one warp only, so it need not be shared. And the order in which k is summed
-// up is free, as long as both operands follow it: lane t of a row's four takes 8 neighbours of k,
-// one load of 16 bytes, where the fragments of two mma.sync want 2, 2, 2 and 2 of them apart. So
-// B's rows are the instruction's 16 rows, A's rows its 8 columns: C' = B A'. What is still wrong:
-// loads and products are in one thread's program: it asks again only after it has multiplied.
+// up is free, as long as both operands follow it. So each of a row's four lanes loads 8 neighbours
+// of k, 16 bytes, and takes them for the four pairs that two mma.sync want, which lie apart. B's
+// rows are the instruction's 16 rows, A's rows its 8 columns: C' = B A'. What is still wrong: loads
+// and products are in one thread's program: it asks again only after it has multiplied.
 #pragma once
 
 #include <cuda_bf16.h>
