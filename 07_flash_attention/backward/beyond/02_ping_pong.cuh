@@ -4,7 +4,7 @@
 // for S at once, both get it late, and both are at their exponentials at once. Here a warpgroup
 // issues S and dP in its turn, and passes the turn on when S is there: while it computes weights,
 // the other one multiplies. It is what `ping_pong` of the forward pass does. The price is a barrier
-// more a step: a little faster at d = 128, mostly level at 64, and slower at 256, where both share
+// more a step: level at d = 128, mostly a little slower at 64, and slower at 256, where both share
 // their keys.
 #pragma once
 

@@ -1,7 +1,7 @@
 // paired: at d = 256 two blocks share 128 keys, and nothing is computed twice.
 //
-// The rungs before have 64 keys a block there: both warpgroups compute all scores (seven products
-// for five), and for each operation twice as much is added to dQ as at d = 128. Here one warpgroup
+// The rungs before have 64 keys a block there: both warpgroups compute all scores (seven products,
+// not five), and for each operation twice as much is added to dQ as at d = 128. Here one warpgroup
 // has S, the weights and dV, the other dP, dS and dK. Two blocks of 64 keys are a cluster. Each
 // sends its dS to the other, and multiplies half of dQ's columns for all 128 keys: half of the
 // additions. Of Q and dO each has TMA bring one half, to both. What is still wrong: there is room
