@@ -33,7 +33,7 @@ struct Chip {
 // The one that this program was built for (unit.cpp).
 const Chip& chip();
 
-// How many blocks of this shape one multiprocessor can hold (occupancy.cpp).
+// How many blocks of this shape one multiprocessor can hold (api_kernel.cpp).
 int resident_blocks(const Kernel& kernel, int threads, size_t dynamic_shared);
 
 }  // namespace simt
