@@ -21,7 +21,7 @@ namespace backward {
 // P and dS.
 inline std::int64_t stored_scratch(const Shape& shape) { return 2 * shape.rows() * shape.n_k; }
 
-// A warp a row: s, which holds Q K^T, becomes P, and dp becomes the gradient of Q K^T.
+// A warp per row: s, which holds Q K^T, becomes P, and dp becomes the gradient of Q K^T.
 template <class T>
 __global__ void __launch_bounds__(256)
     stored_rows_kernel(Tensors<T> t, float* s, float* dp, Shape shape) {

@@ -1,7 +1,7 @@
 // wgmma: the other three products by wgmma, too (sm_90a).
 //
 // P^T and dS^T are operand A from registers, as before, and B is a tile of dO or Q as it lies. For
-// dQ = dS K both operands come from shared memory: dS^T lies there with a key a row, and wgmma
+// dQ = dS K both operands come from shared memory: dS^T lies there with one key per row, and wgmma
 // takes such a tile as it lies, so nothing is transposed. No operand passes through registers
 // twice: ldmatrix is gone. What is still wrong: all warps load, wait and multiply in step, and so
 // the tensor cores wait, too.

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads) split_kernel(Tensors<T> t, Shape sha
   // endregion
 }
 
-// A block of one warp a row.
+// A block of one warp for each row.
 template <class T, int kD>
 __global__ void __launch_bounds__(32) merge_kernel(Tensors<T> t, Chunks chunks) {
   const std::int64_t row = blockIdx.x;

@@ -3,7 +3,7 @@
 // In `tensor` and `cluster_merges` a work tile begins with an empty ring and ends with a merge, and
 // meanwhile its blocks ask for nothing. Here a cluster takes several, one after the other: while
 // its warps work on the last keys of one, merge and store, the first keys of the next are in
-// flight. So parts stand beside the rings and no longer take their place: 226 KB, a block an SM. A
+// flight. So parts stand beside the rings and no longer take their place: 226 KB, a block per SM. A
 // cluster has as many blocks as keep the SMs at work: one with many work tiles, eight with few.
 // What is still wrong: a server's caches are not in one piece, nor its sequences of one length.
 

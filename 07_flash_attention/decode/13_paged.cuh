@@ -67,7 +67,7 @@ void paged(const Shape& shape, const Tensors<T>& t, const Cache& cache, const Sc
            cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
     const std::int64_t work_tiles = shape.work_tiles(kTensorRows);
-    // The newest tokens are cut as if there were no others; one block an SM, as in `tensor`.
+    // The newest tokens are cut as if there were no others; one block per SM, as in `tensor`.
     Shape seen = shape;
     seen.n = std::min(shape.n, cache.window);
     const Chunks chunks = cut_cache(seen, work_tiles, kit::multiprocessor_count(), scratch);

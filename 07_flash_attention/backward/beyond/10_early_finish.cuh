@@ -194,7 +194,7 @@ inline std::int64_t early_finish_scratch(const Shape& shape) {
   return row_stats_and_dq_scratch(shape) + shape.all_kv_heads();
 }
 
-// A block a part of dQ, as finish_dq_parts_kernel.
+// A block for each part of dQ, as finish_dq_parts_kernel.
 template <class Tile>
 __global__ void __launch_bounds__(kRowThreads)
     early_finish_kernel(RowStats rows, typename Tile::Element* dq, int n_q, float scale,

@@ -121,7 +121,7 @@ struct DqAccum {
 #endif
 };
 
-// A block a part.
+// A block for each part.
 template <class Tile, class T>
 __device__ void finish_dq_part(const RowStats& rows, T* dq, int n_q, float scale) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -161,7 +161,7 @@ __device__ __forceinline__ float* fragment_of(const RowStats& rows, std::int64_t
   return rows.dq_accum + (head * rows.pitch + row) * kD + col * 16;
 }
 
-// A block 64 queries.
+// A block for each 64 queries.
 template <class T, int kD>
 __global__ void __launch_bounds__(kRowThreads)
     finish_dq_fragments_kernel(RowStats rows, T* dq, int n_q, float scale) {

@@ -111,7 +111,7 @@ struct Warpgroup {
 
   // region dq
   // dq = dS K, with both operands from shared memory: 64 queries and kDqCols columns. dS lies with
-  // a key a row, which is what wgmma calls MN-major for both operands: no transposition.
+  // a key in each row, which is what wgmma calls MN-major for both operands: no transposition.
   static __device__ __forceinline__ void issue_dq(float (&dq)[Tile::kDqCols / 2],
                                                   const unsigned char* ds, const unsigned char* k) {
     const std::uint64_t a =
