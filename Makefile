@@ -460,8 +460,8 @@ install-simt:  ## simt alone: PREFIX/bin/simt-nvcc works without this repository
 	[ ! -e "$$to" ] || [ -x "$$to/nvcc" ] || \
 	  { echo "install-simt: $$to is there, and is not simt: it stays" >&2; exit 2; }; \
 	mkdir -p "$(PREFIX)/bin" "$(PREFIX)/lib" && rm -rf "$$to" && mkdir "$$to" && \
-	cp -R $(addprefix simt/,nvcc frontend include src README.md checks-and-counters.md how-it-works.svg) \
-	  LICENSE "$$to" && rm -rf "$$to/frontend/__pycache__" && \
+	cp -R $(addprefix simt/,nvcc frontend include src suites README.md checks-and-counters.md how-it-works.svg) \
+	  LICENSE "$$to" && rm -rf "$$to/frontend/__pycache__" "$$to/suites/__pycache__" && \
 	ln -sf ../lib/simt/nvcc "$(PREFIX)/bin/simt-nvcc" && echo "$(PREFIX)/bin/simt-nvcc"
 
 # What somebody else put into the folder stays.

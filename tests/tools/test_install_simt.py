@@ -6,6 +6,8 @@ import unittest
 
 from tool_case import REPOSITORY, ToolCase
 
+from markdown_links import dead_links
+
 PROGRAM = """
     #include <cstdio>
     __global__ void hello(int* count) {
@@ -63,6 +65,14 @@ class InstallSimt(ToolCase):
             ["python3", "-B", "-c", code], cwd=self.root, env=environment, text=True
         )
         self.assertEqual(said, "/cache/simt\n")
+
+    def test_its_pages_lead_to_nothing_that_is_missing(self):
+        self.install()
+        installed = self.root / "prefix/lib/simt"
+        pages = list(installed.rglob("*.md"))
+        self.assertGreater(len(pages), 2)
+        for page in pages:
+            self.assertEqual(list(dead_links(installed, page)), [], page)
 
     def test_what_is_not_simt_stays(self):
         other = self.write("prefix/lib/simt/other", "")
