@@ -5,15 +5,20 @@
 #include <cuda.h>
 
 #include <cuda/barrier>
+#include <cuda/latch>
 #include <cuda/pipeline>
 #include <cuda/ptx>
+#include <cuda/semaphore>
 
 #include <cuda/std/algorithm>
 #include <cuda/std/complex>
+#include <cuda/std/latch>
 #include <cuda/std/numeric>
 #include <cuda/std/optional>
+#include <cuda/std/semaphore>
 #include <cuda/std/variant>
 #include <functional>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -366,6 +371,91 @@ TEST_CASE("threads may leave a barrier") {
   leavers<<<1, 64>>>(out.get());
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   for (const int x : out.values()) CHECK(x == 1);
+}
+
+using Latch = cuda::latch<cuda::thread_scope_device>;
+using Lock = cuda::binary_semaphore<cuda::thread_scope_device>;
+
+// Each block but the first hands over a number; the first one waits for all, unless it is hasty.
+__global__ void count_down_blocks(Latch* latch, int* handed, int* sum, bool hasty) {
+  const int others = static_cast<int>(gridDim.x) - 1;
+  if (blockIdx.x > 0) {
+    handed[blockIdx.x] = static_cast<int>(blockIdx.x);  // here: hands over
+    latch->count_down();
+    return;
+  }
+  if (!hasty) latch->wait();
+  for (int i = 1; i <= others; ++i) *sum += handed[i];  // here: takes
+}
+__global__ void count_under_lock(Lock* lock, int* n, bool takes_it) {
+  if (takes_it) lock->acquire();
+  ++*n;  // here: under the lock
+  if (takes_it) lock->release();
+}
+// Two may be inside at a time, and the block meets before anybody reads.
+__global__ void two_at_a_time(int* most) {
+  __shared__ alignas(cuda::std::latch) char place[2][sizeof(cuda::std::latch)];
+  __shared__ int inside;
+  auto* all = reinterpret_cast<cuda::std::latch*>(place[0]);
+  auto* gate = reinterpret_cast<cuda::std::counting_semaphore<2>*>(place[1]);
+  if (threadIdx.x == 0) {
+    new (all) cuda::std::latch(blockDim.x);
+    new (gate) cuda::std::counting_semaphore<2>(2);
+    inside = 0;
+  }
+  __syncthreads();
+  gate->acquire();
+  atomicMax(most, atomicAdd(&inside, 1) + 1);
+  atomicAdd(&inside, -1);
+  gate->release();
+  all->arrive_and_wait();
+  if (threadIdx.x == 0 && gate->try_acquire() && gate->try_acquire() && !gate->try_acquire() &&
+      all->try_wait())
+    *most += 100;
+}
+
+void check_race_at(const std::string& one, const std::string& other) {
+  const auto found = simt::check_reports();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].check == "race");
+  for (const std::string& place : {one, other}) {
+    INFO(found[0].message);
+    CHECK(found[0].message.find("libcudacxx.cu:" + std::to_string(tests::line_of(place))) !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a latch and a semaphore order what they guard") {
+  DeviceArray<int> handed(8, 0), n(1, 0), most(1, 0);
+  void* at = nullptr;
+  REQUIRE(cudaMallocManaged(&at, 64) == cudaSuccess);
+  for (const bool hasty : {false, true}) {
+    count_down_blocks<<<8, 1>>>(new (at) Latch(7), handed.get(), n.get(), hasty);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    if (hasty) {
+      check_race_at("hands over", "takes");
+    } else {
+      CHECK(n.values()[0] == 28);
+      CHECK(simt::check_reports().empty());
+    }
+  }
+  for (const bool takes_it : {true, false}) {
+    cudaMemset(n.get(), 0, sizeof(int));
+    count_under_lock<<<8, 1>>>(new (at) Lock(1), n.get(), takes_it);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    if (takes_it) {
+      CHECK(n.values()[0] == 8);
+      CHECK(simt::check_reports().empty());
+    } else {
+      check_race_at("under the lock", "under the lock");
+    }
+  }
+  two_at_a_time<<<1, 64>>>(most.get());
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(most.values()[0] > 100);
+  CHECK(most.values()[0] <= 102);
+  CHECK(simt::check_reports().empty());
+  cudaFree(at);
 }
 
 __device__ cuda::std::optional<int> place_of(int value, const int* list, int count) {
