@@ -64,6 +64,14 @@ bool Knowledge::has_published(uint64_t address, uint64_t block, unsigned thread,
   return found != blocks.end() && found->second.has_published(address, thread, clock);
 }
 
+bool Knowledge::has_published_in(uint64_t word, uint64_t block, unsigned thread,
+                                 uint32_t clock) const {
+  for (const uint64_t address :
+       {word, word + 1, word + 2, word + 3, word & ~uint64_t{7}, word & ~uint64_t{15}})
+    if (has_published(address, block, thread, clock)) return true;
+  return false;
+}
+
 void Knowledge::join(const Knowledge& other) {
   for (const auto& [stream, position] : other.clock) {
     uint64_t& known = clock[stream];
@@ -398,6 +406,7 @@ bool BlockOrder::in_reach_of_wider_scopes(uint64_t block, unsigned thread, uint3
 }
 
 void BlockOrder::pass_on(Knowledge& to, std::set<const Knowledge*>& joined) {
+  acquire();  // a kernel's end does what a fence does
   read_received();
   for (const auto& [block, known] : known_) to.blocks[block].join(known);
   for (const Knowledge* start : learned_)

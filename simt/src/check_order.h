@@ -83,6 +83,8 @@ struct Knowledge {
   bool has_all(uint64_t id) const;
   bool has(uint64_t block, unsigned thread, uint32_t clock) const;
   bool has_published(uint64_t address, uint64_t block, unsigned thread, uint32_t clock) const;
+  // The same, by an access of any size that touches this word of 4 bytes.
+  bool has_published_in(uint64_t word, uint64_t block, unsigned thread, uint32_t clock) const;
   void join(const Knowledge& other);
 };
 

@@ -166,7 +166,9 @@ bool GlobalRaces::access_of_work(uint64_t offset, uint64_t size, uint32_t stamp,
       const Cell cell = load(word);
       if (found || (cell.bytes & self.bytes) == 0 || cell.stamp == stamp) return;
       if (others.comes_before(cell.stamp)) return;
-      if (!others.unordered(earlier(cell), nullptr)) return;
+      Earlier then = earlier(cell);
+      then.offset = 4 * granule;
+      if (!others.unordered(then, nullptr)) return;
       *rival = describe(cell, wrote, __atomic_load_n(&pc_there, __ATOMIC_RELAXED), stamp);
       *where = begin;
       found = true;

@@ -27,6 +27,7 @@ struct Earlier {
   uint32_t thread, clock;
   bool atomic;
   Scope scope;
+  uint64_t offset = 0;  // of its word in the memory that a copy or the host touches
   uint64_t asked() const { return block | uint64_t{clock} << 24; }
 };
 

@@ -34,6 +34,7 @@ std::string line_of(Location at) {
 class OthersOfPlace final : public OtherWork {
  public:
   explicit OthersOfPlace(const Place& place) : OtherWork(GlobalRaces::kStamps), place_(place) {}
+  uint64_t base = 0;  // of the memory that is touched
   bool unordered(const Earlier& then, const Accessor*) override {
     if (then.stamp == 0) return then.asked() >= place_.asked;
     if (watcher->unordered_work(then.stamp, place_)) return !is_known(then);
@@ -46,8 +47,11 @@ class OthersOfPlace final : public OtherWork {
   bool is_known(const Earlier& then) {
     if (options().devices == 1) return false;
     if (known_ == nullptr) known_ = std::make_unique<Knowledge>(watcher->known_before(place_));
-    const uint64_t id = watcher->id_of(then.stamp);
-    return known_->has(LaunchId::block(id, then.block), then.thread, then.clock);
+    const uint64_t block = LaunchId::block(watcher->id_of(then.stamp), then.block);
+    if (known_->has(block, then.thread, then.clock)) return true;
+    // The flag itself: a kernel has found it, so what comes after that kernel may reset it.
+    return then.atomic &&
+           known_->has_published_in(base + then.offset, block, then.thread, then.clock);
   }
 
   const Place& place_;
@@ -249,7 +253,7 @@ void Watcher::work_touches(uint64_t address, uint64_t bytes, bool writes, const 
   uint64_t where = 0, base = 0;
   bool found = false;
   memory.with(address, bytes, [&](WatchedMemory& of, uint64_t offset, uint64_t part) {
-    base = of.base;
+    base = others.base = of.base;
     found =
         of.races->access_of_work(offset, part, stamp, 0, 0, writes, stays, others, &rival, &where);
   });

@@ -51,6 +51,15 @@ __global__ void hand_on(const int* mine, int* next_inbox, unsigned* next_flag, c
   out[i] = mine[i] + inbox[i];  // here: take
 }
 
+__global__ void send(const int* mine, int* inbox, unsigned* flag) {
+  inbox[threadIdx.x] = mine[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  *static_cast<volatile unsigned*>(flag) = 1;  // here: tell
+}
+__global__ void only_waits(const unsigned* flag) { wait_for(flag); }
+
 constexpr int kCount = 64, kRounds = 10;
 
 // Devices 0 to n - 1, each with memory, a stream and access to the memory of all others.
@@ -309,6 +318,30 @@ TEST_CASE("kernels of several devices wait for one another", "[.]") {
   CHECK(inbox[5] == 1);
   check_silent();
 
+  // Nor is the flag wanted any more, and the fill that resets it comes after the store that set it.
+  for (unsigned round = 2; round <= 3; ++round) {
+    ring.go(round);
+    for (int d = 0; d < 2; ++d) {
+      cudaSetDevice(d);
+      REQUIRE(cudaMemsetAsync(ring.members[d].flag + round, 0, sizeof(unsigned),
+                              ring.members[d].stream) == cudaSuccess);
+    }
+    ring.wait();
+    check_silent();
+  }
+  // The end of a kernel does what a fence does.
+  const Ring::Member &from = ring.members[0], &to = ring.members[1];
+  cudaSetDevice(0);
+  send<<<1, kCount, 0, from.stream>>>(from.mine, to.inbox[0], to.flag + 4);
+  cudaSetDevice(1);
+  only_waits<<<1, 1, 0, to.stream>>>(to.flag + 4);
+  REQUIRE(cudaMemcpyAsync(inbox.data(), to.inbox[0], kCount * sizeof(int), cudaMemcpyDefault,
+                          to.stream) == cudaSuccess);
+  REQUIRE(cudaMemsetAsync(to.flag + 4, 0, sizeof(unsigned), to.stream) == cudaSuccess);
+  ring.wait();
+  CHECK(inbox[5] == 1);
+  check_silent();
+
   auto* words = reinterpret_cast<unsigned long long*>(on_device(1, kCount * 8));
   int* out = on_device(1);
   take_word<<<1, kCount>>>(words, out);
@@ -438,6 +471,16 @@ TEST_CASE("mistakes between devices are named at their lines", "[.]") {
                                                         ring.members[1].out);
     ring.wait();
     check_named("unordered", "pull", "", "cudaStreamWaitEvent");
+  }
+  {
+    Ring ring(2);  // a flag that a third stream sets, too
+    const Ring::Member &from = ring.members[0], &to = ring.members[1];
+    cudaSetDevice(0);
+    send<<<1, kCount, 0, from.stream>>>(from.mine, to.inbox[0], to.flag);
+    cudaSetDevice(1);
+    cudaMemsetAsync(to.flag, 1, sizeof(unsigned), to.stream);  // here: fill of a flag
+    ring.wait();
+    check_named("unordered", "tell", "fill of a flag", "cudaStreamWaitEvent");
   }
 }
 
