@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import unittest
-from pathlib import Path
 from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
@@ -220,14 +219,8 @@ class CommandLine(ToolCase):
             self.assertEqual(process.returncode, status)
             self.assertNotIn(b"Traceback", err)
             for pid in pids.read_text().split():
-                self.assertFalse(self.lives(pid), f"{signal.Signals(number).name}: {pid}")
+                self.assert_ends(pid)
             self.assertEqual(list(built.iterdir()), [])
-
-    def lives(self, pid):
-        """Whether a process is more than a status that nobody has asked for."""
-        with contextlib.suppress(OSError):
-            return Path("/proc", pid, "stat").read_text().rpartition(") ")[2][0] != "Z"
-        return False
 
 
 if __name__ == "__main__":
