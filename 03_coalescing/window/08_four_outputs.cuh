@@ -2,7 +2,7 @@
 //
 // The four windows overlap but for three inputs. A float4 from shared memory brings four inputs and
 // serves four taps of four outputs: 16 products per load instead of one. The taps go in groups of
-// four; `low` and `high` are the eight inputs a group needs, and `high` is the next group's `low`.
+// four; `low` and `high` hold the seven inputs a group needs; `high` is the next group's `low`.
 // What is left: a loop of few instructions, each round of which asks how many taps remain.
 #pragma once
 
@@ -30,7 +30,7 @@ __global__ void window_four_outputs_kernel(const float* __restrict__ x, float* _
   __syncthreads();
 
   // region taps
-  // Four outputs need eight inputs for each group of four taps; a thread loads four of them.
+  // Four outputs need seven inputs for each group of four taps; `low` and `high` hold eight.
   float sum[4] = {0, 0, 0, 0};
   float4 low = tile[threadIdx.x];
   for (int g = 0; g < groups; ++g) {
