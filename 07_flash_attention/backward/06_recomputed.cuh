@@ -4,8 +4,8 @@
 // keys in shared memory: it can multiply them there. What it gets is its keys' part of dQ, and
 // every block of keys has one. So blocks add theirs to an fp32 copy of dQ in memory (atomicAdd),
 // and a last kernel rounds that to the type of dQ. What is still wrong: n_q d additions for every
-// 32 keys, in an order that changes from run to run, and the last bits of dQ with it; and the fp32
-// units are the limit.
+// 32 keys, in an order that changes from run to run, and the last bits of dQ with it; and fp32
+// units make the products.
 #pragma once
 
 #include <cuda_runtime.h>
