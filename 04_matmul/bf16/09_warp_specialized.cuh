@@ -1,7 +1,7 @@
 // warp_specialized: a producer that only loads, consumers that only multiply, and a ring of
 // stages between them.
 //
-// The thread that issues copies runs ahead of those who multiply, by up to four k tiles, and
+// The thread that issues copies runs ahead of those who multiply, by up to three k tiles, and
 // never meets them at a __syncthreads. Each stage has two barriers: `full` completes when the bytes
 // have come, `empty` when all eight warps that multiply have released it. Of both only the parity
 // of the phase can be asked for, which flips with every trip around the ring (common/kit/

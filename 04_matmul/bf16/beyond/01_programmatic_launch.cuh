@@ -3,8 +3,8 @@
 // Normally a kernel starts when all blocks of the one before have ended and their writes have
 // arrived. A launch may ask for more (programmatic dependent launch, PDL): its blocks start as soon
 // as the kernel before allows it and an SM has room. They set up barriers, and wait only then,
-// since they may need what the kernel before writes: the order of the stream is kept. From
-// multicast on. What is still wrong: it saves some microseconds per launch, nothing within it.
+// since they may need what the kernel before writes: the order of the stream is kept. All else is
+// as in `multicast`. What is still wrong: it saves some microseconds per launch, nothing within it.
 #pragma once
 
 #include <cuda_bf16.h>
