@@ -1,6 +1,6 @@
 // row_block: a block of threads keeps its row in registers between maximum and rounding.
 //
-// A row of 8192 elements is 16 KB, 64 bytes for each of 256 threads: four registers of 16 bytes.
+// A row of 8192 elements is 16 KB, 64 bytes for each of 256 threads: four pieces of 16 bytes.
 // The block loads it, agrees on its maximum through shared memory, and rounds what it still has: x
 // comes from memory once. The number of threads follows from k, up to 1024, for rows of 32,768.
 // What does not fit is read again, mostly from the cache, for the block has just read it. While one

@@ -3,8 +3,8 @@
 // TMA stores a tile in the memory of another device as in the own: the owner's slot is the tensor.
 // The others' rows come first and travel under the products that follow; the own rows come last. By
 // then the others' addends are here, a flag for each half tile says so, and they are added to
-// the accumulators before these are rounded: nothing is written that somebody must read to add it.
-// What is still wrong: tiles of 128 x 256 are too large for few rows.
+// the accumulators before these are rounded. So the own addends are never written, and no kernel
+// has to add afterwards. What is still wrong: tiles of 128 x 256 are too large for few rows.
 #pragma once
 
 #include <cuda_bf16.h>

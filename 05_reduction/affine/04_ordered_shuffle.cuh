@@ -3,9 +3,9 @@
 // A warp takes the stretch of 512 maps that its threads had as runs, row by row: 32 maps that
 // follow each other. Within a row, __shfl_down with 1, 2, 4, ... joins neighbouring stretches, the
 // left one first; the rows follow each other in lane 0. The butterfly of `shuffle_xor` would not
-// do: half of its lanes have the left stretch in the other lane. A shuffle per row instead of one
-// per thread is more instructions, all of them hidden behind the memory, which now delivers 8
-// sectors per request.
+// do: half of its lanes have the left stretch in the other lane. A tree of shuffles for each row,
+// where a block had one tree for all its maps, is more instructions. But a request now asks for 8
+// sectors instead of 32, and that is worth more.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -4,7 +4,8 @@
 // the sum on, so that after size - 1 steps rank s - 1 holds all of slice s. All-gather: the
 // finished slices go round once more. Every rank sends 2 (size - 1) / size arrays and all links to
 // a next rank work at the same time: with many ranks no way needs fewer bytes. What is still wrong:
-// 2 (size - 1) steps, each with a copy, an event and a kernel; and bf16 is rounded at every step.
+// 2 (size - 1) steps, each a copy and an event, half of them with a kernel; and bf16 is rounded at
+// every step that adds.
 #pragma once
 
 #include <cuda_runtime.h>
