@@ -2,9 +2,9 @@
 //
 // __any_sync tells every lane whether at least one of them has an expensive element. If not, the
 // warp goes without the expensive path; if so, all lanes walk it together, as before. Both ways the
-// warp stays whole, which matters when the expensive path holds a shuffle, a barrier or a matrix
-// instruction, and needs all lanes. It is no faster than `divergent`. What is still wrong: one lane
-// decides for 32.
+// warp stays whole, which matters when the expensive path holds a shuffle, a __syncwarp or a
+// matrix instruction, and needs all lanes. It is no faster than `divergent`. What is still wrong:
+// one lane decides for 32.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,7 +1,7 @@
 // sequential: the loop.
 //
 // One core, one angle after the other: 4 bytes read, 8 written, and a cosine and a sine to compute,
-// some forty operations. For a CPU core it is the arithmetic that takes the time. What is still
+// some 45 operations. For a CPU core it is the arithmetic that takes the time. What is still
 // wrong: every other core is idle.
 #pragma once
 

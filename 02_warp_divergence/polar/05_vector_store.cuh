@@ -2,7 +2,7 @@
 //
 // A float2 store of a warp covers 256 bytes without a gap: half the store instructions, every
 // sector written whole. sincosf reduces the angle to [-pi/4, pi/4] once for both results.
-// What is still wrong: exact to the last bit or two, and that costs some forty instructions per
+// What is still wrong: exact to the last bit or two, and that costs some thirty instructions per
 // point.
 #pragma once
 

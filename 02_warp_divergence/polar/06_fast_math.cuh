@@ -1,6 +1,6 @@
 // fast_math: __sincosf, which asks the special function units.
 //
-// Two instructions of the SFU and one multiplication replace the forty. The price is accuracy: at
+// Two instructions of the SFU and one multiplication replace the thirty. The price is accuracy: at
 // most 2^-21.2 off for angles in [-pi, pi], measured five times the error of before, and without
 // any promise outside. fast_math.cuh measures it. Where points feed a picture that is plenty; where
 // errors add up it is not. What is still wrong: a thread has one angle in flight at a time.
