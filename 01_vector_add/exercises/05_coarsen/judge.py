@@ -26,6 +26,12 @@ def cases(random):
         [Array("x_and_y", floats(random, 300 + 32), "in_out")],
         meets="elements of different warps were added by one thread: all warps are to work",
     )
+    yield Case(
+        "n = 32, x begins 4 bytes behind y",
+        {"n": 32, "shift": -1},
+        [Array("x_and_y", floats(random, 33), "in_out")],
+        meets="elements of different lanes were added by one thread: all lanes are to work",
+    )
     fixed = (TILE, 4 * TILE, 1, 127, 129, TILE - 1, TILE + 1, 1021, 3 * TILE + 300)
     whole = drawn(random, 2 * TILE, 16 * TILE, TILE, fixed)
     for n in (*fixed, whole, drawn(random, TILE, 9999, 1, fixed)):
@@ -90,6 +96,10 @@ MUTANTS = {
         "for (int p = 0; p < 16; ++p) {\n  const int i = tile + 32 * p + threadIdx.x;\n"
         "  sums[p] = x[i] + y[i];\n}\n"
         "for (int p = 0; p < 16; ++p) y[tile + 32 * p + threadIdx.x] = sums[p];"
+    },
+    "one lane of each warp for the last tile": {
+        2: "for (int i = tile + threadIdx.x; threadIdx.x % 32 == 0 && i < n; i += kBlock) {\n"
+        "  for (int l = i; l < min(n, i + 32); ++l) y[l] += x[l];\n}"
     },
     "one thread for the last tile": {
         2: "if (threadIdx.x == 0) {\n  for (int i = tile; i < n; ++i) y[i] += x[i];\n}"

@@ -29,6 +29,10 @@ def cases(random):
         yield case(f"n = {n}", x)
     for n in (1024, drawn(random, 256, 4096, 32, (1024,))):
         yield case(f"n = {n}, all negative", floats(random, n, -1, -0.125))
+    x = floats(random, 1024, 0.125, 1)
+    for first in range(0, 1024, 32):
+        x[first + random.randrange(32)] = -0.5
+    yield case("n = 1024, one of 32 negative", x)
     for lanes in (0b100110, 1, (1 << 32) - 1, random.randrange(1 << 31, 1 << 32)):
         end = Array("end", [drawn(random, 1, 99)], "in_out", "int")
         places = Array("places", role="output", count=32, type="int")
@@ -62,11 +66,14 @@ POINTS = [
     Count(
         2,
         "one atomic addition a warp",
-        lambda case: "all negative" in case.name,
-        lambda counts, case: counts["atomics"]["shared_executions"] <= case.sizes["n"] // 32,
+        lambda case: "negative" in case.name,
+        # A queue of 8 elements is computed by one warp, with a load for each term.
+        lambda counts, case: counts["atomics"]["shared_executions"] <= case.sizes["n"] // 32
+        and ("all" in case.name or counts["global"]["load_requests"] <= 32 + 32 * TERMS // 4),
         lambda counts: f"{counts['atomics']['shared_executions']} atomic additions; one for "
-        "32 elements is enough",
+        f"32 elements is enough ({counts['global']['load_requests']} loads by warps)",
         blocks=lambda case: case.sizes["n"] // 512,
+        threads=lambda case: {"work": case.sizes["n"] // 2 if "all" in case.name else 1},
     ),
 ]
 
@@ -99,6 +106,15 @@ MUTANTS = {
     "the lowest 6 bits of x are cut off": {
         0: [("= expensive_path(queue[t]",
              "= expensive_path(__uint_as_float(__float_as_uint(queue[t]) & 0xFFFFFFC0u)")],
+    },
+    "before: nobody takes from the queue": {
+        0: [("if (t < end) y[tile + owner[t]] = expensive_path(queue[t], coefficients);",
+             "if (expensive) y[tile + t] = expensive_path(value, coefficients);")]
+    },
+    "before: the first warp takes all of the queue": {
+        0: [("if (t < end) y[tile + owner[t]] = expensive_path(queue[t], coefficients);",
+             "for (int e = t; t < 32 && e < end; e += 32) {\n"
+             "    y[tile + owner[e]] = expensive_path(queue[e], coefficients);\n  }")]
     },
     "every lane adds for all": {1: "const int begin = atomicAdd(end, __popc(lanes));"},
     "nobody is told": {1: "int begin = 0;\nif (lane == 0) begin = atomicAdd(end, __popc(lanes));"},

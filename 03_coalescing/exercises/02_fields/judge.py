@@ -9,8 +9,8 @@ CALL = "advance(float* fields, int pitch, int n, float dt)"
 
 
 def cases(random):
-    n = drawn(random, 256, 2048, 128)
-    whole = ((128, 128), (4096, 4096), (n, n))
+    n = drawn(random, 8192, 12288, 4096)
+    whole = ((128, 128), (384, 384), (4096, 4096), (n, n))
     odd = drawn(random, 2, 900)
     some = ((1, 32), (31, 32), (33, 64), (1000, 1024), (odd, odd + drawn(random, 1, 99)))
     for n, pitch in (*whole, *some):
@@ -48,13 +48,13 @@ POINTS = [
     Count(
         2,
         "24 bytes loaded and 12 stored for a particle",
-        lambda case: case.sizes["n"] == case.sizes["pitch"] > 128,
+        lambda case: case.sizes["n"] == case.sizes["pitch"] >= 4096,
         lambda counts, case: _loaded(counts) <= 24 * case.sizes["n"]
         and counts["global"]["store_bytes_moved"] <= 12 * case.sizes["n"],
         lambda counts: f"the emulator saw {_loaded(counts)} bytes loaded and "
         f"{counts['global']['store_bytes_moved']} stored, whole sectors",
         blocks=lambda case: case.sizes["n"] // 2048,
-        busy=0.3,
+        busy=0.6,
     ),
 ]
 
@@ -120,6 +120,12 @@ MUTANTS = {
              "      fields[f * pitch + j] += dt * fields[(f + 3) * pitch + j];\n    }\n  }\n"
              "  if (i >= 0) return;\n"),
             ("<<<(n + 127) / 128, 128>>>", "<<<1, 32>>>")],
+    },
+    "before: every second thread has nothing to do": {
+        0: [("  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n",
+             "  const int t = blockIdx.x * blockDim.x + threadIdx.x, i = t / 2;\n"
+             "  if (t % 2 == 1 || i >= n) return;\n"),
+            ("<<<(n + 127) / 128, 128>>>", "<<<(n + 63) / 64, 128>>>")],
     },
     "in 16 small steps": {
         1: "for (int axis = 0; axis < 3; ++axis) {\n  float at = fields[axis * pitch + i];\n"

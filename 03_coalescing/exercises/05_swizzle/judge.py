@@ -46,9 +46,11 @@ POINTS = [
         2,
         "one round an access to shared memory",
         lambda case: case.sizes["rows"] and case.sizes["rows"] % 32 == case.sizes["cols"] % 32 == 0,
-        lambda counts, case: _rounds(counts, "load") == 1 and _rounds(counts, "store") == 1,
+        lambda counts, case: _rounds(counts, "load") == 1 and _rounds(counts, "store") == 1
+        and counts["shared"]["load_wavefronts"] <= case.sizes["rows"] * case.sizes["cols"] // 32,
         lambda counts: f"{_rounds(counts, 'load'):.0f} rounds a load, "
-        f"{_rounds(counts, 'store'):.0f} a store",
+        f"{_rounds(counts, 'store'):.0f} a store; {counts['shared']['load_requests']} loads and "
+        f"{counts['shared']['store_requests']} stores by warps",
         blocks=lambda case: case.sizes["rows"] * case.sizes["cols"] // 3072,
         busy=0.51,
     ),
@@ -83,6 +85,12 @@ MUTANTS = {
     },
     "before: place is right, and not asked for": {
         0: [("tile[y][place(y, x)]", "tile[y][x]"), ("tile[x][place(x, y)]", "tile[x][y]")]
+    },
+    "before: a column, one lane after the other": {
+        0: [("tile[y][place(y, x)]", "tile[y][x]"),
+            ("if (col + y < cols && row + x < rows) b",
+             "for (int l = 0; l < 32; ++l) if (l == x && col + y < cols && row + x < rows) b"),
+            ("tile[x][place(x, y)]", "tile[x][y]")]
     },
     "only eight orders": {1: "return col ^ row % 8;"},
 }
