@@ -10,7 +10,7 @@ CALL = "multiply(float* a, float* b, float* c, int m, int n, int k)"
 
 def cases(random):
     fixed = ((32, 32, 8), (64, 64, 64), (1, 1, 1), (33, 31, 9), (5, 70, 17), (40, 3, 20))
-    whole = (32 * drawn(random, 1, 2), 32 * drawn(random, 1, 3), 8 * drawn(random, 2, 7))
+    whole = (64 * drawn(random, 1, 2), 64 * drawn(random, 1, 2), 8 * drawn(random, 2, 7))
     odd = (drawn(random, 34, 63), drawn(random, 1, 31), drawn(random, 1, 31))
     for m, n, k in (*fixed, whole, odd):
         yield product_case(random, m, n, k)
@@ -21,8 +21,14 @@ def expected(case):
     return {"c": product(case["a"].values, case["b"].values, m, n, k)}
 
 
-def _whole(case):
-    return case.sizes["m"] % 32 == 0 and case.sizes["n"] % 32 == 0
+def _whole(case, tile=32):
+    return case.sizes["m"] % tile == 0 and case.sizes["n"] % tile == 0
+
+
+def _enough(case):
+    """Loads by warps from shared memory, 8 for each value of k, and bytes for tiles of 32 x 32."""
+    m, n, k = (case.sizes[name] for name in "mnk")
+    return m * n // 512 * k * 8, m * n // 32 * k * 8
 
 
 POINTS = [
@@ -31,12 +37,13 @@ POINTS = [
     Count(
         2,
         "8 loads from shared memory for 16 multiply-adds",
-        _whole,
-        # Blocks of 2 warps, k in eighths, 8 loads for each value.
-        lambda counts, case: counts["shared"]["load_requests"]
-        <= counts["blocks"] * 2 * case.sizes["k"] * 8,
-        lambda counts: f"{counts['blocks']} blocks of 2 warps loaded "
-        f"{counts['shared']['load_requests']} times, 8 a warp for each value of k are enough",
+        lambda case: _whole(case, 64),  # whole tiles of 64 x 64, too
+        lambda counts, case: counts["shared"]["load_requests"] <= _enough(case)[0]
+        and counts["global"]["load_bytes"] <= _enough(case)[1],
+        lambda counts: f"{counts['shared']['load_requests']} loads from shared memory by warps, 8 "
+        "for each value of k and 512 elements of C are enough; "
+        f"{counts['global']['load_bytes']} bytes from global memory, each tile once is enough",
+        threads=lambda case: {"steps": case.sizes["m"] * case.sizes["n"] // 24},
     ),
 ]
 
@@ -46,6 +53,7 @@ for (int r = 0; r < kThread; ++r) {
 }"""
 
 RIGHTS = {
+    "tiles of 64 x 64": {0: [("kTile = 32; ", "kTile = 64; ")]},
     "one loop, unrolled": {
         1: "#pragma unroll\nfor (int i = 0; i < kThread; ++i) {\n"
         "  from_a[i] = tile_a[y + i][q];\n  from_b[i] = tile_b[q][x + i];\n}"
@@ -66,6 +74,30 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "before: past the tiles": {
+        1: "for (int r = 0; r < kThread; ++r) {\n"
+        "  from_a[r] = at_or_zero(a, row + y + r, p + q, m, k);\n"
+        "  from_b[r] = at_or_zero(b, p + q, col + x + r, k, n);\n}"
+    },
+    "before: one thread loads the tiles": {
+        0: [("for (int i = t; i < kTile * kTileK; i += kThreads) {",
+             "for (int i = 0; t == 0 && i < kTile * kTileK; ++i) {")]
+    },
+    "before: half of the threads work": {
+        0: [("float acc[kThread][kThread] = {};", "float both[2][kThread][kThread] = {};"),
+            ("for (int q = 0; q < kTileK; ++q) {",
+             "for (int h = 0; h < 2 * kTileK && t < kThreads / 2; ++h) {\n"
+             "      const int q = h / 2, y = t / 8 * 4 + h % 2 * 16;\n"
+             "      auto& acc = both[h % 2];")],
+        3: "for (int h = 0; h < 2 && t < kThreads / 2; ++h) {\n"
+        "  for (int e = 0; e < 16; ++e) {\n"
+        "    const int i = row + y + 16 * h + e / 4, j = col + x + e % 4;\n"
+        "    if (i < m && j < n) c[i * n + j] = both[h][e / 4][e % 4];\n  }\n}",
+    },
+    "before: the whole product twice": {
+        0: [("multiply_kernel<<<grid, kThreads>>>(a, b, c, m, n, k);",
+             "for (int i = 0; i < 2; ++i) multiply_kernel<<<grid, kThreads>>>(a, b, c, m, n, k);")]
+    },
     "only the diagonal": {
         2: "for (int r = 0; r < kThread; ++r) acc[r][r] += from_a[r] * from_b[r];"
     },

@@ -64,6 +64,10 @@ POINTS = [
 _SHARE = "const int share = (k + parts - 1) / parts;\n"
 
 RIGHTS = {
+    "a share is not in one piece": {
+        0: [("for (int p = begin; p < end; ++p)", "for (int p = z; p < k; p += parts)")],
+        1: "",
+    },
     "four elements a thread add up": {
         0: [("const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  //@ task 2",
              "const int wide = length % 4 ? 1 : 4;\n"
