@@ -24,6 +24,9 @@ def cases(random):
         "600 equal floats": [-0.5] * 600,
         "1 float, -infinity": [-math.inf],
         "40 floats, all of them -infinity": [-math.inf] * 40,
+        "300 floats, all of them -infinity": [-math.inf] * 300,  # a thread has more than one
+        "-0 before 0": [-1.0, -0.0, 0.0],
+        "neighbours of 0.5": [0.5 - 2.0**-25 * random.randrange(1, 9) for _ in range(300)] + [0.5],
     }
     for name, x in inputs.items():
         outputs = [Array("value", role="output", count=1)]
@@ -37,7 +40,7 @@ def expected(case):
 
 
 def _ties(case):
-    return len(set(case["x"].values)) < case.sizes["n"]
+    return len(set(case["x"].values)) < case.sizes["n"] and "neighbours" not in case.name
 
 
 def _infinite(case):
@@ -51,6 +54,12 @@ POINTS = [
 ]
 
 RIGHTS = {
+    "no index": {
+        1: "return {-INFINITY, -1};",
+        2: "const bool same = a.value == b.value;\n"
+        "const bool earlier = unsigned(b.index) < unsigned(a.index);\n"
+        "return b.value > a.value || (same && earlier) ? b : a;",
+    },
     "member by member": {
         1: "Best worst;\nworst.value = -INFINITY;\nworst.index = 2147483647;\nreturn worst;"
     },
@@ -66,6 +75,20 @@ RIGHTS = {
 }
 
 MUTANTS = {
+    "a difference that is not a number": {
+        2: "const float ahead = a.value - b.value;\n"
+        "if (ahead == 0) return a.index < b.index ? a : b;\nreturn ahead > 0 ? a : b;"
+    },
+    "the bits of the values decide, and -0 is less than 0": {
+        2: "const auto key = [](float v) {\n"
+        "  const int bits = __float_as_int(v);\n  return bits < 0 ? bits ^ INT_MAX : bits;\n};\n"
+        "const int of_a = key(a.value), of_b = key(b.value);\n"
+        "return of_a > of_b || (of_a == of_b && a.index < b.index) ? a : b;"
+    },
+    "nearly equal is equal": {
+        2: "if (fabsf(a.value - b.value) > 1e-6f) return a.value > b.value ? a : b;\n"
+        "return a.index < b.index ? a : b;"
+    },
     "only the first 256 elements": {0: [("i < n; i += kBlock", "i < min(n, kBlock); i += kBlock")]},
     "the neutral element is 0": {1: "return {0, INT_MAX};"},
     "the neutral element wins against -infinity": {1: "return {-INFINITY, -1};"},
