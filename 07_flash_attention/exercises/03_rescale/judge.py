@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats
 
 TITLE = "Attention without its matrix"
 KIND = "step"
@@ -15,13 +15,16 @@ D = 32
 def cases(random):
     fixed = ((8, 16, 1), (1, 1, 1), (3, 2, 1), (5, 33, 2), (6, 40, 30), (2, 70, 30))
     small = (drawn(random, 4, 9), drawn(random, 5, 40), 2)
-    for n_q, n, spread in (*fixed, small, (drawn(random, 3, 5), drawn(random, 20, 69), 30)):
-        arrays = [Array("q", floats(random, n_q * D, -spread, spread))]
-        arrays += [Array("k", floats(random, n * D, -spread, spread))]
+    large, many = (drawn(random, 3, 5), drawn(random, 20, 69), 30), drawn(random, 40, 79)
+    for n_q, n, spread in (*fixed, small, large, (3, 9, 20), (64, many, 2)):
+        least = 1 if spread == 20 else -spread  # where all scores are negative
+        arrays = [Array("q", floats(random, n_q * D, least, spread))]
+        arrays += [Array("k", floats(random, n * D, -spread, -least))]
         arrays += [Array("v", floats(random, n * D))]
         arrays += [Array("o", role="output", count=n_q * D, shape=(n_q, D))]
         arrays += [Array("lse", role="output", count=n_q)]
         name = f"{n_q} queries, {n} keys" + (", large scores" if spread > 2 else "")
+        name += ", all negative" if least > 0 else ""
         yield Case(name, {"n_q": n_q, "n": n, "spread": spread}, arrays)
 
 
@@ -48,7 +51,17 @@ def bound(case, name, i):
 
 POINTS = [
     Right(3, "small scores", lambda case: case.sizes["spread"] <= 2),
-    Right(3, "scores whose exponential overflows", lambda case: case.sizes["spread"] > 2),
+    Right(2, "scores of several hundred", lambda case: case.sizes["spread"] > 2),
+    Count(
+        1,
+        "a warp loads each key and each value once",
+        lambda case: case.sizes["n_q"] == 64,
+        lambda counts, case: counts["global"]["load_bytes"]
+        <= 4 * D * case.sizes["n_q"] * (2 * case.sizes["n"] + 1),
+        lambda counts: f"{counts['global']['load_bytes']} bytes were loaded",
+        blocks=lambda case: 2,
+        busy=0.6,
+    ),
 ]
 
 _STEP = """
@@ -84,6 +97,18 @@ MUTANTS = {
     },
     "the values are not rescaled": {1: _STEP.replace("mean * correction", "mean")},
     "the sum is not rescaled": {1: _STEP.replace("sum * correction", "sum")},
+    "the maximum is at least 0": {0: [("largest = -INFINITY;", "largest = 0;")]},
+    "before: one warp of each block works": {
+        0: [("row = blockIdx.x * kWarps + threadIdx.x / 32;",
+             "row = threadIdx.x < 32 ? blockIdx.x : n_q;"),
+            ("<<<(n_q + kWarps - 1) / kWarps,", "<<<n_q,")]
+    },
+    "before: two passes": {
+        0: [("for (int j = 0; j < n; ++j) {",
+             "for (int i = 0; i < 2 * n; ++i) {\n    const int j = i % n;")],
+        1: "if (i < n) {\n  largest = fmaxf(largest, score);\n  continue;\n}\n"
+        "const float weight = expf(score - largest);\nsum += weight;\nmean += weight * value;",
+    },
     "no maximum": {1: "largest = 0;\nsum += expf(score);\nmean += expf(score) * value;"},
     "corrected the wrong way": {1: _STEP.replace("largest - larger", "larger - largest")},
     "lse without the maximum": {
