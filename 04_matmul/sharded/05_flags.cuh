@@ -1,9 +1,9 @@
 // flags: one kernel for all rows, whose blocks wait for the chunk that they need.
 //
 // It is the kernel of the rung in_flight (tensor_cores.md) with two changes. Tiles are taken rank
-// by rank, the own rows first. And before the producer loads the first tile of a chunk, it polls a
-// flag, which the copy stream sets behind the chunk by a kernel of one thread. That kernel needs
-// an SM: so the blocks that wait leave two free. What is still wrong: tiles of 128 x 256 are
+// by rank, the own rows first. And before the producer loads a tile of another rank's rows, it
+// polls the flag of its chunk, which the copy stream sets by a kernel of one thread. That kernel
+// needs an SM: so the blocks that wait leave two free. What is still wrong: tiles of 128 x 256 are
 // too large for few rows; and a grid that waits needs all its blocks on the chip at once.
 #pragma once
 
