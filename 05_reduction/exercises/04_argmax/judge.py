@@ -75,20 +75,6 @@ RIGHTS = {
 }
 
 MUTANTS = {
-    "a difference that is not a number": {
-        2: "const float ahead = a.value - b.value;\n"
-        "if (ahead == 0) return a.index < b.index ? a : b;\nreturn ahead > 0 ? a : b;"
-    },
-    "the bits of the values decide, and -0 is less than 0": {
-        2: "const auto key = [](float v) {\n"
-        "  const int bits = __float_as_int(v);\n  return bits < 0 ? bits ^ INT_MAX : bits;\n};\n"
-        "const int of_a = key(a.value), of_b = key(b.value);\n"
-        "return of_a > of_b || (of_a == of_b && a.index < b.index) ? a : b;"
-    },
-    "nearly equal is equal": {
-        2: "if (fabsf(a.value - b.value) > 1e-6f) return a.value > b.value ? a : b;\n"
-        "return a.index < b.index ? a : b;"
-    },
     "only the first 256 elements": {0: [("i < n; i += kBlock", "i < min(n, kBlock); i += kBlock")]},
     "the neutral element is 0": {1: "return {0, INT_MAX};"},
     "the neutral element wins against -infinity": {1: "return {-INFINITY, -1};"},
@@ -102,5 +88,19 @@ MUTANTS = {
     },
     "the index decides, whatever the values": {
         2: "return b.value >= a.value && b.index < a.index ? b : a;"
+    },
+    "a difference that is not a number": {
+        2: "const float ahead = a.value - b.value;\n"
+        "if (ahead == 0) return a.index < b.index ? a : b;\nreturn ahead > 0 ? a : b;"
+    },
+    "the bits of the values decide, and -0 is less than 0": {
+        2: "const auto key = [](float v) {\n"
+        "  const int bits = __float_as_int(v);\n  return bits < 0 ? bits ^ INT_MAX : bits;\n};\n"
+        "const int of_a = key(a.value), of_b = key(b.value);\n"
+        "return of_a > of_b || (of_a == of_b && a.index < b.index) ? a : b;"
+    },
+    "nearly equal is equal": {
+        2: "if (fabsf(a.value - b.value) > 1e-6f) return a.value > b.value ? a : b;\n"
+        "return a.index < b.index ? a : b;"
     },
 }

@@ -75,14 +75,6 @@ RIGHTS = {
 }
 
 MUTANTS = {
-    "before: every thread asks, in shared memory": {
-        1: "__shared__ unsigned all;\nif (threadIdx.x == 0) all = 0;\n__syncthreads();\n"
-        "if (i < n) atomicAdd(&all, unsigned(x[i]));\n__syncthreads();\n"
-        "if (threadIdx.x == 0) atomicAdd(total, static_cast<unsigned long long>(all));"
-    },
-    "32 bits of the cell": {
-        1: _SUM + "if (threadIdx.x % 32 == 0) atomicAdd(reinterpret_cast<unsigned*>(total), sum);"
-    },
     "before: each lane of one warp adds up all": {
         1: "unsigned long long own = 0;\n"
         "for (int k = 0; k < n && blockIdx.x == 0; ++k) own += x[k];\n"
@@ -102,5 +94,13 @@ MUTANTS = {
     "no atomic": {1: _SUM + _ADD.format("*total +=", "")},
     "before: every thread asks": {
         1: "if (i < n) atomicAdd(total, static_cast<unsigned long long>(x[i]));"
+    },
+    "before: every thread asks, in shared memory": {
+        1: "__shared__ unsigned all;\nif (threadIdx.x == 0) all = 0;\n__syncthreads();\n"
+        "if (i < n) atomicAdd(&all, unsigned(x[i]));\n__syncthreads();\n"
+        "if (threadIdx.x == 0) atomicAdd(total, static_cast<unsigned long long>(all));"
+    },
+    "32 bits of the cell": {
+        1: _SUM + "if (threadIdx.x % 32 == 0) atomicAdd(reinterpret_cast<unsigned*>(total), sum);"
     },
 }
