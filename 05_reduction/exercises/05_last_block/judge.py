@@ -32,6 +32,15 @@ def _atomics(counts):
     return counts["atomics"]["global_executions"]
 
 
+def _left(counts):
+    """Words that were stored: a partial sum a block, and the result."""
+    return counts["global"]["store_bytes"] // 4
+
+
+def _loaded(counts):
+    return counts["global"]["load_bytes"] // 4
+
+
 def _several(case):
     return 1 < case.sizes["blocks"] <= 128
 
@@ -45,9 +54,13 @@ POINTS = [
         "one launch, and one atomic a block",
         _several,
         lambda counts, case: counts["launches"] <= 2
-        and _atomics(counts) == 2 * case.sizes["blocks"],
+        and _atomics(counts) == 2 * case.sizes["blocks"]
+        and _left(counts) >= 2 * case.sizes["blocks"]
+        # Two sums: all elements, and a partial sum a block; who waits for others loads more.
+        and _loaded(counts) <= 2 * case.sizes["n"] + 4 * case.sizes["blocks"],
         lambda counts: f"two sums took {counts['launches']} launches, of {counts['blocks']} blocks "
-        f"together, and {_atomics(counts)} atomics in global memory",
+        f"together, and {_atomics(counts)} atomics in global memory; blocks stored {_left(counts)} "
+        f"words and loaded {_loaded(counts)}",
         # Some may have nothing to add, others a stretch more.
         blocks=lambda case: min(-(-case.sizes["n"] // 128), case.sizes["blocks"] // 2),
     ),
@@ -101,6 +114,19 @@ MUTANTS = {
              "__global__ void clear(float* result) { *result = 0; }\n\n"
              "__global__ void sum_kernel("),
             ("  sum_kernel<<<", "  clear<<<1, 1>>>(result);\n  sum_kernel<<<")],
+        1: "if (threadIdx.x == 0) atomicAdd(result, sum);",
+        2: "return;",
+        3: "",
+    },
+    "before: block 0 waits for all others": {
+        1: "if (threadIdx.x == 0) {\n  partials[blockIdx.x] = sum;\n  __threadfence();\n"
+        "  atomicAdd(counter, 1u);\n  is_last = blockIdx.x == 0;\n"
+        "  while (is_last && *(volatile unsigned*)counter < gridDim.x) {\n  }\n}",
+        3: "sum = 0;\nfor (int b = threadIdx.x; b < gridDim.x; b += kBlock) sum += partials[b];\n"
+        "sum = block_sum(sum);\nif (threadIdx.x == 0) {\n  *result = sum;\n  *counter = 0;\n}",
+    },
+    "before: a copy clears the result, and all blocks add to it": {
+        0: [("  sum_kernel<<<", "  cudaMemset(result, 0, sizeof(float));\n  sum_kernel<<<")],
         1: "if (threadIdx.x == 0) atomicAdd(result, sum);",
         2: "return;",
         3: "",
