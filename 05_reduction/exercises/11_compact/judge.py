@@ -44,6 +44,11 @@ def _requests(counts):
     return counts["global"]["load_requests"]
 
 
+def _lanes(counts):
+    """That store together."""
+    return counts["global"]["store_executions"] / max(1, counts["global"]["store_requests"])
+
+
 POINTS = [
     Right(3, "up to 256 elements", lambda case: case.sizes["n"] <= 256),
     Right(4, "more elements", lambda case: case.sizes["n"] > 256),
@@ -52,9 +57,9 @@ POINTS = [
         "warps load together",
         "n = 5000",
         # 157 warps of x, read twice, and what the scan takes.
-        lambda counts, case: _requests(counts) <= 1000,
+        lambda counts, case: _requests(counts) <= 1000 and _lanes(counts) >= 4,
         lambda counts: f"the warps made {_requests(counts)} loads for 5000 elements, "
-        "1000 are more than enough",
+        f"1000 are more than enough; {_lanes(counts):.0f} lanes of a warp store together",
         blocks=lambda case: 4,
         # Those that keep something; a few may store counts, one after the other.
         threads=lambda case: {"stores": len(case["y"]) // 50},
@@ -180,6 +185,34 @@ __global__ void place_kernel(const float* x, int n, const int* kept, float* y, i
     if (tile[e] > 0) y[place++] = tile[e];
   }
   if (blockIdx.x + 1 == gridDim.x) *count = place;
+}""",
+        2: "const int blocks = (n + kBlock - 1) / kBlock;\n"
+        "count_kernel<<<blocks, kBlock>>>(x, n, scratch);\n"
+        "place_kernel<<<blocks, kBlock>>>(x, n, scratch, y, count);",
+    },
+    "before: lane 0 stores what its warp has loaded": {
+        1: """
+__global__ void count_kernel(const float* x, int n, int* kept) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  const int count = __syncthreads_count(i < n && x[i] > 0);
+  if (threadIdx.x == 0) kept[blockIdx.x] = count;
+}
+__global__ void place_kernel(const float* x, int n, const int* kept, float* y, int* count) {
+  __shared__ int of_warps[8];
+  const int i = blockIdx.x * 256 + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const float value = i < n ? x[i] : 0;
+  const unsigned keep = __ballot_sync(~0u, value > 0);
+  if (lane == 0) of_warps[warp] = __popc(keep);
+  __syncthreads();
+  int place = 0;
+  for (int b = 0; b < int(blockIdx.x); ++b) place += kept[b];
+  for (int w = 0; w < warp; ++w) place += of_warps[w];
+  for (unsigned rest = keep; rest != 0; rest &= rest - 1) {
+    const float of_lane = __shfl_sync(~0u, value, __ffs(rest) - 1);
+    if (lane == 0) y[place] = of_lane;
+    ++place;
+  }
+  if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 255) *count = place;
 }""",
         2: "const int blocks = (n + kBlock - 1) / kBlock;\n"
         "count_kernel<<<blocks, kBlock>>>(x, n, scratch);\n"
