@@ -67,6 +67,7 @@ POINTS = [
         lambda counts, case: counts["launches"] == 1,
         lambda counts: f"{counts['launches']} launches",
         blocks=lambda case: case.sizes["m"] * case.sizes["n"] // 768,
+        busy=0.3,
     ),
     Count(
         2,
@@ -178,6 +179,15 @@ MUTANTS = {
             "    for (int x = 0; x < kTile && col + x < n; ++x) {\n"
             "      c[(row + y) * n + col + x] = gelu(sums[y][x] + bias[col + x]);\n    }\n  }"
         )
+    },
+    "before: of four blocks one has a tile": {
+        1: _kernel(
+            "if (2 * blockIdx.x >= gridDim.x || 2 * blockIdx.y >= gridDim.y) return;\n  "
+            + _SUM
+            + "if (row < m && col < n) c[row * n + col] = gelu(sum + bias[col]);"
+        ),
+        2: "const dim3 grid(2 * ((n + kTile - 1) / kTile), 2 * ((m + kTile - 1) / kTile));\n"
+        "linear_kernel<<<grid, dim3(kTile, kTile)>>>(a, b, bias, c, m, n, k);",
     },
     "before: a second kernel finishes": {
         1: _kernel(_SUM + "if (row < m && col < n) c[row * n + col] = sum;") + _FINISH,

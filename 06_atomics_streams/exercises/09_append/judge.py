@@ -59,6 +59,7 @@ POINTS = [
             "loads": case.sizes["n"] * 13 // 25,
             "stores": case.sizes["kept"] // 10,
         },
+        busy=0.3,
     ),
     Count(
         1,
@@ -137,6 +138,9 @@ MUTANTS = {
         "float* to = list;\nif (lane == 0) to += atomicAdd(count, __popc(wanting));\n"
         "for (int k = 0; k < 32; ++k) {\n  const float of_lane = __shfl_sync(~0u, value, k);\n"
         "  if (lane == 0 && of_lane > limit) *to++ = of_lane;\n}"
+    },
+    "before: four times as many blocks as needed": {
+        0: [("<<<(n + kBlock - 1) / kBlock,", "<<<4 * ((n + kBlock - 1) / kBlock),")]
     },
     "before: one thread, in a grid for all": {
         1: "if (i > 0) return;\nint all = 0;\nfor (int j = 0; j < n; ++j) {\n"
