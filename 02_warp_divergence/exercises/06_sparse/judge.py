@@ -17,6 +17,7 @@ def cases(random):
         x = [-v if random.random() < share else v for v in floats(random, n, 0.125, 1)]
         if share == 0.5:
             x[::5] = [0.0] * len(x[::5])  # which is not negative
+            x[1::5] = [-0.0] * len(x[1::5])  # nor is this
         return Case(
             name,
             {"n": n},
@@ -163,6 +164,9 @@ MUTANTS = {
     },
     "0 is taken for negative": {
         1: _queue(2048, _PUT, _ALL).replace("x[i] < 0", "x[i] <= 0"), **_TILES
+    },
+    "-0 counts as negative": {
+        1: _queue(2048, _PUT, _ALL).replace("x[i] < 0", "signbit(x[i])"), **_TILES
     },
     "before: one block, coefficients in registers": {
         1: _KERNEL + """  float all[kTerms];
