@@ -108,7 +108,7 @@ async function check({ exercise, text, seed }, tell) {
 // The line of a place, as page.cpp reads them: simt's own headers speak for those that call them.
 const lineAt = (places, site) => decode(places).split('\n')[site]?.split('\t').find((line) => !line.includes('simt/include/')) ?? ''
 
-async function runFree({ text }, tell) {
+async function runFree({ text, seconds }, tell) {
   const all = await given(tell)
   const begun = performance.now()
   let program
@@ -118,14 +118,15 @@ async function runFree({ text }, tell) {
     if (!(error instanceof Mistake)) throw error
     return { trouble: error.message }
   }
-  const runs = `runs it, for ${FREE_SECONDS} s at most`
+  const limit = seconds || FREE_SECONDS
+  const runs = `runs it, for ${limit} s at most`
   tell(runs)
   const files = { sites: program.places }
   const environment = { SIMT_CHECK_JSON: 'checks', SIMT_PROFILE_JSON: 'counts', SIMT_THREADS: '1', SIMT_MEMORY: '128M', SIMT_TIMEOUT: '5' }
-  const done = run(program.module, { environment, files, seconds: FREE_SECONDS, mostPrinted: 1 << 16, tell: (spent) => tell(`${runs}: ${Math.round(spent)} s`) })
+  const done = run(program.module, { environment, files, seconds: limit, mostPrinted: 1 << 16, tell: (spent) => tell(`${runs}: ${Math.round(spent)} s`) })
   const at = done.endless ? lineAt(program.places, done.site) : ''
   const json = (name) => (files[name] ? JSON.parse(decode(files[name])) : {})
-  return { ...done, at, limit: FREE_SECONDS, reports: json('checks').reports ?? [], kernels: json('counts').kernels ?? [], seconds: (performance.now() - begun) / 1e3 }
+  return { ...done, at, limit, reports: json('checks').reports ?? [], kernels: json('counts').kernels ?? [], seconds: (performance.now() - begun) / 1e3 }
 }
 
 self.onmessage = async ({ data }) => {

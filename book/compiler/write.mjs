@@ -268,8 +268,10 @@ for (const place of document.querySelectorAll('.write[data-exercise]')) {
   setUp(place, { key: `write ${exercise}`, text: place.querySelector('template').content.textContent, file, ready: 'Check it', ask: (text) => ({ ask: 'check', exercise, text, seed }) })
 }
 
-// write.html?program=standalone/....cu begins with that file of the book.
-const asked = new URLSearchParams(location.search).get('program')
+// write.html?program=standalone/....cu begins with that file of the book; &seconds=120 gives a program as long.
+const parameters = new URLSearchParams(location.search)
+const asked = parameters.get('program')
+const seconds = Number(parameters.get('seconds'))
 async function programOf(place) {
   const isOurs = /^standalone\/[\w/-]+\.cu$/.test(asked ?? '')
   const response = isOurs && (await fetch(document.documentElement.dataset.root + asked))
@@ -305,5 +307,5 @@ for (const place of document.querySelectorAll('.write[data-free]')) {
     for (const kernel of done.kernels) outcome.append(table(kernel.kernel, rowsOf(kernel)))
     show(view, done.reports.flatMap(({ message }) => [...new Set(namedLines(message, file))].map((line) => ({ line, message }))))
   }
-  programOf(place).then((program) => setUp(place, { ...program, file, ready: 'Run it', ask: (text) => ({ ask: 'run', text }) }))
+  programOf(place).then((program) => setUp(place, { ...program, file, ready: 'Run it', ask: (text) => ({ ask: 'run', text, seconds }) }))
 }
