@@ -67,12 +67,15 @@ class Book {
   parsed(source) {
     const whole = this.site.outOf(source)
     const env = { source, out: whole }
+    let lesson
     return pagesIn(withAnswers(this.md.parse(this.site.read(source), env))).map(({ id, tokens }) => {
       const out = id ? path.posix.join(path.posix.dirname(whole), `${id}.html`) : whole
       if (id === 'after') tokens.unshift(...this.md.parse('# After the problems', env))
       const found = sections(tokens)
+      const heading = found[0]?.title ?? source
+      lesson ??= source === 'README.md' ? 'Commands and chapters' : heading // which says more than the book's own name
       if (id) for (const section of found) this.site.parts.set(`${source}#${section.id}`, out)
-      return { source, env: { source, out }, out, tokens, sections: found, depth: id && id !== 'after' ? 2 : 3, title: found[0]?.title ?? source }
+      return { source, env: { source, out }, out, tokens, sections: found, depth: id && id !== 'after' ? 2 : 3, title: id === 'after' ? `${lesson}: after the problems` : id ? heading : lesson }
     })
   }
 
@@ -100,13 +103,13 @@ class Book {
   groups() {
     const chapters = [...new Set(this.model.problems.map((problem) => problem.chapter))]
     const of = (folder) => this.lessons.filter(({ source }) => source.startsWith(`${folder}/`))
-    const rest = this.lessons.filter(({ source }) => !/^\d\d_/.test(source))
+    const rest = ofNoChapter(this.lessons, this.site.read('README.md'))
     const ladders = (chapter) =>
       this.model.problems
         .filter((problem) => problem.chapter === chapter)
         .map((problem) => ({ out: `compare/${problem.id}/index.html`, title: `Ladder: ${words(problem.id.split('/').at(-1).replace(/^\d\d_/, ''))}` }))
     return [
-      { title: 'Start', road: [{ out: 'index.html', title: 'The first page' }, ...rest] },
+      { title: 'Start', road: [{ out: 'index.html', title: 'The first page' }, ...rest.filter(isForReaders)] },
       ...chapters.map((chapter) => ({
         title: this.lessons.find(({ source }) => source === `${chapter}/README.md`).title,
         folder: `${chapter}/`,
@@ -114,13 +117,14 @@ class Book {
         ladders: ladders(chapter),
       })),
       { title: 'Try it', folder: 'widgets/', road: [...(this.compiler.size ? [WRITE] : []), ...widgetList(this), YOURS] },
+      { title: 'How it is made', road: rest.filter((page) => !isForReaders(page)) },
     ]
   }
 
   // The front page leads to the first chapter, and each page of a chapter's main road to the next. Its side roads,
   // exercises and ladders lead to each other, and the last of them to the next chapter.
   neighbours(out) {
-    const [start, ...chapters] = this.contents.slice(0, -1)
+    const [start, ...chapters] = this.contents.slice(0, -2)
     const road = [start.road[0], ...chapters.flatMap((group) => group.road)]
     const at = road.findIndex((page) => page.out === out)
     const group = chapters.find((one) => pagesOf(one).some((page) => page.out === out))
@@ -161,7 +165,8 @@ class Book {
 ${known ? rungLine(this, known.problem, known.rung, out) + oneFile(this, known.problem, known.rung, out) : ''}
 <figure class="code"><pre class="source" tabindex="0"><code>${rows.join('\n')}</code></pre></figure>`
     const place = known && trailOf(this, known.problem)
-    this.add({ title: source, out, body, wide: true, ...(place ? { trail: place, place: known.rung.name } : {}) })
+    const about = known ? `${known.rung.name}, a rung of ${known.problem.id}: ${known.rung.idea}.` : `The file ${source}, each line with its number.`
+    this.add({ title: source, out, body, about, wide: true, ...(place ? { trail: place, place: known.rung.name } : {}) })
   }
 
   addFolder(folder) {
@@ -171,7 +176,7 @@ ${known ? rungLine(this, known.problem, known.rung, out) + oneFile(this, known.p
       const known = this.site.sources.has(`${folder}/${name}`)
       return `<li>${known ? `<a href="${this.site.link(`/${folder}/${name}`, { out })}">${name}</a>` : name}</li>`
     }
-    this.add({ title: folder, out, body: `<h1 class="path">${folder}/</h1><ul>${names.map(item).join('')}</ul>` })
+    this.add({ title: folder, out, about: `What lies in the folder ${folder}.`, body: `<h1 class="path">${folder}/</h1><ul>${names.map(item).join('')}</ul>` })
   }
 
   addFiles() {
@@ -230,6 +235,16 @@ function inOrder(lessons, readme) {
     exercises: lessons.filter(isExercise),
   }
 }
+
+// The pages of no chapter, in the order in which README.md names them; those that it does not name come last.
+function ofNoChapter(lessons, readme) {
+  const place = ({ source }) => {
+    const at = readme.indexOf(`](${source}`)
+    return source === 'README.md' ? -1 : at < 0 ? readme.length : at
+  }
+  return lessons.filter(({ source }) => !/^\d\d_/.test(source)).sort((a, b) => place(a) - place(b))
+}
+const isForReaders = ({ source }) => !source.includes('/') || source === 'results/README.md'
 
 // What a chapter has beside its main road, in one line.
 function besideOf({ road, more, exercises, ladders }) {

@@ -20,7 +20,7 @@ import lessons  # noqa: E402
 import results  # noqa: E402
 import result_table  # noqa: E402
 import standalone  # noqa: E402
-from definitions import Definitions  # noqa: E402
+from definitions import DEFINITION, Definitions  # noqa: E402
 from exercise import catalog, skeleton  # noqa: E402
 from exercise import pages as exercise_pages  # noqa: E402
 from include_graph import RUNG, Graph, source_files  # noqa: E402
@@ -45,6 +45,39 @@ def code_of(book, path):
         return [], []
     own = [[first + 1, last + 1] for file, first, last in parts if file == path]
     return own, [[file, first + 1, last + 1] for file, first, last in parts if file != path]
+
+
+# Instructions that C++ has a name for: CUDA's own functions, and those of common/kit/ptx/.
+PTX = "common/kit/ptx/"
+_INSTRUCTION = re.compile(
+    r"__\w+_sync|__sync\w+|__pipeline_\w+|atomic[A-Z]\w*|\w+_matrix_sync|mma_sync"
+)
+
+
+def helpers_of(book, path):
+    """{function or type that a rung's kernels may name: instructions that it comes to}, of the
+    rung's own file and of those that it stands on."""
+    used = book.used_by(path)
+    of_ptx = {name for p in used if p.path.startswith(PTX) for name in {*p.names, *p.prefixes}}
+    words = {}
+    for piece in [*book.of_file[path], *used]:
+        is_plain = piece.kind == DEFINITION and not piece.path.startswith(PTX)
+        if is_plain and compare.is_device_code(piece) and not compare.is_kernel(piece):
+            for name in piece.names:
+                words.setdefault(name, set()).update(re.findall(r"[A-Za-z_]\w*", piece.code))
+
+    def under(name, seen):
+        found = set()
+        for word in words[name] - seen:
+            seen.add(word)
+            if word in of_ptx or _INSTRUCTION.fullmatch(word):
+                found.add(word)
+            elif word in words:
+                found |= under(word, seen)
+        return found
+
+    found = {name: sorted(under(name, {name})) for name in sorted(words)}
+    return {name: instructions for name, instructions in found.items() if instructions}
 
 
 def own_names(path, text):
@@ -151,6 +184,7 @@ def rung_of(graph, book, recorded, path):
         "beyond": place.role == "beyond",
         "kernels": kernels,
         "launched": launched,
+        "helpers": helpers_of(book, path),
         "own": own_names(path, text),
         "kit": kit_under(graph, path),
         "rows": recorded.rows(path),

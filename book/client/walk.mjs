@@ -1,7 +1,7 @@
 // "Walk the ladder": one rung at a time; the arrow keys go on, and the lines that stay move to
 // where they stand in the next rung.
 
-import { escape, significant } from '../lib/format.mjs'
+import { escape, significant, withOptions } from '../lib/format.mjs'
 import { count, countsOf, gainOf, howCounted, whereFrom } from '../lib/measured.mjs'
 import { changesOf, isMostlyKept } from '../lib/pair.mjs'
 import { lineHtml, markedHtml, textOf } from '../lib/tokens.mjs'
@@ -40,7 +40,7 @@ function factsOf(rung, before, common, runs) {
   if (gain) items.push([`Against ${before.name}`, `${gain.said} ${gain.elsewhere}`.trim()])
   for (const { title, values } of countsOf(row)) items.push([title, count(values[0])])
   return `<dl>${items.map(([title, value]) => `<div><dt>${title}</dt><dd>${escape(value)}</dd></div>`).join('')}</dl>
-<p class="quiet">${escape(row ? `${whereFrom(common, row, runs)}.${howCounted([common], runs, row)}` : '')}</p>`
+<p class="quiet">${row ? `${escape(whereFrom(common, row, runs))}.${withOptions(howCounted([common], runs, row))}` : ''}</p>`
 }
 
 class Walk {

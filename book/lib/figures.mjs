@@ -19,32 +19,51 @@ export function table({ title, head, rows }) {
 }
 
 // An SVG with its caption, and the numbers in a table that opens below.
-export function figure({ title, width = 720, height, body, head, rows }) {
+// `narrow`: { width, height, body }, the same for a phone.
+export function figure({ title, width = 720, height, body, head, rows, narrow }) {
+  const svg = (kind, w, h, inside) => `<svg${kind} viewBox="0 0 ${w} ${h}" width="${w}" role="img" aria-label="${escape(title)}; the numbers are in the table below">${inside}</svg>`
+  const small = narrow ? svg(' class="narrow"', narrow.width, narrow.height, narrow.body) : ''
   return `<figure class="drawn"><figcaption>${escape(title)}</figcaption>
-<div class="wide" tabindex="0" role="region" aria-label="Figure"><svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escape(title)}; the numbers are in the table below">${body}</svg></div>
+${small}<div class="wide${small && ' not-narrow'}" tabindex="0" role="region" aria-label="Figure">${svg('', width, height, body)}</div>
 <details><summary>The numbers</summary>${table({ title, head, rows })}</details></figure>`
+}
+
+// Factors begin at 1, a loss to its left; they multiply, so equal factors are equally long.
+const barScale = (values, { most, factors }, range) =>
+  factors ? scaleLog([Math.min(0.9, ...values), Math.max(1.1, ...values)], range) : scaleLinear([0, most ?? Math.max(...values)], range)
+
+function barOf(row, x, zero, y, height) {
+  if (!row.value) return ''
+  const [left, wide] = [Math.min(zero, x(row.value)), Math.max(1, Math.abs(x(row.value) - zero))]
+  return `<rect class="bar ${row.kind ?? ''}" x="${left.toFixed(1)}" y="${y}" width="${wide.toFixed(1)}" height="${height}"/>`
+}
+
+// On a phone a bar takes the whole width, its name and number stand above it.
+function narrowBars(rows, how) {
+  const [width, step] = [340, 36]
+  const x = barScale(rows.map((row) => row.value), how, [1, width - 1])
+  const zero = x(how.factors ? 1 : 0)
+  const each = rows.map((row, i) => text(0, i * step + 12, row.name) + text(width, i * step + 12, row.shown, 'text-anchor="end"') + barOf(row, x, zero, i * step + 17, 10))
+  const axis = how.factors ? line(zero, 0, zero, rows.length * step, 'grid') : ''
+  return { width, height: rows.length * step, body: axis + each.join('') }
 }
 
 // rows: { name, value, shown, note? }; a bar for each, from 0 to `most` or the largest value.
 export function bars({ title, rows, most, unit, factors = false }) {
   const [left, right, step] = [190, 110, 24]
   const width = 720
-  const values = rows.map((row) => row.value)
-  // Factors begin at 1, a loss to its left; they multiply, so equal factors are equally long.
-  const x = factors
-    ? scaleLog([Math.min(0.9, ...values), Math.max(1.1, ...values)], [left, width - right])
-    : scaleLinear([0, most ?? Math.max(...values)], [left, width - right])
+  const x = barScale(rows.map((row) => row.value), { most, factors }, [left, width - right])
   const zero = x(factors ? 1 : 0)
   const grid = (factors ? [...new Set([...ticksOf(x), 1])] : x.ticks(5)).map((tick) => line(x(tick), 6, x(tick), rows.length * step + 8, 'grid') + text(x(tick), rows.length * step + 24, number(tick), 'text-anchor="middle"'))
   const each = rows.map((row, i) => {
     const y = 10 + i * step
-    const bar = row.value ? `<rect class="bar ${row.kind ?? ''}" x="${Math.min(zero, x(row.value)).toFixed(1)}" y="${y}" width="${Math.max(1, Math.abs(x(row.value) - zero)).toFixed(1)}" height="${step - 8}"/>` : ''
-    return text(left - 8, y + 13, row.name, 'text-anchor="end"') + bar + text(Math.max(zero, row.value ? x(row.value) : zero) + 6, y + 13, row.shown)
+    return text(left - 8, y + 13, row.name, 'text-anchor="end"') + barOf(row, x, zero, y, step - 8) + text(Math.max(zero, row.value ? x(row.value) : zero) + 6, y + 13, row.shown)
   })
   return figure({
     title,
     height: rows.length * step + 32,
     body: grid.join('') + each.join(''),
+    narrow: narrowBars(rows, { most, factors }),
     head: ['', unit],
     rows: rows.map((row) => [row.name, row.shown]),
   })

@@ -15,6 +15,12 @@ export const grouped = (value) => value.toLocaleString('en')
 export const escape = (text) =>
   String(text).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c])
 
+// Text in which `names` stand between backticks.
+export const withNames = (text) => escape(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+
+// Text in which an option stays in one piece: '--size 256'.
+export const withOptions = (text) => escape(text).replace(/--[\w-]+(?: \w+(?:\.\w+)*)?/g, '<code class="whole">$&</code>')
+
 // A path, which may break behind a slash.
 export const pathHtml = (path) => escape(path).replaceAll('/', '/<wbr>')
 

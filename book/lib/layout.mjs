@@ -81,6 +81,18 @@ function turns({ before, after, beside, chapterAfter, out }) {
   return stay + skip + (links && `<p class="turn">${links}</p>`)
 }
 
+// What a page is about, in its own words: the beginning of its first paragraph of some length.
+const [SHORTEST, LONGEST] = [40, 200]
+function aboutOf(body) {
+  for (const [, html] of body.matchAll(/<p>([^]*?)<\/p>/g)) {
+    if (html.includes('katex')) continue
+    const text = html.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ').trim()
+    if (text.length < SHORTEST) continue
+    return text.length <= LONGEST ? text : `${text.slice(0, LONGEST).replace(/\S*$/, '')}…`
+  }
+  return escape(ABOUT)
+}
+
 // `page`: { title, out, body, sections?, wide?, kind?, trail?, place?, before?, after?, beside?, chapterAfter?, scripts?, about? }
 export function layout(page, groups) {
   const to = (path) => relative(page.out, path)
@@ -91,7 +103,7 @@ export function layout(page, groups) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escape(page.title)} · CUDA, step by step</title>
-<meta name="description" content="${escape(page.about ?? ABOUT)}">
+<meta name="description" content="${page.about ? escape(page.about) : aboutOf(page.body).replaceAll('"', '&quot;')}">
 <link rel="icon" href="data:image/svg+xml,${ICON}">
 <link rel="stylesheet" href="${to('book.css')}">
 <script>${THEME}</script>

@@ -3,7 +3,7 @@
 // file and of the kernels in other files that it launches; `numbers` says where each stands there.
 
 import { isChange, rows, stretches } from './diff.mjs'
-import { NOTHING, escape, grouped } from './format.mjs'
+import { NOTHING, escape, grouped, withOptions } from './format.mjs'
 import { chooseRows, gainOf, howCounted, measuredLines, whereFrom, whyNone } from './measured.mjs'
 import { lineHtml, markedHtml, textOf } from './tokens.mjs'
 
@@ -43,7 +43,7 @@ function measured(a, b, lines, [keyA, keyB], runs) {
   return `<div><div class="wide" tabindex="0" role="region" aria-label="Measured"><table class="measured">
 <thead><tr><td></td><th scope="col">${escape(a.name)}</th><th scope="col">${escape(b.name)}</th><th scope="col">Change</th></tr></thead>
 <tbody>${cells.join('\n')}</tbody></table></div>
-<p class="quiet">${escape(from)}.${escape(howCounted([keyA, keyB], runs, rowA, rowB))}${notes.length ? ` No time: ${notes.join('; ')}.` : ''}</p></div>`
+<p class="quiet">${escape(from)}.${withOptions(howCounted([keyA, keyB], runs, rowA, rowB))}${notes.length ? ` No time: ${notes.join('; ')}.` : ''}</p></div>`
 }
 
 // What the step gained and what it cost, in one or two sentences.
@@ -110,33 +110,36 @@ function code(a, b, all) {
   return `<div class="sides"><div class="heads">${heads.join('')}</div>${parts.join('\n')}</div>`
 }
 
-// A large step in one table: by which functions each of the two copies, waits, multiplies and exchanges. Where a rung
-// calls none itself, what it stands on may: then the table says nothing.
+// A large step in one table: by which instructions each of the two copies, waits, multiplies and exchanges; its own and
+// those of what it stands on.
 const LARGE = 30 // changed lines
 const DOES = [
-  ['Copies by', /\b(?:tensor_(?:load|store)\w*|cp_async(?!_(?:wait|commit))\w*|ldmatrix\w*|stmatrix\w*|(?:load|store)_matrix_sync|__pipeline_memcpy_async|cp_reduce\w+)(?=[<(])/g],
-  ['Waits by', /\b(?:__sync\w+|mbarrier_\w*(?:wait|arrive|expect)\w*|\w+_wait_group\w*|\w+_wait|__pipeline_wait_prior|named_barrier_\w+|cluster_(?:arrive|wait)\w*|grid_?sync)(?=[<(])/g],
-  ['Multiplies by', /\b(?:wgmma(?:_bf16|_commit_group)?|mma_\w+|fmaf)(?=[<(])/g],
-  ['Exchanges by', /\b(?:__shfl\w+|__ballot\w*|__reduce\w+|atomic[A-Z]\w*)(?=[<(])/g],
+  ['Copies by', /^(?:tensor_(?:load|store)\w*|cp_async(?!_(?:wait|commit))\w*|bulk_copy\w*|ldmatrix\w*|stmatrix\w*|(?:load|store)_matrix_sync|__pipeline_memcpy_async|cp_reduce\w+)$/],
+  ['Waits by', /^(?:__sync\w+|mbarrier_\w*(?:wait|arrive|expect)\w*|\w+_wait_group\w*|(?:cp_async|griddepcontrol|cluster)_wait\w*|cluster_arrive\w*|__pipeline_wait_prior|named_barrier_\w+|grid_?sync)$/],
+  ['Multiplies by', /^(?:wgmma(?!_(?:fence|commit|wait))\w*|mma_\w+|fmaf)$/],
+  ['Exchanges by', /^(?:__shfl\w+|__ballot\w*|__any_sync|__all_sync|__reduce\w+|atomic[A-Z]\w*)$/],
 ]
 
-// name -> the first line of the rung's own file where its kernels call it, or 0 where another file does.
+// name -> the first line of the rung's own file where its kernels call it, or what calls it; or 0 where another file does.
 function callsOf(rung, pattern) {
   const found = new Map()
+  const add = (name, line) => pattern.test(name) && !found.get(name) && found.set(name, line)
   const others = rung.numbers.indexOf(null) // the name of another file, whose kernel follows
   rung.lines.forEach((tokens, i) => {
     if (!isInKernel({ left: i, right: null }, rung, rung)) return
     const code = textOf(tokens).replace(/\/\/.*/, '')
-    const isOwn = others < 0 || i < others
-    for (const [name] of code.matchAll(pattern)) if (!found.get(name)) found.set(name, isOwn ? rung.numbers[i] : 0)
+    const line = others < 0 || i < others ? rung.numbers[i] : 0
+    for (const [name] of code.matchAll(/\w+(?=[<(])/g)) add(name, line)
+    for (const [name] of code.matchAll(/\w+/g)) if (Object.hasOwn(rung.helpers, name)) rung.helpers[name].forEach((one) => add(one, line))
   })
+  Object.values(rung.helpers).flat().forEach((name) => add(name, 0))
   return found
 }
 
 function doings(a, b, all) {
   if (all.filter(isChange).length < LARGE) return ''
   const sides = (pattern) => [callsOf(a, pattern), callsOf(b, pattern)]
-  const lines = DOES.map(([title, pattern]) => ({ title, calls: sides(pattern) })).filter(({ calls: [x, y] }) => x.size && y.size)
+  const lines = DOES.map(([title, pattern]) => ({ title, calls: sides(pattern) })).filter(({ calls: [x, y] }) => x.size || y.size)
   const differs = lines.some(({ calls: [x, y] }) => [...x.keys()].sort().join() !== [...y.keys()].sort().join())
   if (!differs) return ''
   const cell = (rung, calls, other) => {
@@ -145,7 +148,7 @@ function doings(a, b, all) {
       const shown = line ? `<a href="${rung.source}#L${line}">${code}</a>` : code
       return other.has(name) ? shown : `<strong>${shown}</strong>`
     }
-    return `<td>${[...calls].map(one).join(', ')}</td>`
+    return `<td data-of="${escape(rung.name)}">${[...calls].map(one).join(', ') || '<span class="quiet">no such instruction</span>'}</td>`
   }
   const rows = lines.map(({ title, calls: [x, y] }) => `<tr><th scope="row">${title}</th>${cell(a, x, y)}${cell(b, y, x)}</tr>`)
   return `<div class="wide" tabindex="0" role="region" aria-label="Who does what"><table class="doings">

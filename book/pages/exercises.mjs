@@ -1,7 +1,7 @@
 // The page of an exercise: what it costs and gives, the task, the file to begin with, hints that open one by one, and
 // four answers of which a reader picks one, with what the judge says of each.
 
-import { NOTHING, escape, grouped, relative } from '../lib/format.mjs'
+import { NOTHING, escape, grouped, relative, withNames } from '../lib/format.mjs'
 import { highlight, languageOf } from '../lib/highlight.mjs'
 import { lineHtml } from '../lib/tokens.mjs'
 import { SCRIPT, isWritable, writeHtml } from './write.mjs'
@@ -16,7 +16,7 @@ function sectionOf(book, { id }, chapter) {
 
 function hints(tasks) {
   const list = tasks.flatMap(({ text, hints }, i) =>
-    hints.length ? [`<p>Task ${i + 1}: ${escape(text)}</p>${hints.map((hint, k) => `<details class="hint"><summary>Hint ${k + 1}</summary><p>${escape(hint)}</p></details>`).join('')}`] : [],
+    hints.length ? [`<p>Task ${i + 1}: ${withNames(text)}</p>${hints.map((hint, k) => `<details class="hint"><summary>Hint ${k + 1}</summary><p>${withNames(hint)}</p></details>`).join('')}`] : [],
   )
   return list.length ? `<h2 id="hints">Hints</h2><div class="hints">${list.join('')}</div>` : ''
 }
@@ -28,7 +28,7 @@ const highlighted = (text, file) => highlight(text, languageOf(file)).map(lineHt
 
 // What was said of an answer; a line of its file stands there as code.
 const said = (text, { lines }, file) =>
-  escape(text).replace(/\bat ([\w.]+):(\d+)/g, (all, name, number) => (name === file ? `at <code>${escape(lines[number - 1].trim())}</code>` : all)).replaceAll('\n', '<br>')
+  withNames(text).replace(/\bat ([\w.]+):(\d+)/g, (all, name, number) => (name === file ? `at <code>${escape(lines[number - 1].trim())}</code>` : all)).replaceAll('\n', '<br>')
 
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0)
 const wrongCases = ({ wrong }) => sum(Object.values(wrong))
@@ -74,7 +74,7 @@ function rowsOf({ answers, parts }) {
 
 function besides(pick) {
   const cell = ([text, kind]) => `<td${kind ? ` class="${kind}"` : ''}>${text}</td>`
-  const rows = rowsOf(pick).map(([title, say]) => `<tr><th scope="row">${escape(title)}</th>${pick.answers.map((answer) => cell(say(answer))).join('')}</tr>`)
+  const rows = rowsOf(pick).map(([title, say]) => `<tr><th scope="row">${withNames(title)}</th>${pick.answers.map((answer) => cell(say(answer))).join('')}</tr>`)
   return `<details class="all-four"><summary>All four side by side</summary>
 <div class="wide" tabindex="0" role="region" aria-label="All four side by side"><table class="numbers">
 <thead><tr><td></td>${LETTERS.map((letter) => `<th scope="col">${letter}</th>`).join('')}</tr></thead><tbody>
@@ -103,18 +103,18 @@ function verdict(answer, parts) {
 function answerHtml(answer, letter, { parts, tasks }, file) {
   const code = answer.code.map(([task, text]) => `${tasks.length > 1 ? `<p class="quiet">Task ${task}</p>` : ''}${text ? `<pre tabindex="0"><code>${highlighted(text, file)}</code></pre>` : '<p>Nothing.</p>'}`)
   const [kind, says] = verdict(answer, parts)
-  const part = ([title, most], i) => `<li>${answer.points[i]} of ${most}: ${escape(title)}${answer.says[i] ? `<br><span class="quiet">${said(fresh(answer.says, i), answer, file)}</span>` : ''}</li>`
+  const part = ([title, most], i) => `<li>${answer.points[i]} of ${most}: ${withNames(title)}${answer.says[i] ? `<br><span class="quiet">${said(fresh(answer.says, i), answer, file)}</span>` : ''}</li>`
   return `<li class="answer-card" data-letter="${letter}">
 <label><input type="radio" name="pick" value="${letter}" class="needs-js"> ${letter}</label>
 ${code.join('')}
 <details class="judged"><summary>What the judge says of ${letter}</summary>
-<p class="verdict ${kind}"><strong>${says}</strong>: ${escape(answer.title.replace(/^before: /, ''))}</p><ul>${parts.map(part).join('')}</ul></details></li>`
+<p class="verdict ${kind}"><strong>${says}</strong>: ${withNames(answer.title.replace(/^before: /, ''))}</p><ul>${parts.map(part).join('')}</ul></details></li>`
 }
 
 // The gap of the file, and four answers: one earns all points.
 function pickHtml({ id, file, pick }, words) {
   if (!pick) return ''
-  const tasks = pick.tasks.map(([number, text]) => `<li>Task ${number}: ${escape(text)}</li>`)
+  const tasks = pick.tasks.map(([number, text]) => `<li>Task ${number}: ${withNames(text)}</li>`)
   return `<h2 id="pick">Pick an answer</h2>
 <p>Four answers to a part of it. One earns all points; the others are wrong, or do too much. The judge has run each of them in simt,
 on ${Math.max(...pick.answers.map(({ cases }) => cases))} cases. To find the answer alone, write yours first.</p>

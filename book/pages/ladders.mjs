@@ -70,7 +70,7 @@ function stepPage(book, problem, i) {
   const body = `<h1>${escape(titleOf(a))} <span class="arrow">→</span> ${escape(titleOf(b))}</h1>
 <p class="quiet">${escape(b.idea[0].toUpperCase() + b.idea.slice(1))}. ${ways.join(' · ')}<span class="only-wide"> · the arrow keys ← and → go from step to step</span></p>
 ${pair}`
-  const place = { trail: trailOf(book, problem), place: placeOf(problem, b) }
+  const place = { trail: trailOf(book, problem), place: placeOf(problem, b), about: `${a.name} and ${b.name} of ${nameOf(problem)} side by side: ${b.idea}.` }
   book.add({ title: `${a.name} → ${b.name}, ${nameOf(problem)}`, out, body, wide: true, ...place, before: step(i - 1), after: step(i + 1) })
 }
 
@@ -108,7 +108,7 @@ function ladderPage(book, problem) {
 <div id="walk" class="needs-js"></div>
 ${ladderTable(problem, book.model.runs)}
 ${figuresOf(problem, book.model.runs)}`
-  book.add({ title: `Ladder: ${nameOf(problem)}`, out, body, wide: true, scripts: [`${folderOf(problem)}/data.js`] })
+  book.add({ title: `Ladder: ${nameOf(problem)}`, out, body, wide: true, about: `${problem.rungs.length} ways to compute ${nameOf(problem)}, each with one idea more than the one before: measured, counted, and side by side.`, scripts: [`${folderOf(problem)}/data.js`] })
 }
 
 function pairPage(book, problem) {
@@ -116,7 +116,7 @@ function pairPage(book, problem) {
   const body = `<h1>Two rungs of ${nameOf(problem)}</h1>
 <noscript><p>Choosing any two needs JavaScript; <a href="index.html">the ladder</a> has every step as a page that needs none.</p></noscript>
 <div id="pair"></div>`
-  book.add({ title: `Any two of ${nameOf(problem)}`, out, body, wide: true, trail: trailOf(book, problem), place: 'any two', scripts: [`${folderOf(problem)}/data.js`] })
+  book.add({ title: `Any two of ${nameOf(problem)}`, out, body, wide: true, trail: trailOf(book, problem), place: 'any two', about: `Any two of the ${problem.rungs.length} ways to compute ${nameOf(problem)}, side by side.`, scripts: [`${folderOf(problem)}/data.js`] })
 }
 
 // What the browser needs to show any two rungs, and to walk the ladder.

@@ -92,6 +92,65 @@ for (const chapter of [...new Set(model.problems.map((problem) => problem.chapte
   })
 }
 
+test('no line of a kernel wraps in two halves of a window of 1,400 pixels, scroll bar and all', async () => {
+  const tab = await openTab({ viewport: { width: 1385, height: 900 } })
+  const chapters = [...new Set(model.problems.map(({ chapter }) => chapter))]
+  for (const { id, a, b } of chapters.flatMap(threeSteps)) {
+    await tab.page.goto(`${BASE}compare/${id}/${fileName(a)}..${fileName(b)}.html`)
+    const wrapped = await tab.page.$$eval('.diff tr:not(.host) td.line', (lines) => {
+      const height = (line) => {
+        const range = document.createRange()
+        range.selectNodeContents(line)
+        return range.getBoundingClientRect().height
+      }
+      return lines.filter((line) => height(line) > 1.5 * parseFloat(getComputedStyle(line).lineHeight)).map((line) => line.textContent)
+    })
+    assert.deepEqual(wrapped, [], `${a.path} and ${b.path}`)
+  }
+  await tab.close()
+})
+
+test('a large step says by which instructions each rung copies, waits and multiplies, also where a helper has them', async () => {
+  const tab = await openTab({ javaScriptEnabled: false })
+  const said = async (step) => {
+    await tab.page.goto(`${BASE}compare/04_matmul/bf16/${step}.html`)
+    return tab.page.$$eval('.doings tbody tr', (rows) => Object.fromEntries(rows.map(({ cells: [head, ...rest] }) => [head.textContent, rest.map((cell) => [...cell.querySelectorAll('strong')].map((one) => one.textContent).join())])))
+  }
+  const tma = await said('multistage..tma')
+  assert.deepEqual(tma['Copies by'], ['cp_async_16', 'tensor_load'])
+  assert.match(tma['Waits by'][1], /mbarrier_try_wait_parity/)
+  assert.deepEqual((await said('tma..wgmma'))['Multiplies by'], ['mma_m16n8k16', 'wgmma_bf16'])
+  const [href] = await tab.page.$$eval('.doings a', (links) => links.filter((link) => link.textContent === 'wgmma_bf16').map((link) => link.href))
+  const [, line] = href.match(/#L(\d+)$/)
+  assert.match(linesOf(named('04_matmul/bf16').rungs.find(({ name }) => name === 'wgmma'))[line - 1], /issue_k_tile/)
+  await tab.close()
+})
+
+test('on a phone bars, lanes and the table of a large step are as wide as the page, and can be read', async () => {
+  const tab = await openTab({ viewport: PHONE })
+  const fits = (selector) =>
+    tab.page.$$eval(selector, (those) => those.filter((one) => one.getClientRects().length).map((one) => one.scrollWidth <= one.clientWidth + 1 && one.getBoundingClientRect().right <= innerWidth))
+  await tab.page.goto(`${BASE}index.html`)
+  assert.deepEqual(await fits('.climb svg, .try .lanes'), skip ? [true] : [true, true])
+  assert.ok((await tab.page.$eval('.climb .narrow text', (text) => text.getBoundingClientRect().height)) >= 12)
+  await tab.page.goto(`${BASE}compare/04_matmul/bf16/tma..wgmma.html`)
+  assert.deepEqual(await fits('.wide:has(.doings)'), [true])
+  await tab.close()
+})
+
+test('names in tasks and hints are set as code', () => {
+  for (const name of allPages().filter((page) => page.endsWith('/task.html'))) {
+    const html = fs.readFileSync(path.join(OUT, name), 'utf8').replace(/<(pre|template|code|script)\b[^]*?<\/\1>/g, '')
+    assert.doesNotMatch(html.split('<main')[1], /`/, name)
+  }
+})
+
+test('nearly every page describes itself in words of its own', () => {
+  const texts = allPages().map((name) => fs.readFileSync(path.join(OUT, name), 'utf8').match(/<meta name="description" content="([^"]*)">/)[1])
+  assert.ok(texts.every((text) => text.length > 20 && text.length < 260))
+  assert.ok(new Set(texts).size > 0.95 * texts.length, `${new Set(texts).size} descriptions of ${texts.length} pages`)
+})
+
 test('a link selects any two rungs; kernels alone are shown at first, and what a reader chooses is kept; results are those of the file', async () => {
   const tab = await openTab()
   const { rungs } = named('04_matmul/sgemm')
@@ -513,6 +572,19 @@ test('a figure scrolls on a phone, by keys too, and fits on paper', async () => 
   await tab.page.emulateMedia({ media: 'print' })
   assert.ok(await figure.evaluate((region) => region.scrollWidth <= region.clientWidth))
   assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('two rungs on paper: the lines of code follow each other, and fit the page', async () => {
+  const tab = await openTab({ viewport: { width: 794, height: 1123 } })
+  await tab.page.goto(`${BASE}compare/04_matmul/bf16/multistage..tma.html`)
+  await tab.page.emulateMedia({ media: 'print' })
+  const [gaps, right] = await tab.page.$$eval('.heads, .diff tr', (all) => {
+    const boxes = all.map((one) => one.getBoundingClientRect()).filter(({ height }) => height)
+    return [boxes.slice(1).map((box, i) => box.top - boxes[i].bottom).filter((gap) => gap > 30), Math.max(...boxes.map((box) => box.right))]
+  })
+  assert.deepEqual(gaps, []) // a fold has a line of its own
+  assert.ok(right <= 794)
   await tab.close()
 })
 

@@ -16,7 +16,7 @@ export function coalescing({ bytes, stride, offset }) {
 
 // 32 lanes above, the sectors of memory below in the order of their addresses, and which lane touches which.
 export function lanesOverSectors({ sectors, sectorsOf }) {
-  const [width, lane, height] = [704, 22, 132]
+  const [width, lane, height] = [704, 22, 114]
   const [first, count] = [sectors[0], sectors.at(-1) - sectors[0] + 1]
   const wide = Math.min(lane * 2, width / count)
   const at = (sector) => (width - wide * count) / 2 + (sector - first) * wide
@@ -25,8 +25,9 @@ export function lanesOverSectors({ sectors, sectorsOf }) {
   const boxes = sectors.map((sector) => `<g class="cell on"><rect x="${at(sector).toFixed(1)}" y="92" width="${Math.max(1.5, wide - (wide > 6 ? 2 : 0.5)).toFixed(1)}" height="20"/></g>`)
   const memory = `<rect class="memory" x="${at(first).toFixed(1)}" y="92" width="${(wide * count).toFixed(1)}" height="20"/>`
   const label = `The lanes of a warp touch ${sectors.length} sectors`
-  return `<p>Above the 32 lanes, below memory: every filled box is a sector of 32 bytes that has to move.</p>
-<div class="wide" tabindex="0" role="region" aria-label="Drawing"><svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escape(label)}">${memory}${threads.join('')}${lanes.join('')}${boxes.join('')}<text x="${width / 2}" y="128" text-anchor="middle">${count} sectors from the first to the last, ${sectors.length} of them touched</text></svg></div>`
+  return `<p>The upper row is the 32 lanes, the lower one memory. Every filled box is a sector of 32 bytes that has to move.</p>
+<svg class="lanes" viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escape(label)}">${memory}${threads.join('')}${lanes.join('')}${boxes.join('')}</svg>
+<p class="quiet">${count} sectors from the first to the last, ${sectors.length} of them touched</p>`
 }
 
 export default {
