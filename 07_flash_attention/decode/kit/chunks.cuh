@@ -55,8 +55,8 @@ inline int keys_of_chunk(int n, int count) {
 
 // How to cut n keys, if there are `work_tiles` blocks to a chunk and the device holds `resident`
 // blocks at once (a wave). Blocks that are not a multiple of a wave leave SMs without work in the
-// last one, and each chunk costs a part to be merged: as few chunks as reach nineteen twentieths of
-// the best use of the waves.
+// last one, and each chunk costs a part to be merged: as few chunks as fill the waves to 95 % of
+// the best that any count does.
 inline int choose_keys(std::int64_t work_tiles, int n, int resident) {
   // How full the waves are; the chunks that a count leads to may be fewer than it asks for.
   const auto use_of = [&](int count) {
