@@ -2,9 +2,9 @@
 //
 // No sum is split: a block has some rows of B and all of k, so nobody waits for anybody. How many
 // rows, n decides: 4096 rows on 132 SMs are 32 each. TMA's box is as tall as that; the tile in
-// shared memory always has 64 rows, of which wgmma's sums past the box are not used. With so narrow
-// an operand (8 to 64 rows of A), one wgmma follows the other after some 90 cycles, whatever its
-// size: so four warpgroups take the 64-wide steps of k in turn, and add up their sums at the end.
+// shared memory has 64 rows, 128 from 33 rows of A on, and what wgmma sums past the box is not
+// used. With an operand as narrow as A, one wgmma follows the other after some 90 cycles, whatever
+// its size: so several warpgroups take the 64-wide steps of k in turn, and add up their sums.
 // What is still wrong: it pays up to 64 rows of A, and B has to be n x k.
 #pragma once
 
