@@ -2,8 +2,8 @@
 //
 // The operating system may move or swap ordinary ("pageable") memory at any time, so the driver
 // first copies it into a buffer that it has pinned, and sends that. Memory allocated with
-// cudaMallocHost is pinned itself: the copy engine reads it directly. The kernel is the one of rung
-// 3. Pinning costs time and takes memory from everybody else: pin what is copied often.
+// cudaMallocHost is pinned itself: the copy engine reads it directly. The kernel is the one of
+// `cuda`. Pinning costs time and takes memory from everybody else: pin what is copied often.
 #pragma once
 
 #include <cuda_runtime.h>
