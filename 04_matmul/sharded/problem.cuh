@@ -1,7 +1,7 @@
 // The problem: one product, C = A B' in bf16 with sums in fp32, shared by several devices, for any
 // m, n, k. Two forms of it, which follow one another in the layers of a network:
-// - gather: rank r has some rows of A and some columns of B, and wants all rows of its columns of
-// C.
+// - gather: rank r has some rows of A and some columns of B', and wants all rows of these columns
+// of C.
 // - scatter: rank r has some columns of A and of B, and wants its rows of C, a sum over all ranks.
 #pragma once
 

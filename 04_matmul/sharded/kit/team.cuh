@@ -91,7 +91,7 @@ inline void push(Element* to, const Element* from, std::int64_t count, cudaStrea
 }
 
 // region gather
-// All of A times the own columns of B. Rank r has rows.size(r) rows of A, its columns of B
+// All of A times the own columns of B'. Rank r has rows.size(r) rows of A, its columns of B'
 // and the same columns of C. Device pointers, aligned to 16 bytes.
 struct GatherProduct {
   std::int64_t m, n, k;
@@ -106,7 +106,7 @@ struct GatherProduct {
 
 // region scatter
 // Rank r has columns ks.first(r) .. of A and of B, so its product is one addend of all of C. It is
-// to have the sum of its rows of C.
+// to have its rows of the sum.
 struct ProductScatter {
   std::int64_t m, n, k;
   Shards rows, ks;                 // of m, of k
