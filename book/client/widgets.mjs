@@ -24,7 +24,11 @@ export function runWidgets() {
     const form = place.querySelector('form')
     // Of the kernels below the widget the chosen one is shown.
     const panels = place.parentElement.querySelectorAll('[data-kernel]')
-    const choose = () => panels.forEach((panel) => (panel.hidden = panel.dataset.kernel !== form.elements.kernel.value))
+    const choose = () =>
+      panels.forEach((panel) => {
+        panel.hidden = panel.dataset.kernel !== form.elements.kernel.value
+        panel.classList.toggle('left-out', form.elements.barriers?.value === 'left out')
+      })
     const show = async () => {
       for (const output of form.querySelectorAll('output')) output.value = output.previousElementSibling.value
       if (!WIDGETS.includes(widget)) await kernelsLoaded()

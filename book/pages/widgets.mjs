@@ -13,6 +13,9 @@ export const widgetList = (book) => shown(book).map(({ name, title }) => ({ out:
 
 const link = (book, file, out, text) => `<a href="${book.site.link(`/${file}`, { source: file, out })}">${text}</a>`
 
+// A barrier is what a reader may leave out, which shows in the code.
+const kernelLine = (tokens) => (textOf(tokens).includes('__syncthreads()') ? `<span class="barrier">${lineHtml(tokens)}</span>` : lineHtml(tokens))
+
 // The kernels of a widget: that of the chosen rung is shown, all where there is no script.
 function kernels(book, { sources, inputs }, out) {
   const rungs = new Map(book.model.problems.flatMap((problem) => problem.rungs.map((rung) => [rung.path, rung])))
@@ -21,7 +24,7 @@ function kernels(book, { sources, inputs }, out) {
     const name = inputs[0].options.find((option) => file.replace(/\.\w+$/, '').endsWith(`_${option}`))
     const lines = book.lines(file)
     const shown = rung?.kernels.length ? rung.kernels.map(([first, last]) => lines.slice(first - 1, last)) : [lines]
-    const code = shown.map((part) => part.filter((line) => !isMark(textOf(line))).map(lineHtml).join('\n')).join('\n\n')
+    const code = shown.map((part) => part.filter((line) => !isMark(textOf(line))).map(kernelLine).join('\n')).join('\n\n')
     return `<figure class="code" data-kernel="${name}"><figcaption>${link(book, file, out, `<code>${pathHtml(file)}</code>`)}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
   })
   return `<h2>The kernel</h2>${panels.join('')}

@@ -725,6 +725,20 @@ test('every kernel runs in the page, from a server and from a disk', { skip }, a
   await tab.close()
 })
 
+test('a barrier that a reader leaves out is struck out in the kernel below, and the result is wrong', { skip }, async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}widgets/run_sum.html`)
+  const struck = () =>
+    tab.page.$$eval('[data-kernel]:not([hidden]) .barrier', (lines) => lines.map((line) => [line.textContent.trim(), getComputedStyle(line).textDecorationLine === 'line-through']))
+  const lines = await struck()
+  assert.ok(lines.length > 1 && lines.every(([text, is]) => text.startsWith('__syncthreads();') && !is))
+  await tab.page.selectOption('[name=barriers]', 'left out')
+  await tab.page.locator('.bad', { hasText: 'wrong' }).waitFor()
+  assert.deepEqual(await struck(), lines.map(([text]) => [text, true]))
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
 test('yours beside ours: a file of results stands beside itself, another text is refused in one line', async () => {
   const tab = await openTab()
   await tab.page.goto(`${BASE}yours.html`)
