@@ -3,7 +3,7 @@
 // Without a promise the compiler must assume that y overlaps x: it may not move a load past a
 // store, nor load as from data that nobody writes. `const` and `__restrict__` on the parameters, or
 // __ldg() at the load, promise that: the loads become ld.global.nc. Here there is one store, at the
-// end, so little can move; on chips before Volta this was a path of its own, through the texture
+// end, so little can move; on Kepler GPUs (2012) this was a path of its own, through the texture
 // cache. Expect next to nothing; on an H200 it takes 16 % longer. What is still wrong: as many
 // loads as before.
 #pragma once
