@@ -1,7 +1,7 @@
 // runs: 16 equal bytes are counted with one request.
 //
 // `lane_columns` no longer cares what the data is, which also means that it cannot profit from easy
-// data. Five comparisons find out whether a piece is one byte repeated; then it takes one addition
+// data. Four comparisons find out whether a piece is one byte repeated; then it takes one addition
 // of 16 instead of sixteen of 1. Random data never takes that branch and pays only for the test; a
 // constant input, a cleared frame or a blank page takes it always. What is still wrong: runs
 // shorter than a piece, or across its border, gain nothing.

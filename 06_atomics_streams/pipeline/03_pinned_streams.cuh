@@ -2,8 +2,8 @@
 //
 // Memory from cudaMallocHost stays where it is, so the copy engine reads and writes it unattended
 // and every call returns at once. All queues are full before the first copy has ended, and the GPU
-// finds something for each engine to do: the time falls from the sum of the stages to little more
-// than the longest. What is still wrong: it needs device memory for the whole batch.
+// finds something for each engine to do: the time falls from the sum of the stages to about that of
+// the longest. What is still wrong: it needs device memory for the whole batch.
 #pragma once
 
 #include "06_atomics_streams/pipeline/kit/batch.cuh"
