@@ -4,7 +4,8 @@
 // ldmatrix, which moves pairs of bytes and does not ask what they mean. Only the instruction is
 // new: m16n8k32 takes 32 values of k where m16n8k16 took 16, and Ada, sm_89, carries it out at
 // twice the pace. What is still wrong: Hopper does not have it. There the compiler turns it into
-// conversions to fp16 and mma.sync of fp16: right, and with fp16's sums, but slower than bf16.
+// conversions to fp16 and mma.sync of fp16: right, with more digits in its sums than wgmma of fp8
+// keeps, but slower than bf16.
 #pragma once
 
 #include <cuda_bf16.h>
