@@ -76,7 +76,7 @@ class CurandHost {
   }
 
  private:
-  static constexpr std::int64_t kBatch = std::int64_t{1} << 24;  // points: 128 MB of floats
+  static constexpr std::int64_t kBatch = std::int64_t{1} << 24;  // points: 134 MB of floats
   kit::DeviceBuffer<float> xy_;
   curandGenerator_t generator_ = nullptr;
 };
