@@ -43,9 +43,11 @@ POINTS = [
         "one store a warp",
         lambda case: case.sizes["n"] >= 1024 and case.sizes["n"] % 32 == 0,
         lambda counts, case: _places(counts) == 1
-        and counts["global"]["store_requests"] <= 2 * case.sizes["n"] // 32,
+        and counts["global"]["store_requests"] <= 2 * case.sizes["n"] // 32
+        and counts["global"]["store_bytes"] <= 8 * case.sizes["n"],
         lambda counts: f"{_places(counts)} places in the kernel store a part of z, "
-        f"{counts['global']['store_requests']} times together",
+        f"{counts['global']['store_requests']} times together, "
+        f"{counts['global']['store_bytes']} bytes",
         blocks=lambda case: case.sizes["n"] // 4096,
         busy=0.51,
     ),
@@ -80,4 +82,8 @@ MUTANTS = {
     },
     "the cosine twice": {1: "z[i] = make_float2(cosf(phi[i]), cosf(phi[i]));"},
     "before: two stores": {1: "z[i].x = cosf(phi[i]);\nz[i].y = sinf(phi[i]);"},
+    "before: each point is stored twice": {
+        1: "for (int k = 0; k < 2; ++k) {\n  z[i] = make_float2(cosf(phi[i]), sinf(phi[i]));\n"
+        "  __threadfence();\n}"
+    },
 }

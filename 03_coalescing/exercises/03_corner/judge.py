@@ -50,10 +50,12 @@ POINTS = [
     ),
     Count(
         2,
-        "stores of 4 sectors",
+        "stores of 4 sectors, each element once",
         _whole,
-        lambda counts, case: _sectors(counts, "store") == 4,
-        lambda counts: f"{_sectors(counts, 'store'):.1f} sectors a store",
+        lambda counts, case: _sectors(counts, "store") == 4
+        and counts["global"]["store_bytes"] <= 4 * len(case["a"]),
+        lambda counts: f"{_sectors(counts, 'store'):.1f} sectors a store, "
+        f"{counts['global']['store_bytes'] // 4} elements",
         blocks=lambda case: case.sizes["rows"] * case.sizes["cols"] // 3072,
         busy=0.6,
     ),
@@ -113,4 +115,9 @@ MUTANTS = {
     },
     "before: loads run down columns": {1: _LOAD_DOWN},
     "before: stores run down columns": {3: _STORE_DOWN},
+    "before: each element is stored twice": {
+        3: "for (int y = threadIdx.y; y < 2 * kTile; y += kRows) {\n"
+        "  const int r = col + y % kTile, c = row + threadIdx.x;\n"
+        "  if (r < cols && c < rows) b[r * rows + c] = tile[threadIdx.x][y % kTile];\n}"
+    },
 }
