@@ -19,7 +19,8 @@ def cases(random):
     # one, whose sums nobody may add. All are positive: what is left out is never 0.
     last = drawn(random, 6, 9)
     drew = ((drawn(random, 10, 14), drawn(random, 2, 6), 0), (last, last - 1, 1))
-    for tile, known, is_late in ((0, 0, 0), (1, 0, 0), (6, 5, 0), (9, 3, 0), (5, 4, 1), *drew):
+    fixed = ((0, 0, 0), (1, 0, 0), (6, 5, 0), (9, 3, 0), (70, 2, 0), (5, 4, 1))
+    for tile, known, is_late in (*fixed, *drew):
         sums = [abs(value) for value in eighths(random, tile)]
         flags = [UP_TO_END if k <= known else OF_TILE for k in range(tile)]
         late = sums[-1] if is_late else 0.0
@@ -102,6 +103,9 @@ MUTANTS = {
         1: _EARLY + _LOOP.replace("(is_up_to_end(state))", "(is_up_to_end(state) && earlier < "
         "tile - 1)")
         + _LATE
+    },
+    "looks at 32 tiles at most": {
+        1: _EARLY + _LOOP.replace("earlier >= 0", "earlier >= max(0, tile - 32)") + _LATE
     },
     "the own sum is told too late": {1: _LOOP + _LATE},
     "never stops": {1: _EARLY + _LOOP.replace("  if (is_up_to_end(state)) break;\n", "") + _LATE},
