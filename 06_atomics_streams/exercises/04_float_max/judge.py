@@ -25,10 +25,10 @@ def cases(random):
         f"{many} floats": floats(random, many, -100, 100),
         "300 floats, some of them NaN": with_nan,
         "129 equal floats": floats(random, 1) * 129,
-        "1000 floats, all below the cell": floats(random, 1000, -9, 9),
+        "1000 floats, none above the cell": floats(random, 990, -9, 9) + [50.0] * 10,
     }
     for name, x in inputs.items():
-        start = 50.0 if "below" in name else -math.inf
+        start = 50.0 if "above" in name else -math.inf
         yield Case(name, {"n": len(x)}, [Array("x", x), Array("cell", [start], "in_out")])
 
 
@@ -47,9 +47,9 @@ POINTS = [
     Count(
         1,
         "who has nothing to add does not ask",
-        "1000 floats, all below the cell",
+        "1000 floats, none above the cell",
         lambda counts, case: _asked(counts) == 0,
-        lambda counts: f"{_asked(counts)} lanes asked, though the cell was larger from the start",
+        lambda counts: f"{_asked(counts)} lanes asked, though none had more than the cell",
         threads=lambda case: {"loads": case.sizes["n"] // 4},
         busy=0.3,
     ),
@@ -85,6 +85,11 @@ MUTANTS = {
         "  const unsigned found = " + _TRY.format("value")
         + ";\n  if (found == seen) break;\n  seen = found;\n}"
     },
+    "eight tries": {
+        1: "for (int k = 0; k < 8 && value > __uint_as_float(seen); ++k) {\n"
+        "  const unsigned found = " + _TRY.format("value")
+        + ";\n  if (found == seen) break;\n  seen = found;\n}"
+    },
     "one try": {1: "if (value > __uint_as_float(seen)) " + _TRY.format("value") + ";"},
     "bits are compared as if they were the numbers": {
         1: "while (__float_as_uint(value) > seen) {\n  const unsigned found = "
@@ -105,6 +110,11 @@ MUTANTS = {
         1: "while (true) {\n  const float larger = fmaxf(value, __uint_as_float(seen));\n"
         "  const unsigned found = "
         + _TRY.format("larger")
+        + ";\n  if (found == seen) break;\n  seen = found;\n}"
+    },
+    "before: asks when it is equal": {
+        1: "while (value >= __uint_as_float(seen)) {\n  const unsigned found = "
+        + _TRY.format("value")
         + ";\n  if (found == seen) break;\n  seen = found;\n}"
     },
 }

@@ -1,11 +1,11 @@
 // Runs exercise 06/float_max on one case. Each time that somebody is about to raise the cell a lot,
-// a rival raises it just before, half of the way, five times or more.
+// a rival raises it just before, an eighth of the way, twenty times or more.
 #include "tools/exercise/runner.hpp"
 
 __device__ inline unsigned cas_after_rival(unsigned* cell, unsigned seen, unsigned value) {
   const float wanted = __uint_as_float(value), now = __uint_as_float(seen);
   if (wanted - now > 0.25f) {
-    const float rival = isinf(now) ? wanted - 8 : now + (wanted - now) / 2;
+    const float rival = isinf(now) ? wanted - 8 : now + (wanted - now) / 8;
     atomicCAS(cell, seen, __float_as_uint(rival));
   }
   return atomicCAS(cell, seen, value);

@@ -5,6 +5,7 @@ from exercise.api import Array, Case, Right, drawn
 TITLE = "Record once, replay often"
 KIND = "step"
 MINUTES = 10
+TOLD = ("calls", "executables_too_many", "launches_elsewhere")
 
 
 def cases(random):
@@ -16,7 +17,7 @@ def cases(random):
             {"n": n, "kernels": kernels, "times": times},
             [
                 Array("x", [random.randrange(2**32) for _ in range(n)], "in_out", "uint"),
-                Array("calls", role="output", count=1, type="int", by_host=True),
+                *(Array(name, role="output", count=1, type="int", by_host=True) for name in TOLD),
             ],
         )
 
@@ -25,7 +26,8 @@ def expected(case):
     x = list(case["x"].values)
     for k in list(range(case.sizes["kernels"])) * case.sizes["times"]:
         x = [((value ^ k) * 5 + k) % 2**32 for value in x]
-    return {"x": x, "calls": [case.sizes["kernels"]]}
+    told = dict(zip(TOLD, ([case.sizes["kernels"]], [0], [0])))
+    return {"x": x, **told}
 
 
 POINTS = [
@@ -40,6 +42,21 @@ cudaStreamEndCapture(stream, &graph);
 cudaGraphInstantiateWithFlags(&executable, graph, 0);"""
 
 RIGHTS = {
+    "recorded in a stream of its own": {
+        1: "cudaStream_t own = nullptr;\ncudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);\n"
+        "cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal);\n"
+        "for (int k = 0; k < kernels; ++k) step(k, own);\ncudaStreamEndCapture(own, &graph);\n"
+        "cudaStreamDestroy(own);\ncudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0);"
+    },
+    "one graph of graphs": {
+        1: "cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);\n"
+        "for (int k = 0; k < kernels; ++k) step(k, stream);\ncudaStreamEndCapture(stream, &graph);",
+        2: "cudaGraph_t all = nullptr;\ncudaGraphCreate(&all, 0);\ncudaGraphNode_t last{};\n"
+        "for (int i = 0; i < times; ++i) {\n  const cudaGraphNode_t before = last;\n"
+        "  cudaGraphAddChildGraphNode(&last, all, &before, i > 0, graph);\n}\n"
+        "cudaGraphInstantiateWithFlags(&executable, all, 0);\n"
+        "cudaGraphLaunch(executable, stream);\ncudaGraphDestroy(all);"
+    },
     "while": {
         1: "cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);\nint k = 0;\n"
         "while (k < kernels) step(k++, stream);\ncudaStreamEndCapture(stream, &graph);\n"
@@ -71,6 +88,30 @@ MUTANTS = {
     "all runs are recorded": {
         1: _RECORD.replace("kernels;", "kernels * times;").replace("(k,", "(k % kernels,"),
         2: "cudaGraphLaunch(executable, stream);",
+    },
+    "replayed in the default stream": {
+        2: "for (int i = 0; i < times; ++i) cudaGraphLaunch(executable, nullptr);"
+    },
+    "replayed in a stream of its own": {
+        2: "cudaStream_t own = nullptr;\ncudaStreamCreate(&own);\n"
+        "for (int i = 0; i < times; ++i) cudaGraphLaunch(executable, own);\n"
+        "cudaStreamSynchronize(own);\ncudaStreamDestroy(own);"
+    },
+    "every second kernel in a branch of the graph": {
+        1: "cudaEvent_t begin, end;\ncudaEventCreate(&begin), cudaEventCreate(&end);\n"
+        "cudaStream_t side;\ncudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);\n"
+        "cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);\n"
+        "cudaEventRecord(begin, stream);\ncudaStreamWaitEvent(side, begin, 0);\n"
+        "for (int k = 0; k < kernels; ++k) step(k, k % 2 ? side : stream);\n"
+        "cudaEventRecord(end, side);\ncudaStreamWaitEvent(stream, end, 0);\n"
+        "cudaStreamEndCapture(stream, &graph);\ncudaStreamDestroy(side);\n"
+        "cudaEventDestroy(begin), cudaEventDestroy(end);\n"
+        "cudaGraphInstantiateWithFlags(&executable, graph, 0);"
+    },
+    "an executable for each run": {
+        2: "for (int i = 0; i < times; ++i) {\n  cudaGraphExecDestroy(executable);\n"
+        "  cudaGraphInstantiateWithFlags(&executable, graph, 0);\n"
+        "  cudaGraphLaunch(executable, stream);\n}"
     },
     "recorded into the default stream": {1: _RECORD.replace("step(k, stream)", "step(k, nullptr)")},
     "no graph: every kernel is launched": {

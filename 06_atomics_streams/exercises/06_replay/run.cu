@@ -1,5 +1,21 @@
 // Runs exercise 06/replay on one case.
 #include "tools/exercise/runner.hpp"
+
+// What run_chain does: executables that it makes, launches of them into any other stream, and
+// kernels recorded in another stream than the first one: the graph may run these at the same time.
+struct Seen {
+  cudaStream_t stream, first;
+  int executables, elsewhere;
+};
+inline Seen seen{};
+inline cudaError_t launch_seen(cudaGraphExec_t executable, cudaStream_t into) {
+  seen.elsewhere += into != seen.stream;
+  return cudaGraphLaunch(executable, into);
+}
+#define cudaGraphLaunch launch_seen
+#define cudaGraphInstantiate(...) (++seen.executables, cudaGraphInstantiate(__VA_ARGS__))
+#define cudaGraphInstantiateWithFlags(...) \
+  (++seen.executables, cudaGraphInstantiateWithFlags(__VA_ARGS__))
 #include EXERCISE_FILE
 
 // The steps do not commute: another order gives another result.
@@ -15,11 +31,15 @@ int main(int argc, char** argv) {
     int& calls = c.host<int>("calls")[0] = 0;
     cudaStream_t stream = nullptr;
     exercise::require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+    seen.stream = stream;
     const auto step = [&](int k, cudaStream_t into) {
-      ++calls;
+      if (calls++ == 0) seen.first = into;
+      seen.elsewhere += into != seen.first;
       step_kernel<<<(n + 63) / 64, 64, 0, into>>>(x, n, static_cast<unsigned>(k));
     };
     run_chain(step, static_cast<int>(c.size("kernels")), static_cast<int>(c.size("times")), stream);
+    c.host<int>("executables_too_many")[0] = seen.executables > 1 ? seen.executables - 1 : 0;
+    c.host<int>("launches_elsewhere")[0] = seen.elsewhere;
     exercise::require(cudaGetLastError(), "a call of run_chain failed");
     exercise::require(cudaStreamSynchronize(stream), "a kernel failed");
     cudaStreamDestroy(stream);
