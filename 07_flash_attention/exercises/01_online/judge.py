@@ -10,6 +10,12 @@ MINUTES = 20
 CALL = "softmax(float* x, float* y, int rows, int cols)"
 
 
+def _case(name, rows, cols, spread, x):
+    arrays = [Array("x", x, shape=(rows, cols))]
+    arrays += [Array("y", role="output", count=rows * cols, shape=(rows, cols))]
+    return Case(name, {"rows": rows, "cols": cols, "spread": spread}, arrays)
+
+
 def cases(random):
     for rows, cols, spread in (
         (64, 32, 1),
@@ -23,14 +29,8 @@ def cases(random):
         (drawn(random, 320, 400), drawn(random, 10, 20), 10),
     ):
         x = floats(random, rows * cols, -spread, spread)
-        yield Case(
-            f"{rows} rows of {cols}, up to {spread}",
-            {"rows": rows, "cols": cols, "spread": spread},
-            [
-                Array("x", x, shape=(rows, cols)),
-                Array("y", role="output", count=rows * cols, shape=(rows, cols)),
-            ],
-        )
+        yield _case(f"{rows} rows of {cols}, up to {spread}", rows, cols, spread, x)
+    yield _case("5 rows of 40, far below 0", 5, 40, 1000, floats(random, 200, -1000, -200))
 
 
 def expected(case):
@@ -93,6 +93,7 @@ MUTANTS = {
         0: [("const float value = x[c];",
              "const float value = __uint_as_float(__float_as_uint(x[c]) & 0xFFFFFFF0u);")],
     },
+    "the maximum begins at 0": {0: [("float m = -INFINITY;", "float m = 0;")]},
     "no maximum": {1: "m = 0;\ns += expf(value);"},
     "the old sum is not corrected": {
         1: "const float larger = fmaxf(m, value);\ns = s + expf(value - larger);\nm = larger;"

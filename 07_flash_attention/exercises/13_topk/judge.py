@@ -26,6 +26,8 @@ def cases(random):
         yield _case(f"rows = {rows}, n = {n}", rows, n, floats(random, rows * n, -4, 4))
     ties = [float(random.randrange(-3, 3)) for _ in range(4 * 70)]
     yield _case("equal scores", 4, 70, ties)
+    zeros = [random.choice((0.0, -0.0, -1.0)) for _ in range(3 * 40)]
+    yield _case("0 and -0 are equal scores", 3, 40, zeros)
     yield _case("large scores", 4, 65, floats(random, 4 * 65, -100, 100))
     yield _case("scores near -100", 2, 50, floats(random, 100, -100, -99))
     yield _case("one score for all", 2, 100, [random.uniform(-4, 4)] * 200)
@@ -186,6 +188,11 @@ RIGHTS = {
 
 MUTANTS = {
     "the maximum begins at 0": {1: _KERNEL.replace("largest = -INFINITY", "largest = 0")},
+    "-0 is less than 0": {
+        1: _KERNEL.replace(
+            "insert(score, i", "insert(score == 0 && signbit(score) ? -1e-30f : score, i"
+        )
+    },
     "a lane keeps three": {
         1: _KERNEL.replace(
             "  insert(score, i, best, at);\n",
