@@ -101,6 +101,18 @@ const int blocks = (n + kBlock - 1) / kBlock;
 count_kernel<<<blocks, kBlock>>>(x, n, scratch);
 {scan}
 place_kernel<<<blocks, kBlock>>>(x, n, scratch, y);"""
+# Where each block adds up the counts of those before it.
+_COUNT = """
+__global__ void count_kernel(const float* x, int n, int* kept) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  const int count = __syncthreads_count(i < n && x[i] > 0);
+  if (threadIdx.x == 0) kept[blockIdx.x] = count;
+}"""
+_COUNT_AND_PLACE = (
+    "const int blocks = (n + kBlock - 1) / kBlock;\n"
+    "count_kernel<<<blocks, kBlock>>>(x, n, scratch);\n"
+    "place_kernel<<<blocks, kBlock>>>(x, n, scratch, y, count);"
+)
 
 RIGHTS = {
     "counted by atomics in shared memory": {
@@ -167,12 +179,7 @@ __global__ void zero_kernel(int* count) { *count = 0; }""",
         2: "all_kernel<<<4, 256>>>(x, n, y, count);",
     },
     "before: thread 0 places what its block has loaded": {
-        1: """
-__global__ void count_kernel(const float* x, int n, int* kept) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  const int count = __syncthreads_count(i < n && x[i] > 0);
-  if (threadIdx.x == 0) kept[blockIdx.x] = count;
-}
+        1: _COUNT + """
 __global__ void place_kernel(const float* x, int n, const int* kept, float* y, int* count) {
   __shared__ float tile[256];
   const int t = threadIdx.x, i = blockIdx.x * 256 + t;
@@ -186,17 +193,10 @@ __global__ void place_kernel(const float* x, int n, const int* kept, float* y, i
   }
   if (blockIdx.x + 1 == gridDim.x) *count = place;
 }""",
-        2: "const int blocks = (n + kBlock - 1) / kBlock;\n"
-        "count_kernel<<<blocks, kBlock>>>(x, n, scratch);\n"
-        "place_kernel<<<blocks, kBlock>>>(x, n, scratch, y, count);",
+        2: _COUNT_AND_PLACE,
     },
     "before: lane 0 stores what its warp has loaded": {
-        1: """
-__global__ void count_kernel(const float* x, int n, int* kept) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  const int count = __syncthreads_count(i < n && x[i] > 0);
-  if (threadIdx.x == 0) kept[blockIdx.x] = count;
-}
+        1: _COUNT + """
 __global__ void place_kernel(const float* x, int n, const int* kept, float* y, int* count) {
   __shared__ int of_warps[8];
   const int i = blockIdx.x * 256 + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -214,9 +214,7 @@ __global__ void place_kernel(const float* x, int n, const int* kept, float* y, i
   }
   if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 255) *count = place;
 }""",
-        2: "const int blocks = (n + kBlock - 1) / kBlock;\n"
-        "count_kernel<<<blocks, kBlock>>>(x, n, scratch);\n"
-        "place_kernel<<<blocks, kBlock>>>(x, n, scratch, y, count);",
+        2: _COUNT_AND_PLACE,
     },
     "no count if nothing is kept": {
         0: [("if (lane == 0) *total = before;", "if (lane == 0 && before > 0) *total = before;")]
