@@ -6,7 +6,10 @@ import subprocess
 import sys
 import unittest
 
-from tool_case import TOOLS, ToolCase
+from tool_case import TOOLS, ToolCase  # (puts tools/ on the path)
+
+import counts
+from include_graph import Graph, source_files
 
 KERNEL = """// one
 // two
@@ -285,6 +288,41 @@ class Results(CompareCase):
         self.assertNotIn("active", line)
         self.assertTrue(self.counted(naive=naive, tiled=naive).startswith("---"))
         self.assertTrue(self.counted(naive=naive).startswith("---"))
+
+    def counted_by_simt(self, **rows):
+        """The line of counts, where simt has counted the rungs as their files are now."""
+        digests = counts.Digests(Graph(self.root, source_files(self.root)))
+        rows = {
+            f"sgemm/{name}": {"sources": digests.of_row("04_matmul", f"sgemm/{name}"), "counts": of}
+            for name, of in rows.items()
+        }
+        chapter = {"commit": "0123", "date": "2026-11-21", "sizes": {"sgemm": {"m": 8}}}
+        chapters = {"04_matmul": {**chapter, "rows": rows}}
+        self.write(counts.FILE, json.dumps({"schema": 1, "chapters": chapters}))
+        return self.line_of_counts()
+
+    def line_of_counts(self):
+        return self.compare("04/naive", "04/tiled", width=240).stdout.splitlines()[3]
+
+    def test_counts_by_simt_are_shown_until_a_rung_changes(self):
+        self.results(default=[self.row("naive"), self.row("tiled")])
+        naive, tiled = {"load_sectors": 32.0, "barriers": 8}, {"load_sectors": 4.0, "barriers": 8}
+        line = self.counted_by_simt(naive=naive, tiled=tiled)
+        self.assertIn("counted by simt: sectors per load 32.0  ", line)
+        self.assertIn("counted by simt: sectors per load 4.00", line)
+        self.assertNotIn("barriers", line)
+        path = "04_matmul/sgemm/03_naive.cuh"
+        before = self.read(path)
+        self.write(path, f"// of old\n{before}")  # no compiler sees that
+        self.assertEqual(self.line_of_counts(), line)
+        self.write(path, f"{before}int more;\n")
+        self.assertTrue(self.line_of_counts().startswith("---"))
+        self.assertTrue(self.counted_by_simt(tiled=tiled).startswith("---"))
+        # What a GPU has counted comes first.
+        self.counted_by_simt(naive=naive, tiled=tiled)
+        line = self.counted(naive={"barriers": 128}, tiled={"barriers": 256})
+        self.assertIn("counted: barriers 128  ", line)
+        self.assertNotIn("simt", line)
 
     def test_rows_that_have_nothing_in_common(self):
         skipped = self.row("ring", "bf16_gemm", None, status="skipped", reason="needs sm_90a")

@@ -661,6 +661,20 @@ class Numbers(LadderCase):
             self.assertIn(f"README.md:{line}: ", found)
             self.assertIn(message, found)
 
+    def test_a_sweep_of_two_problems(self):
+        data = json.loads(self.read("results/h200.json"))
+        run = data["runs"]["01_vector_add/large"]
+        other = {**run["sweeps"][0], "problem": "sum", "points": [{"block": 32, "gbps": 7.5}]}
+        run["sweeps"].append(other)
+        self.write("results/h200.json", json.dumps(data))
+        words = "sweep=block at=32 gbps run=01_vector_add/large results=results/h200.json"
+        self.lesson(f"It is <!--= {words} -->?<!--/-->.\n")
+        self.assert_one_line(self.fill(status=1), "holds 2 sweeps 'block' that fit")
+        text = self.page("Are <!--= sweep=block at=32 gbps -->?<!--/-->.\n")
+        self.assertEqual(text, "Are <!--= sweep=block at=32 gbps -->2,100<!--/-->.\n")
+        text = self.page("Are <!--= sweep=block problem=sum at=32 gbps -->?<!--/-->.\n")
+        self.assertIn("-->7.50<!--/-->", text)
+
     def test_a_name_of_two_problems(self):
         words = "naive ms run=01_vector_add/small results=results/h200.json"
         self.lesson(f"It is <!--= {words} -->?<!--/-->.\n")

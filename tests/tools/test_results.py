@@ -51,6 +51,19 @@ class Kept(ToolCase):
         self.assertEqual(loaded["counters"]["01_add"]["kernels"], [kernel])
         self.assertEqual(self.save(loaded), text)
 
+    def test_a_0_is_no_gap(self):
+        row = {**ROW, **dict.fromkeys(results.NUMBERS, 0.0), "sizes": {"n": 0}}
+        row["phases"] = [{**PHASE, "gbps": 0.0}]
+        point = {"n": 0, "ms": 0.0}
+        run = {**RUN, "seed": 0, "rows": [row], "sweeps": [{**SWEEP, "points": [point]}]}
+        kernel = {**KERNEL, "barriers": 0, "active_lanes": 0.0}
+        counters = {"01_add": {"arguments": "", "kernels": [kernel]}}
+        self.save({"schema": 1, "counters": counters, "runs": {"01_add/a": run}})
+        loaded = self.load()
+        self.assertEqual(loaded["runs"]["01_add/a"], run)
+        [kept] = loaded["counters"]["01_add"]["kernels"]
+        self.assertEqual((kept["barriers"], kept["active_lanes"]), (0, 0))
+
     def test_an_entry_a_line(self):
         lines = [line.strip() for line in self.save(DATA).splitlines()]
         starts = lambda words: sum(line.startswith(words) for line in lines)
