@@ -391,6 +391,29 @@ class Speeds(ToolCase):
             speed.measure(REPOSITORY, catalog.find(REPOSITORY, "01/guard"), None)
 
 
+class Frame(ToolCase):
+    def test_whatever_the_umask_says_the_sandbox_reads_what_was_built(self):
+        simt = self.root / "build/simt"
+
+        def build(root, scratch, tell):
+            (simt / "headers").mkdir()
+            (simt / "headers/front.h.gch").touch()
+            (scratch / "frame.o").touch()
+
+        with mock.patch.object(building, "_build_frame", build), mock.patch.dict(
+            os.environ, SIMT_BUILD=str(simt)
+        ):
+            before = os.umask(0o077)
+            try:
+                frame = building.prepare(REPOSITORY)
+            finally:
+                os.umask(before)
+        for path in [simt, *simt.rglob("*")]:
+            wanted = 0o755 if path.is_dir() else 0o644
+            self.assertEqual(path.stat().st_mode & 0o777, wanted, path)
+        self.assertEqual(frame.parent, simt)
+
+
 class Names(unittest.TestCase):
     def test_a_chapter_stands_for_its_exercises(self):
         every = catalog.all_exercises(REPOSITORY)

@@ -1,5 +1,6 @@
 """Builds the program that runs a student's file on the cases of an exercise."""
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -128,7 +129,16 @@ def prepare(root):
         ):
             _build_frame(root, Path(scratch), tell)
             os.replace(Path(scratch, "frame.o"), path)
+    if not path.stat().st_mode & 0o004:
+        _open_to_all(path.parent)
     return path
+
+
+def _open_to_all(folder):
+    """Whatever the umask says: the sandbox's user reads what is built here."""
+    for path in [folder, *folder.rglob("*")]:
+        with contextlib.suppress(OSError):  # another process may be building, too
+            path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o644))
 
 
 def _build_frame(root, scratch, tell):
