@@ -4,7 +4,7 @@
 // loads. There is one step instead of 2 (size - 1), and nothing is stored on the way. Two things
 // must be waited for: nobody may read x before the peer's stream has come to this call, and nobody
 // may go on, and perhaps change x, before all have read it. What is still wrong: a load over the
-// link takes a round trip, half a microsecond, and whoever waits for it has nothing else to do.
+// link takes a round trip, about a microsecond, and whoever waits for it has nothing else to do.
 #pragma once
 
 #include <cuda_runtime.h>
