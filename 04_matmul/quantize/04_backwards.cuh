@@ -2,7 +2,7 @@
 //
 // One scale for a whole tensor needs the whole tensor: no element can be rounded before the last
 // one was looked at, and no chip keeps 134 MB in registers meanwhile, so x must be read twice. But
-// the L2 cache, 60 MB on an H200, still has some of what was read last. A first launch of just the
+// the L2 cache, 63 MB on an H200, still has some of what was read last. A first launch of just the
 // blocks that the chip holds goes through x from its beginning to its end, all blocks side by side,
 // with one atomic a block; the second goes from the end to the beginning, and its stores ask to
 // leave the cache first. What is still wrong: the rest of x comes from memory twice.

@@ -57,7 +57,7 @@ struct TileOrder {
     return {heads, q_tiles, group, heads - (group - 1) * groups};
   }
   static TileOrder of(const Shape& shape, int queries) {
-    constexpr double kCacheBytes = 16 << 20;  // well below the L2 cache of an H100, 50 MB
+    constexpr double kCacheBytes = 16 << 20;  // well below the L2 cache of an H100, 52 MB
     const int heads = static_cast<int>(shape.all_heads());
     const double head_bytes = 4.0 * static_cast<double>(shape.n_k) * shape.d;  // K and V
     return of(heads, kit::divide_up(shape.n_q, queries),
