@@ -2,9 +2,10 @@
 //
 // It is the kernel of the rung in_flight (tensor_cores.md) with two changes. Tiles are taken rank
 // by rank, the own rows first. And before the producer loads a tile of another rank's rows, it
-// polls the flag of its chunk, which the copy stream sets by a kernel of one thread. That kernel
-// needs an SM: so the blocks that wait leave two free. What is still wrong: tiles of 128 x 256 are
-// too large for few rows; and a grid that waits needs all its blocks on the chip at once.
+// polls the flag of its chunk, which the copy stream sets by a kernel of one thread. Nothing
+// promises that kernel a place beside blocks that wait: so they leave two SMs free. What is still
+// wrong: tiles of 128 x 256 are too large for few rows; and a grid that waits needs all its blocks
+// on the chip at once.
 #pragma once
 
 #include <cuda_bf16.h>
