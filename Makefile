@@ -490,7 +490,7 @@ help:  ## print this list
 # Without this, make says that it has "no rule to make target" what somebody mistyped. With -B it
 # asks here for every source too.
 VERBS = $(shell sed -nE 's/^([a-z-]+):.*## .*/\1/p' Makefile) $(foreach v,run test profile sanitize counts,$(v)-01) \
-  exercise-start exercise-check exercise-next exercise-list
+  exercise-start exercise-check exercise-next exercise-list $(CHAPTERS)
 .DEFAULT:
 	$(if $(wildcard $@),@:,$(error there is nothing called '$@' here$(call nearest,$(subst ','\'',$@)) (`make help` lists the commands)))
 nearest = $(shell python3 -B tools/cli.py '$(1)' $(VERBS) 2>/dev/null)

@@ -162,7 +162,7 @@ class Grading(ToolCase):
         text = self.mutant(_2="\n".join(bodies) + "\nconst int grid = 1;")
         file, program = self.write("guard.cuh", ""), self.root / "program"
         file.write_text(text.replace("__global__", HEADERS + names + "__global__", 1))
-        limits = replace(running.LIMITS, cpu_seconds=1, seconds=4)
+        limits = replace(running.LIMITS, cpu_seconds=1, seconds=8)
         found = {}
         with self.untouched(), mock.patch.object(running, "LIMITS", limits):
             building.build(REPOSITORY, self.exercise, file, program, Sandbox())
@@ -272,9 +272,12 @@ class Grading(ToolCase):
                 yield Case("ours", {"n": random.randrange(7, 8)}, [Array("x", [1.0] * 7)])
             """,
         )
+        before = os.environ.get("TZ")
+        self.addCleanup(lambda: self.set_clock(before))
+        self.set_clock("UTC+5")  # that of the course, five hours behind
         ours = Course.read(file, ["01/guard"])
         right = skeleton.solution(self.text, "a")
-        due = time.mktime((2027, 3, 8, 23, 59, 0, 0, 0, -1))
+        due = 1804550340 + 5 * 3600  # the seconds of that minute in UTC, and the five hours
         for student, seconds in (("ann", 0), ("bob", 3 * 3600 + 300), ("cyd", 50 * 3600)):
             self.hand_in(student, right)
             path = self.submissions / student / "01_vector_add/guard.cuh"
@@ -295,6 +298,14 @@ class Grading(ToolCase):
         file.write_text("x y")
         with self.assertRaisesRegex(ExerciseError, "course.py: SyntaxError: "):
             Course.read(file, ["01/guard"])
+
+    @staticmethod
+    def set_clock(zone):
+        if zone is None:
+            os.environ.pop("TZ", None)
+        else:
+            os.environ["TZ"] = zone
+        time.tzset()
 
     def test_files_that_share_what_few_others_have_are_listed(self):
         lines = [f"  const float part{k} = x[{k} * n] - {k}.5f * y[n - {k}];" for k in range(9)]

@@ -130,12 +130,13 @@ class Readers(ToolCase):
     def test_of_two_kernels_means_are_no_sums_and_the_largest_is_one_of_theirs(self):
         atomics = {"max_serialization": 2, "serialization": 1.5, "global_requests": 3}
         one = {"instructions": 10, "executions": 80, "active_lanes_per_instruction": 8}
-        one |= {"atomics": atomics, "sites": []}
+        one |= {"atomics": atomics, "shared": {"load_max_conflict_degree": 4}, "sites": []}
         kernels = [one, {**one, "atomics": {**atomics, "max_serialization": 1}}]
         path = self.written(json.dumps({"seal": SEAL, "kernels": kernels}).encode())
         counts = running.read_counts(path, SEAL)
         self.assertEqual(counts["active_lanes_per_instruction"], 8)
         self.assertEqual(counts["atomics"], {"max_serialization": 2, "global_requests": 6})
+        self.assertEqual(counts["shared"], {"load_max_conflict_degree": 4})
 
     def test_who_asks_for_all_memory_has_no_end(self):
         said = "terminate called after throwing an instance of 'std::bad_alloc'\n"

@@ -314,7 +314,8 @@ class Build(MakeCase):
         self.assertIn("nothing called 'nosuch' here (", self.make("nosuch", status=2).stderr)
         error = self.make("run-09", status=2).stderr
         self.assertIn("there is no chapter 09: 01_add to 02_polar", error)
-        for word, meant in (("hlep", "help"), ("tset-01", "test-01"), ("ru'n", "run")):
+        for word, meant in (("hlep", "help"), ("tset-01", "test-01"), ("ru'n", "run"),
+                            ("02_ploar", "02_polar")):  # fmt: skip
             self.assertIn(f"did you mean {meant}? (`make", self.make(word, status=2).stderr)
 
     def test_a_chapter_by_its_number_alone(self):
