@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Chapter 07 in one file: attention, O = softmax(Q K^T / sqrt(d)) V, for each of several heads. Q,
-// K, V and O have n rows of d = 64 numbers in each head: queries, keys, values and results.
+// Chapter 07 in one file: attention, O = softmax(Q K^T / sqrt(d)) V, for one head. Q, K, V and O
+// have n rows of d = 64 numbers: queries, keys, values and results.
 //
 //   nvcc -O3 -I.. -Xcompiler -fopenmp flash_attention.cu -o flash_attention
-//   ./flash_attention [n heads]
+//   ./flash_attention [n]
 //
 // Without a GPU write ../simt/nvcc for nvcc.
 #include <algorithm>
@@ -40,138 +40,114 @@ void one_query(const float* q, const float* k, const float* v, float* o, Size n)
   }
 }
 
-void sequential(const float* q, const float* k, const float* v, float* o, Size n, Size heads) {
-  for (Size row = 0; row < heads * n; ++row) {
-    const Size head = row / n * n * kD;  // where the keys and values of its head begin
-    one_query(q + row * kD, k + head, v + head, o + row * kD, n);
-  }
+void sequential(const float* q, const float* k, const float* v, float* o, Size n) {
+  for (Size i = 0; i < n; ++i) one_query(q + i * kD, k, v, o + i * kD, n);
 }
 
-void openmp(const float* q, const float* k, const float* v, float* o, Size n, Size heads) {
+void openmp(const float* q, const float* k, const float* v, float* o, Size n) {
 #pragma omp parallel for schedule(static)
-  for (Size row = 0; row < heads * n; ++row) {
-    const Size head = row / n * n * kD;
-    one_query(q + row * kD, k + head, v + head, o + row * kD, n);
-  }
+  for (Size i = 0; i < n; ++i) one_query(q + i * kD, k, v, o + i * kD, n);
 }
 
 // ---------------------------------------------------------------- on the GPU
-// A thread for each query. Its block brings kKeys keys or values at a time into shared memory,
-// where all its queries use them. (Loops over registers are unrolled: a register has no index.)
-constexpr int kQueries = 64, kKeys = 16;
+// A warp for each query. Its block brings 32 keys or values at a time into shared memory, where all
+// its queries use them. A lane has the score of one of these keys, and two columns of the result.
+constexpr int kWarp = 32, kQueries = 16;
+using Tile = float[kWarp][kD + 1];  // one float more: lanes read a column from different banks
 
-// Where a thread works: the rows of its head begin at `head`, its query is row `row` of these.
-struct Place {
-  Size head, row;
-  __device__ explicit Place(Size n) {
-    const auto blocks = static_cast<unsigned>((n + kQueries - 1) / kQueries);  // of a head
-    head = blockIdx.x / blocks * n;
-    row = Size{blockIdx.x % blocks} * kQueries + threadIdx.x;
-  }
-};
-
-__device__ void load_query(float (&query)[kD], const float* q, Place at, Size n) {
-#pragma unroll
-  for (int c = 0; c < kD; ++c) query[c] = at.row < n ? kScale * q[(at.head + at.row) * kD + c] : 0;
-}
-
-// Rows from `first` on; past the last one there are zeros.
-__device__ void load_tile(float (&tile)[kKeys][kD], const float* from, Place at, Size first,
-                          Size n) {
-  for (int i = threadIdx.x; i < kKeys * kD; i += kQueries) {
-    tile[i / kD][i % kD] = first + i / kD < n ? from[(at.head + first) * kD + i] : 0;
-  }
-  __syncthreads();  // the tile is complete
-}
-
-// The scores of a query with a tile of keys, and with all so far the largest one.
-__device__ void multiply(float (&score)[kKeys], float& largest, const float (&query)[kD],
-                         const float (&keys)[kKeys][kD], Size keys_left) {
-#pragma unroll
-  for (int j = 0; j < kKeys; ++j) score[j] = 0;
-#pragma unroll
-  for (int c = 0; c < kD; ++c) {
-#pragma unroll
-    for (int j = 0; j < kKeys; ++j) score[j] += query[c] * keys[j][c];
-  }
-#pragma unroll
-  for (int j = 0; j < kKeys; ++j) {
-    if (j >= keys_left) score[j] = -INFINITY;  // no key: its weight will be exp(-infinity) = 0
-    largest = fmaxf(largest, score[j]);
+// The block loads rows of which `left` are there; zeros stand for the others.
+__device__ void load_tile(Tile& tile, const float* rows, Size left) {
+  for (int i = threadIdx.y * kWarp + threadIdx.x; i < kWarp * kD; i += kQueries * kWarp) {
+    tile[i / kD][i % kD] = i / kD < left ? rows[i] : 0;
   }
 }
 
-// Adds a tile of values to the result, each with its weight, and the weights to their sum.
-__device__ void add_values(float (&result)[kD], float& sum, const float (&score)[kKeys],
-                           float largest, const float (&values)[kKeys][kD]) {
-#pragma unroll
-  for (int j = 0; j < kKeys; ++j) {
-    const float weight = expf(score[j] - largest);
-    sum += weight;
-#pragma unroll
-    for (int c = 0; c < kD; ++c) result[c] += weight * values[j][c];
+// Each lane multiplies the query of its warp by a key of its own.
+__device__ float score_of(const float* query, const Tile& keys) {
+  float sum = 0;
+  for (int c = 0; c < kD; ++c) sum += query[c] * keys[threadIdx.x][c];
+  return kScale * sum;
+}
+
+// Adds 32 values to the result, each with its weight, which one of the lanes has.
+__device__ void add_values(float (&result)[2], float weight, const Tile& values) {
+  for (int j = 0; j < kWarp; ++j) {
+    const float of_j = __shfl_sync(~0u, weight, j);
+    for (int i = 0; i < 2; ++i) result[i] += of_j * values[j][threadIdx.x + i * kWarp];
   }
 }
 
-__device__ void store(float* o, const float (&result)[kD], float sum, Place at, Size n) {
-  if (at.row >= n) return;  // a thread without a query has helped to load
-#pragma unroll
-  for (int c = 0; c < kD; ++c) o[(at.head + at.row) * kD + c] = result[c] / sum;
+__device__ float warp_max(float x) {
+  for (int half = kWarp / 2; half > 0; half /= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, half));
+  return x;
+}
+
+// `sum`: of the weights that this lane has had.
+__device__ void store(float* row, const float (&result)[2], float sum) {
+  for (int half = kWarp / 2; half > 0; half /= 2) sum += __shfl_xor_sync(~0u, sum, half);
+  for (int i = 0; i < 2; ++i) row[threadIdx.x + i * kWarp] = result[i] / sum;
 }
 
 // Through the matrix. exp(score - largest) needs the largest score of all, so a first pass over the
-// keys writes the scores to memory, n x n of them in each head, and a second one reads them again.
+// keys writes the scores to memory, n x n of them, and a second one reads them again.
 __global__ void matrix(const float* q, const float* k, const float* v, float* o, float* scores,
                        Size n) {
-  __shared__ float tile[kKeys][kD];
-  const Place at(n);
-  float query[kD], score[kKeys], largest = -INFINITY;
-  load_query(query, q, at, n);
-  const auto kept = [&](Size key) -> float& { return scores[(at.head + key) * n + at.row]; };
-  for (Size first = 0; first < n; first += kKeys) {
-    load_tile(tile, k, at, first, n);
-    multiply(score, largest, query, tile, n - first);
-#pragma unroll
-    for (int j = 0; j < kKeys; ++j) {
-      if (at.row < n && first + j < n) kept(first + j) = score[j];
-    }
-    __syncthreads();  // nobody needs the tile any more
-  }
+  __shared__ float query[kQueries][kD];
+  __shared__ Tile tile;
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const Size row = Size{blockIdx.x} * kQueries + warp;
+  for (int c = lane; c < kD; c += kWarp) query[warp][c] = row < n ? q[row * kD + c] : 0;
 
-  float result[kD] = {}, sum = 0;
-  for (Size first = 0; first < n; first += kKeys) {
-    load_tile(tile, v, at, first, n);
-#pragma unroll
-    for (int j = 0; j < kKeys; ++j) {
-      score[j] = at.row < n && first + j < n ? kept(first + j) : -INFINITY;
-    }
-    add_values(result, sum, score, largest, tile);
+  float largest = -INFINITY, sum = 0, result[2] = {};
+  for (Size first = 0; first < n; first += kWarp) {
+    load_tile(tile, k + first * kD, n - first);
+    __syncthreads();  // the tile is complete
+    const bool is_key = first + lane < n;
+    const float score = is_key ? score_of(query[warp], tile) : -INFINITY;
+    if (is_key && row < n) scores[row * n + first + lane] = score;
+    largest = fmaxf(largest, score);
+    __syncthreads();  // nobody needs it any more
+  }
+  largest = warp_max(largest);
+  for (Size first = 0; first < n; first += kWarp) {
+    load_tile(tile, v + first * kD, n - first);
+    __syncthreads();
+    const bool is_score = first + lane < n && row < n;
+    const float weight = is_score ? expf(scores[row * n + first + lane] - largest) : 0;
+    sum += weight;
+    add_values(result, weight, tile);
     __syncthreads();
   }
-  store(o, result, sum, at, n);
+  if (row < n) store(o + row * kD, result, sum);
 }
 
 // One pass, no matrix: the online softmax. Weights are taken with the largest score so far. When a
 // larger one comes, all that was added with exp(score - old) is off by the same factor,
 // exp(old - new), and is multiplied by it.
 __global__ void flash(const float* q, const float* k, const float* v, float* o, Size n) {
-  __shared__ float keys[kKeys][kD], values[kKeys][kD];
-  const Place at(n);
-  float query[kD], score[kKeys], largest = -INFINITY, result[kD] = {}, sum = 0;
-  load_query(query, q, at, n);
-  for (Size first = 0; first < n; first += kKeys) {
-    load_tile(keys, k, at, first, n);
-    load_tile(values, v, at, first, n);
+  __shared__ float query[kQueries][kD];
+  __shared__ Tile keys, values;
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const Size row = Size{blockIdx.x} * kQueries + warp;
+  for (int c = lane; c < kD; c += kWarp) query[warp][c] = row < n ? q[row * kD + c] : 0;
+
+  float largest = -INFINITY, sum = 0, result[2] = {};
+  for (Size first = 0; first < n; first += kWarp) {
+    load_tile(keys, k + first * kD, n - first);
+    load_tile(values, v + first * kD, n - first);
+    __syncthreads();
+    const float score = first + lane < n ? score_of(query[warp], keys) : -INFINITY;  // weight 0
     const float old = largest;
-    multiply(score, largest, query, keys, n - first);
+    largest = fmaxf(old, warp_max(score));
     const float correction = expf(old - largest);  // at first exp(-infinity), which is 0
+    for (float& column : result) column *= correction;
     sum *= correction;
-#pragma unroll
-    for (int c = 0; c < kD; ++c) result[c] *= correction;
-    add_values(result, sum, score, largest, values);
-    __syncthreads();  // nobody needs the tiles any more
+    const float weight = expf(score - largest);
+    sum += weight;
+    add_values(result, weight, values);
+    __syncthreads();
   }
-  store(o, result, sum, at, n);
+  if (row < n) store(o + row * kD, result, sum);
 }
 
 // ---------------------------------------------------------------- check and print
@@ -202,11 +178,10 @@ bool print_verdict(const std::vector<float>& o, const std::vector<float>& expect
 }
 
 // ---------------------------------------------------------------- the protocol
-bool run(Size n, Size heads) {
-  const double bytes = 4.0 * heads * n * kD;  // of Q, and likewise of K, V, O
+bool run(Size n) {
+  const double bytes = 4.0 * n * kD;          // of Q, and likewise of K, V, O
   kit::require_memory(5 * bytes, 4 * bytes);  // on the host expected, too
-  const Size rows = heads * n;
-  std::vector<float> q(rows * kD), k(rows * kD), v(rows * kD), o(rows * kD);
+  std::vector<float> q(n * kD), k(n * kD), v(n * kD), o(n * kD);
   std::mt19937 random(7);
   std::uniform_real_distribution<float> uniform(-1, 1);
   for (std::vector<float>* input : {&q, &k, &v}) {
@@ -215,24 +190,24 @@ bool run(Size n, Size heads) {
 
   cudaDeviceProp device;
   CUDA_CHECK(cudaGetDeviceProperties(&device, 0));
-  std::printf("O = softmax(Q K^T / sqrt(d)) V, n = %lld, heads = %lld, d = %d\n", n, heads, kD);
+  std::printf("O = softmax(Q K^T / sqrt(d)) V, n = %lld, d = %d\n", n, kD);
   std::printf("%d OpenMP threads; %s%s\n", kit::openmp_threads(), device.name,
               kit::kHasGpu ? "" : ": kernels are checked here, not timed");
   std::printf("%-12s%11s%11s%11s%11s", "variant", "ms", "GFLOP/s", "x seq", "error");
-  const double operations = 4.0 * heads * n * n * kD;  // of the two products
+  const double operations = 4.0 * n * n * kD;  // of the two products
   bool right = true;
 
   // On the CPU. NaN: an element that nobody writes is not right by chance.
   kit::CpuTimer cpu;
   const auto forget = [&] { std::fill(o.begin(), o.end(), NAN); };
   const double sequential_ms =
-      cpu.median_ms(forget, [&] { sequential(q.data(), k.data(), v.data(), o.data(), n, heads); });
+      cpu.median_ms(forget, [&] { sequential(q.data(), k.data(), v.data(), o.data(), n); });
   const std::vector<float> expected = o;
   print_times("sequential", sequential_ms, operations, sequential_ms);
   std::printf("%11s  reference", "-");
   if (kit::openmp_threads() > 0) {
     const double ms =
-        cpu.median_ms(forget, [&] { openmp(q.data(), k.data(), v.data(), o.data(), n, heads); });
+        cpu.median_ms(forget, [&] { openmp(q.data(), k.data(), v.data(), o.data(), n); });
     print_times("openmp", ms, operations, sequential_ms);
     right &= print_verdict(o, expected, n);
   } else {
@@ -263,15 +238,16 @@ bool run(Size n, Size heads) {
     print_times(name, ms, operations, sequential_ms);
     right &= print_verdict(o, expected, n);
   };
-  const auto blocks = static_cast<unsigned>((n + kQueries - 1) / kQueries * heads);
-  if (cudaMalloc(&d_scores, rows * n * sizeof(float)) == cudaSuccess) {
-    measure("matrix", [&] { matrix<<<blocks, kQueries>>>(d_q, d_k, d_v, d_o, d_scores, n); });
+  const auto blocks = static_cast<unsigned>((n + kQueries - 1) / kQueries);
+  const dim3 block(kWarp, kQueries);
+  if (cudaMalloc(&d_scores, n * n * sizeof(float)) == cudaSuccess) {
+    measure("matrix", [&] { matrix<<<blocks, block>>>(d_q, d_k, d_v, d_o, d_scores, n); });
     CUDA_CHECK(cudaFree(d_scores));
   } else {
     cudaGetLastError();  // so that the next check does not find this one
-    std::printf("\n%-12s  skipped: no room for %.1f GB of scores", "matrix", 4e-9 * rows * n);
+    std::printf("\n%-12s  skipped: no room for %.1f GB of scores", "matrix", 4e-9 * n * n);
   }
-  measure("flash", [&] { flash<<<blocks, kQueries>>>(d_q, d_k, d_v, d_o, n); });
+  measure("flash", [&] { flash<<<blocks, block>>>(d_q, d_k, d_v, d_o, n); });
 
   // And back.
   const double out_ms =
@@ -283,15 +259,14 @@ bool run(Size n, Size heads) {
 }
 
 int main(int argc, char** argv) try {
-  Size size[2] = {kit::kHasGpu ? 2048 : 512, kit::kHasGpu ? 8 : 2};
-  bool good = argc == 1 || argc == 3;
-  for (int i = 1; good && i < argc; ++i) {
+  Size n = kit::kHasGpu ? 8192 : 512;
+  if (argc == 2) {
     char* end = nullptr;
-    size[i - 1] = std::strtoll(argv[i], &end, 10);
-    good = *end == 0 && size[i - 1] >= 1;
+    n = std::strtoll(argv[1], &end, 10);
+    if (*end != 0) n = 0;
   }
-  if (!good) throw std::invalid_argument("usage: flash_attention [n heads], each from 1 up");
-  return run(size[0], size[1]) ? 0 : 1;
+  if (argc > 2 || n < 1) throw std::invalid_argument("usage: flash_attention [n], n from 1 up");
+  return run(n) ? 0 : 1;
 } catch (const std::invalid_argument& bad) {  // an argument, or a size for which memory lacks
   std::fprintf(stderr, "flash_attention: %s\n", bad.what());
   return 2;
