@@ -4,7 +4,7 @@
 On a GPU they are the four tools of compute-sanitizer: memcheck (stray accesses), racecheck (races
 in shared memory), synccheck (wrong barriers), initcheck (reads of what nobody wrote). Without one,
 or with --simt, they are simt's own checks, which look for all of these; the programs must then be
-built with SIMT_CHECK=1.
+built with SIMT_CHECK=1. simt stands in for two GPUs, unless SIMT_DEVICES says for how many.
 
 The sizes are those of the line `sanitize:` in a chapter's bench.args, or else of `counters:`. Rungs
 that skip these are run again with those of the lines `sanitize_...:`, one after the other. The
@@ -314,6 +314,7 @@ def main():
     device = "" if args.simt else gpu_name()
     if not device:
         device, tools = "simt", ["simt"]
+        os.environ.setdefault("SIMT_DEVICES", "2")  # some rungs share their work
     elif tool := cli.cuda_tool("compute-sanitizer"):
         os.environ["PATH"] += f"{os.pathsep}{Path(tool).parent}"
         tools = ["memcheck", "racecheck", "synccheck", "initcheck"]

@@ -39,6 +39,8 @@ def program(words, tool):
         row = {**KERNEL, **RUNGS[name], "problem": name.split("/")[0], "name": name.split("/")[1]}
         if "skips" in row:
             row["status"] = "skipped" if row["skips"] == value(words, "--n") else "right"
+        if row.get("devices", 1) > int(os.environ.get("SIMT_DEVICES", 1)):
+            row |= {"status": "skipped", "reason": f"needs {row['devices']} GPUs"}
         status = 1 if row["status"] == "wrong" else status
         rows.append(row)
     with open(value(words, "--json"), "w") as file:
@@ -337,6 +339,14 @@ class Simt(SanitizeCase):
         self.assertEqual(self.said(), {name: {"simt": "clean"} for name in self.rungs})
         self.assertEqual(self.report("simt")["device"], "simt")
         self.assertEqual(self.runs(), ["simt --verify --n 33"])
+
+    def test_it_stands_in_for_two_gpus_or_as_many_as_asked_for(self):
+        self.rungs |= {"sum/two": {"devices": 2}, "sum/three": {"devices": 3}}
+        self.sanitize("--simt")
+        self.assertEqual(self.said()["sum/two"], {"simt": "clean"})
+        self.assertEqual(self.said()["sum/three"], {"simt": "not run: needs 3 GPUs"})
+        self.sanitize("--simt", SIMT_DEVICES="3")
+        self.assertEqual(self.said()["sum/three"], {"simt": "clean"})
 
     def test_it_can_be_asked_for(self):
         self.sanitize("--simt")
