@@ -237,14 +237,15 @@ run-%: ; @$(MAKE) --no-print-directory run-$(call chapter_named,$*)
 
 # The processes find each other by the variables that torchrun sets; mpirun and torchrun start them
 # on several machines.
-PROCESSES := $(BUILD)/05_reduction/all_reduce/processes
+PROCESSES := $(BUILD)/05_reduction/all_reduce/processes $(BUILD)/07_flash_attention/ring/processes
 NP := 2
 $(PROCESSES): private FLAGS += $(LIBS_05_reduction)
-.PHONY: run-multi
-run-multi: $(PROCESSES)  ## all-reduce over NCCL in NP=2 processes, one for each GPU
-	@pids=; for rank in $$(seq 0 $$(($(NP) - 1))); do \
-	  RANK=$$rank LOCAL_RANK=$$rank WORLD_SIZE=$(NP) MASTER_ADDR=127.0.0.1 $< & pids="$$pids $$!"; done; \
-	status=0; for pid in $$pids; do wait $$pid || status=1; done; exit $$status
+.PHONY: processes run-multi
+processes: $(PROCESSES)
+run-multi: $(PROCESSES)  ## all-reduce and ring attention over NCCL in NP=2 processes, one for each GPU
+	@status=0; for program in $^; do pids=; for rank in $$(seq 0 $$(($(NP) - 1))); do \
+	  RANK=$$rank LOCAL_RANK=$$rank WORLD_SIZE=$(NP) MASTER_ADDR=127.0.0.1 $$program & pids="$$pids $$!"; done; \
+	for pid in $$pids; do wait $$pid || status=1; done; done; exit $$status
 
 # The chapter whose number was given: 01 or 1 -> 01_vector_add.
 chapter_named = $(or $(filter $(1)_% 0$(1)_%,$(CHAPTERS)),$(error there is no chapter $(1): \

@@ -16,66 +16,13 @@ int main() {
   return 0;
 }
 #else
-#include <nccl.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include "common/kit/check.cuh"
-#include "common/kit/cpu_timer.hpp"
 #include "common/kit/gpu_timer.cuh"
-
-void check(ncclResult_t result) {
-  if (result == ncclSuccess) return;
-  throw std::runtime_error(std::string("NCCL: ") + ncclGetErrorString(result));
-}
-
-// The first of these variables that is set, as a number.
-int number_of(std::initializer_list<const char*> names, int otherwise) {
-  for (const char* name : names) {
-    if (const char* text = std::getenv(name)) return std::atoi(text);
-  }
-  return otherwise;
-}
-std::string text_of(const char* name, const std::string& otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? text : otherwise;
-}
-
-// ---------------------------------------------------------------- nobody waits for ever
-// A process that has died answers nobody, and the others' kernels would wait on. Ends this process
-// unless something is done within the time.
-class Watchdog {
- public:
-  Watchdog(int rank, int seconds) {
-    std::thread([this, rank, seconds] {
-      for (int seen = -1, waited = 0;; ++waited) {
-        if (seen != done_) waited = 0;
-        seen = done_;
-        if (waited == seconds) {
-          std::fprintf(stderr, "rank %d: %s: the others have not come within %d s\n", rank,
-                       what_.load(), seconds);
-          std::_Exit(1);
-        }
-        std::this_thread::sleep_for(std::chrono::seconds(1));
-      }
-    }).detach();
-  }
-  void begin(const char* what) {
-    what_ = what;
-    ++done_;
-  }
-
- private:
-  std::atomic<const char*> what_{"start"};
-  std::atomic<int> done_{0};
-};
+#include "common/kit/processes.cuh"
 
 // ---------------------------------------------------------------- the arrays
 // Whole numbers from -32 to 31: their sums are exact in any order.
@@ -99,36 +46,18 @@ double microseconds(ncclComm_t team, const float* x, float* y, long long n, int 
   kit::GpuTimer timer;
   for (int i = 0; i < 2 * calls; ++i) {
     if (i == calls) timer.start();
-    check(ncclAllReduce(x, y, n, ncclFloat, ncclSum, team, nullptr));
+    kit::check(ncclAllReduce(x, y, n, ncclFloat, ncclSum, team, nullptr));
   }
   timer.stop();
   return 1e3 * timer.elapsed_ms() / calls;
 }
 
 bool run(long long most_bytes) {
-  const int rank = number_of({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
-  const int size = number_of({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}, 1);
-  const int device = number_of(
-      {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, rank);
-  Watchdog watchdog(rank, number_of({"PATIENCE"}, 120));
-  int devices = 0;
-  CUDA_CHECK(cudaGetDeviceCount(&devices));
-  if (device >= devices) {
-    throw std::runtime_error("rank " + std::to_string(rank) +
-                             " needs a GPU of its own: there are " + std::to_string(devices) +
-                             " here");
-  }
-  CUDA_CHECK(cudaSetDevice(device));
-
-  // How they find each other: rank 0 listens there. (The port itself is torchrun's.)
-  const int port = std::atoi(text_of("MASTER_PORT", "29500").c_str()) + 1;
-  const std::string root = text_of("MASTER_ADDR", "127.0.0.1") + ":" + std::to_string(port);
-  setenv("NCCL_COMM_ID", root.c_str(), 0);
+  const kit::Process process = kit::Process::from_environment();
+  const int rank = process.rank, size = process.size;
+  kit::Watchdog watchdog(rank);
   watchdog.begin("all ranks meet");
-  ncclUniqueId id;
-  check(ncclGetUniqueId(&id));
-  ncclComm_t team;
-  check(ncclCommInitRank(&team, size, id, rank));
+  const ncclComm_t team = kit::meet(process);
 
   if (rank == 0) std::printf("%d processes\n%12s %10s %8s %s\n", size, "bytes", "us", "GB/s", "");
   bool right = true;
@@ -154,7 +83,7 @@ bool run(long long most_bytes) {
     CUDA_CHECK(cudaFree(x));
     CUDA_CHECK(cudaFree(y));
   }
-  check(ncclCommDestroy(team));
+  kit::check(ncclCommDestroy(team));
   return right;
 }
 
