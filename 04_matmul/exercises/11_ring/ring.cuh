@@ -68,7 +68,8 @@ __global__ void square_kernel(const float* x, float* y, int n) {
     wait(&full[stage], trip % 2);
     //@ end
     for (int j = threadIdx.x; j < kChunk && i * kChunk + j < n; j += 32 * kWarps) {
-      y[i * kChunk + j] = ring[stage][j] * ring[stage][j];
+      const float value = ring[stage][j];
+      y[i * kChunk + j] = value * value;
     }
     ptx::fence_proxy_async();  // TMA, another proxy than these reads, writes to the stage next
     //@ task 4: this warp has no more use for the stage

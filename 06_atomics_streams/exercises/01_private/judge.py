@@ -85,10 +85,12 @@ MUTANTS = {
         "  mine[bytes[i]] += 1;\n}"
     },
     "nobody waits until all have counted": {
-        3: "if (mine[threadIdx.x] > 0) atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);"
+        3: "const unsigned count = mine[threadIdx.x];\n"
+        "if (count > 0) atomicAdd(&bins[threadIdx.x], count);"
     },
     "the last block wins": {
-        3: "__syncthreads();\nif (mine[threadIdx.x] > 0) bins[threadIdx.x] = mine[threadIdx.x];"
+        3: "__syncthreads();\nconst unsigned count = mine[threadIdx.x];\n"
+        "if (count > 0) bins[threadIdx.x] = count;"
     },
     "before: every byte goes to global memory": {
         2: "for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) {\n"

@@ -29,7 +29,8 @@ __global__ void histogram_kernel(const unsigned char* bytes, unsigned* bins, int
   //@ hint: a bin that stayed empty needs no atomic
   //@ begin
   __syncthreads();
-  if (mine[threadIdx.x] > 0) atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);
+  const unsigned count = mine[threadIdx.x];
+  if (count > 0) atomicAdd(&bins[threadIdx.x], count);
   //@ end
 }
 

@@ -17,11 +17,13 @@ __global__ void histogram_kernel(const int* x, unsigned* bins, int n) {
   for (int v = threadIdx.x; v < kBins; v += kBlock) mine[v] = 0;
   __syncthreads();
   for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) {
-    if (x[i] >= 0 && x[i] < kBins) atomicAdd(&mine[x[i]], 1u);
+    const int value = x[i];
+    if (value >= 0 && value < kBins) atomicAdd(&mine[value], 1u);
   }
   __syncthreads();
   for (int v = threadIdx.x; v < kBins; v += kBlock) {
-    if (mine[v] > 0) atomicAdd(&bins[v], mine[v]);
+    const unsigned count = mine[v];
+    if (count > 0) atomicAdd(&bins[v], count);
   }
   //@ end
 }

@@ -74,14 +74,16 @@ __shared__ unsigned mine[kBins];
 for (int v = threadIdx.x; v < kBins; v += kBlock) mine[v] = 0;
 __syncthreads();
 for (int i = blockIdx.x * kBlock + threadIdx.x; i < n; i += gridDim.x * kBlock) {{
-  if ({inside}) atomicAdd(&mine[x[i]], 1u);
+  const int value = x[i];
+  if ({inside}) atomicAdd(&mine[value], 1u);
 }}
 __syncthreads();
 for (int v = threadIdx.x; v < kBins; v += kBlock) {{
-  {some}atomicAdd(&bins[v], mine[v]);
+  const unsigned count = mine[v];
+  {some}atomicAdd(&bins[v], count);
 }}"""
-_INSIDE = "x[i] >= 0 && x[i] < kBins"
-_SOME = "if (mine[v] > 0) "
+_INSIDE = "value >= 0 && value < kBins"
+_SOME = "if (count > 0) "
 
 RIGHTS = {
     "a part of the bins for each block": {
@@ -152,7 +154,7 @@ MUTANTS = {
         )
     },
     "4096 counts as inside": {
-        1: _KERNEL.format(inside="x[i] >= 0 && x[i] <= kBins", some=_SOME)
+        1: _KERNEL.format(inside="value >= 0 && value <= kBins", some=_SOME)
     },
     "before: counters that are 0 are handed in": {1: _KERNEL.format(inside=_INSIDE, some="")},
     "before: one block of 256": {2: "histogram_kernel<<<1, kBlock>>>(x, bins, n);"},

@@ -31,7 +31,11 @@ __device__ inline void enter(unsigned* lock, Record* record, Record mine) {
   while (!done) {
     if (atomicCAS(lock, 0u, 1u) != 0u) continue;
     __threadfence();  // nothing below is read before the lock is taken
-    if (is_better(mine, *record)) *record = mine;
+    const Record there = {record->value, record->index};
+    if (is_better(mine, there)) {
+      record->value = mine.value;
+      record->index = mine.index;
+    }
     //@ task 2: give the lock back
     //@ hint: two things are wrong: what the store may overtake, and which kind of store it is
     //@ hint: the next owner must not find the lock free and the record old: a fence comes first
