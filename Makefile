@@ -398,7 +398,7 @@ $(BOOK_PACKAGES): book/package-lock.json
 # The kernels that run in the page. Where their compiler is missing, it says so and goes on without.
 KERNELS_OF_PAGE := $(BUILD)/page/kernels.wasm
 $(KERNELS_OF_PAGE): $(wildcard book/kernels/build.py book/kernels/uncounted.txt book/kernels/*.cpp book/kernels/host/* book/kernels/host/sys/* simt/frontend/*.py simt/src/*.cpp simt/src/*.h)
-	@book/kernels/build.py $@ || [ $$? = 3 ]
+	@NODE=$(NODE) book/kernels/build.py $@ || [ $$? = 3 ]
 # The same kernels on simt itself, which must count the same: built as every program is, and by the
 # page's own compiler, for active lanes depend on how a compiler cuts code into basic blocks.
 COUNT_OF_PAGE := $(BUILD)/page/count $(BUILD)/page/count_clang

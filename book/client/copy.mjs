@@ -2,7 +2,7 @@
 
 function textOf(code) {
   const copy = code.cloneNode(true)
-  for (const number of copy.querySelectorAll('a[id^="L"]')) number.remove()
+  for (const number of copy.querySelectorAll('a[href*="#L"]')) number.remove()
   return copy.textContent.trimEnd() + '\n'
 }
 

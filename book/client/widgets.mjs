@@ -3,7 +3,7 @@
 import { load } from '../kernels/run.mjs'
 import { WIDGETS } from '../widgets/all.mjs'
 import { outcome, valuesFrom } from '../widgets/frame.mjs'
-import { KERNELS, STRIDE } from '../widgets/kernels.mjs'
+import { KERNELS, STRIDE, racingWith } from '../widgets/kernels.mjs'
 
 // The kernels, compiled, lie in a script of their own, which comes when the first one is to run.
 let kernels = null
@@ -16,6 +16,15 @@ function kernelsLoaded() {
     document.head.append(script)
   })
   return kernels
+}
+
+// The racing lines of a kernel that is shown: `rivals` by line.
+function mark(panel, rivals) {
+  for (const line of panel.querySelectorAll('[data-line]')) {
+    const others = rivals.get(Number(line.dataset.line))
+    line.classList.toggle('racing', Boolean(others))
+    if (others) line.dataset.with = ` races with ${others.join(', ')}`
+  }
 }
 
 export function runWidgets() {
@@ -33,8 +42,9 @@ export function runWidgets() {
       for (const output of form.querySelectorAll('output')) output.value = output.previousElementSibling.value
       if (!WIDGETS.includes(widget)) await kernelsLoaded()
       choose()
-      const values = valuesFrom(widget, (name) => form.elements[name].value)
-      place.querySelector('.outcome').innerHTML = outcome(widget, values)
+      const result = widget.compute(valuesFrom(widget, (name) => form.elements[name].value))
+      place.querySelector('.outcome').innerHTML = outcome(widget, result)
+      for (const panel of panels) mark(panel, racingWith(result.pairs, panel.dataset.file))
     }
     const drags = [...form.querySelectorAll('.drag')]
     form.addEventListener('input', (event) => {

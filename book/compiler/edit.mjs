@@ -8,7 +8,7 @@
 // Functions that stand in several objects (inline ones, templates) become the program's own: the engine would
 // else call those with hooks in them, and what it does would count as the kernel's.
 
-const NO_PLACE = /@llvm\.(dbg|lifetime|threadlocal|assume|experimental)/
+export const NO_PLACE = /@llvm\.(dbg|lifetime|threadlocal|assume|experimental)/
 // Hooks for what no thread shares: the built-in variables.
 const BUILT_IN = /@__tsan_(?:read|write)\d+\(.*@(?:threadIdx|blockIdx|blockDim|gridDim)\b/
 
@@ -51,7 +51,7 @@ export function withPlaces(text) {
 }
 
 // What LLVM's metadata say of a location: "file:line", and where it was inlined.
-function debugInfo(text) {
+export function debugInfo(text) {
   const nodes = new Map()
   for (const [, id, body] of text.matchAll(/^!(\d+) = (?:distinct )?(!DI(?:Location|LexicalBlock|LexicalBlockFile|Subprogram|File)\(.*\))$/gm))
     nodes.set(id, body)

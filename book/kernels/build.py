@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compiles the kernels of the page: build.py OUT.wasm. simt's front end makes plain C++ of
-kernels.cu, clang puts a call in front of every memory access, binaryen lets threads wait (see
-engine.cpp). `build.py --simt OUT.o` compiles count.cu in the same way for this machine: linked by
-simt/nvcc, it must count the same, basic blocks and all. Where a tool is missing this script says
-which, and its exit status is 3."""
+kernels.cu, clang puts a call in front of every memory access, places.mjs says where each stands,
+binaryen lets threads wait (see engine.cpp). `build.py --simt OUT.o` compiles count.cu in the same
+way for this machine: linked by simt/nvcc, it must count the same, basic blocks and all. Where a
+tool is missing this script says which, and its exit status is 3."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,7 @@ ARCHITECTURE = 90
 # What counts, meets, races and lies in shared memory is simt's own code.
 OF_SIMT = ["warp", "shared", "check_order", "check_races", "profile_counters", "profile_requests"]
 EXPORTS = ["__wasm_call_ctors", "run_vector_add", "run_branch", "run_copy", "run_transpose",
-           "run_product", "run_sum", "counts"]
+           "run_product", "run_sum", "counts", "races", "files"]
 
 CLANG = ["clang++", "-std=c++17", "-w", "-fno-strict-aliasing", "-fno-threadsafe-statics"]
 WASI = ["--target=wasm32-wasi", "-fignore-exceptions"]
@@ -78,19 +79,24 @@ def plain_cpp(source, preprocessor, folder):
     plain, _ = rewrite(text.stdout.decode(), str(source), ARCHITECTURE)
     unit = folder / f"{source.stem}.ii"
     unit.write_text(plain)
-    return ["-x", "c++-cpp-output", "-c", unit]
+    return ["-x", "c++-cpp-output", unit]
 
 
 def compile_kernels(folder, out):
     dependencies = ["-MMD", "-MP", "-MF", out.with_suffix(".d"), "-MT", out]
     preprocessor = [*CLANG, *WASI, *HEADERS_OF_PAGE, *dependencies]
     unit = plain_cpp(HERE / "kernels.cu", preprocessor, folder)
-    run(*CLANG, *EMSCRIPTEN, *INSTRUMENT, NUMBERED_BLOCKS, *unit, "-o", folder / "kernels.o")
+    llvm = folder / "kernels.ll"
+    run(*CLANG, *EMSCRIPTEN, *INSTRUMENT, NUMBERED_BLOCKS, "-gline-tables-only", *unit, "-S",
+        "-emit-llvm", "-o", llvm)
+    run(os.environ.get("NODE", "node"), HERE / "places.mjs", llvm)
+    run("clang++", EMSCRIPTEN[0], "-O0", "-Xclang", "-disable-llvm-passes", "-x", "ir", "-c", llvm,
+        "-o", folder / "kernels.o")
 
 
 def compile_for_simt(folder, out):
     unit = plain_cpp(HERE / "count.cu", [*CLANG, *HEADERS], folder)
-    run(*CLANG, *INSTRUMENT, BLOCKS, "-fPIE", "-g1", *unit, "-o", out)
+    run(*CLANG, *INSTRUMENT, BLOCKS, "-fPIE", "-g1", *unit, "-c", "-o", out)
     # clang up to 14 copies structures by the C library's function, which nobody watches; later ones
     # clear the array of main() by a hook that simt does not have, for g++ calls none.
     hooks = ["memcpy=__tsan_memcpy", "__tsan_memset=memset"]

@@ -8,7 +8,9 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -93,6 +95,9 @@ struct Page {
   uint32_t stamp = 0;  // of the launch
   Counters counters;
   uint64_t racing = 0;
+  uint32_t at = 0;  // the place in the code that simt_at() named last
+  // How often an access of one place raced with an earlier one: each place, and whether it wrote.
+  std::map<std::array<uint32_t, 4>, uint32_t> pairs;
 };
 
 Page& page() {
@@ -255,7 +260,13 @@ Accessor record(uint64_t address, unsigned size, TraceKind kind) {
                                             {address, pc, depth, kind, static_cast<uint8_t>(size)});
   const bool loads = kind == TraceKind::kGlobalLoad || kind == TraceKind::kSharedLoad;
   const bool atomic = kind == TraceKind::kGlobalAtomic || kind == TraceKind::kSharedAtomic;
-  return {&p.order, state.thread, pc, !loads, atomic};
+  return {&p.order, state.thread, p.at, !loads, atomic};
+}
+
+void note_race(const Rival& then, const Accessor& now) {
+  Page& p = page();
+  ++p.racing;
+  ++p.pairs[{then.pc, then.wrote, now.pc, now.writes}];
 }
 
 void on_access(const void* pointer, unsigned size, TraceKind global, TraceKind shared) {
@@ -265,10 +276,12 @@ void on_access(const void* pointer, unsigned size, TraceKind global, TraceKind s
   const uint64_t offset = address - reinterpret_cast<uint64_t>(p.shared);
   Rival rival;
   if (offset < kStaticSharedBytes + kDynamicSharedBytes) {
-    p.racing += p.races.access(offset, size, record(address, size, shared), &rival);
+    const Accessor now = record(address, size, shared);
+    if (p.races.access(offset, size, now, &rival)) note_race(rival, now);
   } else if (Array* array = array_at(address)) {
     const Accessor now = record(address, size, global);
-    p.racing += array->races.access(address - array->first, size, p.stamp, now, &rival);
+    const uint64_t at = address - array->first;
+    if (array->races.access(at, size, p.stamp, now, &rival)) note_race(rival, now);
   }
 }
 
@@ -425,6 +438,9 @@ void __sanitizer_cov_trace_pc_guard(uint32_t* guard) {
   record(0, 0, TraceKind::kBasicBlock);
 }
 
+// places.mjs has put it in front of every call in a file of a chapter.
+void simt_at(uint32_t place) { page().at = place; }
+
 // Asked for by the compiler, of no use here.
 void* emscripten_return_address(int) { return nullptr; }
 void __tsan_init() {}
@@ -471,6 +487,7 @@ namespace simt {
 
 void profile_reset() {
   page().counters.clear();
+  page().pairs.clear();
   page().racing = 0;
 }
 KernelProfile profile(const std::string& name) { return page().counters.profile(name); }
@@ -482,3 +499,24 @@ std::vector<CheckReport> check_reports() {
 }
 
 }  // namespace simt
+
+// ---- what run.mjs calls -----------------------------------------------------------------------
+
+extern "C" {
+
+// How many pairs of places raced in the last run; then five numbers of each: the earlier place,
+// whether it wrote, the later one, whether that wrote, how often. A place is line + 4096 * file.
+const uint32_t* races() {
+  static std::vector<uint32_t> all;
+  all.assign(1, static_cast<uint32_t>(page().pairs.size()));
+  for (const auto& [pair, times] : page().pairs) {
+    all.insert(all.end(), pair.begin(), pair.end());
+    all.push_back(times);
+  }
+  return all.data();
+}
+
+// The files, a line each: places.mjs has left them.
+extern const char simt_files[];
+const char* files() { return simt_files; }
+}

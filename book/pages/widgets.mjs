@@ -13,8 +13,11 @@ export const widgetList = (book) => shown(book).map(({ name, title }) => ({ out:
 
 const link = (book, file, out, text) => `<a href="${book.site.link(`/${file}`, { source: file, out })}">${text}</a>`
 
-// A barrier is what a reader may leave out, which shows in the code.
-const kernelLine = (tokens) => (textOf(tokens).includes('__syncthreads()') ? `<span class="barrier">${lineHtml(tokens)}</span>` : lineHtml(tokens))
+// A line behind its number. That a barrier is left out, or an access races, shows there.
+function kernelLine(tokens, number, page) {
+  const kind = textOf(tokens).includes('__syncthreads()') ? ' class="barrier"' : ''
+  return `<a href="${page}#L${number}">${number}</a><span${kind} data-line="${number}">${lineHtml(tokens)}</span>`
+}
 
 // The kernels of a widget: that of the chosen rung is shown, all where there is no script.
 function kernels(book, { sources, inputs }, out) {
@@ -23,9 +26,11 @@ function kernels(book, { sources, inputs }, out) {
     const rung = rungs.get(file)
     const name = inputs[0].options.find((option) => file.replace(/\.\w+$/, '').endsWith(`_${option}`))
     const lines = book.lines(file)
-    const shown = rung?.kernels.length ? rung.kernels.map(([first, last]) => lines.slice(first - 1, last)) : [lines]
-    const code = shown.map((part) => part.filter((line) => !isMark(textOf(line))).map(kernelLine).join('\n')).join('\n\n')
-    return `<figure class="code" data-kernel="${name}"><figcaption>${link(book, file, out, `<code>${pathHtml(file)}</code>`)}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
+    const page = book.site.link(`/${file}`, { source: file, out })
+    const shown = rung?.kernels.length ? rung.kernels : [[1, lines.length]]
+    const numbered = lines.map((tokens, i) => (isMark(textOf(tokens)) ? null : kernelLine(tokens, i + 1, page)))
+    const code = shown.map(([first, last]) => numbered.slice(first - 1, last).filter((line) => line !== null).join('\n')).join('\n\n')
+    return `<figure class="code" data-kernel="${name}" data-file="${file}"><figcaption>${link(book, file, out, `<code>${pathHtml(file)}</code>`)}</figcaption><pre class="source" tabindex="0"><code>${code}</code></pre></figure>`
   })
   return `<h2>The kernel</h2>${panels.join('')}
 <p>It runs in this page: simt made plain C++ of it, a compiler WebAssembly of that, and the counts are simt's.</p>`

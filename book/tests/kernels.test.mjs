@@ -43,26 +43,28 @@ function onSimt(program, all) {
   const input = all.map(([name, values]) => [name, ...values].join(' ')).join('\n')
   const lines = execFileSync(path.join(BUILT, program), { input: `${input}\n`, encoding: 'utf8', stdio: ['pipe', 'pipe', 'ignore'] }).trim().split('\n')
   return lines.map((line) => {
-    const [answer, ...counted] = line.split(' ').map(Number)
-    return { answer: ANSWERS[answer], ...Object.fromEntries(COUNTS.map((count, i) => [count, counted[i]])) }
+    const [answer, ...counted] = line.split(' ')
+    return { answer: ANSWERS[answer], ...Object.fromEntries(COUNTS.map((count, i) => [count, Number(counted[i])])), lines: counted.slice(COUNTS.length).sort() }
   })
 }
 
-const withoutBlocks = ({ instructions, instructionLanes, ...rest }) => rest
+const withoutBlocks = ({ instructions, instructionLanes, lines, ...rest }) => rest
+const linesOf = (pairs) => [...new Set(pairs.flatMap(({ then, now }) => [then, now]).map(({ file, line }) => `${path.basename(file)}:${line}`))].sort()
 
 test('every kernel is right and counts in the page what it counts on simt', { skip }, () => {
   const all = KERNELS.flatMap(slid)
   assert.ok(all.length > 150, `${all.length} calls`)
   const [byGcc, byClang] = ['count', 'count_clang'].map((program) => onSimt(program, all))
   all.forEach(([name, values], i) => {
-    const got = run(name, values)
+    const { pairs, ...got } = run(name, values)
     const call = `${name} ${values}`
     assert.notEqual(got.answer, 'wrong', call)
-    assert.equal(got.races, 0, call)
+    assert.deepEqual([got.races, pairs], [0, []], call)
     // A refused kernel is not launched: what was counted is of the one before.
     if (got.answer === 'refused') return assert.equal(byGcc[i].answer, 'refused')
     assert.deepEqual(withoutBlocks(got), withoutBlocks(byGcc[i]), call)
-    assert.deepEqual(got, byClang[i], `${call}, on simt by clang`)
+    const { lines, ...wanted } = byClang[i]
+    assert.deepEqual(got, wanted, `${call}, on simt by clang`)
   })
 })
 
@@ -85,10 +87,11 @@ test('active lanes are few where a warp diverges, and all of them where it does 
 test('kernels without barriers or in place race in the page where they race on simt', { skip }, () => {
   const all = KERNELS.flatMap(broken)
   const racing = []
-  onSimt('count_clang', all).forEach(({ races, answer, ...wanted }, i) => {
+  onSimt('count_clang', all).forEach(({ races, lines, answer, ...wanted }, i) => {
     const [name, values] = all[i]
-    const { races: seen, answer: said, ...got } = run(name, values)
+    const { races: seen, pairs, answer: said, ...got } = run(name, values)
     assert.equal(seen > 0, races > 0, `${name} ${values}: ${seen} races, ${races} on simt`)
+    assert.deepEqual(linesOf(pairs), lines, `${name} ${values}`)
     assert.deepEqual(got, wanted, `${name} ${values}`)
     if (seen) racing.push(`${name} ${values[0]}`)
   })

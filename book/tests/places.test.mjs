@@ -1,10 +1,12 @@
 // What the page's compiler does to LLVM's text, and how a program runs on files in memory. Needs no compiler.
 
 import assert from 'node:assert/strict'
+import path from 'node:path'
 import { test } from 'node:test'
 import { hollow } from '../compiler/compile.mjs'
 import { withPlaces } from '../compiler/edit.mjs'
 import { run } from '../compiler/run.mjs'
+import { withPlaces as inKernels } from '../kernels/places.mjs'
 
 const LLVM = `@threadIdx = external global i32
 define void @kernel(ptr %x) #0 !dbg !4 {
@@ -42,6 +44,15 @@ test('every call of watched code has a place, and the place a line', () => {
   assert.match(text, /define void @kernel[^]*?entry:\n {2}call void @__tsan_func_entry\(ptr null\)\n {2}%0 = getelementptr/)
   assert.doesNotMatch(text, /@__tsan_read4\(ptr @threadIdx\)/)
   assert.doesNotMatch(text, /llvm\.returnaddress/)
+})
+
+test('in the kernels of the page every call in a file of a chapter has its line, in any other file none', () => {
+  const from = (file) => LLVM.replace('guard.cuh', path.join(import.meta.dirname, '../..', file))
+  const text = inKernels(from('04_matmul/sgemm/05_tiled.cuh'))
+  assert.match(text, / {2}call void @simt_at\(i32 4\)\n {2}call void @__tsan_write4/)
+  assert.match(text, /^@simt_files = constant \[29 x i8\] c"04_matmul\/sgemm\/05_tiled\.cuh\\00"$/m)
+  assert.equal(text.match(/call void @simt_at/g).length, LLVM.match(/ call .*!dbg/g).length)
+  assert.doesNotMatch(inKernels(from('simt/include/simt/cuda.h')), /call void @simt_at/)
 })
 
 test("simt's own functions keep the place of those that call them", () => {

@@ -34,8 +34,8 @@ export function valuesFrom(widget, read) {
   return Object.fromEntries(widget.inputs.map((input) => [input.name, value(input)]))
 }
 
-export function outcome(widget, values) {
-  const result = widget.compute(values)
+// `result`: what the widget has computed.
+export function outcome(widget, result) {
   const facts = widget.facts(result).map(([name, value, kind]) => `<div${kind ? ` class="${kind}"` : ''}><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`)
   return `<dl>${facts.join('')}</dl>${widget.draw?.(result) ?? ''}`
 }
@@ -45,5 +45,5 @@ export function widgetHtml(widget) {
 <p class="ask">${escape(widget.ask)}</p>` : ''}
 <form class="needs-js">${widget.inputs.map((input) => `<div>${field(widget, input)}</div>`).join('')}</form>
 <noscript><p class="quiet">Shown for ${escape(widget.inputs.map((i) => `${i.label} ${i.value}`).join(', '))}; other values need JavaScript.</p></noscript>
-<div class="outcome facts" aria-live="polite">${outcome(widget, firstValues(widget))}</div></div>`
+<div class="outcome facts" aria-live="polite">${outcome(widget, widget.compute(firstValues(widget)))}</div></div>`
 }

@@ -16,11 +16,39 @@ const used = (bytes, sectors) => (sectors ? `${((100 * bytes) / (32 * sectors)).
 // Said in words; the colour only repeats it.
 const kindOf = (isGood) => (isGood ? 'good' : 'bad')
 
+// Each pair of racing places once, whichever came first.
+function racingLines({ pairs }) {
+  const name = ({ file, line }, other) => (file === other.file ? String(line) : `${file.split('/').at(-1)}:${line}`)
+  const said = ({ then, now }) => {
+    if (then.file === now.file && then.line === now.line) return `${now.line} with itself`
+    const [first, second] = then.file === now.file && now.line < then.line ? [now, then] : [then, now]
+    return `${name(first, second)} with ${name(second, first)}`
+  }
+  return [...new Set(pairs.map(said))].sort().join(', ')
+}
+
+// Of the lines of a file those that race: line -> what they race with.
+export function racingWith(pairs, file) {
+  const found = new Map()
+  const add = (one, other) => {
+    if (one.file !== file) return
+    const isSame = other.file === file && other.line === one.line
+    const says = isSame ? 'itself in another thread' : other.file === file ? `line ${other.line}` : `${other.file}:${other.line}`
+    found.set(one.line, [...new Set([...(found.get(one.line) ?? []), says])])
+  }
+  for (const { then, now } of pairs) {
+    add(then, now)
+    add(now, then)
+  }
+  return found
+}
+
 function facts(r) {
   if (r.answer === 'refused') return [['Result', 'refused: a float4 begins on 16 bytes, 4 floats']]
   return [
     ['Result', r.answer, kindOf(r.answer === 'right')],
     ['Racing accesses', grouped(r.races), ...(r.races ? [kindOf(false)] : [])],
+    ...(r.races ? [['Racing lines', racingLines(r), kindOf(false)]] : []),
     ['Active lanes, of 32', mean(r.instructionLanes, r.instructions)],
     ...(r.shared ? [['Wavefronts where 1 would do', mean(r.wavefronts, r.fewestWavefronts)]] : []),
     ...(r.barriers ? [['Barriers, of all blocks', grouped(r.barriers)]] : []),
