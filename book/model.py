@@ -47,18 +47,51 @@ def code_of(book, path):
     return own, [[file, first + 1, last + 1] for file, first, last in parts if file != path]
 
 
-# Instructions that C++ has a name for: CUDA's own functions, and those of common/kit/ptx/.
+# By which instructions a kernel does what: CUDA's own functions, and those of common/kit/ptx/.
 PTX = "common/kit/ptx/"
-_INSTRUCTION = re.compile(
-    r"__\w+_sync|__sync\w+|__pipeline_\w+|atomic[A-Z]\w*|\w+_matrix_sync|mma_sync"
-)
+DOES = {
+    title: re.compile("|".join(names))
+    for title, names in {
+        "Copies by": [
+            r"tensor_(?:load|store)\w*", r"cp_async(?!_(?:wait|commit))\w*", r"bulk_copy\w*",
+            r"ldmatrix\w*", r"stmatrix\w*", r"(?:load|store)_matrix_sync", r"cp_reduce\w+",
+            r"__pipeline_memcpy_async",
+        ],
+        "Waits by": [
+            r"__sync\w+", r"mbarrier_\w*(?:wait|arrive|expect)\w*", r"\w+_wait_group\w*",
+            r"(?:cp_async|griddepcontrol|cluster)_wait\w*", r"cluster_arrive\w*",
+            r"__pipeline_wait_prior", r"named_barrier_\w+", r"grid_?sync",
+        ],
+        "Multiplies by": [r"wgmma(?!_(?:fence|commit|wait))\w*", r"mma_\w+", r"fmaf"],
+        "Exchanges by": [
+            r"__shfl\w+", r"__ballot\w*", r"__(?:any|all)_sync", r"__match\w+", r"__reduce\w+",
+            r"atomic[A-Z]\w*",
+        ],
+    }.items()
+}
+# What else tells two rungs apart, as their own files say it.
+_VECTOR = r"\b(?:float[24]|double2|u?int[24]|uchar4|half2|__half2|__nv_bfloat162)\b"
+_TYPE = r"[A-Za-z_][\w:]*(?:<[^<>;=]*>)?"
+_SIDES = r"\w+(?:\[[^\[\];]*\])+"
+HOLDS = {
+    "In shared memory": re.compile(rf"__shared__ (?:alignas\([^)]*\) )?({_TYPE} {_SIDES})"),
+    "Arrays of a thread": re.compile(
+        rf"^ *(?:const )?((?!return\b|delete\b){_TYPE} {_SIDES})(?= =|;|\{{)"
+    ),
+    "Words of more than one number": re.compile(f"({_VECTOR})"),
+    "Constants": re.compile(r"\b(?!(k\w+) = \w+::\1)(k[A-Z]\w* = [^,;=<?]+)(?=[,;>])"),
+    "Work is shared out by": re.compile(r"(<<<.*?>>>|#pragma omp [\w ]*)"),
+    "Asks the runtime by": re.compile(
+        r"\b((?:cuda|curand|nccl)(?!Get(?:Last)?Error|\w+_t\b)[A-Z]\w+)(?=\()"
+    ),
+}
+OF_KERNELS = ("In shared memory", "Arrays of a thread", "Words of more than one number")
 
 
 def helpers_of(book, path):
     """{function or type that a rung's kernels may name: instructions that it comes to}, of the
     rung's own file and of those that it stands on."""
     used = book.used_by(path)
-    of_ptx = {name for p in used if p.path.startswith(PTX) for name in {*p.names, *p.prefixes}}
     words = {}
     for piece in [*book.of_file[path], *used]:
         is_plain = piece.kind == DEFINITION and not piece.path.startswith(PTX)
@@ -70,7 +103,7 @@ def helpers_of(book, path):
         found = set()
         for word in words[name] - seen:
             seen.add(word)
-            if word in of_ptx or _INSTRUCTION.fullmatch(word):
+            if any(names.fullmatch(word) for names in DOES.values()):
                 found.add(word)
             elif word in words:
                 found |= under(word, seen)
@@ -78,6 +111,53 @@ def helpers_of(book, path):
 
     found = {name: sorted(under(name, {name})) for name in sorted(words)}
     return {name: instructions for name, instructions in found.items() if instructions}
+
+
+def without_comment(line):
+    return line.partition("//")[0].rstrip()
+
+
+def does_of(book, path, text, kernels, launched, graph):
+    """{title: {instruction: the first line of the rung's own file where its kernels call it, or
+    call what comes to it; 0 if another file does}}."""
+    helpers = helpers_of(book, path)
+    found = {title: {} for title in DOES}
+
+    def add(name, line):
+        for title, names in DOES.items():
+            if names.fullmatch(name) and not found[title].get(name):
+                found[title][name] = line
+
+    lines = []
+    for first, last in kernels:
+        lines += enumerate(text.splitlines()[first - 1 : last], first)
+    for file, first, last in launched:
+        lines += [(0, line) for line in graph.text[file].splitlines()[first - 1 : last]]
+    for number, line in lines:
+        code = without_comment(line)
+        for name in re.findall(r"\w+(?=[<(])", code):
+            add(name, number)
+        for name in re.findall(r"\w+", code):
+            for instruction in helpers.get(name, []):
+                add(instruction, number)
+    for name in (name for instructions in helpers.values() for name in instructions):
+        add(name, 0)
+    return found
+
+
+def holds_of(text, kernels):
+    """{title: {what a rung declares, starts or asks for: its first line there}}."""
+    found = {title: {} for title in HOLDS}
+    inside = {n for first, last in kernels for n in range(first, last + 1)}
+    for number, line in enumerate(text.splitlines(), 1):
+        for title, pattern in HOLDS.items():
+            if title in OF_KERNELS and number not in inside:
+                continue
+            if title == "Constants" and "constexpr" not in line and "template" not in line:
+                continue
+            for match in pattern.finditer(without_comment(line)):
+                found[title].setdefault(" ".join(match[match.lastindex].split()), number)
+    return found
 
 
 def own_names(path, text):
@@ -184,7 +264,8 @@ def rung_of(graph, book, recorded, path):
         "beyond": place.role == "beyond",
         "kernels": kernels,
         "launched": launched,
-        "helpers": helpers_of(book, path),
+        "does": does_of(book, path, text, kernels, launched, graph),
+        "holds": holds_of(text, kernels),
         "own": own_names(path, text),
         "kit": kit_under(graph, path),
         "rows": recorded.rows(path),

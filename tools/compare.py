@@ -300,15 +300,24 @@ def quoted_runs(root, chapter):
 def measured(files, path, graph):
     """{(file, run, problem): row} of everything results/ holds about this rung."""
     place, found = graph.place(path), {}
-    name = slug(RUNG.match(path.rpartition("/")[2]).group(2))
-    folder = place.problem.rpartition("/")[2]
+    name_of = lambda rung: slug(RUNG.match(rung.rpartition("/")[2]).group(2))
+    name, folder = name_of(path), place.problem.rpartition("/")[2]
+    first = lambda words: words.partition("_")[0]
+    of_chapter = [graph.place(rung) for rung in graph.rungs()]
+    known = {first(p.problem.rpartition("/")[2]) for p in of_chapter if p.chapter == place.chapter}
+    namesakes = {graph.place(rung).problem for rung in graph.rungs() if name_of(rung) == name}
+    alone = [p for p in namesakes if p.partition("/")[0] == place.chapter] == [place.problem]
     for stem, runs in files.items():
         for label, run in runs.items():
             for row in run["rows"] if label.partition("/")[0] == place.chapter else ():
                 # One folder may hold several problems of the report: bf16_gemm and bf16_gemm_nt
                 # in bf16, attention_bf16 and attention_fp16 in attention_16bit.
-                same = row["problem"].partition("_")[0] == folder.partition("_")[0]
-                if slug(row["name"]) == name and row.get("kind", "rung") == "rung":
+                # A problem that sounds like no folder (gather_gemm, in sharded) is found by a rung
+                # whose name no other ladder of the chapter has.
+                of_problem = first(row["problem"])
+                same = of_problem == first(folder) or (alone and of_problem not in known)
+                # A ladder may have its library call as a rung.
+                if slug(row["name"]) == name and row.get("kind", "rung") in ("rung", "peer"):
                     if same or place.problem == place.chapter:
                         found[stem, label, row["problem"]] = {**row, "run": run}
     folders = [other.rpartition("/")[2] for other in graph.problems]

@@ -49,23 +49,48 @@ const first = (keys) => keys.find(isDefault) ?? keys[0]
 
 const volume = (row) => Object.values(row.sizes ?? {}).reduce((product, size) => product * Math.max(1, size), 1)
 
-// A key of `rows` for each side: the same where both were timed in one run. `common`, the run of the ladder's
-// table, goes first, then default runs, then the largest sizes.
+const runOf = (key) => key.split('|', 2).join('|')
+const problemOf = (key) => words(key.split('|')[2])
+
+// Did one run give both rows the same sizes? Their problems may differ: scales for rows, scales for blocks.
+export function isOneRun(keyA, rowA, keyB, rowB) {
+  if (!rowA || !rowB || runOf(keyA) !== runOf(keyB)) return false
+  const shared = Object.keys(rowA.sizes ?? {}).filter((name) => name in (rowB.sizes ?? {}))
+  return keyA === keyB || (shared.length > 0 && shared.every((name) => rowA.sizes[name] === rowB.sizes[name]))
+}
+
+// A key of `rows` for each side: the same where both were timed in one run, else two problems of one run and the same
+// sizes. `common`, the run of the ladder's table, goes first, then default runs, then the largest sizes.
 export function chooseRows(a, b, common) {
-  const timed = Object.keys(a).filter((key) => a[key].median_ms && b[key]?.median_ms)
-  const order = (key) => [key === common, isDefault(key), volume(a[key])]
+  const timed = (rows) => Object.keys(rows).filter((key) => rows[key].median_ms)
+  const order = ([key]) => [key === common, isDefault(key), volume(a[key])]
   const before = (x, y) => y[0] - x[0] || y[1] - x[1] || y[2] - x[2]
-  const both = timed.sort((x, y) => before(order(x), order(y)))[0] ?? first(Object.keys(a).filter((key) => key in b))
-  return both ? [both, both] : [first(Object.keys(a)), first(Object.keys(b))]
+  const best = (pairs) => pairs.sort((x, y) => before(order(x), order(y)))[0]
+  const same = timed(a).filter((key) => b[key]?.median_ms).map((key) => [key, key])
+  const others = () => timed(a).flatMap((key) => timed(b).filter((other) => isOneRun(key, a[key], other, b[other])).map((other) => [key, other]))
+  const both = best(same) ?? best(others())
+  const untimed = first(Object.keys(a).filter((key) => key in b))
+  return both ?? (untimed ? [untimed, untimed] : [first(Object.keys(a)), first(Object.keys(b))])
 }
 
 // What the step from one rung to another gained, in the one run that timed both; null if none did.
 export function gainOf(a, b, common) {
   const [key, other] = chooseRows(a.rows, b.rows, common)
   const [from, to] = [a.rows[key], b.rows[other]]
-  if (key !== other || !from?.median_ms || !to?.median_ms) return null
-  const elsewhere = !common || key === common ? '' : `at ${sizesOf(to)}`
+  if (!from?.median_ms || !to?.median_ms || !isOneRun(key, from, other, to)) return null
+  const problems = key === other ? '' : `${problemOf(other)} beside ${problemOf(key)}, `
+  const elsewhere = !problems && (!common || key === common) ? '' : `${problems}at ${sizesOf(to)}`
   return { key, factor: from.median_ms / to.median_ms, said: change(from.median_ms, to.median_ms), elsewhere }
+}
+
+// Why it is not known.
+export function whyNoGain(a, b) {
+  const [key, other] = chooseRows(a.rows, b.rows)
+  const unknown = [a, b].filter(({ rows }) => !Object.keys(rows).length)
+  if (unknown.length === 2) return 'neither is measured in results/'
+  if (unknown.length) return `${unknown[0].name} is not measured in results/`
+  if (key !== other) return 'not measured in one run'
+  return [a, b].filter(({ rows }) => !rows[key].median_ms).map(({ name, rows }) => `no time of ${name}, ${rows[key].reason || rows[key].status}`).join('; ')
 }
 
 // The key that most rungs of a ladder have a row for: its table.

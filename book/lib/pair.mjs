@@ -4,7 +4,7 @@
 
 import { isChange, rows, stretches } from './diff.mjs'
 import { NOTHING, escape, grouped, withOptions } from './format.mjs'
-import { chooseRows, gainOf, howCounted, measuredLines, whereFrom, whyNone } from './measured.mjs'
+import { chooseRows, gainOf, howCounted, isOneRun, measuredLines, whereFrom, whyNoGain, whyNone } from './measured.mjs'
 import { lineHtml, markedHtml, textOf } from './tokens.mjs'
 
 // A line longer than this may wrap, and then goes on by so many columns further in than it begins.
@@ -46,8 +46,11 @@ function measured(a, b, lines, [keyA, keyB], runs) {
 <p class="quiet">${escape(from)}.${withOptions(howCounted([keyA, keyB], runs, rowA, rowB))}${notes.length ? ` No time: ${notes.join('; ')}.` : ''}</p></div>`
 }
 
-// What the step gained and what it cost, in one or two sentences.
-function balance(a, b, all, linkTo, common) {
+const withPlace = ({ said, elsewhere }) => `${said === 'as fast' ? 'no time' : said}${elsewhere ? ` (${escape(elsewhere)})` : ''}`
+
+// What the step gained and what it cost, in a few sentences. `last`: the last rung of the main road, and what `b` gains
+// over that, where `b` stands beside the road and `a` is another.
+function balance(a, b, all, linkTo, common, last) {
   const size = (kind) => all.filter((row) => row.kind === kind).length
   const cost = [
     plural(size('changed'), 'line') + ' changed',
@@ -57,11 +60,11 @@ function balance(a, b, all, linkTo, common) {
   const fresh = b.kit.filter((path) => !a.kit.includes(path))
   const kit = fresh.map((path) => `<a href="${linkTo(path)}"><code>${escape(path.split('/').slice(-2).join('/'))}</code></a>`)
   const gain = gainOf(a, b, common)
-  const step = gain?.said ?? NOTHING
-  const said = { [NOTHING]: 'not measured in one run', 'as fast': 'no time' }[step] ?? step
+  const said = gain ? withPlace(gain) : escape(whyNoGain(a, b))
   // A rung beyond the main road is no step of the one that happens to stand before it.
-  const what = b.beyond ? `Beside ${escape(a.name)}` : step.endsWith('slower') ? 'Lost' : 'Gained'
-  return `<p class="balance"><strong>${what}:</strong> ${said}${gain?.elsewhere ? ` (${escape(gain.elsewhere)})` : ''}.
+  const what = b.beyond ? `Beside ${escape(a.name)}` : !gain ? 'Not compared' : gain.said.endsWith('slower') ? 'Lost' : 'Gained'
+  const further = last ? ` <strong>Beside ${escape(last.name)}, the last of the main road:</strong> ${withPlace(last.gain)}.` : ''
+  return `<p class="balance"><strong>${what}:</strong> ${said}.${further}
 <strong>Cost:</strong> ${cost.join(', ')}${kit.length ? `; it stands on ${kit.join(', ')}, which the other does not` : ''}.</p>`
 }
 
@@ -110,61 +113,41 @@ function code(a, b, all) {
   return `<div class="sides"><div class="heads">${heads.join('')}</div>${parts.join('\n')}</div>`
 }
 
-// A large step in one table: by which instructions each of the two copies, waits, multiplies and exchanges; its own and
-// those of what it stands on.
+// A large step in one table: by which instructions each of the two copies, waits, multiplies and exchanges, its own and
+// those of what it stands on; and of what else their files say, what differs. (model.py reads both.)
 const LARGE = 30 // changed lines
-const DOES = [
-  ['Copies by', /^(?:tensor_(?:load|store)\w*|cp_async(?!_(?:wait|commit))\w*|bulk_copy\w*|ldmatrix\w*|stmatrix\w*|(?:load|store)_matrix_sync|__pipeline_memcpy_async|cp_reduce\w+)$/],
-  ['Waits by', /^(?:__sync\w+|mbarrier_\w*(?:wait|arrive|expect)\w*|\w+_wait_group\w*|(?:cp_async|griddepcontrol|cluster)_wait\w*|cluster_arrive\w*|__pipeline_wait_prior|named_barrier_\w+|grid_?sync)$/],
-  ['Multiplies by', /^(?:wgmma(?!_(?:fence|commit|wait))\w*|mma_\w+|fmaf)$/],
-  ['Exchanges by', /^(?:__shfl\w+|__ballot\w*|__any_sync|__all_sync|__reduce\w+|atomic[A-Z]\w*)$/],
-]
-
-// name -> the first line of the rung's own file where its kernels call it, or what calls it; or 0 where another file does.
-function callsOf(rung, pattern) {
-  const found = new Map()
-  const add = (name, line) => pattern.test(name) && !found.get(name) && found.set(name, line)
-  const others = rung.numbers.indexOf(null) // the name of another file, whose kernel follows
-  rung.lines.forEach((tokens, i) => {
-    if (!isInKernel({ left: i, right: null }, rung, rung)) return
-    const code = textOf(tokens).replace(/\/\/.*/, '')
-    const line = others < 0 || i < others ? rung.numbers[i] : 0
-    for (const [name] of code.matchAll(/\w+(?=[<(])/g)) add(name, line)
-    for (const [name] of code.matchAll(/\w+/g)) if (Object.hasOwn(rung.helpers, name)) rung.helpers[name].forEach((one) => add(one, line))
-  })
-  Object.values(rung.helpers).flat().forEach((name) => add(name, 0))
-  return found
-}
 
 function doings(a, b, all) {
   if (all.filter(isChange).length < LARGE) return ''
-  const sides = (pattern) => [callsOf(a, pattern), callsOf(b, pattern)]
-  const lines = DOES.map(([title, pattern]) => ({ title, calls: sides(pattern) })).filter(({ calls: [x, y] }) => x.size || y.size)
-  const differs = lines.some(({ calls: [x, y] }) => [...x.keys()].sort().join() !== [...y.keys()].sort().join())
-  if (!differs) return ''
-  const cell = (rung, calls, other) => {
+  const rowsOf = (kind) => Object.keys(a[kind]).map((title) => ({ title, said: [Object.entries(a[kind][title]), Object.entries(b[kind][title])] }))
+  const differs = ({ said }) => new Set(said.map((side) => side.map(([name]) => name).sort().join())).size > 1
+  const does = rowsOf('does').filter(({ said }) => said.some((side) => side.length))
+  const shown = [...does, ...rowsOf('holds').filter(differs)]
+  if (!shown.some(differs)) return ''
+  const cell = (rung, said, other) => {
     const one = ([name, line]) => {
       const code = `<code>${escape(name)}</code>`
-      const shown = line ? `<a href="${rung.source}#L${line}">${code}</a>` : code
-      return other.has(name) ? shown : `<strong>${shown}</strong>`
+      const linked = line ? `<a href="${rung.source}#L${line}">${code}</a>` : code
+      return other.some(([same]) => same === name) ? linked : `<strong>${linked}</strong>`
     }
-    return `<td data-of="${escape(rung.name)}">${[...calls].map(one).join(', ') || '<span class="quiet">no such instruction</span>'}</td>`
+    return `<td data-of="${escape(rung.name)}">${said.map(one).join(', ') || '<span class="quiet">nothing</span>'}</td>`
   }
-  const rows = lines.map(({ title, calls: [x, y] }) => `<tr><th scope="row">${title}</th>${cell(a, x, y)}${cell(b, y, x)}</tr>`)
+  const lines = shown.map(({ title, said: [x, y] }) => `<tr><th scope="row">${title}</th>${cell(a, x, y)}${cell(b, y, x)}</tr>`)
   return `<div class="wide" tabindex="0" role="region" aria-label="Who does what"><table class="doings">
-<thead><tr><td></td><th scope="col">${escape(a.name)}</th><th scope="col">${escape(b.name)}</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+<thead><tr><td></td><th scope="col">${escape(a.name)}</th><th scope="col">${escape(b.name)}</th></tr></thead><tbody>${lines.join('')}</tbody></table></div>`
 }
 
 // Kernels alone are shown at first where the change is in them.
 const startsWithKernels = (all, a, b) => all.some((row) => isChange(row) && isInKernel(row, a, b))
 
 // `linkTo` turns a path of the repository into a link from this page; `note` is HTML; `common` is the run of the
-// ladder's table.
-export function pairHtml({ a, b, runs, linkTo, note = '', common }) {
+// ladder's table; `last` as above.
+export function pairHtml({ a, b, runs, linkTo, note = '', common, last }) {
   const all = changesOf(a, b)
   const keys = chooseRows(a.rows, b.rows, common)
-  const lines = measuredLines(a.rows[keys[0]], b.rows[keys[1]], keys[0] === keys[1])
-  return `${balance(a, b, all, linkTo, common)}
+  const [rowA, rowB] = [a.rows[keys[0]], b.rows[keys[1]]]
+  const lines = measuredLines(rowA, rowB, isOneRun(keys[0], rowA, keys[1], rowB))
+  return `${balance(a, b, all, linkTo, common, last)}
 ${brief(lines)}
 ${doings(a, b, all)}
 <p class="switch"><label><input type="checkbox" id="kernels"${startsWithKernels(all, a, b) ? ' checked' : ''}> kernels only</label>

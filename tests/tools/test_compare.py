@@ -342,6 +342,18 @@ class Results(CompareCase):
         what = self.heads("bf16/ring", "bf16_wide/ring")[1]
         self.assertLess(what.index("1.00 ms"), what.index("2.00 ms"))
 
+    def test_a_problem_that_sounds_like_no_folder(self):
+        self.write("04_matmul/sharded/01_chunks.cuh", "// parts\n")
+        self.write("04_matmul/sharded/02_ring.cuh", "// whose name another ladder has\n")
+        rows = [self.row("chunks", "gather_gemm", 1.0), self.row("ring", "gather_gemm", 2.0)]
+        self.results(default=[*rows, self.row("chunks", "bf16_gemm", 4.0)])
+        where, what = self.heads("sharded/chunks", "sharded/ring")
+        self.assertIn("gather_gemm", where)
+        self.assertIn("1.00 ms", what)
+        self.assertIn("not measured in results/", where)
+        self.results(default=[self.row("chunks", "gather_gemm", 1.0, kind="peer"), rows[1]])
+        self.assertIn("1.00 ms", self.heads("sharded/chunks", "sharded/ring")[1])
+
     def test_damaged_results_are_left_out(self):
         for text in ("[]", "{", '{"runs": {"04_matmul/default": 3}}', '{"runs": []}'):
             self.write("results/h200.json", text)
