@@ -108,7 +108,7 @@ class Walk {
     this.stage.scrollTop = line ? line.offsetTop - this.stage.clientHeight / 3 : 0
     this.place.querySelector('.idea').textContent = `${rung.idea}.`
     this.place.querySelector('.told').innerHTML = rung.note
-    this.place.querySelector('output').textContent = `${rung.title} (${this.at + 1} of ${this.rungs.length})`
+    this.place.querySelector('output').textContent = `${rung.title} (${this.at + 1}\u00a0of\u00a0${this.rungs.length})`
     this.place.querySelector('.facts').innerHTML = factsOf(rung, base, this.common, this.runs)
     for (const button of this.place.querySelectorAll('[data-step]')) {
       const to = this.at + Number(button.dataset.step)

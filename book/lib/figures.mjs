@@ -87,11 +87,20 @@ const short = (value) => {
   return `${Number((value / unit).toPrecision(3))}${name}`
 }
 
+// The names of many categories stand upright, so that none runs into the next one.
+const areMany = (categories) => categories.length > 12
+function nameBelow(x, bottom, name, isUpright) {
+  const [at, turn] = isUpright ? [x + 4, -90] : [x, -40]
+  const y = bottom + (isUpright ? 6 : 14)
+  return text(at, y, name, `text-anchor="end" transform="rotate(${turn} ${at.toFixed(1)} ${y.toFixed(1)})"`)
+}
+const roomBelow = (categories) => (!categories ? 0 : areMany(categories) ? Math.ceil(7 * Math.max(...categories.map((name) => name.length))) : 70)
+
 function axes(x, y, { width, height, xLabel, yLabel, categories }) {
   const [[left, right], [bottom, top]] = [x.range(), y.range()]
   return [
     ...ticksOf(y).map((tick) => line(left, y(tick), right, y(tick), 'grid') + text(left - 6, y(tick) + 4, short(tick), 'text-anchor="end"')),
-    ...(categories ?? []).map((name, i) => line(x(i), top, x(i), bottom, 'grid') + text(x(i), bottom + 14, name, `text-anchor="end" transform="rotate(-40 ${x(i).toFixed(1)} ${(bottom + 14).toFixed(1)})"`)),
+    ...(categories ?? []).map((name, i) => line(x(i), top, x(i), bottom, 'grid') + nameBelow(x(i), bottom, name, areMany(categories))),
     ...(categories ? [] : ticksOf(x)).map((tick) => line(x(tick), top, x(tick), bottom, 'grid') + text(x(tick), bottom + 18, short(tick), 'text-anchor="middle"')),
     text((left + right) / 2, height - 6, xLabel, 'text-anchor="middle"'),
     text(left, top - 8, yLabel, 'text-anchor="start"'),
@@ -110,11 +119,11 @@ const turned = (head, rows) => ({ head: [head[0], ...rows.map(([name]) => name)]
 export function lines({ title, series, xLabel, yLabel, categories }) {
   // The names of the series stand beside the lines: as wide as the longest, as high as all.
   const key = 45 + 7.2 * Math.max(...series.map(({ name }) => name.length))
-  const [width, height] = [Math.round(560 + key), Math.max(360, 40 + series.length * 22) + (categories ? 70 : 0)]
+  const [width, height] = [Math.round(560 + key), Math.max(360, 40 + series.length * 22) + roomBelow(categories)]
   const all = series.flatMap(({ points }) => points).filter(([, y]) => y > 0)
   const xs = [...new Set(all.map(([x]) => x))].sort((a, b) => a - b)
   const shift = xs[0] === 0 // a logarithmic axis has no zero
-  const bottom = height - (categories ? 118 : 48)
+  const bottom = height - 48 - roomBelow(categories)
   const x = categories ? scaleLinear([-0.5, categories.length - 0.5], [64, 550]) : shift ? scaleLinear([0, xs.at(-1)], [64, 550]) : scaleFor(xs, [64, 550])
   const y = scaleFor(all.map(([, value]) => value), [bottom, 28], true)
   // The names stand in the order in which the lines end, the highest first.

@@ -119,8 +119,8 @@ export function makeMarkdown(site) {
     return plain(tokens, i, options, env, self)
   }
   const breaks = (html, { meta }) => (meta?.mayBreak ? html.replace(/[_/](?=\w)/g, '$&<wbr>') : html)
-  // No line ends inside a date or an option.
-  rules.text = (tokens, i) => breaks(escape(tokens[i].content), tokens[i]).replace(/\b\d{4}-\d\d-\d\d\b/g, '<span class="whole">$&</span>')
+  // No line ends inside a date, an option, a percentage or the sides of a tile.
+  rules.text = (tokens, i) => breaks(escape(tokens[i].content), tokens[i]).replace(/(?<=\d)( ×) (?=\d)|(?<=\d) %/g, (whole) => whole.replaceAll(' ', '\u00a0')).replace(/\b\d{4}-\d\d-\d\d\b/g, '<span class="whole">$&</span>')
   rules.code_inline = (tokens, i) => `<code>${breaks(escape(tokens[i].content), tokens[i]).replace(/(^|\s)(--?\w[\w-]*)/g, '$1<span class="whole">$2</span>')}</code>`
   rules.table_close = () => '</table></div>\n'
   rules.fence = (tokens, i, options, env) => {

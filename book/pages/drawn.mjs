@@ -9,9 +9,16 @@ import { commonKey, gainOf, whereFrom } from '../lib/measured.mjs'
 const UNITS = {
   'branch|percent': 'ms', 'branch|run': 'ms', 'branch|steps': 'cycles', 'histogram|bins': 'ms',
   'sum|size': 'GB/s', 'scan|size': 'GB/s', 'attention|n': 'TFLOP/s', 'attention_bf16|n': 'TFLOP/s', 'attention_fp16|n': 'TFLOP/s',
+  'bf16_gemm|shape': 'TFLOP/s', 'attention_bf16|shape': 'TFLOP/s', 'backward_bf16|shape': 'TFLOP/s', 'decode_bf16|shape': 'µs', 'ring_attention|tokens': 'TFLOP/s',
+  'all_reduce|messages': 'µs', 'all_reduce_bf16|messages': 'µs', 'device_copy|bytes_us': 'µs', 'device_exchange|bytes_us': 'µs',
+  'device_copy|bytes_gbps': 'GB/s', 'device_exchange|bytes_gbps': 'GB/s', 'device_copy|blocks': 'GB/s', 'device_exchange|blocks': 'GB/s',
 }
-const ENDINGS = { _tflops: 'TFLOP/s', _gbps: 'GB/s', _ms: 'ms' }
-const POSITIONS = ['n', 'm']
+const ENDINGS = { _tflops: 'TFLOP/s', _gbps: 'GB/s', _ms: 'ms', _us: 'µs' }
+const MOST_SHAPES = 30 // that fit beside each other
+const POSITIONS = ['bytes', 'n', 'm']
+// What is no series: sizes, and what is said beside a time.
+const SIZES = ['m', 'n', 'k', 'd', 'causal', 'heads', 'batch', 'devices', 'bytes']
+const isBeside = (key, value) => SIZES.includes(key) || typeof value !== 'number' || /(^|_)over_|_error$/.test(key)
 
 // The columns of a sweep that are series of one unit: { unit, names: { column: title } }.
 function seriesOf({ problem, sweep, points }) {
@@ -22,21 +29,38 @@ function seriesOf({ problem, sweep, points }) {
     if (found.length > 1) return { unit, names: Object.fromEntries(found.map((key) => [key, words(key.slice(0, -ending.length))])) }
   }
   const unit = UNITS[`${problem}|${sweep}`]
-  const names = columns.filter((key) => !POSITIONS.includes(key))
+  const names = columns.filter((key) => !isBeside(key, points.find((point) => key in point)[key]))
   return unit && { unit, names: Object.fromEntries(names.map((key) => [key, words(key)])) }
+}
+
+// A name for each point of a sweep over shapes, of as few sizes as tell them apart: '4,096 × 4,096 × 64', 'd 64, n 512, causal'.
+function shapesOf(points) {
+  const isOne = (keys) => new Set(points.map((point) => keys.map((key) => point[key]).join())).size === points.length
+  let keys = SIZES.filter((key) => new Set(points.map((point) => point[key])).size > 1)
+  for (const key of ['devices', 'batch', 'heads']) if (isOne(keys.filter((one) => one !== key))) keys = keys.filter((one) => one !== key)
+  if (keys.every((key) => /^[mnk]$/.test(key))) {
+    const sides = ['m', 'n', 'k'].filter((key) => points[0][key] !== undefined)
+    return { label: sides.join(' × '), names: points.map((point) => sides.map((key) => point[key]).join(' × ')) }
+  }
+  const said = (point) => (key) => (key !== 'causal' ? `${key} ${point[key]}` : point.causal ? key : '')
+  return { label: 'shape', names: points.map((point) => keys.map(said(point)).filter(Boolean).join(', ')) }
 }
 
 function sweepFigure(run, sweep) {
   const { points } = sweep
-  const position = [sweep.sweep, ...POSITIONS].find((key) => points[0][key] !== undefined)
+  const varies = (key) => new Set(points.map((p) => p[key])).size > 1
+  const position = [sweep.sweep, ...POSITIONS].find(varies)
   const found = seriesOf(sweep)
   if (!found || !position || points.length < 3) return ''
+  const on = points[0].devices ? `, ${points[0].devices} GPUs` : ''
+  const title = `${words(sweep.problem)} by ${words(sweep.sweep)}${on}: ${[run.program, run.arguments].filter(Boolean).join(' ')}`
   // Shapes of several sides have no order: each is a name of its own.
   const sides = ['m', 'n', 'k'].filter((key) => points[0][key] !== undefined)
-  if (points[0][sweep.sweep] === undefined && sides.length > 1) {
+  if (sweep.sweep === 'shape' || (points[0][sweep.sweep] === undefined && sides.length > 1 && varies('n'))) {
     const series = Object.entries(found.names).map(([key, name]) => ({ name, points: points.map((p, i) => [i, p[key]]) }))
-    const title = `${words(sweep.problem)} by ${words(sweep.sweep)}: ${run.program} ${run.arguments}`
-    return lines({ title, series, xLabel: sides.join(' × '), yLabel: found.unit, categories: points.map((p) => sides.map((key) => p[key]).join(' × ')) })
+    const { label, names } = shapesOf(points)
+    if (names.length > MOST_SHAPES) return ''
+    return lines({ title, series, xLabel: label, yLabel: found.unit, categories: names })
   }
   // Where a second number was swept too (bytes_each), each of its values is a line of its own.
   const isTwice = new Set(points.map((p) => p[position])).size < points.length
@@ -46,7 +70,6 @@ function sweepFigure(run, sweep) {
     const those = second ? points.filter((p) => p[second] === value) : points
     return Object.entries(found.names).map(([key, name]) => ({ name: second ? `${words(second)} ${value}` : name, points: those.map((p) => [p[position], p[key]]) }))
   })
-  const title = `${words(sweep.problem)} by ${words(sweep.sweep)}: ${run.program} ${run.arguments}`
   return lines({ title, series, xLabel: words(position), yLabel: found.unit })
 }
 
@@ -58,7 +81,8 @@ function ladderFigures(problem, runs) {
   const [file, label, name] = key.split('|')
   const run = runs[`${file}|${label}`]
   const from = whereFrom(key, row(measured[0]), runs)
-  const peers = run.others.filter((other) => other.problem === name && other.kind === 'peer' && other.percent_of_roof)
+  const isRung = (other) => problem.rungs.some((rung) => rung.name === other.name)
+  const peers = run.others.filter((other) => other.problem === name && other.kind === 'peer' && other.percent_of_roof && !isRung(other))
   const all = [...measured.map((rung) => ({ ...row(rung), kind: '' })), ...peers.map((peer) => ({ ...peer, kind: 'peer' }))].filter((r) => r.percent_of_roof && r.place === 'device')
   const out = []
   if (all.length) {
@@ -93,9 +117,14 @@ function ladderFigures(problem, runs) {
   return out
 }
 
-export function figuresOf(problem, runs) {
+const problemsOf = ({ rungs }) => rungs.flatMap((rung) => [...new Set(Object.keys(rung.rows).map((key) => key.split('|')[2]))])
+
+// `all`: every ladder. A sweep stands on the page of the ladder of which it has most rungs.
+export function figuresOf(problem, runs, all) {
   const folder = problem.id.split('/').at(-1)
-  const problems = new Set(problem.rungs.flatMap((rung) => Object.keys(rung.rows)).map((key) => key.split('|')[2]))
+  const count = (ladder, name) => problemsOf(ladder).filter((one) => one === name).length
+  const most = (name) => Math.max(...all.filter(({ chapter }) => chapter === problem.chapter).map((ladder) => count(ladder, name)))
+  const problems = new Set(problemsOf(problem).filter((name) => count(problem, name) === most(name)))
   const sweeps = Object.entries(runs)
     .filter(([key]) => key.split('|')[1].startsWith(`${problem.chapter}/`))
     .flatMap(([, run]) => run.sweeps.filter((sweep) => problems.has(sweep.problem) || sweep.problem === folder).map((sweep) => sweepFigure(run, sweep)))

@@ -1,7 +1,7 @@
 // For every problem a page of its ladder, a page for any two of its rungs, and one for each step.
 
 import { escape, relative, significant } from '../lib/format.mjs'
-import { commonKey, gainOf, whereFrom } from '../lib/measured.mjs'
+import { commonKey, gainOf, whereFrom, whyNoGain } from '../lib/measured.mjs'
 import { opening } from '../lib/notes.mjs'
 import { pairHtml, titleOf } from '../lib/pair.mjs'
 import { isMark, textOf } from '../lib/tokens.mjs'
@@ -51,7 +51,11 @@ function stepPage(book, problem, i) {
   const [a, b] = [problem.rungs[i], problem.rungs[i + 1]]
   const out = stepOut(problem, a, b)
   const linkTo = (path) => relative(out, book.site.outOf(path))
-  const given = { a: shown(book, a, out), b: shown(book, b, out), note: noteHtml(book, b, out), common: commonKey(problem.rungs) }
+  const common = commonKey(problem.rungs)
+  const road = b.beyond ? problem.rungs.findLast((rung) => !rung.beyond) : a
+  const gain = road !== a && gainOf(road, b, common)
+  const last = gain ? { name: road.name, gain } : null
+  const given = { a: shown(book, a, out), b: shown(book, b, out), note: noteHtml(book, b, out), common, last }
   // Of the runs those that a row names, so that another one's numbers change no page.
   const keys = [...Object.keys(a.rows), ...Object.keys(b.rows)].map((key) => key.split('|').slice(0, 2).join('|'))
   const runs = Object.fromEntries([...new Set(keys)].map((key) => [key, factsOf(book.model.runs[key])]))
@@ -84,12 +88,13 @@ function ladderTable(problem, runs) {
     const r = row(rung)
     const href = before && `${label(before)}..${label(rung)}.html`
     const gain = base && gainOf(base, rung, key)
+    const note = gain ? gain.elsewhere : base ? whyNoGain(base, rung) : ''
     const cells = [
       `<th scope="row">${href ? `<a href="${href}">${escape(titleOf(rung))}</a>` : escape(titleOf(rung))}</th>`,
       `<td class="text">${escape(rung.idea)}</td>`,
       `<td>${significant(r?.median_ms)}</td>`,
       ...(hasPeak ? [`<td>${r?.percent_of_roof?.toFixed(1) ?? '–'}</td>`] : []),
-      `<td>${gain ? escape(gain.said) : '–'}${gain?.elsewhere ? `<br><span class="quiet">${escape(gain.elsewhere)}</span>` : ''}</td>`,
+      `<td>${gain ? escape(gain.said) : '–'}${note ? `<br><span class="quiet">${escape(note)}</span>` : ''}</td>`,
     ]
     return `<tr id="${label(rung)}">${cells.join('')}</tr>`
   })
@@ -107,7 +112,7 @@ function ladderPage(book, problem) {
 <a href="pair.html">Any two rungs side by side</a>.</p>
 <div id="walk" class="needs-js"></div>
 ${ladderTable(problem, book.model.runs)}
-${figuresOf(problem, book.model.runs)}`
+${figuresOf(problem, book.model.runs, book.model.problems)}`
   book.add({ title: `Ladder: ${nameOf(problem)}`, out, body, wide: true, about: `${problem.rungs.length} ways to compute ${nameOf(problem)}, each with one idea more than the one before: measured, counted, and side by side.`, scripts: [`${folderOf(problem)}/data.js`] })
 }
 

@@ -121,6 +121,10 @@ test('a large step says by which instructions each rung copies, waits and multip
   assert.match(tma['Waits by'][1], /mbarrier_try_wait_parity/)
   assert.deepEqual((await said('tma..wgmma'))['Multiplies by'], ['mma_m16n8k16', 'wgmma_bf16'])
   const [href] = await tab.page.$$eval('.doings a', (links) => links.filter((link) => link.textContent === 'wgmma_bf16').map((link) => link.href))
+  await tab.page.goto(`${BASE}compare/04_matmul/sgemm/tiled..thread_tile_1d.html`)
+  const row = (title) => tab.page.locator('.doings tr', { hasText: title }).locator('td').allTextContents()
+  assert.deepEqual(await row('Arrays of a thread'), ['nothing', 'float acc[kThreadM]'])
+  assert.match((await row('Constants'))[1], /kTileM = 64, kTileN = 64, kTileK = 8, kThreadM = 8/)
   const [, line] = href.match(/#L(\d+)$/)
   assert.match(linesOf(named('04_matmul/bf16').rungs.find(({ name }) => name === 'wgmma'))[line - 1], /issue_k_tile/)
   await tab.close()
@@ -135,6 +139,11 @@ test('on a phone bars, lanes and the table of a large step are as wide as the pa
   assert.ok((await tab.page.$eval('.climb .narrow text', (text) => text.getBoundingClientRect().height)) >= 12)
   await tab.page.goto(`${BASE}compare/04_matmul/bf16/tma..wgmma.html`)
   assert.deepEqual(await fits('.wide:has(.doings)'), [true])
+  for (const name of ['mbarrier', 'attention']) {
+    await tab.page.goto(`${BASE}widgets/${name}.html`)
+    assert.deepEqual(await fits('.widget .wide'), [true], name)
+    assert.deepEqual(await tab.page.$$eval('.widget svg', (all) => all.map((svg) => svg.getBoundingClientRect().width < 326 && getComputedStyle(svg).fontSize)), ['14px'], name) // also in a lesson
+  }
   await tab.close()
 })
 
@@ -184,7 +193,7 @@ test('walk the ladder: the arrow keys go from the first rung to the last, code a
   await tab.page.goto(`${BASE}compare/03_coalescing/transpose/index.html`)
   for (const [i, rung] of rungs.entries()) {
     if (i) await tab.page.keyboard.press('ArrowRight')
-    assert.match(await tab.page.locator('#walk output').textContent(), new RegExp(`${rung.name} \\(${i + 1} of ${rungs.length}\\)`))
+    assert.match(await tab.page.locator('#walk output').textContent(), new RegExp(`${rung.name} \\(${i + 1}\\sof\\s${rungs.length}\\)`))
     const code = await tab.page.$$eval('.stage > div', (lines) => lines.map((line) => line.textContent.trimEnd()))
     assert.deepEqual(code, linesOf(rung).slice(0, -1).map((line) => line.trimEnd()).filter((line) => !isMark(line)))
   }
@@ -735,6 +744,28 @@ test('a barrier that a reader leaves out is struck out in the kernel below, and 
   await tab.page.selectOption('[name=barriers]', 'left out')
   await tab.page.locator('.bad', { hasText: 'wrong' }).waitFor()
   assert.deepEqual(await struck(), lines.map(([text]) => [text, true]))
+  assert.deepEqual(tab.wrong, [])
+  await tab.close()
+})
+
+test('the lines on both sides of a race are marked in the kernel, each says with which it races, and they are plain again with the barriers', { skip }, async () => {
+  const tab = await openTab()
+  await tab.page.goto(`${BASE}widgets/run_transpose.html?kernel=swizzled`)
+  const file = '03_coalescing/transpose/07_swizzled.cuh'
+  const isTile = (line, how) => (how === 'write' ? /^\s*tile\[.*\] = / : / = tile\[/).test(line)
+  const lines = linesOf({ path: file })
+  const [write, read] = ['write', 'read'].map((how) => 1 + lines.findIndex((line) => isTile(line, how)))
+  assert.ok(write > 0 && read > 0)
+  const marked = () =>
+    tab.page.$$eval('[data-kernel]:not([hidden]) .racing', (those) => those.map((one) => [Number(one.dataset.line), one.textContent, getComputedStyle(one, '::after').content, getComputedStyle(one).backgroundColor !== 'rgba(0, 0, 0, 0)']))
+  await tab.page.selectOption('[name=barriers]', 'left out')
+  await tab.page.locator('.bad', { hasText: `${write} with ${read}` }).waitFor()
+  assert.deepEqual(await marked(), [[write, lines[write - 1], `" races with line ${read}"`, true], [read, lines[read - 1], `" races with line ${write}"`, true]])
+  const href = await tab.page.locator(`[data-kernel]:visible a[href$="#L${write}"]`).getAttribute('href')
+  assert.match(href, /07_swizzled\.cuh\.html#L/)
+  await tab.page.selectOption('[name=barriers]', 'as written')
+  await tab.page.locator('.good', { hasText: 'right' }).waitFor()
+  assert.deepEqual(await marked(), [])
   assert.deepEqual(tab.wrong, [])
   await tab.close()
 })

@@ -7,7 +7,7 @@ import { lines } from '../lib/figures.mjs'
 import { relative, significant, slug } from '../lib/format.mjs'
 import { shortTitle } from '../lib/layout.mjs'
 import { makeMarkdown } from '../lib/markdown.mjs'
-import { change, chooseRows, commonKey, countsOf, gainOf, howCounted, measuredLines, sizesOf } from '../lib/measured.mjs'
+import { change, chooseRows, commonKey, countsOf, gainOf, howCounted, measuredLines, sizesOf, whyNoGain } from '../lib/measured.mjs'
 import { Memory } from '../lib/memory.mjs'
 import { noteOf, opening } from '../lib/notes.mjs'
 import { pairHtml } from '../lib/pair.mjs'
@@ -16,6 +16,7 @@ import { pagesIn, sections } from '../lib/sections.mjs'
 import { Site, deadLinks } from '../lib/site.mjs'
 import { lineHtml, markedHtml } from '../lib/tokens.mjs'
 import { beside, runsOf } from '../lib/yours.mjs'
+import { figuresOf } from '../pages/drawn.mjs'
 import { Glossary } from '../pages/glossary.mjs'
 
 test('a lesson of several problems with code becomes a page for each; what stands behind them is a page, too', () => {
@@ -68,13 +69,18 @@ test('a note is the opening of a section; what its colon leads to is left out, a
   assert.equal(note('It lies so:\n\n![a](a.svg)\n\nMore.\n'), '<p>It lies so …</p><p>More.</p>')
 })
 
+test('no line ends inside the sides of a tile or a percentage', () => {
+  const html = makeMarkdown(asWritten).render('A tile of 32 × 32: 80 % of it, `a × b`, 3 x 3 and 5 steps.\n')
+  assert.equal(html, '<p>A tile of 32\u00a0×\u00a032: 80\u00a0% of it, <code>a × b</code>, 3 x 3 and 5 steps.</p>\n')
+})
+
 test('two rungs: what a step gained, or lost', () => {
   const key = 'chip|01_x/default|sum'
   const rung = (name, median_ms) => ({ name, own: [], lines: [], kernels: [], kit: [], path: name, source: name, rows: median_ms ? { [key]: { median_ms } } : {} })
   const runs = { 'chip|01_x/default': { device: { name: 'chip' }, date: '2026-11-22' } }
   const said = (b, beyond = false) => pairHtml({ a: rung('one', 2), b: { ...rung('two', b), beyond }, runs }).match(/<p class="balance"><strong>(.*?)\.\n/)[1]
   assert.equal(said(1, true), 'Beside one:</strong> 2.00× faster')
-  assert.deepEqual([1, 4, 2, 0].map((b) => said(b)), ['Gained:</strong> 2.00× faster', 'Lost:</strong> 2.00× slower', 'Gained:</strong> no time', 'Gained:</strong> not measured in one run'])
+  assert.deepEqual([1, 4, 2, 0].map((b) => said(b)), ['Gained:</strong> 2.00× faster', 'Lost:</strong> 2.00× slower', 'Gained:</strong> no time', 'Not compared:</strong> two is not measured in results/'])
 })
 
 function smallSite(files) {
@@ -163,6 +169,20 @@ test('the names beside the lines of a figure stand in the order in which the lin
   assert.deepEqual(heights.map(([, name]) => name), ['high', 'mid', 'low', 'none'])
 })
 
+test('a sweep over shapes has a name for each, and stands on the page of the ladder that has most of its rungs', () => {
+  const point = (n, causal) => ({ n, causal, batch: 4096 / n, d: 64, chosen: n / 2, chosen_error: 1, over_cudnn: 1, cudnn: 9, rows: {} })
+  const points = [512, 1024].flatMap((n) => [point(n, 0), point(n, 1)])
+  const run = { others: [], date: '2026-11-22', program: 'compare.py', arguments: '', sweeps: [{ problem: 'attention_bf16', sweep: 'shape', points }] }
+  const ladder = (name, count) => ({ id: `07/${name}`, chapter: '07', rungs: Array.from({ length: count }, () => ({ rows: { 'h|07/default|attention_bf16': { median_ms: null } } })) })
+  const all = [ladder('attention', 1), ladder('attention_16bit', 3)]
+  const [other, html] = all.map((problem) => figuresOf(problem, { 'h|07/shapes': run }, all))
+  assert.equal(other, '')
+  assert.deepEqual([...html.matchAll(/rotate\(-40 [^>]*>([^<]*)</g)].map(([, name]) => name), ['n 512', 'n 512, causal', 'n 1024', 'n 1024, causal'])
+  assert.deepEqual([...html.matchAll(/<text x="602.0"[^>]*>([^<]*)</g)].map(([, name]) => name), ['chosen', 'cudnn'])
+  const many = lines({ title: 't', xLabel: 'x', yLabel: 'y', categories: Array.from({ length: 13 }, (_, i) => `shape ${i}`), series: [{ name: 'one', points: Array.from({ length: 13 }, (_, i) => [i, i + 1]) }] })
+  assert.equal(many.match(/rotate\(-90 /g).length, 13)
+})
+
 test('the table of a figure with more lines than points has a row for each line', () => {
   const series = ['one', 'two', 'three'].map((name, i) => ({ name, points: [[1, i + 1], [2, i + 4]] }))
   const rowsOf = (count) => [...lines({ title: 't', xLabel: 'n', yLabel: 'y', series: series.slice(0, count) }).matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row]) => row.replace(/<[^>]*>/g, ' ').trim().split(/ +/))
@@ -189,8 +209,21 @@ test('a step is what one run timed of both: that of the table, else the largest;
   assert.deepEqual(gainOf(a, b, common), { key: 'h|01/middle|x', factor: 3, said: '3.00× faster', elsewhere: 'at n = 4' })
   assert.equal(gainOf(b, rows({ default: [8, 1] }), common).elsewhere, '')
   assert.equal(gainOf(a, rows({ large: [16, 1] }), common), null)
+  assert.equal(whyNoGain({ name: 'a', ...a }, { name: 'b', ...rows({ large: [16, 1] }) }), 'not measured in one run')
+  assert.equal(whyNoGain({ name: 'a', ...a }, { name: 'b', rows: {} }), 'b is not measured in results/')
+  const late = { name: 'b', rows: { 'h|01/small|x': { sizes: { n: 2 }, median_ms: null, reason: 'needs more lanes' } } }
+  assert.equal(whyNoGain({ name: 'a', ...a }, late), 'no time of b, needs more lanes')
   assert.equal(sizesOf({ sizes: { k: 1024, m: 1024, n: 1024 } }), 'k = m = n = 1,024')
   assert.equal(sizesOf({ sizes: { batch: 4, m: 4, n: 4 } }), 'm = n = 4, batch = 4')
+})
+
+test('two problems of one run are compared where their sizes are the same, and are named', () => {
+  const row = (sizes, median_ms) => ({ sizes, median_ms })
+  const a = { rows: { 'h|04/fp8|fp8_rows': row({ m: 4, n: 4 }, 6), 'h|04/deep|fp8_rows': row({ m: 4, n: 4 }, 6) } }
+  const b = { rows: { 'h|04/fp8|fp8_blocks': row({ m: 4, n: 4, block: 2 }, 3), 'h|04/deep|fp8_blocks': row({ m: 4, n: 8 }, 3) } }
+  assert.deepEqual(gainOf(a, b, 'h|04/fp8|fp8_rows'), { key: 'h|04/fp8|fp8_rows', factor: 2, said: '2.00× faster', elsewhere: 'fp8 blocks beside fp8 rows, at m = n = 4, block = 2' })
+  delete b.rows['h|04/fp8|fp8_blocks']
+  assert.equal(gainOf(a, b), null) // other sizes
 })
 
 test('what changed is called better or worse, and a count that may be either more or fewer', () => {

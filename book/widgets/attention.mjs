@@ -33,6 +33,6 @@ export default {
       const isNow = at === r.done - 1
       return { at: [k, q], text: at === undefined ? '–' : isNow ? '●' : at < r.done ? '✓' : '·', kind: isNow ? 'warm' : at < r.done ? 'on' : 'off' }
     }))
-    return grid({ cells, cell: [36, 28], left: 80, labels: range(r.queries).map((q) => `queries ${q}`), label: `${r.done} of ${r.walk.length} tiles are walked` })
+    return grid({ cells, cell: [30, 30], left: 82, font: 14, labels: range(r.queries).map((q) => `queries ${q}`), label: `${r.done} of ${r.walk.length} tiles are walked` })
   },
 }

@@ -3,8 +3,8 @@
 import { escape } from '../lib/format.mjs'
 
 // cells: { at: [column, row], text, kind? }; kind is on, warm, cold or off, and never alone tells
-// what the text does not.
-export function grid({ cells, cell = [22, 22], left = 0, labels = [], label }) {
+// what the text does not. `font` is the height of letters, in pixels.
+export function grid({ cells, cell = [22, 22], left = 0, labels = [], label, font = 12 }) {
   const [w, h] = cell
   const columns = Math.max(...cells.map(({ at }) => at[0])) + 1
   const rows = Math.max(...cells.map(({ at }) => at[1])) + 1
@@ -13,7 +13,7 @@ export function grid({ cells, cell = [22, 22], left = 0, labels = [], label }) {
     `<text x="${left + x * w + w / 2}" y="${y * h + h / 2 + 4}" text-anchor="middle">${escape(text)}</text></g>`
   const names = labels.map((name, y) => `<text x="${left - 6}" y="${y * h + h / 2 + 4}" text-anchor="end">${escape(name)}</text>`)
   const width = left + columns * w
-  return `<div class="wide" tabindex="0" role="region" aria-label="Drawing"><svg viewBox="0 0 ${width} ${rows * h}" width="${width}" role="img" aria-label="${escape(label)}">${names.join('')}${cells.map(box).join('')}</svg></div>`
+  return `<div class="wide" tabindex="0" role="region" aria-label="Drawing"><svg viewBox="0 0 ${width} ${rows * h}" width="${width}"${font === 12 ? '' : ` style="font-size:${font}px"`} role="img" aria-label="${escape(label)}">${names.join('')}${cells.map(box).join('')}</svg></div>`
 }
 
 export const range = (n) => Array.from({ length: n }, (_, i) => i)

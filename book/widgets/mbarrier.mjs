@@ -6,7 +6,7 @@ const COPIES = 3 // pieces that a copy engine brings
 // complete; `rounds` phases, one event a step.
 export function mbarrier({ bytes, step }) {
   const events = range(3).flatMap((phase) => [
-    { phase, what: `arrive and expect ${COPIES * bytes} bytes`, arrivals: 1, bytes: COPIES * bytes },
+    { phase, what: `arrive, expect ${COPIES * bytes} bytes`, arrivals: 1, bytes: COPIES * bytes },
     ...range(COPIES).map((i) => ({ phase, what: `copy ${i} brings ${bytes} bytes`, arrivals: 0, bytes: -bytes })),
   ])
   let [phase, pending, expected] = [0, 1, 0]
@@ -37,7 +37,8 @@ export default {
   ],
   draw: (r) => grid({
     cells: r.events.map((event, i) => ({ at: [0, i], text: `phase ${event.phase}: ${event.what}`, kind: i === r.step - 1 ? 'warm' : i < r.step ? 'on' : 'off' })),
-    cell: [360, 24],
+    cell: [316, 28], // all of it fits a phone
+    font: 14,
     label: `${r.step} of ${r.events.length} events have happened`,
   }),
 }
