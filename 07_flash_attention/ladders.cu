@@ -1,6 +1,6 @@
 // Chapter 07, flash attention: O = softmax(Q K^T / sqrt(d)) V, from softmax alone to tensor cores,
-// its gradients, what is left of it when a model writes a text token by token, and one sequence
-// over several GPUs.
+// its gradients, what a server asks of it when it reads prompts and when a model writes a text
+// token by token, and one sequence over several GPUs.
 //
 // Each folder is a problem. Its ladder.cu lists the ways to solve it, or ladder.cuh, where each
 // type of element is compiled by itself; the lesson is README.md. Build without make, here, for
@@ -11,15 +11,16 @@
 namespace ladders {
 bench::Ladders softmax(), attention(), attention_16bit_bf16(), attention_16bit_fp16();
 bench::Ladders backward_fp32(), backward_bf16(), backward_fp16();
-bench::Ladders decode_bf16(), decode_fp16(), ring();
+bench::Ladders prefill(), decode_bf16(), decode_fp16(), ring();
 }  // namespace ladders
 
 int main(int argc, char** argv) {
-  return bench::run(
-      {"07_flash_attention",
-       "O = softmax(Q K^T / sqrt(d)) V, forward, backward, in decoding, over several GPUs",
-       {ladders::softmax(), ladders::attention(), ladders::attention_16bit_bf16(),
-        ladders::attention_16bit_fp16(), ladders::backward_fp32(), ladders::backward_bf16(),
-        ladders::backward_fp16(), ladders::decode_bf16(), ladders::decode_fp16(), ladders::ring()}},
-      argc, argv);
+  return bench::run({"07_flash_attention",
+                     "O = softmax(Q K^T / sqrt(d)) V, forward, backward, of prompts, in decoding, "
+                     "over several GPUs",
+                     {ladders::softmax(), ladders::attention(), ladders::attention_16bit_bf16(),
+                      ladders::attention_16bit_fp16(), ladders::backward_fp32(),
+                      ladders::backward_bf16(), ladders::backward_fp16(), ladders::prefill(),
+                      ladders::decode_bf16(), ladders::decode_fp16(), ladders::ring()}},
+                    argc, argv);
 }

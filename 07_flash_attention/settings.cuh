@@ -23,8 +23,9 @@ std::vector<bench::Setting> settings() {
   return {
       bench::number("batch", "sequences", kIs16Bit ? 4 : 1, 1, 1, 1 << 20),
       bench::number("heads", "heads of a sequence", 16, 2, 1, 1 << 20),
-      bench::number("kv-heads", "K/V heads of a sequence: decoding and the backward pass alone", 0,
-                    1, 1 << 20),
+      bench::number("kv-heads",
+                    "K/V heads of a sequence: prefill, decoding and the backward pass alone", 0, 1,
+                    1 << 20),
       bench::number("n", "queries of a sequence, and keys", kIs16Bit ? 4096 : 2048, 250, 1, most),
       bench::number("nk", "keys, if not as many as queries", 0, 1, most),
       bench::one_of("d", "elements of a query, a key, a value", {64, 128, 256}),
@@ -47,7 +48,8 @@ Shape shape_of(const bench::Settings& settings, const bench::RunSettings& run) {
   }
   if (settings.given("kv-heads")) {
     throw bench::UsageError(
-        "--kv-heads: the forward pass has a K/V head for each head (--only decode_bf16 and "
+        "--kv-heads: this forward pass has a K/V head for each head (--only prefill, decode_bf16 "
+        "and "
         "backward_bf16 take it)");
   }
   const bool is_large = Problem<T>::kIs16Bit && run.device.is_real_gpu();

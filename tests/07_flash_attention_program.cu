@@ -11,7 +11,7 @@
 namespace ladders {
 bench::Ladders softmax(), attention(), attention_16bit_bf16(), attention_16bit_fp16();
 bench::Ladders backward_fp32(), backward_bf16(), backward_fp16();
-bench::Ladders decode_bf16(), decode_fp16(), ring();
+bench::Ladders prefill(), decode_bf16(), decode_fp16(), ring();
 }  // namespace ladders
 
 namespace {
@@ -26,7 +26,7 @@ bool has(const tests::CommandResult& result, const std::string& text) {
 std::vector<std::string> all_names() {
   return tests::names_of({ladders::softmax(), ladders::attention(), ladders::attention_16bit_bf16(),
                           ladders::attention_16bit_fp16(), ladders::backward_fp32(),
-                          ladders::backward_bf16(), ladders::backward_fp16(),
+                          ladders::backward_bf16(), ladders::backward_fp16(), ladders::prefill(),
                           ladders::decode_bf16(), ladders::decode_fp16(), ladders::ring()});
 }
 
@@ -52,9 +52,13 @@ TEST_CASE("flash_attention: bad arguments: exit status 2 and one line, at once")
                                 "--page 0",
                                 "--window 0",
                                 "--heads 6 --kv-heads 4 --only decode_bf16",
+                                "--heads 6 --kv-heads 4 --only prefill",
+                                "--window 2000000000 --only prefill",
+                                "--batch 60000 --n 4000000 --only prefill",
                                 "--kv-heads 1",
                                 "--kv-heads 2 --only attention",
                                 "--kv-heads 2 --only attention_bf16/mma",
+                                "--kv-heads 2 --only attention_bf16/longest_first",
                                 "--batch 1000000 --n 4000000 --only decode_paged_bf16",
                                 "--rows 0",
                                 "--columns 0",

@@ -344,7 +344,9 @@ def facts_of(torch, sweeps, skipped):
 def save(path, run, part=""):
     """Puts the run into a results file as chapter/program, or chapter/program_part."""
     label = "_".join(filter(None, (Path(run["program"]).stem, part)))
+    folder = Path(sys.argv[0]).resolve().parent
+    chapter = folder.parent.name if folder.name == "pytorch" else folder.name
     with cli.alone_in(path.parent):
         data = results.load(path) if path.exists() else {"schema": 1, "counters": {}, "runs": {}}
-        data["runs"][f"{Path(sys.argv[0]).resolve().parent.name}/{label}"] = run
+        data["runs"][f"{chapter}/{label}"] = run
         results.save(path, data)

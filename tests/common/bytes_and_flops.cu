@@ -30,6 +30,7 @@
 #include "06_atomics_streams/small_kernels/problem.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/decode/problem.cuh"
+#include "07_flash_attention/prefill/problem.cuh"
 #include "07_flash_attention/problem.cuh"
 #include "07_flash_attention/softmax/problem.cuh"
 #include "common/bench/device_facts.cuh"
@@ -113,6 +114,17 @@ TEST_CASE("bytes and operations of every problem are those counted by hand") {
   counts("backward_fp16", backward::Backward<__half>(back, 1, false), 52464, 268800);
   const backward::Shape masked{1, 1, 1, 8, 8, 64, true};
   counts("backward, causal", backward::Backward<Bf16>(masked, 1, false), 8224, 20480);
+
+  // Sequences of 3 and 4 queries and 3 and 6 keys, 4 heads, 2 K/V heads: Q and O have 1,792 numbers
+  // each, K and V 1,152, the log-sum-exp 28. Under a mask queries see 1, 2, 3 and 3, 4, 5, 6 keys:
+  // 24 pairs of each head; in a window of two 5 and 8.
+  const auto prompts = [](bool causal, int window) {
+    return prefill::Prefill({0, 4, 2, 0, 0, 0, 64, causal, window}, {{3, 4}, {3, 6}}, 1, true,
+                            false);
+  };
+  counts("prefill", prompts(false, 0), 11888, 33792);
+  counts("prefill, causal", prompts(true, 0), 11888, 24576);
+  counts("prefill, window", prompts(true, 2), 11888, 13312);
 
   // Two sequences of 10 tokens, 8 heads, 2 K/V heads: K and V have 2,560 numbers each, Q and O
   // 1,024 each, the log-sum-exp 16; two products of 64 multiply-adds for 160 pairs.

@@ -24,6 +24,7 @@ INTERFACES = (
     "07_flash_attention/attention_16bit",
     "07_flash_attention/backward",
     "07_flash_attention/decode",
+    "07_flash_attention/prefill",
 )
 
 
@@ -379,7 +380,7 @@ class Results(ToolCase):
         path = self.root / "results.json"
         for program, commit, *part in (
             ("07/a.py", "1"),
-            ("07/b.py", "1"),
+            ("07/pytorch/b.py", "1"),
             ("07/a.py", "2"),
             ("07/a.py", "3", "backward"),
         ):

@@ -82,6 +82,14 @@ __device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0,
       "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(shared_address(barrier))
       : "memory");
 }
+__device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1, int c2,
+                                   int c3, int c4, std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4), "r"(shared_address(barrier))
+      : "memory");
+}
 
 // The same to every block of the cluster whose bit is set in `mask`: to the same place in its
 // shared memory, reported to its barrier at the same place.
@@ -133,6 +141,14 @@ __device__ inline void tensor_store(const CUtensorMap* map, const void* shared, 
       "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], "
       "[%5];" ::"l"(map),
       "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(shared_address(shared))
+      : "memory");
+}
+__device__ inline void tensor_store(const CUtensorMap* map, const void* shared, int c0, int c1,
+                                    int c2, int c3, int c4) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4, %5}], "
+      "[%6];" ::"l"(map),
+      "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4), "r"(shared_address(shared))
       : "memory");
 }
 

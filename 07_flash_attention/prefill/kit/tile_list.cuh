@@ -1,0 +1,107 @@
+// The tiles of queries of all sequences in one list, by how many tiles of keys they see.
+//
+// A small kernel makes it, since the lengths lie on the device: a counting sort by one block. The
+// list is the same for all layers of a model.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "07_flash_attention/kit/tile_scheduler.cuh"
+#include "07_flash_attention/prefill/kit/key_tiles.cuh"
+#include "07_flash_attention/prefill/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/workspace.cuh"
+
+namespace prefill {
+
+// Some neighbouring queries of a sequence, from its query `first_query` on.
+struct alignas(16) QueryTile {
+  Sequence sequence;
+  int first_query, unused[3];
+};
+
+// The tiles, those with least to do first, and how many there are.
+struct TileList {
+  int* count;
+  QueryTile* tiles;
+};
+
+constexpr int kListThreads = 512;
+
+// Where each of kListThreads classes begins, from how many members it has. By all threads.
+__device__ inline void counts_to_places(int (&counts)[kListThreads]) {
+  __shared__ int sums[kListThreads];
+  const int own = counts[threadIdx.x];
+  int sum = own;
+  for (int step = 1; step < kListThreads; step *= 2) {
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) >= step) sum += sums[threadIdx.x - step];
+    __syncthreads();
+  }
+  counts[threadIdx.x] = sum - own;
+  __syncthreads();
+}
+
+// One block. queries: of a tile. most: tiles of keys that a query may see at all.
+template <int kTileN>
+__global__ void __launch_bounds__(kListThreads)
+    tile_list_kernel(TileList list, Shape shape, Starts starts, int queries, int most) {
+  __shared__ int places[kListThreads];
+  places[threadIdx.x] = 0;
+  __syncthreads();
+
+  // A warp has a sequence, a lane every 32nd tile of it. Tiles whose numbers of tiles of keys fall
+  // into one class come in any order.
+  const int of_a_class = most / kListThreads + 1;
+  const auto each_tile = [&](auto visit) {
+    for (int i = threadIdx.x / 32; i < shape.batch; i += kListThreads / 32) {
+      const Sequence sequence = starts.sequence(i);
+      const Visibility seen = shape.visibility(sequence);
+      for (int first = threadIdx.x % 32 * queries; first < sequence.n_q; first += 32 * queries) {
+        const int last = min(first + queries, sequence.n_q) - 1;
+        const KeyTiles keys = key_tiles<kTileN>(seen, first, last);
+        visit(QueryTile{sequence, first, {}}, max(0, keys.end - keys.begin) / of_a_class);
+      }
+    }
+  };
+  each_tile([&](const QueryTile&, int c) { atomicAdd(&places[c], 1); });
+  __syncthreads();
+  counts_to_places(places);
+  each_tile([&](const QueryTile& tile, int c) { list.tiles[atomicAdd(&places[c], 1)] = tile; });
+  __syncthreads();
+  // Each class has moved on to where the next one began.
+  if (threadIdx.x == 0) *list.count = places[kListThreads - 1];
+}
+
+// The most tiles that there can be: of each sequence one may be cut off.
+inline int most_query_tiles(const Shape& shape, int queries) {
+  return shape.q_tokens / queries + std::min(shape.batch, shape.q_tokens);
+}
+
+// The list of a launch in this stream.
+template <int kTileN>
+TileList make_tile_list(const Shape& shape, const Starts& starts, int queries,
+                        const kit::Workspace& workspace, cudaStream_t stream) {
+  auto* const tiles = workspace.get<QueryTile>(most_query_tiles(shape, queries) + 1);
+  const TileList list{reinterpret_cast<int*>(tiles), tiles + 1};
+  tile_list_kernel<kTileN><<<1, kListThreads, 0, stream>>>(
+      list, shape, starts, queries, kit::divide_up(shape.k_tokens, kTileN) + 1);
+  CUDA_CHECK(cudaGetLastError());
+  return list;
+}
+
+// In which order tiles of the list and heads are computed: as many heads at a time as have their
+// keys and values in the L2 cache. heads: as many as begin a tile of their own.
+inline attention::TileOrder order_of_heads(const Shape& shape, int heads) {
+  constexpr double kCacheBytes = 16 << 20;  // as for the forward pass
+  const double bytes = 4.0 * shape.kv_heads * shape.d * std::max(1, shape.k_tokens) / heads;
+  const double most = std::clamp(kCacheBytes / bytes, 1.0, static_cast<double>(heads));
+  return attention::TileOrder::of(heads, 0, static_cast<int>(most));  // the list has the tiles
+}
+
+}  // namespace prefill
