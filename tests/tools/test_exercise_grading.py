@@ -376,6 +376,28 @@ class Grading(ToolCase):
         self.assertEqual(self.rows()["ann"]["why"], "the judge failed: IndexError: ?[2J")
         self.assertEqual((self.rows()["ann"]["points"], self.rows()["bob"]["points"]), ("0", "6"))
 
+    def test_what_the_judge_failed_at_is_graded_anew(self):
+        right = skeleton.solution(self.text, "a")
+        for student in ("ann", "bob"):
+            self.hand_in(student, right + f"// {student}\n")
+        asked, fails = [], [True]
+
+        def failing(data):
+            asked.append(data)
+            if fails and data.endswith(b"// ann\n"):
+                raise OSError("no room")
+
+        with self.judged(failing):
+            self.grade(grading.NoSandbox())
+            statuses = {name: row["status"] for name, row in self.rows().items()}
+            self.assertEqual(statuses, {"ann": "error", "bob": "wrong"})
+            fails.clear()
+            del asked[:]
+            self.grade(grading.NoSandbox(), seed=None)
+        self.assertEqual([data[-4:] for data in asked[1:]], [b"ann\n"])  # the author's first
+        statuses = {name: row["status"] for name, row in self.rows().items()}
+        self.assertEqual(statuses, {"ann": "wrong", "bob": "wrong"})
+
     def test_without_a_sandbox_there_is_no_grading_unless_it_is_asked_for(self):
         with mock.patch.object(Sandbox, "missing", lambda self, root: "no bwrap"):
             with self.assertRaisesRegex(ExerciseError, "no sandbox here: no bwrap; --no-sandbox"):
