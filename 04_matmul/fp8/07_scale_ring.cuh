@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "04_matmul/fp8/kit/fp8_tile.cuh"
+#include "04_matmul/fp8/kit/scale_blocks.cuh"
 #include "04_matmul/fp8/kit/wide_tile.cuh"
 #include "04_matmul/fp8/product.cuh"
 #include "04_matmul/kit/cluster.cuh"
@@ -29,19 +30,8 @@
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
-#include "common/kit/tensor_map.cuh"
 
 namespace matmul::fp8 {
-
-// A's scales of blocks, in boxes of box_rows rows of A and one block of k; not swizzled.
-inline CUtensorMap map_of_scales(const float* scales, const ScaleLayout& layout, int box_rows) {
-  return kit::tensor_map(scales,
-                         {static_cast<std::uint64_t>(layout.m),
-                          static_cast<std::uint64_t>((layout.k + kScaleBlock - 1) / kScaleBlock)},
-                         {sizeof *scales * static_cast<std::uint64_t>(layout.pitch_a())},
-                         {static_cast<std::uint32_t>(box_rows), 1},
-                         CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_SWIZZLE_NONE);
-}
 
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1)

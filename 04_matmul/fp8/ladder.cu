@@ -10,7 +10,9 @@
 #include "04_matmul/fp8/05_promoted.cuh"
 #include "04_matmul/fp8/06_block_scaled.cuh"
 #include "04_matmul/fp8/07_scale_ring.cuh"
+#include "04_matmul/fp8/beyond/01_two_accumulators.cuh"
 #include "04_matmul/fp8/kit/epilogue.cuh"
+#include "04_matmul/fp8/kit/scale_blocks.cuh"
 #include "04_matmul/fp8/peers.cuh"
 #include "04_matmul/fp8/problem.cuh"
 #include "04_matmul/fp8/sweep_digits.cuh"
@@ -22,6 +24,8 @@
 #include "common/bench/variant.cuh"
 
 namespace matmul::fp8 {
+
+constexpr const char* kTwoAccumulators = "one set is added up under the other's products (sm_90a)";
 
 template <class Problem>
 std::vector<bench::Variant<Problem>> variants() {
@@ -49,12 +53,16 @@ std::vector<bench::Variant<Problem>> variants() {
                                 fp8_gemm_block_scaled, hopper));
     all.push_back(rung<Problem>("scale_ring", "A's scales come by TMA with the tiles (sm_90a)",
                                 fp8_gemm_scale_ring, hopper));
+    all.push_back(rung<Problem>("two_accumulators", kTwoAccumulators,
+                                fp8_gemm_two_accumulators<BlockScales, ElementA>, hopper));
   } else {
     using Scales = std::conditional_t<kScaling == Scaling::rows, RowScales, TensorScales>;
     all.push_back(rung<Problem>("wgmma", "Hopper's instruction on the ring of bf16 (sm_90a)",
                                 fp8_gemm_wgmma<Scales, ElementA>, hopper, Sums::fast));
     all.push_back(rung<Problem>("promoted", "sums move to fp32 every 128 values of k (sm_90a)",
                                 fp8_gemm_promoted<Scales, ElementA>, hopper));
+    all.push_back(rung<Problem>("two_accumulators", kTwoAccumulators,
+                                fp8_gemm_two_accumulators<Scales, ElementA>, hopper));
   }
   all.push_back(cublaslt_peer<Problem>(Sums::promoted));
   if constexpr (kScaling != Scaling::blocks) all.push_back(cublaslt_peer<Problem>(Sums::fast));

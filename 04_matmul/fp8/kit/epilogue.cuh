@@ -27,7 +27,7 @@ struct TensorScales {
   // Of a warpgroup's sums, laid out as wgmma does, 64 rows by 2 kCount columns.
   template <int kCount, int kRows, int kCols>
   __device__ void apply(float (&sums)[kCount], const Shared<kRows, kCols>& /*shared*/,
-                        int /*first_row*/) const {
+                        int /*first_row*/, int /*first_col*/ = 0) const {
     const float scale = *a * *b;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) sums[i] *= scale;
@@ -73,15 +73,15 @@ struct RowScales {
     ptx::named_barrier_sync(barrier, 128);
   }
 
-  // Of 64 rows of the tile.
+  // Of 64 rows of the tile, and 2 kCount columns.
   template <int kCount, int kRows, int kCols>
-  __device__ void apply(float (&sums)[kCount], const Shared<kRows, kCols>& shared,
-                        int first_row) const {
+  __device__ void apply(float (&sums)[kCount], const Shared<kRows, kCols>& shared, int first_row,
+                        int first_col = 0) const {
     const int y = first_row + 16 * (threadIdx.x % 128 / 32) + threadIdx.x % 32 / 4;
     const float top = shared.rows[y], bottom = shared.rows[y + 8];
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
-      const float2 two = shared.cols[i + threadIdx.x % 4];
+      const float2 two = shared.cols[first_col / 2 + i + threadIdx.x % 4];
       sums[i] *= top * two.x, sums[i + 1] *= top * two.y;
       sums[i + 2] *= bottom * two.x, sums[i + 3] *= bottom * two.y;
     }
@@ -94,6 +94,8 @@ template <class Scales, class ElementA>
 Scales scales_of(const Product<ElementA>& x) {
   if constexpr (Scales::kScaling == Scaling::tensor) {
     return {x.scales_a, x.scales_b};
+  } else if constexpr (Scales::kScaling == Scaling::blocks) {
+    return {x.scales_a, x.scales_b, {Scaling::blocks, x.m, x.n, x.k}};
   } else {
     return {x.scales_a, x.scales_b, x.m, x.n};
   }
