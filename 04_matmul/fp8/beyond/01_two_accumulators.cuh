@@ -129,6 +129,18 @@ __global__ void __launch_bounds__(T::kThreads, 1)
         for (int b = 0; b < kBlocksOfB; ++b) next_b[b] = from_b[b * step_b];
       }
 
+      const auto next_scales = [&](bool is_more) {
+        if constexpr (kBlocks) {
+          scale_a[0] = scales_a[state.stage][top], scale_a[1] = scales_a[state.stage][top + 8];
+          if (is_more) ++from_b;
+#pragma unroll
+          for (int b = 0; b < kBlocksOfB; ++b) {
+            scale_b[b] = next_b[b];
+            if (is_more) next_b[b] = from_b[b * step_b];
+          }
+        }
+      };
+
       // region k_loop
       float sums[kPieces][kColumns / 2] = {}, acc[2][kColumns / 2];
       // All pieces of some k tiles. While the products of a piece run, those of the one before are
@@ -163,17 +175,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
             const int last = (step - 1) % kPieces;
             promote<kBlocks>(sums[last], done, scale_a, scale_b[last * kColumns / kScaleBlock]);
           }
-          if constexpr (kBlocks) {
-            if (piece == 0 && step < kSteps) {
-              scale_a[0] = scales_a[state.stage][top], scale_a[1] = scales_a[state.stage][top + 8];
-              const bool is_more = p + (step / kPieces + 1) * kTileK < k;
-              if (is_more) ++from_b;
-#pragma unroll
-              for (int b = 0; b < kBlocksOfB; ++b) {
-                scale_b[b] = next_b[b];
-                if (is_more) next_b[b] = from_b[b * step_b];
-              }
-            }
+          if (kBlocks && piece == 0 && step < kSteps) {
+            next_scales(p + (step / kPieces + 1) * kTileK < k);
           }
         }
       };
