@@ -50,6 +50,9 @@ __device__ __noinline__ float load_behind(const float* at) {
 __global__ void load_through_functions(const float* in, float* out) {
   out[threadIdx.x] = load_behind(in + threadIdx.x);  // here: caller of the caller
 }
+__global__ void load_once_more(const float* in, float* out) {
+  out[threadIdx.x] = 2 * load_behind(in + threadIdx.x);
+}
 __device__ __forceinline__ void arrive(unsigned long long* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"  // here: arrive
                ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))));
@@ -563,6 +566,13 @@ const std::map<std::string, Bad>& bad_kernels() {
         [] {
           load_through_functions<<<1, 32>>>(device_array<float>(32), device_array<float>(32));
         }}},
+      {"unwritten memory in two kernels",
+       {"uninitialized", "load",
+        [] {
+          const float* in = device_array<float>(33, false);
+          load_through_functions<<<1, 32>>>(in, device_array<float>(32));
+          load_once_more<<<1, 32>>>(in, device_array<float>(32));
+        }}},
       {"an arrival, through a function",
        {"mbarrier", "arrive", [] { arrive_through_a_function<<<1, 1>>>(); }}},
       {"a generic address for shared memory",
@@ -1010,6 +1020,17 @@ TEST_CASE("one place is reported once, however often it is wrong") {
   const size_t first = result.output.find("simt: error [");
   REQUIRE(first != std::string::npos);
   CHECK(result.output.find("simt: error [", first + 1) == std::string::npos);
+}
+
+TEST_CASE("one place in two kernels is reported for each of them") {
+  const tests::CommandResult result = run("unwritten memory in two kernels");
+  INFO(result.output);
+  for (const char* kernel : {"kernel load_through_functions, ", "kernel load_once_more, "}) {
+    const size_t first = result.output.find(kernel);
+    REQUIRE(first != std::string::npos);
+    CHECK(result.output.find(kernel, first + 1) == std::string::npos);
+  }
+  CHECK(result.output.find("\nsimt: 2 errors\n") != std::string::npos);
 }
 
 TEST_CASE("one missing __syncwarp is told line by line, not pair by pair") {

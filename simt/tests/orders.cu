@@ -40,6 +40,8 @@ __global__ void hand_over(volatile int* data, int* flag, int* out) {
   }
 }
 
+__global__ void who_is_first(int* first) { atomicCAS(first, -1, static_cast<int>(blockIdx.x)); }
+
 CommandResult run(const std::string& settings, const std::string& program = "run the program") {
   return tests::run_command("SIMT_THREADS=1 " + settings + " " + tests::this_program() + " '" +
                             program + "' 2>&1");
@@ -73,6 +75,29 @@ TEST_CASE("run volatile data", "[.]") {
     hand_over<false><<<2, 1>>>(words, words + 1, words + 2);
   }
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+// A program that finds its own result wrong if block WRONG_IF_FIRST comes first.
+TEST_CASE("run a program that checks itself", "[.]") {
+  int *word = nullptr, first = -1;
+  REQUIRE(cudaMalloc(&word, 4) == cudaSuccess);
+  REQUIRE(cudaMemcpy(word, &first, 4, cudaMemcpyHostToDevice) == cudaSuccess);
+  who_is_first<<<2, 1>>>(word);
+  REQUIRE(cudaMemcpy(&first, word, 4, cudaMemcpyDeviceToHost) == cudaSuccess);
+  if (first == atoi(getenv("WRONG_IF_FIRST"))) std::exit(3);
+}
+
+TEST_CASE("a program that is wrong in one order ends as it did in that one") {
+  const auto status_if = [](int first) {
+    const auto result = run("SIMT_ORDERS=2 WRONG_IF_FIRST=" + std::to_string(first),
+                            "run a program that checks itself");
+    INFO(result.output);
+    CHECK(count(result.output, "no errors found") >= 1);
+    return result.status;
+  };
+  CHECK(status_if(0) == 3);  // as its settings say
+  CHECK(status_if(1) == 3);  // from the last block to the first
+  CHECK(status_if(2) == 0);
 }
 
 TEST_CASE("volatile data without a fence is named if volatile counts as plain") {
