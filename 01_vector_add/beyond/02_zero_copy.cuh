@@ -3,8 +3,8 @@
 // Pinned memory can be mapped into the device's address space. A load then goes over the bus, and
 // so does a store; nothing is copied before or after. Every byte crosses the bus when the kernel
 // asks for it, so each should be touched once, in whole sectors. Here that is so, and what `pinned`
-// does in three phases is one. What is still wrong: whoever reads a byte twice pays twice, and the
-// bus is the limit of the kernel.
+// does in three phases is one. What is still wrong: L2 keeps none of it, so whoever reads a byte
+// again, later or on another SM, pays again, and the bus is the limit of the kernel.
 #pragma once
 
 #include <cuda_runtime.h>
