@@ -1,9 +1,10 @@
 // per_thread: a default stream that is a stream like any other.
 //
-// Each host thread has its own; it waits for nobody and nobody waits for it. Compile with
+// Each host thread has its own, and other streams do not wait for it. Compile with
 // --default-stream per-thread and every launch without a stream goes there, or name it:
 // cudaStreamPerThread. The eight kernels overlap. What is still wrong: it is all or nothing. Code
-// that silently relied on the old waiting now has a race, and libraries must be compiled alike.
+// that silently relied on the old waiting now has a race. And it is a blocking stream: it and the
+// legacy one still wait for each other, so libraries must be compiled alike.
 #pragma once
 
 #include <cuda_runtime.h>
