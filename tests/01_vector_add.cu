@@ -5,7 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include <cuda_runtime.h>
+
+// What the rungs ask for ahead of a use, in bytes.
+static std::size_t bytes_ahead = 0;
+#define cudaMemPrefetchAsync(memory, bytes, ...) \
+  (bytes_ahead += (bytes), cudaMemPrefetchAsync(memory, bytes, __VA_ARGS__))
 #include "01_vector_add/ladder.cu"
+#undef cudaMemPrefetchAsync
 #include "01_vector_add/study/memset_demo.cuh"
 #include "01_vector_add/study/sweeps.cuh"
 #include "common/bench/harness.cuh"
@@ -156,9 +163,11 @@ TEST_CASE("each phase of a round trip counts the bytes that it moves, once") {
   CHECK(arrays(vector_add_born_on_device(y.data(), 100, 1, 2)) == Arrays{2, 3});
   try {
     CHECK(arrays(vector_add_unified(x.data(), y.data(), 100)) == Arrays{0, 2, 3, 1, 0});
+    bytes_ahead = 0;
     CHECK(arrays(vector_add_unified_prefetch(x.data(), y.data(), 100)) ==
           Arrays{0, 2, 2, 3, 1, 1, 0});
-  } catch (const kit::Skip&) {  // not every system has managed memory, or can prefetch it
+    CHECK(bytes_ahead == 3 * 400);  // both arrays to the device, one back
+  } catch (const kit::Skip&) {      // not every system has managed memory, or can prefetch it
   }
 }
 

@@ -2,6 +2,7 @@
 // launches do, and the timeline draws what it is given.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,32 @@ TEST_CASE("pipeline: the last stage has waited for all before it, whatever the h
   CUDA_CHECK(cudaStreamSynchronize(batch.stream(2)));
   const unsigned* out = batch.pinned_out();
   CHECK(bench::compare(out, problem.expected.data(), problem.n, 0.0).right());
+}
+
+// In one stream nothing would overlap, and the result be right.
+TEST_CASE("pipeline: four streams take the chunks in turn, each of them all stages of a chunk") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  struct Streams : Observer {
+    std::map<int, std::vector<cudaStream_t>> of_chunk;
+    void begin(const std::string&, int chunk, cudaStream_t stream) override {
+      of_chunk[chunk].push_back(stream);
+    }
+    void end(cudaStream_t) override {}
+  };
+  Pipeline problem(10'007, 9, 3, 7);
+  Batch& batch = problem.workspace();
+  for (const auto run : {pipeline_pageable_streams, pipeline_pinned_streams}) {
+    Streams streams;
+    batch.use_host(batch.pinned_in(), batch.pinned_out());
+    batch.set_observer(&streams);
+    run(batch);
+    batch.synchronize();
+    batch.set_observer(nullptr);
+    CHECK(static_cast<int>(streams.of_chunk.size()) == batch.chunks());
+    for (const auto& [chunk, of_stages] : streams.of_chunk) {
+      CHECK(of_stages == std::vector<cudaStream_t>(3, batch.stream(chunk % 4)));
+    }
+  }
 }
 
 TEST_CASE("pipeline: the events alone are enough if the host waits for the last stage only") {
