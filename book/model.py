@@ -72,9 +72,12 @@ DOES = {
 # What else tells two rungs apart, as their own files say it.
 _VECTOR = r"\b(?:float[24]|double2|u?int[24]|uchar4|half2|__half2|__nv_bfloat162)\b"
 _TYPE = r"[A-Za-z_][\w:]*(?:<[^<>;=]*>)?"
-_SIDES = r"\w+(?:\[[^\[\];]*\])+"
+_ARRAY = r"\w+(?:\[[^\[\];]*\])+"
+_SIDES = rf"{_ARRAY}(?:, {_ARRAY})*"
 HOLDS = {
-    "In shared memory": re.compile(rf"__shared__ (?:alignas\([^)]*\) )?({_TYPE} {_SIDES})"),
+    "In shared memory": re.compile(
+        rf"__shared__ (?:(?:alignas|__align__)\([^)]*\) )*(?:typename )?({_TYPE} {_SIDES})"
+    ),
     "Arrays of a thread": re.compile(
         rf"^ *(?:const )?((?!return\b|delete\b){_TYPE} {_SIDES})(?= =|;|\{{)"
     ),

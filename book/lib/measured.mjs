@@ -80,7 +80,8 @@ export function gainOf(a, b, common) {
   if (!from?.median_ms || !to?.median_ms || !isOneRun(key, from, other, to)) return null
   const problems = key === other ? '' : `${problemOf(other)} beside ${problemOf(key)}, `
   const elsewhere = !problems && (!common || key === common) ? '' : `${problems}at ${sizesOf(to)}`
-  return { key, factor: from.median_ms / to.median_ms, said: change(from.median_ms, to.median_ms), elsewhere }
+  const factor = from.median_ms / to.median_ms
+  return { key, factor, said: change(from.median_ms, to.median_ms), elsewhere, ...(problems ? { isOtherWork: true } : {}) }
 }
 
 // Why it is not known.

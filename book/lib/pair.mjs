@@ -61,8 +61,8 @@ function balance(a, b, all, linkTo, common, last) {
   const kit = fresh.map((path) => `<a href="${linkTo(path)}"><code>${escape(path.split('/').slice(-2).join('/'))}</code></a>`)
   const gain = gainOf(a, b, common)
   const said = gain ? withPlace(gain) : escape(whyNoGain(a, b))
-  // A rung beyond the main road is no step of the one that happens to stand before it.
-  const what = b.beyond ? `Beside ${escape(a.name)}` : !gain ? 'Not compared' : gain.said.endsWith('slower') ? 'Lost' : 'Gained'
+  // A rung beyond the main road is no step of the one that happens to stand before it; nor is one that does other work.
+  const what = b.beyond || gain?.isOtherWork ? `Beside ${escape(a.name)}` : !gain ? 'Not compared' : gain.said.endsWith('slower') ? 'Lost' : 'Gained'
   const further = last ? ` <strong>Beside ${escape(last.name)}, the last of the main road:</strong> ${withPlace(last.gain)}.` : ''
   return `<p class="balance"><strong>${what}:</strong> ${said}.${further}
 <strong>Cost:</strong> ${cost.join(', ')}${kit.length ? `; it stands on ${kit.join(', ')}, which the other does not` : ''}.</p>`
@@ -122,8 +122,8 @@ function doings(a, b, all) {
   const rowsOf = (kind) => Object.keys(a[kind]).map((title) => ({ title, said: [Object.entries(a[kind][title]), Object.entries(b[kind][title])] }))
   const differs = ({ said }) => new Set(said.map((side) => side.map(([name]) => name).sort().join())).size > 1
   const does = rowsOf('does').filter(({ said }) => said.some((side) => side.length))
-  const shown = [...does, ...rowsOf('holds').filter(differs)]
-  if (!shown.some(differs)) return ''
+  const shown = [...(does.some(differs) ? does : []), ...rowsOf('holds').filter(differs)]
+  if (!shown.length) return ''
   const cell = (rung, said, other) => {
     const one = ([name, line]) => {
       const code = `<code>${escape(name)}</code>`
