@@ -45,8 +45,9 @@ function factsOf(rung, before, common, runs) {
 
 class Walk {
   constructor(place, { rungs, runs, common }) {
-    Object.assign(this, { place, rungs, runs, common, at: 0, number: 0 })
-    this.ids = rungs[0].lines.map(() => this.number++)
+    const asked = () => rungs.findIndex(({ label }) => label === decodeURIComponent(location.hash.slice(1)))
+    Object.assign(this, { place, rungs, runs, common, at: Math.max(0, asked()), number: 0 })
+    this.ids = rungs[this.at].lines.map(() => this.number++)
     place.innerHTML = `<h2 id="walk-title">Walk the ladder</h2>
 <p class="quiet">Lines that stay move to their new place; new lines have a + before them, changed ones a ~, and their changed words are marked.</p>
 <p class="steer"><button type="button" data-step="-1">← before</button> <output aria-live="polite"></output>
@@ -68,7 +69,6 @@ class Walk {
       this.go(this.at + step)
     })
     this.show()
-    const asked = () => this.rungs.findIndex(({ label }) => label === decodeURIComponent(location.hash.slice(1)))
     const obey = () => {
       if (asked() < 0) return
       if (asked() !== this.at) this.go(asked())
@@ -131,7 +131,8 @@ class Walk {
 
 export function walk() {
   const place = document.getElementById('walk')
-  if (!place || !window.bookLadder) return
+  if (!place) return
+  if (!window.bookLadder) return place.remove() // what stands below is there without it
   place.dataset.walking = 'yes'
   new Walk(place, window.bookLadder)
 }

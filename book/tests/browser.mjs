@@ -187,6 +187,24 @@ test('a link selects any two rungs; kernels alone are shown at first, and what a
   await tab.close()
 })
 
+test('nothing moves while a page comes: the contents, a walk or two rungs take the place that is theirs', async () => {
+  const pages = ['index.html', '04_matmul/index.html', '04_matmul/tensor_cores.html', 'glossary.html', 'results/index.html', 'compare/04_matmul/sgemm/index.html#coalesced', 'compare/04_matmul/sgemm/pair.html?a=tiled&b=naive', 'widgets/run_sum.html?kernel=first_add', '03_coalescing/exercises/04_padding/task.html']
+  for (const viewport of [{ width: 1400, height: 900 }, PHONE]) {
+    const tab = await openTab({ viewport })
+    await tab.page.addInitScript(() => {
+      window.moved = 0
+      new PerformanceObserver((list) => list.getEntries().forEach(({ value, hadRecentInput }) => (window.moved += hadRecentInput ? 0 : value))).observe({ type: 'layout-shift', buffered: true })
+    })
+    for (const name of pages) {
+      await tab.page.goto(BASE + name)
+      await tab.page.waitForTimeout(300)
+      const moved = await tab.page.evaluate(() => window.moved)
+      assert.ok(moved < 0.1, `${name} at ${viewport.width}: ${moved}`)
+    }
+    await tab.close()
+  }
+})
+
 test('walk the ladder: the arrow keys go from the first rung to the last, code and time with them', async () => {
   const tab = await openTab({ reducedMotion: 'no-preference' })
   const { rungs } = named('03_coalescing/transpose')
