@@ -52,11 +52,6 @@ attention::AttentionMaps maps_of_sequence(const Shape& shape, const Sequence& se
           map(t.o, first_q, n_q, shape.heads, 64, 1)};
 }
 
-template <class Tile>
-struct SequenceShared : attention::StoringShared<Tile> {
-  int queries, head;  // the first query in q, and its head; head -1: there are no more
-};
-
 template <class T, class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     prefill_per_sequence_kernel(const __grid_constant__ attention::AttentionMaps maps, Tensors<T> t,
@@ -66,7 +61,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   constexpr bool kQInRegisters = Tile::kD == 128;
   // One thread sets up the barriers, before anybody uses them.
   extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<SequenceShared<Tile>>(dynamic_shared);
+  auto& shared = kit::aligned_shared<attention::StoringShared<Tile>>(dynamic_shared);
   auto& kv = shared.kv;
   if (threadIdx.x == 0) shared.init();
   __syncthreads();
@@ -74,30 +69,27 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   auto k_at = kv.begin(), v_at = kv.begin();
   auto q_at = shared.q_begin();
   const Visibility seen = shape.visibility(sequence);
+  // A block has every gridDim-th tile of queries of all heads, those with most keys first.
+  const int q_tiles = kit::divide_up(seen.n_q, Tile::kTileM), count = q_tiles * shape.heads;
+  const auto first_query_of = [&](int number) {
+    return (q_tiles - 1 - number / shape.heads) * Tile::kTileM;
+  };
   const auto tiles_of = [&](int first_query) {
     const int last = min(first_query + Tile::kTileM, seen.n_q) - 1;
     return key_tiles<Tile::kTileN>(seen, first_query, last);  // but all before a window, too
   };
 
-  // The producer: one thread has TMA bring all that the block's tiles of queries need: every
-  // gridDim-th of all, those with most keys first, heads side by side.
+  // The producer: one thread has TMA bring all that the block's tiles of queries need.
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
-    const int q_tiles = kit::divide_up(seen.n_q, Tile::kTileM);
-    for (int number = blockIdx.x; number < q_tiles * shape.heads; number += gridDim.x) {
-      const int head = number % shape.heads;
-      const int first_query = (q_tiles - 1 - number / shape.heads) * Tile::kTileM;
+    for (int number = blockIdx.x; number < count; number += gridDim.x) {
+      const int head = number % shape.heads, first_query = first_query_of(number);
       shared.wait_q_empty(q_at);
-      shared.queries = first_query;
-      shared.head = head;
       shared.issue_q(maps, q_at, first_query, head);
       kv.issue(maps, k_at, v_at, head / shape.group(), tiles_of(first_query).end, [] {});
     }
-    shared.wait_q_empty(q_at);
-    shared.head = -1;
-    ptx::mbarrier_arrive(&shared.q_full);
     return;
   }
 
@@ -127,13 +119,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if constexpr (!kQInRegisters) shared.release_q();
   };
 
-  for (;;) {
-    // What is in q is told by way of shared memory. A warp has read it before one of its lanes
-    // arrives at q_empty: after that the producer writes again.
+  for (int number = blockIdx.x; number < count; number += gridDim.x) {
     shared.wait_q(q_at);
-    const int first_query = shared.queries, head = shared.head;
-    __syncwarp();
-    if (head < 0) break;
+    const int head = number % shape.heads, first_query = first_query_of(number);
     const KeyTiles tiles = tiles_of(first_query);
     const int row = first_query + row_in_tile;
     if constexpr (kQInRegisters) {
@@ -231,7 +219,7 @@ void per_sequence(const Shape& shape, const Tensors<T>& t, const Starts& starts,
                   cudaStream_t stream) {
   attention::with_head_dim(shape.d, [&](auto head_dim) {
     using Tile = PrefillTile<T, decltype(head_dim)::value>;
-    constexpr int kShared = kit::aligned_shared_bytes<SequenceShared<Tile>>();
+    constexpr int kShared = kit::aligned_shared_bytes<attention::StoringShared<Tile>>();
     const auto kernel = prefill_per_sequence_kernel<T, Tile>;
     kit::allow_shared(kernel, kShared);
     for (int i = 0; i < shape.batch; ++i) {

@@ -121,13 +121,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   };
 
   for (;;) {
-    // What is in q is told by way of shared memory. A warp has read it before one of its lanes
-    // arrives at q_empty: after that the producer writes again.
+    // What is in q is told by way of shared memory.
     shared.wait_q(q_at);
-    const int head = shared.head;
+    const int head = read_by_lane_0(shared.head);
     if (head < 0) break;
-    const QueryTile queries = shared.queries;
-    __syncwarp();
+    const QueryTile queries = read_by_lane_0(shared.queries);
     const Sequence& sequence = queries.sequence;
     const Visibility seen = shape.visibility(sequence);
     const KeyTiles tiles = tiles_of(queries, seen);

@@ -127,13 +127,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   };
 
   for (;;) {
-    // What is in q is told by way of shared memory. A warp has read it before one of its lanes
-    // arrives at q_empty: after that the producer writes again.
+    // What is in q is told by way of shared memory.
     shared.wait_q(q_at);
-    const int head = shared.head;
+    const int head = read_by_lane_0(shared.head);
     if (head < 0) break;
-    const QueryTile queries = shared.queries;
-    __syncwarp();
+    const QueryTile queries = read_by_lane_0(shared.queries);
     const Sequence& sequence = queries.sequence;
     const Visibility seen = shape.visibility(sequence);
     const KeyTiles tiles = tiles_of(queries, seen);
@@ -232,25 +230,35 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
+template <class Tile>
+void launch_grouped(const Shape& shape, const Tensors<typename Tile::Element>& t,
+                    const Starts& starts, const kit::Workspace& workspace, cudaStream_t stream) {
+  constexpr int kShared = kit::aligned_shared_bytes<GroupedShared<Tile>>();
+  const auto kernel = prefill_grouped_kernel<typename Tile::Element, Tile>;
+  kit::allow_shared(kernel, kShared);
+  const int log2_heads = log2_of_heads(shape), heads = 1 << log2_heads;
+  const int queries = Tile::kTileM >> log2_heads;
+  const TileList list = make_tile_list<Tile::kTileN>(shape, starts, queries, workspace, stream);
+  const int most = most_query_tiles(shape, queries) * (shape.heads / heads);
+  kernel<<<std::min(kit::multiprocessor_count(), most), Tile::kThreads, kShared, stream>>>(
+      clipped_maps<Tile>(shape, t, heads), t, shape, list,
+      order_of_heads(shape, shape.heads / heads), attention::TileCounter::of_launch(), log2_heads,
+      shape.scale() * attention::kLog2E);
+  CUDA_CHECK(cudaGetLastError());
+}
+
 // Device pointers, aligned to 16 bytes; shapes as Shape says.
 template <class T>
 void grouped(const Shape& shape, const Tensors<T>& t, const Starts& starts,
              const kit::Workspace& workspace, cudaStream_t stream) {
   if (shape.q_tokens == 0) return;
   attention::with_head_dim(shape.d, [&](auto head_dim) {
+    if constexpr (head_dim == 64) {
+      if (are_short(shape))
+        return launch_grouped<ShortTile<T>>(shape, t, starts, workspace, stream);
+    }
     using Tile = PrefillTile<T, decltype(head_dim)::value>;
-    constexpr int kShared = kit::aligned_shared_bytes<GroupedShared<Tile>>();
-    const auto kernel = prefill_grouped_kernel<T, Tile>;
-    kit::allow_shared(kernel, kShared);
-    const int log2_heads = log2_of_heads(shape), heads = 1 << log2_heads;
-    const int queries = Tile::kTileM >> log2_heads;
-    const TileList list = make_tile_list<Tile::kTileN>(shape, starts, queries, workspace, stream);
-    const int most = most_query_tiles(shape, queries) * (shape.heads / heads);
-    kernel<<<std::min(kit::multiprocessor_count(), most), Tile::kThreads, kShared, stream>>>(
-        clipped_maps<Tile>(shape, t, heads), t, shape, list,
-        order_of_heads(shape, shape.heads / heads), attention::TileCounter::of_launch(), log2_heads,
-        shape.scale() * attention::kLog2E);
-    CUDA_CHECK(cudaGetLastError());
+    launch_grouped<Tile>(shape, t, starts, workspace, stream);
   });
 }
 

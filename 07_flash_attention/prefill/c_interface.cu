@@ -13,6 +13,7 @@
 #include "07_flash_attention/prefill/05_packed.cuh"
 #include "07_flash_attention/prefill/06_windowed.cuh"
 #include "07_flash_attention/prefill/07_grouped.cuh"
+#include "07_flash_attention/prefill/chosen.cuh"
 #include "07_flash_attention/prefill/shape.hpp"
 #include "common/kit/workspace.cuh"
 
@@ -26,19 +27,20 @@ void run_rung(const std::string& rung, const prefill::Shape& shape,
   if (rung == "windowed") return prefill::windowed(shape, t, starts, workspace, stream);
   if (rung == "packed") return prefill::packed(shape, t, starts, workspace, stream);
   if (rung == "per_sequence") return prefill::per_sequence(shape, t, starts, stream);
+  if (rung == "chosen") return void(prefill::chosen(shape, t, starts, true, workspace, stream));
   throw std::runtime_error("no rung is called " + rung);
 }
 
 }  // namespace
 
 // O = softmax(Q K^T / sqrt(d)) V in bf16 and the log-sum-exp, for sequences of different lengths.
-// rung: "packed", "windowed", "grouped" or "per_sequence". Device pointers, dense: q, o [q_tokens,
-// heads, d]; k, v [k_tokens, kv_heads, d]; lse [heads, q_tokens]; d = 64, 128 or 256; starts_q,
-// starts_k [batch + 1]: where the sequences begin, and after the last one the number of all tokens
-// (for per_sequence in host memory). longest: queries of the longest sequence. causal = 0 or 1: a
-// query sees no key after its own, and the last query's own is the last key. window: how many keys
-// up to its own it sees, 0 for all. Returns once the kernels are in the stream: 0, or 1 after a
-// line on stderr.
+// rung: "packed", "windowed", "grouped", "chosen" or "per_sequence". Device pointers, dense: q, o
+// [q_tokens, heads, d]; k, v [k_tokens, kv_heads, d]; lse [heads, q_tokens]; d = 64, 128 or 256;
+// starts_q, starts_k [batch + 1]: where the sequences begin, and after the last one the number of
+// all tokens (for per_sequence in host memory). longest: queries of the longest sequence. causal =
+// 0 or 1: a query sees no key after its own, and the last query's own is the last key. window: how
+// many keys up to its own it sees, 0 for all. Returns once the kernels are in the stream: 0, or 1
+// after a line on stderr.
 extern "C" int attention_prefill(const char* rung, const void* q, const void* k, const void* v,
                                  void* o, void* lse, const void* starts_q, const void* starts_k,
                                  int batch, int heads, int kv_heads, int q_tokens, int k_tokens,

@@ -59,6 +59,18 @@ class Calls(unittest.TestCase):
         self.assertEqual(seen[1][6:8], (8, 8))  # starts in host memory
 
 
+class Padding(unittest.TestCase):
+    def test_rows_are_those_of_the_sequence(self):
+        class Tensor:
+            def __getitem__(self, key):
+                return types.SimpleNamespace(transpose=lambda *_: key)
+
+        padded = compare_prefill.Padded(Tensor(), [5, 2, 7])
+        self.assertEqual(padded[slice(3, 5)], (0, slice(None), slice(3, 5)))
+        self.assertEqual(padded[slice(5, 7)], (1, slice(None), slice(0, 2)))
+        self.assertEqual(padded[slice(10, 14)], (2, slice(None), slice(3, 7)))
+
+
 class Verdict(unittest.TestCase):
     def test_the_wrong_ones_are_named(self):
         errors = {"packed": 0.001, "windowed": 0.24, "grouped": math.nan, "cudnn": 0.001}
@@ -66,14 +78,14 @@ class Verdict(unittest.TestCase):
 
     def test_a_wrong_rate_is_not_kept(self):
         row = {"median_ms": 0.5, "max_error": 0.01, "tflops": 600}
-        rows = {"grouped": row, "packed": row, "cudnn": {**row, "median_ms": 0.25},
+        rows = {"chosen": row, "packed": row, "cudnn": {**row, "median_ms": 0.25},
                 "flash_attention_2": {**row, "median_ms": 1.0}}
         arguments = argparse.Namespace(no_mask=False, heads=4, kv_heads=2, d=64)
         point = compare_prefill.point_of("mix", 0, rows, ["packed"], arguments)
         self.assertEqual(point["over_library"], 0.5)  # the fastest of the libraries
         self.assertIsNone(point["packed"])
         self.assertIsNone(point["flex"])
-        self.assertEqual(point["grouped"], 600)
+        self.assertEqual(point["chosen"], 600)
         self.assertNotIn("packed", point["rows"])
 
 

@@ -25,20 +25,25 @@
 namespace prefill {
 
 // region map
-// [tokens, heads, d] in boxes of `slabs` slabs of 64 columns, of `box_heads` heads of `box_tokens`
-// tokens. Dimensions, the contiguous one first: 64 columns, heads, the token in a box, slabs, and
-// the token behind the last one of the box that counts.
+// Q and O, [tokens, heads, d], in boxes of `slabs` slabs of 64 columns, of `box_heads` heads of
+// `box_tokens` tokens. Dimensions, the contiguous one first: 64 columns, heads, the token in a box,
+// slabs, and the token behind the last one of the box that counts.
 template <class T>
-CUtensorMap clipped_map(const T* base, int tokens, int heads, int d, int box_tokens, int box_heads,
-                        int slabs) {
-  const auto size = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-  const auto box = [](int x) { return static_cast<std::uint32_t>(x); };
-  const std::int64_t pitch = std::int64_t{heads} * d;
-  return kit::tensor_map(
-      base - box_tokens * pitch,
-      {64, size(heads), size(box_tokens), size(d / 64), size(std::int64_t{tokens} + 1)},
-      {size(d * 2), size(pitch * 2), 128, size(pitch * 2)},
-      {64, box(box_heads), box(box_tokens), box(slabs), 1});
+CUtensorMap clipped_map(const T* base, std::uint64_t tokens, std::uint64_t heads, std::uint64_t d,
+                        std::uint32_t box_tokens, std::uint32_t box_heads, std::uint32_t slabs) {
+  const std::uint64_t pitch = heads * d;
+  return kit::tensor_map(base - box_tokens * pitch, {64, heads, box_tokens, d / 64, tokens + 1},
+                         {d * 2, pitch * 2, 128, pitch * 2}, {64, box_heads, box_tokens, slabs, 1});
+}
+
+// The same of K and V in boxes of one head, whose tokens come before the heads, so that they are
+// many in the innermost loop.
+template <class T>
+CUtensorMap clipped_map_of_keys(const T* base, std::uint64_t tokens, std::uint64_t heads,
+                                std::uint64_t d, std::uint32_t box_tokens, std::uint32_t slabs) {
+  const std::uint64_t pitch = heads * d;
+  return kit::tensor_map(base - box_tokens * pitch, {64, box_tokens, d / 64, heads, tokens + 1},
+                         {pitch * 2, 128, d * 2, pitch * 2}, {64, box_tokens, slabs, 1, 1});
 }
 
 // Where the box of tokens from `first` on begins, if only `count` of them belong to the sequence.
@@ -57,8 +62,8 @@ attention::AttentionMaps clipped_maps(const Shape& shape, const Tensors<typename
                                       int heads = 1) {
   constexpr int kD = Tile::kD, kSlabs = kD / 64;
   return {clipped_map(t.q, shape.q_tokens, shape.heads, kD, Tile::kTileM / heads, heads, kSlabs),
-          clipped_map(t.k, shape.k_tokens, shape.kv_heads, kD, Tile::kTileN, 1, kSlabs),
-          clipped_map(t.v, shape.k_tokens, shape.kv_heads, kD, Tile::kTileN, 1, kSlabs),
+          clipped_map_of_keys(t.k, shape.k_tokens, shape.kv_heads, kD, Tile::kTileN, kSlabs),
+          clipped_map_of_keys(t.v, shape.k_tokens, shape.kv_heads, kD, Tile::kTileN, kSlabs),
           clipped_map(t.o, shape.q_tokens, shape.heads, kD, 64 / heads, heads, 1)};
 }
 
@@ -79,28 +84,22 @@ __device__ __forceinline__ void issue_clipped_q(Shared& shared,
 // The producer's part in a tile of queries: tiles `begin` to `end` - 1 of a sequence's keys and
 // values, the last one first, as attention::KvPipeline::issue. first: the sequence's first key of
 // all; n: how many it has. By one thread.
-template <class Tile, class BeforeLast>
+template <class Tile, class State, class BeforeLast>
 __device__ __forceinline__ void issue_clipped(attention::KvPipeline<Tile>& kv,
-                                              const attention::AttentionMaps& maps,
-                                              typename attention::KvPipeline<Tile>::State& k_at,
-                                              typename attention::KvPipeline<Tile>::State& v_at,
-                                              int kv_head, int first, int n, int begin, int end,
-                                              BeforeLast before_last) {
-  const auto issue_tile = [&](const CUtensorMap& map, auto& to, auto& full, auto& empty, auto& at,
-                              int tile) {
+                                              const attention::AttentionMaps& maps, State& k_at,
+                                              State& v_at, int kv_head, int first, int n, int begin,
+                                              int end, BeforeLast before_last) {
+  const auto issue = [&](const CUtensorMap& map, auto& to, auto& full, auto& empty, State& at,
+                         int tile) {
     const int key = tile * Tile::kTileN;
     const ClippedBox box = clipped_box(Tile::kTileN, first + key, n - key);
     kit::wait_empty(empty, at);
     ptx::mbarrier_arrive_expect_tx(&full[at.stage], Tile::kKvBytes);
-    ptx::tensor_load(to[at.stage], &map, 0, kv_head, box.row, 0, box.behind, &full[at.stage]);
+    ptx::tensor_load(to[at.stage], &map, 0, box.row, 0, kv_head, box.behind, &full[at.stage]);
     at.next();
   };
-  const auto issue_k = [&](int tile) {
-    issue_tile(maps.k, kv.k, kv.k_full, kv.k_empty, k_at, tile);
-  };
-  const auto issue_v = [&](int tile) {
-    issue_tile(maps.v, kv.v, kv.v_full, kv.v_empty, v_at, tile);
-  };
+  const auto issue_k = [&](int i) { issue(maps.k, kv.k, kv.k_full, kv.k_empty, k_at, i); };
+  const auto issue_v = [&](int i) { issue(maps.v, kv.v, kv.v_full, kv.v_empty, v_at, i); };
   if (begin < end) issue_k(end - 1);
   for (int tile = end - 1; tile > begin; --tile) {
     issue_k(tile - 1);

@@ -24,28 +24,28 @@ struct alignas(16) QueryTile {
   int first_query, unused[3];
 };
 
+#if defined(__CUDA_ARCH__)
+// What the producer has left in shared memory, for all lanes of a warp. Only lane 0 reads it, for
+// it is the one that arrives at q_empty for its warp: after that the producer writes again.
+template <class Ints>
+__device__ __forceinline__ Ints read_by_lane_0(const Ints& shared) {
+  Ints all;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(Ints) / 4); ++i) {
+    const int read = threadIdx.x % 32 == 0 ? reinterpret_cast<const int*>(&shared)[i] : 0;
+    reinterpret_cast<int*>(&all)[i] = __shfl_sync(0xffffffffu, read, 0);
+  }
+  return all;
+}
+#endif
+
 // The tiles, those with least to do first, and how many there are.
 struct TileList {
   int* count;
   QueryTile* tiles;
 };
 
-constexpr int kListThreads = 512;
-
-// Where each of kListThreads classes begins, from how many members it has. By all threads.
-__device__ inline void counts_to_places(int (&counts)[kListThreads]) {
-  __shared__ int sums[kListThreads];
-  const int own = counts[threadIdx.x];
-  int sum = own;
-  for (int step = 1; step < kListThreads; step *= 2) {
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) >= step) sum += sums[threadIdx.x - step];
-    __syncthreads();
-  }
-  counts[threadIdx.x] = sum - own;
-  __syncthreads();
-}
+constexpr int kListThreads = 256;  // and classes
 
 // One block. queries: of a tile. most: tiles of keys that a query may see at all.
 template <int kTileN>
@@ -71,7 +71,12 @@ __global__ void __launch_bounds__(kListThreads)
   };
   each_tile([&](const QueryTile&, int c) { atomicAdd(&places[c], 1); });
   __syncthreads();
-  counts_to_places(places);
+  // Each class begins where the ones before it end.
+  int begin = 0;
+  for (int c = 0; c < static_cast<int>(threadIdx.x); ++c) begin += places[c];
+  __syncthreads();
+  places[threadIdx.x] = begin;
+  __syncthreads();
   each_tile([&](const QueryTile& tile, int c) { list.tiles[atomicAdd(&places[c], 1)] = tile; });
   __syncthreads();
   // Each class has moved on to where the next one began.
