@@ -277,10 +277,13 @@ def rung_of(graph, book, recorded, path):
 
 _WORDS = r'(?P<words>(?:"[^"]*"\s*)+)'
 # The ways in which a ladder says what a rung is: f("tiled", "idea"), name = "tiled"; x.idea =
-# "idea", idea = "idea"; ... f("tiled", idea).
+# "idea", idea = "idea"; ... f("tiled", idea), kIdea = "idea"; ... f("tiled", kIdea).
 IDEAS = [
     re.compile(r'"(?P<name>\w+)"(?:,|;\s*\w+\.idea =)\s*' + _WORDS),
     re.compile(r"\bidea = " + _WORDS + r';[^"]*"(?P<name>\w+)",\s*idea\b'),
+    re.compile(
+        r"\b(?P<at>k\w+) =\s*" + _WORDS + r';.*?"(?P<name>\w+)",\s*(?P=at)\b', re.DOTALL
+    ),
 ]
 
 
