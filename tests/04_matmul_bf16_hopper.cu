@@ -225,6 +225,7 @@ void check_anywhere(const AnywhereCase<kTransposedB>& x) {
   };
   check_fitted(FittedTile<Fitted::height, 2, 1, 112, 2>{});
   check_fitted(FittedTile<Fitted::width, 2, 1, 80, 2>{});
+  check_fitted(FittedTile<Fitted::width, 2, 1, 96, 4>{});
   // And the rung that large products take.
   const std::int64_t pitch = x.n + x.between[2];
   if (x.skip[2] % 8 == 0 && pitch % 8 == 0 && x.n % 8 == 0) return;  // TMA can store C
@@ -311,7 +312,7 @@ TEST_CASE("every tile and every way to split a sum is right") {
         // One of each kind, where a model GPU takes seconds for what a GPU does in microseconds.
         const auto is_kind = [&](int i) { return fitted == i; };
         ++fitted;
-        constexpr std::array<int, 6> kKinds = {1, 9, 13, 15, 19, 20};
+        constexpr std::array<int, 8> kKinds = {2, 8, 12, 15, 19, 22, 24, 27};
         if (!is_real_gpu() && std::none_of(kKinds.begin(), kKinds.end(), is_kind)) return;
         check(
             "fitted tile of " + std::to_string(tile.kTileM) + " x " + std::to_string(tile.kTileN),
@@ -426,6 +427,10 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   CHECK(chosen(512, 512, 512) == "by_shape");
   CHECK(chosen(128, 128, 8192) == "split_k");
   CHECK(chosen(120, 136, 4104) == "split_k");
+  CHECK(chosen(4000, 4104, 4056) == "narrow_edge");
+  // The tiles at its edge are narrow: where rows do not begin at sectors, loading them takes longer
+  // than to multiply them.
+  CHECK(chosen(1736, 2312, 3000) == "fitted_tile");
   // Where TMA cannot store C, stream_k and narrow_edge cannot either.
   const auto chosen_for_loose = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     return cheapest_rung(Product::of<false>(m, n, k), {132, 66, {66, 30, 14}}, true);
@@ -447,9 +452,11 @@ TEST_CASE("the fitted tile fills the waves") {
     return size;
   };
   CHECK(taken(2056, 2056, 2056) == std::pair(176, 192));  // 12 x 11 tiles: one wave
+  CHECK(taken(2304, 2304, 2304) == std::pair(168, 128));  // 14 x 18: two, nearly
+  CHECK(taken(2200, 2200, 2200) == std::pair(160, 256));  // 14 x 9: one, nearly
   CHECK(taken(4104, 4104, 4104) == std::pair(176, 192));  // 24 x 22: four
   CHECK(taken(2560, 2560, 2560) == std::pair(208, 128));  // 13 x 20: two, nearly
-  CHECK(taken(128, 14336, 4096) == std::pair(128, 112));  // 128: one, nearly
+  CHECK(taken(128, 14336, 4096) == std::pair(128, 128));  // 112, in clusters of four: one
   CHECK(taken(1536, 1536, 8192) == std::pair(144, 128));  // 11 x 12: one
 }
 

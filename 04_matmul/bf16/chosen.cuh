@@ -52,8 +52,11 @@ struct Chip {
 template <class Edge>
 double cycles_with_edge(const Product& product, int sms) {
   const auto cycles_of = [&](auto tile) {
-    constexpr int kElements = decltype(tile)::kTileM * decltype(tile)::kTileN;
-    return cycles_of_tile(cycles_of_step(product, kElements / 32.0, 0), kElements, product.k);
+    using Tile = decltype(tile);
+    constexpr int kElements = Tile::kTileM * Tile::kTileN;
+    const double bytes = product.a_reads * Tile::kBytesA +
+                         product.b_reads * Tile::kSlabs * kSlabBytes / kClusterSize;
+    return cycles_of_tile(cycles_of_step(product, kElements / 32.0, bytes), kElements, product.k);
   };
   return cycles_of_busiest(edge_schedule(product.m, product.n), sms / kClusterSize,
                            kCyclesOfLaunch + kCyclesOfCluster, cycles_of(WholeTile{}),
@@ -72,7 +75,7 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
   const int waves = (plan.pairs.count() - plan.shared) / clusters;
   const double share = 1.0 * plan.shared / clusters;    // in pairs
   const double apart = std::min(share - 1, 2 - share);  // neighbours, in pairs
-  return kCyclesOfLaunch + (waves + (1.1 + 0.16 * apart) * share) * pair + 8400;
+  return kCyclesOfLaunch + (waves + (1.1 + 0.16 * apart) * share) * pair + 6400;
 }
 
 // The name of the rung that should take the fewest cycles. For matrices that TMA can load.
@@ -110,13 +113,15 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
 }
 
 // Few rows of A: then B's bytes decide, and a rung of the page on thin products reads them best.
-// Its name, or an empty one. Fewer than four rows of B per SM are left to split_k, and from 65 rows
-// of A on more than a tile of 64 columns per SM to by_shape: both were measured on an H200.
+// Its name, or an empty one. Fewer than four rows of B per SM are left to split_k. From 65 rows of
+// A on more than a tile of 64 columns per SM are left to tiles whose clusters share A; of a B that
+// is k x n, from 33 rows on and where it has 96 columns per SM. All was measured on an H200.
 template <bool kTransposedB>
 std::string thin_rung(const Operands& x, int m, int n, int k) {
   const int sms = kit::multiprocessor_count();
   const bool is_wide = n > 64 * sms;
   if (m > 128 || n < 4 * sms || (m > 64 && is_wide)) return "";
+  if (!kTransposedB && m > 32 && n > 96 * sms) return "";
   if (kit::has_vector_rows(x.a.data, x.a.pitch) && kit::has_vector_rows(x.b.data, x.b.pitch)) {
     return kTransposedB && (m <= 32 || is_wide) ? "row_shares" : "k_shares";
   }

@@ -92,12 +92,14 @@ inline Choice choose(Shape shape, const Circumstances& at) {
 inline void multiply_with_padded_copies(const float* a, const float* b, float* c, int m, int n,
                                         int k, const kit::Workspace& workspace,
                                         cudaStream_t stream) {
-  const PaddedShape shape = padded_shape(a, b, c, m, n, k);
-  with_padded_copies(
-      shape, a, b, c, workspace.get<float>(shape.floats()), stream,
-      [&](const float* tight_a, const float* tight_b, float* tight_c, int padded_n, int padded_k) {
-        multiply_specialized(tight_a, tight_b, tight_c, m, padded_n, padded_k, k, stream);
-      });
+  const bool shares =
+      plan_stream_k<SpecializedTile>(m, n, k, kit::multiprocessor_count()).parts > 0;
+  const PaddedShape shape = padded_shape(a, b, c, m, n, k, shares);
+  with_padded_copies(shape, a, b, c, workspace.get<float>(shape.floats()), stream,
+                     [&](const float* tight_a, const float* tight_b, float* to, int columns) {
+                       multiply_specialized(tight_a, tight_b, to, m, columns, shape.padded_k,
+                                            {k, shape.padded_n}, stream);
+                     });
 }
 
 inline bench::Variant<Sgemm> sgemm_padded_copies() {

@@ -2,9 +2,9 @@
 //
 // 2056 x 2056 elements are 187 tiles of 128 x 192, two waves of 132 SMs; with 176 x 192 they are
 // 132, one wave. wgmma has 64 rows, but any multiple of 8 columns. So one side of a tile is rigid,
-// of two or three warpgroups, and the other is fitted: the rows of C, transposed as in full_waves,
-// or its columns. Two blocks may share the rigid side. A model of the cycles takes one of twenty
-// tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
+// of one to three warpgroups, and the other is fitted: the rows of C, transposed as in full_waves,
+// or its columns. Two or four blocks may share the rigid side. A model of the cycles takes one of
+// 27 tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -163,21 +163,28 @@ void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
                            T::kIsHeight ? map_b : map_a, c, k, tiles);
 }
 
+// How many clusters run at once: four blocks must fit into a GPC, and 30 such clusters fit on an
+// H200, not 33.
+template <class T>
+int fitted_clusters(int sms) {
+  return T::kCluster == 4 ? sms * 10 / 44 : sms / T::kCluster;
+}
+
 // How many cycles that takes, by the model of kit/cost_model.cuh. Slabs of B, k x n, are loaded
 // whole, and lie in more lines where a tile does not begin at a multiple of 64 columns (measured on
 // an H200).
 template <class T>
 double cycles_of_fitted_tile(const Product& product, int sms) {
   constexpr int kDown = T::kIsHeight ? T::kCluster : 1, kAcross = T::kIsHeight ? 1 : T::kCluster;
-  const bool in_slabs = !T::kIsHeight && !product.is_b_transposed;
+  const bool in_slabs = !T::kIsHeight && !product.is_b_transposed && T::kRest > 0;
   const double cols = in_slabs ? 1.32 * 64 * T::kFittedSlabs : T::kTileN;
   const double step = cycles_of_step(
       product, cycles_of_products(T::kTileM * T::kTileN),
       kRowBytes * (product.a_reads * T::kTileM / kAcross + product.b_reads * cols / kDown));
   const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * kDown)} *
                              kit::divide_up(product.n, T::kTileN * kAcross);
-  return kCyclesOfLaunch + (T::kCluster - 1) * kCyclesOfCluster +
-         kit::divide_up(tiles, sms / T::kCluster) *
+  return kCyclesOfLaunch + (T::kCluster > 1 ? kCyclesOfCluster : 0) +
+         kit::divide_up(tiles, fitted_clusters<T>(sms)) *
              cycles_of_tile(step, T::kTileM * T::kTileN, product.k);
 }
 
@@ -185,26 +192,33 @@ double cycles_of_fitted_tile(const Product& product, int sms) {
 template <class Visit>
 void each_fitted_tile(Visit visit) {
   constexpr Fitted kHeight = Fitted::height, kWidth = Fitted::width;
+  visit(FittedTile<kHeight, 2, 1, 64, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 64, 4>{});
+  visit(FittedTile<kHeight, 2, 1, 96, 4>{});
   visit(FittedTile<kHeight, 2, 1, 112, 2>{});
   visit(FittedTile<kHeight, 2, 1, 144, 1>{});
   visit(FittedTile<kHeight, 2, 1, 160, 1>{});
-  visit(FittedTile<kHeight, 2, 1, 176, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 160, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 168, 1>{});
   visit(FittedTile<kHeight, 2, 1, 208, 1>{});
   visit(FittedTile<kHeight, 2, 1, 224, 1>{});
   visit(FittedTile<kHeight, 3, 1, 96, 2>{});
-  visit(FittedTile<kHeight, 3, 1, 144, 1>{});
+  visit(FittedTile<kHeight, 3, 1, 144, 2>{});
+  visit(FittedTile<kHeight, 3, 1, 160, 1>{});
+  visit(FittedTile<kHeight, 3, 1, 160, 2>{});
   visit(FittedTile<kHeight, 3, 1, 176, 1>{});
   visit(FittedTile<kHeight, 3, 1, 176, 2>{});
   visit(FittedTile<kHeight, 3, 1, 192, 1>{});
   visit(FittedTile<kHeight, 3, 1, 192, 2>{});
   visit(FittedTile<kHeight, 2, 2, 152, 2>{});
   visit(FittedTile<kHeight, 2, 2, 160, 1>{});
+  visit(FittedTile<kHeight, 2, 2, 160, 2>{});
+  visit(FittedTile<kWidth, 1, 1, 256, 4>{});
   visit(FittedTile<kWidth, 2, 1, 80, 2>{});
-  visit(FittedTile<kWidth, 2, 1, 96, 1>{});
-  visit(FittedTile<kWidth, 2, 1, 112, 1>{});
+  visit(FittedTile<kWidth, 2, 1, 96, 4>{});
+  visit(FittedTile<kWidth, 2, 1, 128, 4>{});
   visit(FittedTile<kWidth, 2, 1, 224, 2>{});
   visit(FittedTile<kWidth, 3, 1, 160, 1>{});
-  visit(FittedTile<kWidth, 2, 2, 144, 1>{});
 }
 
 // The cycles of the tile that should take the fewest, and its place among them.

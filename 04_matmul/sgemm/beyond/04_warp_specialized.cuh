@@ -17,6 +17,7 @@
 #include "04_matmul/sgemm/kit/add_four.cuh"
 #include "04_matmul/sgemm/kit/edges.cuh"
 #include "04_matmul/sgemm/kit/pinned_loads.cuh"
+#include "04_matmul/sgemm/kit/store_rows.cuh"
 #include "04_matmul/sgemm/kit/stream_k_plan.cuh"
 #include "04_matmul/sgemm/kit/thread_tile.cuh"
 #include "common/kit/check.cuh"
@@ -81,6 +82,8 @@ struct SpecializedTile : LargeTile {
                        kStage = kTileA + kTileB;  // floats
   static constexpr int kSharedBytes = kStages * kStage * sizeof(float);
   static constexpr int kConsumers = LargeTile::kThreads, kProducers = 128;  // threads
+  // Behind the ring, where C's rows begin anywhere: 16 rows of each consumer warp.
+  static constexpr int kStagedBytes = kConsumers / 32 * kStagedFloats<LargeTile> * sizeof(float);
   static constexpr int kThreads = kConsumers + kProducers;
   // Of 168 for each thread at the start: 12 * 168 = 8 * 232 + 4 * 40.
   static constexpr int kConsumerRegisters = 232, kProducerRegisters = 40;
@@ -90,6 +93,8 @@ struct SpecializedTile : LargeTile {
   static_assert(kStages <= 15, "a block has 15 more");
 };
 
+// kVectorsC: float4 fit C's rows.
+template <bool kVectorsC>
 __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
     sgemm_warp_specialized_kernel(const float* a, const __grid_constant__ CUtensorMap map_b,
                                   float* c, int m, int n, int k, StreamKPlan plan) {
@@ -220,6 +225,12 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
     // endregion
 
     // Other blocks have other parts of a shared tile.
+    if constexpr (!kVectorsC) {
+      float* const staging = operand_ring + T::kStages * T::kStage;
+      store_rows<T>(acc, staging + threadIdx.x / 32 * kStagedFloats<T>, c, unit.tile, m, n,
+                    unit.is_shared);
+      continue;
+    }
 #pragma unroll
     for (int r = 0; r < T::kThreadM; ++r) {
 #pragma unroll
@@ -238,38 +249,49 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
 #endif
 }
 
-// With `blocks` blocks, and as many parts or none. float4 fit the rows of all three matrices. B has
-// rows_of_b rows; those that are missing up to k count as zeros.
+// B in memory: its rows, of which those that are missing up to k count as zeros, and the floats
+// from one to the next.
+struct RowsOfB {
+  int count, pitch;
+};
+
+// With `blocks` blocks, and as many parts or none. float4 fit the rows of A and of B.
 inline void launch_warp_specialized(const float* a, const float* b, float* c, int m, int n, int k,
-                                    int rows_of_b, const StreamKPlan& plan, int blocks,
+                                    RowsOfB rows, const StreamKPlan& plan, int blocks,
                                     cudaStream_t stream) {
   using T = SpecializedTile;
-  const auto width = static_cast<std::uint64_t>(n), height = static_cast<std::uint64_t>(rows_of_b);
-  const CUtensorMap map_b =
-      kit::tensor_map(b, {width, height}, {sizeof *b * width}, {T::kTileN, T::kTileK},
-                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_SWIZZLE_NONE);
+  const auto width = static_cast<std::uint64_t>(rows.pitch);
+  const CUtensorMap map_b = kit::tensor_map(
+      b, {width, static_cast<std::uint64_t>(rows.count)}, {sizeof *b * width},
+      {T::kTileN, T::kTileK}, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_SWIZZLE_NONE);
   if (plan.parts > 0) clear_shared_tiles<T>(c, m, n, plan, stream);
-  kit::allow_shared(sgemm_warp_specialized_kernel, T::kSharedBytes);
-  sgemm_warp_specialized_kernel<<<blocks, T::kThreads, T::kSharedBytes, stream>>>(a, map_b, c, m, n,
-                                                                                  k, plan);
-  CUDA_CHECK(cudaGetLastError());
+  const auto launch = [&](auto kernel, int bytes) {
+    kit::allow_shared(kernel, bytes);
+    kernel<<<blocks, T::kThreads, bytes, stream>>>(a, map_b, c, m, n, k, plan);
+    CUDA_CHECK(cudaGetLastError());
+  };
+  if (kit::has_vector_rows(c, n)) {
+    launch(sgemm_warp_specialized_kernel<true>, T::kSharedBytes);
+  } else {
+    launch(sgemm_warp_specialized_kernel<false>, T::kSharedBytes + T::kStagedBytes);
+  }
 }
 
 // The same with a block for each SM.
 inline void multiply_specialized(const float* a, const float* b, float* c, int m, int n, int k,
-                                 int rows_of_b, cudaStream_t stream) {
+                                 RowsOfB rows, cudaStream_t stream) {
   const int blocks = kit::multiprocessor_count();
-  launch_warp_specialized(a, b, c, m, n, k, rows_of_b,
-                          plan_stream_k<SpecializedTile>(m, n, k, blocks), blocks, stream);
+  launch_warp_specialized(a, b, c, m, n, k, rows, plan_stream_k<SpecializedTile>(m, n, k, blocks),
+                          blocks, stream);
 }
 
 // C = A B; A is m x k, B is k x n, C is m x n, all row-major. Device pointers; sizes up to 2e9.
 inline void sgemm_warp_specialized(const float* a, const float* b, float* c, int m, int n, int k,
                                    cudaStream_t stream) {
-  if (!kit::has_vector_rows(a, k) || !kit::has_vector_rows(b, n) || !kit::has_vector_rows(c, n)) {
+  if (!kit::has_vector_rows(a, k) || !kit::has_vector_rows(b, n)) {
     throw kit::Skip("needs rows of 16 bytes");
   }
-  multiply_specialized(a, b, c, m, n, k, k, stream);
+  multiply_specialized(a, b, c, m, n, k, {k, n}, stream);
 }
 
 }  // namespace matmul::sgemm

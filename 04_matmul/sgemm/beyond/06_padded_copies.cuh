@@ -1,11 +1,11 @@
 // padded_copies: rows of any length, at any address.
 //
 // TMA and float4 want rows that begin at multiples of 16 bytes. Where k or n is no multiple of
-// four, A, B or both are copied first, to rows that end with zeros, and the product is made with
-// these: A B does not change. Where n is no multiple, C has such rows, too, and is copied back.
-// Copies take as long as memory does, the product as long as the multipliers: with 4097 x 4097 x
-// 4097 that is one to twenty. What is still wrong: with a short k, or few columns, the copies take
-// a larger share.
+// four, A, B or both are copied first, to rows that end with zeros: A B does not change. C is
+// stored where it lies, unless blocks share its tiles: only four floats are added as fast as one,
+// so C has such rows then, too, and is copied back. Copies take as long as memory does, the product
+// as long as the multipliers: one to twenty with 4097 x 4097 x 4097. What is still wrong: with a
+// short k, or few columns, the copies take a larger share.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -66,12 +66,12 @@ inline void copy_rows(const CopyOfRows& first, const CopyOfRows& second, cudaStr
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Which of the matrices need a copy, and how long the rows of the product are that is made with
-// the copies: k and n, or the next multiple of 16 floats.
+// Which of the matrices get a copy, and how long the rows of the copies are: k and n, or the next
+// multiple of 16 floats.
 struct PaddedShape {
   bool copies_a, copies_b, copies_c;
   int m, n, k;             // as asked for
-  int padded_n, padded_k;  // as multiplied
+  int padded_n, padded_k;  // of a copy, or as asked for
 
   // Floats of memory that the copies need.
   std::int64_t floats() const {
@@ -80,17 +80,19 @@ struct PaddedShape {
            (copies_c ? std::int64_t{m} * padded_n : 0);
   }
 };
-inline PaddedShape padded_shape(const float* a, const float* b, const float* c, int m, int n,
-                                int k) {
+// shares_tiles: blocks share tiles of C.
+inline PaddedShape padded_shape(const float* a, const float* b, const float* c, int m, int n, int k,
+                                bool shares_tiles) {
   const auto padded = [](int x) { return kit::divide_up(x, 16) * 16; };
   const bool has_b = kit::has_vector_rows(b, n), has_c = kit::has_vector_rows(c, n);
   const bool has_a = kit::has_vector_rows(a, k), has_n = n % 4 == 0;
-  return {!has_a, !has_b, !has_c, m, n, k, has_n ? n : padded(n), has_a ? k : padded(k)};
+  return {!has_a, !has_b, !has_c && shares_tiles, m,
+          n,      k,      has_n ? n : padded(n),  has_a ? k : padded(k)};
 }
 
 // C = A B, with the copies that `shape` asks for in `memory`: aligned to 16 bytes, shape.floats(),
-// this product's until it is done. multiply(a, b, c, n, k) makes C, m x n, of A, m x k, and of the
-// first shape.k rows of B, whose other rows count as zeros.
+// this product's until it is done. multiply(a, b, c, n) makes C, m x n, of A, whose rows have
+// shape.padded_k floats, and of B, whose rows have shape.padded_n.
 template <class Multiply>
 void with_padded_copies(const PaddedShape& shape, const float* a, const float* b, float* c,
                         float* memory, cudaStream_t stream, Multiply multiply) {
@@ -107,8 +109,8 @@ void with_padded_copies(const PaddedShape& shape, const float* a, const float* b
   if (shape.copies_b) of_b = copy(b, shape.k, shape.n, shape.padded_n);
   float* const to = shape.copies_c ? place(shape.m, shape.padded_n) : c;
   copy_rows(of_a, of_b, stream);
-  multiply(shape.copies_a ? of_a.to : a, shape.copies_b ? of_b.to : b, to, shape.padded_n,
-           shape.padded_k);
+  multiply(shape.copies_a ? of_a.to : a, shape.copies_b ? of_b.to : b, to,
+           shape.copies_c ? shape.padded_n : shape.n);
   if (shape.copies_c) {
     copy_rows({to, c, shape.m, shape.n, shape.padded_n, shape.n, shape.n}, {}, stream);
   }

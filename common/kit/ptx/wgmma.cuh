@@ -88,7 +88,8 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
 #define PTX_D144 PTX_D128 ", %64, %65, %66, %67, %68, %69, %70, %71"
 #define PTX_D152 PTX_D144 ", %72, %73, %74, %75"
 #define PTX_D160 PTX_D152 ", %76, %77, %78, %79"
-#define PTX_D176 PTX_D160 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define PTX_D168 PTX_D160 ", %80, %81, %82, %83"
+#define PTX_D176 PTX_D168 ", %84, %85, %86, %87"
 #define PTX_D192 PTX_D176 ", %88, %89, %90, %91, %92, %93, %94, %95"
 #define PTX_D208 PTX_D192 ", %96, %97, %98, %99, %100, %101, %102, %103"
 #define PTX_D224 PTX_D208 ", %104, %105, %106, %107, %108, %109, %110, %111"
@@ -110,7 +111,8 @@ __device__ inline std::uint64_t advance(std::uint64_t descriptor, std::uint32_t 
 #define PTX_O144 PTX_O128, PTX_EIGHT(64)
 #define PTX_O152 PTX_O144, PTX_FOUR(72)
 #define PTX_O160 PTX_O152, PTX_FOUR(76)
-#define PTX_O176 PTX_O160, PTX_EIGHT(80)
+#define PTX_O168 PTX_O160, PTX_FOUR(80)
+#define PTX_O176 PTX_O168, PTX_FOUR(84)
 #define PTX_O192 PTX_O176, PTX_EIGHT(88)
 #define PTX_O208 PTX_O192, PTX_EIGHT(96)
 #define PTX_O224 PTX_O208, PTX_EIGHT(104)
@@ -170,6 +172,7 @@ PTX_WGMMA_SHARED(144, PTX_D144, 72, 73, 74, 75, 76, PTX_O144)
 PTX_WGMMA_SHARED(152, PTX_D152, 76, 77, 78, 79, 80, PTX_O152)
 PTX_WGMMA_SHARED(160, PTX_D160, 80, 81, 82, 83, 84, PTX_O160)
 PTX_WGMMA_REGISTERS(160, PTX_D160, 80, 81, 82, 83, 84, 85, 86, PTX_O160)
+PTX_WGMMA_SHARED(168, PTX_D168, 84, 85, 86, 87, 88, PTX_O168)
 PTX_WGMMA_SHARED(176, PTX_D176, 88, 89, 90, 91, 92, PTX_O176)
 PTX_WGMMA_REGISTERS(176, PTX_D176, 88, 89, 90, 91, 92, 93, 94, PTX_O176)
 PTX_WGMMA_SHARED(192, PTX_D192, 96, 97, 98, 99, 100, PTX_O192)
