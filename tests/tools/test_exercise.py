@@ -16,6 +16,7 @@ from tool_case import REPOSITORY, ToolCase
 
 import lessons
 from exercise import (
+    api,
     author,
     building,
     catalog,
@@ -317,6 +318,33 @@ class Proofs(unittest.TestCase):
         others = {"a": ("1", "1", 1), "c": ("", "", 2)}
         self.assertEqual(self.findings(b=("9", "9", 1), **others), ["the bound"])
         self.assertEqual(self.findings(b=("9", "", 1), **others), [])
+
+
+    def test_a_count_that_lets_twice_as_much_pass_is_told(self):
+        sites = [{"wavefronts": 8, "conflict_degree": 1.0}]
+        counts = {"threads": 32, "global": {"loads": 4, "lanes": 31.5, "asked": 0}, "sites": sites}
+        counts |= {"sectors": 8, "requests": 2, "used": 256, "bytes_moved": 256}
+        cases = [Case("a", {}, []), Case("b", {}, [])]
+        version = author.Version("author", "", "", found={"a": ("", counts), "b": ("", counts)})
+        for holds, is_lenient in (
+            (lambda c, case: c["global"]["loads"] <= 4, False),
+            (lambda c, case: c["global"]["loads"] <= 7, False),
+            (lambda c, case: c["global"]["loads"] <= 8, True),
+            (lambda c, case: c["global"]["loads"] <= (8 if case.name == "a" else 5), False),
+            (lambda c, case: c["global"]["lanes"] >= 16, False),
+            (lambda c, case: c["global"]["loads"] > 0, False),
+            (lambda c, case: c["threads"] >= 32, False),
+            (lambda c, case: c["global"]["asked"] == 0, False),
+            (lambda c, case: c["sectors"] / c["requests"] <= 4 or c["used"] == c["bytes_moved"],
+             False),
+            (lambda c, case: api.conflict_degree(c) <= 1, False),
+            (lambda c, case: api.conflict_degree(c) <= 2, True),
+            (lambda c, case: True, False),  # of blocks or threads
+            (lambda c, case: "threads" in c, True),
+        ):
+            module = type("Module", (), {"POINTS": [Count(1, "few", lambda case: True, holds)]})
+            found = list(author._lenient(module, cases, [version]))
+            self.assertEqual(len(found), is_lenient, found)
 
 
 class WrongWays(unittest.TestCase):

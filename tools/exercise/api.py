@@ -199,6 +199,7 @@ class Count:
     # does, of several launches one after another.
     blocks: Callable = None
     threads: Callable = None
+    loose: str = ""  # why much more than right answers need is let pass, where it is
     busy: float = 0  # this part of the threads started share all loads and stores, at least
 
 

@@ -1,6 +1,7 @@
 """For authors: every exercise must be as it says it is."""
 
 import os
+import re
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from .catalog import ExerciseError
 PARTS = ("TITLE", "KIND", "MINUTES", "POINTS", "RIGHTS", "MUTANTS", "cases", "expected")
 FEWEST_RIGHTS, FEWEST_WRONG = 3, 6
 SLACK = 10  # times as much as a bound allows: then a wrong answer must pass
+MOVED = "sectors$|bytes_moved$"  # grow together where less of a sector is used
 SLOW = 4  # seconds: who fails after so long has no end, and is not run again
 
 
@@ -24,7 +26,8 @@ def selftest(root, exercises, seed=None):
     results (where speed is the task it is right already, and earns no full points); every wrong
     answer is caught, those too that wrong_ways.py makes; one that is called "before: ..." is right
     and misses only counts. No part of the points and no bound is for nothing (_needless); what each
-    single case is for is not asked. The inputs are those of `seed`, without one always the same."""
+    single case is for is not asked. No count lets twice as much pass as right answers need
+    (_lenient). The inputs are those of `seed`, without one always the same."""
     faulty = 0
     building.prepare(root)  # not by several threads at once
 
@@ -91,6 +94,8 @@ def _findings(root, exercise, seed):
     yield from _findings_of_versions(module, questions.cases, versions)
     wrong = [version for version in versions if version.kind == "wrong"]
     yield from _needless(module, questions.cases, wrong)
+    good = [version for version in versions if version.kind in ("author", "right")]
+    yield from _lenient(module, questions.cases, good)
 
 
 def _build(root, exercise, versions, folder):
@@ -199,6 +204,47 @@ def _needless(module, cases, wrong):
         caught = [v for v, earned in zip(wrong, all_earned) if earned != most]
         if all(_earned(module, cases, v.with_slack) != most for v in caught):
             yield f"the bound proves nothing: no wrong answer would pass with {SLACK} times as much"
+
+
+def _lenient(module, cases, good):
+    """The counts that would hold for much worse answers than those that are right: none of these
+    misses one if any figure of its counts is twice or half as large, or 0. What looks at no figure
+    asks for blocks or threads alone."""
+    for part in (part for part in module.POINTS if isinstance(part, api.Count)):
+        if part.loose:
+            continue
+        counted = [
+            (version.found[case.name][1], case)
+            for version in good
+            for case in judging.cases_of(part, cases)
+            if case.name in version.found and not _holds(part, {}, case)
+        ]
+        changed = ((other, case) for counts, case in counted for other in _changed(counts))
+        if counted and all(_holds(part, *each) for each in changed):
+            yield f"'{part.title}' is too lenient: whoever needs twice as much earns it"
+
+
+def _holds(part, counts, case):
+    try:
+        return part.holds(counts, case)
+    except Exception:  # as in judging.outcome()
+        return False
+
+
+def _changed(counts):
+    """These counts with one figure, or that of all places, twice or half as large, or 0."""
+    for factor in (2, 0.5, 0):
+        for key, value in counts.items():
+            if isinstance(value, dict):
+                for changed in _changed(value):
+                    yield {**counts, key: changed}
+            elif isinstance(value, (int, float)):
+                yield {**counts, key: factor * value if value else 1}
+        moved = {key: factor * counts[key] for key in counts if re.search(MOVED, key)}
+        yield {**counts, **moved}
+        for names in (("wavefronts", "conflict_degree"), ("requests",), ("lanes",)):
+            scaled = lambda site: {k: factor * site[k] for k in names if k in site}
+            yield {**counts, "sites": [{**s, **scaled(s)} for s in counts.get("sites", [])]}
 
 
 def _right_points(module, verdict):

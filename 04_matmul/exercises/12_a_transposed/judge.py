@@ -57,6 +57,7 @@ POINTS = [
         COUNTED,
         lambda counts, case: counts["global"]["load_bytes"] <= 4 * 64_000,
         lambda counts: f"{counts['global']['load_bytes'] // 4} floats were loaded",
+        loose="tiles of 8 x 8 load 61,440",
         blocks=lambda case: 2,
     ),
     Count(
