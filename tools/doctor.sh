@@ -7,8 +7,9 @@ usage() {
   cat <<'TEXT'
 usage: tools/doctor.sh
 
-Lists what this machine has, with versions, and what can be done with it. Changes nothing.
-Exit 1 only if a tool that everything needs is missing or too old.
+Lists what this machine has, with versions, and what can be done with it.
+Changes nothing. Exit 1 only if a tool that everything needs is missing or too
+old.
 TEXT
 }
 

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Measures simt's checks by a labelled suite: how many faulty kernels it names (recall), and how
-many right ones (false alarms).
+"""Measures simt's checks by a labelled suite: how many faulty kernels it names
+(recall), and how many right ones (false alarms).
 
   simt/suites/run.py scopes              # the suite in simt/suites/scopes
   simt/suites/run.py async
-  simt/suites/run.py scor FOLDER         # ScoR's microbenchmarks, in a copy of yours
+  simt/suites/run.py scor FOLDER         # ScoR's microbenchmarks, in your copy
   simt/suites/run.py scor FOLDER --orders 1 --volatile relaxed
-  simt/suites/run.py indigo FOLDER --orders 1   # Indigo, in the artifact of HiRace (SC24)
+  simt/suites/run.py indigo FOLDER --orders 1   # Indigo, in HiRace's artifact
   simt/suites/run.py gpuverify FOLDER    # GPUVerify's CUDA cases
   simt/suites/run.py samples FOLDER      # NVIDIA's compute-sanitizer-samples
 
-Of the suites here a kernel counts as named if a report names one of its marked lines; of ScoR and
-Indigo, whose files say in their names whether they race, if any report is a race; of GPUVerify's
-cases, if any report is not of memory that nobody wrote, after which the verifier does not look; of
-NVIDIA's samples, if a report is of the kind that the sample shows.
+Of the suites here a kernel counts as named if a report names one of its marked
+lines; of ScoR and Indigo, whose files say in their names whether they race, if
+any report is a race; of GPUVerify's cases, if any report is not of memory that
+nobody wrote, after which the verifier does not look; of NVIDIA's samples, if a
+report is of the kind that the sample shows.
 """
 
 import argparse

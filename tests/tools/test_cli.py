@@ -89,6 +89,16 @@ class Help(unittest.TestCase):
             for line in cli.wrapped(text).split("\n"):
                 self.assertTrue(len(line) < 80 or " " not in line.strip(), f"{path.name}: {line}")
 
+    def test_nor_is_what_is_no_tool_of_make(self):
+        others = ["exercise", "setup.sh", "simt/suites/run.py", "tools/doctor.sh"]
+        others += ["simt/suites/async/on_gpu.py", "book/outcomes.py"]
+        for name in others:
+            words = [REPOSITORY / name, "--help"]
+            environment = {**os.environ, "COLUMNS": "80"}
+            said = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True)
+            self.assertEqual(said.returncode, 0, name)
+            self.assertEqual([line for line in said.stdout.splitlines() if len(line) > 80], [])
+
 
 class Several(ToolCase):
     def test_what_several_write_at_once_is_all_kept(self):

@@ -2,12 +2,13 @@
 """Runs the suite on a GPU: what comes out, and what compute-sanitizer says.
 
 Needs a Hopper GPU (sm_90), nvcc and compute-sanitizer. Run from anywhere:
-  on_gpu.py           builds, runs, writes on_gpu.json and the table of README.md
+  on_gpu.py           builds, runs, writes on_gpu.json and README.md's table
   on_gpu.py --table   writes the table again
 
-Each kernel runs 10 times by itself, and once under each of memcheck, racecheck and synccheck; a run
-that has not ended after 6 s hangs. A tool has found a pair if it names one of its lines ("line"),
-or at least says that something is wrong ("other": another line, or none).
+Each kernel runs 10 times by itself, and once under each of memcheck, racecheck
+and synccheck; a run that has not ended after 6 s hangs. A tool has found a
+pair if it names one of its lines ("line"), or at least says that something is
+wrong ("other": another line, or none).
 """
 
 import concurrent.futures
