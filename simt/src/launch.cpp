@@ -123,6 +123,19 @@ static cudaError_t check_launch(const Kernel& kernel, const LaunchShape& shape) 
   return cudaSuccess;
 }
 
+// Whether such a launch works depends on the version of CUDA, so it is refused, and always named.
+static void report_elsewhere(const Kernel& kernel, const LaunchShape& shape, int of_stream) {
+  report({"launch",
+          "kernel " + kernel.name + " is launched at " + shape.at.file + ":" +
+              std::to_string(shape.at.line) + " into a stream of device " +
+              std::to_string(of_stream) + ", and the current device is " +
+              std::to_string(current_device()) +
+              ".\n  By the CUDA Programming Guide such a launch fails, and so it does here. " +
+              "CUDA 13.0 runs the kernel on the stream's device.\n" + "  cudaSetDevice(" +
+              std::to_string(of_stream) + ") before the launch is always right.",
+          cudaErrorInvalidResourceHandle, shape.at});
+}
+
 void launch_configured(Kernel& kernel, const void* call) {
   if (query) {
     query->result_ = &kernel;
@@ -154,9 +167,12 @@ void launch_configured(Kernel& kernel, const void* call) {
   }
   cudaError_t error = request.error ? request.error : check_launch(kernel, request.shape);
   CUstream_st* stream = Device::get().stream(request.stream);
-  if (!stream || stream->device != current_device()) error = cudaErrorInvalidResourceHandle;
+  const bool elsewhere = stream && stream->device != current_device();
+  if (!stream || elsewhere) error = cudaErrorInvalidResourceHandle;
   if (error) {
-    if (error == cudaErrorNotSupported)
+    if (elsewhere)
+      report_elsewhere(kernel, request.shape, stream->device);
+    else if (error == cudaErrorNotSupported)
       report({"unsupported",
               "kernel " + kernel.name + ": thread block clusters are not supported " +
                   "on the model GPU (sm_" + std::to_string(chip().architecture) + ")",
