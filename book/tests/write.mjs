@@ -16,9 +16,15 @@ const CHAPTERS = ['01', '02', '03', '04', '05', '06']
 const OWN = new Set(['instructions', 'executions', 'active_lanes_per_instruction', 'divergent_branches', 'sites', 'thread_steps', 'block_steps'])
 // What is by chance. Where threads take their places in a queue by an atomic, in which order decides which sectors and
 // banks they touch, and where the larger of two values wins, how often they try; where one device waits for another one,
-// it asks as often as there is time; where lanes skip an atomic in a loop, a compiler may put it behind the loop, and
-// they go on apart.
-const BY_CHANCE = { '02/sparse': /sector|bytes_moved|wavefront|conflict|l1tex|smsp/, '06/float_max': /atomic/, '06/flag_scope': /load|_ld\./, '06/bins4096': /request|wavefront|l1tex|smsp/ }
+// it asks as often as there is time; where lanes go two ways, a compiler may give each a store of its own, or put an atomic
+// behind the loop, and they go on apart.
+const BY_CHANCE = {
+  '02/sparse': /sector|bytes_moved|wavefront|conflict|l1tex|smsp/,
+  '04/a_transposed': /^store|_st\./,
+  '06/bins4096': /request|sector|bytes_moved|wavefront|l1tex|smsp/,
+  '06/flag_scope': /load|_ld\.|^store|_st\./,
+  '06/float_max': /atomic/,
+}
 function shared(counts, byChance) {
   const same = Object.entries(counts).filter(([name]) => !OWN.has(name) && !byChance?.test(name))
   return Object.fromEntries(same.map(([name, value]) => [name, value && typeof value === 'object' ? shared(value, byChance) : value]))
