@@ -110,6 +110,16 @@ TEST_CASE("zeros, tiny and huge numbers, and one that is larger than all others"
   }
 }
 
+TEST_CASE("the largest element of a long row counts wherever it is") {
+  constexpr std::int64_t k = 33'040;  // more than 1024 threads keep
+  for (const std::int64_t at : {std::int64_t{0}, k / 2, k - 17, k - 1}) {
+    all_are_right<Scaling::rows>("at " + std::to_string(at), 2, k, [&](__nv_bfloat16* x) {
+      x[at] = bf16(300);
+      x[k + at] = bf16(-300);
+    });
+  }
+}
+
 TEST_CASE("every tie goes to the even neighbour, on the CPU and on the device") {
   // 448 in every row, block and tensor: the scale is 1, and q is x rounded. All bf16 from 2^-11 to
   // 448: three bits more than E4M3 has at most sizes, so ties, too.
