@@ -5,8 +5,14 @@
 
 #include "04_matmul/bf16/thin_ladder.cuh"
 #include "common/bench/harness.cuh"
+#include "common/kit/check.cuh"
+#include "common/kit/device_buffer.cuh"
+#include "common/kit/launch.cuh"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
+#ifdef __SIMT__
+#include "simt/include/simt/profile.h"
+#endif
 
 using namespace matmul;
 using namespace matmul::bf16;
@@ -64,6 +70,25 @@ TEST_CASE("every launch is in the stream that was given") {
   tests::every_launch_is_in_its_stream(thin_ladder<true>(), size);
   tests::every_launch_is_in_its_stream(thin_ladder<false>(), size);
 }
+
+#if SIMT_INSTRUMENTED
+// With one row at a time B would be read for each of them, which no result shows.
+TEST_CASE("loads_ahead: each row of B is read once for eight rows of A") {
+  constexpr int n = 24, k = 512;
+  for (const int m : {1, 2, 8, 9}) {
+    INFO(m);
+    kit::DeviceBuffer<__nv_bfloat16> a(m * k), b(n * k), c(m * n);
+    CUDA_CHECK(cudaMemset(a.data(), 0, a.bytes()));
+    CUDA_CHECK(cudaMemset(b.data(), 0, b.bytes()));
+    simt::profile_reset();
+    bf16_gemm_loads_ahead(a.data(), b.data(), c.data(), m, n, k, nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    const std::uint64_t rows = n * m + n * kit::divide_up(m, 8);  // of A for each of B, and of B
+    CHECK(simt::profile("loads_ahead").global.load_bytes == rows * k * sizeof(__nv_bfloat16));
+    simt::profile_stop();
+  }
+}
+#endif
 
 // Blocks' shares are of one size but for a unit, have no gap, and each unit's block is found; a
 // tile is cut into as many parts as others, or at most once.
