@@ -458,6 +458,15 @@ TEST_CASE("the busiest thread and the busiest block, of all launches") {
   cudaFree(data);
 }
 
+TEST_CASE("each block has warps of its own, the last one with fewer threads") {
+  auto* data = zeros<float>(512);
+  const auto p = counted("copy", [&] { copy<<<3, 48>>>(data, data + 256); });
+  CHECK(p.blocks == 3);
+  CHECK(p.threads == 144);
+  CHECK(p.warps == 6);
+  cudaFree(data);
+}
+
 TEST_CASE("constant memory is no global memory, a __device__ variable is") {
   float* out = zeros<float>(32);
   const auto p = counted("scale_by_constant", [&] { scale_by_constant<<<1, 32>>>(out); });

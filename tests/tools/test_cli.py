@@ -91,7 +91,7 @@ class Help(unittest.TestCase):
 
     def test_nor_is_what_is_no_tool_of_make(self):
         others = ["exercise", "setup.sh", "simt/suites/run.py", "tools/doctor.sh"]
-        others += ["simt/suites/async/on_gpu.py", "book/outcomes.py"]
+        others += ["simt/suites/async/on_gpu.py", "book/outcomes.py", "simt/nvcc"]
         for name in others:
             words = [REPOSITORY / name, "--help"]
             environment = {**os.environ, "COLUMNS": "80"}
