@@ -1,10 +1,10 @@
 // windowed: tiles of keys before the window are not loaded (sm_90a).
 //
-// A tile of 128 queries with a window of w keys sees w + 127 keys, wherever in the sequence it is:
-// w / 128 + 1 or 2 tiles, of which the first and the last one or two need a mask. The work no
-// longer grows with the square of the length. A tile's place in the list follows from what it sees,
-// so it is right with a window, too. What is still wrong: a short sequence leaves most rows of its
-// tile of queries empty, once for each head.
+// A tile of 128 queries with a window of w keys sees w + 127 keys at most, wherever in the sequence
+// it is: w / 128 + 1 or 2 tiles, of which the first and the last one or two need a mask. The work
+// no longer grows with the square of the length. A tile's place in the list follows from what it
+// sees, so it is right with a window, too. What is still wrong: a short sequence leaves most rows
+// of its tile of queries empty, once for each head.
 #pragma once
 
 #include <cuda_runtime.h>

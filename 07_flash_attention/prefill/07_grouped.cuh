@@ -2,7 +2,7 @@
 //
 // The heads of a token lie side by side in Q, and those of a group want the same keys and values: a
 // box of 4 heads and 32 tokens is a tile of 128 rows as good as one of 128 tokens, and nothing else
-// in the kernel changes but which query, and which head, a row is. A sequence of 40 tokens fills
+// in the kernel changes but which query, and which head, a row is. A sequence of 40 tokens takes
 // two such tiles for four heads, where each head had a tile of its own. What is still wrong: a
 // group whose number of heads is odd has nothing to lay side by side.
 #pragma once

@@ -7,7 +7,7 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
           [--windows 0,1024] [--heads 32] [--kv-heads 8] [--d 128] [--no-mask] [--flex]
           [--json FILE]
 
-4x4096 is four sequences of 4,096 tokens, mix sixteen of 64 to 4,096, 16,384 together. All work on
+4x4096 is four sequences of 4,096 tokens, mix sixteen of 50 to 4,096, 16,384 together. All work on
 the same tensors, Q and O [tokens, heads, d], K and V [tokens, K/V heads, d], in one process and
 take turns, short and long ones, in a random order; the ratio is the smaller of the two. Nobody's
 dispatch is counted: launches of the same kind are queued before a turn begins. cudnn is
