@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kScanTile / 2)
   if (t == 0) totals[blockIdx.x] = sums[0];
 }
 
-// sums[b] is the sum of the first b + 1 times kTile elements.
+// sums[b] is the sum of the first b + 1 times kScanTile elements.
 template <int kBlock, int kRows>
 __global__ void __launch_bounds__(kBlock)
     scan_registers_kernel(const float* x, float* y, std::int64_t n, const float* sums,
