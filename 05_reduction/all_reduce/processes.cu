@@ -16,8 +16,6 @@ int main() {
   return 0;
 }
 #else
-#include <cstdlib>
-#include <stdexcept>
 #include <vector>
 
 #include "common/kit/check.cuh"
@@ -88,17 +86,7 @@ bool run(long long most_bytes) {
 }
 
 int main(int argc, char** argv) {
-  char* end = nullptr;
-  const long long bytes = argc > 1 ? std::strtoll(argv[1], &end, 10) : 1 << 26;
-  if (argc > 2 || bytes < 256 || bytes > (1LL << 34) || (end != nullptr && *end != 0)) {
-    std::fprintf(stderr, "usage: processes [bytes of the largest array, 256 to 17179869184]\n");
-    return 2;
-  }
-  try {
-    return run(bytes) ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "processes: %s\n", error.what());
-    return 1;
-  }
+  return kit::main_with_number(argc, argv, "bytes of the largest array", 256, 1LL << 34, 1 << 26,
+                               run);
 }
 #endif

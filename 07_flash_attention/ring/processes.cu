@@ -22,8 +22,6 @@ int main() {
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <stdexcept>
 #include <vector>
 
 #include "07_flash_attention/ring/05_zigzag.cuh"
@@ -236,17 +234,7 @@ bool run(int most_tokens) {
 }
 
 int main(int argc, char** argv) {
-  char* end = nullptr;
-  const long tokens = argc > 1 ? std::strtol(argv[1], &end, 10) : 16384;
-  if (argc > 2 || tokens < 2 || tokens > 1 << 20 || (end != nullptr && *end != 0)) {
-    std::fprintf(stderr, "usage: processes [tokens per GPU, 2 to 1048576]\n");
-    return 2;
-  }
-  try {
-    return run(static_cast<int>(tokens)) ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "processes: %s\n", error.what());
-    return 1;
-  }
+  return kit::main_with_number(argc, argv, "tokens per GPU", 2, 1 << 20, 16384,
+                               [](long long tokens) { return run(static_cast<int>(tokens)); });
 }
 #endif

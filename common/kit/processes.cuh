@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -97,6 +98,26 @@ inline ncclComm_t meet(const Process& process) {
   ncclComm_t team;
   check(ncclCommInitRank(&team, process.size, id, process.rank));
   return team;
+}
+
+// main() of a program with one argument, a whole number from `least` to `most`, and `otherwise`
+// where it is left out; `what`: what it is. Returns 0 if run(number) says that all was right, 1 if
+// not or after an exception, 2 after other arguments.
+template <class Run>
+int main_with_number(int argc, char** argv, const char* what, long long least, long long most,
+                     long long otherwise, Run run) {
+  char* end = nullptr;
+  const long long number = argc > 1 ? std::strtoll(argv[1], &end, 10) : otherwise;
+  if (argc > 2 || number < least || number > most || (end != nullptr && *end != 0)) {
+    std::fprintf(stderr, "usage: processes [%s, %lld to %lld]\n", what, least, most);
+    return 2;
+  }
+  try {
+    return run(number) ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "processes: %s\n", error.what());
+    return 1;
+  }
 }
 
 }  // namespace kit
