@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "07_flash_attention/element.hpp"
+#include "07_flash_attention/sampled_rows.hpp"
 #include "07_flash_attention/shape.hpp"
-#include "common/kit/random.cuh"
 
 namespace attention {
 
@@ -30,20 +30,9 @@ inline std::int64_t affordable_rows(const Shape& shape, double most_flops) {
 // All rows if that takes no more than `most_flops`, else as many as it allows: the first and the
 // last row of the first and the last head, and random ones.
 inline std::vector<std::int64_t> rows_to_check(const Shape& shape, double most_flops) {
-  const std::int64_t all = shape.rows();
-  const std::int64_t affordable = affordable_rows(shape, most_flops);
-  std::vector<std::int64_t> rows;
-  if (affordable >= all) {
-    for (std::int64_t row = 0; row < all; ++row) rows.push_back(row);
-    return rows;
-  }
-  rows = {0, shape.n_q - 1, all - shape.n_q, all - 1};
-  for (std::int64_t i = 0; i < affordable; ++i) {
-    rows.push_back(static_cast<std::int64_t>(kit::random_bits(17, i) % all));
-  }
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  return rows;
+  const std::int64_t all = shape.rows(), affordable = affordable_rows(shape, most_flops);
+  return sampled_rows(all, static_cast<double>(affordable),
+                      {0, shape.n_q - 1, all - shape.n_q, all - 1});
 }
 
 // The most bytes that a Reference takes: of each row its number, d values and the log-sum-exp, in

@@ -25,7 +25,7 @@
 
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/element.hpp"
-#include "common/kit/random.cuh"
+#include "07_flash_attention/sampled_rows.hpp"
 
 namespace backward {
 
@@ -46,18 +46,7 @@ struct Reference {
 // last row of the first and the last head, and random ones.
 inline std::vector<std::int64_t> rows_to_check(std::int64_t heads, int n, double affordable) {
   const std::int64_t all = heads * n;
-  std::vector<std::int64_t> rows;
-  if (affordable >= static_cast<double>(all)) {
-    for (std::int64_t row = 0; row < all; ++row) rows.push_back(row);
-    return rows;
-  }
-  rows = {0, n - 1, all - n, all - 1};
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(affordable); ++i) {
-    rows.push_back(static_cast<std::int64_t>(kit::random_bits(17, i) % all));
-  }
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  return rows;
+  return attention::sampled_rows(all, affordable, {0, n - 1, all - n, all - 1});
 }
 
 // Inputs on the host.

@@ -86,7 +86,7 @@ struct Decode {
   // For inputs of one's own: fill the pristine arrays, then call this.
   void compute_reference() {
     const Tensors<T> t{q.pristine(), k.pristine(), v.pristine(), nullptr, nullptr};
-    expected = ReferenceRows<T>(shape, t, pristine_cache()).compute(kMostPairs);
+    expected = decode::compute_reference(shape, t, pristine_cache(), kMostPairs);
   }
 
   Tensors<T> host_data() {
