@@ -11,16 +11,17 @@
 namespace ladders {
 bench::Ladders softmax(), attention(), attention_16bit_bf16(), attention_16bit_fp16();
 bench::Ladders backward_fp32(), backward_bf16(), backward_fp16();
-bench::Ladders prefill(), decode_bf16(), decode_fp16(), ring();
+bench::Ladders attention_fp8(), prefill(), decode_bf16(), decode_fp16(), ring();
 }  // namespace ladders
 
 int main(int argc, char** argv) {
-  return bench::run({"07_flash_attention",
-                     "O = softmax(Q K^T / sqrt(d)) V, forward, backward, of prompts, in decoding, "
-                     "over several GPUs",
-                     {ladders::softmax(), ladders::attention(), ladders::attention_16bit_bf16(),
-                      ladders::attention_16bit_fp16(), ladders::backward_fp32(),
-                      ladders::backward_bf16(), ladders::backward_fp16(), ladders::prefill(),
-                      ladders::decode_bf16(), ladders::decode_fp16(), ladders::ring()}},
-                    argc, argv);
+  return bench::run(
+      {"07_flash_attention",
+       "O = softmax(Q K^T / sqrt(d)) V, forward, backward, of prompts, in decoding, "
+       "over several GPUs",
+       {ladders::softmax(), ladders::attention(), ladders::attention_16bit_bf16(),
+        ladders::attention_16bit_fp16(), ladders::attention_fp8(), ladders::backward_fp32(),
+        ladders::backward_bf16(), ladders::backward_fp16(), ladders::prefill(),
+        ladders::decode_bf16(), ladders::decode_fp16(), ladders::ring()}},
+      argc, argv);
 }

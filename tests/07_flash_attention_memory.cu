@@ -1,5 +1,6 @@
 // What the problems of attention say that they take, before anything is allocated, is at least what
 // they then take.
+#include "07_flash_attention/attention_fp8/problem.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/decode/problem.cuh"
 #include "07_flash_attention/problem.cuh"
@@ -38,6 +39,11 @@ TEST_CASE("attention takes no more memory than it says") {
                        [&] { return std::make_unique<Float>(shape, 7); });
     takes_no_more_than(Bf16::memory(shape), Bf16::kBeside,
                        [&] { return std::make_unique<Bf16>(shape, 7); });
+    using Fp8 = attention::fp8::AttentionFp8;
+    attention::Shape wide = shape;
+    wide.d = attention::fp8::kHeadDim;
+    takes_no_more_than(Fp8::memory(wide), Fp8::kBeside,
+                       [&] { return std::make_unique<Fp8>(wide, 7); });
   }
 }
 

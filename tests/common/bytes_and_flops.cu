@@ -28,6 +28,7 @@
 #include "06_atomics_streams/pi/problem.cuh"
 #include "06_atomics_streams/pipeline/problem.cuh"
 #include "06_atomics_streams/small_kernels/problem.cuh"
+#include "07_flash_attention/attention_fp8/problem.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/decode/problem.cuh"
 #include "07_flash_attention/prefill/problem.cuh"
@@ -102,6 +103,9 @@ TEST_CASE("bytes and operations of every problem are those counted by hand") {
   counts("attention", attention::Problem<float>(forward, 1), 36984, 53760);
   counts("attention_bf16", attention::Problem<Bf16>(forward, 1), 18552, 53760);
   counts("attention_fp16", attention::Problem<__half>(forward, 1), 18552, 53760);
+  // With 128 numbers each: Q, K and V of a byte, O of two, three scales of a head of four.
+  const attention::Shape wide{2, 3, 5, 7, 128, false};
+  counts("attention_fp8", attention::fp8::AttentionFp8(wide, 1), 22464, 107520);
   // With a mask half of 8 x 8 pairs count; of 4 x 6 the first 4 x 2 and half of 4 x 4.
   counts("causal", attention::Problem<Bf16>({1, 1, 8, 8, 64, true}, 1), 4128, 8192);
   counts("causal, long", attention::Problem<Bf16>({1, 1, 4, 6, 64, true}, 1), 2576, 4096);

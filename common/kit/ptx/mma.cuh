@@ -137,6 +137,23 @@ __device__ inline std::uint32_t pack(float low, float high) {
   }
 }
 
+#if __CUDA_ARCH__ >= 890
+// Four numbers rounded to E4M3 (to nearest, ties to even; what is larger than 448 becomes 448) and
+// packed, x0 in the lowest byte.
+__device__ inline std::uint32_t pack_e4m3(float x0, float x1, float x2, float x3) {
+  std::uint32_t packed;
+  asm("{\n"
+      ".reg .b16 low, high;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+      "mov.b32 %0, {low, high};\n"
+      "}"
+      : "=r"(packed)
+      : "f"(x0), "f"(x1), "f"(x2), "f"(x3));
+  return packed;
+}
+#endif
+
 // 2^x with a relative error of 2^-22; results below 2^-126 become 0, 2^-infinity among them.
 __device__ inline float ex2(float x) {
   float y;
