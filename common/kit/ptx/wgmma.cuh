@@ -188,9 +188,9 @@ __device__ inline void wgmma_e4m3(float (&d)[64], const std::uint32_t (&a)[4], s
                                   bool accumulate = true) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 {" PTX_D128
-      "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n}"
-      : PTX_O128
+      "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 " PTX_TEXT(
+          PTX_R128) ", {%64, %65, %66, %67}, %68, p, 1, 1;\n}"
+      : PTX_OPERANDS(PTX_R128)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile), "r"(static_cast<int>(accumulate)));
 }
 
