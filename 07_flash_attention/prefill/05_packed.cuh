@@ -73,6 +73,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != 0) return;
     order.q_tiles = *list.count;
+    // region producer
     for (int number = blockIdx.x; number < order.count();) {
       int head = 0, place = 0;
       order.locate<true>(number, head, place);
@@ -87,6 +88,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       issue_clipped<Tile>(kv, maps, k_at, v_at, head / shape.group(), sequence.first_k,
                           sequence.n_k, tiles.begin, tiles.end, [&] { number = counter.next(); });
     }
+    // endregion
     shared.wait_q_empty(q_at);
     shared.head = -1;
     ptx::mbarrier_arrive(&shared.q_full);
@@ -121,6 +123,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   };
 
   for (;;) {
+    // region consumers
     // What is in q is told by way of shared memory.
     shared.wait_q(q_at);
     const int head = read_by_lane_0(shared.head);
@@ -129,6 +132,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const Sequence& sequence = queries.sequence;
     const Visibility seen = shape.visibility(sequence);
     const KeyTiles tiles = tiles_of(queries, seen);
+    // endregion
     const int row = queries.first_query + row_in_tile;
     if constexpr (kQInRegisters) {
       attention::load_queries<Tile>(q, shared.q, own_rows);
@@ -183,6 +187,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       if (tile == tiles.begin) release_q_in_shared();
       weigh(tile--, std::true_type{});
       rows.template pack<T>(s, p);
+      // region loops
 #pragma unroll 1
       for (; tile >= tiles.begin && tile >= tiles.full_end; --tile) {
         multiply_tile(tile, std::true_type{});
@@ -191,6 +196,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       for (; tile >= tiles.full_begin; --tile) multiply_tile(tile, std::false_type{});
 #pragma unroll 1
       for (; tile >= tiles.begin; --tile) multiply_tile(tile, std::true_type{});
+      // endregion
       kv.wait_v(v_at);
       attention::issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
       ptx::wgmma_wait_group<0>();

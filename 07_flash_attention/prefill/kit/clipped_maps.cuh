@@ -2,9 +2,9 @@
 //
 // TMA leaves out what lies outside of a tensor, and only that: rows after the last token of a
 // sequence are those of the next one. So the map has two dimensions of tokens that both go on by
-// one token: `row` of a box, which is bounded, and the token that the box ends with. A box of kRows
-// tokens of which the last ones do not belong to the sequence begins so far back in the bounded
-// dimension that these fall out of it. They arrive as zeros, and are not stored.
+// one token: `row` of a box, which is bounded, and the token behind the last one that counts. A box
+// of which the last tokens do not belong to the sequence begins so far on in the bounded dimension
+// that these fall out of it. They arrive as zeros, and are not stored.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,6 +35,7 @@ CUtensorMap clipped_map(const T* base, std::uint64_t tokens, std::uint64_t heads
   return kit::tensor_map(base - box_tokens * pitch, {64, heads, box_tokens, d / 64, tokens + 1},
                          {d * 2, pitch * 2, 128, pitch * 2}, {64, box_heads, box_tokens, slabs, 1});
 }
+// endregion
 
 // The same of K and V in boxes of one head, whose tokens come before the heads, so that they are
 // many in the innermost loop.
@@ -46,6 +47,7 @@ CUtensorMap clipped_map_of_keys(const T* base, std::uint64_t tokens, std::uint64
                          {pitch * 2, 128, d * 2, pitch * 2}, {64, box_tokens, slabs, 1, 1});
 }
 
+// region box
 // Where the box of tokens from `first` on begins, if only `count` of them belong to the sequence.
 struct ClippedBox {
   int row, behind;
