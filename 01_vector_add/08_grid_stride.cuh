@@ -2,8 +2,8 @@
 //
 // The grid no longer depends on n: any grid covers any n. All blocks start at once and stay, where
 // `cuda` starts tens of thousands one after the other, and a block may set up something once and
-// use it often. Expect little gain here, where a thread's set-up is one multiplication; the pattern
-// is what matters. What is still wrong: a thread moves 4 bytes at a time.
+// use it often. Expect little gain here, where there is next to nothing to set up; the pattern is
+// what matters. What is still wrong: a thread moves 4 bytes at a time.
 #pragma once
 
 #include <cuda_runtime.h>
