@@ -36,11 +36,11 @@ std::vector<Shape> shapes() {
                                {129, 129, 17},  {127, 255, 31}, {128, 256, 32}, {129, 257, 33},
                                {101, 103, 107}, {997, 2, 3},    {2, 997, 5},    {3, 5, 997},
                                {1, 300, 1},     {300, 1, 1},    {1, 1, 2000},   {64, 68, 500},
-                               {260, 264, 4},   {5, 1024, 24}};
+                               {1030, 520, 4},  {5, 1024, 24}};
   // Large ones, whose rows begin at multiples of 16 bytes and not.
   for (const std::int64_t odd : {0, 1}) {
     shapes.push_back(is_real_gpu() ? Shape{1028 + odd, 2052 + odd, 1020 + odd}
-                                   : Shape{260 + odd, 520 + odd, 128 + odd});
+                                   : Shape{132 + odd, 260 + odd, 128 + odd});
   }
   return shapes;
 }

@@ -9,15 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "06_atomics_streams/default_stream/ladder.cu"
-#include "06_atomics_streams/device_copy/ladder.cu"
 #include "06_atomics_streams/float_max/ladder.cu"
 #include "06_atomics_streams/histogram/ladder.cu"
 #include "06_atomics_streams/lock/ladder.cu"
 #include "06_atomics_streams/one_cell/ladder.cu"
 #include "06_atomics_streams/pi/ladder.cu"
-#include "06_atomics_streams/pipeline/ladder.cu"
-#include "06_atomics_streams/small_kernels/ladder.cu"
 #include "06_atomics_streams/study/atomics_demo.cuh"
 #include "06_atomics_streams/study/host_threads.cuh"
 #include "06_atomics_streams/study/racy_report.cuh"
@@ -133,7 +129,6 @@ TEST_CASE("what a run holds", "[.]") {
   tests::takes_what_it_says(one_cell::ladder(), {{"n", 800'003}}, {1e6, 3e5});
   tests::takes_what_it_says(histogram::ladder(), {{"n", 800'003}});
   tests::takes_what_it_says(float_max::ladder(), {{"n", 200'003}});
-  tests::takes_what_it_says(pipeline::ladder(), {{"n", 200'003}});
   // simt's checks remember who had each lock.
   tests::takes_what_it_says(lock::ladder(), {{"n", lock::kMostLocks}}, {3e8, 3e5});
 }
@@ -590,34 +585,6 @@ TEST_CASE("pi: the bound is four standard errors, and a wrong count is not let t
   CHECK(!problem.check().right());
 }
 
-TEST_CASE("bad arguments of chapter 06: exit status 2 and one line, at once") {
-  tests::refuses_bad_arguments(
-      kProgram, "--n 10 --only one_cell/sequential",
-      {"--n 0", "--n -1", "--n abc", "--n 4294967295", "--n 99999999999999999999", "--n 1.5",
-       "--n ''", "--n", "--input nosuch", "--chunks 0", "--chunks 1001", "--rounds 0",
-       "--kernels 0"});
-}
-
-TEST_CASE("the racy rung is announced as wrong and does not fail the program") {
-  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
-  const auto result = tests::run_command(kProgram + " --n 100000 --verify --only racy");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  CHECK(result.output.find("racy is wrong on purpose and is not judged: expected 3") !=
-        std::string::npos);
-  CHECK(result.output.find("  run 5: got ") != std::string::npos);
-  CHECK(result.output.find("right") == std::string::npos);
-}
-
-TEST_CASE("--list names every variant of the chapter under its problem") {
-  tests::lists_every_variant(
-      kProgram,
-      tests::names_of(one_cell::wrong_on_purpose(), one_cell::ladder(), histogram::ladder(),
-                      float_max::ladder(), lock::ladder(), pipeline::ladder(),
-                      default_stream::ladder(), small_kernels::ladder(), pi::ladder(),
-                      device_copy::ladder<1>(), device_copy::ladder<2>()));
-}
-
 TEST_CASE("host threads share the GPU, and each gets its own result") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const auto results = run_host_threads();
@@ -643,23 +610,4 @@ TEST_CASE("--sweep bins and --demo atomics print their tables") {
   INFO(demo.output);
   CHECK(demo.status == 0);
   CHECK(demo.lines == static_cast<int>(atomic_calls().size()) + 1);
-}
-
-TEST_CASE("a large --n leaves the lock small: its turns are taken one by one") {
-  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
-  const auto result = tests::run_command(kProgram + " --only lock/packed --verify --n 1000000");
-  INFO(result.output);
-  CHECK(result.status == 0);
-  CHECK(result.output.find("lock, n = 65,536") != std::string::npos);
-}
-
-TEST_CASE("a small run of chapter 06 is right for each kind of input") {
-  for (const char* input : {"uniform", "skewed", "constant"}) {
-    const auto result =
-        tests::run_command(kProgram + " --n 1000 --verify --only one_cell,histogram" +
-                           ",float_max,lock,pi --input " + input);
-    INFO(result.output);
-    CHECK(result.status == 0);
-    CHECK(result.output.find("wrong") == std::string::npos);
-  }
 }

@@ -16,6 +16,7 @@
 #include "common/kit/device_buffer.cuh"
 #include "tests/by_itself.hpp"
 #include "tests/catch.hpp"
+#include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
 #include "tests/verify.hpp"
 
@@ -57,6 +58,14 @@ TEST_CASE("pipeline: every variant is right for every number of elements and chu
       }
     }
   }
+}
+
+TEST_CASE("what a pipeline holds", "[.]") {
+  tests::takes_what_it_says(pipeline::ladder(), {{"n", 200'003}}, {1e6, 3e5});
+}
+
+TEST_CASE("pipeline: a run takes the memory that it says") {
+  tests::passes_by_itself("SIMT_THREADS=1", "what a pipeline holds");
 }
 
 TEST_CASE("pipeline: a batch is cut into chunks that cover it") {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "07_flash_attention/attention/ladder.cu"
-#include "07_flash_attention/attention_16bit/ladder.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "tests/07_flash_attention.hpp"
@@ -28,21 +27,6 @@ using tests::check_variant;
 using tests::in_16_bits;
 using tests::is_real_gpu;
 
-// Rungs for tensor cores have tests of their own.
-template <class T>
-std::vector<bench::Variant<Problem<T>>> variants_of() {
-  std::vector<bench::Variant<Problem<T>>> plain;
-  const auto ladder = attention_16bit_ladder<T>();
-  for (const auto& variant : ladder.variants) {
-    if (variant.name == "naive" || variant.name == "cublas") plain.push_back(variant);
-  }
-  return plain;
-}
-template <>
-std::vector<bench::Variant<Fp32>> variants_of<float>() {
-  return attention_ladder().variants;
-}
-
 // One query, one key; a warp, and the tiles of all rungs (32, 64, 128), each more and less by one;
 // primes; more queries than keys, and fewer; several heads.
 const std::vector<Shape> kShapes = {
@@ -56,17 +40,16 @@ const std::vector<Shape> kShapes = {
     {1, 2, 17, 97, 64, true},    {1, 1, 97, 17, 64, true},   {1, 1, 70, 1, 64, true},
     {1, 1, 65, 66, 128, true},   {1, 1, 35, 34, 256, true},  {2, 2, 64, 31, 64, true}};
 
-template <class T>
 void check_all_shapes(double spread, const std::vector<Shape>& shapes) {
   const bench::DeviceFacts device = bench::query_device();
   const bench::WorkStream stream(device);
-  for (const auto& variant : variants_of<T>()) {
-    DYNAMIC_SECTION(Problem<T>::name << "/" << variant.name) {
+  for (const auto& variant : attention_ladder().variants) {
+    DYNAMIC_SECTION(Fp32::name << "/" << variant.name) {
       const std::string reason = bench::why_skipped(variant, device);
       if (!reason.empty()) SKIP_SECTION(reason);
       int right = 0;
       for (const Shape& shape : shapes) {
-        Problem<T> problem(shape, 7, spread, is_real_gpu());
+        Fp32 problem(shape, 7, spread, is_real_gpu());
         right += check_variant(problem, variant, device, stream.get());
       }
       if (right == 0) SKIP_SECTION("needs more shared memory");
@@ -93,11 +76,7 @@ TEST_CASE("attention: every variant is right for every shape, in fp32") {
                                  {1, 2, 1531, 1021, 256, true},
                                  {1, 70'000, 3, 5, 64, false}});
   }
-  check_all_shapes<float>(1, shapes);
-}
-
-TEST_CASE("attention: every plain variant is right for every shape, in 16 bits") {
-  in_16_bits([](auto element) { check_all_shapes<decltype(element)>(1, kShapes); });
+  check_all_shapes(1, shapes);
 }
 
 TEST_CASE("attention: every launch is in the stream that was given") {
@@ -108,7 +87,7 @@ TEST_CASE("attention: every launch is in the stream that was given") {
 TEST_CASE("attention: scores of 10000 stay finite and right") {
   const std::vector<Shape> shapes = {
       {1, 1, 65, 130, 64, false}, {1, 1, 66, 65, 128, true}, {1, 1, 33, 40, 256, false}};
-  check_all_shapes<float>(2500, shapes);
+  check_all_shapes(2500, shapes);
   Fp32 problem(shapes[0], 7, 2500);
   double largest = 0;
   for (const double lse : problem.expected.lse) largest = std::max(largest, lse);
@@ -353,10 +332,6 @@ TEST_CASE("attention: extra memory is all scores, or two floats a query, or noth
     CHECK(before == after);  // a rung allocates nothing itself
     CHECK(problem.workspace.asked_bytes() == claim.bytes);
   }
-  Bf16 problem(shape, 1);
-  const auto bf16 = attention_16bit_ladder<__nv_bfloat16>().variants;
-  REQUIRE(tests::verify(problem, bf16[0], device, nullptr).status == bench::Status::right);
-  CHECK(problem.workspace.asked_bytes() == 2.0 * 200 * 70);
 }
 
 TEST_CASE("attention: more extra memory than there is means skipped") {

@@ -105,6 +105,34 @@ void check_here(const std::vector<Shape>& shapes, double spread) {
 
 }  // namespace
 
+TEST_CASE("attention in 16 bits: the rows that use no rung for tensor cores are right") {
+  in_16_bits([](auto element) {
+    using T = decltype(element);
+    const bench::DeviceFacts device = bench::query_device();
+    const bench::WorkStream stream(device);
+    const auto ladder = attention_16bit_ladder<T>();
+    for (const char* name : {"naive", "cublas"}) {
+      DYNAMIC_SECTION(name) {
+        const auto& variant = tests::variant_named(ladder.variants, name);
+        const std::string reason = bench::why_skipped(variant, device);
+        if (!reason.empty()) SKIP_SECTION(reason);
+        for (const Shape shape : {Shape{1, 1, 1, 1, 64, false}, Shape{2, 3, 5, 7, 64, false},
+                                  Shape{1, 2, 31, 33, 64, false}, Shape{1, 1, 65, 63, 64, false},
+                                  Shape{1, 1, 37, 101, 128, false}, Shape{1, 2, 33, 33, 64, true},
+                                  Shape{1, 1, 97, 17, 64, true}, Shape{1, 1, 129, 129, 64, true},
+                                  Shape{1, 1, 35, 34, 256, true}}) {
+          Problem<T> problem(shape, 7);
+          tests::check_variant(problem, variant, device, stream.get());
+          // All scores are kept, 16 bits each.
+          if (variant.name == "naive") {
+            CHECK(problem.workspace.asked_bytes() == 2.0 * shape.rows() * shape.n_k);
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("attention, tensor cores: there are rungs, and each names what it needs") {
   in_16_bits([](auto element) {
     using T = decltype(element);
