@@ -15,7 +15,6 @@
 #include "01_vector_add/kit/add.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 
 namespace vector_add {

@@ -20,7 +20,6 @@
 #include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/tma.cuh"
 

@@ -17,7 +17,6 @@
 #include "04_matmul/kit/tile_origin.cuh"
 #include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/check.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 

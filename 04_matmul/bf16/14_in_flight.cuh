@@ -20,7 +20,6 @@
 #include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"

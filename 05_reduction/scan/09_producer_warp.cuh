@@ -19,7 +19,6 @@
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 

@@ -15,7 +15,6 @@
 #include "06_atomics_streams/device_copy/kit/transfer.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 
 namespace device_copy {

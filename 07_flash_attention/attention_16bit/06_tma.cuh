@@ -18,7 +18,6 @@
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/tma.cuh"
 

@@ -12,7 +12,6 @@
 
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 #include "common/kit/tensor_map.cuh"

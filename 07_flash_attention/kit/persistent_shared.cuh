@@ -11,7 +11,6 @@
 #include "07_flash_attention/kit/attention_tile.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"

@@ -16,8 +16,8 @@
 
 #include <cstdint>
 
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace kit {
 

@@ -18,7 +18,6 @@ from . import catalog
 CHIPS = {
     "ptx/wgmma.cuh": "sm_90a",
     "ptx/tma.cuh": "sm_90",
-    "ptx/mbarrier.cuh": "sm_90",
     "ptx/roles.cuh": "sm_90",
     "ptx/cluster.cuh": "sm_90",
     "tensor_map.cuh": "sm_90",

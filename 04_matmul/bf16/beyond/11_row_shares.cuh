@@ -22,7 +22,6 @@
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/grid.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"

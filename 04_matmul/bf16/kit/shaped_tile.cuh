@@ -9,7 +9,7 @@
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/grid.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace matmul::bf16 {
 

@@ -11,7 +11,6 @@
 #include "04_matmul/kit/scheduler.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 
 namespace matmul::fp8 {

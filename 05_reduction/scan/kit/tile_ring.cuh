@@ -8,7 +8,6 @@
 #include "05_reduction/scan/kit/look_back.cuh"
 #include "05_reduction/scan/kit/rows.cuh"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 
 namespace scan {

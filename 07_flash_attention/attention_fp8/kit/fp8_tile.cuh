@@ -12,7 +12,6 @@
 #include "07_flash_attention/attention_fp8/tensors.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"

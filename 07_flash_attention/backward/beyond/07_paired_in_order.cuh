@@ -25,8 +25,8 @@
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace backward {
 

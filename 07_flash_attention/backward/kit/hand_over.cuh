@@ -11,7 +11,6 @@
 #include "07_flash_attention/backward/kit/pairs.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 
 namespace backward {

@@ -14,7 +14,6 @@
 #include "common/kit/check.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 #include "common/kit/tensor_map.cuh"

@@ -20,7 +20,6 @@
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/cluster.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
 #include "common/kit/toolkit.cuh"

@@ -10,7 +10,6 @@
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/tensor_map.cuh"
 

@@ -16,7 +16,6 @@
 #include "07_flash_attention/kit/persistent_shared.cuh"
 #include "07_flash_attention/prefill/shape.hpp"
 #include "common/kit/pipeline.cuh"
-#include "common/kit/ptx/mbarrier.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace ptx {
 

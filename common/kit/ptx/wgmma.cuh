@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "common/kit/ptx/mbarrier.cuh"
+#include "common/kit/ptx/tma.cuh"
 
 namespace ptx {
 
@@ -184,16 +184,24 @@ PTX_WGMMA_FP8(128, PTX_R128, 64, 65, 66)
 PTX_WGMMA_FP8(256, PTX_R256, 128, 129, 130)
 
 // The same with A in registers: a warp holds 16 rows, as mma_m16n8k32_e4m3 wants them.
-__device__ inline void wgmma_e4m3(float (&d)[64], const std::uint32_t (&a)[4], std::uint64_t b_tile,
-                                  bool accumulate = true) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 " PTX_TEXT(
-          PTX_R128) ", {%64, %65, %66, %67}, %68, p, 1, 1;\n}"
-      : PTX_OPERANDS(PTX_R128)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile), "r"(static_cast<int>(accumulate)));
-}
+#define PTX_WGMMA_FP8_REGISTERS_OF(type, n, registers, a0, a1, a2, a3, b, p)                     \
+  __device__ inline void wgmma_##type(float(&d)[n / 2], const std::uint32_t(&a)[4],              \
+                                      std::uint64_t b_tile, bool accumulate = true) {            \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                                         \
+                 ", 0;\n"                                                                        \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k32.f32." #type                         \
+                 ".e4m3 " PTX_TEXT(registers) ", {%" #a0 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b \
+                                              ", p, 1, 1;\n}"                                    \
+                 : PTX_OPERANDS(registers)                                                       \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile),                      \
+                   "r"(static_cast<int>(accumulate)));                                           \
+  }
+#define PTX_WGMMA_FP8_REGISTERS(...) PTX_WGMMA_FP8_REGISTERS_OF(e4m3, __VA_ARGS__)
 
+PTX_WGMMA_FP8_REGISTERS(128, PTX_R128, 64, 65, 66, 67, 68, 69)
+
+#undef PTX_WGMMA_FP8_REGISTERS
+#undef PTX_WGMMA_FP8_REGISTERS_OF
 #undef PTX_WGMMA_FP8
 #undef PTX_WGMMA_FP8_OF
 #undef PTX_WGMMA_REGISTERS
