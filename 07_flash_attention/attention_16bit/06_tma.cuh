@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
       if constexpr (decltype(masked)::value) mask.apply(s[g], first_row + 16 * g + lane / 4, tile);
       float tile_max[2];
       OnlineSoftmax::max_of_rows(s[g], tile_max);
-      if (rows[g].update_max_if_grown(tile_max)) OnlineSoftmax::rescale(o[g], rows[g].correction);
+      if (update_max_if_grown(rows[g], tile_max)) OnlineSoftmax::rescale(o[g], rows[g].correction);
       rows[g].exponentiate(s[g]);
       rows[g].template pack<T>(s[g], p[g]);
     }

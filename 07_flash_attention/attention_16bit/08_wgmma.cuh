@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
     float tile_max[2];
     OnlineSoftmax::max_of_rows(s, tile_max);
-    if (rows.update_max_if_grown(tile_max)) OnlineSoftmax::rescale(o, rows.correction);
+    if (update_max_if_grown(rows, tile_max)) OnlineSoftmax::rescale(o, rows.correction);
     rows.exponentiate(s);
     rows.template pack<T>(s, p);
 

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if constexpr (decltype(masked)::value) mask.apply(s, row, tile);
     float tile_max[2];
     OnlineSoftmax::max_of_rows(s, tile_max);
-    const bool grown = rows.update_max_if_grown(tile_max);
+    const bool grown = update_max_if_grown(rows, tile_max);
     rows.exponentiate(s);
     return grown;
   };

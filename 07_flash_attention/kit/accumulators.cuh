@@ -103,24 +103,6 @@ struct OnlineSoftmax {
   }
   // endregion
 
-  // region update_max_if_grown
-  // The same, if it must be. Any number can serve as shift, as long as weights neither overflow nor
-  // vanish. So as long as no row of the warp grows past its shift by more than 8, which makes
-  // weights of 2^8, nothing is done. (FlashAttention-4 does so; with random scores a row rescales
-  // hardly ever after its first tile.) Returns whether O must be rescaled.
-  __device__ bool update_max_if_grown(const float (&tile_max)[2]) {
-    constexpr float kTolerated = 8;
-    bool grown = false;
-    for (int r = 0; r < 2; ++r) {
-      // Infinite where a row sees its first keys; NaN, so not grown, where it has seen none yet.
-      grown = grown || (tile_max[r] - row_max[r]) * scale > kTolerated;
-    }
-    if (!__any_sync(0xffffffffu, grown)) return false;
-    update_max(tile_max);
-    return true;
-  }
-  // endregion
-
   // o *= factor, row by row.
   template <int N>
   static __device__ void rescale(float (&o)[N], const float (&factor)[2]) {
@@ -164,6 +146,24 @@ struct OnlineSoftmax {
     }
   }
 };
+
+// region update_max_if_grown
+// update_max, if it must be. Any number can serve as shift, as long as weights neither overflow nor
+// vanish. So as long as no row of the warp grows past its shift by more than 8, which makes
+// weights of 2^8, nothing is done. (FlashAttention-4 does so; with random scores a row rescales
+// hardly ever after its first tile.) Returns whether O must be rescaled.
+__device__ inline bool update_max_if_grown(OnlineSoftmax& rows, const float (&tile_max)[2]) {
+  constexpr float kTolerated = 8;
+  bool grown = false;
+  for (int r = 0; r < 2; ++r) {
+    // Infinite where a row sees its first keys; NaN, so not grown, where it has seen none yet.
+    grown = grown || (tile_max[r] - rows.row_max[r]) * rows.scale > kTolerated;
+  }
+  if (!__any_sync(0xffffffffu, grown)) return false;
+  rows.update_max(tile_max);
+  return true;
+}
+// endregion
 
 // Writes the log-sum-exp of rows `row` and `row` + 8 of a head. By whole warps: the lanes part at
 // the ends of a head, and meet again at the end, since ldmatrix, wgmma and bar.sync, which may

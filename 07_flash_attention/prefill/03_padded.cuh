@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(attention::MmaAttentionTile<kD>::kThreads)
       if (masked) hide_unseen<kTileN>(s[g], seen, {query(g, 0), query(g, 1)}, tile);
       float tile_max[2];
       Softmax::max_of_rows(s[g], tile_max);
-      if (rows[g].update_max_if_grown(tile_max)) Softmax::rescale(o[g], rows[g].correction);
+      if (update_max_if_grown(rows[g], tile_max)) Softmax::rescale(o[g], rows[g].correction);
       rows[g].exponentiate(s[g]);
       rows[g].template pack<T>(s[g], p[g]);
     }

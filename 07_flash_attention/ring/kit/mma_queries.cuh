@@ -90,7 +90,7 @@ struct MmaQueries {
         if constexpr (decltype(masked)::value) mask.apply(s[g], row(g), tile);
         float tile_max[2];
         Softmax::max_of_rows(s[g], tile_max);
-        if (rows[g].update_max_if_grown(tile_max)) Softmax::rescale(o[g], rows[g].correction);
+        if (update_max_if_grown(rows[g], tile_max)) Softmax::rescale(o[g], rows[g].correction);
         rows[g].exponentiate(s[g]);
         rows[g].template pack<T>(s[g], p[g]);
       }
