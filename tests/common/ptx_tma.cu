@@ -53,7 +53,6 @@ __global__ void __launch_bounds__(128)
   __shared__ __align__(1024) T box[kRows * kCols];
   __shared__ alignas(8) std::uint64_t arrived;
   if (threadIdx.x == 0) {
-    ptx::prefetch_tensormap(&from);
     ptx::mbarrier_init(&arrived, 1);
     ptx::fence_mbarrier_init();
   }
@@ -96,7 +95,7 @@ __global__ void __launch_bounds__(128)
   ptx::cluster_arrive();
   ptx::cluster_wait();
   if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_tx(&arrived, 2 * kBoxBytes);
-  if (threadIdx.x / 32 == 0 && ptx::elect_one()) {
+  if (threadIdx.x == 0) {
     ptx::tensor_load_multicast(boxes[rank], &from, 0, rank * kRows, &arrived, 0b11);
   }
   while (!ptx::mbarrier_try_wait_parity(&arrived, 0)) {
@@ -105,8 +104,8 @@ __global__ void __launch_bounds__(128)
     seen[rank * 2 * kRows * kCols + i] = boxes[i / (kRows * kCols)][i % (kRows * kCols)];
   }
   // Each tells both that it is done, and goes only when both are.
-  if (threadIdx.x < 2) ptx::mbarrier_arrive_cluster(&released, threadIdx.x);
-  while (!ptx::mbarrier_try_wait_parity_cluster(&released, 0)) {
+  if (threadIdx.x < 2) ptx::mbarrier_arrive_remote(&released, threadIdx.x);
+  while (!ptx::mbarrier_try_wait_parity(&released, 0)) {
   }
   ptx::cluster_arrive();
   ptx::cluster_wait();

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
           ptx::mbarrier_arrive_expect_tx(barrier, T::kSteps * (height * kRowBytes + T::kBytesA));
 #pragma unroll
           for (int s = 0; s < T::kSteps; ++s, step += T::kStepBytes) {
-            ptx::tensor_load(step, &map_b, p + 64 * s, tile * height, barrier, policy);
+            ptx::tensor_load_cache_hint(step, &map_b, p + 64 * s, tile * height, barrier, policy);
             ptx::tensor_load(step + T::kBytesB, &map_a, p + 64 * s, 0, barrier);
           }
         }

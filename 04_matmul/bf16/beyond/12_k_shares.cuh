@@ -186,8 +186,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 #pragma unroll
           for (int s = 0; s < T::kSteps; ++s, step += T::kStepBytes) {
             const int p = unit * T::kUnit + 64 * s, col = 64 * tile;
-            ptx::tensor_load(step, &map_b, kTransposedB ? p : col, kTransposedB ? col : p, barrier,
-                             policy);
+            ptx::tensor_load_cache_hint(step, &map_b, kTransposedB ? p : col,
+                                        kTransposedB ? col : p, barrier, policy);
             ptx::tensor_load(step + kSlabBytes, &map_a, p, 0, barrier);
           }
         }

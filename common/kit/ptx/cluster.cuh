@@ -37,16 +37,9 @@ __device__ inline std::uint32_t map_shared_rank(const void* pointer, std::uint32
   return address;
 }
 
-// mbarrier_arrive on the barrier at the same place in block `rank` of the cluster.
-__device__ inline void mbarrier_arrive_cluster(std::uint64_t* barrier, std::uint32_t rank) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-                   map_shared_rank(barrier, rank))
-               : "memory");
-}
-
-// Arrives at the barrier at the same place in block `rank`, where nothing that this thread wrote is
-// handed over: so the arrival need not be a release for the whole cluster, which would cost a
-// memory barrier each time.
+// Arrives at the barrier at the same place in block `rank` of the cluster, where nothing that this
+// thread wrote is handed over: so the arrival need not be a release for the whole cluster, which
+// would cost a memory barrier each time.
 __device__ inline void mbarrier_arrive_remote(std::uint64_t* barrier, std::uint32_t rank) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(map_shared_rank(barrier, rank))
                : "memory");
@@ -62,22 +55,6 @@ __device__ inline void cp_async_bulk_to_rank(void* to, const void* from, std::ui
       "[%0], [%1], %2, [%3];" ::"r"(map_shared_rank(to, rank)),
       "r"(shared_address(from)), "r"(bytes), "r"(map_shared_rank(barrier, rank))
       : "memory");
-}
-
-// mbarrier_try_wait_parity for a barrier at which threads of other blocks arrive.
-__device__ inline bool mbarrier_try_wait_parity_cluster(std::uint64_t* barrier,
-                                                        std::uint32_t parity) {
-  std::uint32_t done;
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-      "selp.u32 %0, 1, 0, p;\n"
-      "}"
-      : "=r"(done)
-      : "r"(shared_address(barrier)), "r"(parity)
-      : "memory");
-  return done != 0;
 }
 #endif
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What a block needs whose warps have different roles (warp specialization): barriers for some of
-// its warps, one elected lane, registers that change hands. One function for each PTX instruction
-// (PTX ISA 8.0: bar, elect.sync, setmaxnreg). They exist in code for sm_90 or newer only;
-// setmaxnreg in code for one architecture (sm_90a) only.
+// its warps, registers that change hands. One function for each PTX instruction (PTX ISA 8.0: bar,
+// setmaxnreg). They exist in code for sm_90 or newer only; setmaxnreg in code for one architecture
+// (sm_90a) only.
 #pragma once
 
 #include <cuda_runtime.h>
-
-#include <cstdint>
 
 namespace ptx {
 
@@ -19,19 +17,6 @@ __device__ inline void named_barrier_sync(int id, int threads) {
 }
 __device__ inline void named_barrier_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-
-// True in one lane of the warp, always the same one. All 32 lanes call it.
-__device__ inline bool elect_one() {
-  std::uint32_t elected;
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "elect.sync _|p, 0xffffffff;\n"
-      "selp.u32 %0, 1, 0, p;\n"
-      "}"
-      : "=r"(elected));
-  return elected != 0;
 }
 #endif
 

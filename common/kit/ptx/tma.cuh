@@ -114,11 +114,6 @@ __device__ inline void cp_async_bulk_store(void* global, const void* shared, std
                : "memory");
 }
 
-// Brings the description of a tensor into the cache, ahead of its first use.
-__device__ inline void prefetch_tensormap(const CUtensorMap* map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
 // Has TMA bring the box whose first element is (c0, c1, ...) to shared memory and
 // report its bytes to the barrier. c0 counts elements along the contiguous dimension. What lies
 // outside the tensor arrives as zeros, and counts. By one thread; returns at once. `shared` is
@@ -129,15 +124,6 @@ __device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0,
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
       "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(shared)),
       "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier))
-      : "memory");
-}
-// The same with a policy that says how L2 is to keep the lines (createpolicy_evict_first).
-__device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1,
-                                   std::uint64_t* barrier, std::uint64_t policy) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
-      "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier)), "l"(policy)
       : "memory");
 }
 __device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0, int c1, int c2,
@@ -165,22 +151,24 @@ __device__ inline void tensor_load(void* shared, const CUtensorMap* map, int c0,
       : "memory");
 }
 
-// The same to every block of the cluster whose bit is set in `mask`: to the same place in its
-// shared memory, reported to its barrier at the same place.
+// The same with a policy that says how L2 is to keep the lines (createpolicy_evict_first).
+__device__ inline void tensor_load_cache_hint(void* shared, const CUtensorMap* map, int c0, int c1,
+                                              std::uint64_t* barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
+      "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier)), "l"(policy)
+      : "memory");
+}
+
+// As tensor_load, to every block of the cluster whose bit is set in `mask`: to the same place in
+// its shared memory, reported to its barrier at the same place.
 __device__ inline void tensor_load_multicast(void* shared, const CUtensorMap* map, int c0, int c1,
                                              std::uint64_t* barrier, std::uint16_t mask) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
       "l"(map), "r"(c0), "r"(c1), "r"(shared_address(barrier)), "h"(mask)
-      : "memory");
-}
-__device__ inline void tensor_load_multicast(void* shared, const CUtensorMap* map, int c0, int c1,
-                                             int c2, std::uint64_t* barrier, std::uint16_t mask) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(shared)),
-      "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(barrier)), "h"(mask)
       : "memory");
 }
 __device__ inline void tensor_load_multicast(void* shared, const CUtensorMap* map, int c0, int c1,
@@ -199,14 +187,6 @@ __device__ inline void tensor_store(const CUtensorMap* map, const void* shared, 
   asm volatile(
       "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
       "r"(c0), "r"(c1), "r"(shared_address(shared))
-      : "memory");
-}
-__device__ inline void tensor_store(const CUtensorMap* map, const void* shared, int c0, int c1,
-                                    int c2) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(
-          map),
-      "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(shared))
       : "memory");
 }
 __device__ inline void tensor_store(const CUtensorMap* map, const void* shared, int c0, int c1,
