@@ -228,17 +228,17 @@ __global__ void __launch_bounds__(SpecializedTile::kThreads, 1)
       float* const staging = operand_ring + T::kStages * T::kStage;
       store_rows<T>(acc, staging + threadIdx.x / 32 * kStagedFloats<T>, c, unit.tile, m, n,
                     unit.is_shared);
-      continue;
-    }
+    } else {
 #pragma unroll
-    for (int r = 0; r < T::kThreadM; ++r) {
+      for (int r = 0; r < T::kThreadM; ++r) {
 #pragma unroll
-      for (int s = 0; s < T::kThreadN; s += 4) {
-        const int row = unit.tile.row + mine.row_of(r), col = unit.tile.col + mine.col_of(s);
-        if (unit.is_shared) {
-          add_four<true>(c, row, col, m, n, &acc[r][s]);
-        } else {
-          store_four<true>(c, row, col, m, n, &acc[r][s]);
+        for (int s = 0; s < T::kThreadN; s += 4) {
+          const int row = unit.tile.row + mine.row_of(r), col = unit.tile.col + mine.col_of(s);
+          if (unit.is_shared) {
+            add_four<true>(c, row, col, m, n, &acc[r][s]);
+          } else {
+            store_four<true>(c, row, col, m, n, &acc[r][s]);
+          }
         }
       }
     }
