@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "07_flash_attention/element.hpp"
-#include "07_flash_attention/sampled_rows.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
 
 namespace attention {
 
@@ -91,6 +92,51 @@ struct BoundedReference {
     lse[i] = n > 0 ? largest + std::log(sum) : -HUGE_VAL;
     lse_bound[i] = std::expm1(2 * of_score) + of_sum +
                    8 * kFp32Unit * (1 + std::log(1 + n) + (n > 0 ? std::fabs(lse[i]) : 0.0));
+  }
+
+  // Compares what a variant left. lse_at(row): where the log-sum-exp of a row lies. Elements count
+  // on from O to the log-sum-exp; the error reported is that of O. Of rows that are not known it is
+  // only known that they are finite. nan_allows_any: what has NaN as reference may be anything.
+  template <class T, class LseAt>
+  bench::Comparison compare(const bench::GuardedArray<T>& left_o,
+                            const bench::GuardedArray<float>& left_lse, int d, LseAt lse_at,
+                            bool nan_allows_any = false) const {
+    bench::Comparison all;
+    all.count = left_o.size() + left_lse.size();
+    const auto known = static_cast<std::int64_t>(rows.size());
+    for (std::int64_t i = 0; i < known * d; ++i) {
+      if (nan_allows_any && std::isnan(o[i])) continue;
+      const std::int64_t at = rows[i / d] * d + i % d;
+      const double error = std::fabs(to_double(left_o.fetched()[at]) - o[i]);
+      if (!(error <= all.max_error)) all.max_error = error;  // a NaN stays
+      if (!(error <= o_bound[i])) note_wrong(all, at, o[i], left_o.fetched()[at]);
+    }
+    for (std::int64_t i = 0; i < known; ++i) {
+      const std::int64_t at = lse_at(rows[i]);
+      const float x = left_lse.fetched()[at];
+      const bool same = x == lse[i];  // infinities have no difference
+      if (same || (nan_allows_any && std::isnan(lse[i]))) continue;
+      if (std::fabs(x - lse[i]) <= lse_bound[i]) continue;
+      note_wrong(all, left_o.size() + at, lse[i], x);
+    }
+    for (std::int64_t i = 0; known * d < left_o.size() && i < left_o.size(); ++i) {
+      if (!std::isfinite(to_double(left_o.fetched()[i]))) {
+        note_wrong(all, i, 0, left_o.fetched()[i]);
+      }
+    }
+    return all;
+  }
+
+ private:
+  template <class U>
+  static void note_wrong(bench::Comparison& all, std::int64_t at, double expected,
+                         const U& actual) {
+    if (all.wrong++ == 0) {
+      all.first_wrong = at;
+      all.expected = expected;
+      all.actual = to_double(actual);
+    }
+    if (bench::is_poison(actual)) ++all.unwritten;
   }
 };
 

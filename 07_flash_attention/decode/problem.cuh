@@ -9,7 +9,6 @@
 
 #include <cuda_runtime.h>
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -19,7 +18,6 @@
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/reference.hpp"
 #include "07_flash_attention/decode/shape.hpp"
-#include "07_flash_attention/element.hpp"
 #include "common/bench/compare.hpp"
 #include "common/bench/device_facts.cuh"
 #include "common/bench/guarded_array.cuh"
@@ -33,8 +31,6 @@
 #include "common/kit/workspace.cuh"
 
 namespace decode {
-
-using attention::to_double;
 
 // How the caches lie. page: tokens of a page, 0 for caches in one piece. window: the newest tokens
 // that count. is_ragged: lengths are random from 0 to n, the first is n; otherwise all are n.
@@ -111,28 +107,8 @@ struct Decode {
     visit(lse);
   }
 
-  // Elements count on from O to the log-sum-exp; the error reported is that of O. Of rows that the
-  // reference leaves out it is only known that they are finite.
   bench::Comparison check() const {
-    bench::Comparison all;
-    all.count = o.size() + lse.size();
-    const std::int64_t d = shape.d, known = static_cast<std::int64_t>(expected.rows.size());
-    for (std::int64_t i = 0; i < known * d; ++i) {
-      const std::int64_t at = expected.rows[i / d] * d + i % d;
-      const double error = std::fabs(to_double(o.fetched()[at]) - expected.o[i]);
-      if (!(error <= all.max_error)) all.max_error = error;  // a NaN stays
-      if (!(error <= expected.o_bound[i])) note_wrong(all, at, expected.o[i], o.fetched()[at]);
-    }
-    for (std::int64_t i = 0; i < known; ++i) {
-      const float x = lse.fetched()[expected.rows[i]];
-      const bool same = x == expected.lse[i];  // infinities have no difference
-      if (same || std::fabs(x - expected.lse[i]) <= expected.lse_bound[i]) continue;
-      note_wrong(all, o.size() + expected.rows[i], expected.lse[i], x);
-    }
-    for (std::int64_t i = 0; known < shape.rows() && i < o.size(); ++i) {
-      if (!std::isfinite(to_double(o.fetched()[i]))) note_wrong(all, i, 0, o.fetched()[i]);
-    }
-    return all;
+    return expected.compare(o, lse, shape.d, [](std::int64_t row) { return row; });
   }
 
   bench::Sizes sizes() const {
@@ -247,17 +223,6 @@ struct Decode {
       sum += std::min(lengths.pristine()[i], layout.window);
     }
     return sum;
-  }
-
-  template <class U>
-  static void note_wrong(bench::Comparison& all, std::int64_t at, double expected_here,
-                         const U& actual) {
-    if (all.wrong++ == 0) {
-      all.first_wrong = at;
-      all.expected = expected_here;
-      all.actual = to_double(actual);
-    }
-    if (bench::is_poison(actual)) ++all.unwritten;
   }
 
   Inputs inputs_;

@@ -7,13 +7,11 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "07_flash_attention/element.hpp"
 #include "07_flash_attention/prefill/reference.hpp"
 #include "07_flash_attention/prefill/shape.hpp"
 #include "common/bench/compare.hpp"
@@ -28,7 +26,6 @@
 
 namespace prefill {
 
-using attention::to_double;
 using Element16 = __nv_bfloat16;
 
 // Queries and keys of each sequence.
@@ -109,34 +106,12 @@ struct Prefill {
     visit(lse);
   }
 
-  // Elements count on from O to the log-sum-exp; the error reported is that of O. Of rows that the
-  // reference leaves out it is only known that they are finite. What has NaN as reference, for its
-  // sequence has NaN as input, may be anything.
+  // What has NaN as reference, for its sequence has NaN as input, may be anything.
   bench::Comparison check() const {
-    bench::Comparison all;
-    all.count = o.size() + lse.size();
-    const std::int64_t d = shape.d, known = static_cast<std::int64_t>(expected.rows.size());
-    for (std::int64_t i = 0; i < known * d; ++i) {
-      if (std::isnan(expected.o[i])) continue;
-      const std::int64_t at = expected.rows[i / d] * d + i % d;
-      const double error = std::fabs(to_double(o.fetched()[at]) - expected.o[i]);
-      if (!(error <= all.max_error)) all.max_error = error;  // a NaN stays
-      if (!(error <= expected.o_bound[i])) note_wrong(all, at, expected.o[i], o.fetched()[at]);
-    }
-    for (std::int64_t i = 0; i < known; ++i) {
-      const std::int64_t token = expected.rows[i] / shape.heads,
-                         head = expected.rows[i] % shape.heads;
-      const std::int64_t at = head * shape.q_tokens + token;
-      const float x = lse.fetched()[at];
-      const bool same = x == expected.lse[i];  // infinities have no difference
-      if (same || std::isnan(expected.lse[i])) continue;
-      if (std::fabs(x - expected.lse[i]) <= expected.lse_bound[i]) continue;
-      note_wrong(all, o.size() + at, expected.lse[i], x);
-    }
-    for (std::int64_t i = 0; known < shape.rows() && i < o.size(); ++i) {
-      if (!std::isfinite(to_double(o.fetched()[i]))) note_wrong(all, i, 0, o.fetched()[i]);
-    }
-    return all;
+    const auto lse_at = [this](std::int64_t row) {
+      return row % shape.heads * shape.q_tokens + row / shape.heads;
+    };
+    return expected.compare(o, lse, shape.d, lse_at, true);
   }
 
   bench::Sizes sizes() const {
@@ -215,17 +190,6 @@ struct Prefill {
     const std::int64_t count = array.size();
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < count; ++i) to[i] = T(factor * kit::random_float(seed, i));
-  }
-
-  template <class U>
-  static void note_wrong(bench::Comparison& all, std::int64_t at, double expected_here,
-                         const U& actual) {
-    if (all.wrong++ == 0) {
-      all.first_wrong = at;
-      all.expected = expected_here;
-      all.actual = to_double(actual);
-    }
-    if (bench::is_poison(actual)) ++all.unwritten;
   }
 
   Inputs inputs_;
