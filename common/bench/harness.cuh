@@ -22,6 +22,16 @@
 
 namespace bench {
 
+// After an error in the last of these rows: rows of the variants behind it.
+template <class Problem>
+void skip_the_rest(const std::vector<Variant<Problem>>& variants, std::vector<Row>& rows) {
+  const std::string reason = "not run, after the error in " + rows.back().name;
+  for (std::size_t i = rows.size(); i < variants.size(); ++i) {
+    rows.push_back(row_of(variants[i]));
+    rows.back().verdict = {Status::skipped, kUnknown, reason};
+  }
+}
+
 // Checks the variants, times those that are right and works out their figures. After a CUDA error
 // in one of them none is timed: the report has the error, and says of the others that they did not
 // run.
@@ -39,11 +49,7 @@ ProblemReport run_problem(const RunSettings& settings, Problem& problem,
   } catch (const VariantFailed& failed) {
     report.error = failed.what();
     report.rows = failed.rows;
-    const std::string reason = "not run, after the error in " + report.rows.back().name;
-    for (std::size_t i = report.rows.size(); i < variants.size(); ++i) {
-      report.rows.push_back(row_of(variants[i]));
-      report.rows.back().verdict = {Status::skipped, kUnknown, reason};
-    }
+    skip_the_rest(variants, report.rows);
   }
   if (!settings.verify_only && report.error.empty()) {
     time_variants(settings, problem, variants, stream.get(), report.rows);

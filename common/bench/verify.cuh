@@ -68,20 +68,36 @@ Side side_of(const Variant<Problem>& variant) {
   return variant.place == Place::device ? Side::device : Side::host;
 }
 
+// What a variant left behind that ran for `ms`: nothing outside its arrays, and the right result.
+template <class Problem>
+Verdict judge(Problem& problem, const Variant<Problem>& variant, double ms) {
+  std::string damage;
+  problem.each_array([side = side_of(variant), &damage](auto& array) {
+    array.fetch(side);
+    if (damage.empty()) damage = array.damage();
+  });
+  const Comparison comparison = variant.check ? variant.check(problem) : problem.check();
+  if (!damage.empty()) return {Status::wrong, comparison.max_error, damage, ms};
+  if (comparison.right()) return {Status::right, comparison.max_error, "", ms};
+  // What is no number, or was never written, no promise allows.
+  const bool is_loose = variant.may_miss_bound && std::isfinite(comparison.max_error);
+  return {is_loose ? Status::outside : Status::wrong, comparison.max_error, comparison.describe(),
+          ms};
+}
+
 // Gives the variant fresh arrays, runs it once and judges what it left behind.
 template <class Problem>
 Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFacts& device,
                cudaStream_t stream) {
   const std::string reason = why_skipped(variant, device);
   if (!reason.empty()) return {Status::skipped, kUnknown, reason};
-  const Side side = side_of(variant);
   const auto synchronize = [&variant] {
     if (variant.place != Place::cpu) CUDA_CHECK(cudaDeviceSynchronize());
   };
   double ms = 0;
   try {
     if constexpr (IsBatched<Problem>::value) problem.rotate(0);
-    problem.each_array([side](auto& array) { array.reset(side); });
+    problem.each_array([side = side_of(variant)](auto& array) { array.reset(side); });
     synchronize();  // a copy from pageable memory may still be on its way
     const kit::CpuTimer timer;
     variant.run(problem, stream);
@@ -96,18 +112,7 @@ Verdict verify(Problem& problem, const Variant<Problem>& variant, const DeviceFa
     const bool is_model = device.available && !device.is_real_gpu();
     return {Status::skipped, kUnknown, is_model ? "needs instructions of a GPU" : error.what()};
   }
-  std::string damage;
-  problem.each_array([side, &damage](auto& array) {
-    array.fetch(side);
-    if (damage.empty()) damage = array.damage();
-  });
-  const Comparison comparison = variant.check ? variant.check(problem) : problem.check();
-  if (!damage.empty()) return {Status::wrong, comparison.max_error, damage, ms};
-  if (comparison.right()) return {Status::right, comparison.max_error, "", ms};
-  // What is no number, or was never written, no promise allows.
-  const bool is_loose = variant.may_miss_bound && std::isfinite(comparison.max_error);
-  return {is_loose ? Status::outside : Status::wrong, comparison.max_error, comparison.describe(),
-          ms};
+  return judge(problem, variant, ms);
 }
 
 constexpr const char* kSecondRun = " (in the second run)";
@@ -154,12 +159,12 @@ std::vector<Row> verify_variants(const RunSettings& settings, Problem& problem,
       row.verdict = {Status::skipped, kUnknown, too_slow};
     } else {
       if constexpr (HasScratch<Problem>::value) problem.forget_scratch();
-      const auto judge = [&] { row.verdict = verify(problem, variant, settings.device, stream); };
+      const auto run = [&] { row.verdict = verify(problem, variant, settings.device, stream); };
       try {
-        row.counts = count(judge);
+        row.counts = count(run);
         // What is not timed has only this chance to be wrong the second time.
         if (settings.verify_only && row.verdict.status == Status::right) {
-          judge();
+          run();
           if (row.verdict.status == Status::wrong) row.verdict.reason += kSecondRun;
         }
       } catch (const kit::CudaError& error) {
