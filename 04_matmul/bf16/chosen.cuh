@@ -41,11 +41,9 @@
 
 namespace matmul::bf16 {
 
-// What the model has to know of a device: its SMs, the pairs of blocks that it runs at once, and
-// the larger clusters.
+// What the model has to know of a device: its SMs, and the pairs of blocks that it runs at once.
 struct Chip {
   int sms, clusters;
-  RoomForParts room;
 };
 
 // How many cycles narrow_edge should take.
@@ -100,7 +98,7 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
   const double fitted = plan_fitted_tile(product, chip.sms).cycles;
 
   // Fewer tiles than SMs: each sum in parts.
-  const SplitPlan split = plan_split_k(product, chip.sms, chip.room);
+  const SplitPlan split = plan_split_k(product, chip.sms);
   const double split_k = split.parts > 1 ? split.cycles : HUGE_VAL;
 
   if (fitted < std::min({by_shape, narrow_edge, stream_k, full_waves, split_k})) {
@@ -130,7 +128,8 @@ std::string thin_rung(const Operands& x, int m, int n, int k) {
   return kTransposedB && m <= 32 && is_dense ? "direct_fragments" : "";
 }
 
-// Bytes of memory for one product: the partial sums of stream_k, and the copies of padded_copies.
+// Bytes of memory for one product: the partial sums of stream_k or split_k, and the copies of
+// padded_copies.
 template <bool kTransposedB>
 std::int64_t scratch_bytes(const Operands& x, int m, int n, int k) {
   const std::int64_t elements = padded_elements<kTransposedB>(x, m, n, k);
@@ -164,21 +163,21 @@ std::string multiply_by_choice(const Operands& operands, int m, int n, int k, vo
       reinterpret_cast<__nv_bfloat16*>(static_cast<unsigned char*>(scratch) + kPartialBytes);
   const Operands x = with_tight_rows<kTransposedB>(operands, m, n, k, copies, stream);
   const bool is_loose = !can_store(x.c, n);
-  const Chip chip = {kit::multiprocessor_count(), stream_k_clusters<kTransposedB>(),
-                     room_for_parts<kTransposedB>()};
+  const Chip chip = {kit::multiprocessor_count(), stream_k_clusters<kTransposedB>()};
   const std::string rung = cheapest_rung(Product::of<kTransposedB>(x, m, n, k), chip, is_loose);
   const auto multiply = [&](auto loose) {
     if (rung == "fitted_tile") {
       multiply_in_fitted_tiles<kTransposedB>(x, loose, m, n, k, stream);
     } else if (rung == "full_waves") {
       multiply_in_full_waves<kTransposedB, loose>(x, m, n, k, stream);
-    } else if (rung == "split_k") {
-      multiply_in_parts<kTransposedB, loose>(x, m, n, k, stream);
     } else {
       multiply_by_shape<kTransposedB, loose>(x, m, n, k, stream);
     }
   };
-  if (rung == "stream_k") {
+  if (rung == "split_k") {
+    static_assert(kMostSplitBytes <= kPartialBytes);
+    multiply_in_parts<kTransposedB>(x, m, n, k, static_cast<float*>(scratch), stream);
+  } else if (rung == "stream_k") {
     launch_stream_k<kTransposedB>(x, m, n, k, partials, stream);
   } else if (rung == "narrow_edge") {
     multiply_with_narrow_edge<kTransposedB>(x, m, n, k, stream);
@@ -194,6 +193,22 @@ std::string multiply_by_choice(const Operands& operands, int m, int n, int k, vo
 // The memory that stream_k needs, allocated once.
 inline float4* partial_sums(const kit::Workspace& workspace) {
   return workspace.get<float4>(kPartialBytes / static_cast<std::int64_t>(sizeof(float4)));
+}
+
+template <bool kTransposedB>
+bench::Variant<Bf16Gemm<kTransposedB>> split_k() {
+  const auto run = [workspace = kit::Workspace()](const Element* a, const Element* b, Element* c,
+                                                  int m, int n, int k, cudaStream_t stream) {
+    require_vector_rows<kTransposedB>(a, b, c, n, k);
+    const Operands x = dense<kTransposedB>(a, b, c, n, k);
+    const SplitPlan plan =
+        plan_split_k(Product::of<kTransposedB>(x, m, n, k), kit::multiprocessor_count());
+    float* const sums = workspace.get<float>(split_bytes(plan, m, n) / 4);
+    multiply_in_parts<kTransposedB>(x, m, n, k, sums, stream);
+  };
+  return rung<kTransposedB>("split_k",
+                            "beyond: few tiles, so blocks share the sums of one (sm_90a)", run,
+                            bench::needs_exactly_sm(90));
 }
 
 template <bool kTransposedB>

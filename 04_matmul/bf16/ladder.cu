@@ -20,7 +20,6 @@
 #include "04_matmul/bf16/14_in_flight.cuh"
 #include "04_matmul/bf16/beyond/01_programmatic_launch.cuh"
 #include "04_matmul/bf16/beyond/02_by_shape.cuh"
-#include "04_matmul/bf16/beyond/03_split_k.cuh"
 #include "04_matmul/bf16/beyond/04_narrow_edge.cuh"
 #include "04_matmul/bf16/beyond/05_stream_k.cuh"
 #include "04_matmul/bf16/beyond/06_full_waves.cuh"
@@ -94,8 +93,7 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
       bf16_gemm_programmatic_launch<kTransposedB>, hopper);
   add(large, "by_shape", "beyond: the tile chosen by the shape of the matrices (sm_90a)",
       bf16_gemm_by_shape<kTransposedB>, hopper);
-  add({}, "split_k", "beyond: few tiles, so clusters share the sums of one (sm_90a)",
-      bf16_gemm_split_k<kTransposedB>, hopper);
+  all.push_back(split_k<kTransposedB>());
   add(large, "narrow_edge", "beyond: narrower tiles for the last columns of C (sm_90a)",
       bf16_gemm_narrow_edge<kTransposedB>, hopper);
   all.push_back(bench::tagged(stream_k<kTransposedB>(), large));
@@ -146,7 +144,8 @@ bench::Ladder<Bf16Gemm<kTransposedB>> ladder(
     return {roof_text(problem.shape, Problem::kElementBytes, bf16_roof(run.device))};
   };
   ladder.sweeps = {
-      {"size", "size: the best rungs and cuBLAS from small to large", sweep_size<Problem>}};
+      {"size", "size: the best rungs and cuBLAS from small to large", sweep_size<Problem>},
+      {"few_tiles", "few_tiles: the same where C is small and k long", sweep_few_tiles<Problem>}};
   return ladder;
 }
 

@@ -1,5 +1,5 @@
 // --sweep size: the end of a ladder beside cuBLAS, from small to large. --sweep quantization: what
-// a tile too many costs.
+// a tile too many costs. --sweep few_tiles: a C that has few tiles, and a long k.
 #pragma once
 
 #include <algorithm>
@@ -130,6 +130,24 @@ bench::Shown sweep_quantization(const bench::RunSettings& run, const bench::Sett
                             static_cast<double>(s.m), static_cast<double>(s.n), tiles, waves,
                             100.0 * s.m * s.n / (waves * multiprocessors * T::kTileM * T::kTileN)};
                       });
+}
+
+// Shapes of which a large tile leaves most SMs idle; the last one has tiles enough, but too many
+// for six waves of the usual ones.
+template <class Problem>
+bench::Shown sweep_few_tiles(const bench::RunSettings& run, const bench::Settings& settings,
+                             const std::vector<bench::Variant<Problem>>& variants) {
+  refuse_sizes(settings);
+  std::vector<Shape> shapes = {{256, 256, 16384},  {384, 384, 8192},  {512, 512, 8192},
+                               {512, 1024, 4096},  {704, 904, 3000},  {640, 640, 16384},
+                               {768, 768, 8192},   {896, 1152, 6144}, {1536, 768, 4096},
+                               {1024, 1024, 8192}, {448, 2688, 5376}, {5000, 5000, 5000}};
+  if (!run.device.is_real_gpu()) shapes = {{72, 136, 520}};
+  bench::require_memory(Problem::memory(shapes.back()), run.device);
+  return sweep_shapes(run, "few_tiles", shapes, {"m", "n", "k"}, variants, [](Shape s) {
+    return std::vector<double>{static_cast<double>(s.m), static_cast<double>(s.n),
+                               static_cast<double>(s.k)};
+  });
 }
 
 }  // namespace matmul

@@ -3,7 +3,7 @@
 // 2056 x 2056 elements are 187 tiles of 128 x 192, two waves of 132 SMs; with 176 x 192 they are
 // 132, one wave. wgmma has 64 rows, but any multiple of 8 columns. So one side of a tile is rigid,
 // of one to three warpgroups, and the other is fitted: the rows of C, transposed as in full_waves,
-// or its columns. Two or four blocks may share the rigid side. A model of the cycles takes one of
+// or its columns. Two or four blocks may share one side. A model of the cycles takes one of
 // 27 tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
 #pragma once
 
@@ -42,43 +42,53 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   constexpr bool kFittedAlongK = T::kIsHeight || kTransposedB;
   constexpr bool kRigidAlongK = !T::kIsHeight || kTransposedB;
   using Ring = FittedRing<T, kFittedAlongK>;
-  constexpr int kCluster = T::kCluster, kStages = Ring::kStages;
+  constexpr int kFittedBlocks = T::kFittedBlocks, kRigidBlocks = T::kRigidBlocks;
+  constexpr int kStages = Ring::kStages;
   extern __shared__ __align__(1024) unsigned char ring[];
   __shared__ std::uint64_t full[kStages], empty[kStages];
-  start_cluster(full, empty, 4 * T::kWarpgroups * kCluster);
+  start_cluster(full, empty, 4 * T::kWarpgroups * (kFittedBlocks + kRigidBlocks - 1));
 
   // Clusters take the tiles of C in turns. Calls visit(place on the fitted side, on the rigid one).
   const int rank = static_cast<int>(ptx::cluster_rank());
+  const int fitted_rank = rank % kFittedBlocks, rigid_rank = rank / kFittedBlocks;
   const auto each_tile = [&](auto visit) {
-    const int clusters = static_cast<int>(gridDim.x) / kCluster;
-    for (int i = static_cast<int>(blockIdx.x) / kCluster; i < tiles.count(); i += clusters) {
+    const int clusters = static_cast<int>(gridDim.x) / T::kCluster;
+    for (int i = static_cast<int>(blockIdx.x) / T::kCluster; i < tiles.count(); i += clusters) {
       const int2 tile = tiles.at(i);
       const int fitted = T::kIsHeight ? tile.x : tile.y, rigid = T::kIsHeight ? tile.y : tile.x;
-      visit((fitted * kCluster + rank) * T::kFitted, rigid * 64 * T::kRigidSlabs);
+      visit((fitted * kFittedBlocks + fitted_rank) * T::kFitted,
+            (rigid * kRigidBlocks + rigid_rank) * 64 * T::kRigidSlabs);
     }
   };
   kit::PipelineState<kStages> state;
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
-    // The producer: its own fitted side, and the slabs of the rigid one in turns with the other
-    // block.
+    // The producer. What it shares with other blocks they load in turns, one k tile each: those
+    // that have the same place on the fitted side, or on the rigid one.
     ptx::setmaxnreg_dec<T::kProducerRegisters>();
     if (threadIdx.x == 0) {
+      unsigned same_fitted = 0;
+      for (int r = 0; r < kRigidBlocks; ++r) same_fitted |= 1u << (r * kFittedBlocks + fitted_rank);
+      const unsigned same_rigid = ((1u << kFittedBlocks) - 1) << (rigid_rank * kFittedBlocks);
       each_tile([&](int fitted, int rigid) {
         for (int p = 0; p < k; p += kTileK, state.next()) {
           unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
           std::uint64_t* const barrier = &full[state.stage];
+          const int turn = p / kTileK;
           kit::wait_empty(empty, state);
           ptx::mbarrier_arrive_expect_tx(barrier, Ring::kStageBytes);
-          issue_b<kFittedAlongK, 64 * T::kFittedSlabs>(stage, &map_fitted, p, fitted, barrier);
-          for (int s = rank; s < T::kRigidSlabs; s += kCluster) {
-            unsigned char* const slab = stage + Ring::kFittedBytes + s * kSlabBytes;
+          constexpr int kBoxes = kFittedAlongK ? 1 : T::kFittedSlabs;
+#pragma unroll
+          for (int s = 0; s < kBoxes; ++s) {
+            const int at = fitted + 64 * s, x = kFittedAlongK ? p : at, y = kFittedAlongK ? at : p;
+            load_by_turns<kRigidBlocks>(stage + s * kSlabBytes, &map_fitted, x, y, barrier,
+                                        turn + s, rigid_rank, same_fitted);
+          }
+#pragma unroll
+          for (int s = 0; s < T::kRigidSlabs; ++s) {
             const int at = rigid + 64 * s, x = kRigidAlongK ? p : at, y = kRigidAlongK ? at : p;
-            if constexpr (kCluster == 1) {
-              ptx::tensor_load(slab, &map_rigid, x, y, barrier);
-            } else {
-              ptx::tensor_load_multicast(slab, &map_rigid, x, y, barrier, (1 << kCluster) - 1);
-            }
+            load_by_turns<kFittedBlocks>(stage + Ring::kFittedBytes + s * kSlabBytes, &map_rigid, x,
+                                         y, barrier, turn + s, fitted_rank, same_rigid);
           }
         }
       });
@@ -86,8 +96,18 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     __syncwarp();
   } else {
     // The consumers: kParts slabs of the rigid side each. As in_flight: wait for a stage, issue its
-    // products, release the stage before.
+    // products, release the stage before, to all blocks that write to it.
     ptx::setmaxnreg_inc<T::kConsumerRegisters>();
+    const int lane = threadIdx.x % 32;
+    const bool writes_to_us = lane < T::kCluster && (lane % kFittedBlocks == fitted_rank ||
+                                                     lane / kFittedBlocks == rigid_rank);
+    const auto release = [&](int stage) {
+      if constexpr (T::kCluster == 1) {
+        kit::release(&empty[stage]);
+      } else if (writes_to_us) {
+        ptx::mbarrier_arrive_remote(&empty[stage], lane);
+      }
+    };
     const int first_slab = (warpgroup - 1) * T::kParts;
     unsigned char* const staging =
         ring + Ring::kRingBytes + (warpgroup - 1) * T::kStaging * kSlabBytes;
@@ -106,13 +126,13 @@ __global__ void __launch_bounds__(T::kThreads, 1)
         }
         ptx::wgmma_commit_group();
         ptx::wgmma_wait_group<1>();  // the k tile before is done, this one in flight
-        if (p > 0) release_stage<T>(&empty[before]);
+        if (p > 0) release(before);
         before = state.stage;
       }
 
       // The last k tile is done: C leaves, while the producer loads for the next tile.
       ptx::wgmma_wait_group<0>();
-      release_stage<T>(&empty[before]);
+      release(before);
 #pragma unroll
       for (int part = 0; part < T::kParts; ++part) {
         const int at = rigid + 64 * (first_slab + part);
@@ -143,8 +163,7 @@ template <class T, bool kTransposedB>
 void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
                         cudaStream_t stream) {
   constexpr auto kKernel = bf16_gemm_fitted_tile_kernel<T, kTransposedB>;
-  constexpr int kDown = T::kIsHeight ? T::kCluster : 1, kAcross = T::kIsHeight ? 1 : T::kCluster;
-  const TileSchedule tiles = grouped_schedule(m, n, kDown * T::kTileM, kAcross * T::kTileN);
+  const TileSchedule tiles = grouped_schedule(m, n, T::kDown * T::kTileM, T::kAcross * T::kTileN);
   using Ring = FittedRing<T, (T::kIsHeight || kTransposedB)>;
   constexpr int kShared = Ring::kRingBytes + T::kStagingBytes;
   const int most = clusters_at_once<kKernel>(T::kCluster, T::kThreads, kShared);
@@ -174,14 +193,13 @@ int fitted_clusters(int sms) {
 // an H200).
 template <class T>
 double cycles_of_fitted_tile(const Product& product, int sms) {
-  constexpr int kDown = T::kIsHeight ? T::kCluster : 1, kAcross = T::kIsHeight ? 1 : T::kCluster;
   const bool in_slabs = !T::kIsHeight && !product.is_b_transposed && T::kRest > 0;
   const double cols = in_slabs ? 1.32 * 64 * T::kFittedSlabs : T::kTileN;
   const double step = cycles_of_step(
       product, cycles_of_products(T::kTileM * T::kTileN),
-      kRowBytes * (product.a_reads * T::kTileM / kAcross + product.b_reads * cols / kDown));
-  const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * kDown)} *
-                             kit::divide_up(product.n, T::kTileN * kAcross);
+      kRowBytes * (product.a_reads * T::kTileM / T::kAcross + product.b_reads * cols / T::kDown));
+  const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * T::kDown)} *
+                             kit::divide_up(product.n, T::kTileN * T::kAcross);
   return kCyclesOfLaunch + (T::kCluster > 1 ? kCyclesOfCluster : 0) +
          kit::divide_up(tiles, fitted_clusters<T>(sms)) *
              cycles_of_tile(step, T::kTileM * T::kTileN, product.k);
@@ -194,7 +212,7 @@ void each_fitted_tile(Visit visit) {
   visit(FittedTile<kHeight, 2, 1, 64, 2>{});
   visit(FittedTile<kHeight, 2, 1, 64, 4>{});
   visit(FittedTile<kHeight, 2, 1, 96, 4>{});
-  visit(FittedTile<kHeight, 2, 1, 112, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 112, 1, 2>{});
   visit(FittedTile<kHeight, 2, 1, 144, 1>{});
   visit(FittedTile<kHeight, 2, 1, 160, 1>{});
   visit(FittedTile<kHeight, 2, 1, 160, 2>{});

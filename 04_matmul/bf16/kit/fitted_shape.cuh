@@ -18,15 +18,22 @@ namespace matmul::bf16 {
 enum class Fitted { height, width };
 
 // A tile: kFittedSize elements on the fitted side, 64 kParts for each of kConsumers warpgroups on
-// the rigid one. kClusterBlocks of them, side by side on the fitted side, are computed by a
-// cluster, which loads what belongs to the rigid side once.
-template <Fitted kFitted_, int kConsumers, int kParts_, int kFittedSize, int kClusterBlocks>
+// the rigid one. A cluster computes kFittedBlocks of them side by side on the fitted side, and
+// loads what belongs to the rigid side once; or kRigidBlocks side by side on the rigid one; or
+// both.
+template <Fitted kFitted_, int kConsumers, int kParts_, int kFittedSize, int kFittedBlocks_,
+          int kRigidBlocks_ = 1>
 struct FittedTile {
   static constexpr bool kIsHeight = kFitted_ == Fitted::height;
-  static constexpr int kWarpgroups = kConsumers, kParts = kParts_, kCluster = kClusterBlocks;
+  static constexpr int kWarpgroups = kConsumers, kParts = kParts_;
+  static constexpr int kFittedBlocks = kFittedBlocks_, kRigidBlocks = kRigidBlocks_;
+  static constexpr int kCluster = kFittedBlocks * kRigidBlocks;
   static constexpr int kFitted = kFittedSize, kRigidSlabs = kWarpgroups * kParts;
   static constexpr int kTileM = kIsHeight ? kFitted : 64 * kRigidSlabs;
   static constexpr int kTileN = kIsHeight ? 64 * kRigidSlabs : kFitted;
+  // Of a cluster: so many tiles below each other, so many beside each other.
+  static constexpr int kDown = kIsHeight ? kFittedBlocks : kRigidBlocks;
+  static constexpr int kAcross = kIsHeight ? kRigidBlocks : kFittedBlocks;
   static constexpr int kThreads = 128 * (1 + kWarpgroups);
   // Of a thread; 65,536 for all. What the producer does not need the others get.
   static constexpr int kProducerRegisters = kWarpgroups == 3 ? 32 : 40;
@@ -51,6 +58,20 @@ struct FittedRing {
   static constexpr int kStages = (226 * 1024 - T::kStagingBytes) / kStageBytes;
   static constexpr int kRingBytes = kStages * kStageBytes;
 };
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// Loads a box: for this block alone, or for kBlocks of the cluster that need it, those in `mask`.
+// They do it by turns; this is number `own` of them.
+template <int kBlocks>
+__device__ inline void load_by_turns(void* to, const CUtensorMap* map, int x, int y,
+                                     std::uint64_t* barrier, int turn, int own, unsigned mask) {
+  if constexpr (kBlocks == 1) {
+    ptx::tensor_load(to, map, x, y, barrier);
+  } else if (turn % kBlocks == own) {
+    ptx::tensor_load_multicast(to, map, x, y, barrier, static_cast<std::uint16_t>(mask));
+  }
+}
+#endif
 
 // C as TMA stores it or, where it cannot, as the threads do.
 struct EitherC {
