@@ -15,6 +15,7 @@
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
 #include "common/kit/swizzle.cuh"
+#include "tests/04_matmul_bf16_hopper.hpp"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/run_command.hpp"
@@ -34,8 +35,6 @@ const std::vector<Shape> kShapes = {
     {3, 5, 997},     {1, 300, 1},     {300, 1, 1},     {1, 1, 2000},    {64, 72, 504},
     {264, 520, 136}, {136, 264, 8},   {8, 1024, 24},   {255, 511, 127}, {257, 513, 129},
     {256, 8, 2048},  {120, 248, 1000}};
-
-bool is_real_gpu() { return bench::query_device().is_real_gpu(); }
 
 // Rungs that use TMA refuse rows that do not begin on 16 bytes, and nothing else refuses anything.
 template <bool kTransposedB>

@@ -1,5 +1,7 @@
 // Chapter 04, the rungs that only Hopper understands: right at every size, whatever the alignment,
-// and again and again.
+// and again and again. A part of 04_matmul_bf16.cu: so the ladder is compiled once.
+#pragma once
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,7 +13,6 @@
 
 #include "04_matmul/bf16/c_interface.cu"
 #include "04_matmul/bf16/chosen.cuh"
-#include "04_matmul/bf16/ladder.cu"
 #include "04_matmul/bf16/problem.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
