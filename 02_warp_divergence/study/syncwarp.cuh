@@ -30,7 +30,7 @@ __global__ void pass_on_kernel(int* received) {
 
 // One warp. Lane 0 waits until lane 1 has put a number into the box. Before Volta one program
 // counter served all lanes: the warp could spin in lane 0's loop for ever and never come to lane
-// 1's branch. The box is touched by atomics only, so there is no race.
+// 1's branch. Once it is 0, atomics alone touch the box: there is no race.
 __global__ void wait_for_lane_kernel(int* received) {
   __shared__ int box;
   if (threadIdx.x == 0) box = 0;
