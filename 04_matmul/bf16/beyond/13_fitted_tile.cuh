@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   kit::PipelineState<kStages> state;
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
-    // The producer. What it shares with other blocks they load in turns, one k tile each: those
-    // that have the same place on the fitted side, or on the rigid one.
+    // The producer. What it shares with other blocks they load in turns, box by box and k tile by
+    // k tile: those that have the same place on the fitted side, or on the rigid one.
     ptx::setmaxnreg_dec<T::kProducerRegisters>();
     if (threadIdx.x == 0) {
       unsigned same_fitted = 0;
