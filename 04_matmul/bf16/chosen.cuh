@@ -199,12 +199,11 @@ template <bool kTransposedB>
 bench::Variant<Bf16Gemm<kTransposedB>> split_k() {
   const auto run = [workspace = kit::Workspace()](const Element* a, const Element* b, Element* c,
                                                   int m, int n, int k, cudaStream_t stream) {
-    require_vector_rows<kTransposedB>(a, b, c, n, k);
-    const Operands x = dense<kTransposedB>(a, b, c, n, k);
     const SplitPlan plan =
-        plan_split_k(Product::of<kTransposedB>(x, m, n, k), kit::multiprocessor_count());
-    float* const sums = workspace.get<float>(split_bytes(plan, m, n) / 4);
-    multiply_in_parts<kTransposedB>(x, m, n, k, sums, stream);
+        plan_split_k(Product::of<kTransposedB>(dense<kTransposedB>(a, b, c, n, k), m, n, k),
+                     kit::multiprocessor_count());
+    float4* const partials = workspace.get<float4>(kit::divide_up(split_bytes(plan, m, n), 16));
+    bf16_gemm_split_k<kTransposedB>(a, b, c, m, n, k, partials, stream);
   };
   return rung<kTransposedB>("split_k",
                             "beyond: few tiles, so blocks share the sums of one (sm_90a)", run,

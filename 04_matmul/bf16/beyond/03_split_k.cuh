@@ -225,4 +225,15 @@ void multiply_in_parts(const Operands& x, int m, int n, int k, float* sums, cuda
   });
 }
 
+// C = A B; A is m x k, C is m x n, B is k x n or, if kTransposedB, n x k; all row-major. Device
+// pointers; sizes up to 2e9. Throws Skip if TMA cannot take the matrices. partials: split_bytes(),
+// this launch's until it has ended.
+template <bool kTransposedB>
+void bf16_gemm_split_k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m,
+                       int n, int k, float4* partials, cudaStream_t stream) {
+  require_vector_rows<kTransposedB>(a, b, c, n, k);
+  multiply_in_parts<kTransposedB>(dense<kTransposedB>(a, b, c, n, k), m, n, k,
+                                  reinterpret_cast<float*>(partials), stream);
+}
+
 }  // namespace matmul::bf16
