@@ -88,8 +88,8 @@ void print_times(const char* name, double ms, double bytes, double sequential_ms
   }
 }
 
-// The numbers are whole and small: as long as sums stay below 2^24, floats add them without any
-// rounding, in every order. So nothing but the same sum is right, and one lost element shows.
+// The numbers are whole and small, and none is 0. As long as sums stay below 2^24, floats add them
+// without any rounding, in every order. So only the same sum is right, and a lost number shows.
 bool print_verdict(float sum, double expected) {
   constexpr double kBound = 0;
   const double error = std::fabs(sum - expected);
@@ -105,9 +105,12 @@ bool run(Size n) {
   kit::require_memory(bytes, bytes + sizeof(float));
   std::vector<float> x(n);
   std::mt19937 random(7);
-  std::uniform_int_distribution<int> uniform(-8, 8);
+  std::uniform_int_distribution<int> uniform(-8, 7);  // 0 to 7 become 1 to 8
   double expected = 0;
-  for (float& value : x) expected += value = static_cast<float>(uniform(random));
+  for (float& value : x) {
+    const int drawn = uniform(random);
+    expected += value = static_cast<float>(drawn < 0 ? drawn : drawn + 1);
+  }
 
   cudaDeviceProp device;
   CUDA_CHECK(cudaGetDeviceProperties(&device, 0));
