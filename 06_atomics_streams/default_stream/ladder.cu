@@ -1,4 +1,4 @@
-// The index of problem D2: which default stream, and what it holds up, in reading order.
+// The index of `default_stream`: which default stream, and what it holds up, in reading order.
 #include <memory>
 #include <string>
 #include <vector>

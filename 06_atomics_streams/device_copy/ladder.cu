@@ -1,4 +1,4 @@
-// The index of problem E: every way for bytes to go from device to device, in reading order.
+// The index of `device_copy`: every way for bytes to go from device to device, in reading order.
 #include <cstdint>
 #include <memory>
 #include <string>

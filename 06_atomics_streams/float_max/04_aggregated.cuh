@@ -1,4 +1,4 @@
-// aggregated: the ladder of problem A, climbed with another operator.
+// aggregated: the ladder of `one_cell`, climbed with another operator.
 //
 // Registers, shuffles, then the cell: a thread keeps the largest of its own elements, a warp finds
 // the largest of its lanes, and one request per warp is left. The last step may be anything: a loop

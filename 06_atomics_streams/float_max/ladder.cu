@@ -1,4 +1,4 @@
-// The index of problem C1: every way to find the largest float, in reading order.
+// The index of `float_max`: every way to find the largest float, in reading order.
 #include <cstdint>
 #include <memory>
 #include <string>

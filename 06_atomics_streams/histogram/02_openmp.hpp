@@ -1,7 +1,7 @@
 // openmp: all cores, each with counters of its own.
 //
 // `reduction` on an array section gives every thread a private copy of the 256 counters and adds
-// the copies up at the end. Nobody ever waits for anybody: privatization, as in problem A, and
+// the copies up at the end. Nobody ever waits for anybody: privatization, as in `one_cell`, and
 // cheap, because a thread counts millions of bytes before it hands in 256 numbers. What is still
 // wrong: a GPU reads its memory many times as fast.
 #pragma once

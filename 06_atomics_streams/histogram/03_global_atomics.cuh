@@ -1,9 +1,9 @@
 // global_atomics: one set of counters for all threads, one atomic request per byte.
 //
 // The loop of `sequential` with atomicAdd in place of ++. 256 counters are 256 queues instead of
-// one, so random bytes collide less than the samples of problem A, and a constant input is problem
-// A again. What is still wrong: every request travels to the L2 cache, which serves one per address
-// at a time.
+// one, so random bytes collide less than the samples of `one_cell`, and a constant input is
+// `one_cell` again. What is still wrong: every request travels to the L2 cache, which serves one
+// per address at a time.
 #pragma once
 
 #include <cuda_runtime.h>

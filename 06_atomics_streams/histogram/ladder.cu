@@ -1,4 +1,4 @@
-// The index of problem B: every way to count bytes, in reading order.
+// The index of `histogram`: every way to count bytes, in reading order.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// The index of problem C2: every way to keep two words together, in reading order.
+// The index of `lock`: every way to keep two words together, in reading order.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The index of problem A: every way to sum into one cell, in reading order.
+// The index of `one_cell`: every way to sum into one cell, in reading order.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// The index of problem D: every way to estimate pi, in reading order.
+// The index of `pi`: every way to estimate pi, in reading order.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// The index of problem D1: every way to send a batch through the GPU, in reading order.
+// The index of `pipeline`: every way to send a batch through the GPU, in reading order.
 #include <memory>
 #include <vector>
 

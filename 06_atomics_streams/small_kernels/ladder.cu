@@ -1,4 +1,4 @@
-// The index of problem D3: two ways to start many small kernels.
+// The index of `small_kernels`: two ways to start many small kernels.
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -1,4 +1,4 @@
-// Runs the rungs of problem D1, compares each with the ideal and draws what overlapped.
+// Runs the rungs of `pipeline`, compares each with the ideal and draws what overlapped.
 #pragma once
 
 #include <string>

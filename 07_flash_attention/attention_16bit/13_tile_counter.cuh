@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     // region producer
     int tile_of_queries = blockIdx.x;
     while (tile_of_queries < count) {
-      // Asked for as late as the answer can still come in time: who asks early gets a tile that
-      // somebody else could have begun before.
+      // Asked for as late as the answer can still come in time: who asks early holds back a tile
+      // that another block could begin at once.
       int next = 0;
       const int head = tile_of_queries / q_tiles;
       const int first_query = (q_tiles - 1 - tile_of_queries % q_tiles) * Tile::kTileM;

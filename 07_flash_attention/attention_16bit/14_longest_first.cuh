@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const int count = order.count();
     int tile_of_queries = blockIdx.x;
     while (tile_of_queries < count) {
-      // Asked for as late as the answer can still come in time: who asks early gets a tile that
-      // somebody else could have begun before.
+      // Asked for as late as the answer can still come in time: who asks early holds back a tile
+      // that another block could begin at once.
       int next = 0;
       int head, q_tile;
       order.locate<kCausal>(tile_of_queries, head, q_tile);

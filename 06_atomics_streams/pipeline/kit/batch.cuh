@@ -1,4 +1,4 @@
-// What the rungs of problem D1 work with: a batch of numbers, cut into chunks, and the three things
+// What the rungs of `pipeline` work with: a batch of numbers, cut into chunks, and the three things
 // that happen to each chunk. A rung decides in which stream and in which order they happen.
 #pragma once
 
