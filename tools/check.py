@@ -242,8 +242,12 @@ def check_sanitizer(root, graph, findings):
             report = sanitizer_report.load(file)
         except (OSError, results.ResultsError):
             continue
-        of_file = file.relative_to(root), report["chapters"]
-        by_tools.setdefault(tuple(report["tools"]), []).append(of_file)
+        chapters = {}
+        for name, entry in report["problems"].items():
+            chapter, _, problem = name.partition("/")
+            checked = chapters.setdefault(chapter, [])
+            checked += [f"{problem}/{rung}" for rung in entry["rungs"]]
+        by_tools.setdefault(tuple(report["tools"]), []).append((file.relative_to(root), chapters))
 
     def add(path, chapter, what, rungs):
         if rungs:
@@ -252,7 +256,7 @@ def check_sanitizer(root, graph, findings):
 
     for reports in by_tools.values():
         for chapter, names in kernels.items():
-            having = [(path, of[chapter]["rungs"]) for path, of in reports if chapter in of]
+            having = [(path, of[chapter]) for path, of in reports if chapter in of]
             known = {slug(rung.rpartition("/")[2]) for _, checked in having for rung in checked}
             path = having[0][0] if having else reports[0][0]
             add(path, chapter, "not checked", sorted(set(names) - known))

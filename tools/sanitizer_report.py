@@ -1,7 +1,7 @@
 """results/sanitizer/<device>.json: what the checkers said about every rung, and the table of it.
 
-A report holds, for each chapter, when and of which commit it was made, at which sizes, and for each
-rung (problem/name) what each tool said:
+A report holds, for each problem (chapter/problem), when and of which commit it was made, at which
+sizes, and for each rung what each tool said:
     clean
     flagged on purpose: FINDING     a rung that races to show what a race is
     not run: REASON                 this machine or these sizes have no use for it
@@ -17,7 +17,7 @@ import results
 from result_table import aligned, code_cell, short_commit, text_cell
 
 FOLDER = "results/sanitizer"
-LAYOUT = {"chapters": {"rungs": {}}}
+LAYOUT = {"problems": {"rungs": {}}}
 CLEAN, ON_PURPOSE, NOT_RUN = "clean", "flagged on purpose", "not run"
 FLAGGED, MISSED, FAILED = "flagged", "not flagged", "failed"
 VERDICTS = (CLEAN, ON_PURPOSE, NOT_RUN, FLAGGED, MISSED, FAILED)
@@ -28,9 +28,9 @@ def kind_of(verdict):
     return verdict.partition(": ")[0]
 
 
-def is_not_run(verdicts):
-    """Whether no tool has seen a rung."""
-    return all(kind_of(verdict) == NOT_RUN for verdict in verdicts.values())
+def chapter_of(name):
+    """'04_matmul/sgemm' -> '04_matmul'"""
+    return name.partition("/")[0]
 
 
 def is_good(verdict):
@@ -40,9 +40,9 @@ def is_good(verdict):
 def _check(report):
     """Raises ResultsError, or KeyError and the like, for what is no report."""
     words = [report["device"], *report["tools"]]
-    for chapter in report["chapters"].values():
-        words += [chapter[key] for key in ("arguments", "commit", "date")]
-        for said in chapter["rungs"].values():
+    for problem in report["problems"].values():
+        words += [problem[key] for key in ("arguments", "commit", "date")]
+        for said in problem["rungs"].values():
             if list(said) != report["tools"]:
                 raise results.ResultsError("a rung was not checked by every tool")
             if unknown := [v for v in said.values() if kind_of(v) not in VERDICTS]:
@@ -61,20 +61,22 @@ def load(path):
     return report
 
 
-def merge(path, device, tools, chapter, entry):
-    """Puts the entry of one chapter into the report; those of the others stay."""
+def merge(path, device, tools, chapter, listed, entries):
+    """Puts the entries of these problems of a chapter into the report. The others of it stay if
+    they are listed, as the program lists them, and so do those of other chapters."""
     with cli.alone_in(path.parent):
-        _merge(path, device, tools, chapter, entry)
+        _merge(path, device, tools, chapter, listed, entries)
 
 
-def _merge(path, device, tools, chapter, entry):
-    report = {"schema": 1, "device": device, "tools": tools, "chapters": {}}
-    if path.exists():
-        old = load(path)
-        if old["tools"] == tools:
-            report["chapters"] = old["chapters"]
-    report["chapters"][chapter] = entry
-    report["chapters"] = dict(sorted(report["chapters"].items()))
+def _merge(path, device, tools, chapter, listed, entries):
+    old = load(path) if path.exists() else {"tools": tools, "problems": {}}
+    problems = old["problems"] if old["tools"] == tools else {}
+    kept = {name: of for name, of in problems.items() if chapter_of(name) != chapter}
+    names = [f"{chapter}/{problem}" for problem in listed]
+    having = {**problems, **{f"{chapter}/{problem}": of for problem, of in entries.items()}}
+    kept.update({name: having[name] for name in names if name in having})
+    report = {"schema": 2, "device": device, "tools": tools}
+    report["problems"] = dict(sorted(kept.items(), key=lambda of: chapter_of(of[0])))
     cli.write_text(path, json_lines.text(report, LAYOUT))
 
 
@@ -89,43 +91,35 @@ def _cell(verdicts):
     return ", ".join(counts) if len(counts) > 1 else kinds[0]
 
 
-def _by_problem(rungs):
-    """{problem: [what the tools said of each of its rungs]}"""
-    found = {}
-    for rung, said in rungs.items():
-        found.setdefault(rung.partition("/")[0], []).append(said)
-    return found
-
-
-def _details(rungs):
+def _details(problem, rungs):
     """(rung, verdict) for all that is not clean: what was found, or why it was not run."""
     for rung, said in rungs.items():
         for verdict in dict.fromkeys(said.values()):
             tools = [tool for tool, v in said.items() if v == verdict]
             if verdict != CLEAN:
-                yield rung, verdict + (f" ({', '.join(tools)})" if len(tools) < len(said) else "")
+                which = f" ({', '.join(tools)})" if len(tools) < len(said) else ""
+                yield f"{problem}/{rung}", verdict + which
 
 
-def summary(rungs):
-    """Lines for a terminal: one for each problem, and one for each rung that is not clean."""
-    for problem, said in _by_problem(rungs).items():
-        cells = [f"{tool}: {_cell([v[tool] for v in said])}" for tool in said[0]]
-        yield f"{problem:<24} {'; '.join(cells)}"
-    for rung, verdict in _details(rungs):
+def summary(problem, rungs):
+    """Lines for a terminal: one for the problem, and one for each rung that is not clean."""
+    tools = next(iter(rungs.values()))
+    cells = [f"{tool}: {_cell([said[tool] for said in rungs.values()])}" for tool in tools]
+    yield f"{problem:<24} {'; '.join(cells)}"
+    for rung, verdict in _details(problem, rungs):
         yield f"{rung}: {verdict}"
 
 
 def table(report):
     """The same in Markdown, of all chapters."""
     tools, rows, details = report["tools"], [], []
-    for chapter, entry in report["chapters"].items():
-        commit = short_commit(entry["commit"])
-        stamp = [f"`{code_cell(entry['arguments'])}`", commit, entry["date"][:10]]
-        for problem, said in _by_problem(entry["rungs"]).items():
-            name = text_cell(f"{chapter[:2]} {problem.replace('_', ' ')}")
-            cells = [_cell([verdicts[tool] for verdicts in said]) for tool in tools]
-            rows.append([name, str(len(said)), *cells, *stamp])
-        for rung, verdict in _details(entry["rungs"]):
+    for name, entry in report["problems"].items():
+        (chapter, _, problem), rungs = name.partition("/"), entry["rungs"]
+        title = text_cell(f"{chapter[:2]} {problem.replace('_', ' ')}")
+        cells = [_cell([verdicts[tool] for verdicts in rungs.values()]) for tool in tools]
+        stamp = [short_commit(entry["commit"]), entry["date"][:10]]
+        rows.append([title, str(len(rungs)), *cells, f"`{code_cell(entry['arguments'])}`", *stamp])
+        for rung, verdict in _details(problem, rungs):
             details.append(f"- {chapter[:2]} `{code_cell(rung)}`: {text_cell(verdict)}")
     titles = ["Problem", "Rungs", *tools, "Sizes", "Commit", "Date"]
     lines = aligned(titles, rows, [title == "Rungs" for title in titles])

@@ -286,26 +286,26 @@ class SanitizerReports(CheckCase):
     def report(self, *rungs, device="simt"):
         entry = {"arguments": "", "commit": "", "date": ""}
         entry["rungs"] = {rung: {"simt": "clean"} for rung in rungs}
-        chapters = {"01_add": entry} if rungs else {}
-        report = {"device": device, "tools": ["simt"], "chapters": chapters}
+        problems = {"01_add/add": entry} if rungs else {}
+        report = {"device": device, "tools": ["simt"], "problems": problems}
         self.write(f"results/sanitizer/{device}.json", json.dumps(report))
 
     def test_every_rung_with_a_kernel_was_checked(self):
         self.write("01_add/kernels.cuh", 'auto name = "add";\n')
-        self.report("add/naive")
+        self.report("naive")
         self.assertEqual(self.found(), "0 errors, 0 warnings\n")
 
     def test_a_rung_that_is_newer_than_the_report(self):
         self.index("01_sequential.hpp", "02_naive.cuh", "03_tiled.cuh")
         self.write("01_add/03_tiled.cuh", rung(range(5, 20)))
         self.write("01_add/kernels.cuh", 'auto name = "add";\n')
-        self.report("add/naive")
+        self.report("naive")
         message = "results/sanitizer/simt.json: 01_add: not checked: tiled (make sanitize-01)"
         self.assertIn(f"warning: {message}", self.check())
 
     def test_reports_of_the_same_tools_complete_each_other(self):
         self.write("01_add/kernels.cuh", 'auto name = "add";\n')
-        self.report("add/naive")
+        self.report("naive")
         self.report(device="another")
         self.assertEqual(self.found(), "0 errors, 0 warnings\n")
         self.report()
@@ -314,7 +314,7 @@ class SanitizerReports(CheckCase):
 
     def test_a_rung_that_is_gone(self):
         self.write("01_add/kernels.cuh", 'auto name = "add";\n')
-        self.report("add/naive", "add/tiled")
+        self.report("naive", "tiled")
         message = "results/sanitizer/simt.json: 01_add: no rung: add/tiled (make sanitize-01)"
         self.assertIn(f"warning: {message}", self.check())
 

@@ -1,8 +1,10 @@
 """What the checkers said about every rung, and the report of it."""
 
 import json
+import os
 import sys
 import unittest
+from pathlib import Path
 
 from tool_case import TOOLS, ToolCase
 
@@ -11,6 +13,7 @@ import sanitizer_report
 
 # A program with the command line of a chapter's. RUNGS: {problem/name: what differs from a rung
 # that runs on the GPU}; FOUND: {tool: {problem/name: what it prints of it, or how the run ends}}.
+# It writes to files how it was called, and on which GPU.
 FAKES = """
 import json, os, sys
 
@@ -24,12 +27,15 @@ def chosen(words):
     only = value(words, "--only")
     return only.split(",") if only else list(RUNGS)
 
-def program(words, tool):
+def program(words, tool, options=()):
     if "--list" in words:
         print("".join(f"{name:<30} an idea\\n" for name in RUNGS), end="")
         return 0
     with open(os.environ["RUNS"], "a") as log:
         log.write(" ".join([tool, *words[2:]]) + "\\n")
+    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
+    with open(os.environ["RUNS"] + "_on", "a") as log:
+        log.write(" ".join([tool, ",".join(chosen(words)), gpu, *options]) + "\\n")
     if any((RUNGS[name] or {}).get("crashes") for name in chosen(words)):
         return 139
     status, rows = 0, []
@@ -62,16 +68,22 @@ sys.exit(status)
 COMPUTE_SANITIZER = """
 assert sys.argv[1] == "--tool"
 tool, words = sys.argv[2], sys.argv[3:]
+count = 2 if words[0].startswith("--") else 0
+options, words = words[:count], words[count:]
 print("========= COMPUTE-SANITIZER")
-status = program(words[1:], tool)
+status = program(words[1:], tool, options)
 texts = [FOUND[tool][name] for name in chosen(words) if name in FOUND.get(tool, {})]
 together = FOUND.get(tool, {}).get("together")
 if together and len(chosen(words)) > 2:
     texts.append(together)
 for text in texts:
     if text == "sleep":
-        import time
-        time.sleep(20)
+        import subprocess
+        child = subprocess.Popen(["sleep", "20"])
+        with open(os.environ["RUNS"] + "_child", "w") as file:
+            file.write(str(child.pid))
+        child.wait()
+        os.remove(file.name)
     if isinstance(text, int):
         print("the program is gone")
         sys.exit(text)
@@ -135,14 +147,14 @@ class SanitizeCase(ToolCase):
         path.with_suffix(".py").write_text(text, encoding="utf-8")
         self.executable(path, f'exec {sys.executable} -IS {path.with_suffix(".py")} "$@"\n')
 
-    def sanitize(self, *arguments, status=0, gpu="NVIDIA H200", chapters=("01",), **env):
-        """Runs the tool; `gpu`: on which GPU, or on none."""
-        listed = f'echo "GPU 0: {gpu} (UUID: GPU-1)"\n' if gpu else 'echo "has failed"; exit 9\n'
-        self.fake("nvidia-smi", listed)
+    def sanitize(self, *arguments, status=0, gpu="NVIDIA H200", gpus=1, chapters=("01",), **env):
+        """Runs the tool; `gpu`: on which GPU, so many of them, or on none."""
+        listed = "".join(f'echo "GPU {i}: {gpu} (UUID: GPU-{i})"\n' for i in range(gpus))
+        self.fake("nvidia-smi", listed if gpu else 'echo "has failed"; exit 9\n')
         if gpu:
             self.python(self.bin / "compute-sanitizer", FAKES + COMPUTE_SANITIZER)
-        runs = self.root / "runs"
-        runs.write_text("", encoding="utf-8")
+        runs = self.write("runs", "")
+        self.write("runs_on", "")
         env = {"COMMIT": "0123456789ab", "RUNS": str(runs), **env}
         env |= {"RUNGS": json.dumps(self.rungs), "FOUND": json.dumps(self.found)}
         command = ["sanitize.py", "--root", self.root, "--build", self.root / "build"]
@@ -152,7 +164,13 @@ class SanitizeCase(ToolCase):
         return json.loads(self.read(f"results/sanitizer/{device}.json"))
 
     def said(self, chapter="01_add", device="nvidia_h200"):
-        return self.report(device)["chapters"][chapter]["rungs"]
+        """{problem/name: {tool: verdict}}"""
+        return {
+            f"{name.partition('/')[2]}/{rung}": said
+            for name, entry in self.report(device)["problems"].items()
+            if name.startswith(f"{chapter}/")
+            for rung, said in entry["rungs"].items()
+        }
 
     def runs(self):
         return self.read("runs").splitlines()
@@ -164,7 +182,7 @@ class OnAGpu(SanitizeCase):
         self.assertEqual(self.said(), {name: CLEAN for name in self.rungs})
         self.assertIn("01_add: 5 rungs", out)
         cells = "memcheck: clean; racecheck: clean; synccheck: clean; initcheck: clean"
-        self.assertEqual(out.splitlines()[1].split(maxsplit=1), ["add", cells])
+        self.assertEqual(out.splitlines()[1].split(maxsplit=1), ["01_add/add", cells])
         together = ",".join(self.rungs)
         self.assertEqual(
             self.runs(),
@@ -179,10 +197,10 @@ class OnAGpu(SanitizeCase):
         report = self.report()
         self.assertEqual(report["device"], "NVIDIA H200")
         self.assertEqual(report["tools"], TOOL_NAMES)
-        chapter = report["chapters"]["01_add"]
-        self.assertEqual(chapter["arguments"], "--n 33")
-        self.assertEqual(chapter["commit"], "0123456789ab")
-        self.assertRegex(chapter["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        entry = report["problems"]["01_add/add"]
+        self.assertEqual(entry["arguments"], "--n 33")
+        self.assertEqual(entry["commit"], "0123456789ab")
+        self.assertRegex(entry["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
     def test_the_sizes_for_checkers_come_first(self):
         self.sanitize(chapters=["06"])
@@ -221,9 +239,9 @@ class OnAGpu(SanitizeCase):
         self.found = {"memcheck": {"together": STRAY}}
         self.sanitize(status=1)
         said = self.said()
-        for name in ("add/c", "add/d", "add/e"):
+        for name in ("add/a", "add/b", "add/c"):
             self.assertIn("flagged: Invalid __global__ write", said[name]["memcheck"])
-            self.assertIn("in one run with add/c", said[name]["memcheck"])
+            self.assertIn("in one run with add/a", said[name]["memcheck"])
 
     def test_a_run_that_ends_in_an_error_is_not_clean(self):
         self.found = {"memcheck": {"add/c": 139}}
@@ -257,7 +275,68 @@ class OnAGpu(SanitizeCase):
         self.rungs = {"add/c": {}}
         self.found = {"memcheck": {"add/c": "sleep"}}
         out = self.sanitize("--timeout", "2", status=1).stdout
-        self.assertIn("add/c: failed: not ready after 2 s (memcheck)", out)
+        self.assertIn("add/c: failed: did not end within 2 s (memcheck)", out)
+
+    def test_of_several_rungs_that_do_not_end_each_runs_by_itself(self):
+        self.found = {"synccheck": {"add/b": "sleep"}}
+        self.sanitize("--timeout", "2", status=1)
+        verdict = "failed: did not end within 2 s"
+        said = {name: CLEAN for name in self.rungs}
+        self.assertEqual(self.said(), {**said, "add/b": {**CLEAN, "synccheck": verdict}})
+        runs = [line.split()[3] for line in self.runs() if line.startswith("synccheck")]
+        self.assertEqual(runs, [",".join(self.rungs), *self.rungs])
+
+    def test_a_program_ends_with_its_tool(self):
+        self.rungs = {"add/c": {}}
+        self.found = {"memcheck": {"add/c": "sleep"}}
+        self.sanitize("--timeout", "1", status=1)
+        command = Path("/proc", self.read("runs_child"), "cmdline")
+        self.assertEqual(command.read_bytes() if command.exists() else b"", b"")
+
+    def test_nothing_begins_when_time_is_over(self):
+        self.rungs = {"add/a": {}, "sum/a": {}, "sum/b": {}}
+        self.found = {"racecheck": {"sum/b": "sleep"}}
+        out = self.sanitize("--within", "4", status=1).stdout
+        self.assertIn("01_add/sum: not finished: racecheck, synccheck, initcheck\n", out)
+        self.assertEqual(self.said(), {"add/a": CLEAN})
+        self.assertNotIn("synccheck --verify --only sum/a,sum/b --n 33", self.runs())
+
+    def test_problems_with_a_rung_that_was_never_checked_come_first(self):
+        self.rungs = {"add/a": {}, "sum/a": {}}
+        self.sanitize()
+        self.rungs["sum/b"] = {}
+        self.sanitize()
+        only = [line.split()[3] for line in self.runs()[1:]]
+        self.assertEqual(only, 4 * ["sum/a,sum/b"] + 4 * ["add/a"])
+
+    def test_many_rungs_share_a_few_runs(self):
+        self.rungs = {f"add/{name}": {} for name in "abcdefghij"}
+        self.sanitize()
+        only = [line.split()[3] for line in self.runs() if line.startswith("memcheck")]
+        self.assertEqual(only, ["add/a,add/b,add/c,add/d,add/e,add/f,add/g,add/h", "add/i,add/j"])
+        self.assertEqual(list(self.said()), list(self.rungs))
+
+    def test_runs_are_spread_over_the_gpus(self):
+        """But not those that need several of them, each by itself, and not if somebody has
+        chosen one."""
+        self.rungs = {"add/a": {}}
+        self.rungs |= {name: {"sizes": {"devices": 2}} for name in ("sum/a", "sum/b")}
+        gpus = lambda: [line.split() for line in self.read("runs_on").splitlines()]
+        self.sanitize(gpus=2)
+        alone = [["alone", "add/a,sum/a,sum/b", "all"]]
+        spread = [[tool, "add/a", str(i % 2)] for i, tool in enumerate(TOOL_NAMES)]
+        shared = [[tool, f"sum/{name}", "all"] for name in "ab" for tool in TOOL_NAMES]
+        self.assertEqual(gpus(), alone + spread + shared)
+        self.sanitize(gpus=2, CUDA_VISIBLE_DEVICES="1")
+        self.assertEqual({gpu for _, _, gpu in gpus()}, {"1"})
+
+    def test_a_run_takes_its_share_of_the_cores(self):
+        self.sanitize("--jobs", str(4 * (os.cpu_count() or 1)))
+        shares = [line for line in self.read("runs_on").splitlines() if "workers" in line]
+        together = ",".join(self.rungs)
+        self.assertEqual(shares, [f"racecheck {together} 0 --racecheck-num-workers 1"])
+        self.sanitize()
+        self.assertNotIn("workers", self.read("runs_on"))
 
     def test_what_has_no_kernel_of_ours_is_no_rung(self):
         self.rungs |= {
@@ -284,10 +363,11 @@ class OnAGpu(SanitizeCase):
         self.rungs["add/c"] = {"skips": "9", "reason": "needs more than 9"}
         self.sanitize()
         self.assertEqual(self.said(), {name: CLEAN for name in self.rungs})
-        self.assertEqual(self.report()["chapters"]["01_add"]["arguments"], "--n 9; --n 65; --n 7")
+        self.assertEqual(self.report()["problems"]["01_add/add"]["arguments"], "--n 9; --n 65")
+        runs = self.runs()
         again = ["alone --verify --only add/c --n 65"]
         again += [f"{tool} --verify --only add/c --n 65" for tool in TOOL_NAMES]
-        self.assertEqual(self.runs()[5:], again)
+        self.assertEqual(runs[1:2] + runs[6:], again)
 
     def test_several_runs_at_a_time_say_the_same(self):
         self.rungs |= {"sum/a": {}, "sum/b": {}}
@@ -387,12 +467,25 @@ class Simt(SanitizeCase):
 class Report(SanitizeCase):
     def test_entries_of_other_chapters_stay(self):
         self.sanitize(chapters=())
-        before = self.report()["chapters"]
-        self.assertEqual(list(before), ["01_add", "06_race"])
+        before = self.report()["problems"]
+        self.assertEqual(list(before), ["01_add/add", "06_race/add"])
         self.sanitize(chapters=["06"], COMMIT="fedcba987654")
-        after = self.report()["chapters"]
-        self.assertEqual(after["01_add"], before["01_add"])
-        self.assertEqual(after["06_race"]["commit"], "fedcba987654")
+        after = self.report()["problems"]
+        self.assertEqual(after["01_add/add"], before["01_add/add"])
+        self.assertEqual(after["06_race/add"]["commit"], "fedcba987654")
+
+    def test_entries_of_other_problems_stay_as_long_as_there_are_such(self):
+        self.rungs = {"sum/a": {}, **self.rungs, "max/a": {}}
+        self.sanitize()
+        before = self.report()["problems"]
+        self.assertEqual(list(before), ["01_add/sum", "01_add/add", "01_add/max"])
+        del self.rungs["max/a"]
+        self.sanitize("--only", "sum", COMMIT="fedcba987654")
+        after = self.report()["problems"]
+        self.assertEqual(list(after), ["01_add/sum", "01_add/add"])
+        self.assertEqual(after["01_add/add"], before["01_add/add"])
+        self.assertEqual(after["01_add/sum"]["commit"], "fedcba987654")
+        self.assertEqual(self.runs()[0], "alone --verify --only sum/a --n 33")
 
     def test_changed_sources_are_checked_and_not_kept(self):
         for commit in ("0123456789ab-dirty", ""):
@@ -403,7 +496,8 @@ class Report(SanitizeCase):
 
     def test_changed_sources_are_said(self):
         self.sanitize("--allow-dirty", COMMIT="0123456789ab-dirty")
-        self.assertEqual(self.report()["chapters"]["01_add"]["commit"], "0123456789ab-dirty")
+        entry = self.report()["problems"]["01_add/add"]
+        self.assertEqual(entry["commit"], "0123456789ab-dirty")
 
     def test_what_was_found_is_kept_too(self):
         self.found = {"memcheck": {"add/b": STRAY}}
@@ -411,7 +505,7 @@ class Report(SanitizeCase):
         self.assertIn("flagged", self.said()["add/b"]["memcheck"])
 
     def test_a_damaged_report_stays_as_it_is(self):
-        for text in ("{", "[]", '{"device": "x"}', '{"device": 1, "tools": [], "chapters": {}}'):
+        for text in ("{", "[]", '{"device": "x"}', '{"device": 1, "tools": [], "problems": {}}'):
             path = self.write("results/sanitizer/nvidia_h200.json", text)
             error = self.sanitize(status=1).stderr
             self.assert_one_line(error, "is damaged and stays as it is")
@@ -421,7 +515,7 @@ class Report(SanitizeCase):
         self.executable(self.root / "build/01_add/ladders", "echo gone; exit 3\n")
         error = self.sanitize(status=1, chapters=()).stderr
         self.assert_one_line(error, "build/01_add/ladders --list: exit code 3, no list")
-        self.assertEqual(list(self.report()["chapters"]), ["06_race"])
+        self.assertEqual(list(self.report()["problems"]), ["06_race/add"])
 
 
 class Arguments(SanitizeCase):
@@ -432,9 +526,13 @@ class Arguments(SanitizeCase):
         self.assert_one_line(error, "compute-sanitizer is not on PATH")
 
     def test_bad_arguments(self):
-        for words in (["--nosuch"], ["--jobs", "0"], ["--jobs", "x"], ["--timeout", "0"], ["09"]):
+        for words in (["--nosuch"], ["--jobs", "0"], ["--jobs", "x"], ["--within", "0"], ["09"]):
             error = self.sanitize(*words, status=2, chapters=()).stderr
             self.assert_one_line(error, "sanitize.py:")
+
+    def test_a_problem_that_there_is_not(self):
+        error = self.sanitize("--only", "add,nosuch", status=1).stderr
+        self.assert_one_line(error, "sanitize.py: no problem nosuch")
 
     def test_a_missing_program(self):
         (self.root / "build/01_add/ladders").unlink()
