@@ -508,6 +508,7 @@ def main():
             file=sys.stderr,
         )
         return 1
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and what was started ends, too
     args.commit = bench.commit_of(args.root)
     args.keep = args.allow_dirty or not bench.is_dirty(args.commit)
     good = check_and_keep(chapters, args, device, tools, gpus)

@@ -77,11 +77,13 @@ together = FOUND.get(tool, {}).get("together")
 if together and len(chosen(words)) > 2:
     texts.append(together)
 for text in texts:
-    if text == "sleep":
-        import subprocess
+    if text in ("sleep", "end"):
+        import signal, subprocess
         child = subprocess.Popen(["sleep", "20"])
         with open(os.environ["RUNS"] + "_child", "w") as file:
             file.write(str(child.pid))
+        if text == "end":
+            os.kill(os.getppid(), signal.SIGTERM)
         child.wait()
         os.remove(file.name)
     if isinstance(text, int):
@@ -290,7 +292,16 @@ class OnAGpu(SanitizeCase):
         self.rungs = {"add/c": {}}
         self.found = {"memcheck": {"add/c": "sleep"}}
         self.sanitize("--timeout", "1", status=1)
-        command = Path("/proc", self.read("runs_child"), "cmdline")
+        self.assert_is_over(self.read("runs_child"))
+
+    def test_what_runs_ends_when_somebody_ends_it_all(self):
+        self.found = {"memcheck": {"add/c": "end"}}
+        self.sanitize(status=1)
+        self.assertEqual(self.runs()[-1].split()[0], "memcheck")
+        self.assert_is_over(self.read("runs_child"))
+
+    def assert_is_over(self, process):
+        command = Path("/proc", process, "cmdline")
         self.assertEqual(command.read_bytes() if command.exists() else b"", b"")
 
     def test_nothing_begins_when_time_is_over(self):
