@@ -1,9 +1,9 @@
 // openmp: the same loop, shared out over all cores.
 //
 // One line is new. The iterations do not depend on each other, so each thread takes one contiguous
-// piece of the range. It is faster until the memory of the machine is busy, which takes far
-// fewer cores than there are. What is still wrong: an H200 has more than thirty times the memory
-// bandwidth of the processor beside it.
+// piece of the range. It gets faster with more cores, but less than in proportion, until the
+// memory of the machine is busy. What is still wrong: an H200 has more than thirty times the
+// memory bandwidth of the processor beside it.
 #pragma once
 
 #include <cstdint>
