@@ -1,7 +1,7 @@
 // promoted: what the tensor core has summed over a tile of keys moves to sums in fp32.
 //
 // A sum of 128 products is short enough for 13 bits. So P V of each tile begins at zero, and the
-// threads add it to registers of their own. The online softmax has it for nothing: O has to be
+// threads add it to registers of their own. With the online softmax this costs little: O has to be
 // rescaled when the largest score grows, and sum = sum correction + P V is one instruction, whether
 // the correction is 1 or not. Registers suffice because weights are bytes: 64 each for scores, P V
 // and sums, and 16 for the weights of a tile. What is still wrong: blocks end, and begin, idle.
