@@ -1,5 +1,7 @@
 // O = softmax(Q K^T / sqrt(d)) V and the log-sum-exp of each row: Q and O are [heads, n_q, d],
 // K and V are [heads, n_k, d]. causal: 1 hides the keys after a query.
+#include <cmath>
+
 #include "07_flash_attention/shape.hpp"
 
 int main(int argc, char** argv) try {

@@ -1,5 +1,7 @@
 // dQ, dK and dV of O = softmax(Q K^T / sqrt(d)) V, from dO, O and the log-sum-exp of each row. All
 // are [heads, n, d] in bf16, n_q queries and n_k keys a head; no mask.
+#include <cmath>
+
 #include "07_flash_attention/backward/shape.hpp"
 
 int main(int argc, char** argv) try {

@@ -1,5 +1,6 @@
 // C = A B in bf16, sums in fp32: A is m x k, B is k x n, C is m x n, row-major.
 #include <cuda_bf16.h>
+#include <cmath>
 
 int main(int argc, char** argv) try {
   const int m = size(argc, argv, 1, 250), n = size(argc, argv, 2, 336);

@@ -1,4 +1,6 @@
 // y[i] = x[i] < 0 ? expensive_path(x[i]) : cheap_path(x[i]), n floats, one in ten of them negative.
+#include <cmath>
+
 #include "02_warp_divergence/branch/kit/paths.cuh"
 
 int main(int argc, char** argv) try {

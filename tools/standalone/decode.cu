@@ -1,6 +1,8 @@
 // A step of decoding: each of `batch` sequences has one new token, whose 8 query heads look at n
 // keys of 2 K/V heads. Q and O are [batch, 8, d]; the caches are [batch, 2, n, d] in bf16, one page
 // a sequence.
+#include <cmath>
+
 #include "07_flash_attention/decode/kit/chunks.cuh"
 #include "07_flash_attention/decode/shape.hpp"
 
