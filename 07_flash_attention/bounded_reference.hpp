@@ -22,25 +22,22 @@
 #include <vector>
 
 #include "07_flash_attention/element.hpp"
+#include "07_flash_attention/known_rows.hpp"
 #include "common/bench/compare.hpp"
 #include "common/bench/guarded_array.cuh"
 
 namespace attention {
 
 struct BoundedReference {
-  std::vector<std::int64_t> rows;      // ascending: those that are known
-  std::vector<double> o, o_bound;      // rows.size() x d
-  std::vector<double> lse, lse_bound;  // rows.size()
+  KnownRows o;
+  std::vector<double> lse, lse_bound;  // of the same rows
 
   BoundedReference() = default;
   BoundedReference(std::vector<std::int64_t> known, int d)
-      : rows(std::move(known)),
-        o(rows.size() * d),
-        o_bound(rows.size() * d),
-        lse(rows.size()),
-        lse_bound(rows.size()) {}
+      : o(std::move(known), d), lse(o.rows.size()), lse_bound(o.rows.size()) {}
 
-  // Sets what is known of rows[i]. Host pointers. q: its d elements. It sees the keys first .. end
+  // Sets what is known of o.rows[i]. Host pointers. q: its d elements. It sees the keys first ..
+  // end
   // - 1; row_of(key) says which row of K and V, d elements each, is that of a key.
   template <class T, class RowOf>
   void compute(std::int64_t i, int d, const T* q, const T* k, const T* v, int first, int end,
@@ -85,8 +82,8 @@ struct BoundedReference {
       const double rounded =
           std::min(size[c], kDeviations * std::sqrt(squares[c])) * Element<T>::kUnit;
       const double off = relative * size[c] + rounded + Element<T>::kTiny * factors[c];
-      o[i * d + c] = value[c];
-      o_bound[i * d + c] =
+      o.value[i * d + c] = value[c];
+      o.bound[i * d + c] =
           off + Element<T>::kUnit * (std::fabs(value[c]) + off) + Element<T>::kTiny;
     }
     lse[i] = n > 0 ? largest + std::log(sum) : -HUGE_VAL;
@@ -95,48 +92,22 @@ struct BoundedReference {
   }
 
   // Compares what a variant left. lse_at(row): where the log-sum-exp of a row lies. Elements count
-  // on from O to the log-sum-exp; the error reported is that of O. Of rows that are not known it is
-  // only known that they are finite. nan_allows_any: what has NaN as reference may be anything.
+  // on from O to the log-sum-exp; the error reported is that of O. nan_allows_any: what has NaN as
+  // reference may be anything.
   template <class T, class LseAt>
   bench::Comparison compare(const bench::GuardedArray<T>& left_o,
                             const bench::GuardedArray<float>& left_lse, int d, LseAt lse_at,
                             bool nan_allows_any = false) const {
-    bench::Comparison all;
-    all.count = left_o.size() + left_lse.size();
-    const auto known = static_cast<std::int64_t>(rows.size());
-    for (std::int64_t i = 0; i < known * d; ++i) {
-      if (nan_allows_any && std::isnan(o[i])) continue;
-      const std::int64_t at = rows[i / d] * d + i % d;
-      const double error = std::fabs(to_double(left_o.fetched()[at]) - o[i]);
-      if (!(error <= all.max_error)) all.max_error = error;  // a NaN stays
-      if (!(error <= o_bound[i])) note_wrong(all, at, o[i], left_o.fetched()[at]);
+    bench::Comparison all = o.compare(left_o, d, nan_allows_any), sums;
+    sums.count = left_lse.size();
+    for (std::size_t i = 0; i < lse.size(); ++i) {
+      if (nan_allows_any && std::isnan(lse[i])) continue;
+      const std::int64_t at = lse_at(o.rows[i]);
+      add_element(sums, at, lse[i], left_lse.fetched()[at], lse_bound[i]);
     }
-    for (std::int64_t i = 0; i < known; ++i) {
-      const std::int64_t at = lse_at(rows[i]);
-      const float x = left_lse.fetched()[at];
-      const bool same = x == lse[i];  // infinities have no difference
-      if (same || (nan_allows_any && std::isnan(lse[i]))) continue;
-      if (std::fabs(x - lse[i]) <= lse_bound[i]) continue;
-      note_wrong(all, left_o.size() + at, lse[i], x);
-    }
-    for (std::int64_t i = 0; known * d < left_o.size() && i < left_o.size(); ++i) {
-      if (!std::isfinite(to_double(left_o.fetched()[i]))) {
-        note_wrong(all, i, 0, left_o.fetched()[i]);
-      }
-    }
+    sums.max_error = 0;
+    all.add(sums, left_o.size());
     return all;
-  }
-
- private:
-  template <class U>
-  static void note_wrong(bench::Comparison& all, std::int64_t at, double expected,
-                         const U& actual) {
-    if (all.wrong++ == 0) {
-      all.first_wrong = at;
-      all.expected = expected;
-      all.actual = to_double(actual);
-    }
-    if (bench::is_poison(actual)) ++all.unwritten;
   }
 };
 

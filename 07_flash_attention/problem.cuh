@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "07_flash_attention/element.hpp"
+#include "07_flash_attention/known_rows.hpp"
 #include "07_flash_attention/reference.hpp"
 #include "07_flash_attention/shape.hpp"
 #include "common/bench/compare.hpp"
@@ -266,18 +267,7 @@ struct Problem {
                                             double bound) {
     bench::Comparison result;
     result.count = count;
-    for (int i = 0; i < count; ++i) {
-      const double a = to_double(actual[i]);
-      const double error = a == expected[i] ? 0.0 : std::fabs(a - expected[i]);
-      result.max_error = larger(result.max_error, error);
-      if (error <= bound) continue;  // written so that a NaN fails
-      if (result.wrong++ == 0) {
-        result.first_wrong = i;
-        result.expected = expected[i];
-        result.actual = a;
-      }
-      if (bench::is_poison(actual[i])) ++result.unwritten;
-    }
+    for (int i = 0; i < count; ++i) add_element(result, i, expected[i], actual[i], bound);
     return result;
   }
 
@@ -298,9 +288,6 @@ struct Problem {
     const double none = sees_keys ? 0.0 : -HUGE_VAL;
     all.add(compare_elements(&x, &none, 1, 0.0), o.size() + row);
   }
-
-  // Of two errors; a NaN is larger than any.
-  static double larger(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
 
   std::vector<double> key_norms_, value_sizes_;  // one per head
   double eager_error_ = 0, eager_lse_error_ = 0, eager_bound_ = 0;

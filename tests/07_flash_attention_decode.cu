@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <set>
 #include <string>
@@ -14,6 +15,9 @@
 #include <vector>
 
 #include "07_flash_attention/decode/ladder.cuh"
+#include "07_flash_attention/known_rows.hpp"
+#include "common/bench/compare.hpp"
+#include "common/bench/guarded_array.cuh"
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
@@ -195,6 +199,41 @@ TEST_CASE("decode: the bounds notice one key of 300 that was left out") {
     problem->o.host_data()[c] = Bf16(static_cast<float>(left));
   }
   CHECK(!problem->check().right());
+}
+
+TEST_CASE("known rows: the first wrong element is named and what nobody wrote is counted") {
+  // Of rows 0 to 3, two are known. An element on its bound is right.
+  attention::KnownRows known({1, 3}, 2);
+  known.value = {1, 2, 3, HUGE_VAL};
+  known.bound = {0.5, 0, 0, 0};
+  bench::GuardedArray<Bf16> left("left", bench::Role::output, 8);
+  left.reset(bench::Side::host);
+  const auto compare_with = [&](std::initializer_list<float> x, bool nan_allows_any = false) {
+    std::copy(x.begin(), x.end(), left.host_data());
+    return known.compare(left, 2, nan_allows_any);
+  };
+  const float nan = std::nanf(""), infinity = HUGE_VALF;
+  const bench::Comparison right = compare_with({7, -7, 1.5f, 2, 3, 3, 3, infinity});
+  CHECK((right.right() && right.count == 8 && right.max_error == 0.5));
+
+  // Wrong: NaN in the first known row, a number in the last. Then also what nobody knows.
+  const bench::Comparison wrong = compare_with({7, 7, nan, 2, 3, 3, 2.75f, infinity});
+  CHECK(wrong.describe() == "2 of 8 wrong, the first at 2: expected 1, got NaN");
+  CHECK(std::isnan(wrong.max_error));
+  const bench::Comparison early = compare_with({7, infinity, nan, 2, nan, 3, 2.75f, infinity});
+  CHECK(early.describe() == "4 of 8 wrong, the first at 1: expected 0, got inf");
+
+  known.value[0] = nan;  // may be anything, if the caller says so
+  CHECK(compare_with({7, 7, 9, 2, 3, 3, 2.75f, infinity}).wrong == 2);
+  const bench::Comparison any = compare_with({7, nan, 9, 2, 3, 3, 2.75f, infinity}, true);
+  CHECK((any.wrong == 2 && any.max_error == 0.25));
+
+  left.reset(bench::Side::host);  // to the poison
+  CHECK(known.compare(left, 2).unwritten == 8);
+
+  bench::Comparison in_any_order;
+  for (const int at : {5, 3, 4}) attention::add_element(in_any_order, at, 0, 1.0f + at, 0.5);
+  CHECK((in_any_order.first_wrong == 3 && in_any_order.actual == 4 && in_any_order.wrong == 3));
 }
 
 TEST_CASE("decode: scores of 10000 stay finite and right") {

@@ -8,7 +8,6 @@
 
 #include <cuda_runtime.h>
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -16,7 +15,6 @@
 #include "07_flash_attention/backward/forward.cuh"
 #include "07_flash_attention/backward/reference.hpp"
 #include "07_flash_attention/backward/shape.hpp"
-#include "07_flash_attention/element.hpp"
 #include "07_flash_attention/shape.hpp"
 #include "common/bench/compare.hpp"
 #include "common/bench/device_facts.cuh"
@@ -30,8 +28,6 @@
 #include "common/kit/workspace.cuh"
 
 namespace backward {
-
-using attention::to_double;
 
 // T is float, __nv_bfloat16 or __half.
 template <class T>
@@ -111,9 +107,9 @@ struct Backward {
   // that they are finite.
   bench::Comparison check() const {
     bench::Comparison all;
-    check_array(all, dq, expected.dq, 0);
-    check_array(all, dk, expected.dk, dq.size());
-    check_array(all, dv, expected.dv, dq.size() + dk.size());
+    all.add(expected.dq.compare(dq, shape.d), 0);
+    all.add(expected.dk.compare(dk, shape.d), dq.size());
+    all.add(expected.dv.compare(dv, shape.d), dq.size() + dk.size());
     return all;
   }
 
@@ -171,38 +167,6 @@ struct Backward {
         cudaMemcpy(o.pristine(), o.device_data(), o.size() * sizeof(T), cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaMemcpy(lse.pristine(), lse.device_data(), lse.size() * sizeof(float),
                           cudaMemcpyDeviceToHost));
-  }
-
-  void check_array(bench::Comparison& all, const bench::GuardedArray<T>& array,
-                   const KnownRows& known, std::int64_t offset) const {
-    const std::int64_t d = shape.d, rows = static_cast<std::int64_t>(known.rows.size());
-    const T* data = array.fetched();
-    all.count += array.size();
-    for (std::int64_t i = 0; i < rows * d; ++i) {
-      const std::int64_t at = known.rows[i / d] * d + i % d;
-      const double actual = to_double(data[at]), expected_here = known.value[i];
-      const double error = std::fabs(actual - expected_here);
-      if (!(error <= all.max_error)) all.max_error = error;  // a NaN stays
-      if (error <= known.bound[i]) continue;                 // written so that a NaN fails
-      note_wrong(all, offset + at, expected_here, data[at]);
-    }
-    if (rows * d == array.size()) return;
-    std::int64_t first = array.size();
-#pragma omp parallel for schedule(static) reduction(min : first)
-    for (std::int64_t i = 0; i < array.size(); ++i) {
-      if (!std::isfinite(to_double(data[i]))) first = std::min(first, i);
-    }
-    if (first < array.size()) note_wrong(all, offset + first, 0, data[first]);
-  }
-
-  static void note_wrong(bench::Comparison& all, std::int64_t at, double expected_here,
-                         const T& actual) {
-    if (all.wrong++ == 0) {
-      all.first_wrong = at;
-      all.expected = expected_here;
-      all.actual = to_double(actual);
-    }
-    if (bench::is_poison(actual)) ++all.unwritten;
   }
 
   Inputs inputs_;

@@ -25,18 +25,13 @@
 
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/element.hpp"
+#include "07_flash_attention/known_rows.hpp"
 #include "07_flash_attention/sampled_rows.hpp"
 
 namespace backward {
 
-using attention::Element, attention::to_double;
+using attention::Element, attention::KnownRows, attention::to_double;
 using attention::kDeviations, attention::kFp32Unit, attention::rounding_of_sum;
-
-// Some rows of a gradient: values and bounds are rows.size() x d.
-struct KnownRows {
-  std::vector<std::int64_t> rows;  // ascending
-  std::vector<double> value, bound;
-};
 
 struct Reference {
   KnownRows dq, dk, dv;  // dk and dv know the same rows
@@ -192,16 +187,10 @@ inline double reference_bytes(const Shape& shape, double most_pairs) {
 template <class T>
 Reference reference_of(const Shape& shape, const Tensors<T>& t, double most_pairs) {
   Reference reference;
-  const auto reserve = [&](KnownRows& known, const std::vector<std::int64_t>& rows) {
-    known.rows = rows;
-    known.value.resize(rows.size() * shape.d);
-    known.bound.resize(rows.size() * shape.d);
-  };
   const Affordable affordable = affordable_rows(shape, most_pairs);
-  reserve(reference.dq, rows_to_check(shape.all_heads(), shape.n_q, affordable.queries));
+  reference.dq = {rows_to_check(shape.all_heads(), shape.n_q, affordable.queries), shape.d};
   const auto keys = rows_to_check(shape.all_kv_heads(), shape.n_k, affordable.keys);
-  reserve(reference.dk, keys);
-  reserve(reference.dv, keys);
+  reference.dk = reference.dv = {keys, shape.d};
   const ReferenceRows<T> rows(shape, t);
   const auto of_queries = static_cast<std::int64_t>(reference.dq.rows.size());
 #pragma omp parallel for schedule(dynamic)

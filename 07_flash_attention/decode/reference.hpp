@@ -26,10 +26,10 @@ Reference compute_reference(const Shape& shape, const Tensors<T>& t, const Cache
                             double most_pairs) {
   const std::int64_t all = shape.rows();
   Reference known(attention::sampled_rows(all, most_pairs / shape.n, {0, all - 1}), shape.d);
-  const auto count = static_cast<std::int64_t>(known.rows.size());
+  const auto count = static_cast<std::int64_t>(known.o.rows.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = known.rows[i], sequence = row / shape.heads;
+    const std::int64_t row = known.o.rows[i], sequence = row / shape.heads;
     known.compute(i, shape.d, t.q + row * shape.d, t.k, t.v, cache.first(sequence),
                   cache.end(sequence),
                   [&](int key) { return cache.row(shape, row / shape.group(), key); });

@@ -21,10 +21,10 @@ Reference compute_reference(const Shape& shape, const Tensors<T>& t, const Start
                             double affordable) {
   const std::int64_t all = shape.rows();
   Reference known(attention::sampled_rows(all, affordable, {0, all - 1}), shape.d);
-  const auto count = static_cast<std::int64_t>(known.rows.size());
+  const auto count = static_cast<std::int64_t>(known.o.rows.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = known.rows[i];
+    const std::int64_t row = known.o.rows[i];
     const int token = static_cast<int>(row / shape.heads), head = row % shape.heads;
     // The last sequence that begins at the token or before: those before it there are empty.
     const int* after = std::upper_bound(starts.q, starts.q + shape.batch + 1, token);
