@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Chapter 02 in one file: polar to Cartesian coordinates, z = (cos phi, sin phi) for n angles.
 //
-//   nvcc -O3 -I.. -Xcompiler -fopenmp warp_divergence.cu -o warp_divergence && ./warp_divergence
-//   [n]
+//   nvcc -O3 -I.. -Xcompiler -fopenmp warp_divergence.cu -o warp_divergence
+//   ./warp_divergence [n]
 //
 // Without a GPU write ../simt/nvcc for nvcc.
 #include <algorithm>

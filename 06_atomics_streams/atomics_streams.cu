@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Chapter 06 in one file: the histogram of n bytes, and copies that run beside kernels.
 //
-//   nvcc -O3 -I.. -Xcompiler -fopenmp atomics_streams.cu -o atomics_streams && ./atomics_streams
-//   [n]
+//   nvcc -O3 -I.. -Xcompiler -fopenmp atomics_streams.cu -o atomics_streams
+//   ./atomics_streams [n]
 //
 // Without a GPU write ../simt/nvcc for nvcc.
 #include <algorithm>

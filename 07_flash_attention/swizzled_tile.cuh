@@ -26,7 +26,7 @@ __device__ void load_swizzled_tile(uint4* tile, const T* heads, std::int64_t hea
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // The products. c: accumulators of kGroups times 16 rows; tiles have kChunks chunks a row.
-// (`swizzled` of the forward pass in 16 bits, swizzled, has these loops written out.)
+// (The rung `swizzled` of the forward pass in 16 bits has these loops written out.)
 
 // c += A B^T: A is the rows of a tile from row `first` on, B all rows of another one.
 template <class T, int kChunks, int kGroups, int kCount>

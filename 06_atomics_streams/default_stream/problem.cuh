@@ -1,4 +1,4 @@
-// Problem D2: eight streams, each with one small, long kernel, and between them one tiny launch
+// The problem: eight streams, each with one small, long kernel, and between them one tiny launch
 // after the other in the default stream. Do the eight run side by side?
 #pragma once
 

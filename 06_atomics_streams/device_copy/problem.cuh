@@ -1,4 +1,4 @@
-// Problem E: n bytes go from one device to another one; or n bytes each way at once.
+// The problem: n bytes go from one device to another one; or n bytes each way at once.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Problem C1: the largest of n floats, in one cell. There is no atomicMax for floats.
+// The problem: the largest of n floats, in one cell. There is no atomicMax for floats.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Problem B: how often each of the 256 byte values occurs among n bytes.
+// The problem: how often each of the 256 byte values occurs among n bytes.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Problem C2: the largest of n floats and where it is. Two words that must change together, so no
+// The problem: the largest of n floats and where it is. Two words that must change together, so no
 // atomic operation on one of them is enough.
 #pragma once
 

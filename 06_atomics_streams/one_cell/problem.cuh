@@ -1,4 +1,4 @@
-// Problem A: the sum of n 16-bit samples, added up in one 64-bit cell that every thread wants.
+// The problem: the sum of n 16-bit samples, added up in one 64-bit cell that every thread wants.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Problem D1: a batch of numbers lies in host memory, each goes through some rounds of a generator
+// The problem: a batch of numbers lies in host memory, each goes through some rounds of a generator
 // on the GPU, the results go back. How much of copying and computing can happen at the same time?
 #pragma once
 

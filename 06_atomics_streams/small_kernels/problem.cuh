@@ -1,4 +1,4 @@
-// Problem D3: a chain of many small kernels, each of which takes less time than its launch.
+// The problem: a chain of many small kernels, each of which takes less time than its launch.
 #pragma once
 
 #include <cuda_runtime.h>
