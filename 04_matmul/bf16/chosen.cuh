@@ -113,7 +113,7 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
 // Few rows of A: then B's bytes decide, and a rung of the page on thin products reads them best.
 // Its name, or an empty one. Fewer than four rows of B per SM are left to split_k. From 65 rows of
 // A on more than a tile of 64 columns per SM are left to tiles whose clusters share A; of a B that
-// is k x n, from 33 rows on and where it has 96 columns per SM. All was measured on an H200.
+// is k x n, from 33 rows on with more than 96 columns per SM. All was measured on an H200.
 template <bool kTransposedB>
 std::string thin_rung(const Operands& x, int m, int n, int k) {
   const int sms = kit::multiprocessor_count();

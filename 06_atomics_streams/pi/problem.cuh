@@ -1,4 +1,5 @@
-// The problem: pi by throwing n points into the unit square and counting those in the quarter circle.
+// The problem: pi by throwing n points into the unit square and counting those in the quarter
+// circle.
 #pragma once
 
 #include <cmath>

@@ -18,9 +18,8 @@ namespace matmul::bf16 {
 enum class Fitted { height, width };
 
 // A tile: kFittedSize elements on the fitted side, 64 kParts for each of kConsumers warpgroups on
-// the rigid one. A cluster computes kFittedBlocks of them side by side on the fitted side, and
-// loads what belongs to the rigid side once; or kRigidBlocks side by side on the rigid one; or
-// both.
+// the rigid one. A cluster computes kFittedBlocks of them, neighbours along the fitted side, and
+// loads what belongs to the rigid side once; or kRigidBlocks along the rigid one; or both.
 template <Fitted kFitted_, int kConsumers, int kParts_, int kFittedSize, int kFittedBlocks_,
           int kRigidBlocks_ = 1>
 struct FittedTile {
