@@ -16,6 +16,7 @@
 
 #include "07_flash_attention/attention_fp8/reference.hpp"
 #include "07_flash_attention/attention_fp8/tensors.cuh"
+#include "07_flash_attention/bounded_reference.hpp"
 #include "07_flash_attention/element.hpp"
 #include "07_flash_attention/shape.hpp"
 #include "common/bench/compare.hpp"
@@ -112,26 +113,13 @@ struct AttentionFp8 {
   // Elements count on from O to the log-sum-exp; the error reported is that of O. Of rows that the
   // reference leaves out it is only known that they are finite.
   bench::Comparison check(Sums sums = Sums::promoted) const {
-    const auto& bound = sums == Sums::fast ? expected.fast_bound : expected.promoted_bound;
-    const auto known = static_cast<std::int64_t>(expected.rows.size());
-    bench::Comparison all;
-    for (std::int64_t i = 0; i < known; ++i) {
-      const std::int64_t row = expected.rows[i];
-      all.add(bench::compare(numbers_of(row).data(), &expected.o[i * kHeadDim], kHeadDim,
-                             [&](std::int64_t c) { return bound[i * kHeadDim + c]; }),
-              row * kHeadDim);
-      auto sum = bench::compare(lse.fetched() + row, &expected.lse[i], 1,
-                                [&](std::int64_t) { return expected.lse_bound[i]; });
-      sum.max_error = 0;
-      all.add(sum, o.size() + row);
-    }
-    for (std::int64_t row = 0; known < shape.rows() && row < shape.rows(); ++row) {
-      for (const double x : numbers_of(row)) {
-        if (!std::isfinite(x)) ++all.wrong;
-      }
-    }
-    all.count = o.size() + lse.size();
-    return all;
+    BoundedReference known;
+    known.o.rows = expected.rows;
+    known.o.value = expected.o;
+    known.o.bound = sums == Sums::fast ? expected.fast_bound : expected.promoted_bound;
+    known.lse = expected.lse;
+    known.lse_bound = expected.lse_bound;
+    return known.compare(o, lse, kHeadDim, [](std::int64_t row) { return row; });
   }
 
   // The root mean square of what the known rows of O are off, over that of the exact ones.
