@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "04_matmul/fp8/chosen.cuh"
 #include "04_matmul/fp8/ladder.cu"
 #include "04_matmul/fp8/problem.cuh"
 #include "common/bench/harness.cuh"
@@ -74,6 +75,45 @@ TEST_CASE("every variant is right at every size, a scale a row") {
 
 TEST_CASE("every variant is right at every size, a scale a block") {
   tests::every_variant_is_right(ladder<Fp8Gemm<Scaling::blocks>>(), sizes(), refuses);
+}
+
+// Every tile, and every sum whole and in parts, which have fewer k tiles than some tiles have
+// workers.
+template <class Problem>
+void every_tile_is_right(const std::vector<Shape>& shapes) {
+  const auto device = bench::query_device();
+  kit::Workspace memory;
+  int tile = 0;
+  each_shaped_tile([&](auto, double) {
+    for (const Shape& shape : shapes) {
+      Problem problem(shape, 11, device.is_real_gpu());
+      for (const int parts : {1, 3}) {
+        const auto run = [&](const auto& x, cudaStream_t stream) {
+          const ShapePlan plan = {tile, parts, 0};
+          float* const sums = memory.get<float>(bytes_of_parts(plan, x.m, x.n) / 4);
+          multiply_as_planned<ScalesOf<Problem>>(x, plan, sums, stream);
+        };
+        const auto variant = rung<Problem>("by_shape", "", run, bench::needs_exactly_sm(90));
+        const auto verdict = tests::verify(problem, variant, device, nullptr);
+        INFO("tile " << tile << ", m = " << shape.m << ", parts: " << parts << ": "
+                     << verdict.reason);
+        CHECK(verdict.status == bench::Status::right);
+      }
+    }
+    ++tile;
+  });
+}
+
+TEST_CASE("by_shape is right with every tile and a scale a row") {
+  every_tile_is_right<Fp8Gemm<Scaling::rows>>({{67, 201, 400}});
+}
+
+TEST_CASE("by_shape is right with every tile and a scale a block") {
+  every_tile_is_right<Fp8Gemm<Scaling::blocks>>({{130, 72, 912}});
+}
+
+TEST_CASE("by_shape is right with every tile and A in E5M2") {
+  every_tile_is_right<Fp8Gemm<Scaling::tensor, __nv_fp8_e5m2>>({{5, 136, 384}});
 }
 
 TEST_CASE("every launch is in the stream that was given") {

@@ -81,6 +81,18 @@ TEST_CASE("a sweep shows the rungs that --only names, and loops in three orders"
   CHECK(loops.output.find("row_column_sum_gflops") != std::string::npos);
 }
 
+TEST_CASE("a sweep of layers has the chooser, and what it takes to read B") {
+  const bench::DeviceFacts device = bench::query_device();
+  if (!device.available) SKIP_TEST("needs a GPU");
+  if (device.is_real_gpu()) SKIP_TEST("takes minutes on a GPU, where layers are large");
+  const auto layers =
+      tests::run_command(kProgram + " --sweep layers --only fp8_gemm_rows --repeats 1");
+  CHECK(layers.status == 0);
+  for (const char* column : {"chosen_us", "read_only_us", "of_reading"}) {
+    CHECK(layers.output.find(column) != std::string::npos);
+  }
+}
+
 TEST_CASE("a network learns in fp8 what it learns in bf16, but for the error of rounding") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const std::string json = TEST_BUILD "/tests/04_matmul_network.json";

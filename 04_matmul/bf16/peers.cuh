@@ -11,6 +11,7 @@
 #include <string>
 
 #include "04_matmul/bf16/problem.cuh"
+#include "04_matmul/study/read_only.cuh"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -162,35 +163,14 @@ bench::Variant<Bf16Gemm<kTransposedB>> mma_loop_yardstick() {
   return variant;
 }
 
-// Reads `count` chunks of 16 bytes and keeps nothing. The comparison at the end is never true where
-// numbers are finite, but the compiler cannot know that, so it must leave every load in.
-constexpr int kReadThreads = 512, kReads = 8;  // loads under way, per thread
-static __global__ void __launch_bounds__(kReadThreads)
-    bf16_read_only_kernel(const uint4* from, std::int64_t count, __nv_bfloat16* result) {
-  const std::int64_t first = std::int64_t{blockIdx.x} * kReadThreads * kReads + threadIdx.x;
-  unsigned all = 0xffffffff;
-#pragma unroll
-  for (int i = 0; i < kReads; ++i) {
-    const std::int64_t at = first + i * kReadThreads;
-    if (at < count) {
-      const uint4 words = __ldcs(&from[at]);
-      all &= words.x & words.y & words.z & words.w;
-    }
-  }
-  if (all == 0x7f807f80) *result = __float2bfloat16(0);  // all of them infinite
-}
-
 // Yardstick: B's bytes read, nothing done with them.
 template <bool kTransposedB>
 bench::Variant<Bf16Gemm<kTransposedB>> read_only_yardstick() {
   using Problem = Bf16Gemm<kTransposedB>;
   auto variant = bench::device_variant<Problem>(
       "read_only", "yardstick: reads B and keeps nothing", [](Problem& p, cudaStream_t stream) {
-        const std::int64_t count = p.b.size() / 8;
-        const int blocks = kit::divide_up(count + 1, kReadThreads * kReads);
-        bf16_read_only_kernel<<<blocks, kReadThreads, 0, stream>>>(
-            reinterpret_cast<const uint4*>(p.device_b()), count, p.c.device_data());
-        CUDA_CHECK(cudaGetLastError());
+        read_only(p.device_b(), p.b.size() * static_cast<std::int64_t>(sizeof(__nv_bfloat16)),
+                  p.c.device_data(), stream);
       });
   variant.kind = bench::Kind::yardstick;
   variant.bytes = [](const Problem& p) { return 16.0 * static_cast<double>(p.b.size() / 8); };

@@ -11,11 +11,13 @@
 #include "04_matmul/fp8/06_block_scaled.cuh"
 #include "04_matmul/fp8/07_scale_ring.cuh"
 #include "04_matmul/fp8/beyond/01_two_accumulators.cuh"
+#include "04_matmul/fp8/chosen.cuh"
 #include "04_matmul/fp8/kit/epilogue.cuh"
 #include "04_matmul/fp8/kit/scale_blocks.cuh"
 #include "04_matmul/fp8/peers.cuh"
 #include "04_matmul/fp8/problem.cuh"
 #include "04_matmul/fp8/sweep_digits.cuh"
+#include "04_matmul/fp8/sweep_layers.cuh"
 #include "04_matmul/fp8/sweep_network.cuh"
 #include "04_matmul/kit/scaling.cuh"
 #include "04_matmul/shape_settings.hpp"
@@ -54,7 +56,7 @@ std::vector<bench::Variant<Problem>> variants() {
     all.push_back(rung<Problem>("scale_ring", "A's scales come by TMA with the tiles (sm_90a)",
                                 fp8_gemm_scale_ring, hopper));
     all.push_back(rung<Problem>("two_accumulators", kTwoAccumulators,
-                                fp8_gemm_two_accumulators<BlockScales, ElementA>, hopper));
+                                fp8_gemm_two_accumulators<BlockScales, 256, ElementA>, hopper));
   } else {
     using Scales = std::conditional_t<kScaling == Scaling::rows, RowScales, TensorScales>;
     all.push_back(rung<Problem>("wgmma", "Hopper's instruction on the ring of bf16 (sm_90a)",
@@ -62,13 +64,16 @@ std::vector<bench::Variant<Problem>> variants() {
     all.push_back(rung<Problem>("promoted", "sums move to fp32 every 128 values of k (sm_90a)",
                                 fp8_gemm_promoted<Scales, ElementA>, hopper));
     all.push_back(rung<Problem>("two_accumulators", kTwoAccumulators,
-                                fp8_gemm_two_accumulators<Scales, ElementA>, hopper));
+                                fp8_gemm_two_accumulators<Scales, 256, ElementA>, hopper));
   }
+  all.push_back(by_shape<Problem>());
+  all.push_back(chosen<Problem>());
   all.push_back(cublaslt_peer<Problem>(Sums::promoted));
   if constexpr (kScaling != Scaling::blocks) all.push_back(cublaslt_peer<Problem>(Sums::fast));
   for (auto& variant : all) {
     if (variant.place == bench::Place::device) variant.tags = {"large"};  // for --only @large
   }
+  all.push_back(read_only_yardstick<Problem>());
   return all;
 }
 
@@ -85,7 +90,9 @@ bench::Ladder<Problem> ladder() {
   ladder.memory = [](const bench::Settings& settings, const bench::RunSettings&) {
     return Problem::memory(shape_of(settings));
   };
-  ladder.sweeps = {{"digits", "digits: how far off results are as k grows", sweep_digits<Problem>}};
+  ladder.sweeps = {
+      {"digits", "digits: how far off results are as k grows", sweep_digits<Problem>},
+      {"layers", "layers: layers of language models beside cuBLASLt", sweep_layers<Problem>}};
   if constexpr (Problem::scaling == Scaling::tensor && !Problem::kIsE5M2) {
     ladder.sweeps.push_back({"network", "network: what one learns, by how products are rounded",
                              sweep_network<Problem>, bench::Points::of_its_own});

@@ -1,5 +1,5 @@
 // What the library offers for products in fp8: cuBLASLt, with the same scales, and its sums moved
-// to fp32 on the way or, where it may, kept in the tensor cores.
+// to fp32 on the way or, where it may, kept in the tensor cores. And what it takes to read B.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,6 +14,8 @@
 #include "04_matmul/fp8/problem.cuh"
 #include "04_matmul/fp8/product.cuh"
 #include "04_matmul/kit/scaling.cuh"
+#include "04_matmul/study/read_only.cuh"
+#include "common/bench/compare.hpp"
 #include "common/bench/variant.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/workspace.cuh"
@@ -148,6 +150,20 @@ bench::Variant<Problem> cublaslt_peer(Sums sums) {
       name, idea, "needs cuBLASLt 12.9 or newer, which comes with the CUDA Toolkit");
 #endif
   if (fast) variant.check = [](const Problem& p) { return p.check(Sums::fast); };
+  return variant;
+}
+
+// Yardstick: B's bytes read, nothing done with them.
+template <class Problem>
+bench::Variant<Problem> read_only_yardstick() {
+  auto variant = bench::device_variant<Problem>(
+      "read_only", "yardstick: reads B and keeps nothing", [](Problem& p, cudaStream_t stream) {
+        read_only(p.device_product().b, p.b.size(), p.c.device_data(), stream);
+      });
+  variant.kind = bench::Kind::yardstick;
+  variant.bytes = [](const Problem& p) { return static_cast<double>(p.b.size()); };
+  variant.flops = [](const Problem&) { return 0.0; };
+  variant.check = [](const Problem&) { return bench::Comparison{}; };  // it has no result
   return variant;
 }
 

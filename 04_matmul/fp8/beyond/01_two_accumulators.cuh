@@ -59,7 +59,9 @@ __global__ void __launch_bounds__(T::kThreads, 1)
                                      TileSchedule pairs) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kColumns = 64, kPieces = T::kTileN / kColumns;
-  constexpr int kBlocksOfB = T::kTileN / kScaleBlock;  // whose columns share a scale
+  // Columns that share a scale of B wherever a tile begins, and how many such parts it has.
+  constexpr int kShare = T::kTileN % kScaleBlock == 0 ? kScaleBlock : kColumns;
+  constexpr int kPartsOfB = T::kTileN / kShare;
   constexpr bool kBlocks = Scales::kScaling == Scaling::blocks;
   static_assert(kScaleBlock % kColumns == 0, "a piece has one scale of B");
   extern __shared__ __align__(1024) unsigned char ring[];
@@ -118,14 +120,18 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       const int col = pair.y * T::kTileN;
       const typename Scales::Mine mine = scales.load(row, col);
       // Scales of blocks: of this thread's two rows, and of B, loaded a k tile ahead.
-      float scale_a[2] = {}, scale_b[kBlocksOfB] = {}, next_b[kBlocksOfB] = {};
+      float scale_a[2] = {}, scale_b[kPartsOfB] = {}, next_b[kPartsOfB] = {};
       const float* from_b = nullptr;
-      int step_b = 0;  // to the block right of the first, if there is one in C
+      int offset[kPartsOfB] = {};  // from the first part's scales
       if constexpr (kBlocks) {
-        from_b = scales.b + col / kScaleBlock * scales.layout.pitch_b();
-        if (col + kScaleBlock < scales.layout.n) step_b = static_cast<int>(scales.layout.pitch_b());
+        const int pitch = static_cast<int>(scales.layout.pitch_b());
+        from_b = scales.b + static_cast<std::int64_t>(col / kScaleBlock) * pitch;
 #pragma unroll
-        for (int b = 0; b < kBlocksOfB; ++b) next_b[b] = from_b[b * step_b];
+        for (int b = 0; b < kPartsOfB; ++b) {
+          const int last = static_cast<int>(scales.layout.n) - 1;
+          offset[b] = (min(col + b * kShare, last) / kScaleBlock - col / kScaleBlock) * pitch;
+          next_b[b] = from_b[offset[b]];
+        }
       }
 
       const auto next_scales = [&](bool is_more) {
@@ -133,9 +139,9 @@ __global__ void __launch_bounds__(T::kThreads, 1)
           scale_a[0] = scales_a[state.stage][top], scale_a[1] = scales_a[state.stage][top + 8];
           if (is_more) ++from_b;
 #pragma unroll
-          for (int b = 0; b < kBlocksOfB; ++b) {
+          for (int b = 0; b < kPartsOfB; ++b) {
             scale_b[b] = next_b[b];
-            if (is_more) next_b[b] = from_b[b * step_b];
+            if (is_more) next_b[b] = from_b[offset[b]];
           }
         }
       };
@@ -172,7 +178,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
               if (lane < kClusterSize) ptx::mbarrier_arrive_remote(&empty[before], lane);
             }
             const int last = (step - 1) % kPieces;
-            promote<kBlocks>(sums[last], done, scale_a, scale_b[last * kColumns / kScaleBlock]);
+            promote<kBlocks>(sums[last], done, scale_a, scale_b[last * kColumns / kShare]);
           }
           if (kBlocks && piece == 0 && step < kSteps) {
             next_scales(p + (step / kPieces + 1) * kTileK < k);
@@ -207,9 +213,10 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 }
 
 // C = A B'; Scales: TensorScales, RowScales or BlockScales. Device pointers; sizes up to 2e9.
-template <class Scales, class ElementA>
+// kTileN: columns of a tile, 128, 192 or 256.
+template <class Scales, int kTileN = 256, class ElementA>
 void fp8_gemm_two_accumulators(const Product<ElementA>& x, cudaStream_t stream) {
-  using T = GemmTile<128, 256, 4>;
+  using T = GemmTile<128, kTileN, kTileN == 256 ? 4 : kTileN == 192 ? 5 : 6>;
   kit::require_aligned_to_16(x.a, x.b);
   constexpr auto kKernel = fp8_gemm_two_accumulators_kernel<T, Scales, ElementA>;
   constexpr int kShared = T::kRingBytes + 2 * kSlabBytes;

@@ -43,8 +43,8 @@ inline Result result(__nv_bfloat16* c, int m, int n) {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Issues the products of one k tile, four wgmma of 32 values of k each: as issue_k_tile, for
-// A's elements of ElementA. `first`: they set the accumulators. Does not wait.
-template <class ElementA, int kCount>
+// elements of ElementA and ElementB. `first`: they set the accumulators. Does not wait.
+template <class ElementA, class ElementB = __nv_fp8_e4m3, int kCount>
 __device__ inline void issue_k_tile(float (&acc)[kCount], const unsigned char* a,
                                     const unsigned char* b, bool first) {
   constexpr int kEightRows = 8 * kRowBytes;
@@ -56,6 +56,8 @@ __device__ inline void issue_k_tile(float (&acc)[kCount], const unsigned char* a
                         b_tile = ptx::advance(from_b, 32 * q);
     if constexpr (std::is_same_v<ElementA, __nv_fp8_e5m2>) {
       ptx::wgmma_e5m2(acc, a_tile, b_tile, !first || q > 0);
+    } else if constexpr (std::is_same_v<ElementB, __nv_fp8_e5m2>) {
+      ptx::wgmma_e4m3_e5m2(acc, a_tile, b_tile, !first || q > 0);
     } else {
       ptx::wgmma_e4m3(acc, a_tile, b_tile, !first || q > 0);
     }

@@ -163,24 +163,31 @@ PTX_WGMMA_SHARED(248, PTX_R248, 124, 125, 126, 127, 128)
 PTX_WGMMA_SHARED(256, PTX_R256, 128, 129, 130, 131, 132)
 PTX_WGMMA_REGISTERS(256, PTX_R256, 128, 129, 130, 131, 132, 133, 134)
 
-// d = a b + (accumulate ? d : 0) with a 64 x 32 in E4M3 or E5M2 (wgmma_e4m3, wgmma_e5m2) and b
-// 32 x n in E4M3: descriptors of two K-major tiles, the only kind that there is for 8 bits.
-#define PTX_WGMMA_FP8_OF(type, n, registers, a, b, p)                                 \
-  __device__ inline void wgmma_##type(float(&d)[n / 2], std::uint64_t a_tile,         \
+// d = a b + (accumulate ? d : 0) with a 64 x 32 and b 32 x n, both in E4M3 (wgmma_e4m3), or a in
+// E5M2 (wgmma_e5m2), or b (wgmma_e4m3_e5m2): descriptors of two K-major tiles, the only kind that
+// there is for 8 bits.
+#define PTX_WGMMA_FP8_OF(name, types, n, registers, a, b, p)                          \
+  __device__ inline void wgmma_##name(float(&d)[n / 2], std::uint64_t a_tile,         \
                                       std::uint64_t b_tile, bool accumulate = true) { \
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p                              \
                  ", 0;\n"                                                             \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k32.f32." #type              \
-                 ".e4m3 " PTX_TEXT(registers) ", %" #a ", %" #b ", p, 1, 1;\n}"       \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k32.f32." types              \
+                 " " PTX_TEXT(registers) ", %" #a ", %" #b ", p, 1, 1;\n}"            \
                  : PTX_OPERANDS(registers)                                            \
                  : "l"(a_tile), "l"(b_tile), "r"(static_cast<int>(accumulate)));      \
   }
-#define PTX_WGMMA_FP8(...)            \
-  PTX_WGMMA_FP8_OF(e4m3, __VA_ARGS__) \
-  PTX_WGMMA_FP8_OF(e5m2, __VA_ARGS__)
+#define PTX_WGMMA_FP8(...)                         \
+  PTX_WGMMA_FP8_OF(e4m3, "e4m3.e4m3", __VA_ARGS__) \
+  PTX_WGMMA_FP8_OF(e5m2, "e5m2.e4m3", __VA_ARGS__) \
+  PTX_WGMMA_FP8_OF(e4m3_e5m2, "e4m3.e5m2", __VA_ARGS__)
 
+PTX_WGMMA_FP8(8, PTX_R8, 4, 5, 6)
+PTX_WGMMA_FP8(16, PTX_R16, 8, 9, 10)
+PTX_WGMMA_FP8(32, PTX_R32, 16, 17, 18)
 PTX_WGMMA_FP8(64, PTX_R64, 32, 33, 34)
+PTX_WGMMA_FP8(96, PTX_R96, 48, 49, 50)
 PTX_WGMMA_FP8(128, PTX_R128, 64, 65, 66)
+PTX_WGMMA_FP8(192, PTX_R192, 96, 97, 98)
 PTX_WGMMA_FP8(256, PTX_R256, 128, 129, 130)
 
 // The same with A in registers: a warp holds 16 rows, as mma_m16n8k32_e4m3 wants them.
