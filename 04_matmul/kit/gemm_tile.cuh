@@ -23,9 +23,9 @@
 
 namespace matmul {
 
-constexpr int kTileK = 64;                  // values of k in a tile
-constexpr int kRowBytes = 128;              // of a row of a tile
-constexpr int kSlabBytes = 64 * kRowBytes;  // of 64 rows
+inline constexpr int kTileK = 64;                  // values of k in a tile
+inline constexpr int kRowBytes = 128;              // of a row of a tile
+inline constexpr int kSlabBytes = 64 * kRowBytes;  // of 64 rows
 
 // A matrix on the device, row by row: element (i, j) is data[i * pitch + j].
 template <class T>
