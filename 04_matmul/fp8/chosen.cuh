@@ -31,9 +31,9 @@ inline double us_of_two_accumulators(Scaling scaling, std::int64_t m, std::int64
   const std::int64_t pairs =
       std::int64_t{kit::divide_up(m, 128 * kClusterSize)} * kit::divide_up(n, tile_n);
   const double waves = kit::divide_up(pairs, std::max(1, sms / kClusterSize));
-  const double step = (tile_n == 256 ? 0.635 : 0.5) * (scaling == Scaling::blocks ? 1.14 : 1);
-  return 2.9 +
-         std::max(1.0 * n * k / kBytesPerUs, waves * (kit::divide_up(k, kTileK) * step + 2.3));
+  const double step = (tile_n == 256 ? 0.627 : 0.496) * (scaling == Scaling::blocks ? 1.15 : 1);
+  return 2.7 +
+         std::max(1.0 * n * k / kBytesPerUs, waves * (kit::divide_up(k, kTileK) * step + 2.6));
 }
 
 // C = A B'; Scales: TensorScales, RowScales or BlockScales. Device pointers; sizes up to 2e9.

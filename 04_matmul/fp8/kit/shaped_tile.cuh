@@ -49,8 +49,9 @@ struct ShapedTile {
   static constexpr int kSharedBytes = std::max(kStages * kStageBytes, kWorkers* kSums * 4);
   // Scales of blocks: a piece of the tile's columns has one of B. A thread has products of two rows
   // in each piece, or, where B is rigid, of two rows of A in eight. Which is that of product i?
-  static constexpr int kPieceCols = kFitted % 64 == 0 ? 64 : 32;  // inside of 128, wherever it is
+  static constexpr int kPieceCols = 64;
   static constexpr int kPieces = kRigid == Rigid::a ? kFitted / kPieceCols : 1;
+  static_assert(kRigid == Rigid::b || kFitted % kPieceCols == 0, "all pieces are whole");
   static constexpr int kScales = kRigid == Rigid::a ? 2 * kPieces : kFitted / 4;
   __device__ static constexpr int scale_of(int i) {
     return kRigid == Rigid::a ? i / (kPieceCols / 2) % kPieces * 2 + i / 2 % 2 : i / 4 * 2 + i % 2;
