@@ -29,4 +29,15 @@ inline TileSchedule grouped_schedule(int m, int n, int tile_m, int tile_n) {
   return {kit::divide_up(m, tile_m), kit::divide_up(n, tile_n), 2048 / tile_m};
 }
 
+// Where a tile of `size` rows begins that would begin at row `at` of `rows`: one that would stick
+// out begins earlier, for TMA takes longer to fill a row that is outside than to load one.
+__device__ inline int row_inside(int at, int size, int rows) {
+  return max(0, min(at, rows - size));
+}
+// The same for columns: a tile begins at a multiple of 8, as TMA wants it.
+__device__ inline int col_inside(int at, int size, int cols) {
+  return row_inside(at, size, kit::divide_up(cols, 8) * 8);
+}
+constexpr int kAnywhere = 1 << 30;  // as rows or cols: it may stick out
+
 }  // namespace matmul

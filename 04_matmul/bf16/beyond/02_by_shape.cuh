@@ -34,7 +34,8 @@ template <class T, bool kTransposedB, class C>
 __global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_by_shape_kernel(const __grid_constant__ CUtensorMap map_a,
                               const __grid_constant__ CUtensorMap map_b,
-                              const __grid_constant__ C c, int k, TileSchedule tiles) {
+                              const __grid_constant__ C c, int m, int n, int k,
+                              TileSchedule tiles) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kCluster = T::kCluster;
   extern __shared__ __align__(1024) unsigned char ring[];
@@ -46,6 +47,10 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   const int rank = static_cast<int>(ptx::cluster_rank());
   const int first = static_cast<int>(blockIdx.x) / kCluster;
   const int clusters = static_cast<int>(gridDim.x) / kCluster;
+  const auto row_of = [&](int2 tile) {
+    return row_inside((tile.x * kCluster + rank) * T::kTileM, T::kTileM, m);
+  };
+  const auto col_of = [&](int2 tile) { return col_inside(tile.y * T::kTileN, T::kTileN, n); };
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     // The producer: alone in its block, or with its part of B's tile for both.
@@ -53,7 +58,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     if (threadIdx.x == 0) {
       for (int i = first; i < tiles.count(); i += clusters) {
         const int2 tile = tiles.at(i);
-        const int row = (tile.x * kCluster + rank) * T::kTileM, col = tile.y * T::kTileN;
+        const int row = row_of(tile), col = col_of(tile);
         for (int p = 0; p < k; p += kTileK, state.next()) {
           unsigned char* const stage = ring + state.stage * T::kStageBytes;
           std::uint64_t* const barrier = &full[state.stage];
@@ -77,7 +82,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     unsigned char* const staging = T::staging(ring, warpgroup);
     for (int i = first; i < tiles.count(); i += clusters) {
       const int2 tile = tiles.at(i);
-      const int row = (tile.x * kCluster + rank) * T::kTileM + first_row, col = tile.y * T::kTileN;
+      const int row = row_of(tile) + first_row, col = col_of(tile);
 
       // As in_flight: wait for a stage, issue its products, release the stage before.
       float acc[T::kParts][T::kTileN / 2];
@@ -116,7 +121,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   ptx::cluster_arrive();
   ptx::cluster_wait();
 #else
-  (void)map_a, (void)map_b, (void)c, (void)k, (void)tiles;
+  (void)map_a, (void)map_b, (void)c, (void)m, (void)n, (void)k, (void)tiles;
 #endif
 }
 
@@ -131,10 +136,11 @@ void launch_by_shape(const Operands& x, int m, int n, int k, cudaStream_t stream
     if constexpr (kLoose) return {x.c, m, n};
     if constexpr (!kLoose) return map_of_rows(x.c.data, m, n, 64, x.c.pitch);
   }();
-  launch_clusters<kKernel>(
-      Start::programmatic, std::min(tiles.count(), most), kCluster, T::kThreads, T::kSharedBytes,
-      stream, map_of_rows(x.a.data, m, k, T::kTileM, x.a.pitch),
-      map_of_b<kTransposedB>(x.b.data, n, k, T::kTileN / kCluster, x.b.pitch), c, k, tiles);
+  launch_clusters<kKernel>(Start::programmatic, std::min(tiles.count(), most), kCluster,
+                           T::kThreads, T::kSharedBytes, stream,
+                           map_of_rows(x.a.data, m, k, T::kTileM, x.a.pitch),
+                           map_of_b<kTransposedB>(x.b.data, n, k, T::kTileN / kCluster, x.b.pitch),
+                           c, kLoose ? kAnywhere : m, kLoose ? kAnywhere : n, k, tiles);
 }
 
 // C = A B for operands whose rows TMA can load, and store unless kLoose.

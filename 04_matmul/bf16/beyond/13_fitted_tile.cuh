@@ -36,14 +36,15 @@ template <class T, bool kTransposedB>
 __global__ void __launch_bounds__(T::kThreads, 1)
     bf16_gemm_fitted_tile_kernel(const __grid_constant__ CUtensorMap map_fitted,
                                  const __grid_constant__ CUtensorMap map_rigid,
-                                 const __grid_constant__ EitherC c, int k, TileSchedule tiles) {
+                                 const __grid_constant__ EitherC c, int m, int n, int k,
+                                 TileSchedule tiles) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   // Rows of A run along k, those of B do where it is n x k.
   constexpr bool kFittedAlongK = T::kIsHeight || kTransposedB;
   constexpr bool kRigidAlongK = !T::kIsHeight || kTransposedB;
   using Ring = FittedRing<T, kFittedAlongK>;
   constexpr int kFittedBlocks = T::kFittedBlocks, kRigidBlocks = T::kRigidBlocks;
-  constexpr int kStages = Ring::kStages;
+  constexpr int kStages = Ring::kStages, kRigid = 64 * T::kRigidSlabs;
   extern __shared__ __align__(1024) unsigned char ring[];
   __shared__ std::uint64_t full[kStages], empty[kStages];
   start_cluster(full, empty, 4 * T::kWarpgroups * (kFittedBlocks + kRigidBlocks - 1));
@@ -55,9 +56,14 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     const int clusters = static_cast<int>(gridDim.x) / T::kCluster;
     for (int i = static_cast<int>(blockIdx.x) / T::kCluster; i < tiles.count(); i += clusters) {
       const int2 tile = tiles.at(i);
-      const int fitted = T::kIsHeight ? tile.x : tile.y, rigid = T::kIsHeight ? tile.y : tile.x;
-      visit((fitted * kFittedBlocks + fitted_rank) * T::kFitted,
-            (rigid * kRigidBlocks + rigid_rank) * 64 * T::kRigidSlabs);
+      int fitted = T::kIsHeight ? tile.x : tile.y, rigid = T::kIsHeight ? tile.y : tile.x;
+      fitted = (fitted * kFittedBlocks + fitted_rank) * T::kFitted;
+      rigid = (rigid * kRigidBlocks + rigid_rank) * kRigid;
+      if constexpr (T::kIsHeight) {
+        visit(row_inside(fitted, T::kFitted, m), col_inside(rigid, kRigid, n));
+      } else {
+        visit(col_inside(fitted, T::kFitted, n), row_inside(rigid, kRigid, m));
+      }
     }
   };
   kit::PipelineState<kStages> state;
@@ -154,7 +160,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   ptx::cluster_arrive();
   ptx::cluster_wait();
 #else
-  (void)map_fitted, (void)map_rigid, (void)c, (void)k, (void)tiles;
+  (void)map_fitted, (void)map_rigid, (void)c, (void)m, (void)n, (void)k, (void)tiles;
 #endif
 }
 
@@ -178,7 +184,8 @@ void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
       map_of_b<kTransposedB>(x.b.data, n, k, T::kIsHeight ? 64 : T::kFitted, x.b.pitch);
   launch_clusters<kKernel>(Start::programmatic, std::min(tiles.count(), most), T::kCluster,
                            T::kThreads, kShared, stream, T::kIsHeight ? map_a : map_b,
-                           T::kIsHeight ? map_b : map_a, c, k, tiles);
+                           T::kIsHeight ? map_b : map_a, c, is_loose ? kAnywhere : m,
+                           is_loose ? kAnywhere : n, k, tiles);
 }
 
 // How many clusters run at once: four blocks must fit into a GPC, and 30 such clusters fit on an
