@@ -176,7 +176,7 @@ std::string multiply_by_choice(const Operands& operands, int m, int n, int k, vo
   };
   if (rung == "split_k") {
     static_assert(kMostSplitBytes <= kPartialBytes);
-    multiply_in_parts<kTransposedB>(x, m, n, k, static_cast<float*>(scratch), stream);
+    multiply_in_parts<kTransposedB>(x, m, n, k, partials, stream);
   } else if (rung == "stream_k") {
     launch_stream_k<kTransposedB>(x, m, n, k, partials, stream);
   } else if (rung == "narrow_edge") {
