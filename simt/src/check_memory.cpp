@@ -55,21 +55,23 @@ void MemoryMap::add_locked(const Allocation& allocation) {
     low = std::min(low.load(), memory->base / kPage * kPage);
     high = std::max(high.load(), (memory->base + memory->bytes) / kPage * kPage + kPage);
   }
+  const bool shared = memory->is_shared();
   by_base_[memory->base] = std::move(memory);
   ++generation_;
-  if (allocation.kind == MemoryKind::kManaged || allocation.kind == MemoryKind::kPinned)
-    list_shared();
+  if (shared) ++shared_lists_;
 }
 
-void MemoryMap::list_shared() {
-  unsigned count = 0;
-  for (const auto& [base, memory] : by_base_) {
-    const Allocation& a = memory->allocation;
-    if (a.freed || (a.kind != MemoryKind::kManaged && a.kind != MemoryKind::kPinned)) continue;
-    if (count < kShared) shared_begin[count++] = base;
-    shared_end[count - 1] = base + memory->bytes;
+bool MemoryMap::page_is_shared(uint64_t address) {
+  const uint64_t page = address / kPage * kPage;
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  auto each = by_base_.lower_bound(page + kPage);
+  while (each != by_base_.begin()) {
+    --each;
+    const WatchedMemory& memory = *each->second;
+    if (memory.base + memory.bytes <= page) return false;
+    if (memory.is_shared()) return true;
   }
-  shared_count = count;
+  return false;
 }
 
 void MemoryMap::allocated(const Allocation& allocation) {
@@ -84,10 +86,11 @@ void MemoryMap::freed(const Allocation& allocation) {
   // The entry stays for use-after-free, without what costs memory.
   Allocation gone = allocation;
   gone.freed = true;
+  const bool shared = found->second->is_shared();
   garbage_.push_back(std::move(found->second));
   found->second = std::make_unique<WatchedMemory>(gone);
   ++generation_;
-  if (gone.kind == MemoryKind::kManaged || gone.kind == MemoryKind::kPinned) list_shared();
+  if (shared) ++shared_lists_;
 }
 
 WatchedMemory* MemoryMap::find_locked(uint64_t address) {

@@ -37,6 +37,11 @@ struct WatchedMemory {
   bool holds(uint64_t address, uint64_t size) const {
     return address - base < bytes && size <= bytes - (address - base);
   }
+  // May the host use it, and a kernel, too?
+  bool is_shared() const {
+    return !allocation.freed &&
+           (allocation.kind == MemoryKind::kManaged || allocation.kind == MemoryKind::kPinned);
+  }
   void mark_written(uint64_t offset, uint64_t size, Writer by);
   bool is_guard(uint64_t offset) const;
 };
@@ -75,18 +80,15 @@ class MemoryMap {
   // Bytes that were copied between host and device.
   std::atomic<uint64_t> to_device{0}, to_host{0};
 
-  // Managed and page-locked memory, as pairs of begin and end; where there are too many, the last
-  // pair holds all that is left.
-  static constexpr unsigned kShared = 8;
-  std::atomic<uint64_t> shared_begin[kShared] = {}, shared_end[kShared] = {};
-  std::atomic<unsigned> shared_count{0};
-  bool host_shares(uint64_t address) const {
-    const unsigned count = shared_count.load(std::memory_order_relaxed);
-    for (unsigned i = 0; i < count; ++i)
-      if (address >= shared_begin[i].load(std::memory_order_relaxed) &&
-          address < shared_end[i].load(std::memory_order_relaxed))
-        return true;
-    return false;
+  // Is there managed or page-locked memory in the page of this address? Asked at every access of
+  // the host: each thread keeps what it was told of the pages that it used last.
+  bool host_shares(uint64_t address) {
+    const uint64_t lists = shared_lists_.load(std::memory_order_relaxed);
+    if (lists == 0) return false;
+    const uint64_t key = (lists << 36 | address >> 12) << 1;
+    uint64_t& known = pages_[(address >> 12) % kPages];
+    if ((known & ~uint64_t{1}) != key) known = key | (page_is_shared(address) ? 1 : 0);
+    return (known & 1) != 0;
   }
   // Calls what(memory, offset, bytes) for the part of the range that one known allocation holds.
   template <class What>
@@ -104,9 +106,12 @@ class MemoryMap {
  private:
   WatchedMemory* find_locked(uint64_t address);
   void add_locked(const Allocation& allocation);
-  void list_shared();
+  bool page_is_shared(uint64_t address);
   void landed_on_host(uint64_t to, const void* from, uint64_t size, const uint8_t* writers);
 
+  static constexpr unsigned kPages = 512;
+  inline static thread_local uint64_t pages_[kPages] = {};
+  std::atomic<uint64_t> shared_lists_{0};  // changes with what the host shares; 0: nothing so far
   std::shared_mutex mutex_;
   std::map<uint64_t, std::unique_ptr<WatchedMemory>> by_base_;
   // Host addresses that copies have brought a kernel's bytes to, with these bytes, by pieces of

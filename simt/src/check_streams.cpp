@@ -181,20 +181,21 @@ void Watcher::host_sees(uint64_t address) {
 void Watcher::host_asks() {
   if (listened != 0) host_sees(listened);
   listened = 0;
+  if (kept_.load(std::memory_order_relaxed) < kKept) return;
   // Nothing is under way, so what the host has waited for comes before all that it asks for from
   // now on: to keep it is no use.
   if (!Device::get().idle()) return;
   std::lock_guard<std::mutex> lock(stamp_mutex_);
-  if (kept_ < kKept) return;
-  kept_ = 0;
+  unsigned kept = 0;
   for (Work& work : works_) {
     if (work.place == nullptr) continue;
     if (Device::get().host_has_waited(*work.place)) {
       work = Work();
     } else {
-      ++kept_;
+      ++kept;
     }
   }
+  kept_ = kept;
 }
 
 void Watcher::host_touches_variable(uint64_t address, uint32_t pc, Use use) {

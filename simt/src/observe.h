@@ -443,7 +443,8 @@ class Watcher final : public Observer {
   std::mutex stamp_mutex_;
   std::vector<Work> works_ = std::vector<Work>(GlobalRaces::kStamps);
   static constexpr unsigned kKept = 64;
-  unsigned kept_ = 0;  // of these, since those that the host has waited for were forgotten
+  // Of these, since those that the host has waited for were forgotten.
+  std::atomic<unsigned> kept_{0};
   // For which the host is known to have waited.
   std::vector<std::atomic<bool>> waited_ = std::vector<std::atomic<bool>>(GlobalRaces::kStamps);
 
