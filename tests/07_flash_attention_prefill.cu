@@ -66,6 +66,17 @@ const std::vector<Case> kCases = {
     {4, 1, 256, true, 40, {{33, 60}, {100, 60}}},
 };
 
+// For each case its problem, made when a section first asks for it, and never destroyed: see
+// tests::ProblemsOf.
+using Problems = std::vector<std::unique_ptr<Prefill>>;
+template <class Make>
+Prefill& made_once(Problems& problems, std::size_t i, Make make) {
+  if (problems.size() <= i) problems.resize(i + 1);
+  if (!problems[i]) problems[i] = make();
+  problems[i]->forget_scratch();
+  return *problems[i];
+}
+
 std::vector<Case> cases_for_this_machine() {
   auto cases = kCases;
   if (!bench::query_device().is_real_gpu()) return cases;
@@ -102,13 +113,15 @@ void fill_sequence(Prefill& problem, int i, float value) {
 TEST_CASE("prefill: every variant is right for sequences of any lengths") {
   const auto device = bench::query_device();
   const bench::WorkStream stream(device);
+  static auto& kept = *new Problems;
+  const auto cases = cases_for_this_machine();
   for (const auto& variant : ladder().variants) {
     DYNAMIC_SECTION("prefill/" << variant.name) {
-      for (const Case& given : cases_for_this_machine()) {
-        const auto problem = problem_of(given);
-        if (variant.place == bench::Place::cpu && problem->flops() > 2e9) continue;
-        const auto verdict = tests::verify(*problem, variant, device, stream.get());
-        INFO(tests::text_of(problem->sizes()) << ": " << verdict.reason);
+      for (std::size_t i = 0; i < cases.size(); ++i) {
+        Prefill& problem = made_once(kept, i, [&] { return problem_of(cases[i]); });
+        if (variant.place == bench::Place::cpu && problem.flops() > 2e9) continue;
+        const auto verdict = tests::verify(problem, variant, device, stream.get());
+        INFO(tests::text_of(problem.sizes()) << ": " << verdict.reason);
         if (verdict.status == bench::Status::skipped) SKIP_SECTION(verdict.reason);
         REQUIRE(verdict.status == bench::Status::right);
       }
@@ -121,22 +134,27 @@ TEST_CASE("prefill: what lies in the neighbouring sequences changes no bit") {
   const bench::WorkStream stream(device);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {1.0f, nan, infinity};
+  static auto& kept = *new Problems;
   for (const auto& variant : ladder().variants) {
     DYNAMIC_SECTION("prefill/" << variant.name) {
       // Ends within a tile of queries, and of keys, of which the next ones have the rest.
       const Case given{4, 2, 64, true, 0, {{30, 70, 21, 40}, {}}};
       std::string before[2];
-      for (const float value : {1.0f, nan, infinity}) {
-        INFO("the neighbours are " << value);
-        const auto problem = problem_of(given);
-        for (const int neighbour : {0, 2}) fill_sequence(*problem, neighbour, value);
-        problem->compute_reference();
-        const auto verdict = tests::verify(*problem, variant, device, stream.get());
+      for (std::size_t at = 0; at < values.size(); ++at) {
+        INFO("the neighbours are " << values[at]);
+        Prefill& problem = made_once(kept, at, [&] {
+          auto made = problem_of(given);
+          for (const int neighbour : {0, 2}) fill_sequence(*made, neighbour, values[at]);
+          made->compute_reference();
+          return made;
+        });
+        const auto verdict = tests::verify(problem, variant, device, stream.get());
         if (verdict.status == bench::Status::skipped) SKIP_SECTION(verdict.reason);
         INFO(verdict.reason);
         REQUIRE(verdict.status == bench::Status::right);
         for (const int i : {0, 1}) {
-          const std::string bits = bits_of_sequence(*problem, 1 + 2 * i);
+          const std::string bits = bits_of_sequence(problem, 1 + 2 * i);
           if (before[i].empty()) before[i] = bits;
           CHECK(bits == before[i]);
         }
