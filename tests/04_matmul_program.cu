@@ -115,7 +115,7 @@ TEST_CASE("a network learns in fp8 what it learns in bf16, but for the error of 
   CHECK(check.output == "good\n");
 }
 
-TEST_CASE("the best rungs spill no registers on sm_90a") {
+TEST_CASE("the best rungs spill no registers on sm_90a", "[.nvcc]") {
   const auto nvcc = tests::run_command(
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");
   if (nvcc.status != 0) SKIP_TEST("needs nvcc");

@@ -32,7 +32,7 @@ class Ci(ToolCase):
             self.write(f"0{number}_a/ladders.cu", "")
         for number in range(20):
             self.write(f"tests/common/{number}.cu", "")
-        for test in ("simt/tests/async", "tests/04_matmul_bf16"):
+        for test in ("simt/tests/async", "tests/04_matmul_bf16", "tests/04_matmul_program"):
             self.executable(self.root / f"build/{test}", "")
         self.git("init", "-q")
         self.commit(1)
