@@ -62,6 +62,16 @@ CUtensorMap map_of_b(const __nv_bfloat16* b, int n, int k, int cols, std::int64_
   return kTransposedB ? map_of_rows(b, n, k, cols, pitch) : map_of_rows(b, k, n, kTileK, pitch);
 }
 
+// Clears rows first .. end - 1 of a tile, by all threads of a block. A box that is as high as the
+// matrix leaves them alone, they are multiplied all the same, and TMA would take longer to fill
+// them than to load rows. ptx::fence_proxy_async() and a barrier of the block must follow.
+__device__ inline void clear_rows(unsigned char* tile, int first, int end) {
+  constexpr int kChunks = kRowBytes / 16;
+  for (int i = first * kChunks + threadIdx.x; i < end * kChunks; i += blockDim.x) {
+    reinterpret_cast<uint4*>(tile)[i] = make_uint4(0, 0, 0, 0);
+  }
+}
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Issues the load of B's tile: kCols columns of the product from `col` on, 64 values of k from `p`.
 template <bool kTransposedB, int kCols>

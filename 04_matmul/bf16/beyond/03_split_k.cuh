@@ -66,6 +66,9 @@ __global__ void __launch_bounds__(512, 1)
   using Ring = FittedRing<T, true>;
   extern __shared__ __align__(1024) unsigned char ring[];
   __shared__ std::uint64_t full[Ring::kStages], empty[Ring::kStages];
+  const int rows = min(T::kTileM, m);  // of a box of A
+  for (int s = 0; s < Ring::kStages; ++s) clear_rows(ring + s * Ring::kStageBytes, rows, T::kTileM);
+  ptx::fence_proxy_async();
   start_cluster(full, empty, 4 * T::kWarpgroups);
 
   // Which tile of C, and which part of k.
@@ -83,7 +86,8 @@ __global__ void __launch_bounds__(512, 1)
       for (int p = begin; p < end; p += kTileK, state.next()) {
         unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
         kit::wait_empty(empty, state);
-        ptx::mbarrier_arrive_expect_tx(&full[state.stage], Ring::kStageBytes);
+        ptx::mbarrier_arrive_expect_tx(&full[state.stage],
+                                       Ring::kStageBytes - (T::kTileM - rows) * kRowBytes);
         ptx::tensor_load(stage, &map_a, p, at.x, &full[state.stage]);
         issue_b<kTransposedB, T::kTileN>(stage + Ring::kFittedBytes, &map_b, p, at.y,
                                          &full[state.stage]);
@@ -175,7 +179,7 @@ void launch_split_k(const Operands& x, int m, int n, int k, int parts, float4* d
   const TileSchedule tiles = grouped_schedule(m, n, T::kTileM, T::kTileN);
   const PartialSums<T> sums = {data, tiles.count(), parts};
   launch_clusters<kKernel>(Start::programmatic, tiles.count() * parts, 1, T::kThreads, kShared,
-                           stream, map_of_rows(x.a.data, m, k, T::kTileM, x.a.pitch),
+                           stream, map_of_rows(x.a.data, m, k, std::min(T::kTileM, m), x.a.pitch),
                            map_of_b<kTransposedB>(x.b.data, n, k, T::kTileN, x.b.pitch), sums, m, n,
                            k, tiles);
   const bool has_vectors =

@@ -47,6 +47,13 @@ struct ShareTile {
   static_assert(kSharedBytes <= 226 * 1024, "a block has 227 KB; 1 KB is for barriers");
 };
 
+// Rows of A in a box. TMA takes longer for one that is not there than to load it, but to clear a
+// few takes as long.
+template <class T>
+__host__ __device__ constexpr int rows_in_box(int m) {
+  return T::kRowsOfA > 16 ? m : T::kRowsOfA;
+}
+
 // height: rows of B in a tile, a multiple of 8; TMA's box has as many.
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1)
@@ -61,11 +68,11 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     ptx::fence_mbarrier_init();
   }
   // Rows of a step that no box fills are multiplied, too: once and for all they are zeros.
+  const int rows = rows_in_box<T>(m);
   for (int s = 0; s < T::kStages * T::kSteps; ++s) {
-    auto* const step = reinterpret_cast<uint4*>(ring + s * T::kStepBytes);
-    for (int i = height * kRowBytes / 16 + threadIdx.x; i < T::kBytesB / 16; i += T::kThreads) {
-      step[i] = make_uint4(0, 0, 0, 0);
-    }
+    unsigned char* const step = ring + s * T::kStepBytes;
+    clear_rows(step, height, T::kRowsOfB);
+    clear_rows(step + T::kBytesB, rows, T::kRowsOfA);
   }
   ptx::fence_proxy_async();
   __syncthreads();
@@ -84,7 +91,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
           unsigned char* step = ring + state.stage * T::kSteps * T::kStepBytes;
           std::uint64_t* const barrier = &full[state.stage];
           kit::wait_empty(empty, state);
-          ptx::mbarrier_arrive_expect_tx(barrier, T::kSteps * (height * kRowBytes + T::kBytesA));
+          ptx::mbarrier_arrive_expect_tx(barrier, T::kSteps * (height + rows) * kRowBytes);
 #pragma unroll
           for (int s = 0; s < T::kSteps; ++s, step += T::kStepBytes) {
             ptx::tensor_load_cache_hint(step, &map_b, p + 64 * s, tile * height, barrier, policy);
@@ -169,7 +176,7 @@ void launch_row_shares(const Operands& x, int m, int n, int k, cudaStream_t stre
   kit::allow_shared(bf16_gemm_row_shares_kernel<T>, T::kSharedBytes);
   launch_clusters<bf16_gemm_row_shares_kernel<T>>(
       Start::programmatic, std::min(sms, kit::divide_up(n, height)), 1, T::kThreads,
-      T::kSharedBytes, stream, map_of_rows(x.a.data, m, k, T::kRowsOfA, x.a.pitch),
+      T::kSharedBytes, stream, map_of_rows(x.a.data, m, k, rows_in_box<T>(m), x.a.pitch),
       map_of_rows(x.b.data, n, k, height, x.b.pitch), x.c, m, n, k, height);
 }
 

@@ -168,6 +168,10 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     kit::init_stages(full, empty, 4);
     ptx::fence_mbarrier_init();
   }
+  for (int s = 0; s < T::kStages * T::kSteps; ++s) {
+    clear_rows(ring + s * T::kStepBytes + kSlabBytes, m, T::kRowsOfA);
+  }
+  ptx::fence_proxy_async();
   __syncthreads();
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
@@ -182,7 +186,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
           unsigned char* step = ring + state.stage * T::kSteps * T::kStepBytes;
           std::uint64_t* const barrier = &full[state.stage];
           kit::wait_empty(empty, state);
-          ptx::mbarrier_arrive_expect_tx(barrier, T::kSteps * T::kStepBytes);
+          ptx::mbarrier_arrive_expect_tx(barrier, T::kSteps * (kSlabBytes + m * kRowBytes));
 #pragma unroll
           for (int s = 0; s < T::kSteps; ++s, step += T::kStepBytes) {
             const int p = unit * T::kUnit + 64 * s, col = 64 * tile;
@@ -243,7 +247,7 @@ void launch_k_shares(const Operands& x, int m, int n, int k, float4* partials,
   const KShares plan = plan_k_shares(n, k, T::kUnit, kit::multiprocessor_count());
   kit::allow_shared(kKernel, T::kSharedBytes);
   launch_clusters<kKernel>(Start::programmatic, plan.blocks, 1, T::kThreads, T::kSharedBytes,
-                           stream, map_of_rows(x.a.data, m, k, T::kRowsOfA, x.a.pitch),
+                           stream, map_of_rows(x.a.data, m, k, m, x.a.pitch),
                            map_of_b<kTransposedB>(x.b.data, n, k, 64, x.b.pitch), x.c, m, n, plan,
                            partials, slots.next());
 }
