@@ -19,11 +19,12 @@ namespace matmul::sharded {
 // C of every rank = its rows of the sum of all products. In the streams of the team.
 inline void gemm_scatter_product_then_scatter(const Team& team, const ProductScatter& p) {
   const kit::Devices& devices = team.devices;
+  team.start_copies();
   kit::for_each_rank(devices, [&](int rank, cudaStream_t stream) {
     team.multiply(rank, p.a[rank], p.b[rank], p.addend[rank], p.m, p.n, p.ks.size(rank), stream);
   });
-  team.start_copies();
   for (int rank = 0; rank < team.size(); ++rank) {
+    team.copy_after_product(rank);
     for (int step = 1; step < team.size(); ++step) {
       const int to = (rank + step) % team.size();
       push(p.slot(to, rank), p.addend[rank] + p.rows.first(to) * p.n, p.rows.size(to) * p.n,
