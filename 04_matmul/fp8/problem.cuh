@@ -179,9 +179,12 @@ struct Fp8Gemm {
     return reference.data()[row * shape.n + column];
   }
 
-  // Element (i, p) before it is rounded.
-  float number(std::uint64_t seed, std::int64_t i, std::int64_t p) const {
-    return p < asked_k ? kit::random_float(seed, i * shape.k + p) : 0.0f;
+  // Element (i, p) before it is rounded. Where there are many scales, those that share number
+  // `scale` of them have a size of their own, so that no scale is right in another one's place.
+  float number(std::uint64_t seed, std::int64_t i, std::int64_t p, std::int64_t scale) const {
+    if (p >= asked_k) return 0.0f;
+    const float x = kit::random_float(seed, i * shape.k + p);
+    return kScaling == Scaling::tensor ? x : x * (1.5f + 0.5f * kit::random_float(~seed, scale));
   }
 
   // Fills `to` and `scales` with random numbers, rounded with the largest element of those that
@@ -200,7 +203,7 @@ struct Fp8Gemm {
     for (std::int64_t first = 0; first < rows; first += kScaleBlock) {
       for (std::int64_t i = first; i < std::min(rows, first + kScaleBlock); ++i) {
         for (std::int64_t p = 0; p < shape.k; ++p) {
-          const float size = std::fabs(number(seed, i, p));
+          const float size = std::fabs(number(seed, i, p, index(i, p)));
           largest[i] = std::max(largest[i], size);
           if (kScaling != Scaling::tensor) {
             scale[index(i, p)] = std::max(scale[index(i, p)], size);
@@ -214,7 +217,7 @@ struct Fp8Gemm {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t p = 0; p < shape.k; ++p) {
         const float s = scale[index(i, p)];
-        const To q(number(seed, i, p) / s);
+        const To q(number(seed, i, p, index(i, p)) / s);
         to.pristine()[i * shape.k + p] = q;
         real.data()[i * shape.k + p] = static_cast<double>(static_cast<float>(q)) * s;
       }
