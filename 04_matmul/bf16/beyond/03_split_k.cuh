@@ -54,8 +54,8 @@ __device__ inline int2 begin_of_tile(const TileSchedule& tiles, int number, int 
                    col_inside(tile.y * T::kTileN, T::kTileN, n));
 }
 
-// Block i computes a part of one tile: first come the first parts of all tiles. With the registers
-// of 512 threads it leaves room on its SM for blocks of the second kernel, which start early.
+// Block i computes a part of one tile: first come the first parts of all tiles. With 128 registers
+// a thread, fewer than 512 leave room on the SM for blocks of the second kernel, which start early.
 template <class T, bool kTransposedB>
 __global__ void __launch_bounds__(512, 1)
     bf16_gemm_split_k_kernel(const __grid_constant__ CUtensorMap map_a,

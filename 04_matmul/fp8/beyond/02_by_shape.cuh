@@ -1,7 +1,7 @@
 // by_shape: tiles for few rows of A, for few tiles of C, and for waves that should be full.
 //
 // Of wgmma's operands one has 64 rows, the other any multiple of 8. Where A has few rows, B's are
-// the 64, so that no product is wasted and each weight comes once. Several warpgroups take the k
+// the 64, so that few products are wasted and each weight comes once. Several warpgroups take the k
 // tiles of a tile in turn, blocks of a cluster share what is fitted, and where tiles are few, each
 // sum is cut into parts of k: they meet in memory, in fp32, and a second kernel adds them up. Every
 // 128 values of k are promoted, as before. What is still wrong: one tile a block, whose beginning

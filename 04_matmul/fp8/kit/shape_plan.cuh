@@ -61,7 +61,7 @@ double us_by_shape(Scaling scaling, std::int64_t m, std::int64_t n, std::int64_t
   constexpr bool kIsB = T::kRigid == Rigid::b;
   const std::int64_t tiles = std::int64_t{kit::divide_up(m, T::kTileM * (kIsB ? 1 : T::kCluster))} *
                              kit::divide_up(n, T::kTileN * (kIsB ? T::kCluster : 1));
-  // Four blocks must fit into a GPC, and 30 such clusters fit on an H200, not 33.
+  // Four blocks must fit into a GPC (a group of SMs): 30 such clusters fit on an H200, not 33.
   const int clusters = T::kBlocks * (T::kCluster == 4 ? sms * 10 / 44 : sms / T::kCluster);
   const double waves = kit::divide_up(tiles * parts, std::max(1, clusters));
   const int k_tiles = kit::divide_up(kit::divide_up(k, kTileK), parts);
