@@ -46,9 +46,8 @@ struct Choice {
                    cudaStream_t stream);  // null for padded_copies, which needs memory
 };
 
-// How many microseconds warp_specialized should take, with copies unless has_vector_rows, and how
-// many tile_by_size or split_k. All numbers were measured on an H200; on another chip both times
-// change alike.
+// How many microseconds warp_specialized should take, with copies unless has_vector_rows. Its
+// numbers, and those below, were measured on an H200; on another chip both times change alike.
 inline double specialized_us(Shape shape, bool has_vector_rows) {
   using T = SpecializedTile;
   const auto [m, n, k] = shape;
@@ -57,6 +56,7 @@ inline double specialized_us(Shape shape, bool has_vector_rows) {
   return 10 + 2e-6 * tiles * T::kTileM * T::kTileN * k / teraflops +
          (has_vector_rows ? 0 : 6 + copied_bytes / bytes_of_us);
 }
+// And how many tile_by_size or split_k should take.
 inline double smaller_tiles_us(Shape shape, bool has_vector_rows) {
   using T = TinyTile;
   const auto [m, n, k] = shape;

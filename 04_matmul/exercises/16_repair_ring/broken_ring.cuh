@@ -1,4 +1,4 @@
-// Exercise 04/repair_ring: a ring of tiles from TMA, with four mistakes.
+// Exercise 04/repair_ring: a ring of tiles from TMA, and five mistakes.
 #pragma once
 
 #include <cuda_runtime.h>
