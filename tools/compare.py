@@ -24,7 +24,7 @@ import cpp_source
 import results
 from definitions import DEFINITION, Definitions
 from include_graph import RUNG, Graph, source_files
-from result_table import counters_of_row, significant, slug
+from result_table import counters_of_one_run, counters_of_row, significant, slug
 from rungs import short_name
 
 COLOURS = {"|": "\033[33m", "<": "\033[31m", ">": "\033[32m"}
@@ -389,9 +389,8 @@ class Counted:
 
     def by_gpu(self, key, row):
         stem, label, _ = key
-        of_chapter = self.files[stem].get("counters", {}).get(label.partition("/")[0], {})
-        by_name = {kernel["kernel"]: kernel for kernel in of_chapter.get("kernels", [])}
-        return counters_of_row(row, by_name)
+        of_chapter = self.files[stem].get("counters", {}).get(label.partition("/")[0])
+        return counters_of_row(row, counters_of_one_run(of_chapter)) if of_chapter else {}
 
     def by_simt(self, key, row):
         """Nothing if the row's sources have changed since."""

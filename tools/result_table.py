@@ -215,15 +215,19 @@ def _of_one_run(kernel, runs):
     return {key: round(kernel[key] / runs) if is_sum(key) else kernel[key] for key in kernel}
 
 
+def counters_of_one_run(counted):
+    """Of a chapter's counters: those of one run of each kernel, by the kernel's name."""
+    runs = counted.get("runs", 1)
+    return {kernel["kernel"]: _of_one_run(kernel, runs) for kernel in counted["kernels"]}
+
+
 def counters_of(results, run_name, columns):
     if not any(column.startswith("counter:") for column in columns):
         return {}
     chapter = run_name.partition("/")[0]
     if chapter not in results.get("counters", {}):
         raise TableError(f"no counters of '{chapter}' in these results")
-    counted = results["counters"][chapter]
-    runs = counted.get("runs", 1)
-    return {kernel["kernel"]: _of_one_run(kernel, runs) for kernel in counted["kernels"]}
+    return counters_of_one_run(results["counters"][chapter])
 
 
 def _with_steps(rows):
