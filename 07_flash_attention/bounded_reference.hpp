@@ -36,9 +36,8 @@ struct BoundedReference {
   BoundedReference(std::vector<std::int64_t> known, int d)
       : o(std::move(known), d), lse(o.rows.size()), lse_bound(o.rows.size()) {}
 
-  // Sets what is known of o.rows[i]. Host pointers. q: its d elements. It sees the keys first ..
-  // end
-  // - 1; row_of(key) says which row of K and V, d elements each, is that of a key.
+  // Sets what is known of o.rows[i]. Host pointers. q: its d elements. It sees the keys
+  // first .. end - 1; row_of(key) says which row of K and V, d elements each, is that of a key.
   template <class T, class RowOf>
   void compute(std::int64_t i, int d, const T* q, const T* k, const T* v, int first, int end,
                RowOf row_of) {

@@ -61,14 +61,16 @@ using ScalesOf = std::conditional_t<
     Problem::scaling == Scaling::blocks, BlockScales,
     std::conditional_t<Problem::scaling == Scaling::rows, RowScales, TensorScales>>;
 
-// The memory for parts of sums is allocated once.
+// Memory for parts of sums, which is allocated once.
+struct PartsMemory {
+  kit::Workspace workspace;
+  float* operator()(std::int64_t bytes) const { return workspace.get<float>(bytes / 4); }
+};
+
 template <class Problem>
 bench::Variant<Problem> by_shape() {
-  const auto run = [workspace = kit::Workspace()](const auto& x, cudaStream_t stream) {
-    const ShapePlan plan =
-        plan_by_shape(Problem::scaling, x.m, x.n, x.k, kit::multiprocessor_count());
-    auto* const parts = workspace.get<float>(bytes_of_parts(plan, x.m, x.n) / 4);
-    fp8_gemm_by_shape<ScalesOf<Problem>>(x, parts, stream);
+  const auto run = [memory = PartsMemory()](const auto& x, cudaStream_t stream) {
+    fp8_gemm_by_shape<ScalesOf<Problem>>(x, memory, stream);
   };
   return rung<Problem>("by_shape", "tiles for few rows, for few tiles and for full waves (sm_90a)",
                        run, bench::needs_exactly_sm(90));
@@ -76,10 +78,8 @@ bench::Variant<Problem> by_shape() {
 
 template <class Problem>
 bench::Variant<Problem> chosen() {
-  const auto run = [workspace = kit::Workspace()](Problem& p, cudaStream_t stream) {
-    return multiply_by_choice<ScalesOf<Problem>>(
-        p.device_product(),
-        [&workspace](std::int64_t bytes) { return workspace.get<float>(bytes / 4); }, stream);
+  const auto run = [memory = PartsMemory()](Problem& p, cudaStream_t stream) {
+    return multiply_by_choice<ScalesOf<Problem>>(p.device_product(), memory, stream);
   };
   auto variant = bench::chooser<Problem>("a library's choice: the rung by the shape", run);
   variant.needs = bench::needs_exactly_sm(90);

@@ -1,6 +1,5 @@
 // The index of the products in fp8, in reading order: one problem for each way to scale.
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "04_matmul/fp8/01_sequential.hpp"
@@ -12,8 +11,6 @@
 #include "04_matmul/fp8/07_scale_ring.cuh"
 #include "04_matmul/fp8/beyond/01_two_accumulators.cuh"
 #include "04_matmul/fp8/chosen.cuh"
-#include "04_matmul/fp8/kit/epilogue.cuh"
-#include "04_matmul/fp8/kit/scale_blocks.cuh"
 #include "04_matmul/fp8/peers.cuh"
 #include "04_matmul/fp8/problem.cuh"
 #include "04_matmul/fp8/sweep_digits.cuh"
@@ -27,11 +24,10 @@
 
 namespace matmul::fp8 {
 
-constexpr const char* kTwoAccumulators = "one set is added up under the other's products (sm_90a)";
-
 template <class Problem>
 std::vector<bench::Variant<Problem>> variants() {
   using ElementA = typename Problem::InputA;
+  using Scales = ScalesOf<Problem>;
   constexpr Scaling kScaling = Problem::scaling;
   const bench::Needs hopper = bench::needs_exactly_sm(90);
   auto sequential =
@@ -55,17 +51,15 @@ std::vector<bench::Variant<Problem>> variants() {
                                 fp8_gemm_block_scaled, hopper));
     all.push_back(rung<Problem>("scale_ring", "A's scales come by TMA with the tiles (sm_90a)",
                                 fp8_gemm_scale_ring, hopper));
-    all.push_back(rung<Problem>("two_accumulators", kTwoAccumulators,
-                                fp8_gemm_two_accumulators<BlockScales, 256, ElementA>, hopper));
   } else {
-    using Scales = std::conditional_t<kScaling == Scaling::rows, RowScales, TensorScales>;
     all.push_back(rung<Problem>("wgmma", "Hopper's instruction on the ring of bf16 (sm_90a)",
                                 fp8_gemm_wgmma<Scales, ElementA>, hopper, Sums::fast));
     all.push_back(rung<Problem>("promoted", "sums move to fp32 every 128 values of k (sm_90a)",
                                 fp8_gemm_promoted<Scales, ElementA>, hopper));
-    all.push_back(rung<Problem>("two_accumulators", kTwoAccumulators,
-                                fp8_gemm_two_accumulators<Scales, 256, ElementA>, hopper));
   }
+  all.push_back(rung<Problem>("two_accumulators",
+                              "one set is added up under the other's products (sm_90a)",
+                              fp8_gemm_two_accumulators<Scales, 256, ElementA>, hopper));
   all.push_back(by_shape<Problem>());
   all.push_back(chosen<Problem>());
   all.push_back(cublaslt_peer<Problem>(Sums::promoted));

@@ -38,6 +38,6 @@ __device__ inline int row_inside(int at, int size, int rows) {
 __device__ inline int col_inside(int at, int size, int cols) {
   return row_inside(at, size, kit::divide_up(cols, 8) * 8);
 }
-constexpr int kAnywhere = 1 << 30;  // as rows or cols: it may stick out
+constexpr int kAnywhere = 2147483640;  // as rows or cols: it may stick out
 
 }  // namespace matmul

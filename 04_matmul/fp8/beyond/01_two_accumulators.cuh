@@ -213,10 +213,11 @@ __global__ void __launch_bounds__(T::kThreads, 1)
 }
 
 // C = A B'; Scales: TensorScales, RowScales or BlockScales. Device pointers; sizes up to 2e9.
-// kTileN: columns of a tile, 128, 192 or 256.
+// kTileN: columns of a tile, 192 or 256.
 template <class Scales, int kTileN = 256, class ElementA>
 void fp8_gemm_two_accumulators(const Product<ElementA>& x, cudaStream_t stream) {
-  using T = GemmTile<128, kTileN, kTileN == 256 ? 4 : kTileN == 192 ? 5 : 6>;
+  static_assert(kTileN == 192 || kTileN == 256, "its ring is fitted to these");
+  using T = GemmTile<128, kTileN, kTileN == 256 ? 4 : 5>;
   kit::require_aligned_to_16(x.a, x.b);
   constexpr auto kKernel = fp8_gemm_two_accumulators_kernel<T, Scales, ElementA>;
   constexpr int kShared = T::kRingBytes + 2 * kSlabBytes;

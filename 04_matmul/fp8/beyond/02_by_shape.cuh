@@ -54,6 +54,12 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   __shared__ std::uint64_t full[T::kStages], empty[T::kStages];
   __shared__ alignas(128) float scales_a[T::kStages][kScaleRow];
   __shared__ float of_rows[kOfRows ? T::kTileM : 1], of_cols[kOfRows ? T::kTileN : 1];
+  const int missing = T::rows_missing(c.m);
+  for (int s = 0; s < T::kStages; ++s) {
+    clear_rows(ring + s * T::kStageBytes + (kIsB ? T::kBytesRigid : 0), T::kTileM - missing,
+               T::kTileM);
+  }
+  ptx::fence_proxy_async();
   if (threadIdx.x == 0) {
     kit::init_stages(full, empty, 4 * T::kGroups * T::kCluster);
     ptx::fence_mbarrier_init();
@@ -70,9 +76,14 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
   const int cluster = static_cast<int>(blockIdx.x) / T::kCluster;
   const int2 tile = tiles.at(cluster % tiles.count());
   const int part = cluster / tiles.count();
-  const int rigid = ((kIsB ? tile.y : tile.x) * T::kCluster + rank) * T::kRows;
-  const int fitted = (kIsB ? tile.x : tile.y) * T::kFitted;
-  const int row = kIsB ? fitted : rigid, col = kIsB ? rigid : fitted;
+  const int side = kIsB ? T::kCluster : 1;  // tiles of the cluster side by side
+  const int2 own = make_int2((kIsB ? tile.x : tile.x * T::kCluster + rank) * T::kTileM,
+                             (tile.y * side + (kIsB ? rank : 0)) * T::kTileN);
+  // Where it would stick out it begins earlier. With scales of blocks it begins at a multiple of 4
+  // rows, as TMA wants A's scales, and may stick out of B, of which 64 columns have one scale.
+  const int row = row_inside(own.x, T::kTileM, kOfBlocks ? (c.m + 3) / 4 * 4 : c.m);
+  const int col = kOfBlocks ? own.y : col_inside(own.y, T::kTileN, c.n);
+  const int rigid = kIsB ? col : row, fitted = kIsB ? row : col;
   const std::int64_t k_tiles = (k + kTileK - 1) / kTileK;
   const int begin = static_cast<int>(k_tiles * part / c.count);
   const int end = static_cast<int>(k_tiles * (part + 1) / c.count);
@@ -91,7 +102,8 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
         std::uint64_t* const arrived = &full[state.stage];
         kit::wait_empty(empty, state);
         if constexpr (kOfBlocks) ptx::fence_proxy_async();  // threads have read the scales
-        ptx::mbarrier_arrive_expect_tx(arrived, T::kStageBytes + (kOfBlocks ? 4 * T::kTileM : 0));
+        ptx::mbarrier_arrive_expect_tx(
+            arrived, T::kStageBytes - missing * kRowBytes + (kOfBlocks ? 4 * T::kTileM : 0));
         if constexpr (kIsB) {
           ptx::tensor_load_cache_hint(stage, &map_rigid, t * kTileK, rigid, arrived, policy);
         } else {
@@ -208,7 +220,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
       if constexpr (kOfRows) return of_rows[y] * of_cols[x];
       return of_all;
     };
-    store_shaped_tile<T>(sums, reinterpret_cast<float*>(ring), c, part, row, col, scale_of);
+    store_shaped_tile<T>(sums, reinterpret_cast<float*>(ring), c, part, row, col, own, scale_of);
   }
 #else
   (void)map_rigid, (void)map_fitted, (void)map_scales, (void)c, (void)scales, (void)k;
@@ -251,7 +263,7 @@ void launch_by_shape(const Product<ElementA>& x, int count, float* parts, cudaSt
   if constexpr (Scales::kScaling == Scaling::blocks) {
     map_scales = map_of_scales(x.scales_a, {Scaling::blocks, x.m, x.n, x.k}, T::kTileM);
   }
-  const auto map_a = map_of_bytes(x.a, x.m, x.k, kIsB ? T::kFitted / T::kCluster : T::kRows);
+  const auto map_a = map_of_bytes(x.a, x.m, x.k, T::kBoxA - T::rows_missing(x.m));
   const auto map_b = map_of_bytes(x.b, x.n, x.k, kIsB ? T::kRows : T::kFitted / T::kCluster);
   launch_clusters<kKernel>(Start::programmatic, tiles.count() * count, T::kCluster, T::kThreads,
                            T::kSharedBytes, stream, kIsB ? map_b : map_a, kIsB ? map_a : map_b,
@@ -276,12 +288,12 @@ void multiply_as_planned(const Product<ElementA>& x, const ShapePlan& plan, floa
 }
 
 // C = A B'; Scales: TensorScales, RowScales or BlockScales. Device pointers; sizes up to 2e9.
-// parts: as above.
-template <class Scales, class ElementA>
-void fp8_gemm_by_shape(const Product<ElementA>& x, float* parts, cudaStream_t stream) {
+// memory(bytes): aligned to 16, and this launch's until it has ended.
+template <class Scales, class ElementA, class Memory>
+void fp8_gemm_by_shape(const Product<ElementA>& x, Memory memory, cudaStream_t stream) {
   const ShapePlan plan =
       plan_by_shape(Scales::kScaling, x.m, x.n, x.k, kit::multiprocessor_count());
-  multiply_as_planned<Scales>(x, plan, parts, stream);
+  multiply_as_planned<Scales>(x, plan, memory(bytes_of_parts(plan, x.m, x.n)), stream);
 }
 
 }  // namespace matmul::fp8

@@ -29,6 +29,11 @@ struct ShapedTile {
   static constexpr int kRows = 64 * kGroups;
   static constexpr int kTileM = kRigid == Rigid::a ? kRows : kFitted;
   static constexpr int kTileN = kRigid == Rigid::a ? kFitted : kRows;
+  // Rows of a box of A; one that no other block has a part of is no higher than an A of m rows.
+  static constexpr int kBoxA = kRigid == Rigid::b ? kFitted / kCluster : kRows;
+  __host__ __device__ static int rows_missing(int m) {
+    return m < kTileM && kBoxA == kTileM ? kTileM - m : 0;
+  }
   static constexpr int kConsumers = kGroups * kWorkers, kThreads = 128 * (1 + kConsumers);
   // Of a thread; 65,536 for all of an SM. What the producer does not need the others get.
   static constexpr int kRegisters = 65536 / (kBlocks * kThreads) / 8 * 8;
@@ -90,11 +95,12 @@ __device__ inline void store_eight_sums(const ShapedResult& to, int row, int col
 
 // A tile's sums leave the consumers, whose ring has been used for the last time: they meet in its
 // place, the workers' sums are added, always in the same order, and each thread stores eight
-// neighbours of C, or of part number `part`. scale(y, x): of an element of the tile at (row, col).
+// neighbours of C, or of part number `part`, from row own.x and column own.y on: what lies before
+// is another tile's. scale(y, x): of an element of the tile at (row, col).
 template <class T, class Scale>
 __device__ __forceinline__ void store_shaped_tile(const float (&sums)[T::kFitted / 2], float* room,
                                                   const ShapedResult& c, int part, int row, int col,
-                                                  Scale scale) {
+                                                  int2 own, Scale scale) {
   const int warpgroup = threadIdx.x / 128, lane = threadIdx.x % 32;
   const int group = warpgroup / T::kWorkers, worker = warpgroup % T::kWorkers;
   // All are done with the ring. Where B is rigid, sums lie transposed.
@@ -116,7 +122,7 @@ __device__ __forceinline__ void store_shaped_tile(const float (&sums)[T::kFitted
   // Neighbouring threads have neighbours in a row.
   for (int i = threadIdx.x; i < T::kTileM * T::kTileN / 8; i += 128 * T::kConsumers) {
     const int y = i / (T::kTileN / 8), x = i % (T::kTileN / 8) * 8;
-    if (row + y >= c.m || col + x >= c.n) continue;
+    if (row + y < own.x || row + y >= c.m || col + x < own.y || col + x >= c.n) continue;
     float total[8] = {};
 #pragma unroll
     for (int w = 0; w < T::kWorkers; ++w) {
