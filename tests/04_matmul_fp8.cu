@@ -45,7 +45,10 @@ std::vector<bench::Settings::Given> sizes() {
 
 // cuBLASLt wants rows of C, and of A's scales of blocks, of whole 16 bytes.
 bool refuses(const std::string& name, const bench::Settings::Given& size) {
-  return name.rfind("cublaslt", 0) == 0 && (size.at("n") % 8 != 0 || size.at("m") % 8 != 0);
+  return name.rfind("cublaslt", 0) == 0 && size.at("n") % 8 != 0;
+}
+bool refuses_blocks(const std::string& name, const bench::Settings::Given& size) {
+  return refuses(name, size) || (name == "cublaslt" && size.at("m") % 4 != 0);
 }
 
 // The root mean square of what a variant's result is off, over that of the result.
@@ -74,7 +77,7 @@ TEST_CASE("every variant is right at every size, a scale a row") {
 }
 
 TEST_CASE("every variant is right at every size, a scale a block") {
-  tests::every_variant_is_right(ladder<Fp8Gemm<Scaling::blocks>>(), sizes(), refuses);
+  tests::every_variant_is_right(ladder<Fp8Gemm<Scaling::blocks>>(), sizes(), refuses_blocks);
 }
 
 // Every tile, and every sum whole and in parts, which have fewer k tiles than some tiles have
