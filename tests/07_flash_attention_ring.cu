@@ -40,7 +40,7 @@ bench::Ladder<Problem> rungs() {
                  variants.end());
   return some;
 }
-constexpr int kRungs = 4;
+constexpr int kRungs = 5;
 
 // Devices that own nothing, chunks of one token, and shards of one row more than two tiles of 64
 // rows or one of 128.
@@ -62,6 +62,26 @@ void is_right_everywhere() {
   tests::every_variant_is_right(rungs(), sizes);
 }
 
+// Shards that come in pieces of one head, one, two, ..., and several tiles in each part of a
+// window.
+void comes_in_pieces() {
+  for (const int devices : teams({2, 4})) {
+    Problem problem({1, 5, 500, 500, 64, true}, devices, 3, false);
+    problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+    Team<Element> team = problem.team(true);
+    team.first_piece = 1;
+    ring_attention_fused_steps(team);
+    for_each_rank(team.devices,
+                  [](int, cudaStream_t stream) { CUDA_CHECK(cudaStreamSynchronize(stream)); });
+    problem.each_array([](auto& array) {
+      array.fetch(bench::Side::device);
+      CHECK(array.damage() == "");
+    });
+    CHECK(problem.check(true).describe() == "right");
+    CHECK(tests::simt_said() == "");
+  }
+}
+
 // One call after the other in the streams of the team.
 void runs_ahead() {
   for (const int devices : teams({2, 4})) {
@@ -71,6 +91,7 @@ void runs_ahead() {
     for (int call = 0; call < 2; ++call) {
       ring_attention_gather(contiguous);
       ring_attention_wgmma(zigzag);
+      ring_attention_fused_steps(zigzag);
       ring_attention_ring(contiguous);
       ring_attention_zigzag(zigzag);
     }
@@ -90,6 +111,9 @@ void runs_ahead() {
 
 TEST_CASE("ring_attention: every way on several devices", "[.]") { is_right_everywhere(); }
 TEST_CASE("ring_attention: calls run ahead", "[.]") { runs_ahead(); }
+TEST_CASE("ring_attention: a shard comes in pieces on several devices", "[.]") {
+  comes_in_pieces();
+}
 TEST_CASE("ring_attention: every launch is in its stream on several devices", "[.]") {
   tests::every_launch_is_in_its_stream(
       rungs(), {{"n", 70}, {"heads", 1}, {"devices", 3}, {"causal", 1}, {"d", 64}});
@@ -114,9 +138,11 @@ TEST_CASE("ring_attention: bytes over the links", "[.]") {
       INFO(size << " devices, causal: " << causal);
       const double all = 2.0 * 24 * 64 * sizeof(Element);  // K and V of all tokens
       const double once = all * (size - 1);
+      const double flags = size * sizeof(unsigned);  // a piece for each rank, which has one head
       CHECK(counted(false, ring_attention_ring).link_written_bytes == once);
       CHECK(counted(true, ring_attention_zigzag).link_written_bytes == once);
       CHECK(counted(true, ring_attention_wgmma).link_written_bytes == once);
+      CHECK(counted(true, ring_attention_fused_steps).link_written_bytes == once + flags);
       CHECK(counted(false, ring_attention_gather).link_written_bytes == (causal ? once / 2 : once));
       CHECK(counted(true, ring_attention_wgmma).link_read_bytes == 0);
     }
@@ -128,10 +154,13 @@ TEST_CASE("ring_attention: every way is right") {
   if (kit::kHasGpu && devices_here() >= 2) {
     is_right_everywhere();
     runs_ahead();
+    comes_in_pieces();
   } else {
     tests::passes_by_itself("SIMT_DEVICES=8 SIMT_MULTIPROCESSORS=2",
                             "ring_attention: every way on several devices", kRungs);
     tests::passes_by_itself("SIMT_DEVICES=4", "ring_attention: calls run ahead");
+    tests::passes_by_itself("SIMT_DEVICES=4",
+                            "ring_attention: a shard comes in pieces on several devices");
   }
 }
 
@@ -184,6 +213,70 @@ TEST_CASE("ring_attention: the steps are all of the work, and nothing twice") {
       }
     }
   }
+}
+
+// The same of fused steps: which rows of a window meet which keys, and when they are complete.
+TEST_CASE("ring_attention: fused steps are all of the work, and nothing twice") {
+  for (const bool is_zigzag : {false, true}) {
+    for (const bool is_causal : {false, true}) {
+      for (const int size : {1, 2, 3, 4, 8}) {
+        for (const std::int64_t n : {1, 7, 16, 45, 64}) {
+          const Sharding sharding{n, size, is_zigzag, is_causal};
+          INFO(n << " tokens, " << size << " ranks, zigzag " << is_zigzag << ", causal "
+                 << is_causal);
+          std::vector<int> seen(n * n), completed(n);
+          std::int64_t wrong = 0;
+          for (int rank = 0; rank < size; ++rank) {
+            for (int step = 0, count; step < size; step += count) {
+              count = steps_at_once(step, size);
+              const FusedWork work = fused_work(sharding, rank, step, count);
+              if (!work.any()) continue;
+              for (int i = 0; i < work.queries; ++i) {
+                const std::int64_t query = sharding.token(rank, work.first_query + i);
+                wrong += completed[query];
+                const auto see = [&](int of_step, int keys) {
+                  for (int j = 0; j < keys; ++j) {
+                    ++seen[query * n + sharding.token(sharding.owner(rank, of_step), j)];
+                  }
+                };
+                see(step, work.is_diagonal ? i + 1 : work.keys);
+                if (i >= work.split) see(step + 1, work.second_keys);
+                if (i < work.complete) ++completed[query];
+              }
+            }
+          }
+          for (std::int64_t query = 0; query < n; ++query) {
+            wrong += completed[query] != 1;
+            for (std::int64_t key = 0; key < n; ++key) {
+              wrong += seen[query * n + key] != (is_causal && key > query ? 0 : 1);
+            }
+          }
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
+}
+
+// Every head is in one piece, and each piece but the last has as many heads as all before it.
+TEST_CASE("ring_attention: pieces of a shard") {
+  for (const int heads : {1, 2, 3, 5, 16, 1000}) {
+    for (const std::int64_t bytes : {1, 300, 1024, 5000}) {
+      const Pieces pieces = Pieces::of(heads, 1024, 4 * bytes);
+      INFO(heads << " heads, the first piece: " << pieces.unit);
+      CHECK(pieces.first_head(pieces.count()) == heads);
+      CHECK(pieces.count() <= kMostPieces);
+      std::int64_t wrong = 0;
+      for (int head = 0; head < heads; ++head) {
+        const int piece = pieces.of_head(head), first = pieces.first_head(piece);
+        const int last = pieces.first_head(piece + 1);
+        wrong += head < first || head >= last;
+        wrong += piece > 0 && last < heads && last - first != first;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+  CHECK(Pieces::of(16, 4 << 20, 8 << 20).unit == 2);
 }
 
 // The lesson's figures: without zigzag the last rank has 2 - 1 / size times the mean, with it all

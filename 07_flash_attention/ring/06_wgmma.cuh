@@ -20,6 +20,7 @@
 #include "07_flash_attention/ring/kit/sharding.hpp"
 #include "07_flash_attention/ring/kit/state.cuh"
 #include "07_flash_attention/ring/kit/team.cuh"
+#include "07_flash_attention/ring/kit/window_map.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
@@ -27,7 +28,6 @@
 #include "common/kit/ptx/roles.cuh"
 #include "common/kit/ptx/tma.cuh"
 #include "common/kit/ptx/wgmma.cuh"
-#include "common/kit/tensor_map.cuh"
 
 namespace ring_attention {
 
@@ -188,17 +188,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   }
   if (warpgroup == 1) turn.wait();  // nobody leaves with a turn unclaimed
 #endif
-}
-
-// A window of `rows` rows of every head, of which there are `head_rows`.
-template <class Tile, class T>
-CUtensorMap window_map(const T* base, int heads, int head_rows, int rows, int box_rows) {
-  const auto size = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-  constexpr int kD = Tile::kD;
-  return kit::tensor_map(
-      base, {64, size(std::max(rows, 1)), size(kD / 64), size(heads)},
-      {size(kD * 2), 128, size(std::int64_t{head_rows} * kD * 2)},
-      {64, static_cast<std::uint32_t>(box_rows), static_cast<std::uint32_t>(kD / 64), 1});
 }
 
 // A step: the rows of `own` that `work` says. own_rows, key_rows: of a head in memory.

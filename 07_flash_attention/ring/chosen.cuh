@@ -4,7 +4,7 @@
 #include <string>
 
 #include "07_flash_attention/ring/05_zigzag.cuh"
-#include "07_flash_attention/ring/06_wgmma.cuh"
+#include "07_flash_attention/ring/beyond/01_fused_steps.cuh"
 #include "07_flash_attention/ring/kit/team.cuh"
 #include "07_flash_attention/ring/problem.cuh"
 #include "common/bench/variant.cuh"
@@ -16,8 +16,8 @@ namespace ring_attention {
 template <class T>
 std::string ring_attention_chosen(const Team<T>& team, bool is_hopper) {
   if (is_hopper) {
-    ring_attention_wgmma(team);
-    return "wgmma";
+    ring_attention_fused_steps(team);
+    return "fused_steps";
   }
   ring_attention_zigzag(team);
   return "zigzag";

@@ -13,6 +13,7 @@
 #include "07_flash_attention/ring/04_ring.cuh"
 #include "07_flash_attention/ring/05_zigzag.cuh"
 #include "07_flash_attention/ring/06_wgmma.cuh"
+#include "07_flash_attention/ring/beyond/01_fused_steps.cuh"
 #include "07_flash_attention/ring/chosen.cuh"
 #include "07_flash_attention/ring/one_gpu.cuh"
 #include "07_flash_attention/ring/problem.cuh"
@@ -79,6 +80,8 @@ inline bench::Ladder<Problem> ladder() {
                          ring_attention_zigzag<Element>, sm80),
       team_rung<Element>("wgmma", "the same steps with the fastest kernel for Hopper", true,
                          ring_attention_wgmma<Element>, hopper),
+      team_rung<Element>("fused_steps", "two steps in one kernel: O stays in registers", true,
+                         ring_attention_fused_steps<Element>, hopper),
       ring_attention_chooser<Element>(),
       one_gpu<Element>(),
   };

@@ -14,6 +14,7 @@
 
 #include "07_flash_attention/element.hpp"
 #include "07_flash_attention/problem.cuh"
+#include "07_flash_attention/ring/kit/arrivals.cuh"
 #include "07_flash_attention/ring/kit/sharding.hpp"
 #include "07_flash_attention/ring/kit/team.cuh"
 #include "07_flash_attention/shape.hpp"
@@ -133,7 +134,8 @@ struct RingAttention {
                            of.lse.device_data(),
                            memory_->state[rank].data(),
                            memory_->inbox[rank].data(),
-                           memory_->tile_counts[rank].data()};
+                           memory_->tile_counts[rank].data(),
+                           memory_->arrivals[rank].data()};
     });
     return team;
   }
@@ -195,6 +197,7 @@ struct RingAttention {
     std::vector<kit::DeviceBuffer<float>> state;
     std::vector<kit::DeviceBuffer<T>> inbox;
     std::vector<kit::DeviceBuffer<int>> tile_counts;
+    std::vector<kit::DeviceBuffer<unsigned>> arrivals;
 
     explicit Memory(const RingAttention& p) : devices(p.size), copies(p.size) {
       const std::int64_t heads = p.shape.all_heads(), d = p.shape.d;
@@ -205,6 +208,8 @@ struct RingAttention {
         inbox.emplace_back(2 * slots * heads * rows * d);
         tile_counts.emplace_back(2);
         CUDA_CHECK(cudaMemset(tile_counts.back().data(), 0, 2 * sizeof(int)));
+        arrivals.emplace_back(kMostPieces);
+        CUDA_CHECK(cudaMemset(arrivals.back().data(), 0, kMostPieces * sizeof(unsigned)));
         CUDA_CHECK(cudaDeviceSynchronize());
       });
     }

@@ -22,13 +22,14 @@ using kit::kMostDevices;
 // aligned to 16 bytes.
 template <class T>
 struct Shard {
-  const T* q = nullptr;        // [heads, rows, d]
-  const T* kv = nullptr;       // [2, heads, rows, d]: the keys, then the values
-  T* o = nullptr;              // [heads, rows, d]
-  float* lse = nullptr;        // [heads, rows]: log-sum-exp, of the keys so far
-  float* state = nullptr;      // [heads, rows, d]: O of the keys so far, between two steps
-  T* inbox = nullptr;          // room for keys and values of size - 1 shards, at least two
-  int* tile_counts = nullptr;  // two zeros
+  const T* q = nullptr;          // [heads, rows, d]
+  const T* kv = nullptr;         // [2, heads, rows, d]: the keys, then the values
+  T* o = nullptr;                // [heads, rows, d]
+  float* lse = nullptr;          // [heads, rows]: log-sum-exp, of the keys so far
+  float* state = nullptr;        // [heads, rows, d]: O of the keys so far, between two steps
+  T* inbox = nullptr;            // room for keys and values of size - 1 shards, at least two
+  int* tile_counts = nullptr;    // two zeros
+  unsigned* arrivals = nullptr;  // kMostPieces flags, at first 0
 };
 
 template <class T>
@@ -38,6 +39,7 @@ struct Team {
   Shard<T> shards[kMostDevices];
   Sharding sharding;
   int heads, d;  // of all sequences together; elements of a query, a key, a value
+  std::int64_t first_piece = 8 << 20;  // bytes, where a shard comes in pieces
 
   int size() const { return devices.size(); }
   // Elements of the keys of a rank's shard; its values have as many.
