@@ -159,7 +159,8 @@ TEST_CASE("ring_attention: every way is right") {
     tests::passes_by_itself("SIMT_DEVICES=8 SIMT_MULTIPROCESSORS=2",
                             "ring_attention: every way on several devices", kRungs);
     tests::passes_by_itself("SIMT_DEVICES=4", "ring_attention: calls run ahead");
-    tests::passes_by_itself("SIMT_DEVICES=4",
+    // Two SMs: a block has tiles of several pieces.
+    tests::passes_by_itself("SIMT_DEVICES=4 SIMT_MULTIPROCESSORS=2",
                             "ring_attention: a shard comes in pieces on several devices");
   }
 }
