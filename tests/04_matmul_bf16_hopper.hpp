@@ -352,7 +352,7 @@ TEST_CASE("every tile and every way to split a sum is right") {
       int split = 0;
       each_split_tile([&](auto tile) {
         using T = decltype(tile);
-        const bool is_kind = split == 1 || split == 3;  // of one warpgroup, of two
+        const bool is_kind = split == 3 || split == 6;  // of one warpgroup, of two
         ++split;
         if (!is_real_gpu() && !is_kind) return;
         const int tiles = tile_count<T::kTileM, T::kTileN>(m, n);
@@ -436,6 +436,8 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   CHECK(chosen(512, 512, 512) == "by_shape");
   CHECK(chosen(128, 128, 8192) == "split_k");
   CHECK(chosen(120, 136, 4104) == "split_k");
+  CHECK(chosen(160, 8192, 8192) == "split_k");     // 64 tiles, and B comes from memory
+  CHECK(chosen(704, 904, 3000) == "fitted_tile");  // a wave of small ones
   CHECK(chosen(4000, 4104, 4056) == "narrow_edge");
   // The tiles at its edge are narrow: where rows do not begin at sectors, loading them takes longer
   // than to multiply them.
@@ -447,6 +449,16 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   CHECK(chosen_for_loose(4096, 4096, 4096) == "full_waves");
   CHECK(chosen_for_loose(5000, 5000, 5000) != "stream_k");
   CHECK(chosen_for_loose(120, 136, 4104) == "split_k");
+
+  const auto thin = [](int m, int n, int k) {
+    return thin_rung<true>(dense<true>(nullptr, nullptr, nullptr, n, k), m, n, k, 132);
+  };
+  CHECK(thin(32, 4096, 4096) == "row_shares");
+  CHECK(thin(33, 4096, 4096) == "");  // parts
+  CHECK(thin(33, 4096, 256) == "k_shares");
+  CHECK(thin(128, 5632, 8192) == "");
+  CHECK(thin(128, 5640, 8192) == "k_shares");
+  CHECK(thin(129, 5640, 8192) == "");
 }
 
 // With the numbers of an H200.

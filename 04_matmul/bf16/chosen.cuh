@@ -97,9 +97,11 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
 
   const double fitted = plan_fitted_tile(product, chip.sms).cycles;
 
-  // Fewer tiles than SMs: each sum in parts.
+  // Fewer tiles than SMs: each sum in parts. Beside this model those of whole tiles count too much
+  // where k is short, and too little where large inputs come from memory (measured on an H200).
   const SplitPlan split = plan_split_k(product, chip.sms);
-  const double split_k = split.parts > 1 ? split.cycles : HUGE_VAL;
+  const double inputs = 2e-6 * static_cast<double>((product.m + product.n) * product.k);  // MB
+  const double split_k = split.parts > 1 ? split.cycles + 6000 - 170 * inputs : HUGE_VAL;
 
   if (fitted < std::min({by_shape, narrow_edge, stream_k, full_waves, split_k})) {
     return "fitted_tile";
@@ -111,15 +113,19 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
 }
 
 // Few rows of A: then B's bytes decide, and a rung of the page on thin products reads them best.
-// Its name, or an empty one. Fewer than four rows of B per SM are left to split_k. From 65 rows of
-// A on more than a tile of 64 columns per SM are left to tiles whose clusters share A; of a B that
-// is k x n, from 33 rows on with more than 96 columns per SM. All was measured on an H200.
+// Its name, or an empty one. Fewer than four rows of B per SM are left to split_k, and from 33 rows
+// of A on as many columns as 128 per three SMs, if it splits sums there. From 65 rows of A on more
+// than a tile of 64 columns per SM are left to tiles whose clusters share A; of a B that is k x n,
+// from 33 rows on with more than 96 columns per SM. All was measured on an H200.
 template <bool kTransposedB>
-std::string thin_rung(const Operands& x, int m, int n, int k) {
-  const int sms = kit::multiprocessor_count();
+std::string thin_rung(const Operands& x, int m, int n, int k, int sms) {
   const bool is_wide = n > 64 * sms;
   if (m > 128 || n < 4 * sms || (m > 64 && is_wide)) return "";
   if (!kTransposedB && m > 32 && n > 96 * sms) return "";
+  if (m > 32 && n <= sms / 3 * 128 &&
+      plan_split_k(Product::of<kTransposedB>(x, m, n, k), sms).parts > 1) {
+    return "";
+  }
   if (kit::has_vector_rows(x.a.data, x.a.pitch) && kit::has_vector_rows(x.b.data, x.b.pitch)) {
     return kTransposedB && (m <= 32 || is_wide) ? "row_shares" : "k_shares";
   }
@@ -144,7 +150,8 @@ template <bool kTransposedB>
 std::string multiply_by_choice(const Operands& operands, int m, int n, int k, void* scratch,
                                cudaStream_t stream) {
   if (m < 1 || n < 1 || k < 1) throw std::invalid_argument("a size below 1");
-  const std::string for_few_rows = thin_rung<kTransposedB>(operands, m, n, k);
+  const std::string for_few_rows =
+      thin_rung<kTransposedB>(operands, m, n, k, kit::multiprocessor_count());
   if (for_few_rows == "row_shares") {
     multiply_in_row_shares(operands, m, n, k, stream);
     return for_few_rows;

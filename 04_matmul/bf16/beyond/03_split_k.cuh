@@ -80,8 +80,10 @@ __global__ void __launch_bounds__(512, 1)
   const int end = static_cast<int>(k_tiles * (part + 1) / sums.parts) * kTileK;
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
-    // The producer: only its part of k.
+    // The producer: only its part of k. B shall leave the L2 cache before the sums, which it has to
+    // keep for the second kernel.
     if (threadIdx.x == 0) {
+      const std::uint64_t policy = ptx::createpolicy_evict_first();
       const int2 at = begin_of_tile<T>(tiles, number, m, n);
       for (int p = begin; p < end; p += kTileK, state.next()) {
         unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
@@ -89,8 +91,8 @@ __global__ void __launch_bounds__(512, 1)
         ptx::mbarrier_arrive_expect_tx(&full[state.stage],
                                        Ring::kStageBytes - (T::kTileM - rows) * kRowBytes);
         ptx::tensor_load(stage, &map_a, p, at.x, &full[state.stage]);
-        issue_b<kTransposedB, T::kTileN>(stage + Ring::kFittedBytes, &map_b, p, at.y,
-                                         &full[state.stage]);
+        issue_b_cache_hint<kTransposedB, T::kTileN>(stage + Ring::kFittedBytes, &map_b, p, at.y,
+                                                    &full[state.stage], policy);
       }
     }
   } else {
@@ -156,7 +158,9 @@ __global__ void __launch_bounds__(128)
   __syncthreads();
   const int2 at = begin_of_tile<T>(tiles, number, m, n);
   const int row = at.x + 16 * piece + thread / 8, col = at.y + 64 * slab + thread % 8 * 8;
-  if (row >= m) return;
+  // What the tile before has, too, it stores.
+  const int2 tile = tiles.at(number);
+  if (row < tile.x * T::kTileM || col < tile.y * T::kTileN || row >= m) return;
   const uint4 eight = reinterpret_cast<const uint4*>(rounded)[thread];
   __nv_bfloat16* const to = c.data + row * c.pitch;
   if (has_vectors) {
@@ -192,13 +196,17 @@ void launch_split_k(const Operands& x, int m, int n, int k, int parts, float4* d
 // Calls visit(tile) with all tiles to choose from.
 template <class Visit>
 void each_split_tile(Visit visit) {
+  visit(FittedTile<Fitted::height, 1, 1, 96, 1>{});
+  visit(FittedTile<Fitted::height, 1, 1, 112, 1>{});
   visit(FittedTile<Fitted::height, 1, 1, 128, 1>{});
   visit(FittedTile<Fitted::height, 1, 1, 144, 1>{});
-  visit(FittedTile<Fitted::height, 1, 1, 192, 1>{});
+  visit(FittedTile<Fitted::height, 1, 1, 160, 1>{});
+  visit(FittedTile<Fitted::height, 2, 1, 96, 1>{});
   visit(FittedTile<Fitted::height, 2, 1, 112, 1>{});
   visit(FittedTile<Fitted::height, 2, 1, 128, 1>{});
   visit(FittedTile<Fitted::height, 2, 1, 144, 1>{});
   visit(FittedTile<Fitted::height, 2, 1, 160, 1>{});
+  visit(FittedTile<Fitted::height, 2, 1, 192, 1>{});
   visit(FittedTile<Fitted::height, 3, 1, 128, 1>{});
 }
 
@@ -210,16 +218,16 @@ struct SplitPlan {
 
 // A block's part of k and its sums, at least what it takes to read A and B from memory, and the
 // second kernel. What a KB takes of the L2 cache grows with the blocks that ask for it. The numbers
-// were fitted to some 900 products in parts, at 144 shapes, on an H200.
+// were fitted to some 6000 products in parts, of 116 shapes in both layouts of B, on an H200.
 template <class T>
 double cycles_of_split(const Product& product, std::int64_t tiles, std::int64_t parts, int sms) {
   const double elements = T::kTileM * T::kTileN, blocks = static_cast<double>(tiles * parts);
   const double kilobytes = (product.a_reads * T::kTileM + product.b_reads * T::kTileN) / 8;
-  const double step = std::max({540.0, elements / 25, 23.5 * kilobytes * blocks / sms});
+  const double step = std::max({480.0, elements / 23.2, 24.2 * kilobytes * blocks / sms});
   const double steps = kit::divide_up(kit::divide_up(product.k, kTileK), static_cast<int>(parts));
   const double inputs = 2e-6 * static_cast<double>((product.m + product.n) * product.k);  // MB
   const double sums = 4e-6 * blocks * elements;
-  return std::max(2500 + steps * step + 0.42 * elements, 4000 + 690 * inputs) + 2000 + 710 * sums;
+  return std::max(1750 + steps * step + 0.51 * elements, 7150 + 520 * inputs) + 420 + 440 * sums;
 }
 
 // One part, unless more should be faster than the smallest tiles of by_shape.
@@ -231,7 +239,7 @@ inline SplitPlan plan_split_k(const Product& product, int sms) {
                                    kit::divide_up(product.n, Small::kTileN);
   SplitPlan plan = {0, 1, HUGE_VAL};
   if (small_tiles <= sms) {
-    plan.cycles = 3700 + 20 * std::max(24.0, kilobytes) * static_cast<double>(k_tiles);
+    plan.cycles = 3000 + 19.4 * std::max(24.0, kilobytes) * static_cast<double>(k_tiles);
   }
   int number = 0;
   each_split_tile([&](auto tile) {

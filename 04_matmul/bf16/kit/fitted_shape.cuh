@@ -70,6 +70,19 @@ __device__ inline void load_by_turns(void* to, const CUtensorMap* map, int x, in
     ptx::tensor_load_multicast(to, map, x, y, barrier, static_cast<std::uint16_t>(mask));
   }
 }
+// As issue_b, with a policy that says how the L2 cache is to keep what is loaded.
+template <bool kTransposedB, int kCols>
+__device__ inline void issue_b_cache_hint(unsigned char* to, const CUtensorMap* map_b, int p,
+                                          int col, std::uint64_t* barrier, std::uint64_t policy) {
+  if constexpr (kTransposedB) {
+    ptx::tensor_load_cache_hint(to, map_b, p, col, barrier, policy);
+  } else {
+#pragma unroll
+    for (int s = 0; s < kCols / 64; ++s) {
+      ptx::tensor_load_cache_hint(to + s * kSlabBytes, map_b, col + 64 * s, p, barrier, policy);
+    }
+  }
+}
 #endif
 
 // C as TMA stores it or, where it cannot, as the threads do.
