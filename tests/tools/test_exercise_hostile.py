@@ -142,6 +142,8 @@ class Readers(ToolCase):
         said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
         says = "no end within 1024 MB of memory: an endless loop?"
         self.assertEqual(running._failure(processes.Done(-6, said)), says)
+        said = "exercise: std::bad_alloc\n"  # what runner.cpp says if the host's code asks for it
+        self.assertEqual(running._failure(processes.Done(1, said)), says)
 
     def test_what_is_no_plain_file_is_waited_for_by_nobody(self):
         path = self.root / "pipe"

@@ -142,12 +142,12 @@ def read_report(path, seal):
 
 def _failure(done):
     lines = done.said.splitlines()
-    for line in lines:
-        if line.startswith("exercise: "):
-            return f"it stopped: {line[len('exercise: ') :]}"
     if any("bad_alloc" in line for line in lines):
         most = LIMITS.memory_bytes >> 20
         return f"no end within {most} MB of memory: an endless loop?"
+    for line in lines:
+        if line.startswith("exercise: "):
+            return f"it stopped: {line[len('exercise: ') :]}"
     for line in lines:
         if line.startswith("simt: ") and not NO_TROUBLE.search(line):
             return f"it stopped: {line}"
