@@ -177,11 +177,11 @@ TEST_CASE("backward: the reference is what finite differences say") {
   }
 }
 
-// Clusters of two have a path for d = 256 alone, reduced_by_tma none for it.
+// Clusters of two have a path for d = 256 alone, these three none for it.
 const tests::Refuses kRefuses = [](const std::string& name, const bench::Settings::Given& size) {
   const bool is_256 = size.at("d") == 256;
   if (name == "paired" || name == "paired_in_order") return !is_256;
-  return name == "reduced_by_tma" && is_256;
+  return is_256 && (name == "reduced_by_tma" || name == "lean_steps" || name == "persistent");
 };
 
 TEST_CASE("backward: every variant is right at every size, in fp32") {
@@ -215,12 +215,10 @@ TEST_CASE("backward: the C interface runs its rungs on every element type and sh
   const auto run = [](auto element) {
     using T = decltype(element);
     bench::Ladder<Backward<T>> ladder = backward_ladder<T>();
-    ladder.variants = {through_c<T>("mma"),           through_c<T>("overlap"),
-                       through_c<T>("longest_first"), through_c<T>("ping_pong"),
-                       through_c<T>("early_finish"),  through_c<T>("in_order")};
-    tests::every_variant_is_right(ladder, {sizes(1, 4, 2, 35, 34, 0, 1)});
-    ladder.variants = {through_c<T>("paired"), through_c<T>("paired_in_order")};
-    tests::every_variant_is_right(ladder, {sizes(1, 4, 2, 35, 34, 2, 1)});
+    ladder.variants = {through_c<T>("mma"), through_c<T>("square_tiles"), through_c<T>("chosen"),
+                       through_c<T>("in_order")};
+    tests::every_variant_is_right(ladder,
+                                  {sizes(1, 4, 2, 35, 34, 0, 1), sizes(1, 4, 2, 35, 34, 2, 1)});
   };
   run(__nv_bfloat16{});
   run(__half{});
@@ -359,12 +357,22 @@ TEST_CASE("backward: the chooser takes a rung by d") {
   const auto& paired = tests::variant_named(ladder.variants, "paired");
   if (!bench::why_skipped(paired, device).empty()) SKIP_TEST("needs Hopper");
   const auto chooser = tests::variant_named(ladder.variants, "chosen");
-  const std::vector<std::string> expected = {"longest_first", "early_finish", "paired"};
+  const std::vector<std::string> expected = {"persistent", "persistent", "paired"};
   for (const int d : {0, 1, 2}) {
     const auto problem = ladder.make_problem(sizes(1, 1, 1, 33, 33, d, 0));
     REQUIRE(tests::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
     CHECK(chooser.chose(*problem) == expected[d]);
   }
+}
+
+TEST_CASE("backward: a persistent block goes from one tile of keys to the next") {
+  // More heads than an H100 or H200 has SMs, each with one tile of keys; then a few with several
+  // tiles, so that some blocks of a model with few SMs draw long tiles, and others short ones.
+  auto ladder = backward_ladder<__nv_bfloat16>();
+  ladder.variants = {tests::variant_named(ladder.variants, "persistent")};
+  tests::every_variant_is_right(ladder,
+                                {sizes(1, 270, 135, 3, 5, 0, 0), sizes(2, 70, 70, 5, 3, 1, 1),
+                                 sizes(1, 140, 140, 2, 130, 0, 1)});
 }
 
 TEST_CASE("backward: atomics and memory, as the lesson says") {

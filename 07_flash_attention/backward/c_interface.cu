@@ -12,14 +12,11 @@
 #include <string>
 
 #include "07_flash_attention/backward/08_mma.cuh"
-#include "07_flash_attention/backward/14_overlap.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
-#include "07_flash_attention/backward/beyond/02_ping_pong.cuh"
 #include "07_flash_attention/backward/beyond/04_paired.cuh"
 #include "07_flash_attention/backward/beyond/06_in_order.cuh"
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
-#include "07_flash_attention/backward/beyond/09_longest_first.cuh"
-#include "07_flash_attention/backward/beyond/10_early_finish.cuh"
+#include "07_flash_attention/backward/beyond/12_persistent.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
@@ -38,18 +35,14 @@ Rung<T> rung_of(const std::string& name) {
   if (name == "square_tiles") {
     return {backward::square_tiles<T, kD>, backward::row_stats_and_dq_scratch};
   }
-  if (name == "overlap") return {backward::overlap<T, kD>, backward::row_stats_and_dq_scratch};
-  if (name == "longest_first") {
-    return {backward::longest_first<T, kD>, backward::row_stats_and_dq_scratch};
-  }
-  if (name == "ping_pong") return {backward::ping_pong<T, kD>, backward::row_stats_and_dq_scratch};
-  if (name == "early_finish") {
-    return {backward::early_finish<T, kD>, backward::early_finish_scratch};
-  }
-  if (name == "paired") return {backward::paired<T, kD>, backward::row_stats_and_dq_scratch};
-  if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
-  if (name == "paired_in_order") {
-    return {backward::paired_in_order<T, kD>, backward::paired_in_order_scratch};
+  if constexpr (kD == 256) {
+    if (name == "chosen") return {backward::paired<T, kD>, backward::row_stats_and_dq_scratch};
+    if (name == "in_order") {
+      return {backward::paired_in_order<T, kD>, backward::paired_in_order_scratch};
+    }
+  } else {
+    if (name == "chosen") return {backward::persistent<T, kD>, backward::persistent_scratch};
+    if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
   }
   throw std::runtime_error("no rung is called " + name);
 }
@@ -76,20 +69,24 @@ extern "C" std::int64_t attention_backward_scratch(const char* rung, std::int64_
                                                    int n_q, int n_k, int d) {
   try {
     const backward::Shape shape{batch, heads, kv_heads, n_q, n_k, d, false};
-    return 4 * rung_of<__half, 64>(rung).scratch_floats(shape);  // the same in bf16, and for any d
+    std::int64_t floats = 0;
+    attention::with_head_dim(d, [&](auto of_d) {
+      floats = rung_of<__half, of_d>(rung).scratch_floats(shape);  // the same in bf16
+    });
+    return 4 * floats;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "attention_backward_scratch: %s\n", error.what());
     return -1;
   }
 }
 
-// dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "longest_first",
-// "ping_pong", "early_finish", "paired" (d = 256 only), "overlap", "in_order" and "paired_in_order"
-// (d = 256 only; both leave the same bits in each run), "mma" or "square_tiles". Device pointers,
-// dense and aligned to 16 bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch,
-// kv_heads, n_k, d], where heads is a multiple of kv_heads; lse [batch, heads, n_q], natural
-// logarithms, as attention_forward leaves them; d = 64, 128 or 256; n_q and n_k <= 2^22; causal = 0
-// or 1. Returns once the kernels are in the stream: 0, or 1 after a line on stderr.
+// dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "chosen", which is
+// persistent or, at d = 256, paired; "in_order", which leaves the same bits in each run and is
+// paired_in_order at d = 256; "mma" or "square_tiles". Device pointers, dense and aligned to 16
+// bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch, kv_heads, n_k, d], where heads
+// is a multiple of kv_heads; lse [batch, heads, n_q], natural logarithms, as attention_forward
+// leaves them; d = 64, 128 or 256; n_q and n_k <= 2^22; causal = 0 or 1. Returns once the kernels
+// are in the stream: 0, or 1 after a line on stderr.
 extern "C" int attention_backward(const char* rung, const void* q, const void* k, const void* v,
                                   const void* o, const void* d_o, const void* lse, void* dq,
                                   void* dk, void* dv, void* scratch, std::int64_t batch,

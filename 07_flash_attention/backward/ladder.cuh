@@ -34,7 +34,10 @@
 #include "07_flash_attention/backward/beyond/08_deferred_dq.cuh"
 #include "07_flash_attention/backward/beyond/09_longest_first.cuh"
 #include "07_flash_attention/backward/beyond/10_early_finish.cuh"
+#include "07_flash_attention/backward/beyond/11_lean_steps.cuh"
+#include "07_flash_attention/backward/beyond/12_persistent.cuh"
 #include "07_flash_attention/backward/chosen.cuh"
+#include "07_flash_attention/backward/kit/heads_done.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/problem.cuh"
 #include "07_flash_attention/backward/settings.cuh"
@@ -98,7 +101,15 @@ void add_tensor_rungs(std::vector<bench::Variant<Backward<T>>>& rungs) {
       [](auto d) { return ping_pong<T, d>; }, hopper);
   rungs.push_back(rung<T>(
       "early_finish", "dQ of finished heads is rounded under the last blocks",
-      [](auto d) { return early_finish<T, d>; }, early_finish_scratch, hopper));
+      [](auto d) { return early_finish<T, d>; }, heads_done_scratch, hopper));
+  if constexpr (kAll) {
+    rungs.push_back(rung<T>(
+        "lean_steps", "no divisions in a step, and loads that know their space",
+        [](auto d) { return lean_steps<T, d>; }, heads_done_scratch, hopper));
+  }
+  rungs.push_back(rung<T>(
+      "persistent", "a block per SM draws tiles of keys; the next ones come meanwhile",
+      [](auto d) { return persistent<T, d>; }, persistent_scratch, hopper));
   add(
       "paired", "d = 256: a product a warpgroup; two blocks share 128 keys",
       [](auto d) { return paired<T, d>; }, hopper);

@@ -52,16 +52,12 @@ class Forward:
 
 class Backward:
     NAME, FLOPS = "backward", 10
-    RUNGS = ("longest_first", "in_order", "mma", "square_tiles", "ping_pong", "early_finish",
-             "paired", "paired_in_order")
+    RUNGS = ("chosen", "in_order", "mma", "square_tiles")
     NAMES = (RUNGS[0], "cudnn", *RUNGS[1:], *LIBRARIES[1:])
     OPTIONAL = ("flash_attention_3",)
-    RATIOS = {"over_cudnn": ("longest_first", "cudnn"),
+    RATIOS = {"over_cudnn": ("chosen", "cudnn"),
               "over_flash_attention_2": ("square_tiles", "flash_attention_2"),
-              "over_longest_first": ("in_order", "longest_first"),
-              "early_finish_over_cudnn": ("early_finish", "cudnn"),
-              "paired_over_cudnn": ("paired", "cudnn"),
-              "over_paired": ("paired_in_order", "paired")}
+              "over_chosen": ("in_order", "chosen")}
     OUTPUTS = ("dq", "dk", "dv")
 
     def __init__(self, torch, rungs, tensors, causal):
@@ -69,9 +65,7 @@ class Backward:
         self.tensors, self.d_o = tensors[:3], tensors[3]
 
     def makers(self):
-        is_256 = self.tensors[0].shape[-1] == 256
-        rungs = [name for name in self.RUNGS if is_256 or not name.startswith("paired")]
-        return {**{name: functools.partial(self.rung, name) for name in rungs},
+        return {**{name: functools.partial(self.rung, name) for name in self.RUNGS},
                 **{name: functools.partial(self.library, name) for name in LIBRARIES}}
 
     def rung(self, name):

@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
                   Arguments<typename Tile::Element> args) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
-  extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<PairedShared<Tile>>(dynamic_shared);
+  extern __shared__ __align__(1024) unsigned char aligned_shared_memory[];
+  auto& shared = *reinterpret_cast<PairedShared<Tile>*>(aligned_shared_memory);
   // Barriers must stand before anybody arrives at one, the other block and TMA included.
   if (threadIdx.x == 0) shared.init();
   ptx::cluster_arrive();
@@ -109,7 +109,7 @@ void paired(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_
     throw kit::Skip("for d = 256: at 64 and 128 a single block holds 128 keys");
   } else {
     using Tile = PairedTile<T>;
-    constexpr int kShared = kit::aligned_shared_bytes<PairedShared<Tile>>();
+    constexpr int kShared = sizeof(PairedShared<Tile>);
     const auto kernel = paired_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const Arguments<T> args = prepare(shape, t, scratch, true, stream);

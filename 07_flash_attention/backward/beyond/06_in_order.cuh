@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
-  extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<InOrderShared<Tile>>(dynamic_shared);
+  extern __shared__ __align__(1024) unsigned char aligned_shared_memory[];
+  auto& shared = *reinterpret_cast<InOrderShared<Tile>*>(aligned_shared_memory);
   // Barriers must stand before anybody waits at one, TMA included.
   if (threadIdx.x == 0) {
     shared.ticket = atomicAdd(ticket, 1);
@@ -104,9 +104,9 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   std::uint32_t b = 0;  // buffer of dS, and parity of the steps
   shared.keys_full.wait();
-  for (int step = 0; step < steps.count(); ++step) {
-    const std::int64_t head = steps.head(step);
-    const int first_row = steps.first_row(step);
+  typename TileRangeFromLast<Tile, 16>::Walk walk(steps);
+  for (int step = 0; step < steps.count(); ++step, walk.next(0)) {
+    const int first_row = walk.row();
     // Keys are rows, queries columns.
     float s[kTileM / 2], dp[kTileM / 2];
     shared.q.wait(at);
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
     ptx::fence_registers(dq);
     // Where the warpgroup itself adds, the courier says when, and is told that it has.
     if (!shared.courier.kByTma) kit::wait(&shared.courier.empty[own.index()], b);
-    shared.courier.hand_over(dq, args.rows, head, first_row, own.index(), b);
+    shared.courier.hand_over(dq, args.rows, steps.head(step), first_row, own.index(), b);
     if (!shared.courier.kByTma) ptx::mbarrier_arrive(&shared.courier.full[own.index()]);
     b ^= 1;
     ptx::wgmma_wait_group<0>();
@@ -167,7 +167,7 @@ inline std::int64_t in_order_scratch(const Shape& shape) {
 template <class T, int kD>
 void in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
   using Tile = GradientTile<T, kD>;
-  constexpr int kShared = kit::aligned_shared_bytes<InOrderShared<Tile>>();
+  constexpr int kShared = sizeof(InOrderShared<Tile>);
   const auto kernel = in_order_kernel<Tile>;
   kit::allow_shared(kernel, kShared);
   const Arguments<T> args = prepare(shape, t, scratch, true, stream);

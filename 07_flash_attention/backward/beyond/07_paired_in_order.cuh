@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
                            Arguments<typename Tile::Element> args, int* ticket, int* turns) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
-  extern __shared__ unsigned char dynamic_shared[];
-  auto& shared = kit::aligned_shared<PairedInOrderShared<Tile>>(dynamic_shared);
+  extern __shared__ __align__(1024) unsigned char aligned_shared_memory[];
+  auto& shared = *reinterpret_cast<PairedInOrderShared<Tile>*>(aligned_shared_memory);
   const int rank = static_cast<int>(ptx::cluster_rank());
   // Barriers must stand before anybody arrives at one, the other block and TMA included. And the
   // first block's ticket must be there before the other reads it.
@@ -140,7 +140,7 @@ void paired_in_order(const Shape& shape, const Tensors<T>& t, float* scratch, cu
     throw kit::Skip("for d = 256: at 64 and 128 a single block holds 128 keys");
   } else {
     using Tile = PairedTile<T>;
-    constexpr int kShared = kit::aligned_shared_bytes<PairedInOrderShared<Tile>>();
+    constexpr int kShared = sizeof(PairedInOrderShared<Tile>);
     const auto kernel = paired_in_order_kernel<Tile>;
     kit::allow_shared(kernel, kShared);
     const Arguments<T> args = prepare(shape, t, scratch, true, stream);

@@ -15,6 +15,7 @@
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/grid.cuh"
 
 namespace backward {
 
@@ -57,8 +58,8 @@ struct alignas(kCount * sizeof(T)) Piece {
 
 // kRowTeam lanes a padded row; a lane takes kWide neighbouring elements at a time.
 template <int kWide, class T>
-__global__ void __launch_bounds__(kRowThreads)
-    row_stats_kernel(Tensors<T> t, RowStats rows, std::int64_t count, int n_q, int d) {
+__device__ __forceinline__ void compute_row_stats(const Tensors<T>& t, const RowStats& rows,
+                                                  std::int64_t count, int n_q, int d) {
   const std::int64_t at = (std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x) / kRowTeam;
   const std::int64_t row = at / rows.pitch * n_q + at % rows.pitch;
   const int member = threadIdx.x % kRowTeam;
@@ -75,6 +76,11 @@ __global__ void __launch_bounds__(kRowThreads)
   const float lse = inside ? t.lse[row] : -INFINITY;
   rows.lse2[at] = lse == -INFINITY ? INFINITY : attention::kLog2E * lse;
   rows.delta[at] = sum;
+}
+template <int kWide, class T>
+__global__ void __launch_bounds__(kRowThreads)
+    row_stats_kernel(Tensors<T> t, RowStats rows, std::int64_t count, int n_q, int d) {
+  compute_row_stats<kWide>(t, rows, count, n_q, d);
 }
 
 // Computes the statistics of rows, and zeros dq_accum where with_dq, and so many floats behind it.
@@ -94,6 +100,41 @@ Arguments<T> prepare(const Shape& shape, const Tensors<T>& t, float* scratch, bo
     const auto bytes = sizeof(float) * (count * shape.d + behind_dq);
     CUDA_CHECK(cudaMemsetAsync(rows.dq_accum, 0, bytes, stream));
   }
+  return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
+}
+
+// As row_stats_kernel, and zeros dq_accum and `behind` floats behind it (not more than there are
+// threads); the kernel after it may begin. O and dO aligned to 16 bytes.
+template <class T, int kD>
+__global__ void __launch_bounds__(kRowThreads)
+    row_stats_and_zeros_kernel(Tensors<T> t, RowStats rows, std::int64_t count, int n_q,
+                               int behind) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  ptx::griddepcontrol_launch_dependents();
+#endif
+  const std::int64_t thread = std::int64_t{blockIdx.x} * kRowThreads + threadIdx.x;
+  const std::int64_t at = thread / kRowTeam;
+  if (at < count) {
+    auto* const zeros = reinterpret_cast<float4*>(rows.dq_accum + at * kD) + thread % kRowTeam;
+#pragma unroll
+    for (int i = 0; i < kD / 4; i += kRowTeam) zeros[i] = make_float4(0, 0, 0, 0);
+  }
+  if (thread < behind) rows.dq_accum[count * kD + thread] = 0;
+  compute_row_stats<16 / sizeof(T)>(t, rows, count, n_q, kD);
+}
+
+// As prepare() with dQ, in one launch, behind which a kernel may be launched by
+// kit::launch_programmatic.
+template <class T, int kD>
+Arguments<T> prepare_at_once(const Shape& shape, const Tensors<T>& t, float* scratch,
+                             cudaStream_t stream, int behind_dq) {
+  const int pitch = padded_rows(shape);
+  const std::int64_t count = shape.all_heads() * pitch;
+  const RowStats rows{scratch, scratch + count, scratch + 2 * count, pitch};
+  row_stats_and_zeros_kernel<T, kD>
+      <<<kit::divide_up(count, kRowThreads / kRowTeam), kRowThreads, 0, stream>>>(
+          t, rows, count, shape.n_q, behind_dq);
+  CUDA_CHECK(cudaGetLastError());
   return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
 }
 
