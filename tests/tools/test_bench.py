@@ -22,7 +22,8 @@ sweeps=
 [[ -z $LOOPS_ONLY ]] || rung=
 cat >"$2" <<JSON
 {"schema": 1, "program": "vector_add", "arguments": "$*", "device": $device, "commit": "$COMMIT",
- "rows": [{"problem": "p", "name": "loop", "place": "cpu", "status": "right"}$rung]$sweeps}
+ "rows": [{"problem": "p", "name": "loop", "place": "cpu", "status": "right",
+           "sizes": {"n": 9, "devices": ${LOOP_OF:-1}}}$rung]$sweeps}
 JSON
 """
 
@@ -102,6 +103,11 @@ class Bench(BenchCase):
         # What too few GPUs have skipped is not kept.
         self.bench("02", "--label", "rows", GPUS="8", STATUS="skipped")
         self.assertFalse((self.root / "results/nvidia_h200_x8.json").is_file())
+
+    def test_a_loop_over_what_several_gpus_would_share_is_no_run_of_several(self):
+        self.bench("02", LOOP_OF="2")
+        self.assertEqual(list(self.results()["runs"]), ["02_polar/default"])
+        self.assertFalse((self.root / "results/nvidia_h200_x2.json").is_file())
 
     def test_what_is_skipped_on_this_machine_stays_as_it_was(self):
         self.bench()

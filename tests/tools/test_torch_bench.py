@@ -333,13 +333,6 @@ class Verdicts(unittest.TestCase):
         self.assertIn(" - ", line)
         self.assertTrue(line.endswith("wrong: mma"))
 
-    def test_paired_rungs_take_part_at_256_only(self):
-        for d in (64, 128, 256):
-            tensors = [types.SimpleNamespace(shape=(1, 1, 8, d))] * 4
-            makers = passes.Backward(None, None, tensors, False).makers()
-            left_out = {"paired", "paired_in_order"} if d != 256 else set()
-            self.assertEqual(set(passes.Backward.NAMES) - set(makers), left_out)
-
     def test_training_holds_if_gradients_are_equal_and_the_loss_falls(self):
         for losses, share, expected in (
             ([4.0, 3.0], 0.5, True),
