@@ -1,5 +1,6 @@
 """The bench.args of a chapter: what `make bench` runs, one `label: arguments` a line."""
 
+import functools
 import re
 import shlex
 
@@ -45,6 +46,7 @@ def chosen(arguments):
             yield from (following if word == "--only" else word.partition("=")[2]).split(",")
 
 
+@functools.lru_cache(maxsize=64)
 def _names(graph, chapter, problem):
     """Every name that a row of this problem can have: its rungs, and what the sources of the
     problem, of its chapter and of the bench write between quotes."""

@@ -5,6 +5,7 @@ namespace only the last part counts, overloads are one name, and a local variabl
 name.
 """
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -199,6 +200,7 @@ def uses(code):
     return {use for use in found if use.qualifier or use.name not in declared}
 
 
+@functools.lru_cache(maxsize=2048)
 def kernels(text):
     """The device code of this file: kernels, device functions, types that have some."""
     code, visible = cpp_source.code_of(text), cpp_source.without_comments(text)
@@ -221,4 +223,4 @@ def kernels(text):
                 body="" if is_type else text[brace + 1 : stop - 1],
             )
         )
-    return found
+    return tuple(found)

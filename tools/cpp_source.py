@@ -5,6 +5,7 @@ statements by its brackets, and the statement that defines the wanted name is re
 in the file, with its template line and the comment directly above it.
 """
 
+import functools
 import re
 import textwrap
 
@@ -36,11 +37,13 @@ def _blank(match):
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
+@functools.lru_cache(maxsize=4096)
 def without_comments(text):
     keep_code = lambda m: m.group(0) if m.group("number") else _blank(m)
     return _SKIP.sub(keep_code, text)
 
 
+@functools.lru_cache(maxsize=4096)
 def code_of(text):
     """`text` with comments, strings and preprocessor lines blanked: brackets count, lines stay."""
     return DIRECTIVE.sub(_blank, without_comments(text))

@@ -68,6 +68,7 @@ class Graph:
         self.includes = {path: self._direct(path) for path in self.text}
         self.problems = {folder for path in self.text if (folder := _problem_folder(path))}
         self._under = {}
+        self._places = {}
 
     def _direct(self, path):
         """{what the file wrote: the path it means}, in the order of the file."""
@@ -90,6 +91,11 @@ class Graph:
         return self._under[path]
 
     def place(self, path):
+        if path not in self._places:
+            self._places[path] = self._place(path)
+        return self._places[path]
+
+    def _place(self, path):
         parts = path.split("/")
         if not CHAPTER.match(parts[0]):
             top = "/".join(parts[:2]) if parts[0] == "common" and len(parts) > 2 else parts[0]

@@ -1,5 +1,6 @@
 """Finds dead relative links and #anchors in Markdown files, and formulas that code hosts spoil."""
 
+import functools
 import re
 from urllib.parse import unquote
 
@@ -56,6 +57,7 @@ def _heading_slug(heading):
     return re.sub(r"\s", "-", re.sub(r"[^\w\- ]", "", heading))
 
 
+@functools.lru_cache(maxsize=256)
 def anchors(text):
     """Every anchor a link can reach in this Markdown text."""
     found, seen = set(), {}
