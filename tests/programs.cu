@@ -158,7 +158,7 @@ TEST_CASE("without a GPU kernels have no times, and the table says why") {
   if (kit::kHasGpu) SKIP_TEST("needs simt");
   for (const Program& program : kPrograms) {
     DYNAMIC_SECTION(program.name()) {
-      const auto result = tests::run_command(program.built() + " " + program.sizes[3]);
+      const auto result = tests::run_command(program.built() + " " + program.sizes[1]);
       CHECK(result.output.find("kernels are checked here, not timed") != std::string::npos);
       for (const auto& [name, said] : rows_of(result.output)) {
         std::istringstream words(said);
@@ -263,7 +263,7 @@ TEST_CASE("in its folder simt/nvcc builds it with -I.. alone, and the table says
       INFO(built.output);
       CHECK(built.status == 0);
       CHECK(built.output.empty());
-      const auto result = tests::run_command(to + " " + program.sizes[3]);
+      const auto result = tests::run_command(to + " " + program.sizes[1]);
       INFO(result.output);
       CHECK(result.status == 0);
       CHECK(result.output.find("openmp        skipped: built without") != std::string::npos);
