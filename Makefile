@@ -279,7 +279,7 @@ $(BUILD)/tests/main.o: tests/main.cpp tests/catch.hpp
 define build_test
 	@mkdir -p $(@D)
 	$(call say,$(NVCC))
-	$(QUIET)$(TEST_ENV) $(NVCC) $(FLAGS) -DTEST_BUILD='"$(BUILD)"' $(DEPENDENCIES) $< $(filter %.o,$^) \
+	$(QUIET)$(TEST_ENV) $(NVCC) $(FLAGS) $(OF_TESTS) -DTEST_BUILD='"$(BUILD)"' $(DEPENDENCIES) $< $(filter %.o,$^) \
 	  -o $@$(PART) $(CATCH_LIB) $(or $(LIBS_$*),$(foreach c,$(CHAPTERS),$(if $(filter $(c)%,$*),$(LIBS_$(c)))))
 	@mv -f $@$(PART).d $@.d
 	$(finish)
@@ -295,11 +295,14 @@ $(BUILD)/simt/tests/%: simt/tests/%.cpp $(BUILD)/tests/main.o $(CONFIG)
 ifdef SIMT
   $(BUILD)/tests/%: private FLAGS := $(UNOPTIMIZED)
 endif
+# Those of a chapter run the rungs of its ladders themselves; programs, and tests of common, run ladders.
+$(BUILD)/tests/0%: private OF_TESTS := -DLADDERS_HAVE_NAMES_ONLY
 # These start a chapter's program, and take the names in its ladders from the same objects.
 $(foreach c,$(CHAPTERS),$(eval $(BUILD)/tests/$(c)_program: $(filter $(BUILD)/$(c)/%,$(LADDER_OBJECTS))))
 # Of all that a ladder holds, this wants the names: it compiles several chapters at once.
 $(BUILD)/tests/programs $(BUILD)/tests/%_program: private TEST_ENV :=
 $(BUILD)/tests/%_program: private FLAGS := $(UNOPTIMIZED)
+$(BUILD)/tests/%_program: private OF_TESTS :=
 # The rungs in it have their tests elsewhere; it runs a few blocks of them.
 $(BUILD)/tests/07_flash_attention_turns: private TEST_ENV :=
 $(BUILD)/tests/07_flash_attention_turns: private FLAGS := $(UNOPTIMIZED)
@@ -316,7 +319,10 @@ test-programs:
 tests:
 	$(call side_by_side,$(TESTS) $(PROGRAMS))
 test: tests  ## build and run every test (test-01: those of one chapter; JOBS=2: two at a time, without a GPU)
-	@tools/run_tests.sh $(TESTS) $(wildcard tests/tools/test_*.py)
+	@tools/run_tests.sh $(TESTS) $(TOOL_TESTS)
+# Two at a time, a long one that began last would leave the other core idle.
+LONG_TESTS := tests/tools/test_standalone.py tests/tools/test_sanitize.py
+TOOL_TESTS = $(wildcard $(LONG_TESTS)) $(filter-out $(LONG_TESTS),$(wildcard tests/tools/test_*.py))
 tests_of = $(filter $(BUILD)/tests/$(1)%,$(TESTS))
 $(CHAPTERS:%=test-%): test-%:
 	$(call side_by_side,$(call programs_of,$*) $(call tests_of,$*))
