@@ -224,6 +224,7 @@ void check_anywhere(const AnywhereCase<kTransposedB>& x) {
                                                        x.k, nullptr);
     }) == 0);
   };
+  check_fitted(FittedTile<Fitted::height, 1, 1, 64, 1>{});  // two k tiles in a stage
   check_fitted(FittedTile<Fitted::height, 2, 1, 112, 1, 2>{});
   check_fitted(FittedTile<Fitted::width, 2, 1, 80, 2>{});
   check_fitted(FittedTile<Fitted::width, 2, 1, 96, 4>{});
@@ -313,7 +314,7 @@ TEST_CASE("every tile and every way to split a sum is right") {
         // One of each kind, where a model GPU takes seconds for what a GPU does in microseconds.
         const auto is_kind = [&](int i) { return fitted == i; };
         ++fitted;
-        constexpr std::array<int, 9> kKinds = {2, 3, 8, 12, 15, 19, 22, 24, 27};
+        constexpr std::array<int, 11> kKinds = {1, 2, 6, 7, 12, 16, 19, 23, 26, 28, 31};
         if (!is_real_gpu() && std::none_of(kKinds.begin(), kKinds.end(), is_kind)) return;
         check(
             "fitted tile of " + std::to_string(tile.kTileM) + " x " + std::to_string(tile.kTileN),
@@ -349,17 +350,15 @@ TEST_CASE("every tile and every way to split a sum is right") {
                                                                                  nullptr);
         });
       });
-      int split = 0;
       each_split_tile([&](auto tile) {
         using T = decltype(tile);
-        const bool is_kind = split == 3 || split == 6;  // of one warpgroup, of two
-        ++split;
+        const bool is_kind = T::kFitted == 112;  // of one warpgroup, of two, and a pair
         if (!is_real_gpu() && !is_kind) return;
-        const int tiles = tile_count<T::kTileM, T::kTileN>(m, n);
+        const int tiles = static_cast<int>(count_tiles<T>(m, n));
         for (const int parts : {1, 2, 3, 8}) {
           const kit::DeviceBuffer<float4> sums(PartialSums<T>{nullptr, tiles, parts}.bytes() / 16);
           check("parts: " + std::to_string(parts) + ", tile of " + std::to_string(T::kTileM) +
-                    " x " + std::to_string(T::kTileN),
+                    " x " + std::to_string(T::kTileN) + ", blocks: " + std::to_string(T::kCluster),
                 [&] { launch_split_k<T, kTransposedB>(x, m, n, k, parts, sums.data(), nullptr); });
         }
       });
@@ -403,6 +402,10 @@ TEST_CASE("tile and parts follow the shape") {
   const auto parts = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     return plan_split_k(Product::of<false>(m, n, k), 132).parts;
   };
+  CHECK(next_parts(10, 2) == 3);  // 5 k tiles, then 4
+  CHECK(next_parts(10, 3) == 4);
+  CHECK(next_parts(10, 5) == 10);  // 2, then 1
+  CHECK(next_parts(10, 10) > 1000);
   CHECK(parts(4096, 4096, 4096) == 1);
   CHECK(parts(1024, 1024, 1024) == 1);
   CHECK(parts(512, 512, 512) == 1);
@@ -433,10 +436,12 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   CHECK(chosen(2048, 2048, 2048) == "by_shape");       // less than a wave
   CHECK(chosen(2048, 2048, 16384) == "by_shape");
   CHECK(chosen(1024, 1024, 1024) == "by_shape");
-  CHECK(chosen(512, 512, 512) == "by_shape");
+  CHECK(chosen(512, 512, 512) == "fitted_tile");  // 64 tiles of 64 x 64
   CHECK(chosen(128, 128, 8192) == "split_k");
   CHECK(chosen(120, 136, 4104) == "split_k");
-  CHECK(chosen(160, 8192, 8192) == "split_k");     // 64 tiles, and B comes from memory
+  CHECK(chosen(160, 8192, 8192) == "fitted_tile");  // 128 tiles of 160 x 64
+  CHECK(chosen(768, 768, 8192) == "split_k");
+  CHECK(chosen(40, 5120, 5120) == "split_k");      // a whole tile would have rows outside
   CHECK(chosen(704, 904, 3000) == "fitted_tile");  // a wave of small ones
   CHECK(chosen(4000, 4104, 4056) == "narrow_edge");
   // The tiles at its edge are narrow: where rows do not begin at sectors, loading them takes longer
@@ -454,8 +459,7 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
     return thin_rung<true>(dense<true>(nullptr, nullptr, nullptr, n, k), m, n, k, 132);
   };
   CHECK(thin(32, 4096, 4096) == "row_shares");
-  CHECK(thin(33, 4096, 4096) == "");  // parts
-  CHECK(thin(33, 4096, 256) == "k_shares");
+  CHECK(thin(33, 4096, 4096) == "");
   CHECK(thin(128, 5632, 8192) == "");
   CHECK(thin(128, 5640, 8192) == "k_shares");
   CHECK(thin(129, 5640, 8192) == "");
@@ -479,6 +483,15 @@ TEST_CASE("the fitted tile fills the waves") {
   CHECK(taken(2560, 2560, 2560) == std::pair(208, 128));  // 13 x 20: two, nearly
   CHECK(taken(128, 14336, 4096) == std::pair(128, 128));  // 112, in clusters of four: one
   CHECK(taken(1536, 1536, 8192) == std::pair(144, 128));  // 11 x 12: one
+  // Few tiles: small ones.
+  CHECK(taken(384, 1024, 1024) == std::pair(64, 64));
+  CHECK(taken(448, 2688, 5376) == std::pair(160, 64));
+}
+
+TEST_CASE("the tiles of a tall matrix come row by row if they are one wave") {
+  CHECK(one_wave_schedule(1920, 384, 128, 64, 132).group_rows == 1);
+  CHECK(one_wave_schedule(1920, 384, 128, 64, 89).group_rows == 16);  // 90 tiles
+  CHECK(one_wave_schedule(384, 1920, 128, 64, 132).group_rows == 16);
 }
 
 // Whatever is left over at the edge, each row of C is in one tile.

@@ -28,6 +28,7 @@
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
+#include "04_matmul/bf16/kit/few_tiles.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/kit/cluster.cuh"
@@ -95,37 +96,37 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
   const double stream_k = is_loose ? HUGE_VAL : cycles_of_stream_k(product, chip.clusters);
   const double full_waves = plan_full_waves(product, chip.clusters).cycles;
 
-  const double fitted = plan_fitted_tile(product, chip.sms).cycles;
-
-  // Fewer tiles than SMs: each sum in parts. Beside this model those of whole tiles count too much
-  // where k is short, and too little where large inputs come from memory (measured on an H200).
-  const SplitPlan split = plan_split_k(product, chip.sms);
-  const double inputs = 2e-6 * static_cast<double>((product.m + product.n) * product.k);  // MB
-  const double split_k = split.parts > 1 ? split.cycles + 6000 - 170 * inputs : HUGE_VAL;
-
-  if (fitted < std::min({by_shape, narrow_edge, stream_k, full_waves, split_k})) {
-    return "fitted_tile";
+  const FittedPlan fitted = plan_fitted_tile(product, chip.sms);
+  const double others = std::min(narrow_edge, stream_k);
+  if (full_waves < std::min({by_shape, others, fitted.cycles})) return "full_waves";
+  if (others < std::min({by_shape, fitted.cycles})) {
+    return stream_k < narrow_edge ? "stream_k" : "narrow_edge";
   }
-  if (full_waves < std::min({by_shape, narrow_edge, stream_k})) return "full_waves";
-  if (stream_k < std::min(by_shape, narrow_edge)) return "stream_k";
-  if (narrow_edge <= by_shape) return "narrow_edge";
-  return split_k < by_shape ? "split_k" : "by_shape";
+
+  // Perhaps there are few tiles: then another model decides between whole ones and parts of sums.
+  double cycles = 0;
+  with_cheapest_tile(product, chip.sms, [&](auto tile) {
+    cycles = cycles_of_few_tiles<decltype(tile)>(product, 1, chip.sms);
+  });
+  const bool is_fitted =
+      fitted.cycles < by_shape || (fitted.is_small && fitted.few_cycles < cycles);
+  if (is_fitted) cycles = fitted.few_cycles;
+  const SplitPlan split = plan_split_k(product, chip.sms);
+  if (split.parts > 1 && split.cycles < 0.97 * cycles) return "split_k";  // worth two kernels
+  return is_fitted ? "fitted_tile" : "by_shape";
 }
 
 // Few rows of A: then B's bytes decide, and a rung of the page on thin products reads them best.
 // Its name, or an empty one. Fewer than four rows of B per SM are left to split_k, and from 33 rows
-// of A on as many columns as 128 per three SMs, if it splits sums there. From 65 rows of A on more
-// than a tile of 64 columns per SM are left to tiles whose clusters share A; of a B that is k x n,
-// from 33 rows on with more than 96 columns per SM. All was measured on an H200.
+// of A on as many columns as 128 per three SMs to it or to small fitted tiles. From 65 rows of A on
+// more than a tile of 64 columns per SM are left to tiles whose clusters share A; of a B that is
+// k x n, from 33 rows on with more than 96 columns per SM. All was measured on an H200.
 template <bool kTransposedB>
 std::string thin_rung(const Operands& x, int m, int n, int k, int sms) {
   const bool is_wide = n > 64 * sms;
   if (m > 128 || n < 4 * sms || (m > 64 && is_wide)) return "";
   if (!kTransposedB && m > 32 && n > 96 * sms) return "";
-  if (m > 32 && n <= sms / 3 * 128 &&
-      plan_split_k(Product::of<kTransposedB>(x, m, n, k), sms).parts > 1) {
-    return "";
-  }
+  if (m > 32 && n <= sms / 3 * 128) return "";
   if (kit::has_vector_rows(x.a.data, x.a.pitch) && kit::has_vector_rows(x.b.data, x.b.pitch)) {
     return kTransposedB && (m <= 32 || is_wide) ? "row_shares" : "k_shares";
   }

@@ -74,16 +74,24 @@ __device__ inline void clear_rows(unsigned char* tile, int first, int end) {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // Issues the load of B's tile: kCols columns of the product from `col` on, 64 values of k from `p`.
-template <bool kTransposedB, int kCols>
+// policy: nothing, or how the L2 cache is to keep it (ptx::createpolicy_evict_first).
+template <bool kTransposedB, int kCols, class... Policy>
 __device__ inline void issue_b(void* to, const CUtensorMap* map_b, int p, int col,
-                               std::uint64_t* barrier) {
+                               std::uint64_t* barrier, Policy... policy) {
+  static_assert(sizeof...(Policy) <= 1, "one policy at most");
+  const auto load = [&](void* box, int x, int y) {
+    if constexpr (sizeof...(Policy) == 0) {
+      ptx::tensor_load(box, map_b, x, y, barrier);
+    } else {
+      ptx::tensor_load_cache_hint(box, map_b, x, y, barrier, policy...);
+    }
+  };
   if constexpr (kTransposedB) {
-    ptx::tensor_load(to, map_b, p, col, barrier);
+    load(to, p, col);
   } else {
 #pragma unroll
     for (int s = 0; s < kCols / 64; ++s) {
-      ptx::tensor_load(static_cast<unsigned char*>(to) + s * kSlabBytes, map_b, col + 64 * s, p,
-                       barrier);
+      load(static_cast<unsigned char*>(to) + s * kSlabBytes, col + 64 * s, p);
     }
   }
 }

@@ -130,8 +130,8 @@ void launch_by_shape(const Operands& x, int m, int n, int k, cudaStream_t stream
   using C = std::conditional_t<kLoose, LooseC, CUtensorMap>;
   constexpr int kCluster = T::kCluster;
   constexpr auto kKernel = bf16_gemm_by_shape_kernel<T, kTransposedB, C>;
-  const TileSchedule tiles = grouped_schedule(m, n, kCluster * T::kTileM, T::kTileN);
   const int most = clusters_at_once<kKernel>(kCluster, T::kThreads, T::kSharedBytes);
+  const TileSchedule tiles = one_wave_schedule(m, n, kCluster * T::kTileM, T::kTileN, most);
   const C c = [&]() -> C {
     if constexpr (kLoose) return {x.c, m, n};
     if constexpr (!kLoose) return map_of_rows(x.c.data, m, n, 64, x.c.pitch);

@@ -3,9 +3,9 @@
 // Every block takes a part of k for its tile, and leaves its sums in memory, in fp32 and as its
 // threads hold them. A second kernel adds the parts up, in the same order every time, and rounds
 // once: so there are no atomic additions, and the result is the same in every run. Tiles are
-// transposed, as in full_waves, and their height is fitted to the rows of C and to the number of
-// parts, so that most SMs have a part. Where parts do not pay, there is one. What is still wrong:
-// while the second kernel starts and adds up, the tensor cores do nothing.
+// transposed, as in full_waves, and their height is fitted, so that most SMs have a part; of larger
+// ones two side by side load their rows of A once. Where parts do not pay, there is one. What is
+// still wrong: while the second kernel starts and adds up, the tensor cores do nothing.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/cost_model.cuh"
+#include "04_matmul/bf16/kit/few_tiles.cuh"
 #include "04_matmul/bf16/kit/fitted_shape.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/kit/cluster.cuh"
@@ -24,6 +25,7 @@
 #include "04_matmul/kit/vector_rows.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/cluster.cuh"
 #include "common/kit/ptx/grid.cuh"
 #include "common/kit/ptx/mma.cuh"
 #include "common/kit/ptx/tma.cuh"
@@ -46,12 +48,17 @@ struct PartialSums {
   }
 };
 
-// Where a tile begins, row and column.
+// Row and column of tile number `number`, counted in tiles; those of a cluster are side by side.
 template <class T>
-__device__ inline int2 begin_of_tile(const TileSchedule& tiles, int number, int m, int n) {
-  const int2 tile = tiles.at(number);
-  return make_int2(row_inside(tile.x * T::kTileM, T::kTileM, m),
-                   col_inside(tile.y * T::kTileN, T::kTileN, n));
+__device__ inline int2 place_of_tile(const TileSchedule& clusters, int number) {
+  const int2 cluster = clusters.at(number / T::kCluster);
+  return make_int2(cluster.x, cluster.y * T::kCluster + number % T::kCluster);
+}
+// Where it begins, row and column.
+template <class T>
+__device__ inline int2 begin_of_tile(int2 place, int m, int n) {
+  return make_int2(row_inside(place.x * T::kTileM, T::kTileM, m),
+                   col_inside(place.y * T::kTileN, T::kTileN, n));
 }
 
 // Block i computes a part of one tile: first come the first parts of all tiles. With 128 registers
@@ -60,16 +67,17 @@ template <class T, bool kTransposedB>
 __global__ void __launch_bounds__(512, 1)
     bf16_gemm_split_k_kernel(const __grid_constant__ CUtensorMap map_a,
                              const __grid_constant__ CUtensorMap map_b, PartialSums<T> sums, int m,
-                             int n, int k, TileSchedule tiles) {
+                             int n, int k, TileSchedule clusters) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  static_assert(T::kIsHeight && T::kCluster == 1 && T::kParts == 1, "a block alone, transposed");
+  static_assert(T::kIsHeight && T::kParts == 1 && T::kDepth == 1, "transposed, a slab each");
+  static_assert(T::kFittedBlocks == 1 && T::kCluster <= 2, "alone, or two that share rows of A");
   using Ring = FittedRing<T, true>;
   extern __shared__ __align__(1024) unsigned char ring[];
   __shared__ std::uint64_t full[Ring::kStages], empty[Ring::kStages];
   const int rows = min(T::kTileM, m);  // of a box of A
   for (int s = 0; s < Ring::kStages; ++s) clear_rows(ring + s * Ring::kStageBytes, rows, T::kTileM);
   ptx::fence_proxy_async();
-  start_cluster(full, empty, 4 * T::kWarpgroups);
+  start_cluster(full, empty, 4 * T::kWarpgroups * T::kCluster);
 
   // Which tile of C, and which part of k.
   kit::PipelineState<Ring::kStages> state;
@@ -80,21 +88,24 @@ __global__ void __launch_bounds__(512, 1)
   const int end = static_cast<int>(k_tiles * (part + 1) / sums.parts) * kTileK;
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
-    // The producer: only its part of k. B shall leave the L2 cache before the sums, which it has to
-    // keep for the second kernel.
+    // The producer: only its part of k. Two blocks load their rows of A in turns. B shall leave the
+    // L2 cache before the sums, which it has to keep for the second kernel.
     if (threadIdx.x == 0) {
+      constexpr unsigned kAll = (1u << T::kCluster) - 1;
       const std::uint64_t policy = ptx::createpolicy_evict_first();
-      const int2 at = begin_of_tile<T>(tiles, number, m, n);
+      const int2 at = begin_of_tile<T>(place_of_tile<T>(clusters, number), m, n);
       for (int p = begin; p < end; p += kTileK, state.next()) {
         unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
         kit::wait_empty(empty, state);
         ptx::mbarrier_arrive_expect_tx(&full[state.stage],
                                        Ring::kStageBytes - (T::kTileM - rows) * kRowBytes);
-        ptx::tensor_load(stage, &map_a, p, at.x, &full[state.stage]);
-        issue_b_cache_hint<kTransposedB, T::kTileN>(stage + Ring::kFittedBytes, &map_b, p, at.y,
-                                                    &full[state.stage], policy);
+        load_by_turns<T::kCluster, true>(stage, &map_a, p, at.x, &full[state.stage], p / kTileK,
+                                         number % T::kCluster, kAll);
+        issue_b<kTransposedB, T::kTileN>(stage + Ring::kFittedBytes, &map_b, p, at.y,
+                                         &full[state.stage], policy);
       }
     }
+    __syncwarp();
   } else {
     // The consumers, as in in_flight, but C' = B' A': 64 columns of C each.
     float acc[T::kTileM / 2];
@@ -107,7 +118,7 @@ __global__ void __launch_bounds__(512, 1)
           acc, stage + Ring::kFittedBytes + (warpgroup - 1) * kSlabBytes, stage, p == begin);
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<1>();
-      if (p > begin) kit::release(&empty[before]);
+      if (p > begin) release_stage<T>(&empty[before]);
       before = state.stage;
     }
     ptx::wgmma_wait_group<0>();
@@ -120,8 +131,13 @@ __global__ void __launch_bounds__(512, 1)
       to[128 * i] = make_float4(acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]);
     }
   }
+  if constexpr (T::kCluster > 1) {
+    // A block may not end while the other still writes to its memory.
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
 #else
-  (void)map_a, (void)map_b, (void)sums, (void)m, (void)n, (void)k, (void)tiles;
+  (void)map_a, (void)map_b, (void)sums, (void)m, (void)n, (void)k, (void)clusters;
 #endif
 }
 
@@ -130,7 +146,7 @@ __global__ void __launch_bounds__(512, 1)
 template <class T>
 __global__ void __launch_bounds__(128)
     bf16_gemm_add_parts_kernel(PartialSums<T> sums, Rows<__nv_bfloat16> c, bool has_vectors, int m,
-                               int n, TileSchedule tiles) {
+                               int n, TileSchedule clusters) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ __align__(16) unsigned char rounded[16 * kRowBytes];
   ptx::griddepcontrol_launch_dependents();
@@ -156,10 +172,9 @@ __global__ void __launch_bounds__(128)
       ptx::pack_bf16(d[0], d[1]), ptx::pack_bf16(d[2], d[3]), ptx::pack_bf16(d[4], d[5]),
       ptx::pack_bf16(d[6], d[7]));
   __syncthreads();
-  const int2 at = begin_of_tile<T>(tiles, number, m, n);
+  const int2 tile = place_of_tile<T>(clusters, number), at = begin_of_tile<T>(tile, m, n);
   const int row = at.x + 16 * piece + thread / 8, col = at.y + 64 * slab + thread % 8 * 8;
   // What the tile before has, too, it stores.
-  const int2 tile = tiles.at(number);
   if (row < tile.x * T::kTileM || col < tile.y * T::kTileN || row >= m) return;
   const uint4 eight = reinterpret_cast<const uint4*>(rounded)[thread];
   __nv_bfloat16* const to = c.data + row * c.pitch;
@@ -169,7 +184,7 @@ __global__ void __launch_bounds__(128)
     store_eight<false>(to, 0, col, 1, n, eight);
   }
 #else
-  (void)sums, (void)c, (void)has_vectors, (void)m, (void)n, (void)tiles;
+  (void)sums, (void)c, (void)has_vectors, (void)m, (void)n, (void)clusters;
 #endif
 }
 
@@ -179,35 +194,37 @@ void launch_split_k(const Operands& x, int m, int n, int k, int parts, float4* d
                     cudaStream_t stream) {
   constexpr auto kKernel = bf16_gemm_split_k_kernel<T, kTransposedB>;
   constexpr int kShared = FittedRing<T, true>::kRingBytes;
-  static_cast<void>(clusters_at_once<kKernel>(1, T::kThreads, kShared));
-  const TileSchedule tiles = grouped_schedule(m, n, T::kTileM, T::kTileN);
-  const PartialSums<T> sums = {data, tiles.count(), parts};
-  launch_clusters<kKernel>(Start::programmatic, tiles.count() * parts, 1, T::kThreads, kShared,
-                           stream, map_of_rows(x.a.data, m, k, std::min(T::kTileM, m), x.a.pitch),
-                           map_of_b<kTransposedB>(x.b.data, n, k, T::kTileN, x.b.pitch), sums, m, n,
-                           k, tiles);
+  const int most = clusters_at_once<kKernel>(T::kCluster, T::kThreads, kShared);
+  const TileSchedule clusters = one_wave_schedule(m, n, T::kTileM, T::kAcross * T::kTileN, most);
+  const PartialSums<T> sums = {data, clusters.count() * T::kCluster, parts};
+  launch_clusters<kKernel>(
+      Start::programmatic, clusters.count() * parts, T::kCluster, T::kThreads, kShared, stream,
+      map_of_rows(x.a.data, m, k, std::min(T::kTileM, m), x.a.pitch),
+      map_of_b<kTransposedB>(x.b.data, n, k, T::kTileN, x.b.pitch), sums, m, n, k, clusters);
   const bool has_vectors =
       n % 8 == 0 && x.c.pitch % 8 == 0 && reinterpret_cast<std::uintptr_t>(x.c.data) % 16 == 0;
   launch_clusters<bf16_gemm_add_parts_kernel<T>>(
-      Start::programmatic, tiles.count() * T::kRigidSlabs * (T::kTileM / 16), 1, 128, 0, stream,
-      sums, x.c, has_vectors, m, n, tiles);
+      Start::programmatic, sums.tiles * T::kRigidSlabs * (T::kTileM / 16), 1, 128, 0, stream, sums,
+      x.c, has_vectors, m, n, clusters);
 }
 
 // Calls visit(tile) with all tiles to choose from.
 template <class Visit>
 void each_split_tile(Visit visit) {
-  visit(FittedTile<Fitted::height, 1, 1, 96, 1>{});
-  visit(FittedTile<Fitted::height, 1, 1, 112, 1>{});
-  visit(FittedTile<Fitted::height, 1, 1, 128, 1>{});
-  visit(FittedTile<Fitted::height, 1, 1, 144, 1>{});
-  visit(FittedTile<Fitted::height, 1, 1, 160, 1>{});
-  visit(FittedTile<Fitted::height, 2, 1, 96, 1>{});
-  visit(FittedTile<Fitted::height, 2, 1, 112, 1>{});
-  visit(FittedTile<Fitted::height, 2, 1, 128, 1>{});
-  visit(FittedTile<Fitted::height, 2, 1, 144, 1>{});
-  visit(FittedTile<Fitted::height, 2, 1, 160, 1>{});
-  visit(FittedTile<Fitted::height, 2, 1, 192, 1>{});
-  visit(FittedTile<Fitted::height, 3, 1, 128, 1>{});
+  constexpr Fitted kHeight = Fitted::height;
+  visit(FittedTile<kHeight, 1, 1, 96, 1>{});
+  visit(FittedTile<kHeight, 1, 1, 112, 1>{});
+  visit(FittedTile<kHeight, 1, 1, 144, 1>{});
+  visit(FittedTile<kHeight, 1, 1, 160, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 96, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 112, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 112, 1, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 128, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 144, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 160, 1>{});
+  visit(FittedTile<kHeight, 2, 1, 160, 1, 2>{});
+  visit(FittedTile<kHeight, 2, 1, 192, 1>{});
+  visit(FittedTile<kHeight, 3, 1, 128, 1>{});
 }
 
 // In which tiles, and into how many parts each sum is split, and the cycles that this should take.
@@ -216,41 +233,23 @@ struct SplitPlan {
   double cycles;
 };
 
-// A block's part of k and its sums, at least what it takes to read A and B from memory, and the
-// second kernel. What a KB takes of the L2 cache grows with the blocks that ask for it. The numbers
-// were fitted to some 6000 products in parts, of 116 shapes in both layouts of B, on an H200.
-template <class T>
-double cycles_of_split(const Product& product, std::int64_t tiles, std::int64_t parts, int sms) {
-  const double elements = T::kTileM * T::kTileN, blocks = static_cast<double>(tiles * parts);
-  const double kilobytes = (product.a_reads * T::kTileM + product.b_reads * T::kTileN) / 8;
-  const double step = std::max({480.0, elements / 23.2, 24.2 * kilobytes * blocks / sms});
-  const double steps = kit::divide_up(kit::divide_up(product.k, kTileK), static_cast<int>(parts));
-  const double inputs = 2e-6 * static_cast<double>((product.m + product.n) * product.k);  // MB
-  const double sums = 4e-6 * blocks * elements;
-  return std::max(1750 + steps * step + 0.51 * elements, 7150 + 520 * inputs) + 420 + 440 * sums;
-}
-
 // One part, unless more should be faster than the smallest tiles of by_shape.
 constexpr std::int64_t kMostSplitBytes = 16 << 20;  // of partial sums, if there are several parts
 inline SplitPlan plan_split_k(const Product& product, int sms) {
-  const std::int64_t k_tiles = kit::divide_up(product.k, kTileK);
-  const double kilobytes = (product.a_reads * Small::kTileM + product.b_reads * Small::kTileN) / 8;
-  const std::int64_t small_tiles = std::int64_t{kit::divide_up(product.m, Small::kTileM)} *
-                                   kit::divide_up(product.n, Small::kTileN);
+  const int k_tiles = kit::divide_up(product.k, kTileK);
   SplitPlan plan = {0, 1, HUGE_VAL};
-  if (small_tiles <= sms) {
-    plan.cycles = 3000 + 19.4 * std::max(24.0, kilobytes) * static_cast<double>(k_tiles);
+  if (count_tiles<Small>(product.m, product.n) <= sms) {
+    plan.cycles = cycles_of_few_tiles<Small>(product, 1, sms);
   }
   int number = 0;
   each_split_tile([&](auto tile) {
     using T = decltype(tile);
-    const std::int64_t tiles =
-        std::int64_t{kit::divide_up(product.m, T::kTileM)} * kit::divide_up(product.n, T::kTileN);
-    const std::int64_t most =
-        std::min({sms / tiles, k_tiles, kMostSplitBytes / (tiles * T::kTileM * T::kTileN * 4)});
-    for (std::int64_t parts = 2; parts <= most; ++parts) {
-      const double cycles = cycles_of_split<T>(product, tiles, parts, sms);
-      if (cycles < plan.cycles) plan = {number, static_cast<int>(parts), cycles};
+    const std::int64_t tiles = count_tiles<T>(product.m, product.n);
+    const std::int64_t most = std::min({sms / tiles, std::int64_t{k_tiles},
+                                        kMostSplitBytes / (tiles * T::kTileM * T::kTileN * 4)});
+    for (int parts = 2; parts <= most; parts = next_parts(k_tiles, parts)) {
+      const double cycles = cycles_of_few_tiles<T>(product, parts, sms);
+      if (cycles < plan.cycles) plan = {number, parts, cycles};
     }
     ++number;
   });
@@ -271,8 +270,7 @@ inline std::int64_t split_bytes(const SplitPlan& plan, int m, int n) {
   std::int64_t bytes = 0;
   with_split_tile(plan, [&](auto tile) {
     using T = decltype(tile);
-    const int tiles = kit::divide_up(m, T::kTileM) * kit::divide_up(n, T::kTileN);
-    bytes = PartialSums<T>{nullptr, tiles, plan.parts}.bytes();
+    bytes = PartialSums<T>{nullptr, static_cast<int>(count_tiles<T>(m, n)), plan.parts}.bytes();
   });
   return bytes;
 }

@@ -4,7 +4,7 @@
 // 132, one wave. wgmma has 64 rows, but any multiple of 8 columns. So one side of a tile is rigid,
 // of one to three warpgroups, and the other is fitted: the rows of C, transposed as in full_waves,
 // or its columns. Two or four blocks may share one side. A model of the cycles takes one of
-// 27 tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
+// 31 tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/cost_model.cuh"
+#include "04_matmul/bf16/kit/few_tiles.cuh"
 #include "04_matmul/bf16/kit/fitted_shape.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/bf16/kit/transposed_store.cuh"
@@ -44,7 +45,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   constexpr bool kRigidAlongK = !T::kIsHeight || kTransposedB;
   using Ring = FittedRing<T, kFittedAlongK>;
   constexpr int kFittedBlocks = T::kFittedBlocks, kRigidBlocks = T::kRigidBlocks;
-  constexpr int kStages = Ring::kStages, kRigid = 64 * T::kRigidSlabs;
+  constexpr int kStages = Ring::kStages, kRigid = 64 * T::kRigidSlabs, kStep = T::kDepth * kTileK;
   extern __shared__ __align__(1024) unsigned char ring[];
   __shared__ std::uint64_t full[kStages], empty[kStages];
   start_cluster(full, empty, 4 * T::kWarpgroups * (kFittedBlocks + kRigidBlocks - 1));
@@ -77,24 +78,27 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       for (int r = 0; r < kRigidBlocks; ++r) same_fitted |= 1u << (r * kFittedBlocks + fitted_rank);
       const unsigned same_rigid = ((1u << kFittedBlocks) - 1) << (rigid_rank * kFittedBlocks);
       each_tile([&](int fitted, int rigid) {
-        for (int p = 0; p < k; p += kTileK, state.next()) {
-          unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
+        for (int p = 0; p < k; p += kStep, state.next()) {
           std::uint64_t* const barrier = &full[state.stage];
-          const int turn = p / kTileK;
           kit::wait_empty(empty, state);
           ptx::mbarrier_arrive_expect_tx(barrier, Ring::kStageBytes);
-          constexpr int kBoxes = kFittedAlongK ? 1 : T::kFittedSlabs;
 #pragma unroll
-          for (int s = 0; s < kBoxes; ++s) {
-            const int at = fitted + 64 * s, x = kFittedAlongK ? p : at, y = kFittedAlongK ? at : p;
-            load_by_turns<kRigidBlocks>(stage + s * kSlabBytes, &map_fitted, x, y, barrier,
-                                        turn + s, rigid_rank, same_fitted);
-          }
+          for (int d = 0; d < T::kDepth; ++d) {
+            unsigned char* const to = Ring::tile(ring, state.stage, d);
+            const int turn = p / kTileK + d, from = turn * kTileK;
+            constexpr int kBoxes = kFittedAlongK ? 1 : T::kFittedSlabs;
 #pragma unroll
-          for (int s = 0; s < T::kRigidSlabs; ++s) {
-            const int at = rigid + 64 * s, x = kRigidAlongK ? p : at, y = kRigidAlongK ? at : p;
-            load_by_turns<kFittedBlocks>(stage + Ring::kFittedBytes + s * kSlabBytes, &map_rigid, x,
-                                         y, barrier, turn + s, fitted_rank, same_rigid);
+            for (int s = 0; s < kBoxes; ++s) {
+              load_by_turns<kRigidBlocks, kFittedAlongK>(to + s * kSlabBytes, &map_fitted, from,
+                                                         fitted + 64 * s, barrier, turn + s,
+                                                         rigid_rank, same_fitted);
+            }
+#pragma unroll
+            for (int s = 0; s < T::kRigidSlabs; ++s) {
+              load_by_turns<kFittedBlocks, kRigidAlongK>(to + Ring::kFittedBytes + s * kSlabBytes,
+                                                         &map_rigid, from, rigid + 64 * s, barrier,
+                                                         turn + s, fitted_rank, same_rigid);
+            }
           }
         }
       });
@@ -120,15 +124,18 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     each_tile([&](int fitted, int rigid) {
       float acc[T::kParts][T::kFitted / 2];
       int before = 0;  // the stage of the k tile before
-      for (int p = 0; p < k; p += kTileK, state.next()) {
-        const unsigned char* const stage = ring + state.stage * Ring::kStageBytes;
+      for (int p = 0; p < k; p += kStep, state.next()) {
         kit::wait_full(full, state);
         ptx::wgmma_fence();
 #pragma unroll
-        for (int part = 0; part < T::kParts; ++part) {
-          issue_k_tile<kFittedAlongK, !kRigidAlongK>(
-              acc[part], stage + Ring::kFittedBytes + (first_slab + part) * kSlabBytes, stage,
-              p == 0);
+        for (int d = 0; d < T::kDepth; ++d) {
+          const unsigned char* const from = Ring::tile(ring, state.stage, d);
+#pragma unroll
+          for (int part = 0; part < T::kParts; ++part) {
+            issue_k_tile<kFittedAlongK, !kRigidAlongK>(
+                acc[part], from + Ring::kFittedBytes + (first_slab + part) * kSlabBytes, from,
+                p == 0 && d == 0);
+          }
         }
         ptx::wgmma_commit_group();
         ptx::wgmma_wait_group<1>();  // the k tile before is done, this one in flight
@@ -169,10 +176,11 @@ template <class T, bool kTransposedB>
 void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
                         cudaStream_t stream) {
   constexpr auto kKernel = bf16_gemm_fitted_tile_kernel<T, kTransposedB>;
-  const TileSchedule tiles = grouped_schedule(m, n, T::kDown * T::kTileM, T::kAcross * T::kTileN);
   using Ring = FittedRing<T, (T::kIsHeight || kTransposedB)>;
   constexpr int kShared = Ring::kRingBytes + T::kStagingBytes;
   const int most = clusters_at_once<kKernel>(T::kCluster, T::kThreads, kShared);
+  const TileSchedule tiles =
+      one_wave_schedule(m, n, T::kDown * T::kTileM, T::kAcross * T::kTileN, most);
   EitherC c = {is_loose, {x.c, m, n}, {}};
   if (!is_loose) {
     constexpr int kRestRows = T::kIsHeight && T::kRest > 0 ? T::kRest : 64;
@@ -188,13 +196,6 @@ void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
                            is_loose ? kAnywhere : n, k, tiles);
 }
 
-// How many clusters run at once: four blocks must fit into a GPC, and 30 such clusters fit on an
-// H200, not 33.
-template <class T>
-int fitted_clusters(int sms) {
-  return T::kCluster == 4 ? sms * 10 / 44 : sms / T::kCluster;
-}
-
 // How many cycles that takes, by the model of kit/cost_model.cuh. Slabs of B, k x n, are loaded
 // whole, and lie in more lines where a tile does not begin at a multiple of 64 columns (measured on
 // an H200).
@@ -205,10 +206,9 @@ double cycles_of_fitted_tile(const Product& product, int sms) {
   const double step = cycles_of_step(
       product, cycles_of_products(T::kTileM * T::kTileN),
       kRowBytes * (product.a_reads * T::kTileM / T::kAcross + product.b_reads * cols / T::kDown));
-  const std::int64_t tiles = std::int64_t{kit::divide_up(product.m, T::kTileM * T::kDown)} *
-                             kit::divide_up(product.n, T::kTileN * T::kAcross);
+  const std::int64_t clusters = count_tiles<T>(product.m, product.n) / T::kCluster;
   return kCyclesOfLaunch + (T::kCluster > 1 ? kCyclesOfCluster : 0) +
-         kit::divide_up(tiles, fitted_clusters<T>(sms)) *
+         kit::divide_up(clusters, most_clusters<T>(sms)) *
              cycles_of_tile(step, T::kTileM * T::kTileN, product.k);
 }
 
@@ -216,6 +216,10 @@ double cycles_of_fitted_tile(const Product& product, int sms) {
 template <class Visit>
 void each_fitted_tile(Visit visit) {
   constexpr Fitted kHeight = Fitted::height, kWidth = Fitted::width;
+  visit(FittedTile<kHeight, 1, 1, 64, 1>{});
+  visit(FittedTile<kHeight, 1, 1, 96, 1>{});
+  visit(FittedTile<kHeight, 1, 1, 128, 1>{});
+  visit(FittedTile<kHeight, 1, 1, 160, 1>{});
   visit(FittedTile<kHeight, 2, 1, 64, 2>{});
   visit(FittedTile<kHeight, 2, 1, 64, 4>{});
   visit(FittedTile<kHeight, 2, 1, 96, 4>{});
@@ -245,20 +249,29 @@ void each_fitted_tile(Visit visit) {
   visit(FittedTile<kWidth, 3, 1, 160, 1>{});
 }
 
-// The cycles of the tile that should take the fewest, and its place among them.
+// The tile to take. cycles: the fewest, by the model of waves, of tiles of more than one warpgroup;
+// few_cycles: those of the tile by that of few tiles. By the latter it may be a small one.
 struct FittedPlan {
-  double cycles;
   int tile;
+  double cycles, few_cycles;
+  bool is_small;
 };
 inline FittedPlan plan_fitted_tile(const Product& product, int sms) {
-  FittedPlan plan = {HUGE_VAL, 0};
+  FittedPlan plan = {0, HUGE_VAL, HUGE_VAL, false}, small = {0, HUGE_VAL, HUGE_VAL, true};
   int i = 0;
   each_fitted_tile([&](auto tile) {
-    const double cycles = cycles_of_fitted_tile<decltype(tile)>(product, sms);
-    if (cycles < plan.cycles) plan = {cycles, i};
+    using T = decltype(tile);
+    const double cycles = cycles_of_fitted_tile<T>(product, sms);
+    const double few_cycles = cycles_of_few_tiles<T>(product, 1, sms);
+    if (!T::kIsSmall) {
+      if (cycles < plan.cycles) plan = {i, cycles, few_cycles, false};
+    } else if (count_tiles<T>(product.m, product.n) <= sms && few_cycles < small.few_cycles) {
+      small = {i, HUGE_VAL, few_cycles, true};
+    }
     ++i;
   });
-  return plan;
+  small.cycles = plan.cycles;
+  return small.few_cycles < plan.few_cycles ? small : plan;
 }
 
 // C = A B for operands whose rows TMA can load, and store unless is_loose.

@@ -34,6 +34,10 @@ struct FittedTile {
   static constexpr int kDown = kIsHeight ? kFittedBlocks : kRigidBlocks;
   static constexpr int kAcross = kIsHeight ? kRigidBlocks : kFittedBlocks;
   static constexpr int kThreads = 128 * (1 + kWarpgroups);
+  // Small: for few tiles, in one wave at most.
+  static constexpr bool kIsSmall = kIsHeight && kWarpgroups == 1;
+  // k tiles of a stage: two where the products of one are done so soon that waiting for it shows.
+  static constexpr int kDepth = kWarpgroups == 1 && kFittedSize <= 64 ? 2 : 1;
   // Of a thread; 65,536 for all. What the producer does not need the others get.
   static constexpr int kProducerRegisters = kWarpgroups == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = kWarpgroups == 3 ? 160 : 232;
@@ -47,40 +51,36 @@ struct FittedTile {
   static_assert(kFitted % (kIsHeight ? 8 : 16) == 0 && kFitted <= 256, "as wgmma and TMA want it");
 };
 
-// Its ring. A stage: the fitted side, rows along k or, of a B that is k x n, slabs of its columns;
-// then the slabs of the rigid side. 1 KB is for barriers.
+// Its ring. A k tile: the fitted side, rows along k or, of a B that is k x n, slabs of its columns;
+// then the slabs of the rigid side. A stage has kDepth of them. 1 KB is for barriers.
 template <class T, bool kFittedAlongK>
 struct FittedRing {
   static constexpr int kFittedBytes =
       kFittedAlongK ? T::kFitted * kRowBytes : T::kFittedSlabs * kSlabBytes;
-  static constexpr int kStageBytes = kFittedBytes + T::kRigidSlabs * kSlabBytes;
+  static constexpr int kTileBytes = kFittedBytes + T::kRigidSlabs * kSlabBytes;
+  static constexpr int kStageBytes = T::kDepth * kTileBytes;
   static constexpr int kStages = (226 * 1024 - T::kStagingBytes) / kStageBytes;
   static constexpr int kRingBytes = kStages * kStageBytes;
+
+  // K tile d of a stage. If it lies beyond k, TMA fills it with zeros.
+  __device__ static unsigned char* tile(unsigned char* ring, int stage, int d) {
+    return ring + stage * kStageBytes + d * kTileBytes;
+  }
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Loads a box: for this block alone, or for kBlocks of the cluster that need it, those in `mask`.
+// Loads a box, 64 values of k from p: for this block alone, or for kBlocks of the cluster that need
+// it, those in `mask`.
 // They do it by turns; this is number `own` of them.
-template <int kBlocks>
-__device__ inline void load_by_turns(void* to, const CUtensorMap* map, int x, int y,
+// kAlongK: rows of the box run along k; otherwise its 64 rows are values of k.
+template <int kBlocks, bool kAlongK>
+__device__ inline void load_by_turns(void* to, const CUtensorMap* map, int p, int at,
                                      std::uint64_t* barrier, int turn, int own, unsigned mask) {
+  const int x = kAlongK ? p : at, y = kAlongK ? at : p;
   if constexpr (kBlocks == 1) {
     ptx::tensor_load(to, map, x, y, barrier);
   } else if (turn % kBlocks == own) {
     ptx::tensor_load_multicast(to, map, x, y, barrier, static_cast<std::uint16_t>(mask));
-  }
-}
-// As issue_b, with a policy that says how the L2 cache is to keep what is loaded.
-template <bool kTransposedB, int kCols>
-__device__ inline void issue_b_cache_hint(unsigned char* to, const CUtensorMap* map_b, int p,
-                                          int col, std::uint64_t* barrier, std::uint64_t policy) {
-  if constexpr (kTransposedB) {
-    ptx::tensor_load_cache_hint(to, map_b, p, col, barrier, policy);
-  } else {
-#pragma unroll
-    for (int s = 0; s < kCols / 64; ++s) {
-      ptx::tensor_load_cache_hint(to + s * kSlabBytes, map_b, col + 64 * s, p, barrier, policy);
-    }
   }
 }
 #endif

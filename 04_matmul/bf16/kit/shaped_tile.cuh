@@ -18,6 +18,8 @@ namespace matmul::bf16 {
 template <int kTileM, int kTileN, int kStages, int kConsumers, int kClusterBlocks>
 struct ShapedTile : GemmTile<kTileM, kTileN, kStages> {
   static constexpr int kWarpgroups = kConsumers, kCluster = kClusterBlocks;
+  static constexpr int kDown = kCluster, kAcross = 1;  // tiles of a cluster
+  static constexpr int kDepth = 1;                     // k tiles of a stage
   static constexpr int kThreads = 128 * (1 + kWarpgroups);
   static constexpr int kParts = kTileM / (64 * kWarpgroups);
   static constexpr int kSharedBytes =
