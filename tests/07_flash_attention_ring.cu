@@ -175,8 +175,11 @@ TEST_CASE("ring_attention: as many bytes as the lesson says") {
 }
 
 // Every pair of a query and a key that it sees is computed once, and a row is complete in the last
-// step that has a part of it.
-TEST_CASE("ring_attention: the steps are all of the work, and nothing twice") {
+// step that has a part of it. do_work(sharding, rank, see, complete) does the work of a rank, in
+// order: see(query, step, keys) for what meets the first keys of the shard that it has in a step,
+// complete(query) for a row that is stored for good.
+template <class DoWork>
+void is_all_of_the_work(DoWork do_work) {
   for (const bool is_zigzag : {false, true}) {
     for (const bool is_causal : {false, true}) {
       for (const int size : {1, 2, 3, 4, 8}) {
@@ -188,19 +191,13 @@ TEST_CASE("ring_attention: the steps are all of the work, and nothing twice") {
           std::int64_t wrong = 0, rows = 0;
           for (int rank = 0; rank < size; ++rank) {
             rows += sharding.rows(rank);
-            for (int step = 0; step < size; ++step) {
-              const Work work = sharding.work(rank, step);
-              if (!work.any()) continue;
-              for (int i = 0; i < work.queries; ++i) {
-                const std::int64_t query = sharding.token(rank, work.first_query + i);
-                wrong += completed[query];
-                const int keys = work.is_diagonal ? i + 1 : work.keys;
-                for (int j = 0; j < keys; ++j) {
-                  ++seen[query * n + sharding.token(sharding.owner(rank, step), j)];
-                }
-                if (i < work.complete) ++completed[query];
+            const auto see = [&](std::int64_t query, int step, int keys) {
+              wrong += completed[query];
+              for (int j = 0; j < keys; ++j) {
+                ++seen[query * n + sharding.token(sharding.owner(rank, step), j)];
               }
-            }
+            };
+            do_work(sharding, rank, see, [&](std::int64_t query) { ++completed[query]; });
           }
           for (std::int64_t query = 0; query < n; ++query) {
             wrong += completed[query] != 1;
@@ -216,47 +213,35 @@ TEST_CASE("ring_attention: the steps are all of the work, and nothing twice") {
   }
 }
 
-// The same of fused steps: which rows of a window meet which keys, and when they are complete.
-TEST_CASE("ring_attention: fused steps are all of the work, and nothing twice") {
-  for (const bool is_zigzag : {false, true}) {
-    for (const bool is_causal : {false, true}) {
-      for (const int size : {1, 2, 3, 4, 8}) {
-        for (const std::int64_t n : {1, 7, 16, 45, 64}) {
-          const Sharding sharding{n, size, is_zigzag, is_causal};
-          INFO(n << " tokens, " << size << " ranks, zigzag " << is_zigzag << ", causal "
-                 << is_causal);
-          std::vector<int> seen(n * n), completed(n);
-          std::int64_t wrong = 0;
-          for (int rank = 0; rank < size; ++rank) {
-            for (int step = 0, count; step < size; step += count) {
-              count = steps_at_once(step, size);
-              const FusedWork work = fused_work(sharding, rank, step, count);
-              if (!work.any()) continue;
-              for (int i = 0; i < work.queries; ++i) {
-                const std::int64_t query = sharding.token(rank, work.first_query + i);
-                wrong += completed[query];
-                const auto see = [&](int of_step, int keys) {
-                  for (int j = 0; j < keys; ++j) {
-                    ++seen[query * n + sharding.token(sharding.owner(rank, of_step), j)];
-                  }
-                };
-                see(step, work.is_diagonal ? i + 1 : work.keys);
-                if (i >= work.split) see(step + 1, work.second_keys);
-                if (i < work.complete) ++completed[query];
-              }
-            }
-          }
-          for (std::int64_t query = 0; query < n; ++query) {
-            wrong += completed[query] != 1;
-            for (std::int64_t key = 0; key < n; ++key) {
-              wrong += seen[query * n + key] != (is_causal && key > query ? 0 : 1);
-            }
-          }
-          CHECK(wrong == 0);
-        }
+TEST_CASE("ring_attention: the steps are all of the work, and nothing twice") {
+  is_all_of_the_work([](const Sharding& sharding, int rank, auto see, auto complete) {
+    for (int step = 0; step < sharding.size; ++step) {
+      const Work work = sharding.work(rank, step);
+      if (!work.any()) continue;
+      for (int i = 0; i < work.queries; ++i) {
+        const std::int64_t query = sharding.token(rank, work.first_query + i);
+        see(query, step, work.is_diagonal ? i + 1 : work.keys);
+        if (i < work.complete) complete(query);
       }
     }
-  }
+  });
+}
+
+// Which rows of a window meet which keys of both shards.
+TEST_CASE("ring_attention: fused steps are all of the work, and nothing twice") {
+  is_all_of_the_work([](const Sharding& sharding, int rank, auto see, auto complete) {
+    for (int step = 0, count; step < sharding.size; step += count) {
+      count = steps_at_once(step, sharding.size);
+      const FusedWork work = fused_work(sharding, rank, step, count);
+      if (!work.any()) continue;
+      for (int i = 0; i < work.queries; ++i) {
+        const std::int64_t query = sharding.token(rank, work.first_query + i);
+        see(query, step, work.is_diagonal ? i + 1 : work.keys);
+        if (i >= work.split) see(query, step + 1, work.second_keys);
+        if (i < work.complete) complete(query);
+      }
+    }
+  });
 }
 
 // Every head is in one piece, and each piece but the last has as many heads as all before it.

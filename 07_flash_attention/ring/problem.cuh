@@ -137,6 +137,7 @@ struct RingAttention {
                            memory_->tile_counts[rank].data(),
                            memory_->arrivals[rank].data()};
     });
+    team.last_number = &memory_->last_number;
     return team;
   }
 
@@ -198,6 +199,7 @@ struct RingAttention {
     std::vector<kit::DeviceBuffer<T>> inbox;
     std::vector<kit::DeviceBuffer<int>> tile_counts;
     std::vector<kit::DeviceBuffer<unsigned>> arrivals;
+    unsigned last_number = 0;
 
     explicit Memory(const RingAttention& p) : devices(p.size), copies(p.size) {
       const std::int64_t heads = p.shape.all_heads(), d = p.shape.d;

@@ -22,7 +22,6 @@
 #include "07_flash_attention/ring/kit/sharding.hpp"
 #include "07_flash_attention/ring/kit/state.cuh"
 #include "07_flash_attention/ring/kit/team.cuh"
-#include "07_flash_attention/ring/kit/window_map.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"

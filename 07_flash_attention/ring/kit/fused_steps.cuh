@@ -10,6 +10,7 @@
 #include "07_flash_attention/kit/accumulators.cuh"
 #include "07_flash_attention/kit/tile_scheduler.cuh"
 #include "07_flash_attention/ring/kit/arrivals.cuh"
+#include "07_flash_attention/ring/kit/ring_steps.cuh"
 #include "07_flash_attention/ring/kit/sharding.hpp"
 #include "07_flash_attention/ring/kit/team.cuh"
 #include "common/kit/check.cuh"
@@ -91,12 +92,8 @@ struct KeysAndValues {
 // meanwhile. Kernels are asked for before copies, which need not be here when they begin.
 template <class T, class Compute>
 void for_each_fused_step(const Team<T>& team, Compute compute) {
-  static unsigned number = 0;  // of the next shard that comes in pieces
   const int size = team.size();
-  const auto next = [size](int rank) { return (rank + 1) % size; };
-  const auto at_hand = [&](int rank, int step) {
-    return step == 0 ? team.shards[rank].kv : team.inbox(rank, (step - 1) % 2);
-  };
+  unsigned& number = *team.last_number;  // of the shard that comes in pieces
   const std::int64_t head_bytes = std::int64_t{2} * team.sharding.most_rows() * team.d * sizeof(T);
   const auto pieces = Pieces::of(team.heads, head_bytes, team.first_piece);
   const auto arrivals = [&](int rank) {
@@ -107,8 +104,8 @@ void for_each_fused_step(const Team<T>& team, Compute compute) {
   const auto send = [&](int rank, int step, int first, int last) {
     const std::int64_t of_head = team.keys(team.sharding.owner(rank, step)) / team.heads;
     if (of_head == 0) return;
-    const T* const from = at_hand(rank, step) + first * of_head;
-    T* const to = team.inbox(next(rank), step % 2) + first * of_head;
+    const T* const from = shard_at_hand(team, rank, step) + first * of_head;
+    T* const to = team.inbox(team.next(rank), step % 2) + first * of_head;
     const std::int64_t apart = team.heads * of_head, bytes = (last - first) * of_head * sizeof(T);
     const cudaStream_t stream = team.copies.streams[rank];
     if (apart * sizeof(T) <= INT32_MAX) {
@@ -126,7 +123,7 @@ void for_each_fused_step(const Team<T>& team, Compute compute) {
     for (int piece = 0; piece < pieces.count(); ++piece) {
       for_each_rank(team.copies, [&](int rank, cudaStream_t stream) {
         send(rank, step, pieces.first_head(piece), pieces.first_head(piece + 1));
-        set_flag(&team.shards[next(rank)].arrivals[piece], number, stream);
+        set_flag(&team.shards[team.next(rank)].arrivals[piece], number, stream);
       });
     }
   };
@@ -141,13 +138,13 @@ void for_each_fused_step(const Team<T>& team, Compute compute) {
         const int owner = team.sharding.owner(rank, of_step);
         return {keys, keys + team.keys(owner), team.sharding.rows(owner)};
       };
-      const KeysAndValues<T> shards[2] = {shard(step, at_hand(rank, step)),
+      const KeysAndValues<T> shards[2] = {shard(step, shard_at_hand(team, rank, step)),
                                           shard(step + 1, team.inbox(rank, step % 2))};
       compute(rank, step, count, shards, arrivals(rank), stream);
     });
     for (int rank = 0; rank < size && step == 0; ++rank) {
       wait(team.copies.streams[rank], team.devices, rank);
-      wait(team.copies.streams[rank], team.devices, next(rank));
+      wait(team.copies.streams[rank], team.devices, team.next(rank));
     }
 
     if (count == 2) {
@@ -159,22 +156,13 @@ void for_each_fused_step(const Team<T>& team, Compute compute) {
       // What has come in pieces goes on to the next rank, whose other slot is free.
       record(team.copies);
       for (int rank = 0; rank < size; ++rank) {
-        wait(team.copies.streams[next(rank)], team.copies, rank);
+        wait(team.copies.streams[team.next(rank)], team.copies, rank);
       }
       send_all(step + 1);
     }
-    record(team.copies);
-    record(team.devices);
-    for (int rank = 0; rank < size && !is_last; ++rank) {
-      // As in for_each_step: a shard has come; a slot is free.
-      wait(team.devices.streams[next(rank)], team.copies, rank);
-      wait(team.copies.streams[next(rank)], team.copies, rank);
-      wait(team.copies.streams[rank], team.devices, next(rank));
-      wait(team.copies.streams[rank], team.copies, next(rank));
-    }
+    if (!is_last) wait_between_steps(team);
   }
-  // Who waits for the rank's stream has waited for its copies, too.
-  for (int rank = 0; rank < size; ++rank) wait(team.devices.streams[rank], team.copies, rank);
+  wait_for_copies(team);
 }
 // endregion
 

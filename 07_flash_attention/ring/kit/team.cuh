@@ -40,10 +40,15 @@ struct Team {
   Sharding sharding;
   int heads, d;  // of all sequences together; elements of a query, a key, a value
   std::int64_t first_piece = 8 << 20;  // bytes, where a shard comes in pieces
+  // On the host, beside the flags: the last number that they were given. The calls of one team come
+  // from one host thread at a time.
+  unsigned* last_number = nullptr;
 
   int size() const { return devices.size(); }
   // Elements of the keys of a rank's shard; its values have as many.
   std::int64_t keys(int rank) const { return std::int64_t{heads} * sharding.rows(rank) * d; }
+  // To whom a rank sends.
+  int next(int rank) const { return (rank + 1) % size(); }
   // A part of a rank's inbox: `slot` below size - 1, or below two.
   T* inbox(int rank, int slot) const {
     return shards[rank].inbox + std::int64_t{2} * slot * heads * sharding.most_rows() * d;
