@@ -151,8 +151,9 @@ def ran_on_gpu(run):
 
 def gpus_of(run):
     """How many GPUs shared its work, as its rows and points say. The loops of a problem for several
-    GPUs run on one machine alone, too."""
-    on_gpu = (row for row in run["rows"] if row.get("place") != "cpu")
+    GPUs run without any, and its yardsticks on one."""
+    on_gpu = (row for row in run["rows"]
+              if row.get("place") != "cpu" and row.get("kind") != "yardstick")
     rows = (row.get("sizes") or {} for row in on_gpu if row.get("status") != "skipped")
     points = (point for sweep in run.get("sweeps") or [] for point in sweep["points"])
     return int(max((of.get("devices") or 1 for of in (*rows, *points)), default=1))

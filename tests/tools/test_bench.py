@@ -17,6 +17,8 @@ device=null
 [[ $* == *--garbage* ]] && { echo "not JSON" >"$2"; exit 0; }
 rung=', {"problem": "p", "name": "rung", "place": "device", "status": "'${STATUS:-right}'"}'
 [[ $* == *--shared* ]] && rung=${rung%\\}}', "sizes": {"n": 9, "devices": '${GPUS:-1}'}}'
+[[ -z $YARDSTICK_OF ]] || rung+=', {"problem": "p", "name": "one_gpu", "place": "device",
+  "kind": "yardstick", "status": "right", "sizes": {"devices": '$YARDSTICK_OF'}}'
 sweeps=
 [[ $* == *--points* ]] && sweeps=', "sweeps": [{"points": [{"n": 1, "devices": '${GPUS:-1}'}]}]'
 [[ -z $LOOPS_ONLY ]] || rung=
@@ -105,7 +107,7 @@ class Bench(BenchCase):
         self.assertFalse((self.root / "results/nvidia_h200_x8.json").is_file())
 
     def test_a_loop_over_what_several_gpus_would_share_is_no_run_of_several(self):
-        self.bench("02", LOOP_OF="2")
+        self.bench("02", LOOP_OF="2", YARDSTICK_OF="2")
         self.assertEqual(list(self.results()["runs"]), ["02_polar/default"])
         self.assertFalse((self.root / "results/nvidia_h200_x2.json").is_file())
 

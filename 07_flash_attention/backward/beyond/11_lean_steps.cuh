@@ -1,11 +1,10 @@
 // lean_steps: a step of early_finish takes fewer instructions.
 //
 // There each thread divides in each step, to find the step's head and row. And it reads D and the
-// log-sum-exp by generic loads, four bytes at a time from 64-bit addresses: the struct in shared
-// memory was found by arithmetic on an integer, so it may lie in any memory, for all that the
-// compiler knows. Now a block walks from step to step, and its shared memory is declared with its
-// alignment: these loads know their space, and take eight bytes. What is still wrong: a block
-// begins and ends with each tile of keys.
+// log-sum-exp by generic loads: the struct in shared memory was found by arithmetic on an integer,
+// so it may lie in any memory, for all that the compiler knows. Now a block walks from step to
+// step, and its shared memory is declared with its alignment: these loads know their space. What is
+// still wrong: a block begins and ends with each tile of keys.
 #pragma once
 
 #include <cuda_runtime.h>
