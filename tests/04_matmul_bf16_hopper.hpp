@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -420,6 +421,33 @@ TEST_CASE("tile and parts follow the shape") {
       }
     }
   }
+}
+
+TEST_CASE("a plan that is remembered is that of its own product") {
+  // Far more products than there are places, and each twice.
+  for (int round = 0; round < 2; ++round) {
+    for (const int k : {64, 512, 4096, 8192}) {
+      for (int m = 64; m <= 1024; m += 192) {
+        for (int n = 64; n <= 1024; n += 192) {
+          for (const double reads : {1.0, 1.25}) {
+            for (const bool transposed : {false, true}) {
+              const Product product(m, n, k, reads, 1, transposed);
+              const SplitPlan plan = plan_split_k(product, 132),
+                              made = make_split_plan(product, 132);
+              CHECK(std::tie(plan.tile, plan.parts, plan.cycles) ==
+                    std::tie(made.tile, made.parts, made.cycles));
+              for (const bool is_loose : {false, true}) {
+                CHECK(cheapest_rung(product, {132, 66}, is_loose) ==
+                      find_cheapest_rung(product, {132, 66}, is_loose));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  const Product product(256, 256, 16384, 1, 1, true);
+  CHECK(plan_split_k(product, 132).parts > plan_split_k(product, 16).parts);  // of another device
 }
 
 // With the numbers of an H200.

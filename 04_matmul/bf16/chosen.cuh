@@ -29,6 +29,7 @@
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
 #include "04_matmul/bf16/kit/few_tiles.cuh"
+#include "04_matmul/bf16/kit/remembered_plan.hpp"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/bf16/problem.cuh"
 #include "04_matmul/kit/cluster.cuh"
@@ -79,7 +80,7 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
 
 // The name of the rung that should take the fewest cycles. For matrices that TMA can load.
 // is_loose: it cannot store C, so only rungs that store C by threads, too, may be chosen.
-inline std::string cheapest_rung(const Product& product, const Chip& chip, bool is_loose) {
+inline std::string find_cheapest_rung(const Product& product, const Chip& chip, bool is_loose) {
   const double by_shape = fewest_cycles(product, chip.sms);
   const auto tiles = tile_count<WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n);
 
@@ -114,6 +115,11 @@ inline std::string cheapest_rung(const Product& product, const Chip& chip, bool 
   const SplitPlan split = plan_split_k(product, chip.sms);
   if (split.parts > 1 && split.cycles < 0.97 * cycles) return "split_k";  // worth two kernels
   return is_fitted ? "fitted_tile" : "by_shape";
+}
+inline std::string cheapest_rung(const Product& product, const Chip& chip, bool is_loose) {
+  const std::int64_t device = 2 * (std::int64_t{chip.sms} << 20 | chip.clusters) + is_loose;
+  return remembered_plan(product, device,
+                         [&] { return find_cheapest_rung(product, chip, is_loose); });
 }
 
 // Few rows of A: then B's bytes decide, and a rung of the page on thin products reads them best.

@@ -2,10 +2,10 @@
 //
 // Every block takes a part of k for its tile, and leaves its sums in memory, in fp32 and as its
 // threads hold them. A second kernel adds the parts up, in the same order every time, and rounds
-// once: so there are no atomic additions, and the result is the same in every run. Tiles are
-// transposed, as in full_waves, and their height is fitted, so that most SMs have a part; of larger
-// ones two side by side load their rows of A once. Where parts do not pay, there is one. What is
-// still wrong: while the second kernel starts and adds up, the tensor cores do nothing.
+// once: every run has the same result. Tiles are transposed, as in full_waves, and as high as lets
+// most SMs have a part; of larger ones two side by side load their rows of A once. Where parts do
+// not pay, there is one. What is still wrong: while the second kernel adds up, no tensor core
+// works.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -18,6 +18,7 @@
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/few_tiles.cuh"
 #include "04_matmul/bf16/kit/fitted_shape.cuh"
+#include "04_matmul/bf16/kit/remembered_plan.hpp"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/kit/cluster.cuh"
 #include "04_matmul/kit/gemm_tile.cuh"
@@ -54,7 +55,6 @@ __device__ inline int2 place_of_tile(const TileSchedule& clusters, int number) {
   const int2 cluster = clusters.at(number / T::kCluster);
   return make_int2(cluster.x, cluster.y * T::kCluster + number % T::kCluster);
 }
-// Where it begins, row and column.
 template <class T>
 __device__ inline int2 begin_of_tile(int2 place, int m, int n) {
   return make_int2(row_inside(place.x * T::kTileM, T::kTileM, m),
@@ -235,7 +235,7 @@ struct SplitPlan {
 
 // One part, unless more should be faster than the smallest tiles of by_shape.
 constexpr std::int64_t kMostSplitBytes = 16 << 20;  // of partial sums, if there are several parts
-inline SplitPlan plan_split_k(const Product& product, int sms) {
+inline SplitPlan make_split_plan(const Product& product, int sms) {
   const int k_tiles = kit::divide_up(product.k, kTileK);
   SplitPlan plan = {0, 1, HUGE_VAL};
   if (count_tiles<Small>(product.m, product.n) <= sms) {
@@ -254,6 +254,9 @@ inline SplitPlan plan_split_k(const Product& product, int sms) {
     ++number;
   });
   return plan;
+}
+inline SplitPlan plan_split_k(const Product& product, int sms) {
+  return remembered_plan(product, sms, [&] { return make_split_plan(product, sms); });
 }
 
 // Calls visit(tile) with the tile of a plan.
