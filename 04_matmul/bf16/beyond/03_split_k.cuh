@@ -258,7 +258,6 @@ inline SplitPlan make_split_plan(const Product& product, int sms) {
 inline SplitPlan plan_split_k(const Product& product, int sms) {
   return remembered_plan(product, sms, [&] { return make_split_plan(product, sms); });
 }
-
 // Calls visit(tile) with the tile of a plan.
 template <class Visit>
 void with_split_tile(const SplitPlan& plan, Visit visit) {

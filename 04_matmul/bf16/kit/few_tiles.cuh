@@ -2,7 +2,7 @@
 // the number of parts, and the chooser decides between parts and whole tiles.
 //
 // The model of kit/cost_model.cuh compares tiles of many waves. Its cycles are not those of a
-// clock: where a product has one wave or less, it counts up to 50 percent too many. What is
+// clock: where a product has one wave or less, it counts some 50 percent too many at most. What is
 // compared with sums in parts needs the time itself.
 #pragma once
 

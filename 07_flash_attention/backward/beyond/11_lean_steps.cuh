@@ -2,9 +2,9 @@
 //
 // There each thread divides in each step, to find the step's head and row. And it reads D and the
 // log-sum-exp by generic loads: the struct in shared memory was found by arithmetic on an integer,
-// so it may lie in any memory, for all that the compiler knows. Now a block walks from step to
-// step, and its shared memory is declared with its alignment: these loads know their space. What is
-// still wrong: a block begins and ends with each tile of keys.
+// so it may lie in any memory, for all that the compiler knows. Now who multiplies walks from step
+// to step, and its shared memory is declared with its alignment: these loads know their space. What
+// is still wrong: a block begins and ends with each tile of keys.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kLeanThreads, 1)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
   constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
-  constexpr bool kTurns = kD == 128;  // they pay there alone
+  constexpr bool kTurns = kD == 128;  // at 64 they cost more than they bring
   // region space
   extern __shared__ __align__(1024) unsigned char aligned_shared_memory[];
   auto& shared = *reinterpret_cast<LeanShared<Tile>*>(aligned_shared_memory);

@@ -4,7 +4,7 @@
 // memory, and ends with stores of dK and dV, and meanwhile no tensor core works. Now a thread draws
 // the next tile from a counter. Its first queries are brought while the last steps of the tile
 // before are computed, its values and keys while dK and dV are stored. And D and the zeros for dQ
-// are one launch, behind which this one begins at once.
+// are one launch, during which the blocks of this one may start.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kPersistentThreads, 1)
   using T = typename Tile::Element;
   using Steps = TileRange<Tile>;
   constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
-  constexpr bool kTurns = kD == 128;  // they pay there alone
+  constexpr bool kTurns = kD == 128;  // at 64 they cost more than they bring
   extern __shared__ __align__(1024) unsigned char aligned_shared_memory[];
   auto& shared = *reinterpret_cast<PersistentShared<Tile>*>(aligned_shared_memory);
   if (threadIdx.x == 0) shared.init();
