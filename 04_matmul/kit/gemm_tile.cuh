@@ -73,19 +73,10 @@ __device__ inline void clear_rows(unsigned char* tile, int first, int end) {
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// Issues the load of B's tile: kCols columns of the product from `col` on, 64 values of k from `p`.
-// policy: nothing, or how the L2 cache is to keep it (ptx::createpolicy_evict_first).
-template <bool kTransposedB, int kCols, class... Policy>
-__device__ inline void issue_b(void* to, const CUtensorMap* map_b, int p, int col,
-                               std::uint64_t* barrier, Policy... policy) {
-  static_assert(sizeof...(Policy) <= 1, "one policy at most");
-  const auto load = [&](void* box, int x, int y) {
-    if constexpr (sizeof...(Policy) == 0) {
-      ptx::tensor_load(box, map_b, x, y, barrier);
-    } else {
-      ptx::tensor_load_cache_hint(box, map_b, x, y, barrier, policy...);
-    }
-  };
+// Calls load(to, x, y) for each box of B's tile: kCols columns of the product from `col` on, 64
+// values of k from `p`.
+template <bool kTransposedB, int kCols, class Load>
+__device__ inline void each_box_of_b(void* to, int p, int col, Load load) {
   if constexpr (kTransposedB) {
     load(to, p, col);
   } else {
@@ -94,6 +85,21 @@ __device__ inline void issue_b(void* to, const CUtensorMap* map_b, int p, int co
       load(static_cast<unsigned char*>(to) + s * kSlabBytes, col + 64 * s, p);
     }
   }
+}
+// Issues the load of this tile.
+template <bool kTransposedB, int kCols>
+__device__ inline void issue_b(void* to, const CUtensorMap* map_b, int p, int col,
+                               std::uint64_t* barrier) {
+  each_box_of_b<kTransposedB, kCols>(
+      to, p, col, [&](void* box, int x, int y) { ptx::tensor_load(box, map_b, x, y, barrier); });
+}
+// As issue_b. policy: how the L2 cache is to keep it, see ptx::createpolicy_evict_first.
+template <bool kTransposedB, int kCols>
+__device__ inline void issue_b_cache_hint(void* to, const CUtensorMap* map_b, int p, int col,
+                                          std::uint64_t* barrier, std::uint64_t policy) {
+  each_box_of_b<kTransposedB, kCols>(to, p, col, [&](void* box, int x, int y) {
+    ptx::tensor_load_cache_hint(box, map_b, x, y, barrier, policy);
+  });
 }
 #endif
 

@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(512, 1)
                                        Ring::kStageBytes - (T::kTileM - rows) * kRowBytes);
         load_by_turns<T::kCluster, true>(stage, &map_a, p, at.x, &full[state.stage], p / kTileK,
                                          number % T::kCluster, kAll);
-        issue_b<kTransposedB, T::kTileN>(stage + Ring::kFittedBytes, &map_b, p, at.y,
-                                         &full[state.stage], policy);
+        issue_b_cache_hint<kTransposedB, T::kTileN>(stage + Ring::kFittedBytes, &map_b, p, at.y,
+                                                    &full[state.stage], policy);
       }
     }
     __syncwarp();

@@ -70,9 +70,8 @@ struct FittedRing {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // Loads a box, 64 values of k from p: for this block alone, or for kBlocks of the cluster that need
-// it, those in `mask`.
-// They do it by turns; this is number `own` of them.
-// kAlongK: rows of the box run along k; otherwise its 64 rows are values of k.
+// it, those in `mask`. They do it by turns; this is number `own` of them. kAlongK: rows of the box
+// run along k; otherwise its 64 rows are values of k.
 template <int kBlocks, bool kAlongK>
 __device__ inline void load_by_turns(void* to, const CUtensorMap* map, int p, int at,
                                      std::uint64_t* barrier, int turn, int own, unsigned mask) {
