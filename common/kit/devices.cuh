@@ -16,8 +16,8 @@ namespace kit {
 constexpr int kMostDevices = 8;
 
 // After so many looks at a flag a kernel no longer waits for a peer (its program died, its launch
-// failed). Half a microsecond each: about 20 s. On a CPU, which may be busy, a second or more.
-constexpr unsigned kMostLooks = kHasGpu ? 1u << 25 : 1u << 22;
+// failed). Half a microsecond each: about 20 s. On a CPU, which may be busy, some seconds or more.
+constexpr unsigned kMostLooks = kHasGpu ? 1u << 25 : 1u << 24;
 
 // Devices of this machine, at most as many as work together here.
 inline int devices_here() {
