@@ -118,7 +118,7 @@ TEST_CASE("the C interface multiplies, or says why it does not") {
                       static_cast<int>(s.m), static_cast<int>(s.n), static_cast<int>(s.k),
                       stream) == 0);
   };
-  const auto variant = bench::device_variant<Bf16Gemm<false>>("full_waves", "through C", run,
+  const auto variant = bench::device_variant<Bf16Gemm<false>>("chosen", "through C", run,
                                                               bench::needs_exactly_sm(90));
   const bench::DeviceFacts device = bench::query_device();
   const std::string reason = bench::why_skipped(variant, device);
@@ -315,7 +315,7 @@ TEST_CASE("every tile and every way to split a sum is right") {
         // One of each kind, where a model GPU takes seconds for what a GPU does in microseconds.
         const auto is_kind = [&](int i) { return fitted == i; };
         ++fitted;
-        constexpr std::array<int, 11> kKinds = {1, 2, 6, 7, 12, 16, 19, 23, 26, 28, 31};
+        constexpr std::array<int, 11> kKinds = {1, 2, 6, 7, 12, 17, 20, 25, 29, 31, 35};
         if (!is_real_gpu() && std::none_of(kKinds.begin(), kKinds.end(), is_kind)) return;
         check(
             "fitted tile of " + std::to_string(tile.kTileM) + " x " + std::to_string(tile.kTileN),
@@ -351,6 +351,14 @@ TEST_CASE("every tile and every way to split a sum is right") {
                                                                                  nullptr);
         });
       });
+      each_late_form([&](auto whole, auto edge) {
+        using Whole = decltype(whole);
+        using Edge = decltype(edge);
+        const std::string rows =
+            std::to_string(Whole::kTileN) + " and " + std::to_string(Edge::kTileN);
+        check("stored late, rows of a tile: " + rows,
+              [&] { launch_late_store<Whole, Edge, kTransposedB>(x, m, n, k, nullptr); });
+      });
       each_split_tile([&](auto tile) {
         using T = decltype(tile);
         const bool is_kind = T::kFitted == 112;  // of one warpgroup, of two, and a pair
@@ -367,6 +375,31 @@ TEST_CASE("every tile and every way to split a sum is right") {
   };
   check_layout(std::false_type{});
   check_layout(std::true_type{});
+}
+
+// Each cluster has several tiles, so one waits while the next is computed; with one or three k
+// tiles some of its slabs are left over then.
+TEST_CASE("late_store: no tile is lost while it waits") {
+  const std::string reason = why_not_here();
+  if (!reason.empty()) SKIP_TEST(reason);
+  const int cols = 256 * (kit::multiprocessor_count() / kClusterSize + 9) + 8;
+  for (const int k : is_real_gpu() ? std::vector<int>{64, 136, 328} : std::vector<int>{136}) {
+    Bf16Gemm<true> problem({200, cols, k}, 3);
+    const Operands x =
+        dense<true>(problem.device_a(), problem.device_b(), problem.c.device_data(), cols, k);
+    each_late_form([&](auto whole, auto edge) {
+      using Whole = decltype(whole);
+      using Edge = decltype(edge);
+      if (!is_real_gpu() && (Whole::kTileN == 256 || Edge::kTileN == 256)) return;
+      INFO("k = " << k << ", rows: " << Whole::kTileN << " and " << Edge::kTileN);
+      problem.each_array([](auto& array) { array.reset(bench::Side::device); });
+      launch_late_store<Whole, Edge, true>(x, 200, cols, k, nullptr);
+      CUDA_CHECK(cudaDeviceSynchronize());
+      problem.each_array([](auto& array) { array.fetch(bench::Side::device); });
+      CHECK(problem.check().right());
+      CHECK(problem.c.damage() == "");
+    });
+  }
 }
 
 TEST_CASE("tile and parts follow the shape") {
@@ -392,7 +425,7 @@ TEST_CASE("tile and parts follow the shape") {
 
   // Rows of a whole tile and of those at the edge.
   const auto rows = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    const WavesPlan plan = plan_full_waves(Product::of<false>(m, n, k), 66);
+    const PairsPlan plan = plan_full_waves(Product::of<false>(m, n, k), 66);
     return std::pair(plan.rows, plan.rows_at_edge);
   };
   CHECK(rows(4096, 4096, 4096) == std::pair(248, 128));  // 256 pairs and 8: four waves
@@ -455,13 +488,16 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   const auto chosen = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     return cheapest_rung(Product::of<false>(m, n, k), {132, 66}, false);
   };
-  CHECK(chosen(4096, 4096, 4096) == "full_waves");
-  CHECK(chosen(8192, 8192, 8192) == "full_waves");
+  CHECK(chosen(4096, 4096, 4096) == "late_store");
+  CHECK(chosen(8192, 8192, 8192) == "late_store");
+  CHECK(chosen(16384, 4096, 512) == "late_store");
+  CHECK(chosen(16384, 4096, 128) != "late_store");  // two k tiles: too few
   CHECK(chosen(2560, 2560, 2560) == "fitted_tile");
   CHECK(chosen(4104, 4104, 4104) == "fitted_tile");
-  CHECK(chosen(5000, 5000, 5000) == "stream_k");       // six waves and four pairs
-  CHECK(chosen(256, 256 * 132, 16384) == "by_shape");  // two full waves
-  CHECK(chosen(2048, 2048, 2048) == "by_shape");       // less than a wave
+  CHECK(chosen(5000, 5000, 5000) == "fitted_tile");      // five waves of 152 x 256
+  CHECK(chosen(512, 128256, 4096) == "stream_k");        // 1002 pairs: 15 waves and twelve
+  CHECK(chosen(256, 256 * 132, 16384) == "late_store");  // two full waves
+  CHECK(chosen(2048, 2048, 2048) == "by_shape");         // less than a wave
   CHECK(chosen(2048, 2048, 16384) == "by_shape");
   CHECK(chosen(1024, 1024, 1024) == "by_shape");
   CHECK(chosen(512, 512, 512) == "fitted_tile");  // 64 tiles of 64 x 64

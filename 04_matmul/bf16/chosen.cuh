@@ -25,6 +25,7 @@
 #include "04_matmul/bf16/beyond/11_row_shares.cuh"
 #include "04_matmul/bf16/beyond/12_k_shares.cuh"
 #include "04_matmul/bf16/beyond/13_fitted_tile.cuh"
+#include "04_matmul/bf16/beyond/14_late_store.cuh"
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
@@ -75,31 +76,36 @@ inline double cycles_of_stream_k(const Product& product, int clusters) {
   const int waves = (plan.pairs.count() - plan.shared) / clusters;
   const double share = 1.0 * plan.shared / clusters;    // in pairs
   const double apart = std::min(share - 1, 2 - share);  // neighbours, in pairs
-  return kCyclesOfLaunch + (waves + (1.1 + 0.16 * apart) * share) * pair + 6400;
+  return kCyclesOfLaunch + (waves + (1.1 + 0.16 * apart) * share) * pair + 11400;
 }
 
 // The name of the rung that should take the fewest cycles. For matrices that TMA can load.
 // is_loose: it cannot store C, so only rungs that store C by threads, too, may be chosen.
 inline std::string find_cheapest_rung(const Product& product, const Chip& chip, bool is_loose) {
   const double by_shape = fewest_cycles(product, chip.sms);
-  const auto tiles = tile_count<WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n);
+  const bool has_waves =
+      tile_count<WholeTile::kTileM, WholeTile::kTileN>(product.m, product.n) > chip.sms;
 
   // Narrow tiles at the right edge, where there is something left over and more than one wave.
   double narrow_edge = HUGE_VAL;
-  const bool may_be_narrow = !is_loose && tiles > chip.sms;
+  const bool may_be_narrow = !is_loose && has_waves;
   if (may_be_narrow && edge_columns(product.n) == 64) {
     narrow_edge = cycles_with_edge<EdgeTile<64>>(product, chip.sms);
   } else if (may_be_narrow && edge_columns(product.n) == 128) {
     narrow_edge = cycles_with_edge<EdgeTile<128>>(product, chip.sms);
   }
 
-  // Three ways to fill the last wave.
+  // Three ways to fill the last wave. Where TMA can store C, it leaves late.
   const double stream_k = is_loose ? HUGE_VAL : cycles_of_stream_k(product, chip.clusters);
-  const double full_waves = plan_full_waves(product, chip.clusters).cycles;
+  const double full_waves = !has_waves ? HUGE_VAL
+                            : is_loose ? plan_full_waves(product, chip.clusters).cycles
+                                       : plan_late_store(product, chip.clusters).cycles;
 
   const FittedPlan fitted = plan_fitted_tile(product, chip.sms);
   const double others = std::min(narrow_edge, stream_k);
-  if (full_waves < std::min({by_shape, others, fitted.cycles})) return "full_waves";
+  if (full_waves < std::min({by_shape, others, fitted.cycles})) {
+    return is_loose ? "full_waves" : "late_store";
+  }
   if (others < std::min({by_shape, fitted.cycles})) {
     return stream_k < narrow_edge ? "stream_k" : "narrow_edge";
   }
@@ -195,6 +201,8 @@ std::string multiply_by_choice(const Operands& operands, int m, int n, int k, vo
     launch_stream_k<kTransposedB>(x, m, n, k, partials, stream);
   } else if (rung == "narrow_edge") {
     multiply_with_narrow_edge<kTransposedB>(x, m, n, k, stream);
+  } else if (rung == "late_store") {
+    multiply_with_late_store<kTransposedB>(x, m, n, k, stream);
   } else if (is_loose) {
     multiply(std::true_type{});
   } else {

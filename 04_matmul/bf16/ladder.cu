@@ -24,6 +24,7 @@
 #include "04_matmul/bf16/beyond/05_stream_k.cuh"
 #include "04_matmul/bf16/beyond/06_full_waves.cuh"
 #include "04_matmul/bf16/beyond/13_fitted_tile.cuh"
+#include "04_matmul/bf16/beyond/14_late_store.cuh"
 #include "04_matmul/bf16/chosen.cuh"
 #include "04_matmul/bf16/peers.cuh"
 #include "04_matmul/bf16/problem.cuh"
@@ -101,6 +102,8 @@ std::vector<bench::Variant<Bf16Gemm<kTransposedB>>> variants() {
       bf16_gemm_full_waves<kTransposedB>, hopper);
   add({}, "fitted_tile", "beyond: tiles as high or as wide as fills the waves (sm_90a)",
       bf16_gemm_fitted_tile<kTransposedB>, hopper);
+  add(large, "late_store", "beyond: C leaves while the next tile is multiplied (sm_90a)",
+      bf16_gemm_late_store<kTransposedB>, hopper);
   all.push_back(padded_copies<kTransposedB>());
   all.push_back(bench::tagged(chosen<kTransposedB>(), end));
   all.push_back(bench::tagged(cublas_peer<kTransposedB>(), end));

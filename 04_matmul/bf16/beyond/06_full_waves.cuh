@@ -11,14 +11,15 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include "04_matmul/bf16/kit/cluster_tile.cuh"
 #include "04_matmul/bf16/kit/cost_model.cuh"
 #include "04_matmul/bf16/kit/edge_schedule.cuh"
+#include "04_matmul/bf16/kit/remembered_plan.hpp"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
+#include "04_matmul/bf16/kit/transposed_pairs.cuh"
 #include "04_matmul/bf16/kit/transposed_store.cuh"
 #include "04_matmul/kit/cluster.cuh"
 #include "04_matmul/kit/gemm_tile.cuh"
@@ -31,22 +32,6 @@
 #include "common/kit/ptx/tma.cuh"
 
 namespace matmul::bf16 {
-
-// Transposed tiles in the middle of C and at its lower edge: what cluster_tile.cuh calls A is B,
-// and the other way around, so kTileM counts columns of C and kTileN rows of C.
-template <int kRowsOfC>
-using TransposedTile = ClusterTile<1, kRowsOfC>;
-template <int kRowsOfC>
-using TransposedEdge = ClusterTile<256 / kRowsOfC, kRowsOfC>;
-
-// The pairs of tiles, side by side here: as few rows of whole ones as leave no more of C than a
-// tile at the edge has.
-template <class Whole, class Edge>
-EdgeSchedule transposed_pairs(int m, int n) {
-  const int rows = kit::divide_up(std::max(0, m - Edge::kTileN), Whole::kTileN) * Whole::kTileN;
-  return {grouped_schedule(n, rows, kClusterSize * Whole::kTileM, Whole::kTileN),
-          rows < m ? kit::divide_up(n, kClusterSize * Edge::kTileM) : 0};
-}
 
 template <class Whole, class Edge, bool kTransposedB, class C>
 __global__ void __launch_bounds__(WidePair::kThreads, 1)
@@ -126,21 +111,6 @@ void launch_full_waves(const Operands& x, int m, int n, int k, cudaStream_t stre
       map_of_b<kTransposedB>(x.b.data, n, k, Whole::kTileM, x.b.pitch), c, n, k, pairs);
 }
 
-// How many cycles that takes, by the model of kit/cost_model.cuh.
-template <class Whole, class Edge>
-double cycles_of_full_waves(const Product& product, int clusters) {
-  const auto cycles_of = [&](auto tile) {
-    using Tile = decltype(tile);
-    constexpr int kElements = Tile::kTileM * Tile::kTileN;
-    const double bytes = product.b_reads * Tile::kBytesA +
-                         product.a_reads * Tile::kSlabs * kSlabBytes / kClusterSize;
-    return cycles_of_tile(cycles_of_step(product, kElements / 32.0, bytes), kElements, product.k);
-  };
-  return cycles_of_busiest(
-      transposed_pairs<Whole, Edge>(static_cast<int>(product.m), static_cast<int>(product.n)),
-      clusters, kCyclesOfLaunch + kCyclesOfCluster, cycles_of(Whole{}), cycles_of(Edge{}));
-}
-
 // Calls visit(whole tile, edge) with all shapes to choose from.
 template <class Visit>
 void each_transposed_form(Visit visit) {
@@ -150,24 +120,19 @@ void each_transposed_form(Visit visit) {
   visit(TransposedTile<192>{}, TransposedEdge<256>{});
 }
 
-// The rows of a whole tile and of one at the edge that should take the fewest cycles.
-struct WavesPlan {
-  int rows, rows_at_edge;
-  double cycles;
-};
-inline WavesPlan plan_full_waves(const Product& product, int clusters) {
-  WavesPlan plan = {0, 0, HUGE_VAL};
-  each_transposed_form([&](auto whole, auto edge) {
-    const double cycles = cycles_of_full_waves<decltype(whole), decltype(edge)>(product, clusters);
-    if (cycles < plan.cycles) plan = {whole.kTileN, edge.kTileN, cycles};
+inline PairsPlan plan_full_waves(const Product& product, int clusters) {
+  return remembered_plan(product, clusters, [&] {
+    return plan_pairs(
+        product, clusters,
+        [&](double k_tile, int elements) { return cycles_of_tile(k_tile, elements, product.k); },
+        [](auto visit) { each_transposed_form(visit); });
   });
-  return plan;
 }
 
 // C = A B for operands whose rows TMA can load, and store unless kLoose.
 template <bool kTransposedB, bool kLoose>
 void multiply_in_full_waves(const Operands& x, int m, int n, int k, cudaStream_t stream) {
-  const WavesPlan plan = plan_full_waves(Product::of<kTransposedB>(x, m, n, k),
+  const PairsPlan plan = plan_full_waves(Product::of<kTransposedB>(x, m, n, k),
                                          kit::multiprocessor_count() / kClusterSize);
   each_transposed_form([&](auto whole, auto edge) {
     if (plan.rows != whole.kTileN || plan.rows_at_edge != edge.kTileN) return;

@@ -4,18 +4,17 @@
 // 132, one wave. wgmma has 64 rows, but any multiple of 8 columns. So one side of a tile is rigid,
 // of one to three warpgroups, and the other is fitted: the rows of C, transposed as in full_waves,
 // or its columns. Two or four blocks may share one side. A model of the cycles takes one of
-// 31 tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
+// 37 tiles. What is still wrong: it takes whole tiles, so less than a wave of them leaves SMs idle.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "04_matmul/bf16/kit/cost_model.cuh"
-#include "04_matmul/bf16/kit/few_tiles.cuh"
+#include "04_matmul/bf16/kit/fitted_plan.cuh"
 #include "04_matmul/bf16/kit/fitted_shape.cuh"
 #include "04_matmul/bf16/kit/shaped_tile.cuh"
 #include "04_matmul/bf16/kit/transposed_store.cuh"
@@ -194,84 +193,6 @@ void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
                            T::kThreads, kShared, stream, T::kIsHeight ? map_a : map_b,
                            T::kIsHeight ? map_b : map_a, c, is_loose ? kAnywhere : m,
                            is_loose ? kAnywhere : n, k, tiles);
-}
-
-// How many cycles that takes, by the model of kit/cost_model.cuh. Slabs of B, k x n, are loaded
-// whole, and lie in more lines where a tile does not begin at a multiple of 64 columns (measured on
-// an H200).
-template <class T>
-double cycles_of_fitted_tile(const Product& product, int sms) {
-  const bool in_slabs = !T::kIsHeight && !product.is_b_transposed && T::kRest > 0;
-  const double cols = in_slabs ? 1.32 * 64 * T::kFittedSlabs : T::kTileN;
-  const double step = cycles_of_step(
-      product, cycles_of_products(T::kTileM * T::kTileN),
-      kRowBytes * (product.a_reads * T::kTileM / T::kAcross + product.b_reads * cols / T::kDown));
-  const std::int64_t clusters = count_tiles<T>(product.m, product.n) / T::kCluster;
-  return kCyclesOfLaunch + (T::kCluster > 1 ? kCyclesOfCluster : 0) +
-         kit::divide_up(clusters, most_clusters<T>(sms)) *
-             cycles_of_tile(step, T::kTileM * T::kTileN, product.k);
-}
-
-// Calls visit(tile) with all tiles to choose from.
-template <class Visit>
-void each_fitted_tile(Visit visit) {
-  constexpr Fitted kHeight = Fitted::height, kWidth = Fitted::width;
-  visit(FittedTile<kHeight, 1, 1, 64, 1>{});
-  visit(FittedTile<kHeight, 1, 1, 96, 1>{});
-  visit(FittedTile<kHeight, 1, 1, 128, 1>{});
-  visit(FittedTile<kHeight, 1, 1, 160, 1>{});
-  visit(FittedTile<kHeight, 2, 1, 64, 2>{});
-  visit(FittedTile<kHeight, 2, 1, 64, 4>{});
-  visit(FittedTile<kHeight, 2, 1, 96, 4>{});
-  visit(FittedTile<kHeight, 2, 1, 112, 1, 2>{});
-  visit(FittedTile<kHeight, 2, 1, 144, 1>{});
-  visit(FittedTile<kHeight, 2, 1, 160, 1>{});
-  visit(FittedTile<kHeight, 2, 1, 160, 2>{});
-  visit(FittedTile<kHeight, 2, 1, 168, 1>{});
-  visit(FittedTile<kHeight, 2, 1, 208, 1>{});
-  visit(FittedTile<kHeight, 2, 1, 224, 1>{});
-  visit(FittedTile<kHeight, 3, 1, 96, 2>{});
-  visit(FittedTile<kHeight, 3, 1, 144, 2>{});
-  visit(FittedTile<kHeight, 3, 1, 160, 1>{});
-  visit(FittedTile<kHeight, 3, 1, 160, 2>{});
-  visit(FittedTile<kHeight, 3, 1, 176, 1>{});
-  visit(FittedTile<kHeight, 3, 1, 176, 2>{});
-  visit(FittedTile<kHeight, 3, 1, 192, 1>{});
-  visit(FittedTile<kHeight, 3, 1, 192, 2>{});
-  visit(FittedTile<kHeight, 2, 2, 152, 2>{});
-  visit(FittedTile<kHeight, 2, 2, 160, 1>{});
-  visit(FittedTile<kHeight, 2, 2, 160, 2>{});
-  visit(FittedTile<kWidth, 1, 1, 256, 4>{});
-  visit(FittedTile<kWidth, 2, 1, 80, 2>{});
-  visit(FittedTile<kWidth, 2, 1, 96, 4>{});
-  visit(FittedTile<kWidth, 2, 1, 128, 4>{});
-  visit(FittedTile<kWidth, 2, 1, 224, 2>{});
-  visit(FittedTile<kWidth, 3, 1, 160, 1>{});
-}
-
-// The tile to take. cycles: the fewest, by the model of waves, of tiles of more than one warpgroup;
-// few_cycles: those of the tile by that of few tiles. By the latter it may be a small one.
-struct FittedPlan {
-  int tile;
-  double cycles, few_cycles;
-  bool is_small;
-};
-inline FittedPlan plan_fitted_tile(const Product& product, int sms) {
-  FittedPlan plan = {0, HUGE_VAL, HUGE_VAL, false}, small = {0, HUGE_VAL, HUGE_VAL, true};
-  int i = 0;
-  each_fitted_tile([&](auto tile) {
-    using T = decltype(tile);
-    const double cycles = cycles_of_fitted_tile<T>(product, sms);
-    const double few_cycles = cycles_of_few_tiles<T>(product, 1, sms);
-    if (!T::kIsSmall) {
-      if (cycles < plan.cycles) plan = {i, cycles, few_cycles, false};
-    } else if (count_tiles<T>(product.m, product.n) <= sms && few_cycles < small.few_cycles) {
-      small = {i, HUGE_VAL, few_cycles, true};
-    }
-    ++i;
-  });
-  small.cycles = plan.cycles;
-  return small.few_cycles < plan.few_cycles ? small : plan;
 }
 
 // C = A B for operands whose rows TMA can load, and store unless is_loose.

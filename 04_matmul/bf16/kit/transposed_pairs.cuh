@@ -1,0 +1,69 @@
+// Pairs of transposed tiles, C' = B' A', for the middle of C and for its lower edge, and how many
+// cycles they should take. The rows of C are the columns of wgmma then, any multiple of 8 of them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "04_matmul/bf16/kit/cluster_tile.cuh"
+#include "04_matmul/bf16/kit/cost_model.cuh"
+#include "04_matmul/bf16/kit/edge_schedule.cuh"
+#include "04_matmul/kit/cluster.cuh"
+#include "04_matmul/kit/gemm_tile.cuh"
+#include "04_matmul/kit/scheduler.cuh"
+#include "common/kit/launch.cuh"
+
+namespace matmul::bf16 {
+
+// What cluster_tile.cuh calls A is B, and the other way around, so kTileM counts columns of C and
+// kTileN rows of C.
+template <int kRowsOfC>
+using TransposedTile = ClusterTile<1, kRowsOfC>;
+template <int kRowsOfC>
+using TransposedEdge = ClusterTile<256 / kRowsOfC, kRowsOfC>;
+
+// The pairs of tiles, side by side here: as few rows of whole ones as leave no more of C than a
+// tile at the edge has.
+template <class Whole, class Edge>
+EdgeSchedule transposed_pairs(int m, int n) {
+  const int rows = kit::divide_up(std::max(0, m - Edge::kTileN), Whole::kTileN) * Whole::kTileN;
+  return {grouped_schedule(n, rows, kClusterSize * Whole::kTileM, Whole::kTileN),
+          rows < m ? kit::divide_up(n, kClusterSize * Edge::kTileM) : 0};
+}
+
+// How many cycles that takes, by the model of kit/cost_model.cuh. cycles_of_tile(k tile, elements):
+// those of a tile, from those of one of its k tiles.
+template <class Whole, class Edge, class CyclesOfTile>
+double cycles_of_pairs(const Product& product, int clusters, CyclesOfTile cycles_of_tile) {
+  const auto cycles_of = [&](auto tile) {
+    using Tile = decltype(tile);
+    constexpr int kElements = Tile::kTileM * Tile::kTileN;
+    const double bytes = product.b_reads * Tile::kBytesA +
+                         product.a_reads * Tile::kSlabs * kSlabBytes / kClusterSize;
+    return cycles_of_tile(cycles_of_step(product, kElements / 32.0, bytes), kElements);
+  };
+  return cycles_of_busiest(
+      transposed_pairs<Whole, Edge>(static_cast<int>(product.m), static_cast<int>(product.n)),
+      clusters, kCyclesOfLaunch + kCyclesOfCluster, cycles_of(Whole{}), cycles_of(Edge{}));
+}
+
+// The rows of a whole tile and of one at the edge, and the cycles that this should take.
+struct PairsPlan {
+  int rows, rows_at_edge;
+  double cycles;
+};
+// The cheapest. each_form(visit): calls visit(whole tile, edge) with all shapes to choose from.
+template <class CyclesOfTile, class EachForm>
+PairsPlan plan_pairs(const Product& product, int clusters, CyclesOfTile cycles_of_tile,
+                     EachForm each_form) {
+  PairsPlan plan = {0, 0, HUGE_VAL};
+  each_form([&](auto whole, auto edge) {
+    const double cycles =
+        cycles_of_pairs<decltype(whole), decltype(edge)>(product, clusters, cycles_of_tile);
+    if (cycles < plan.cycles) plan = {whole.kTileN, edge.kTileN, cycles};
+  });
+  return plan;
+}
+
+}  // namespace matmul::bf16
