@@ -517,6 +517,8 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
   };
   CHECK(chosen_for_loose(4096, 4096, 4096) == "full_waves");
   CHECK(chosen_for_loose(5000, 5000, 5000) != "stream_k");
+  CHECK(chosen_for_loose(16383, 1025, 65) == "fitted_tile");  // nobody waits for a slab of C
+  CHECK(chosen(16383, 1025, 65) == "by_shape");
   CHECK(chosen_for_loose(120, 136, 4104) == "split_k");
 
   const auto thin = [](int m, int n, int k) {
@@ -532,7 +534,7 @@ TEST_CASE("the chooser takes the rung that should be fastest") {
 // With the numbers of an H200.
 TEST_CASE("the fitted tile fills the waves") {
   const auto taken = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    const int place = plan_fitted_tile(Product::of<true>(m, n, k), 132).tile;
+    const int place = plan_fitted_tile(Product::of<true>(m, n, k), 132, false).tile;
     std::pair<int, int> size;
     int i = 0;
     each_fitted_tile([&](auto tile) {

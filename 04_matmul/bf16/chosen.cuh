@@ -101,7 +101,7 @@ inline std::string find_cheapest_rung(const Product& product, const Chip& chip, 
                             : is_loose ? plan_full_waves(product, chip.clusters).cycles
                                        : plan_late_store(product, chip.clusters).cycles;
 
-  const FittedPlan fitted = plan_fitted_tile(product, chip.sms);
+  const FittedPlan fitted = plan_fitted_tile(product, chip.sms, is_loose);
   const double others = std::min(narrow_edge, stream_k);
   if (full_waves < std::min({by_shape, others, fitted.cycles})) {
     return is_loose ? "full_waves" : "late_store";

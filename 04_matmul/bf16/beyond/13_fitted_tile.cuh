@@ -199,8 +199,8 @@ void launch_fitted_tile(const Operands& x, bool is_loose, int m, int n, int k,
 template <bool kTransposedB>
 void multiply_in_fitted_tiles(const Operands& x, bool is_loose, int m, int n, int k,
                               cudaStream_t stream) {
-  const FittedPlan plan =
-      plan_fitted_tile(Product::of<kTransposedB>(x, m, n, k), kit::multiprocessor_count());
+  const FittedPlan plan = plan_fitted_tile(Product::of<kTransposedB>(x, m, n, k),
+                                           kit::multiprocessor_count(), is_loose);
   int i = 0;
   each_fitted_tile([&](auto tile) {
     if (i++ != plan.tile) return;
