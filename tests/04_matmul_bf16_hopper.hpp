@@ -444,7 +444,7 @@ TEST_CASE("tile and parts follow the shape") {
   CHECK(parts(1024, 1024, 1024) == 1);
   CHECK(parts(512, 512, 512) == 1);
   CHECK(parts(128, 128, 8192) > 8);
-  CHECK(parts(768, 768, 8192) == 3);  // 36 tiles of 64 x 256
+  CHECK(parts(768, 768, 8192) == 3);  // 42 tiles of 112 x 128
   for (const std::int64_t m : {1, 64, 100, 1000, 10000}) {
     for (const std::int64_t n : {8, 200, 3000, 40000}) {
       for (const std::int64_t k : {1, 64, 65, 500, 5000, 100000}) {

@@ -95,15 +95,16 @@ inline std::string find_cheapest_rung(const Product& product, const Chip& chip, 
     narrow_edge = cycles_with_edge<EdgeTile<128>>(product, chip.sms);
   }
 
-  // Three ways to fill the last wave. Where TMA can store C, it leaves late.
+  // Three ways to fill the last wave; beyond one wave even ones, whose C leaves late where TMA can
+  // store it.
   const double stream_k = is_loose ? HUGE_VAL : cycles_of_stream_k(product, chip.clusters);
-  const double full_waves = !has_waves ? HUGE_VAL
+  const double even_waves = !has_waves ? HUGE_VAL
                             : is_loose ? plan_full_waves(product, chip.clusters).cycles
                                        : plan_late_store(product, chip.clusters).cycles;
 
   const FittedPlan fitted = plan_fitted_tile(product, chip.sms, is_loose);
   const double others = std::min(narrow_edge, stream_k);
-  if (full_waves < std::min({by_shape, others, fitted.cycles})) {
+  if (even_waves < std::min({by_shape, others, fitted.cycles})) {
     return is_loose ? "full_waves" : "late_store";
   }
   if (others < std::min({by_shape, fitted.cycles})) {

@@ -4,7 +4,7 @@
 // rows instead of 256 they are 256 as well, and 8 pairs at the edge: four full waves. wgmma's rows
 // are always 64, its columns any multiple of 8; so the tile is transposed, C^T = B^T A^T, and what
 // is 248 wide is A. The accumulators are transposed back on their way to shared memory. What is
-// still wrong: power holds the clock at two thirds, and nothing here makes a product cheaper.
+// still wrong: power holds the clock at two thirds; and while C is stored nobody multiplies.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -95,7 +95,7 @@ void launch_full_waves(const Operands& x, int m, int n, int k, cudaStream_t stre
   constexpr auto kKernel = bf16_gemm_full_waves_kernel<Whole, Edge, kTransposedB, C>;
   constexpr int kRest = Whole::kTileN % 64;
   static_assert(kRest == 0 || kRest >= 16, "sums are stored 16 rows at a time");
-  static_assert(Edge::kTileN % 64 == 0, "map_rest is for whole tiles");
+  static_assert(Edge::kTileN % 64 == 0, "MapsOfC::rest is for whole tiles");
   const EdgeSchedule pairs = transposed_pairs<Whole, Edge>(m, n);
   const int most = clusters_at_once<kKernel>(kClusterSize, T::kThreads, T::kSharedBytes);
   const C c = [&]() -> C {
@@ -122,10 +122,8 @@ void each_transposed_form(Visit visit) {
 
 inline PairsPlan plan_full_waves(const Product& product, int clusters) {
   return remembered_plan(product, clusters, [&] {
-    return plan_pairs(
-        product, clusters,
-        [&](double k_tile, int elements) { return cycles_of_tile(k_tile, elements, product.k); },
-        [](auto visit) { each_transposed_form(visit); });
+    return plan_pairs(product, clusters, cycles_of_store,
+                      [](auto visit) { each_transposed_form(visit); });
   });
 }
 

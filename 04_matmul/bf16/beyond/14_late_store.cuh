@@ -4,7 +4,8 @@
 // of 18,800 where k is 1024. Now it only rounds the sums. Two fit into a register, so a thread has
 // room for them beside the sums of the next tile: 64 registers beside 128, of 240. They are stored
 // after the products of the next k tiles have been issued, a slab after each of the first four.
-// Tiles are those of full_waves. What is still wrong: the last tile is stored as late as ever.
+// Tiles are those of full_waves, and one of 256 rows. What is still wrong: the last tile is stored
+// as late as ever.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -44,7 +45,9 @@ struct LateTile {
   static constexpr int kMostSlabs = 4;
   static_assert(kDown<Whole> <= kMostSlabs && Edge::kParts * kDown<Edge> == kMostSlabs);
 
-  std::uint32_t two[kMostSlabs][16];  // neighbours of a column of C, of this thread
+  // Of this thread: two sums, rounded, that are neighbours in a column of C. A whole tile of 248
+  // rows leaves the last ones of its last slab unset, rows 56 to 63, and nobody stores these.
+  std::uint32_t two[kMostSlabs][16];
   int row, col;
   int slabs = 0;  // none yet
   bool is_whole;
@@ -72,11 +75,12 @@ struct LateTile {
     const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
     const int chunk = 2 * warp + lane / 8 % 2, y = lane / 16 * 8 + lane % 8;
     unsigned char* const slab = staging + s % kStagingSlabs * kSlabBytes;
-    // TMA may still read the slab before this one; before the first, perhaps one in its place.
+    // Two places take turns, so TMA may still read the slab before this one. Three slabs and the
+    // first of the next tile are in places 0, 1, 0 and 0: the first one waits for all.
     if (thread == 0) s == 0 ? ptx::bulk_wait_group_read<0>() : ptx::bulk_wait_group_read<1>();
     ptx::named_barrier_sync(barrier, 128);  // the slab is free
 #pragma unroll
-    for (int i = 0; i < kMostSlabs; ++i) {  // indices of registers are constants
+    for (int i = 0; i < kMostSlabs; ++i) {  // unrolled: registers have no index at run time
       if (i != s) continue;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
@@ -152,7 +156,7 @@ __global__ void __launch_bounds__(WidePair::kThreads, 1)
       }
       ptx::wgmma_wait_group<0>();
       release_stage<T>(&empty[before]);
-      for (; step < late.kMostSlabs; ++step) late.store(step, staging, &c, warpgroup);
+      for (; step < late.kMostSlabs; ++step) late.store(step, staging, &c, warpgroup);  // the rest
 #pragma unroll
       for (int i = 0; i < Tile::kParts; ++i) ptx::fence_registers(acc[i]);
       late.template take<Tile>(acc, row, col + first_col);
@@ -176,7 +180,7 @@ void launch_late_store(const Operands& x, int m, int n, int k, cudaStream_t stre
   using T = WidePair;
   constexpr auto kKernel = bf16_gemm_late_store_kernel<Whole, Edge, kTransposedB>;
   constexpr int kRest = Whole::kTileN % 64;
-  static_assert(Edge::kTileN % 64 == 0, "map_rest is for whole tiles");
+  static_assert(Edge::kTileN % 64 == 0, "MapsOfC::rest is for whole tiles");
   const EdgeSchedule pairs = transposed_pairs<Whole, Edge>(m, n);
   const int most = clusters_at_once<kKernel>(kClusterSize, T::kThreads, T::kSharedBytes);
   const MapsOfC c = {map_of_rows(x.c.data, m, n, 64, x.c.pitch),
@@ -198,19 +202,14 @@ void each_late_form(Visit visit) {
   visit(TransposedTile<192>{}, TransposedEdge<256>{});
 }
 
-// The form to take, and the cycles that it should take. Between two tiles tensor cores wait for
-// some 1500 cycles. The last tile is stored as elsewhere; where there are not four k tiles, all are
-// (measured on an H200).
+// The form to take, and the cycles that it should take. Of the 2400 cycles in which full_waves
+// stores a tile, 1500 are left: to round it, and until products run again. The last tile takes all.
+// With fewer than four k tiles the rung loses, and more than that (measured on an H200).
 inline PairsPlan plan_late_store(const Product& product, int clusters) {
   return remembered_plan(product, clusters, [&] {
-    constexpr int kElements = WholeTile::kTileM * WholeTile::kTileN;
-    const int k_tiles = kit::divide_up(product.k, kTileK);
-    const double store = k_tiles < 4 ? 2500 : 1500;
+    const double left = product.k <= 3 * kTileK ? 2500 : 1500;
     PairsPlan plan = plan_pairs(
-        product, clusters,
-        [&](double k_tile, int elements) {
-          return k_tiles * (elements < kElements * 31 / 32 ? 1.06 : 1) * k_tile + store;
-        },
+        product, clusters, [&](int /*elements*/) { return left; },
         [](auto visit) { each_late_form(visit); });
     plan.cycles += 900;
     return plan;

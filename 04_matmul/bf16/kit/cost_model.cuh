@@ -49,7 +49,7 @@ struct Product {
 
 // The model's numbers come from kernels that were timed on an H200: 26 at 88 shapes in both layouts
 // of B, and once more, for clusters and for the list of fitted tiles, some 80 at 103 shapes. Of
-// these 103 the tile that it takes is 1.9 % slower than the best, on average.
+// these 103 the tile that it took then was 1.9 % slower than the best, on average.
 constexpr double kCyclesOfLaunch = 8000, kCyclesOfCluster = 2500, kCyclesOfCopies = 520;
 
 // An SM computes 64 x 64 elements of C in 128 cycles for each k tile; in tiles that are smaller
@@ -74,8 +74,9 @@ double cycles_of_k_tile(const Product& product) {
                         product.a_reads * T::kBytesA + product.b_reads * T::kBytesB / T::kCluster);
 }
 // A tile of C with so many elements: its k tiles, and to store it.
+inline double cycles_of_store(int elements) { return 0.073 * elements; }
 inline double cycles_of_tile(double of_k_tile, int elements, std::int64_t k) {
-  return of_k_tile * kit::divide_up(k, kTileK) + 0.073 * elements;
+  return of_k_tile * kit::divide_up(k, kTileK) + cycles_of_store(elements);
 }
 template <class T>
 double estimated_cycles(const Product& product, int sms) {

@@ -58,7 +58,7 @@ void each_fitted_tile(Visit visit) {
 
 // How many cycles a product takes in such tiles, by the model of kit/cost_model.cuh. Slabs of B, k
 // x n, are loaded whole, and lie in more lines where a tile does not begin at a multiple of 64
-// columns. Where there is room for one slab of C, a warpgroup waits until TMA has stored it; if the
+// columns. Where there is room for one slab of C, a warpgroup waits until TMA has read it; if the
 // threads store C (is_loose), it does not. Both were measured on an H200.
 template <class T>
 double cycles_of_fitted_tile(const Product& product, int sms, bool is_loose) {
@@ -74,7 +74,7 @@ double cycles_of_fitted_tile(const Product& product, int sms, bool is_loose) {
              (cycles_of_tile(step, T::kTileM * T::kTileN, product.k) + (waits ? 1500 : 0));
 }
 
-// The tile to take. cycles: the fewest, by the model of waves, of tiles of more than one warpgroup;
+// The tile to take. cycles: the fewest, by the model of waves, of tiles that are not small;
 // few_cycles: those of the tile by that of few tiles. By the latter it may be a small one.
 struct FittedPlan {
   int tile;
@@ -95,7 +95,7 @@ inline FittedPlan make_fitted_plan(const Product& product, int sms, bool is_loos
     }
     ++i;
   });
-  small.cycles = plan.cycles;
+  small.cycles = plan.cycles;  // with other rungs the chooser compares the large one
   return small.few_cycles < plan.few_cycles ? small : plan;
 }
 inline FittedPlan plan_fitted_tile(const Product& product, int sms, bool is_loose) {
