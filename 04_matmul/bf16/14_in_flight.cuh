@@ -5,7 +5,7 @@
 // issues the products of the next k tile, and only then waits until all but this youngest group are
 // done (wgmma_wait_group<1>). So a stage is released one k tile later: the one before is read, this
 // one still in flight. What is still wrong: one tile shape for all matrices; few tiles, or a last
-// wave that is nearly empty, leave SMs idle (beyond.md).
+// wave that is nearly empty, leave SMs idle (tensor_cores_beyond.md).
 #pragma once
 
 #include <cuda_bf16.h>
