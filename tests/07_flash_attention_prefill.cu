@@ -33,13 +33,17 @@ struct Case {
   bool causal;
   int window;
   Lengths lengths;  // no lengths of keys: those of the queries
+  int longest = 0;  // what is said of the longest one, if not the truth
 };
 
 std::unique_ptr<Prefill> problem_of(Case given) {
   Lengths& lengths = given.lengths;
   if (lengths.k.empty()) lengths.k = lengths.q;
   const Shape shape{0, given.heads, given.kv_heads, 0, 0, 0, given.d, given.causal, given.window};
-  return std::make_unique<Prefill>(shape, lengths, 7, true, bench::query_device().is_real_gpu());
+  auto problem =
+      std::make_unique<Prefill>(shape, lengths, 7, true, bench::query_device().is_real_gpu());
+  if (given.longest > 0) problem->shape.longest = given.longest;
+  return problem;
 }
 
 // Lengths of 0 and 1, a tile and one more or less; more keys than queries, and fewer; groups of 1,
@@ -64,6 +68,15 @@ const std::vector<Case> kCases = {
     {2, 2, 64, false, 5, {{150, 9}, {100, 9}}},
     {2, 1, 256, true, 0, {{70, 3, 20}, {}}},
     {4, 1, 256, true, 40, {{33, 60}, {100, 60}}},
+    // Whole tiles without keys, the last of them where K ends; and no keys at all.
+    {2, 2, 128, true, 0, {{130, 5, 200, 9}, {0, 5, 20, 0}}},
+    {2, 1, 64, true, 0, {{300, 9}, {3, 0}}},
+    {2, 1, 128, false, 0, {{5, 9}, {0, 0}}},
+    // The tiles that early_scores takes where sequences may be longer.
+    {2, 1, 128, false, 0, {{128, 128}, {}}},
+    {2, 1, 128, true, 0, {{70, 3}, {}}, 600},
+    {2, 2, 64, true, 0, {{70, 3}, {}}, 1500},
+    {2, 1, 64, true, 0, {{70, 3}, {}}, 3000},
 };
 
 // For each case its problem, made when a section first asks for it, and never destroyed: see
@@ -159,6 +172,27 @@ TEST_CASE("prefill: what lies in the neighbouring sequences changes no bit") {
           CHECK(bits == before[i]);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("prefill: queries without keys give zeros beside values that are not numbers") {
+  const auto device = bench::query_device();
+  const bench::WorkStream stream(device);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  static auto& kept = *new Problems;
+  for (const auto& variant : ladder().variants) {
+    DYNAMIC_SECTION("prefill/" << variant.name) {
+      Prefill& problem = made_once(kept, 0, [&] {
+        auto made = problem_of({2, 1, 64, true, 0, {{20, 30, 20}, {20, 0, 5}}});
+        fill_sequence(*made, 0, nan);
+        made->compute_reference();
+        return made;
+      });
+      const auto verdict = tests::verify(problem, variant, device, stream.get());
+      if (verdict.status == bench::Status::skipped) SKIP_SECTION(verdict.reason);
+      INFO(verdict.reason);
+      REQUIRE(verdict.status == bench::Status::right);
     }
   }
 }
@@ -278,6 +312,7 @@ TEST_CASE("prefill: tiles before the window are not loaded, and heads share tile
   const Case shared{8, 1, 64, true, 0, {{20, 24}, {}}};
   CHECK(loaded("windowed", shared) == 8 * (2 * 2 + 3));
   CHECK(loaded("grouped", shared) == 2 * (1 + 2));
+  CHECK(loaded("early_scores", shared) == 2 * (1 + 2));
 #endif
 }
 
@@ -311,7 +346,5 @@ TEST_CASE("prefill: the chooser says whom it took") {
     return chooser.chose(*problem);
   };
   const bool hopper = device.compute_capability() == 90;
-  CHECK(taken({2, 1, 64, true, 0, {{5, 3}, {}}}) == (hopper ? "grouped" : "padded"));
-  CHECK(taken({1, 1, 128, true, 0, {{128, 128}, {}}}) == (hopper ? "windowed" : "padded"));
-  CHECK(taken({1, 1, 128, true, 0, {{128, 0}, {}}}) == (hopper ? "grouped" : "padded"));
+  CHECK(taken({2, 1, 64, true, 0, {{5, 3}, {}}}) == (hopper ? "early_scores" : "padded"));
 }

@@ -18,6 +18,7 @@
 #include "07_flash_attention/kit/persistent_shared.cuh"
 #include "07_flash_attention/kit/tile_scheduler.cuh"
 #include "07_flash_attention/prefill/kit/clipped_maps.cuh"
+#include "07_flash_attention/prefill/kit/heads_in_tile.cuh"
 #include "07_flash_attention/prefill/kit/key_tiles.cuh"
 #include "07_flash_attention/prefill/kit/prefill_tile.cuh"
 #include "07_flash_attention/prefill/kit/results.cuh"
@@ -33,13 +34,6 @@
 #include "common/kit/workspace.cuh"
 
 namespace prefill {
-
-// How many heads lie side by side in a tile, as a power of two that divides a group: its logarithm.
-inline int log2_of_heads(const Shape& shape) {
-  int log2_heads = 0;
-  while (log2_heads < 3 && shape.group() % (2 << log2_heads) == 0) ++log2_heads;
-  return log2_heads;
-}
 
 // What is in q: a tile of the list, of the heads from `head` on; -1: there are no more.
 template <class Tile>

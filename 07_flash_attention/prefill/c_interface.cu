@@ -13,6 +13,7 @@
 #include "07_flash_attention/prefill/05_packed.cuh"
 #include "07_flash_attention/prefill/06_windowed.cuh"
 #include "07_flash_attention/prefill/07_grouped.cuh"
+#include "07_flash_attention/prefill/08_early_scores.cuh"
 #include "07_flash_attention/prefill/chosen.cuh"
 #include "07_flash_attention/prefill/shape.hpp"
 #include "common/kit/workspace.cuh"
@@ -23,6 +24,7 @@ void run_rung(const std::string& rung, const prefill::Shape& shape,
               const prefill::Tensors<__nv_bfloat16>& t, const prefill::Starts& starts,
               cudaStream_t stream) {
   static const kit::Workspace workspace;  // kept from call to call; one stream at a time
+  if (rung == "early_scores") return prefill::early_scores(shape, t, starts, workspace, stream);
   if (rung == "grouped") return prefill::grouped(shape, t, starts, workspace, stream);
   if (rung == "windowed") return prefill::windowed(shape, t, starts, workspace, stream);
   if (rung == "packed") return prefill::packed(shape, t, starts, workspace, stream);
@@ -34,7 +36,8 @@ void run_rung(const std::string& rung, const prefill::Shape& shape,
 }  // namespace
 
 // O = softmax(Q K^T / sqrt(d)) V in bf16 and the log-sum-exp, for sequences of different lengths.
-// rung: "packed", "windowed", "grouped", "chosen" or "per_sequence". Device pointers, dense: q, o
+// rung: "packed", "windowed", "grouped", "early_scores", "chosen" or "per_sequence". Device
+// pointers, dense: q, o
 // [q_tokens, heads, d]; k, v [k_tokens, kv_heads, d]; lse [heads, q_tokens]; d = 64, 128 or 256;
 // starts_q, starts_k [batch + 1]: where the sequences begin, and after the last one the number of
 // all tokens (for per_sequence in host memory). longest: queries of the longest sequence. causal =

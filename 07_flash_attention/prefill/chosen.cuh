@@ -3,12 +3,10 @@
 
 #include <cuda_runtime.h>
 
-#include <cstdint>
 #include <string>
 
 #include "07_flash_attention/prefill/03_padded.cuh"
-#include "07_flash_attention/prefill/06_windowed.cuh"
-#include "07_flash_attention/prefill/07_grouped.cuh"
+#include "07_flash_attention/prefill/08_early_scores.cuh"
 #include "07_flash_attention/prefill/problem.cuh"
 #include "07_flash_attention/prefill/shape.hpp"
 #include "common/bench/device_facts.cuh"
@@ -23,16 +21,9 @@ namespace prefill {
 template <class T>
 std::string chosen(const Shape& shape, const Tensors<T>& t, const Starts& starts, bool is_hopper,
                    const kit::Workspace& workspace, cudaStream_t stream) {
-  // With d = 128 tiles of 128 queries do a little better, if sequences of one length fill them.
-  const bool fills_tiles =
-      shape.longest % 128 == 0 && std::int64_t{shape.longest} * shape.batch == shape.q_tokens;
-  if (is_hopper && shape.d == 128 && fills_tiles) {
-    windowed(shape, t, starts, workspace, stream);
-    return "windowed";
-  }
   if (is_hopper) {
-    grouped(shape, t, starts, workspace, stream);
-    return "grouped";
+    early_scores(shape, t, starts, workspace, stream);
+    return "early_scores";
   }
   padded(shape, t, starts, workspace, stream);
   return "padded";

@@ -10,6 +10,7 @@
 #include "07_flash_attention/prefill/05_packed.cuh"
 #include "07_flash_attention/prefill/06_windowed.cuh"
 #include "07_flash_attention/prefill/07_grouped.cuh"
+#include "07_flash_attention/prefill/08_early_scores.cuh"
 #include "07_flash_attention/prefill/chosen.cuh"
 #include "07_flash_attention/prefill/problem.cuh"
 #include "07_flash_attention/prefill/settings.cuh"
@@ -59,6 +60,7 @@ inline bench::Ladder<Prefill> ladder() {
       rung("packed", "one launch, the tiles of all sequences in one list", packed<T>, hopper),
       rung("windowed", "tiles of keys before the window are not loaded", windowed<T>, hopper),
       rung("grouped", "heads that share keys lie side by side in a tile", grouped<T>, hopper),
+      rung("early_scores", "the next queries begin while these leave", early_scores<T>, hopper),
       chooser(),
   };
   ladder.after = attention::extra_memory<Prefill>;

@@ -30,7 +30,7 @@ import torch_bench  # noqa: E402
 from torch_bench import address  # noqa: E402
 
 SOURCE = torch_bench.ROOT / "07_flash_attention/prefill/c_interface.cu"
-RUNGS = ("per_sequence", "packed", "windowed", "grouped", "chosen")
+RUNGS = ("per_sequence", "packed", "windowed", "grouped", "early_scores", "chosen")
 LIBRARIES = ("cudnn", "cudnn_padded", "flash_attention_2", "flex")
 NAMES = (*RUNGS, *LIBRARIES)
 MIX = [4096, 64, 311, 2610, 97, 1532, 745, 128, 3301, 419, 1003, 80, 201, 1187, 560, 50]

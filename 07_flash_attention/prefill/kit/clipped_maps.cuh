@@ -48,12 +48,14 @@ CUtensorMap clipped_map_of_keys(const T* base, std::uint64_t tokens, std::uint64
 
 // region box
 // Where the box of tokens from `first` on begins, if only `count` of them belong to the sequence.
+// If none does, the first token of all comes instead: a box that lies wholly outside may look at
+// the map's base, which is no memory here (an H200 did).
 struct ClippedBox {
   int row, behind;
 };
 __device__ __forceinline__ ClippedBox clipped_box(int box_tokens, int first, int count) {
-  const int inside = max(0, min(count, box_tokens));
-  return {box_tokens - inside, first + inside};
+  const int inside = max(1, min(count, box_tokens));
+  return {box_tokens - inside, count > 0 ? first + inside : 1};
 }
 // endregion
 

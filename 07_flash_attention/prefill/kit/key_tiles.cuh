@@ -37,12 +37,16 @@ __device__ __forceinline__ void hide_unseen(float (&s)[N], const Visibility& see
   const int first = tile * kTileN + 2 * (threadIdx.x % 4);
   for (int r = 0; r < 2; ++r) {
     const KeyRange keys = seen.keys(queries[r]);
+    // Register i is in column 8 (i / 4) + i % 2 from `first` on.
     const int begin = keys.begin - first, end = keys.end - first;
 #pragma unroll
-    for (int i = 2 * r; i < N; i += 4) {
-      const int at = 2 * i - 4 * r;  // 8 (i / 4)
-      if (at < begin || at >= end) s[i] = -INFINITY;
-      if (at + 1 < begin || at + 1 >= end) s[i + 1] = -INFINITY;
+    for (int i = 2 * r; i < N; i += i % 2 == 0 ? 1 : 3) {
+      if (8 * (i / 4) + i % 2 >= end) s[i] = -INFINITY;
+    }
+    if (seen.window == 0) continue;
+#pragma unroll
+    for (int i = 2 * r; i < N; i += i % 2 == 0 ? 1 : 3) {
+      if (8 * (i / 4) + i % 2 < begin) s[i] = -INFINITY;
     }
   }
 }

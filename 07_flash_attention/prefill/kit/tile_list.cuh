@@ -14,6 +14,7 @@
 #include "07_flash_attention/prefill/shape.hpp"
 #include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
+#include "common/kit/ptx/grid.cuh"
 #include "common/kit/workspace.cuh"
 
 namespace prefill {
@@ -45,42 +46,44 @@ struct TileList {
   QueryTile* tiles;
 };
 
-constexpr int kListThreads = 256;  // and classes
+constexpr int kListThreads = 1024;  // and classes
 
-// One block. queries: of a tile. most: tiles of keys that a query may see at all.
+// One block. queries: of a tile. Tiles whose numbers of tiles of keys fall into one class, of
+// `of_a_class` numbers, come in any order.
 template <int kTileN>
 __global__ void __launch_bounds__(kListThreads)
-    tile_list_kernel(TileList list, Shape shape, Starts starts, int queries, int most) {
+    tile_list_kernel(TileList list, Shape shape, Starts starts, int queries, int of_a_class) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  ptx::griddepcontrol_launch_dependents();
+#endif
   __shared__ int places[kListThreads];
   places[threadIdx.x] = 0;
   __syncthreads();
 
-  // A warp has a sequence, a lane every 32nd tile of it. Tiles whose numbers of tiles of keys fall
-  // into one class come in any order.
-  const int of_a_class = most / kListThreads + 1;
+  // So many threads share the tiles of a sequence.
+  const int thread = threadIdx.x, width = shape.batch <= 32 ? 32 : 4;
   const auto each_tile = [&](auto visit) {
-    for (int i = threadIdx.x / 32; i < shape.batch; i += kListThreads / 32) {
+    for (int i = thread / width; i < shape.batch; i += kListThreads / width) {
       const Sequence sequence = starts.sequence(i);
       const Visibility seen = shape.visibility(sequence);
-      for (int first = threadIdx.x % 32 * queries; first < sequence.n_q; first += 32 * queries) {
-        const int last = min(first + queries, sequence.n_q) - 1;
-        const KeyTiles keys = key_tiles<kTileN>(seen, first, last);
+      for (int first = thread % width * queries; first < sequence.n_q; first += width * queries) {
+        const auto keys = key_tiles<kTileN>(seen, first, min(first + queries, sequence.n_q) - 1);
         visit(QueryTile{sequence, first, {}}, max(0, keys.end - keys.begin) / of_a_class);
       }
     }
   };
   each_tile([&](const QueryTile&, int c) { atomicAdd(&places[c], 1); });
   __syncthreads();
-  // Each class begins where the ones before it end.
-  int begin = 0;
-  for (int c = 0; c < static_cast<int>(threadIdx.x); ++c) begin += places[c];
+  // Sums of the classes up to each: where it ends.
+  for (int step = 1; step < kListThreads; step *= 2) {
+    const int before = thread >= step ? places[thread - step] : 0;
+    __syncthreads();
+    places[thread] += before;
+    __syncthreads();
+  }
+  if (thread == 0) *list.count = places[kListThreads - 1];
   __syncthreads();
-  places[threadIdx.x] = begin;
-  __syncthreads();
-  each_tile([&](const QueryTile& tile, int c) { list.tiles[atomicAdd(&places[c], 1)] = tile; });
-  __syncthreads();
-  // Each class has moved on to where the next one began.
-  if (threadIdx.x == 0) *list.count = places[kListThreads - 1];
+  each_tile([&](const QueryTile& tile, int c) { list.tiles[atomicSub(&places[c], 1) - 1] = tile; });
 }
 
 // The most tiles that there can be: of each sequence one may be cut off.
@@ -94,18 +97,19 @@ TileList make_tile_list(const Shape& shape, const Starts& starts, int queries,
                         const kit::Workspace& workspace, cudaStream_t stream) {
   auto* const tiles = workspace.get<QueryTile>(most_query_tiles(shape, queries) + 1);
   const TileList list{reinterpret_cast<int*>(tiles), tiles + 1};
-  tile_list_kernel<kTileN><<<1, kListThreads, 0, stream>>>(
-      list, shape, starts, queries, kit::divide_up(shape.k_tokens, kTileN) + 1);
+  const int of_a_class = kit::divide_up(shape.k_tokens, kTileN) / kListThreads + 1;
+  tile_list_kernel<kTileN>
+      <<<1, kListThreads, 0, stream>>>(list, shape, starts, queries, of_a_class);
   CUDA_CHECK(cudaGetLastError());
   return list;
 }
 
 // In which order tiles of the list and heads are computed: as many heads at a time as have their
-// keys and values in the L2 cache. heads: as many as begin a tile of their own.
+// keys and values in 16 MB of the L2 cache, as in the forward pass. heads: as many as begin a tile
+// of their own.
 inline attention::TileOrder order_of_heads(const Shape& shape, int heads) {
-  constexpr double kCacheBytes = 16 << 20;  // as for the forward pass
   const double bytes = 4.0 * shape.kv_heads * shape.d * std::max(1, shape.k_tokens) / heads;
-  const double most = std::clamp(kCacheBytes / bytes, 1.0, static_cast<double>(heads));
+  const double most = std::clamp((16 << 20) / bytes, 1.0, static_cast<double>(heads));
   return attention::TileOrder::of(heads, 0, static_cast<int>(most));  // the list has the tiles
 }
 
