@@ -412,25 +412,42 @@ void finish_small_copies(BlockAsync& async, unsigned thread, uint64_t last_group
   if (done && small.empty()) --async.threads_with_small;
 }
 
-// Carries out one copy or product that is in flight; false: there is none. Late, products come
-// last; random takes either first.
+// Does the copy and takes it off the list.
+static void finish_bulk_copy(BlockAsync& async, size_t which) {
+  const BulkCopy copy = std::move(async.bulk[which]);
+  async.bulk.erase(async.bulk.begin() + long(which));
+  state.thread = copy.thread;
+  copy.run();
+}
+
+// Carries out one copy or product that is in flight; false: there is none. Late, those come first
+// that an mbarrier tells of, as others may wait for them, then products. Nobody but the thread that
+// asked can wait for a copy in a group (it then does it itself): such a copy still reads its memory
+// until nothing else is left to do. Random takes anything first.
 static bool complete_one(Block& b) {
   BlockAsync& async = *b.async;
-  const bool copies = !async.bulk.empty() || async.threads_with_small != 0;
-  const bool product_first = options().async == Async::kRandom && random_below(2) == 0;
-  if ((product_first || !copies) && !async.products.empty() && complete_one_product(b)) return true;
-  if (!copies) return false;
-  if (!async.bulk.empty()) {
-    const size_t which = options().async == Async::kRandom ? random_below(async.bulk.size()) : 0;
-    const BulkCopy copy = std::move(async.bulk[which]);
-    async.bulk.erase(async.bulk.begin() + long(which));
-    state.thread = copy.thread;
-    copy.run();
-  } else {
+  const bool random = options().async == Async::kRandom;
+  if (random && random_below(2) == 0 && !async.products.empty() && complete_one_product(b))
+    return true;
+  if (random && !async.bulk.empty()) {
+    finish_bulk_copy(async, random_below(async.bulk.size()));
+    return true;
+  }
+  const auto signalled = std::find_if(async.bulk.begin(), async.bulk.end(),
+                                      [](const BulkCopy& copy) { return copy.group == kNoGroup; });
+  if (signalled != async.bulk.end()) {
+    finish_bulk_copy(async, size_t(signalled - async.bulk.begin()));
+    return true;
+  }
+  if (async.threads_with_small != 0) {
     state.thread = 0;
     while (async.copies[state.thread].small.empty()) ++state.thread;
     finish_small_copies(async, state.thread, kNoGroup);
+    return true;
   }
+  if (!async.products.empty() && complete_one_product(b)) return true;
+  if (async.bulk.empty()) return false;
+  finish_bulk_copy(async, 0);
   return true;
 }
 

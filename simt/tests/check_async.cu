@@ -160,6 +160,26 @@ __global__ void copied_in_and_out(const int* in, int* out, int wrong) {
   tile[threadIdx.x] = 0;  // here: overwritten too early
 }
 
+// A slab goes out by TMA while another tile comes in; all wait for that one. wrong: nobody waits
+// for the store, which may still read the slab.
+__global__ void stored_while_loading(const int* in, int* out, bool wrong) {
+  __shared__ alignas(128) int slab[128], tile[128];
+  __shared__ alignas(8) uint64_t full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  slab[threadIdx.x] = 1;
+  PROXY_FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    STORE(out, slab, 512);
+    EXPECT(&full, 512);
+    LOAD(tile, in, 512, &full);
+  }
+  WAIT(&full, 0);
+  if (threadIdx.x == 0 && !wrong) STORES_DONE();
+  __syncthreads();
+  slab[threadIdx.x] = tile[threadIdx.x];  // here: the slab has not gone
+}
+
 // Warp 1 brings two tiles into one place; warp 0 reads each and says so, behind a proxy fence.
 // `wrong`: 1: it does not say so; 2: there is no fence; 3 is right: who asks for the copy has it.
 __global__ void refilled(const int* in, int* out, int wrong) {
@@ -459,6 +479,14 @@ TEST_CASE("bulk copies in and out") {
       "deadlock", "more than was promised", [&] { run(4); },
       "whose phase of parity 0 lacks 0 of 1 arrival; 256 bytes more came than");
   check_named("race", "what threads wrote", [&] { run(5); });
+}
+
+TEST_CASE("a store that nobody waits for, while others wait for a load") {
+  const auto run = [](bool wrong) {
+    stored_while_loading<<<1, 128>>>(zeros<int>(128), zeros<int>(128), wrong);
+  };
+  check_silent([&] { run(false); });
+  check_named("in-flight", "the slab has not gone", [&] { run(true); });
 }
 
 TEST_CASE("a stage that is refilled") {
