@@ -3,6 +3,7 @@
 // neighbouring sequence changes nothing; and what the lesson says of tiles, of the list and of what
 // is loaded.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -77,6 +78,8 @@ const std::vector<Case> kCases = {
     {2, 1, 128, true, 0, {{70, 3}, {}}, 600},
     {2, 2, 64, true, 0, {{70, 3}, {}}, 1500},
     {2, 1, 64, true, 0, {{70, 3}, {}}, 3000},
+    {2, 2, 128, true, 0, {{128, 60, 1, 65}, {}}},
+    {2, 1, 256, true, 0, {{70, 5, 20}, {3, 0, 20}}},
 };
 
 // For each case its problem, made when a section first asks for it, and never destroyed: see
@@ -193,6 +196,27 @@ TEST_CASE("prefill: queries without keys give zeros beside values that are not n
       if (verdict.status == bench::Status::skipped) SKIP_SECTION(verdict.reason);
       INFO(verdict.reason);
       REQUIRE(verdict.status == bench::Status::right);
+    }
+  }
+}
+
+TEST_CASE("prefill: what is not a number is not hidden") {
+  const auto device = bench::query_device();
+  const bench::WorkStream stream(device);
+  static auto& kept = *new Problems;
+  for (const auto& variant : ladder().variants) {
+    DYNAMIC_SECTION("prefill/" << variant.name) {
+      Prefill& problem = made_once(kept, 0, [&] {
+        auto made = problem_of({2, 1, 64, true, 0, {{20, 30}, {}}});
+        fill_sequence(*made, 1, std::numeric_limits<float>::quiet_NaN());
+        made->compute_reference();
+        return made;
+      });
+      const auto verdict = tests::verify(problem, variant, device, stream.get());
+      if (verdict.status == bench::Status::skipped) SKIP_SECTION(verdict.reason);
+      REQUIRE(verdict.status == bench::Status::right);
+      const std::int64_t row = std::int64_t{problem.shape.heads} * problem.shape.d;
+      CHECK(std::isnan(static_cast<float>(problem.o.fetched()[50 * row - 1])));
     }
   }
 }

@@ -56,7 +56,7 @@ inline void openmp(const Shape& shape, const Tensors8& t) {
       const Row& r = rows[row - first];
       const std::int64_t at = head * shape.n_q + row;
       for (int c = 0; c < kHeadDim; ++c) {
-        t.o[at * kHeadDim + c] = __float2bfloat16(r.sum > 0 ? r.o[c] / r.sum : 0.0f);
+        t.o[at * kHeadDim + c] = __float2bfloat16(r.sum == 0 ? 0.0f : r.o[c] / r.sum);
       }
       t.lse[at] = r.largest + std::log(r.sum);
     }

@@ -42,7 +42,7 @@ void sequential(const Shape& shape, const Tensors<T>& t, const Cache& cache) {
       sum += weight;
       for (int c = 0; c < d; ++c) o[c] += weight * to_float(v[c]);
     }
-    for (int c = 0; c < d; ++c) t.o[row * d + c] = T(sum > 0 ? o[c] / sum : 0.0f);
+    for (int c = 0; c < d; ++c) t.o[row * d + c] = T(sum == 0 ? 0.0f : o[c] / sum);
     t.lse[row] = largest + std::log(sum);  // -infinity without keys
   }
 }

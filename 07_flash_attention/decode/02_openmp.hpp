@@ -51,7 +51,7 @@ void openmp(const Shape& shape, const Tensors<T>& t, const Cache& cache) {
       }
       for (int g = 0; g < group; ++g) {
         T* to = t.o + (first_row + g) * d;
-        for (int c = 0; c < d; ++c) to[c] = T(sum[g] > 0 ? o[g * d + c] / sum[g] : 0.0f);
+        for (int c = 0; c < d; ++c) to[c] = T(sum[g] == 0 ? 0.0f : o[g * d + c] / sum[g]);
         t.lse[first_row + g] = largest[g] + std::log(sum[g]);
       }
     }

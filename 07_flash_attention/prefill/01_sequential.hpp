@@ -49,7 +49,7 @@ void sequential(const Shape& shape, const Tensors<T>& t, const Starts& starts) {
         for (int c = 0; c < d; ++c) o[c] += weight * to_float(v[c]);
       }
       T* to = t.o + (token * shape.heads + head) * d;
-      for (int c = 0; c < d; ++c) to[c] = T(sum > 0 ? o[c] / sum : 0.0f);
+      for (int c = 0; c < d; ++c) to[c] = T(sum == 0 ? 0.0f : o[c] / sum);
       t.lse[head * std::int64_t{shape.q_tokens} + token] = largest + std::log(sum);
     }
   }

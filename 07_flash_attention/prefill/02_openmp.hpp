@@ -51,7 +51,7 @@ void openmp(const Shape& shape, const Tensors<T>& t, const Starts& starts) {
           sum = sum * shrink + weight;
           for (int c = 0; c < d; ++c) o[c] = o[c] * shrink + weight * v[c];
         }
-        for (int c = 0; c < d; ++c) t.o[at * d + c] = T(sum > 0 ? o[c] / sum : 0.0f);
+        for (int c = 0; c < d; ++c) t.o[at * d + c] = T(sum == 0 ? 0.0f : o[c] / sum);
         t.lse[head * std::int64_t{shape.q_tokens} + token] = largest + std::log(sum);
       }
     }

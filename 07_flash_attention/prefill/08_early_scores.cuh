@@ -1,4 +1,4 @@
-// early_scores: the first scores of the next queries are computed while these leave.
+// early_scores: the next queries have their first scores computed beside the last product with V.
 //
 // Where its queries changed, a warpgroup had nothing for the tensor cores: it waited for the last
 // product with V, divided, stored, waited for the next queries, and then for their first scores. A
@@ -26,7 +26,6 @@
 #include "07_flash_attention/prefill/kit/tile_list.cuh"
 #include "07_flash_attention/prefill/shape.hpp"
 #include "07_flash_attention/shape.hpp"
-#include "common/kit/check.cuh"
 #include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/programmatic_launch.cuh"
@@ -124,7 +123,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     return of.first_query + (row >> log2_heads);
   };
 
-  // Takes the next queries; false: there are no more.
+  // Takes the next queries; false: there are no more. All lanes read what is told of them: it is
+  // written over four tiles later, when all warps have released a later Q.
   const auto take_next = [&] {
     kit::wait_full(shared.q_full, q_at);
     work = shared.work[work_at++ % kWork];
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
   // Both products are issued in one turn; the scores need not wait for V. P V, of the weights
   // before, is computed while weights are made of the scores; it reads p until finish_output().
-  bool accumulate = false;  // o holds the tile of queries before
+  bool accumulate = false;  // o has products of these queries
   const auto issue_both = [&] {
     kv.wait_k(k_at);
     turn.wait();
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     weigh_first();
     rows.template pack<T>(s, p);
     for (;;) {
-      // The mask hides keys of the last tiles and, with a window, of the first ones.
+      // The mask hides keys of the last tiles, which come first, and of the first ones of a window.
       int tile = tiles.end - 2;
 #pragma unroll 1
       for (; tile >= tiles.begin && tile >= tiles.full_end; --tile) {
@@ -212,14 +212,14 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       const int done_at = work_at - 1;
       float factor[2], lse[2];
       rows.finish(factor, lse);
-      const auto leave = [&] {
+      const auto store_results = [&] {
         const Work& done = shared.work[done_at % kWork];
         Softmax::rescale(o, factor);
-        clear_without_keys(o, factor);
         const Sequence& sequence = done.sequence;
+        const int query[2] = {query_of(done, row_in_tile), query_of(done, row_in_tile + 8)};
+        clear_without_keys(o, shape.visibility(sequence), query);
         store_lse(t, shape.q_tokens, sequence.first_q, sequence.n_q,
-                  {head_of(done, row_in_tile), head_of(done, row_in_tile + 8)},
-                  {query_of(done, row_in_tile), query_of(done, row_in_tile + 8)}, lse);
+                  {head_of(done, row_in_tile), head_of(done, row_in_tile + 8)}, query, lse);
         constexpr int kBufferBytes = 64 * attention::kOColumns<Tile> * 2;
         const int first = query_of(done, own_rows);
         store_clipped<Tile>(maps, shared.o + (warpgroup - 1) * kBufferBytes, o, warpgroup,
@@ -229,14 +229,14 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         kv.wait_v(v_at);
         attention::issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
         finish_output();
-        leave();
+        store_results();
         break;
       }
       issue_both();
       accumulate = false;
       weigh_first();
       finish_output();
-      leave();
+      store_results();
       rows.template pack<T>(s, p);
       // endregion
     }
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-// log2_heads: of a token, that lie side by side in a tile of queries: the logarithm.
+// log2_heads: the logarithm of how many heads of a token lie side by side in a tile of queries.
 template <class Tile>
 void launch_early_scores(const Shape& shape, const Tensors<typename Tile::Element>& t,
                          const Starts& starts, int log2_heads, const kit::Workspace& workspace,
@@ -266,7 +266,7 @@ void launch_early_scores(const Shape& shape, const Tensors<typename Tile::Elemen
 }
 
 // Device pointers, aligned to 16 bytes; shapes as Shape says. The tiles are those that were fastest
-// on an H200: with short sequences small ones of keys, of which a causal mask hides fewer.
+// on an H200: smaller ones where sequences are short.
 template <class T>
 void early_scores(const Shape& shape, const Tensors<T>& t, const Starts& starts,
                   const kit::Workspace& workspace, cudaStream_t stream) {
@@ -279,15 +279,18 @@ void early_scores(const Shape& shape, const Tensors<T>& t, const Starts& starts,
   const auto launch = [&](auto tile, int log2_heads) {
     launch_early_scores<decltype(tile)>(with_keys, tensors, starts, log2_heads, workspace, stream);
   };
+  const auto are_short = [&](int most) {
+    return shape.longest <= most && shape.k_tokens / shape.batch <= most;
+  };
   if (shape.d == 256) {
     launch(PrefillTile<T, 256>{}, side_by_side);
-  } else if (shape.d == 128 && shape.causal && shape.longest <= (side_by_side > 0 ? 512 : 128)) {
-    launch(SmallKeyTile<T>{}, side_by_side);
+  } else if (shape.d == 128 && shape.causal && are_short(side_by_side > 0 ? 512 : 128)) {
+    launch(FewKeysTile<T>{}, side_by_side);
   } else if (shape.d == 128) {
     launch(PrefillTile<T, 128>{}, fills_tiles(shape, 128) ? 0 : side_by_side);
-  } else if (side_by_side == 0 && shape.longest <= 1024) {
-    launch(SmallTile<T>{}, 0);
-  } else if (shape.longest <= 2048) {
+  } else if (side_by_side == 0 && are_short(1024)) {
+    launch(FewQueriesTile<T>{}, 0);
+  } else if (are_short(2048)) {
     launch(ShortTile<T>{}, side_by_side);
   } else {
     launch(PrefillTile<T, 64>{}, side_by_side);

@@ -421,9 +421,10 @@ static void finish_bulk_copy(BlockAsync& async, size_t which) {
 }
 
 // Carries out one copy or product that is in flight; false: there is none. Late, those come first
-// that an mbarrier tells of, as others may wait for them, then products. Nobody but the thread that
-// asked can wait for a copy in a group (it then does it itself): such a copy still reads its memory
-// until nothing else is left to do. Random takes anything first.
+// that an mbarrier tells of or may tell of, as others may wait for them, then products. Nobody but
+// the thread that asked can wait for a bulk copy in a group (it then does it itself): such a copy
+// still reads its memory until nothing else is left to do. Random takes a product or any bulk copy
+// first.
 static bool complete_one(Block& b) {
   BlockAsync& async = *b.async;
   const bool random = options().async == Async::kRandom;

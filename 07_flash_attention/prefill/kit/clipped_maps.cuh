@@ -48,8 +48,8 @@ CUtensorMap clipped_map_of_keys(const T* base, std::uint64_t tokens, std::uint64
 
 // region box
 // Where the box of tokens from `first` on begins, if only `count` of them belong to the sequence.
-// If none does, the first token of all comes instead: a box that lies wholly outside may look at
-// the map's base, which is no memory here (an H200 did).
+// If none does, the first token of all comes instead: on an H200 a box wholly outside was an
+// illegal address. Probably it looks at the map's base, which lies before the array.
 struct ClippedBox {
   int row, behind;
 };

@@ -23,8 +23,8 @@ struct alignas(16) Work {
   int first_query, head, unused[2];
 };
 
-// With d = 64 there is room for two tiles of queries. With d = 128 one is enough: it goes on to
-// registers. Begins at a multiple of 1024 bytes.
+// With d = 64 there is room for two tiles of queries. With d = 128 one is enough, for it goes on to
+// registers; with d = 256 there is no room for more. Begins at a multiple of 1024 bytes.
 template <class Tile>
 struct EarlyShared {
   static constexpr int kQStages = Tile::kD == 64 ? 2 : 1;
@@ -61,14 +61,20 @@ struct EarlyShared {
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-// Rows of O without keys, whose factor is 0, become 0, whatever values their weights of 0 met: 0
-// times NaN is NaN. By whole warps.
+// Rows of O that see no key become 0, whatever values their weights of 0 met: 0 times NaN is NaN.
+// queries: those of a lane's two rows. By whole warps.
 template <int N>
-__device__ __forceinline__ void clear_without_keys(float (&o)[N], const float (&factor)[2]) {
-  if (!__any_sync(0xffffffffu, factor[0] == 0 || factor[1] == 0)) return;
+__device__ __forceinline__ void clear_without_keys(float (&o)[N], const Visibility& seen,
+                                                   const int (&queries)[2]) {
+  bool has_none[2];
+  for (int r = 0; r < 2; ++r) {
+    const KeyRange keys = seen.keys(queries[r]);
+    has_none[r] = keys.begin == keys.end;
+  }
+  if (!__any_sync(0xffffffffu, has_none[0] || has_none[1])) return;
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    if (factor[attention::OnlineSoftmax::row_of(i)] == 0) o[i] = 0;
+    if (has_none[attention::OnlineSoftmax::row_of(i)]) o[i] = 0;
   }
 }
 #endif

@@ -23,13 +23,13 @@ inline int log2_of_heads(const Shape& shape) {
 
 // With d = 64, for short sequences whose heads share no keys: small tiles of queries.
 template <class T>
-struct SmallTile : attention::AttentionTile<T, 64, 2, 128, 3> {
+struct FewQueriesTile : attention::AttentionTile<T, 64, 2, 128, 3> {
   static constexpr int kProducerRegisters = 32, kConsumerRegisters = 232;
 };
 
 // With d = 128, for short sequences: small tiles of keys.
 template <class T>
-struct SmallKeyTile : attention::AttentionTile<T, 128, 2, 64, 4> {
+struct FewKeysTile : attention::AttentionTile<T, 128, 2, 64, 4> {
   static constexpr int kProducerRegisters = 32, kConsumerRegisters = 232;
 };
 

@@ -48,8 +48,8 @@ struct TileList {
 
 constexpr int kListThreads = 1024;  // and classes
 
-// One block. queries: of a tile. Tiles whose numbers of tiles of keys fall into one class, of
-// `of_a_class` numbers, come in any order.
+// One block. queries: of a tile. Tiles are sorted by how many tiles of keys they meet; `of_a_class`
+// neighbouring numbers count as one class, of which tiles come in any order.
 template <int kTileN>
 __global__ void __launch_bounds__(kListThreads)
     tile_list_kernel(TileList list, Shape shape, Starts starts, int queries, int of_a_class) {
