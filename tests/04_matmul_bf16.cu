@@ -316,7 +316,7 @@ TEST_CASE("one core refuses what takes minutes") {
   }
 }
 
-// Takes a minute: at night, and for one commit of eight (.ci/run).
+// Takes a minute: at night, and for one commit of nine (.ci/run).
 TEST_CASE("no rung spills registers on sm_90a, and ptxas serialises nothing", "[.nvcc]") {
   const auto nvcc = tests::run_command(
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");

@@ -271,7 +271,9 @@ TEST_CASE("in its folder simt/nvcc builds it with -I.. alone, and the table says
   }
 }
 
-TEST_CASE("in its folder the toolkit's nvcc builds it with -I.. alone, where there is one") {
+// Takes most of a minute: at night, and for one commit of nine (.ci/run).
+TEST_CASE("in its folder the toolkit's nvcc builds it with -I.. alone, where there is one",
+          "[.nvcc]") {
   const auto nvcc = tests::run_command(
       "command -v nvcc || (test -x /usr/local/cuda/bin/nvcc && echo /usr/local/cuda/bin/nvcc)");
   if (nvcc.status != 0) SKIP_TEST("needs nvcc");
