@@ -166,9 +166,10 @@ TEST_CASE("attention, tensor cores: right for one query, one key, and around eve
              1);
 }
 
-TEST_CASE("attention, tensor cores: where d is 64, longest_first has three warpgroups or four") {
-  // Tiles of 256 queries, of which some warpgroups have none, then of 192. In the last two cases
-  // there are more of them than SMs.
+TEST_CASE("attention, tensor cores: where d is 64, three or four warpgroups compute") {
+  // In longest_first tiles of 256 queries, of which some warpgroups have none, then of 192; in
+  // early_scores with a mask of 192 where they fit. In the last three cases there are more of them
+  // than SMs.
   if (tests::ran_on_a_smaller_gpu(2)) return;
   const int heads = kit::multiprocessor_count() + 1;
   with_rungs([&](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
@@ -177,9 +178,30 @@ TEST_CASE("attention, tensor cores: where d is 64, longest_first has three warpg
                                  {1, 1, 255, 65, 64, causal},
                                  {1, 1, 320, 330, 64, causal},
                                  {1, heads, 193, 70, 64, causal},
-                                 {1, heads, 129, 130, 64, causal}}) {
+                                 {1, heads, 129, 130, 64, causal},
+                                 {1, heads, 260, 420, 64, causal}}) {
         Problem<decltype(element)> problem(shape, 7);
-        for (const auto& rung : named(rungs, {"longest_first"})) {
+        for (const auto& rung : named(rungs, {"longest_first", "early_scores"})) {
+          tests::check_variant(problem, rung, device, stream);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("attention, tensor cores: early_scores goes on to a fifth tile of queries and further") {
+  // What is told of queries lies in four places, which are then written again. Tiles of 64 and 128
+  // keys where d is 128.
+  if (tests::ran_on_a_smaller_gpu(2)) return;
+  const int heads = 4 * kit::multiprocessor_count() + 1;
+  with_rungs([&](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
+    for (const bool causal : {false, true}) {
+      for (const Shape& shape : {Shape{1, heads, 70, 50, 64, causal},
+                                 {1, heads, 70, 100, 128, causal},
+                                 {1, heads / 4 + 1, 130, 260, 128, causal},
+                                 {1, heads, 70, 70, 256, causal}}) {
+        Problem<decltype(element)> problem(shape, 7);
+        for (const auto& rung : named(rungs, {"early_scores"})) {
           tests::check_variant(problem, rung, device, stream);
         }
       }
@@ -210,7 +232,7 @@ TEST_CASE("attention, tensor cores: where d is 256, too, blocks that stay take a
   with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     Problem<decltype(element)> problem({1, kit::multiprocessor_count() + 1, 1, 1, 256, false}, 7);
     const std::set<std::string> stay = {"persistent", "async_store", "tile_counter",
-                                        "longest_first"};
+                                        "longest_first", "early_scores"};
     for (const auto& rung : named(rungs, stay)) {
       tests::check_variant(problem, rung, device, stream);
     }
@@ -258,7 +280,7 @@ TEST_CASE("attention, tensor cores: the C interface runs its rungs on either ele
     const bench::DeviceFacts device = bench::query_device();
     const bench::WorkStream stream(device);
     Problem<T> problem({2, 3, 70, 90, 64, true}, 7);
-    for (const char* rung : {"longest_first", "lazy_rescale"}) {
+    for (const char* rung : {"chosen", "lazy_rescale"}) {
       const auto run = [rung](Problem<T>& p, cudaStream_t stream) {
         const Shape& s = p.shape;
         const auto t = p.device_data();
@@ -274,15 +296,27 @@ TEST_CASE("attention, tensor cores: the C interface runs its rungs on either ele
   });
 }
 
-TEST_CASE("attention, tensor cores: the chooser takes the last rung that runs here") {
+TEST_CASE("attention, tensor cores: the chooser takes the last rungs that run here") {
   with_rungs([](auto element, const auto& rungs, const auto& device, cudaStream_t stream) {
     using T = decltype(element);
-    Problem<T> problem({1, 1, 40, 30, 64, true}, 3);
     const auto& chooser = rungs.back();
     REQUIRE(chooser.kind == bench::Kind::chooser);
-    REQUIRE(tests::verify(problem, chooser, device, stream).status == bench::Status::right);
-    const bool is_hopper = rungs.size() > 1 && rungs[rungs.size() - 2].name == "longest_first";
-    CHECK(chooser.chose(problem) == (is_hopper ? "longest_first" : "lazy_rescale"));
+    const bool is_hopper = rungs.size() > 1 && rungs[rungs.size() - 2].name == "early_scores";
+    const auto taken = [&](const Shape& shape) {
+      Problem<T> problem(shape, 3);
+      REQUIRE(tests::verify(problem, chooser, device, stream).status == bench::Status::right);
+      return chooser.chose(problem);
+    };
+    for (const Shape& shape : {Shape{1, 1, 40, 30, 64, true},
+                               {1, 1, 3, 2100, 64, false},
+                               {1, 1, 3, 2048, 128, false},
+                               {1, 1, 3, 2100, 128, true},
+                               {1, 1, 4, 5, 256, true}}) {
+      CHECK(taken(shape) == (is_hopper ? "early_scores" : "lazy_rescale"));
+    }
+    for (const Shape& shape : {Shape{1, 1, 3, 2100, 128, false}, {1, 1, 4, 5, 256, false}}) {
+      CHECK(taken(shape) == (is_hopper ? "longest_first" : "lazy_rescale"));
+    }
   });
 }
 

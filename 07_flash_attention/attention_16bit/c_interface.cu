@@ -12,15 +12,22 @@
 #include <string>
 
 #include "07_flash_attention/attention_16bit/05_lazy_rescale.cuh"
-#include "07_flash_attention/attention_16bit/14_longest_first.cuh"
+#include "07_flash_attention/attention_16bit/chosen.cuh"
 #include "07_flash_attention/shape.hpp"
 
 namespace {
 
+// What a library would take, on Hopper.
+template <class T>
+void chosen_on_hopper(const attention::Shape& shape, const attention::Tensors<T>& t,
+                      cudaStream_t stream) {
+  attention::chosen(shape, t, true, stream);
+}
+
 template <class T>
 void run_rung(const std::string& rung, const attention::Shape& shape, const void* q, const void* k,
               const void* v, void* o, void* lse, void* stream) {
-  const auto run = rung == "longest_first"  ? attention::longest_first<T>
+  const auto run = rung == "chosen"         ? chosen_on_hopper<T>
                    : rung == "lazy_rescale" ? attention::lazy_rescale<T>
                                             : nullptr;
   if (run == nullptr) throw std::runtime_error("no rung is called " + rung);
@@ -33,7 +40,7 @@ void run_rung(const std::string& rung, const attention::Shape& shape, const void
 }  // namespace
 
 // O = softmax(Q K^T / sqrt(d)) V in bf16, or fp16 if is_fp16 is not 0, and the log-sum-exp of each
-// row. rung: "longest_first" or "lazy_rescale". Device pointers, dense: q, o [batch, heads, n_q,
+// row. rung: "chosen" or "lazy_rescale". Device pointers, dense: q, o [batch, heads, n_q,
 // d]; k, v [batch, heads, n_k, d]; lse [batch, heads, n_q]; d = 64, 128 or 256; batch heads n_q <
 // 2^31, n_q and n_k <= 2^22; causal = 0 or 1. Returns once the kernel is in the stream: 0, or 1
 // after a line on stderr.

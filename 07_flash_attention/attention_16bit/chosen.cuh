@@ -7,6 +7,7 @@
 
 #include "07_flash_attention/attention_16bit/05_lazy_rescale.cuh"
 #include "07_flash_attention/attention_16bit/14_longest_first.cuh"
+#include "07_flash_attention/attention_16bit/beyond/02_early_scores.cuh"
 #include "07_flash_attention/problem.cuh"
 #include "07_flash_attention/shape.hpp"
 #include "common/bench/device_facts.cuh"
@@ -20,6 +21,11 @@ namespace attention {
 template <class T>
 std::string chosen(const Shape& shape, const Tensors<T>& t, bool is_hopper, cudaStream_t stream) {
   if (is_hopper) {
+    // Where a tile of queries meets many keys, an early beginning of the next one saves little.
+    if (shape.causal || shape.d == 64 || (shape.d == 128 && shape.n_k <= 2048)) {
+      early_scores(shape, t, stream);
+      return "early_scores";
+    }
     longest_first(shape, t, stream);
     return "longest_first";
   }

@@ -26,6 +26,7 @@
 #include "07_flash_attention/attention_16bit/13_tile_counter.cuh"
 #include "07_flash_attention/attention_16bit/14_longest_first.cuh"
 #include "07_flash_attention/attention_16bit/beyond/01_fragment_prefetch.cuh"
+#include "07_flash_attention/attention_16bit/beyond/02_early_scores.cuh"
 #include "07_flash_attention/attention_16bit/chosen.cuh"
 #include "07_flash_attention/peers.cuh"
 #include "07_flash_attention/problem.cuh"
@@ -48,6 +49,8 @@ std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
                           sm80),
         attention_rung<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
                           hopper),
+        attention_rung<T>("early_scores", "the next queries begin beside the last V",
+                          early_scores<T>, hopper),
     };
   } else {
     return {
@@ -79,6 +82,8 @@ std::vector<bench::Variant<Problem<T>>> rungs_16bit() {
         attention_rung<T>("tile_counter", "a counter hands out the tiles", tile_counter<T>, hopper),
         attention_rung<T>("longest_first", "with a mask the longest tiles first", longest_first<T>,
                           hopper),
+        attention_rung<T>("early_scores", "the next queries begin beside the last V",
+                          early_scores<T>, hopper),
     };
   }
 }

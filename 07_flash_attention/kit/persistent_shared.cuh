@@ -99,10 +99,17 @@ __device__ __forceinline__ void issue_scores(float (&s)[Tile::kTileN / 2],
 #endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// A warpgroup, until the last store of its first thread has read its buffer. barrier: its own.
+__device__ __forceinline__ void wait_until_read(int barrier) {
+  if (threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
+  ptx::named_barrier_sync(barrier, 128);
+}
+
 // Has TMA write kColumns columns of a warpgroup's 64 rows of O, from column kFirst and from row
 // `first_row` of a head on, by way of `buffer`, its own in shared memory. Does not wait for it: the
-// next call does, before it writes to the buffer. Rows past the end are not stored.
-template <class Tile, int kFirst, int kColumns>
+// next call does, before it writes to the buffer, unless kIsFree: all threads know then that it has
+// been read. Rows past the end are not stored.
+template <class Tile, int kFirst, int kColumns, bool kIsFree = false>
 __device__ __forceinline__ void issue_store(const AttentionMaps& maps, unsigned char* buffer,
                                             const float (&o)[Tile::kD / 2], int warpgroup, int head,
                                             int first_row, int n_q) {
@@ -111,9 +118,7 @@ __device__ __forceinline__ void issue_store(const AttentionMaps& maps, unsigned 
   const int t = threadIdx.x % 128, lane = t % 32, row = t / 32 * 16 + lane % 16;
   const int barrier = 1 + Tile::kConsumers + warpgroup;
 
-  // The buffer is free once its last store has read it.
-  if (t == 0) ptx::bulk_wait_group_read<0>();
-  ptx::named_barrier_sync(barrier, 128);
+  if constexpr (!kIsFree) wait_until_read(barrier);
 #pragma unroll
   for (int c = 0; c < kColumns / 16; ++c) {
     const int i = kFirst / 2 + 8 * c;
@@ -137,6 +142,23 @@ __device__ __forceinline__ void issue_store(const AttentionMaps& maps, unsigned 
 template <class Tile>
 constexpr int kOColumns = Tile::kD <= 128 ? Tile::kD : 128;
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// A warpgroup's 64 rows of O leave by TMA, by way of its part of `buffers`, which may be free.
+// first_query: of the block.
+template <class Tile, bool kIsFree = false>
+__device__ __forceinline__ void store_output(const AttentionMaps& maps, unsigned char* buffers,
+                                             const float (&rows)[Tile::kD / 2], int warpgroup,
+                                             int head, int first_query, int n_q) {
+  constexpr int kStored = kOColumns<Tile>;
+  unsigned char* const buffer = buffers + (warpgroup - 1) * 64 * kStored * 2;
+  const int first_row = first_query + 64 * (warpgroup - 1);
+  issue_store<Tile, 0, kStored, kIsFree>(maps, buffer, rows, warpgroup, head, first_row, n_q);
+  if constexpr (kStored < Tile::kD) {
+    issue_store<Tile, kStored, kStored>(maps, buffer, rows, warpgroup, head, first_row, n_q);
+  }
+}
+#endif
+
 // The buffer of O lies behind that of Q.
 template <class Tile>
 struct StoringShared : PersistentShared<Tile, Tile::kTileM * kOColumns<Tile> * 2> {
@@ -150,14 +172,8 @@ struct StoringShared : PersistentShared<Tile, Tile::kTileM * kOColumns<Tile> * 2
                                         const float (&rows)[Tile::kD / 2], const float (&lse)[2],
                                         int warpgroup, int head, int first_query, int row,
                                         int n_q) {
-    constexpr int kStored = kOColumns<Tile>;
     store_lse(t, head, row, n_q, lse);
-    unsigned char* const buffer = this->o + (warpgroup - 1) * 64 * kStored * 2;
-    const int first_row = first_query + 64 * (warpgroup - 1);
-    issue_store<Tile, 0, kStored>(maps, buffer, rows, warpgroup, head, first_row, n_q);
-    if constexpr (kStored < Tile::kD) {
-      issue_store<Tile, kStored, kStored>(maps, buffer, rows, warpgroup, head, first_row, n_q);
-    }
+    store_output<Tile>(maps, this->o, rows, warpgroup, head, first_query, n_q);
   }
 #endif
 };

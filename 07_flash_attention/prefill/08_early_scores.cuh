@@ -15,6 +15,7 @@
 
 #include "07_flash_attention/kit/accumulators.cuh"
 #include "07_flash_attention/kit/attention_tile.cuh"
+#include "07_flash_attention/kit/early_scores.cuh"
 #include "07_flash_attention/kit/persistent_shared.cuh"
 #include "07_flash_attention/kit/tile_scheduler.cuh"
 #include "07_flash_attention/prefill/kit/clipped_maps.cuh"
@@ -46,7 +47,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   using Softmax = attention::OnlineSoftmax;
   constexpr bool kQInRegisters = Tile::kD == 128;
   constexpr int kWork = EarlyShared<Tile>::kWork;
-  // One thread sets up the barriers, before anybody uses them.
   extern __shared__ __align__(1024) unsigned char early_scores_memory[];
   auto& shared = *reinterpret_cast<EarlyShared<Tile>*>(early_scores_memory);
   auto& kv = shared.kv;
@@ -60,8 +60,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const auto tiles_of = [&](int first_query, const Visibility& seen) {
     const int last = min(first_query + (Tile::kTileM >> log2_heads), seen.n_q) - 1;
     KeyTiles tiles = key_tiles<Tile::kTileN>(seen, first_query, last);
-    if (tiles.begin == tiles.end)
-      ++tiles.end;  // queries without keys get a tile that they do not see
+    if (tiles.begin == tiles.end) ++tiles.end;  // without keys: a tile that is not seen
     return tiles;
   };
 
@@ -100,7 +99,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const kit::Turn<Tile::kConsumers> turn{warpgroup};
   if (warpgroup == Tile::kConsumers) turn.pass_on();  // the first one begins
 
-  // Registers: O stays, scores and weights are those of a tile of keys.
   Softmax rows;
   float o[Tile::kD / 2];
   float s[Tile::kTileN / 2];
@@ -138,11 +136,12 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
     return true;
   };
-  // Makes weights of the scores of `tile`. True: O must be rescaled.
-  const auto weigh = [&](int tile, auto masked) {
+  // Makes weights of the scores of `tile`, which may hold keys that are hidden. True: O must be
+  // rescaled.
+  const auto weigh = [&](int tile, bool may_hide) {
     // After the last scores, where Q is read in shared memory until then.
     if (!kQInRegisters && tile == tiles.begin) kit::release(&shared.q_empty[q_stage]);
-    if constexpr (decltype(masked)::value) {
+    if (may_hide) {
       const int query[2] = {query_of(work, row_in_tile), query_of(work, row_in_tile + 8)};
       hide_unseen<Tile::kTileN>(s, shape.visibility(work.sequence), query, tile);
     }
@@ -155,19 +154,21 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   // The first ones of these queries: those of their last tile.
   const auto weigh_first = [&] {
     rows = {scale};
-    weigh(tiles.end - 1, std::true_type{});
+    weigh(tiles.end - 1, tiles.end > tiles.full_end || tiles.end <= tiles.full_begin);
   };
 
   // Both products are issued in one turn; the scores need not wait for V. P V, of the weights
   // before, is computed while weights are made of the scores; it reads p until finish_output().
+  // meanwhile(): while the scores are computed.
   bool accumulate = false;  // o has products of these queries
-  const auto issue_both = [&] {
+  const auto issue_both = [&](auto meanwhile) {
     kv.wait_k(k_at);
     turn.wait();
     issue_own_scores();
     kv.wait_v(v_at);
     attention::issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
     turn.pass_on();
+    meanwhile();
     ptx::wgmma_wait_group<1>();
     ptx::fence_registers(s);
     kv.release_k(k_at);
@@ -177,10 +178,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     ptx::fence_registers(o);
     kv.release_v(v_at);
   };
-  const auto multiply_tile = [&](int tile, auto masked) {
-    issue_both();
+  const auto multiply_tile = [&](int tile, bool may_hide) {
+    issue_both([] {});
     accumulate = true;
-    const bool grown = weigh(tile, masked);
+    const bool grown = weigh(tile, may_hide);
     finish_output();
     rows.template pack<T>(s, p);
     if (grown) Softmax::rescale(o, rows.correction);
@@ -199,44 +200,44 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       int tile = tiles.end - 2;
 #pragma unroll 1
       for (; tile >= tiles.begin && tile >= tiles.full_end; --tile) {
-        multiply_tile(tile, std::true_type{});
+        multiply_tile(tile, true);
       }
 #pragma unroll 1
-      for (; tile >= tiles.full_begin; --tile) multiply_tile(tile, std::false_type{});
+      for (; tile >= tiles.full_begin; --tile) multiply_tile(tile, false);
 #pragma unroll 1
-      for (; tile >= tiles.begin; --tile) multiply_tile(tile, std::true_type{});
+      for (; tile >= tiles.begin; --tile) multiply_tile(tile, true);
 
       // region transition
       // These queries have their last weights. Their last product with V goes with the first scores
       // of the next ones.
-      const int done_at = work_at - 1;
-      float factor[2], lse[2];
-      rows.finish(factor, lse);
-      const auto store_results = [&] {
-        const Work& done = shared.work[done_at % kWork];
-        Softmax::rescale(o, factor);
-        const Sequence& sequence = done.sequence;
-        const int query[2] = {query_of(done, row_in_tile), query_of(done, row_in_tile + 8)};
-        clear_without_keys(o, shape.visibility(sequence), query);
-        store_lse(t, shape.q_tokens, sequence.first_q, sequence.n_q,
-                  {head_of(done, row_in_tile), head_of(done, row_in_tile + 8)}, query, lse);
-        constexpr int kBufferBytes = 64 * attention::kOColumns<Tile> * 2;
+      attention::EndOfRows end;
+      const auto store_results = [&](auto is_free) {
+        const Work& done = shared.work[(work_at - 2) % kWork];
+        end.divide(o);
+        const auto& [first_q, n_q, first_k, n_k] = done.sequence;
+        store_lse(t, shape.q_tokens, first_q, n_q,
+                  {head_of(done, row_in_tile), head_of(done, row_in_tile + 8)},
+                  {query_of(done, row_in_tile), query_of(done, row_in_tile + 8)}, end.lse);
+        unsigned char* const buffer = shared.o + own_rows * attention::kOColumns<Tile> * 2;
         const int first = query_of(done, own_rows);
-        store_clipped<Tile>(maps, shared.o + (warpgroup - 1) * kBufferBytes, o, warpgroup,
-                            done.head, sequence.first_q + first, sequence.n_q - first, heads);
+        store_clipped<Tile, is_free>(maps, buffer, o, warpgroup, done.head, first_q + first,
+                                     n_q - first, heads);
       };
       if (!take_next()) {
         kv.wait_v(v_at);
         attention::issue_output<Tile>(o, p, kv.v[v_at.stage], accumulate);
+        end.take(rows);
         finish_output();
-        store_results();
+        store_results(std::false_type{});
         break;
       }
-      issue_both();
+      // The turn is a barrier of the warpgroup: after it all know that their buffer of O is free.
+      if (threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
+      issue_both([&] { end.take(rows); });
       accumulate = false;
       weigh_first();
       finish_output();
-      store_results();
+      store_results(std::true_type{});
       rows.template pack<T>(s, p);
       // endregion
     }
@@ -282,19 +283,18 @@ void early_scores(const Shape& shape, const Tensors<T>& t, const Starts& starts,
   const auto are_short = [&](int most) {
     return shape.longest <= most && shape.k_tokens / shape.batch <= most;
   };
-  if (shape.d == 256) {
-    launch(PrefillTile<T, 256>{}, side_by_side);
-  } else if (shape.d == 128 && shape.causal && are_short(side_by_side > 0 ? 512 : 128)) {
-    launch(FewKeysTile<T>{}, side_by_side);
-  } else if (shape.d == 128) {
-    launch(PrefillTile<T, 128>{}, fills_tiles(shape, 128) ? 0 : side_by_side);
-  } else if (side_by_side == 0 && are_short(1024)) {
-    launch(FewQueriesTile<T>{}, 0);
-  } else if (are_short(2048)) {
-    launch(ShortTile<T>{}, side_by_side);
-  } else {
-    launch(PrefillTile<T, 64>{}, side_by_side);
+  if (shape.d == 256) return launch(PrefillTile<T, 256>{}, side_by_side);
+  if (shape.d == 128) {
+    if (shape.causal && are_short(side_by_side > 0 ? 512 : 128)) {
+      return launch(attention::EarlyTile<T, 128, 2, 64, 4>{}, side_by_side);
+    }
+    return launch(PrefillTile<T, 128>{}, fills_tiles(shape, 128) ? 0 : side_by_side);
   }
+  if (side_by_side == 0 && are_short(1024) && (shape.causal || !fills_tiles(shape, 256))) {
+    return launch(attention::EarlyTile<T, 64, 2, 128, 3>{}, 0);
+  }
+  if (are_short(2048)) return launch(ShortTile<T>{}, side_by_side);
+  launch(PrefillTile<T, 64>{}, side_by_side);
 }
 
 }  // namespace prefill

@@ -16,11 +16,11 @@ def scaled_dot_product_attention(q, k, v, causal):
 
 class Forward:
     NAME, FLOPS = "attention", 4  # FLOPS: operations for each pair and element of a head
-    NAMES = ("longest_first", "cudnn", "lazy_rescale", *LIBRARIES[1:], "triton")
+    NAMES = ("chosen", "cudnn", "lazy_rescale", *LIBRARIES[1:], "triton")
     OPTIONAL = ("flash_attention_3", "triton")
-    RATIOS = {"over_cudnn": ("longest_first", "cudnn"),
+    RATIOS = {"over_cudnn": ("chosen", "cudnn"),
               "over_flash_attention_2": ("lazy_rescale", "flash_attention_2"),
-              "over_triton": ("longest_first", "triton")}
+              "over_triton": ("chosen", "triton")}
     OUTPUTS = ("o",)
 
     def __init__(self, torch, rungs, tensors, causal):
@@ -29,7 +29,7 @@ class Forward:
 
     def makers(self):
         """Name -> function that makes one who takes turns: a turn returns a tuple of OUTPUTS."""
-        return {"longest_first": functools.partial(self.rung, "longest_first"),
+        return {"chosen": functools.partial(self.rung, "chosen"),
                 "lazy_rescale": functools.partial(self.rung, "lazy_rescale"),
                 **{name: functools.partial(self.library, name) for name in LIBRARIES},
                 "triton": self.triton}
@@ -69,7 +69,7 @@ class Backward:
                 **{name: functools.partial(self.library, name) for name in LIBRARIES}}
 
     def rung(self, name):
-        o, lse = self.rungs.forward("longest_first", *self.tensors, self.causal)
+        o, lse = self.rungs.forward("chosen", *self.tensors, self.causal)
         return torch_bench.repeated(lambda: self.rungs.backward(
             name, *self.tensors, o, lse, self.d_o, self.causal))
 

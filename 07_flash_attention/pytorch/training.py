@@ -9,7 +9,7 @@ from pytorch import exact, passes
 TOKENS, WIDTH, HEADS, LAYERS, BATCH, LENGTH = 61, 256, 4, 2, 3, 200
 
 
-def attention_function(torch, rungs, rung="longest_first", rung_back="chosen"):
+def attention_function(torch, rungs, rung="chosen", rung_back="chosen"):
     """attention(q, k, v, causal) of two rungs, as a function that PyTorch can differentiate."""
 
     class Attention(torch.autograd.Function):

@@ -139,10 +139,10 @@ class Calls(unittest.TestCase):
 
     def test_rungs_are_called_as_they_are_declared(self):
         q, k, v, d_o = (Tensor(2, *shape, 64) for shape in ((8, 100), (4, 120), (4, 120), (8, 100)))
-        o, lse = self.rungs.forward("longest_first", q, k, v, True)
+        o, lse = self.rungs.forward("chosen", q, k, v, True)
         self.assertEqual((o.shape, lse.shape), ((2, 8, 100, 64), (2, 8, 100)))
         rung, *pointers = self.calls["attention_forward"][:6]
-        self.assertEqual((rung, pointers), (b"longest_first", [id(x) for x in (q, k, v, o, lse)]))
+        self.assertEqual((rung, pointers), (b"chosen", [id(x) for x in (q, k, v, o, lse)]))
         self.assertEqual(self.calls["attention_forward"][6:], (2, 8, 100, 120, 64, 1, 1, 7))
         gradients = self.rungs.backward("overlap", q, k, v, o, lse, d_o, False)
         self.assertEqual([x.shape for x in gradients], [q.shape, k.shape, k.shape])
@@ -159,12 +159,12 @@ class Calls(unittest.TestCase):
         )
         q = Tensor(1, 1, 8, 64)
         with self.assertRaisesRegex(RuntimeError, "attention_forward failed"):
-            self.rungs.forward("longest_first", q, q, q, False)
+            self.rungs.forward("chosen", q, q, q, False)
 
     def test_a_tensor_with_strides_is_refused(self):
         q = Tensor(1, 1, 8, 64, contiguous=False)
         with self.assertRaisesRegex(ValueError, r"shape \(1, 1, 8, 64\) is not contiguous"):
-            self.rungs.forward("longest_first", q, q, q, False)
+            self.rungs.forward("chosen", q, q, q, False)
 
 
 class Build(ToolCase):

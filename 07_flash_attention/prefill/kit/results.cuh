@@ -33,8 +33,9 @@ __device__ __forceinline__ void store_lse(const Tensors<T>& t, std::int64_t q_to
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 // A warpgroup's rows of O go to `buffer`, its own, and from there by TMA: `heads` heads from `head`
 // on, of the tokens from `first` on, of which `count` belong to the sequence. Does not wait for it:
-// the next call does, before it writes to the buffer.
-template <class Tile>
+// the next call does, before it writes to the buffer, unless kIsFree: all threads know then that it
+// has been read.
+template <class Tile, bool kIsFree = false>
 __device__ __forceinline__ void store_clipped(const attention::AttentionMaps& maps,
                                               unsigned char* buffer, const float (&o)[Tile::kD / 2],
                                               int warpgroup, int head, int first, int count,
@@ -46,9 +47,7 @@ __device__ __forceinline__ void store_clipped(const attention::AttentionMaps& ma
   // With d = 256 there is room for half of O: it leaves in two parts.
 #pragma unroll
   for (int part = 0; part < Tile::kD / kColumns; ++part) {
-    // The buffer is free once its last store has read it.
-    if (thread == 0) ptx::bulk_wait_group_read<0>();
-    ptx::named_barrier_sync(barrier, 128);
+    if (part > 0 || !kIsFree) attention::wait_until_read(barrier);
 #pragma unroll
     for (int c = 0; c < kColumns / 16; ++c) {
       const int i = part * kColumns / 2 + 8 * c;
