@@ -53,8 +53,8 @@ struct EarlyShared {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // region finish
-// The end of a lane's two rows. As OnlineSoftmax::finish has it, but 1 / x and log2(x) are one
-// instruction each, not the some fifty that round better: sums are between 1 and a few millions.
+// The end of a lane's two rows, as OnlineSoftmax::finish has it. But 1 / x and log2(x) take one
+// instruction each. Those that round better, and for numbers of any size, take some fifty.
 struct EndOfRows {
   float factor[2], lse[2];
 
