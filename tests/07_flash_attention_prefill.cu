@@ -17,6 +17,7 @@
 #include "common/bench/harness.cuh"
 #include "common/kit/check.cuh"
 #include "common/kit/device_buffer.cuh"
+#include "tests/by_itself.hpp"
 #include "tests/catch.hpp"
 #include "tests/ladder_cases.hpp"
 #include "tests/verify.hpp"
@@ -197,6 +198,23 @@ TEST_CASE("prefill: queries without keys give zeros beside values that are not n
       INFO(verdict.reason);
       REQUIRE(verdict.status == bench::Status::right);
     }
+  }
+}
+
+TEST_CASE("prefill: early_scores goes on to a fifth tile of queries and further") {
+  if (tests::ran_on_a_smaller_gpu(1)) return;
+  const auto device = bench::query_device();
+  const bench::WorkStream stream(device);
+  const auto rungs = ladder().variants;
+  const auto& variant = tests::variant_named(rungs, "early_scores");
+  const std::string reason = bench::why_skipped(variant, device);
+  if (!reason.empty()) SKIP_TEST(reason);
+  const Lengths lengths = lengths_of(5 * kit::multiprocessor_count(), 9, 9, true, 3);
+  for (const int d : {64, 128}) {
+    const auto problem = problem_of({2, 1, d, true, 0, lengths});
+    const auto verdict = tests::verify(*problem, variant, device, stream.get());
+    INFO(verdict.reason);
+    REQUIRE(verdict.status == bench::Status::right);
   }
 }
 

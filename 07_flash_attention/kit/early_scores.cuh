@@ -17,7 +17,8 @@
 
 namespace attention {
 
-// The tile of a block, whose producer has more to remember than others.
+// The tile of a block. With two warpgroups that compute there are registers to spare for the
+// producer, which has more to remember than others.
 template <class T, int kD, int kConsumers, int kTileN, int kStages>
 struct EarlyTile : AttentionTile<T, kD, kConsumers, kTileN, kStages> {
   static constexpr int kProducerRegisters = kConsumers == 4 ? 24 : 32;
@@ -54,7 +55,8 @@ struct EarlyShared {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 // region finish
 // The end of a lane's two rows, as OnlineSoftmax::finish has it. But 1 / x and log2(x) take one
-// instruction each. Those that round better, and for numbers of any size, take some fifty.
+// instruction each. The usual ones, which round better and accept all numbers, take some fifty
+// together.
 struct EndOfRows {
   float factor[2], lse[2];
 
@@ -74,10 +76,11 @@ struct EndOfRows {
   template <int N>
   __device__ __forceinline__ void divide(float (&o)[N]) const {
     OnlineSoftmax::rescale(o, factor);
-    if (!__any_sync(0xffffffffu, factor[0] == 0 || factor[1] == 0)) return;
+    const bool without_keys[2] = {lse[0] == -INFINITY, lse[1] == -INFINITY};
+    if (!__any_sync(0xffffffffu, without_keys[0] || without_keys[1])) return;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      if (factor[OnlineSoftmax::row_of(i)] == 0) o[i] = 0;
+      if (without_keys[OnlineSoftmax::row_of(i)]) o[i] = 0;
     }
   }
 };

@@ -99,7 +99,8 @@ __device__ __forceinline__ void issue_scores(float (&s)[Tile::kTileN / 2],
 #endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// A warpgroup, until the last store of its first thread has read its buffer. barrier: its own.
+// Makes a warpgroup wait until the last store of its first thread has read its buffer. barrier: its
+// own.
 __device__ __forceinline__ void wait_until_read(int barrier) {
   if (threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
   ptx::named_barrier_sync(barrier, 128);
@@ -143,8 +144,8 @@ template <class Tile>
 constexpr int kOColumns = Tile::kD <= 128 ? Tile::kD : 128;
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-// A warpgroup's 64 rows of O leave by TMA, by way of its part of `buffers`, which may be free.
-// first_query: of the block.
+// A warpgroup's 64 rows of O leave by TMA, by way of its part of `buffers`. kIsFree: all of its
+// threads know that the last store has read it. first_query: of the block.
 template <class Tile, bool kIsFree = false>
 __device__ __forceinline__ void store_output(const AttentionMaps& maps, unsigned char* buffers,
                                              const float (&rows)[Tile::kD / 2], int warpgroup,

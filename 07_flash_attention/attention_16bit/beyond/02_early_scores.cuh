@@ -43,7 +43,6 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   // Beside O there is room for Q with d = 128, not with 256; with 64 there are more warpgroups.
   constexpr bool kQInRegisters = Tile::kD == 128;
   constexpr int kWork = Shared::kWork;
-  // One thread sets up the barriers, before anybody uses them.
   extern __shared__ __align__(1024) unsigned char early_scores_memory[];
   auto& shared = *reinterpret_cast<Shared*>(early_scores_memory);
   auto& kv = shared.kv;
@@ -108,8 +107,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
   };
 
-  // Takes the next queries; false: there are no more. All lanes read what is told of them: it is
-  // written over four tiles later, when all warps have released a later Q.
+  // Takes the next queries; false: there are no more. All lanes read what is told of them, again
+  // when they store: a barrier of the turn lies between that and the release that lets the producer
+  // write there anew, four tiles later.
   const auto take_next = [&] {
     kit::wait_full(shared.q_full, q_at);
     const QueriesOfHead next = shared.work[work_at++ % kWork];
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
     return true;
   };
-  // The last tiles of keys may be there for others alone: release them unread. The others take a
-  // turn for each tile, so this warpgroup must take as many.
+  // The last tiles of keys may be there for others alone: release them unread. A turn for each, so
+  // that all warpgroups take as many. (At a block's first queries all take one less.)
   const auto release_unread_keys = [&](int count) {
     for (int i = 0; i < count; ++i) {
       kv.wait_k(k_at);
@@ -258,6 +258,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 template <class Tile, bool kCausal>
 void launch_early_scores(const Shape& shape, const Tensors<typename Tile::Element>& t,
                          cudaStream_t stream) {
+  static_assert(!kCausal || kit::divide_up(Tile::kTileM - 64, Tile::kTileN) <= Tile::kStages,
+                "who leaves more tiles unread holds the stage of V that the next K waits for");
   constexpr int kShared = sizeof(EarlyShared<Tile, QueriesOfHead>);
   const auto kernel = attention_early_scores_kernel<typename Tile::Element, Tile, kCausal>;
   kit::allow_shared(kernel, kShared);

@@ -162,7 +162,7 @@ __device__ inline float ex2(float x) {
 }
 
 // 1 / x, with an error of 1 ulp at most, and log2(x), with one of 2^-22 at most: absolute for x
-// between 1/2 and 2, else relative.
+// between 1/2 and 2, else relative. Numbers below 2^-126 count as 0, as argument and as result.
 __device__ inline float rcp(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
