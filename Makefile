@@ -318,8 +318,8 @@ test-programs:
 	$(call side_by_side,$(TESTS))
 tests:
 	$(call side_by_side,$(TESTS) $(PROGRAMS))
-test: tests  ## build and run every test (test-01: those of one chapter; JOBS=2: two at a time, without a GPU)
-	@tools/run_tests.sh $(TESTS) $(TOOL_TESTS)
+test: tests  ## build and run every test (test-01: those of one chapter; JOBS=2: two at a time, without a GPU; LEFT_OUT=...: without these)
+	@tools/run_tests.sh $(filter-out $(LEFT_OUT),$(TESTS) $(TOOL_TESTS))
 # Two at a time, a long one that began last would leave the other core idle.
 LONG_TESTS := tests/tools/test_standalone.py tests/tools/test_sanitize.py
 TOOL_TESTS = $(wildcard $(LONG_TESTS)) $(filter-out $(LONG_TESTS),$(wildcard tests/tools/test_*.py))

@@ -264,6 +264,9 @@ class Build(MakeCase):
         checked = self.read("checked").splitlines()
         for name in tests[:-1]:
             self.assertIn(f"{name}.cu 1", checked)
+        left_out = [ran[0], ran[-1]]
+        self.make("test", f"LEFT_OUT={' '.join(left_out)}", CXX=str(nvcc))
+        self.assertEqual(sorted([*self.read("ran").split(), *left_out]), sorted(ran))
 
     def test_what_standalone_writes_is_ours_to_write_again_and_to_clean(self):
         words = "mkdir -p build/standalone; touch build/standalone/tiled.cu\n"
