@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   using Softmax = attention::OnlineSoftmax;
   constexpr bool kQInRegisters = Tile::kD == 128;
   constexpr int kWork = EarlyShared<Tile>::kWork;
+  // One thread sets up the barriers, before anybody uses them.
   extern __shared__ __align__(1024) unsigned char early_scores_memory[];
   auto& shared = *reinterpret_cast<EarlyShared<Tile>*>(early_scores_memory);
   auto& kv = shared.kv;
@@ -99,6 +100,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const kit::Turn<Tile::kConsumers> turn{warpgroup};
   if (warpgroup == Tile::kConsumers) turn.pass_on();  // the first one begins
 
+  // Registers: O stays, scores and weights are those of a tile of keys.
   Softmax rows;
   float o[Tile::kD / 2];
   float s[Tile::kTileN / 2];
@@ -199,9 +201,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       // The mask hides keys of the last tiles, which come first, and of the first ones of a window.
       int tile = tiles.end - 2;
 #pragma unroll 1
-      for (; tile >= tiles.begin && tile >= tiles.full_end; --tile) {
-        multiply_tile(tile, true);
-      }
+      for (; tile >= tiles.begin && tile >= tiles.full_end; --tile) multiply_tile(tile, true);
 #pragma unroll 1
       for (; tile >= tiles.full_begin; --tile) multiply_tile(tile, false);
 #pragma unroll 1
