@@ -100,6 +100,8 @@ const Release* ReleaseBoard::publish(uint64_t address, Release release) {
       release.scope == Scope::kSystem &&
       release.own[index(Scope::kSystem)] == release.own[index(Scope::kBlock)] &&
       release.all_before[index(Scope::kSystem)] == release.all_before[index(Scope::kDevice)] &&
+      release.warp_before[index(Scope::kSystem)] == release.warp_before[index(Scope::kBlock)] &&
+      release.others[index(Scope::kSystem)] == release.others[index(Scope::kBlock)] &&
       release.others[index(Scope::kSystem)] == release.others[index(Scope::kDevice)] &&
       (newest == nullptr || newest->everywhere);
   for (const Received& each : release.received)
@@ -130,6 +132,7 @@ void BlockOrder::begin(uint64_t number, unsigned threads, uint64_t launch, const
   std::fill_n(fenced_base_, kScopes, 0);
   std::fill_n(clock_, threads, 1);
   for (auto& fences : fence_) std::fill_n(fences, threads, 0);
+  fence_lanes_.clear();
   std::fill_n(warp_base_, 32, 1);
   std::fill_n(partial_, 32, false);
   last_found_ = {nullptr, Scope::kBlock};
@@ -189,11 +192,34 @@ void BlockOrder::fence(unsigned thread, Scope scope) {
 }
 
 void BlockOrder::release(unsigned thread, Scope scope) {
+  const Fenced lanes = partial_[thread / 32] ? lanes_met(thread) : nullptr;
   for (unsigned reach = 0; reach <= index(scope); ++reach) {
     fence_[reach][thread] = clock_[thread];
+    fence_warp_[reach][thread] = warp_base_[thread / 32];
+    if (lanes != nullptr) {
+      fence_lanes_[{reach, thread}] = lanes;
+    } else {
+      fence_lanes_.erase({reach, thread});
+    }
   }
   if (scope != Scope::kBlock) make_visible(thread, scope);
   advance(thread, clock_[thread] + 1);
+}
+
+// Of the lanes of a warp that has met in part: what the thread knows of each.
+Fenced BlockOrder::lanes_met(unsigned thread) const {
+  const unsigned first = thread / 32 * 32, count = std::min(32u, threads_ - first);
+  std::vector<std::pair<uint32_t, uint32_t>> lanes;
+  for (unsigned i = 0; i < count; ++i)
+    if (seen_[thread][i] > warp_base_[thread / 32])
+      lanes.push_back({first + i, seen_[thread][i] - 1});
+  return std::make_shared<const std::vector<std::pair<uint32_t, uint32_t>>>(std::move(lanes));
+}
+
+// The same as of its last fence that reaches so far.
+Fenced BlockOrder::fence_lanes(unsigned reach, unsigned thread) const {
+  const auto found = fence_lanes_.find({reach, thread});
+  return found == fence_lanes_.end() ? nullptr : found->second;
 }
 
 // A fence of `thread`: what it did, what its warp did before it last met, and what the block did
@@ -284,12 +310,17 @@ void BlockOrder::publish(unsigned thread, uint64_t address, ReleaseBoard& board,
     if (fenced_now || fenced_before_barrier_[i] != 0) reach = static_cast<int>(i);
     release.own[i] = fence_[i][thread];
     release.all_before[i] = fenced_now ? base_ : fenced_before_barrier_[i];
-    if (!fenced_now) release.others[i] = fenced_threads_[i];
+    release.warp_before[i] = fenced_now ? fence_warp_[i][thread] : 0;
+    release.others[i] = fenced_now ? fence_lanes(i, thread) : fenced_threads_[i];
   }
   if (reach < 0) return;
-  release.own[index(Scope::kBlock)] = fence_[index(Scope::kBlock)][thread];
-  release.all_before[index(Scope::kBlock)] = release.all_before[index(Scope::kDevice)];
-  release.others[index(Scope::kBlock)] = release.others[index(Scope::kDevice)];
+  const unsigned near = index(Scope::kBlock);
+  const bool fenced_near = fence_[near][thread] >= base_;
+  release.own[near] = fence_[near][thread];
+  release.all_before[near] = release.all_before[index(Scope::kDevice)];
+  release.warp_before[near] = fenced_near ? fence_warp_[near][thread] : 0;
+  release.others[near] =
+      fenced_near ? fence_lanes(near, thread) : release.others[index(Scope::kDevice)];
   release.scope = std::min(scope, static_cast<Scope>(reach));
   release.thread = thread;
   release.address = address;
@@ -302,7 +333,7 @@ void BlockOrder::publish_all(unsigned thread, uint64_t address, ReleaseBoard& bo
   std::fill_n(release.own, kScopes, clock_[thread]);
   std::fill_n(release.all_before, kScopes, base_);
   release.thread = thread;
-  release.warp_before = warp_base_[thread / 32];
+  std::fill_n(release.warp_before, kScopes, warp_base_[thread / 32]);
   publish(board, address, std::move(release));
   advance(thread, clock_[thread] + 1);
 }
@@ -347,9 +378,9 @@ void BlockOrder::read_received() {
       uint32_t& published = known.published[{release.address, release.thread}];
       published = std::max(published, release.at);
     }
-    if (release.warp_before != 0) {
+    if (const uint32_t met = release.warp_before[index(between)]) {
       uint32_t& warp = known.warps[release.thread / 32];
-      warp = std::max(warp, release.warp_before);
+      warp = std::max(warp, met);
     }
     if (release.start != start_ &&
         std::find(learned_.begin(), learned_.end(), release.start) == learned_.end())
@@ -396,6 +427,8 @@ bool BlockOrder::in_reach_of_wider_scopes(uint64_t block, unsigned thread, uint3
     if (release->block == block &&
         (clock < release->all_before[index(Scope::kBlock)] ||
          (thread == release->thread && clock <= release->own[index(Scope::kBlock)]) ||
+         (thread / 32 == release->thread / 32 &&
+          clock < release->warp_before[index(Scope::kBlock)]) ||
          is_among(release->others[index(Scope::kBlock)], thread, clock)))
       return true;
     if (release->start != nullptr && release->start->has(block, thread, clock)) return true;

@@ -92,8 +92,9 @@ struct Knowledge {
 using Fenced = std::shared_ptr<const std::vector<std::pair<uint32_t, uint32_t>>>;
 
 // One publication: at this point thread `thread` of `block` has made visible its own accesses up to
-// clock `own`, those of its whole block before clock `all_before`, those of other threads that
-// fenced before a barrier, and everything that the publications `through` and `received` carry.
+// clock `own`, those of its whole block before clock `all_before`, those of its warp before
+// `warp_before`, those of other threads that fenced before a barrier or met it without the rest of
+// the warp, and everything that the publications `through` and `received` carry.
 struct Release;
 struct Received {
   const Release* release;
@@ -108,12 +109,12 @@ struct Release {
   Scope scope = Scope::kSystem;  // published as far as that
   // Neither it nor anything that leads on from it has a scope that could be too short.
   bool everywhere = true;
-  uint32_t warp_before = 0;          // all before, for the threads of its warp
-  uint64_t address = 0;              // where it was published,
-  uint32_t at = 0;                   // at this clock of the thread
-  const Release* through = nullptr;  // the release found at the same address
-  std::vector<Received> received;    // what the block had received from others by then
-  const Knowledge* start = nullptr;  // what it began with
+  uint32_t warp_before[kScopes] = {};  // all before, for the threads of its warp
+  uint64_t address = 0;                // where it was published,
+  uint32_t at = 0;                     // at this clock of the thread
+  const Release* through = nullptr;    // the release found at the same address
+  std::vector<Received> received;      // what the block had received from others by then
+  const Knowledge* start = nullptr;    // what it began with
 };
 
 // All publications of one launch, with several devices of all launches, by address. Shared by the
@@ -206,6 +207,8 @@ class BlockOrder {
   };
   const Release* find_new(uint64_t address, ReleaseBoard& board, Scope scope = Scope::kSystem);
   void receive(const Received& found);
+  Fenced lanes_met(unsigned thread) const;
+  Fenced fence_lanes(unsigned reach, unsigned thread) const;
   void make_visible(unsigned thread, Scope scope);
   void keep_visible();
   const Release* publish(ReleaseBoard& board, uint64_t address, Release release);
@@ -230,6 +233,10 @@ class BlockOrder {
   uint32_t clock_[kBlockThreads];
   // The clock each thread had at its last fence that reaches so far; 0 = never.
   uint32_t fence_[kScopes][kBlockThreads];
+  // What its warp did before it last met, as of that fence: all before this clock; and of single
+  // lanes more, if only some have met.
+  uint32_t fence_warp_[kScopes][kBlockThreads];
+  std::map<std::pair<unsigned, unsigned>, Fenced> fence_lanes_;  // by scope and thread
   uint32_t warp_base_[32];            // ordered by a collective of all the warp's lanes
   bool partial_[32];                  // some collective since then had fewer: look at seen_
   uint32_t seen_[kBlockThreads][32];  // per thread: what it knows of the lanes of its warp

@@ -283,6 +283,71 @@ TEST_CASE("global memory: blocks are unordered unless one publishes and the othe
   }
 }
 
+TEST_CASE("global memory: a lane's fence publishes what its warp did before it met") {
+  Global memory;
+  auto order = block(0), other = block(1);
+  const uint64_t flag = 0x9999;
+  CHECK_FALSE(memory.write(*order, 33));
+  const auto hand_over = [&](unsigned thread) {
+    order->fence(thread);
+    order->publish(thread, flag, memory.board);
+    memory.acquire(*order, flag, 0);
+    memory.acquire(*other, flag);
+  };
+  SECTION("all lanes met: to another warp of the block, and to another block") {
+    order->warp_sync(1, ~0u);
+    CHECK_FALSE(memory.write(*order, 33, 64));
+    hand_over(32);
+    CHECK_FALSE(memory.read(*order, 0));
+    CHECK_FALSE(memory.read(*other, 0));
+    CHECK(memory.read(*order, 0, 64));  // was written after they met
+  }
+  SECTION("all lanes met, in another block alone") {
+    order->warp_sync(1, ~0u);
+    CHECK_FALSE(memory.write(*order, 33, 64));
+    hand_over(32);
+    CHECK(memory.read(*other, 0, 64));
+  }
+  SECTION("two lanes met") {
+    order->warp_sync(1, 3);
+    SECTION("one of them publishes") {
+      hand_over(32);
+      CHECK_FALSE(memory.read(*order, 0));
+      CHECK_FALSE(memory.read(*other, 0));
+    }
+    SECTION("a third lane publishes") {
+      hand_over(34);
+      CHECK(memory.read(*order, 0));
+    }
+    SECTION("a third lane publishes, another block reads") {
+      hand_over(34);
+      CHECK(memory.read(*other, 0));
+    }
+  }
+  SECTION("they meet after the fence") {
+    order->fence(32);
+    order->warp_sync(1, ~0u);
+    order->publish(32, flag, memory.board);
+    memory.acquire(*order, flag, 0);
+    CHECK(memory.read(*order, 0));
+  }
+  SECTION("a fence of the block's scope is not for another block") {
+    order->warp_sync(1, ~0u);
+    order->fence(32, simt::Scope::kBlock);
+    order->publish(32, flag, memory.board);
+    memory.acquire(*order, flag, 0);
+    memory.acquire(*other, flag);
+    CHECK_FALSE(memory.read(*order, 0));
+  }
+  SECTION("a fence of the block's scope, another block reads") {
+    order->warp_sync(1, ~0u);
+    order->fence(32, simt::Scope::kBlock);
+    order->publish(32, flag, memory.board);
+    memory.acquire(*other, flag);
+    CHECK(memory.read(*other, 0));
+  }
+}
+
 TEST_CASE("global memory: one ticket counter, many blocks, the last one reads all") {
   Global memory;
   const uint64_t counter = 0x1000;
