@@ -181,7 +181,8 @@ TEST_CASE("backward: the reference is what finite differences say") {
 const tests::Refuses kRefuses = [](const std::string& name, const bench::Settings::Given& size) {
   const bool is_256 = size.at("d") == 256;
   if (name == "paired" || name == "paired_in_order") return !is_256;
-  return is_256 && (name == "reduced_by_tma" || name == "lean_steps" || name == "persistent");
+  return is_256 && (name == "reduced_by_tma" || name == "lean_steps" || name == "persistent" ||
+                    name == "errands");
 };
 
 TEST_CASE("backward: every variant is right at every size, in fp32") {
@@ -357,7 +358,7 @@ TEST_CASE("backward: the chooser takes a rung by d") {
   const auto& paired = tests::variant_named(ladder.variants, "paired");
   if (!bench::why_skipped(paired, device).empty()) SKIP_TEST("needs Hopper");
   const auto chooser = tests::variant_named(ladder.variants, "chosen");
-  const std::vector<std::string> expected = {"persistent", "persistent", "paired"};
+  const std::vector<std::string> expected = {"errands", "errands", "paired"};
   for (const int d : {0, 1, 2}) {
     const auto problem = ladder.make_problem(sizes(1, 1, 1, 33, 33, d, 0));
     REQUIRE(tests::verify(*problem, chooser, device, nullptr).status == bench::Status::right);
@@ -373,6 +374,19 @@ TEST_CASE("backward: a persistent block goes from one tile of keys to the next")
   tests::every_variant_is_right(ladder,
                                 {sizes(1, 270, 135, 3, 5, 0, 0), sizes(2, 70, 70, 5, 3, 1, 1),
                                  sizes(1, 140, 140, 2, 130, 0, 1)});
+}
+
+TEST_CASE("backward: errands make D and zeros for heads that come later") {
+  // More heads than those that are prepared before the launch. Errands with all of their rows, with
+  // some, with none; two query heads to a K/V head; rows of d = 128; bands of heads.
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const std::int64_t of_wave = kit::divide_up(kit::multiprocessor_count(), 2);
+  auto ladder = backward_ladder<__nv_bfloat16>();
+  ladder.variants = {tests::variant_named(ladder.variants, "errands")};
+  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 4, of_wave + 4, 130, 130, 0, 0),
+                                         sizes(1, 2 * of_wave + 8, of_wave + 4, 3, 129, 0, 0),
+                                         sizes(1, of_wave + 3, of_wave + 3, 40, 150, 1, 0),
+                                         sizes(1, of_wave + 18, of_wave + 18, 9, 250, 0, 1)});
 }
 
 TEST_CASE("backward: atomics and memory, as the lesson says") {

@@ -16,7 +16,7 @@
 #include "07_flash_attention/backward/beyond/04_paired.cuh"
 #include "07_flash_attention/backward/beyond/06_in_order.cuh"
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
-#include "07_flash_attention/backward/beyond/12_persistent.cuh"
+#include "07_flash_attention/backward/beyond/13_errands.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
@@ -41,7 +41,7 @@ Rung<T> rung_of(const std::string& name) {
       return {backward::paired_in_order<T, kD>, backward::paired_in_order_scratch};
     }
   } else {
-    if (name == "chosen") return {backward::persistent<T, kD>, backward::persistent_scratch};
+    if (name == "chosen") return {backward::errands<T, kD>, backward::errands_scratch};
     if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
   }
   throw std::runtime_error("no rung is called " + name);
@@ -81,7 +81,7 @@ extern "C" std::int64_t attention_backward_scratch(const char* rung, std::int64_
 }
 
 // dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "chosen", which is
-// persistent or, at d = 256, paired; "in_order", which leaves the same bits in each run and is
+// errands or, at d = 256, paired; "in_order", which leaves the same bits in each run and is
 // paired_in_order at d = 256; "mma" or "square_tiles". Device pointers, dense and aligned to 16
 // bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch, kv_heads, n_k, d], where heads
 // is a multiple of kv_heads; lse [batch, heads, n_q], natural logarithms, as attention_forward

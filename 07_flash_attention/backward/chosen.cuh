@@ -18,7 +18,7 @@ namespace backward {
 template <class T>
 bench::Variant<Backward<T>> chosen(const std::vector<bench::Variant<Backward<T>>>& rungs) {
   return bench::chooser<Backward<T>>(
-      "paired at d = 256, persistent at 64 and 128, else the last that runs here",
+      "paired at d = 256, errands at 64 and 128, else the last that runs here",
       [rungs](Backward<T>& p, cudaStream_t stream) {
         static const bench::DeviceFacts kDevice = bench::query_device();
         for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {

@@ -36,6 +36,7 @@
 #include "07_flash_attention/backward/beyond/10_early_finish.cuh"
 #include "07_flash_attention/backward/beyond/11_lean_steps.cuh"
 #include "07_flash_attention/backward/beyond/12_persistent.cuh"
+#include "07_flash_attention/backward/beyond/13_errands.cuh"
 #include "07_flash_attention/backward/chosen.cuh"
 #include "07_flash_attention/backward/kit/heads_done.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
@@ -110,6 +111,9 @@ void add_tensor_rungs(std::vector<bench::Variant<Backward<T>>>& rungs) {
   rungs.push_back(rung<T>(
       "persistent", "a block per SM draws tiles of keys; the next ones come meanwhile",
       [](auto d) { return persistent<T, d>; }, persistent_scratch, hopper));
+  rungs.push_back(rung<T>(
+      "errands", "D and zeros of later heads are made under the products",
+      [](auto d) { return errands<T, d>; }, errands_scratch, hopper));
   add(
       "paired", "d = 256: a product a warpgroup; two blocks share 128 keys",
       [](auto d) { return paired<T, d>; }, hopper);

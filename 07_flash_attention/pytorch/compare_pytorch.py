@@ -6,7 +6,7 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
   python3 07_flash_attention/pytorch/compare_pytorch.py [--only forward,backward,training]
           [--d 64,128,256] [--n 512,1024,4096,16384] [--dtype fp16] [--json FILE]
 
-Rungs called chosen (forward: early_scores or longest_first; backward: persistent, or paired at
+Rungs called chosen (forward: early_scores or longest_first; backward: errands, or paired at
 d = 256) have the instructions of cuDNN, wgmma and TMA; lazy_rescale, mma and square_tiles those of
 FlashAttention-2; in_order (paired_in_order at d = 256) has the same bits in each run. All work on
 the same tensors in one process and take turns, in a random order: many short ones, since the clock

@@ -228,7 +228,8 @@ void persistent(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStr
   } else {
     using Tile = GradientTile<T, kD>;
     const auto kv_heads = static_cast<int>(shape.all_kv_heads());
-    const Arguments<T> args = prepare_at_once<T, kD>(shape, t, scratch, stream, kv_heads + 1);
+    const Arguments<T> args =
+        prepare_at_once<T, kD>(shape, t, scratch, stream, kv_heads + 1, shape.all_heads());
     int* counters = reinterpret_cast<int*>(scratch + row_stats_and_dq_scratch(shape));
     const HeadsDone heads{counters, TileRange<Tile>::key_tiles(shape), shape.group()};
     constexpr int kShared = sizeof(PersistentShared<Tile>);

@@ -8,6 +8,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -103,12 +104,12 @@ Arguments<T> prepare(const Shape& shape, const Tensors<T>& t, float* scratch, bo
   return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
 }
 
-// As row_stats_kernel, and zeros dq_accum and `behind` floats behind it (not more than there are
-// threads); the kernel after it may begin. O and dO aligned to 16 bytes.
+// As row_stats_kernel, and zeros dq_accum; both of the first `count` rows. And zeros `behind`
+// counters. The kernel after it may begin. O and dO aligned to 16 bytes.
 template <class T, int kD>
 __global__ void __launch_bounds__(kRowThreads)
     row_stats_and_zeros_kernel(Tensors<T> t, RowStats rows, std::int64_t count, int n_q,
-                               int behind) {
+                               int* counters, int behind) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   ptx::griddepcontrol_launch_dependents();
 #endif
@@ -119,21 +120,23 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
     for (int i = 0; i < kD / 4; i += kRowTeam) zeros[i] = make_float4(0, 0, 0, 0);
   }
-  if (thread < behind) rows.dq_accum[count * kD + thread] = 0;
+  if (thread < behind) counters[thread] = 0;
   compute_row_stats<16 / sizeof(T)>(t, rows, count, n_q, kD);
 }
 
 // As prepare() with dQ, in one launch, behind which a kernel may be launched by
-// kit::launch_programmatic.
+// kit::launch_programmatic. Of the first `heads` query heads alone; but all `behind_dq` counters
+// behind dQ are zeroed.
 template <class T, int kD>
 Arguments<T> prepare_at_once(const Shape& shape, const Tensors<T>& t, float* scratch,
-                             cudaStream_t stream, int behind_dq) {
+                             cudaStream_t stream, int behind_dq, std::int64_t heads) {
   const int pitch = padded_rows(shape);
-  const std::int64_t count = shape.all_heads() * pitch;
-  const RowStats rows{scratch, scratch + count, scratch + 2 * count, pitch};
+  const std::int64_t all = shape.all_heads() * pitch, count = heads * pitch;
+  const RowStats rows{scratch, scratch + all, scratch + 2 * all, pitch};
+  const std::int64_t threads = std::max<std::int64_t>(count * kRowTeam, behind_dq);
   row_stats_and_zeros_kernel<T, kD>
-      <<<kit::divide_up(count, kRowThreads / kRowTeam), kRowThreads, 0, stream>>>(
-          t, rows, count, shape.n_q, behind_dq);
+      <<<kit::divide_up(threads, kRowThreads), kRowThreads, 0, stream>>>(
+          t, rows, count, shape.n_q, reinterpret_cast<int*>(rows.dq_accum + all * kD), behind_dq);
   CUDA_CHECK(cudaGetLastError());
   return {t.q, t.k, t.v, t.d_o, t.dq, t.dk, t.dv, shape, rows};
 }

@@ -1,0 +1,273 @@
+// errands: D and zeros for later heads are made while products run.
+//
+// In persistent a kernel goes before the products: it makes D for all rows, and zeros that dQ is
+// added to. No tensor core works meanwhile. Now it does so for the first heads alone. What heads
+// after them need is made in the kernel of the products, by two warps that had nothing to do: a
+// warp draws one errand after the other. The thread that feeds waits until those of a head are
+// done.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "07_flash_attention/backward/kit/dq_accum.cuh"
+#include "07_flash_attention/backward/kit/errands.cuh"
+#include "07_flash_attention/backward/kit/gradient_tile.cuh"
+#include "07_flash_attention/backward/kit/hand_over.cuh"
+#include "07_flash_attention/backward/kit/heads_done.cuh"
+#include "07_flash_attention/backward/kit/pairs.cuh"
+#include "07_flash_attention/backward/kit/row_stats.cuh"
+#include "07_flash_attention/backward/kit/tma_tiles.cuh"
+#include "07_flash_attention/backward/kit/turns.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "common/kit/check.cuh"
+#include "common/kit/launch.cuh"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/programmatic_launch.cuh"
+#include "common/kit/ptx/grid.cuh"
+#include "common/kit/ptx/roles.cuh"
+#include "common/kit/ptx/tma.cuh"
+#include "common/kit/ptx/wgmma.cuh"
+
+namespace backward {
+
+constexpr int kErrandsThreads = 384;
+
+template <class Tile>
+struct ErrandsShared {
+  alignas(1024) unsigned char k[Tile::kKeyBytes];
+  alignas(1024) unsigned char v[Tile::kKeyBytes];
+  DsRing<Tile> ds;
+  QueryRing<Tile, 2> q, d_o;
+  std::uint64_t k_full, k_empty, v_full, v_empty, added[2];
+  ErrandPlace errands[2];
+  int2 tile;  // of keys: its K/V head, or -1 if there are no more, and its number; come with it
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  __device__ __forceinline__ void init() {
+    ptx::mbarrier_init(&k_full, 1);
+    ptx::mbarrier_init(&k_empty, 257);  // all who compute, and who tells
+    ptx::mbarrier_init(&v_full, 1);
+    ptx::mbarrier_init(&v_empty, 256);
+    ptx::mbarrier_init(&added[0], 256);
+    ptx::mbarrier_init(&added[1], 256);
+    q.init();
+    d_o.init();
+    ds.init();
+    errands[0].init();
+    errands[1].init();
+    ptx::fence_mbarrier_init();
+  }
+#endif
+};
+
+template <class Tile>
+__global__ void __launch_bounds__(kErrandsThreads, 1)
+    errands_gradients_kernel(const __grid_constant__ GradientMaps maps,
+                             Arguments<typename Tile::Element> args, HeadsDone heads,
+                             Errands<typename Tile::Element> errands, int* drawn) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const auto& shape = args.shape;
+  using T = typename Tile::Element;
+  using Steps = TileRange<Tile>;
+  constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
+  constexpr bool kTurns = kD == 128;  // at 64 they cost more than they bring
+  extern __shared__ __align__(1024) unsigned char aligned_shared_memory[];
+  auto& shared = *reinterpret_cast<ErrandsShared<Tile>*>(aligned_shared_memory);
+  if (threadIdx.x == 0) shared.init();
+  __syncthreads();
+  ptx::griddepcontrol_wait();  // for D and zeros of the first heads
+  heads.begin();
+  auto at = shared.q.begin();
+
+  // The third warpgroup: one thread has the tiles brought, another one tells what has been added,
+  // and two warps run errands.
+  if (threadIdx.x >= 256) {
+    ptx::setmaxnreg_dec<24>();
+    if (threadIdx.x == 256) {
+      const int count = static_cast<int>(shape.all_kv_heads()) * heads.blocks;
+      const auto send = [&](const typename Steps::At& to) {
+        kit::wait_empty(shared.q.empty, at);
+        shared.q.send(at, maps.q, args.rows.lse2, args.rows.pitch, to.head, to.row);
+        kit::wait_empty(shared.d_o.empty, at);
+        shared.d_o.send(at, maps.d_o, args.rows.delta, args.rows.pitch, to.head, to.row);
+        at.next();
+      };
+      // region draw
+      std::uint32_t phase = 1;
+      for (int number = blockIdx.x; number < count; phase ^= 1) {
+        const auto steps = Steps::of(shape, number, shape.causal);  // in bands if causal
+        const int kv_head = static_cast<int>(steps.kv_head);
+        // The first queries are released first, then the values, then the keys.
+        auto to = steps.begin();
+        errands.wait(kv_head);
+        send(to);
+        kit::wait(&shared.v_empty, phase);
+        ptx::mbarrier_arrive_expect_tx(&shared.v_full, Tile::kKeyBytes);
+        ptx::tensor_load(shared.v, &maps.v, 0, steps.first_key, 0, kv_head, &shared.v_full);
+        kit::wait(&shared.k_empty, phase);
+        shared.tile = make_int2(kv_head, steps.key_tile);
+        ptx::mbarrier_arrive_expect_tx(&shared.k_full, Tile::kKeyBytes);
+        ptx::tensor_load(shared.k, &maps.k, 0, steps.first_key, 0, kv_head, &shared.k_full);
+        for (int step = 1; step < steps.count(); ++step) {
+          to.next();
+          send(to);
+        }
+        number = static_cast<int>(gridDim.x) + atomicAdd(drawn, 1);
+      }
+      // endregion
+      kit::wait(&shared.k_empty, phase);
+      shared.tile = make_int2(-1, 0);
+      ptx::mbarrier_arrive(&shared.k_full);
+    } else if (threadIdx.x == 288) {
+      for (std::uint32_t tile = 0;; ++tile) {
+        kit::wait(&shared.k_full, tile % 2);
+        const int kv_head = shared.tile.x;
+        if (kv_head < 0) break;
+        ptx::mbarrier_arrive(&shared.k_empty);
+        kit::wait(&shared.added[tile % 2], tile / 2 % 2);
+        DqSemaphore{heads.count + kv_head, 0}.pass();
+      }
+    } else if (threadIdx.x >= 320) {
+      run_errands<kD>(shared.errands[threadIdx.x / 32 - 10], args, errands);
+    }
+    return;
+  }
+
+  // Two warpgroups multiply. dK and dV of a tile of keys stay in registers to its end.
+  ptx::setmaxnreg_inc<240>();
+  const Warpgroup<Tile> own{};
+  const kit::Turn<2> turn{own.index() + 1};
+  if (kTurns && own.index() == 1) turn.pass_on();  // warpgroup 0 begins
+  for (std::uint32_t tile = 0;; ++tile) {
+    kit::wait(&shared.k_full, tile % 2);
+    const int kv_head = __shfl_sync(0xffffffff, shared.tile.x, 0);
+    if (kv_head < 0) break;
+    const Steps steps(shape, kv_head, __shfl_sync(0xffffffff, shared.tile.y, 0));
+    const int key = steps.first_key + own.first_key() + own.row();
+    float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
+    auto place = steps.begin();  // of a step, and where dQ of the one before belongs
+    float* dq_part = nullptr;
+    kit::wait(&shared.v_full, tile % 2);
+    // dQ of the step before `at`: once both warpgroups' dS is there.
+    const auto begin_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
+      shared.ds.wait(at.before());
+      own.issue_dq(dq, shared.ds.tile[at.before().stage], shared.k);
+    };
+    const auto end_dq = [&](float(&dq)[Tile::kDqCols / 2]) {
+      ptx::fence_registers(dq);
+      shared.ds.release(at.before());
+      DqAccum<Tile>::add(dq_part, dq);
+    };
+    for (int step = 0; step < steps.count(); ++step, place.next()) {
+      const int first_row = place.row;
+      // Keys are rows, queries columns.
+      float s[kTileM / 2], dp[kTileM / 2];
+      shared.q.wait(at);
+      if (kTurns) turn.wait();
+      own.issue_transposed(s, shared.k, shared.q.tile[at.stage]);
+      shared.d_o.wait(at);
+      own.issue_transposed(dp, shared.v, shared.d_o.tile[at.stage]);
+      // Weights, while dP is multiplied, and then the other warpgroup's S.
+      ptx::wgmma_wait_group<1>();
+      if (kTurns) turn.pass_on();
+      ptx::fence_registers(s);
+      weigh(s, shared.q.stat[at.stage], shape, steps, first_row, key);
+      std::uint32_t p[kTileM / 16][4], ds[kTileM / 16][4];
+      to_operand<T>(s, p);
+      // Gradients of scores; rounded, they and the weights are operands of the next products.
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(dp);
+      to_score_gradients(dp, s, shared.d_o.stat[at.stage]);
+      to_operand<T>(dp, ds);
+
+      // dS is written under dV.
+      own.issue_gradient(dv, p, shared.d_o.tile[at.stage]);
+      shared.ds.put(at, ds);
+      // dQ of the step before is multiplied after dV, and leaves under dK.
+      if (step > 0) {
+        float dq[Tile::kDqCols / 2];
+        begin_dq(dq);
+        ptx::wgmma_wait_group<1>();
+        ptx::fence_registers(dv);
+        shared.d_o.release(at);
+        own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+        ptx::wgmma_wait_group<1>();
+        end_dq(dq);
+      } else {
+        ptx::wgmma_wait_group<0>();
+        ptx::fence_registers(dv);
+        shared.d_o.release(at);
+        own.issue_gradient(dk, ds, shared.q.tile[at.stage]);
+      }
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_registers(dk);
+      shared.q.release(at);
+      at.next();
+      dq_part = DqAccum<Tile>::of(args.rows, place.head, place.row, own.index());
+    }
+    ptx::mbarrier_arrive(&shared.v_empty);
+    // The last step has none after it.
+    float dq[Tile::kDqCols / 2];
+    begin_dq(dq);
+    ptx::wgmma_wait_group<0>();
+    ptx::mbarrier_arrive(&shared.k_empty);
+    end_dq(dq);
+    ptx::mbarrier_arrive(&shared.added[tile % 2]);
+    // Its rows of dK and dV are complete.
+    const std::int64_t keys_at = steps.kv_head * shape.n_k * kD;
+    own.store(args.dk + keys_at, dk, key, shape.n_k, shape.scale());
+    own.store(args.dv + keys_at, dv, key, shape.n_k, 1);
+  }
+  if (kTurns && own.index() == 0) turn.wait();  // nobody leaves with a turn unclaimed
+#endif
+}
+
+// Behind dQ two counters for each K/V head, one of tiles, and one of errands.
+inline std::int64_t errands_scratch(const Shape& shape) {
+  return row_stats_and_dq_scratch(shape) + 2 * shape.all_kv_heads() + 2;
+}
+
+// region ahead
+// How many K/V heads are prepared before the launch: those of the first wave of tiles; one more, or
+// one band of heads. And all, if a query sees few keys: there would be more errands than the
+// products leave time for.
+inline int heads_ahead(const Shape& shape, int tiles) {
+  const auto kv_heads = static_cast<int>(shape.all_kv_heads());
+  if (pairs(shape) < 128.0 * static_cast<double>(shape.rows())) return kv_heads;
+  const int of_wave = kit::divide_up(kit::multiprocessor_count(), tiles);
+  return std::min(kv_heads, of_wave + (shape.causal ? 16 : 1));
+}
+// endregion
+
+// Device pointers, aligned to 16 bytes. scratch: errands_scratch(shape) floats.
+template <class T, int kD>
+void errands(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
+  if constexpr (kD == 256) {
+    throw kit::Skip("is for d = 64 and 128");
+  } else {
+    using Tile = GradientTile<T, kD>;
+    const auto kv_heads = static_cast<int>(shape.all_kv_heads());
+    const int tiles = TileRange<Tile>::key_tiles(shape), ahead = heads_ahead(shape, tiles);
+    const Arguments<T> args = prepare_at_once<T, kD>(shape, t, scratch, stream, 2 * kv_heads + 2,
+                                                     std::int64_t{ahead} * shape.group());
+    int* counters = reinterpret_cast<int*>(scratch + row_stats_and_dq_scratch(shape));
+    const HeadsDone heads{counters, tiles, shape.group()};
+    const int of_head = shape.group() * args.rows.pitch / (kErrandElements / kD);
+    int* drawn = counters + 2 * kv_heads;  // tiles, and behind them errands
+    const Errands<T> errands{t.o,   t.lse,   counters + kv_heads,         drawn + 1,
+                             ahead, of_head, (kv_heads - ahead) * of_head};
+    constexpr int kShared = sizeof(ErrandsShared<Tile>);
+    const auto kernel = errands_gradients_kernel<Tile>;
+    kit::allow_shared(kernel, kShared);
+    const auto blocks =
+        std::min<std::int64_t>(kit::multiprocessor_count(), std::int64_t{kv_heads} * tiles);
+    kit::launch_programmatic(kernel, static_cast<unsigned>(blocks), kErrandsThreads, kShared,
+                             stream, tensor_maps<Tile>(args), args, heads, errands, drawn);
+    launch_early_finish<Tile>(args, heads, stream);
+  }
+}
+
+}  // namespace backward

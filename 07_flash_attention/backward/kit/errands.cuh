@@ -1,0 +1,157 @@
+// Errands for warps that neither multiply nor feed: D and zeros for dQ, for heads whose tiles of
+// keys come later.
+//
+// Such a warp has 24 registers. So TMA brings what it reads to shared memory, and writes the zeros
+// from there: no register waits for memory. An errand is 4096 elements of a head, 8 KB of O and of
+// dO, 16 KB of dQ in fp32. A warp draws it from a counter.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "07_flash_attention/backward/kit/row_stats.cuh"
+#include "07_flash_attention/backward/kit/turns.cuh"
+#include "07_flash_attention/backward/shape.hpp"
+#include "07_flash_attention/shape.hpp"
+#include "common/kit/pipeline.cuh"
+#include "common/kit/ptx/tma.cuh"
+
+namespace backward {
+
+constexpr int kErrandElements = 4096, kErrandZeros = 512;
+
+// All errands of a launch: `count`, `of_head` for each K/V head from number `ahead` on, one head
+// after the other. What heads before it need is there before the launch. prepared: for each K/V
+// head the errands that have been done; drawn: those that have been drawn; zeros before.
+template <class T>
+struct Errands {
+  const T* o;
+  const float* lse;
+  int *prepared, *drawn;
+  int ahead, of_head, count;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // By the thread that feeds: until all of a K/V head's are done, for TMA to read what they wrote.
+  __device__ __forceinline__ void wait(int kv_head) const {
+    if (kv_head < ahead) return;
+    DqSemaphore{prepared + kv_head, of_head}.wait();
+    ptx::fence_proxy_async_global();
+  }
+#endif
+};
+
+// A warp's place in shared memory.
+struct ErrandPlace {
+  alignas(128) unsigned char d_o[2 * kErrandElements], o[2 * kErrandElements];
+  alignas(128) float zeros[kErrandZeros];
+  std::uint64_t full;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // By one thread.
+  __device__ __forceinline__ void init() { ptx::mbarrier_init(&full, 1); }
+#endif
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// sum + the products of two neighbouring elements of a with those of b.
+template <class T>
+__device__ __forceinline__ float add_two_products(float sum, std::uint32_t a, std::uint32_t b) {
+  float2 x, y;
+  if constexpr (std::is_same_v<T, __half>) {
+    x = __half22float2(reinterpret_cast<const __half2&>(a));
+    y = __half22float2(reinterpret_cast<const __half2&>(b));
+  } else {
+    x = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162&>(a));
+    y = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162&>(b));
+  }
+  return fmaf(x.y, y.y, fmaf(x.x, y.x, sum));
+}
+
+// D of an errand's rows, of which the first `valid` are rows of the head; zeros behind them.
+template <class T, int kD>
+__device__ __forceinline__ void sum_rows(const ErrandPlace& place, float* delta, int valid) {
+  const int lane = threadIdx.x % 32, member = lane % kRowTeam;
+#pragma unroll 2
+  for (int row = lane / kRowTeam; row < kErrandElements / kD; row += 32 / kRowTeam) {
+    float sum = 0;
+#pragma unroll
+    for (int byte = 16 * member; row < valid && byte < 2 * kD; byte += 16 * kRowTeam) {
+      const auto x = *reinterpret_cast<const uint4*>(place.d_o + row * kD * 2 + byte);
+      const auto y = *reinterpret_cast<const uint4*>(place.o + row * kD * 2 + byte);
+      sum = add_two_products<T>(sum, x.x, y.x);
+      sum = add_two_products<T>(sum, x.y, y.y);
+      sum = add_two_products<T>(sum, x.z, y.z);
+      sum = add_two_products<T>(sum, x.w, y.w);
+    }
+#pragma unroll
+    for (int step = kRowTeam / 2; step > 0; step /= 2) {
+      sum += __shfl_xor_sync(0xffffffff, sum, step);
+    }
+    if (member == 0) delta[row] = sum;
+  }
+}
+
+// region errands
+// By a warp: all errands that it draws. Those who wait for an errand may rely on it from the moment
+// when lane 0 counts it, under the loads of the next one: only then are its zeros in memory.
+template <int kD, class T>
+__device__ __forceinline__ void run_errands(ErrandPlace& place, const Arguments<T>& args,
+                                            const Errands<T>& errands) {
+  constexpr int kRows = kErrandElements / kD;
+  const int lane = threadIdx.x % 32;
+  for (int i = lane; i < kErrandZeros; i += 32) place.zeros[i] = 0;
+  ptx::fence_proxy_async();
+  __syncwarp();
+  int next = 0, head_before = -1;  // lane 0's
+  if (lane == 0) next = atomicAdd(errands.drawn, 1);
+#pragma unroll 1
+  for (std::uint32_t phase = 0;; phase ^= 1) {
+    const int number = __shfl_sync(0xffffffff, next, 0);
+    if (number >= errands.count) break;
+    // Its first row in the padded heads, in that head, and in O.
+    const int at = (errands.ahead * errands.of_head + number) * kRows;
+    const int head = at / args.rows.pitch, row = at % args.rows.pitch;
+    const int valid = max(0, min(kRows, args.shape.n_q - row));
+    const std::int64_t from = std::int64_t{head} * args.shape.n_q + row;
+    if (lane == 0) {
+      ptx::mbarrier_arrive_expect_tx(&place.full, 2 * valid * kD * 2);
+      if (valid > 0) {
+        ptx::cp_async_bulk(place.d_o, args.d_o + from * kD, valid * kD * 2, &place.full);
+        ptx::cp_async_bulk(place.o, errands.o + from * kD, valid * kD * 2, &place.full);
+      }
+      float* const dq = args.rows.dq_accum + std::int64_t{at} * kD;
+#pragma unroll
+      for (int i = 0; i < kErrandElements; i += kErrandZeros) {
+        ptx::cp_async_bulk_store(dq + i, place.zeros, sizeof(place.zeros));
+      }
+      ptx::bulk_commit_group();
+      next = atomicAdd(errands.drawn, 1);
+      if (head_before >= 0) {
+        ptx::bulk_wait_group<1>();
+        DqSemaphore{errands.prepared + head_before, 0}.pass();
+      }
+      head_before = errands.ahead + number / errands.of_head;
+    }
+#pragma unroll
+    for (int i = lane; i < kRows; i += 32) {
+      const float lse = i < valid ? errands.lse[from + i] : -INFINITY;
+      args.rows.lse2[at + i] = lse == -INFINITY ? INFINITY : attention::kLog2E * lse;
+    }
+    kit::wait(&place.full, phase);
+    sum_rows<T, kD>(place, args.rows.delta + at, valid);
+    ptx::fence_proxy_async();  // TMA may write where these have read
+    __syncwarp();
+  }
+  if (head_before < 0) return;
+  ptx::bulk_wait_group<0>();
+  DqSemaphore{errands.prepared + head_before, 0}.pass();
+}
+// endregion
+#endif
+
+}  // namespace backward
